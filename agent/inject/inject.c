@@ -1,0 +1,248 @@
+/* inject.c - attach on first use, follow threads and forks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *   process: unknown -> attached | off        thread: none -> writing -> ended
+ *
+ * A thread that gets no slot tries again after INJECT_RETRY records. A child
+ * of fork() starts from "unknown" with an entry of its own in the ring.
+ */
+#include "agent/inject/inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define INJECT_RETRY 1024
+
+enum process_state {
+    PROCESS_UNKNOWN = 0,
+    PROCESS_ATTACHING = 1,
+    PROCESS_ATTACHED = 2,
+    PROCESS_OFF = 3,
+};
+
+enum thread_state {
+    THREAD_NONE = 0,
+    THREAD_CLAIMING = 1, /* also the guard against re-entry */
+    THREAD_ENDED = 2,
+};
+
+struct ck_ring inject_ring;
+__thread struct ck_ring_writer inject_thread;
+
+static __thread enum thread_state thread_state;
+static __thread uint32_t thread_wait; /* records until the next try */
+static _Atomic int process_state = PROCESS_UNKNOWN;
+static _Atomic int is_hooked; /* fork handler and thread key are there */
+static enum ck_library own_library;
+static pthread_key_t thread_key;
+
+/* One text of the program and its id. */
+struct text_entry {
+    _Atomic(char *) text; /* copy, never freed */
+    _Atomic uint64_t known;
+};
+static struct text_entry text_table[INJECT_TEXTS_MAX];
+
+static void thread_end(void *unused)
+{
+    (void)unused;
+    thread_state = THREAD_ENDED;
+    ck_ring_writer_fini(&inject_thread, &inject_ring);
+}
+
+static void child_after_fork(void)
+{
+    ck_ring_forget(&inject_ring);
+    inject_thread.slot = NULL;
+    thread_state = THREAD_NONE;
+    thread_wait = 0;
+    atomic_store(&process_state, PROCESS_UNKNOWN);
+}
+
+/* Fork handlers and keys outlive a fork: set them up once an image. */
+static int hooks_install(void)
+{
+    if (atomic_load(&is_hooked)) {
+        return 0;
+    }
+    if (pthread_key_create(&thread_key, thread_end) != 0) {
+        return -1;
+    }
+    if (pthread_atfork(NULL, NULL, child_after_fork) != 0) {
+        (void)pthread_key_delete(thread_key);
+        return -1;
+    }
+    atomic_store(&is_hooked, 1);
+    return 0;
+}
+
+static int process_attach(void)
+{
+    int unknown = PROCESS_UNKNOWN;
+    int rc;
+
+    if (atomic_load(&process_state) == PROCESS_ATTACHED) {
+        return 0;
+    }
+    /* One thread attaches; the others miss the few records meanwhile. */
+    if (!atomic_compare_exchange_strong(&process_state, &unknown,
+                                        PROCESS_ATTACHING)) {
+        return -1;
+    }
+    rc = hooks_install();
+    if (rc == 0) {
+        rc = ck_ring_attach(&inject_ring, own_library);
+    }
+    atomic_store(&process_state, rc == 0 ? PROCESS_ATTACHED : PROCESS_OFF);
+    return rc;
+}
+
+/* The slot's first word about its thread. */
+static void thread_say(void)
+{
+    char name[17] = "";
+
+    (void)prctl(PR_GET_NAME, name);
+    (void)inject_say(CK_KIND_THREAD, 0, (uint64_t)syscall(SYS_gettid), 0,
+                     name);
+}
+
+static struct ck_ring_writer *thread_claim(void)
+{
+    if (ck_ring_writer_init(&inject_thread, &inject_ring) != 0) {
+        thread_wait = INJECT_RETRY;
+        atomic_fetch_add(&inject_ring.header->noslot, 1);
+        return NULL;
+    }
+    (void)pthread_setspecific(thread_key, &inject_ring);
+    if (atomic_load(&inject_thread.slot->users) == 1) {
+        thread_say();
+    }
+    return &inject_thread;
+}
+
+struct ck_ring_writer *inject_writer_slow(void)
+{
+    struct ck_ring_writer *writer = NULL;
+    int saved = errno;
+
+    if (inject_thread.slot != NULL) {
+        return &inject_thread;
+    }
+    if (thread_state != THREAD_NONE ||
+        atomic_load_explicit(&process_state, memory_order_relaxed) ==
+            PROCESS_OFF) {
+        return NULL;
+    }
+    if (thread_wait > 0) {
+        thread_wait--;
+        atomic_fetch_add(&inject_ring.header->noslot, 1);
+        return NULL;
+    }
+    thread_state = THREAD_CLAIMING;
+    if (process_attach() == 0 && !atomic_load(&inject_ring.header->is_off)) {
+        writer = thread_claim();
+    }
+    thread_state = THREAD_NONE;
+    errno = saved;
+    return writer;
+}
+
+void inject_load(enum ck_library library)
+{
+    own_library = library;
+}
+
+int inject_say(enum ck_kind kind,
+               uint32_t name,
+               uint64_t object,
+               uint32_t extra,
+               const char *bytes)
+{
+    struct ck_ring_writer *writer = inject_writer();
+    struct ck_text text = {
+        .e = {.kind = (uint16_t)kind, .name = name},
+        .object = object,
+        .extra = extra,
+    };
+
+    return writer == NULL ? -1
+                          : ck_ring_text(writer, &inject_ring, text, bytes,
+                                         strlen(bytes));
+}
+
+/* Give `text` an id and say it; `known` keeps both with the incarnation. */
+static uint32_t known_say(_Atomic uint64_t *known, const char *text)
+{
+    uint32_t id = ck_ring_name_id(&inject_ring);
+
+    if (inject_say(CK_KIND_NAME, id, 0, 0, text) != 0) {
+        return 0;
+    }
+    atomic_store_explicit(known, (uint64_t)inject_ring.incarnation << 32 | id,
+                          memory_order_relaxed);
+    return id;
+}
+
+uint32_t inject_label_say(struct inject_label *label)
+{
+    return known_say(&label->known, label->text);
+}
+
+static uint32_t text_hash(const char *text)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (uint8_t)*text) * 16777619u;
+    }
+    return hash;
+}
+
+/* The only allocation: once a new text. */
+static bool text_insert(struct text_entry *entry, const char *text)
+{
+    char *none = NULL;
+    char *copy = strdup(text);
+
+    if (copy == NULL) {
+        return false;
+    }
+    if (!atomic_compare_exchange_strong(&entry->text, &none, copy)) {
+        free(copy);
+        return strcmp(none, text) == 0;
+    }
+    return true;
+}
+
+uint32_t inject_text_id(const char *text)
+{
+    uint32_t at = text_hash(text);
+
+    for (uint32_t i = 0; i < 16; i++) {
+        struct text_entry *entry = &text_table[(at + i) % INJECT_TEXTS_MAX];
+        const char *held =
+            atomic_load_explicit(&entry->text, memory_order_acquire);
+        uint64_t known;
+
+        if (held != NULL ? strcmp(held, text) != 0
+                         : !text_insert(entry, text)) {
+            continue;
+        }
+        known = atomic_load_explicit(&entry->known, memory_order_relaxed);
+        if ((uint32_t)(known >> 32) == inject_ring.incarnation) {
+            return (uint32_t)known;
+        }
+        return known_say(&entry->known, text);
+    }
+    return 0;
+}

@@ -1,0 +1,159 @@
+/* inject.h - what every injected library does before and around a record
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Compiled into each library (hidden), so each has its own copy of this
+ * state; they meet only in the ring. Rules for callers: no lock, allocation,
+ * system call, wait or output in a recording path; keep errno; a NULL writer
+ * means "do not record, just call on".
+ */
+#ifndef CK_AGENT_INJECT_INJECT_H
+#define CK_AGENT_INJECT_INJECT_H
+
+#include "schema/event.h"
+#include "schema/ring.h"
+#include "schema/time.h"
+
+/* This library's view of the ring. Read-only outside inject.c. */
+extern struct ck_ring inject_ring;
+extern __thread struct ck_ring_writer inject_thread;
+
+/* A text that gets an id in this process image on first use. Static storage;
+ * initialise with INJECT_LABEL("text").
+ */
+struct inject_label {
+    const char *text;
+    _Atomic uint64_t known; /* incarnation << 32 | id; 0 = not announced */
+};
+#define INJECT_LABEL(literal) {literal, 0}
+
+/* To be called from the library's constructor (or its entry point): notes
+ * that the library was loaded. Does not attach yet. Keeps errno.
+ */
+void inject_load(enum ck_library library);
+
+/* The slow path of inject_writer(): attach on first use in a process, claim
+ * a slot on first use in a thread. NULL if there is no agent, recording is
+ * off, the thread is at its end, or no slot was free (counted). Keeps errno.
+ */
+struct ck_ring_writer *inject_writer_slow(void);
+
+/* This thread's writer, or NULL: do not record. */
+static inline struct ck_ring_writer *inject_writer(void)
+{
+    if (__builtin_expect(inject_thread.slot != NULL, 1)) {
+        return &inject_thread;
+    }
+    return inject_writer_slow();
+}
+
+/* Now, on the ring's clock. Only with a writer. */
+static inline int64_t inject_now(void)
+{
+    return ck_time_stamp(inject_ring.clock);
+}
+
+/* Slow path of inject_label_id: announces the text in this thread's slot. */
+uint32_t inject_label_say(struct inject_label *label);
+
+/* Id of the label's text in this process image; 0 when it could not be said
+ * (tried again next time). */
+static inline uint32_t inject_label_id(struct inject_label *label)
+{
+    uint64_t known =
+        atomic_load_explicit(&label->known, memory_order_relaxed);
+
+    if (__builtin_expect((uint32_t)(known >> 32) == inject_ring.incarnation,
+                         1)) {
+        return (uint32_t)known;
+    }
+    return inject_label_say(label);
+}
+
+/* Id for a text that the program made (a kernel's name, a range's name),
+ * looked up by content in a bounded table of this process image; announced
+ * on first sight. 0 when the table (INJECT_TEXTS_MAX) is full. No lock: a
+ * name may rarely get two ids.
+ */
+#define INJECT_TEXTS_MAX 4096
+uint32_t inject_text_id(const char *text);
+
+/* Say a fact of any text kind (DEVICE, QUEUE, COMM, THREAD, NOTE ...). 0, or
+ * -1 when dropped. `bytes` is copied. */
+int inject_say(enum ck_kind kind,
+               uint32_t name,
+               uint64_t object,
+               uint32_t extra,
+               const char *bytes);
+
+/* A call being recorded: filled at enter, used at leave. */
+struct inject_call {
+    struct ck_ring_writer *writer; /* NULL = not recorded */
+    int64_t start;
+    uint64_t site;
+    uint32_t name;
+    uint32_t number; /* of the call in its thread; device work refers to it */
+};
+
+/* Enter: takes the stamp, shows the call as open. Nested wrappers of the
+ * same library are the caller's to suppress.
+ */
+static inline void inject_call_enter(struct inject_call *call,
+                                     struct inject_label *label,
+                                     enum ck_kind kind,
+                                     const void *site,
+                                     uint32_t object,
+                                     uint32_t seq)
+{
+    struct ck_ring_open open;
+
+    call->writer = inject_writer();
+    if (call->writer == NULL) {
+        call->number = 0;
+        return;
+    }
+    call->name = inject_label_id(label);
+    call->site = (uint64_t)(uintptr_t)site;
+    call->start = inject_now();
+    open.start = call->start;
+    open.site = call->site;
+    open.name = call->name;
+    open.object = object;
+    open.seq = seq;
+    open.kind = kind;
+    call->number = ck_ring_open(call->writer, &open);
+}
+
+/* Leave: closes the open call and gives room for its record with the head,
+ * dur, site and call filled in by the macro below; NULL when not recorded.
+ * Then fill the rest and inject_call_commit().
+ */
+static inline void *inject_call_leave(struct inject_call *call, unsigned units)
+{
+    if (call->writer == NULL) {
+        return NULL;
+    }
+    ck_ring_close(call->writer);
+    return ck_ring_begin(call->writer, inject_ring.clock, units);
+}
+
+static inline struct ck_event
+inject_call_head(const struct inject_call *call, enum ck_kind kind, unsigned units)
+{
+    struct ck_event event = {
+        .kind = (uint16_t)kind,
+        .units = (uint8_t)units,
+        .name = call->name,
+        .start = call->start,
+    };
+
+    return event;
+}
+
+static inline void inject_call_commit(const struct inject_call *call,
+                                      unsigned units)
+{
+    ck_ring_commit(call->writer, units);
+}
+
+#endif

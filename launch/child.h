@@ -1,0 +1,33 @@
+/* child.h - start a program and find our own files
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_LAUNCH_CHILD_H
+#define CK_LAUNCH_CHILD_H
+
+#include <limits.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "schema/err.h"
+
+/* Path of another program of ck ("ckagg") or an injected library
+ * ("libckmpi.so"): beside this one in a build tree, ../lib/ck when installed.
+ * 0, or -1 with err (says where it was looked for). */
+int ck_child_find(const char *name, char path[PATH_MAX], struct ck_err *err);
+
+struct ck_child {
+    const char *path;    /* with a slash, or looked up in PATH */
+    char *const *argv;   /* ends with NULL */
+    int fds[3];          /* stdin, stdout, stderr; -1 = /dev/null, -2 keep */
+    int is_detached;     /* setsid: survives this process and its group */
+};
+
+/* Start it. *pid is the caller's to wait for. 0, or -1 with errno (the exec
+ * error of the child included: ENOENT, EACCES ...) and err. */
+int ck_child_start(const struct ck_child *child, pid_t *pid, struct ck_err *err);
+/* Wait until it ends or the time is up (ns, -1 = for ever). 1 ended (status
+ * set), 0 still running, -1 error. */
+int ck_child_wait(pid_t pid, int64_t limit_ns, int *status);
+
+#endif

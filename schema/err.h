@@ -1,0 +1,21 @@
+/* err.h - the text of an error, owned by the caller
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_SCHEMA_ERR_H
+#define CK_SCHEMA_ERR_H
+
+#define CK_ERR_BYTES 512
+
+/* One line for a person: what, where, what to do. No newline. */
+struct ck_err {
+    char text[CK_ERR_BYTES];
+};
+
+/* Set the text (cut when too long; err may be NULL). Keeps errno. Always
+ * returns -1, for `return ck_err_set(...)`.
+ */
+int ck_err_set(struct ck_err *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

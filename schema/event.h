@@ -1,0 +1,219 @@
+/* event.h - the records of a ring, a batch and a merge: one shape for all
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A record is 1..255 units of 32 bytes. Its first 16 bytes are struct
+ * ck_event; the rest depends on the class of its kind (kind.def). The same
+ * structs come out of ck_batch_decode() in merge. Little-endian, no pointers,
+ * padding explicit. Header only: injected libraries include it.
+ */
+#ifndef CK_SCHEMA_EVENT_H
+#define CK_SCHEMA_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CK_UNIT_BYTES 32
+#define CK_RECORD_UNITS_MAX 255
+/* Longest text of one record; longer text is cut, never split. */
+#define CK_TEXT_BYTES_MAX ((CK_RECORD_UNITS_MAX - 1) * CK_UNIT_BYTES)
+
+enum ck_class {
+    CK_CLASS_NONE = 0,
+#define CK_CLASS(number, NAME, type, units, text) CK_CLASS_##NAME = number,
+#include "schema/kind.def"
+    CK_CLASS_LIMIT
+};
+
+enum ck_kind {
+    CK_KIND_NONE = 0,
+#define CK_KIND(number, NAME, CLASS, text, meaning) CK_KIND_##NAME = number,
+#include "schema/kind.def"
+    CK_KIND_LIMIT
+};
+
+/* Bits of ck_event.flags. */
+enum ck_flag {
+    CK_FLAG_RAW = 1,       /* times are RAW ns whatever the ring's clock is */
+    CK_FLAG_FAILED = 2,    /* the call returned an error */
+    CK_FLAG_CUT = 4,       /* the end is not known (died, or still running) */
+    CK_FLAG_BAD_TIME = 8,  /* the device gave no usable stamps */
+    CK_FLAG_FORTRAN = 16,  /* called through a Fortran entry point */
+    CK_FLAG_PERSISTENT = 32, /* a persistent request's start */
+};
+
+/* Why records are missing (ck_counter.reason of a LOST record). */
+enum ck_lost {
+    CK_LOST_RING = 1,    /* the thread's slot was full */
+    CK_LOST_NOSLOT = 2,  /* no slot was free for the thread */
+    CK_LOST_DEVICE = 3,  /* the device's tracer dropped */
+    CK_LOST_SPOOL = 4,   /* outbox and spool were full, or the disk */
+    CK_LOST_REENTRY = 5, /* a signal handler interrupted a recording */
+    CK_LOST_LIMIT = 6,   /* --limit was reached */
+    CK_LOST_UNDONE = 7,  /* device work without a completion at exit */
+};
+
+/* Head of every record. */
+struct ck_event {
+    uint16_t kind;  /* enum ck_kind */
+    uint8_t units;  /* length of the record in 32-byte units */
+    uint8_t flags;  /* enum ck_flag */
+    uint32_t name;  /* id of a NAME record of the same process image, or 0 */
+    int64_t start;  /* on the ring's clock, RAW ns with CK_FLAG_RAW */
+};
+
+struct ck_mark {
+    struct ck_event e;
+    int64_t dur;   /* in the unit of start; 0 for a point */
+    int64_t value;
+};
+
+struct ck_call {
+    struct ck_event e;
+    int64_t dur;
+    uint64_t site;   /* return address of the call, 0 = not known */
+    uint32_t call;   /* number of the call in its thread, from 1 */
+    uint32_t object; /* communicator, queue, stream ... id; 0 = none */
+    uint64_t bytes;
+    uint64_t arg;
+    uint64_t extra;
+};
+
+struct ck_message {
+    struct ck_event e;
+    int64_t dur;
+    uint64_t site;
+    uint32_t call;
+    uint32_t comm;    /* communicator id in this process image */
+    int32_t peer;     /* rank in comm; -1 any, -2 MPI_PROC_NULL */
+    int32_t tag;      /* -1 any */
+    uint64_t bytes;
+    uint64_t request; /* the request's handle value, 0 = blocking */
+};
+
+struct ck_collective {
+    struct ck_event e;
+    int64_t dur;
+    uint64_t site;
+    uint32_t call;
+    uint32_t comm;
+    uint32_t seq; /* number of the collective in its communicator, from 1 */
+    int32_t root; /* rank in comm, -1 = none */
+    uint64_t bytes_out; /* this rank sends */
+    uint64_t bytes_in;  /* this rank receives */
+    uint64_t request;
+    uint64_t reserved[3];
+};
+
+struct ck_kernel {
+    struct ck_event e; /* start and dur are the device's */
+    int64_t dur;
+    int64_t queued;    /* <= submitted <= start; 0 = not known */
+    int64_t submitted;
+    uint32_t tid;      /* of the launching thread */
+    uint32_t call;     /* number of the launching call in that thread */
+    uint32_t device;   /* number of a DEVICE record */
+    uint32_t queue;    /* number of a QUEUE record */
+    uint32_t global[3]; /* work items; CUDA: grid */
+    uint32_t local[3];  /* work-group; CUDA: block */
+    uint64_t correlation; /* the driver's id, or graph node */
+    uint32_t shared_bytes;
+    uint32_t registers;
+};
+
+struct ck_copy {
+    struct ck_event e;
+    int64_t dur;
+    int64_t queued;
+    int64_t submitted;
+    uint32_t tid;
+    uint32_t call;
+    uint32_t device;
+    uint32_t queue;
+    uint64_t bytes;
+    uint64_t correlation;
+    uint32_t peer_device; /* of a copy between devices, else 0 */
+    uint32_t memory;      /* source kind << 16 | destination kind */
+    uint64_t reserved[2];
+};
+
+struct ck_sample {
+    struct ck_event e;
+    uint64_t ip;
+    uint32_t tid;
+    uint32_t cpu;
+    uint64_t stack;
+    int64_t weight; /* ns of CPU time that it stands for */
+    uint64_t reserved[2];
+};
+
+struct ck_counter {
+    struct ck_event e;
+    int64_t value;
+    int64_t enabled; /* ns the counter was asked for */
+    int64_t running; /* ns it really counted; < enabled: multiplexed */
+    uint32_t tid;
+    uint32_t reason; /* enum ck_lost of a LOST record */
+    uint64_t reserved[2];
+};
+
+/* Followed by length bytes, not NUL-terminated, in further units. */
+struct ck_text {
+    struct ck_event e;
+    uint64_t object;
+    uint32_t extra;
+    uint32_t length;
+};
+
+struct ck_clock_fact {
+    struct ck_event e;
+    int64_t value;
+    int64_t width;
+    int64_t t3;
+    int64_t t4;
+    uint32_t clock; /* enum ck_clock */
+    uint32_t number;
+    uint64_t peer;
+};
+
+struct ck_open {
+    struct ck_event e; /* name and start as the final record will have them */
+    uint64_t site;
+    uint32_t tid;
+    uint32_t call;
+    uint32_t object;
+    uint32_t seq;
+    int64_t seen;   /* when the collector looked */
+    uint32_t depth; /* 0 = outermost open call of its thread */
+    uint32_t kind;  /* kind that the final record will have */
+    uint64_t reserved[1];
+};
+
+_Static_assert(sizeof(struct ck_event) == 16, "head of every record");
+#define CK_CLASS(number, NAME, type, units, text)                              \
+    _Static_assert(sizeof(struct type) == (units) * CK_UNIT_BYTES,             \
+                   "units of " #type);
+#include "schema/kind.def"
+
+/* What the tables of kind.def say, by number (event.c). */
+enum ck_class ck_kind_class(unsigned kind); /* CK_CLASS_NONE: unknown */
+const char *ck_kind_name(unsigned kind);    /* static text, "?" unknown */
+const char *ck_class_name(unsigned cls);
+/* Units of the fixed part of a class, 0 for an unknown one. */
+unsigned ck_class_units(unsigned cls);
+
+/* Units of a text record with so many bytes (cut at CK_TEXT_BYTES_MAX). */
+static inline unsigned ck_text_units(size_t length)
+{
+    if (length > CK_TEXT_BYTES_MAX) {
+        length = CK_TEXT_BYTES_MAX;
+    }
+    return 1 + (unsigned)((length + CK_UNIT_BYTES - 1) / CK_UNIT_BYTES);
+}
+
+static inline const char *ck_text_bytes(const struct ck_text *text)
+{
+    return (const char *)(text + 1);
+}
+
+#endif
