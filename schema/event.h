@@ -183,10 +183,11 @@ struct ck_open {
     uint32_t call;
     uint32_t object;
     uint32_t seq;
-    int64_t seen;   /* when the collector looked */
+    int64_t seen;   /* when the collector looked, on the clock of start */
     uint32_t depth; /* 0 = outermost open call of its thread */
     uint32_t kind;  /* kind that the final record will have */
-    uint64_t reserved[1];
+    uint32_t incarnation; /* process image of the name and the thread */
+    uint32_t reserved;
 };
 
 _Static_assert(sizeof(struct ck_event) == 16, "head of every record");
