@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,10 +39,9 @@ static int header_check(const struct ck_ring_header *header, uint64_t bytes)
     uint64_t heads = CK_RING_HEADS_OFFSET +
                      (uint64_t)header->slots * sizeof(struct ck_ring_slot);
 
-    if (header->magic != CK_RING_MAGIC ||
-        header->version != CK_RING_VERSION || header->slots == 0 ||
-        header->slots > CK_RING_SLOTS_MAX || header->header_bytes < heads ||
-        header->header_bytes > bytes ||
+    if (header->magic != CK_RING_MAGIC || header->version != CK_RING_VERSION ||
+        header->slots == 0 || header->slots > CK_RING_SLOTS_MAX ||
+        header->header_bytes < heads || header->header_bytes > bytes ||
         header->slot_bytes < CK_TEXT_BYTES_MAX + CK_UNIT_BYTES ||
         (header->slot_bytes & (header->slot_bytes - 1)) != 0 ||
         header->slot_offset > bytes ||
@@ -57,25 +55,27 @@ static int header_check(const struct ck_ring_header *header, uint64_t bytes)
 static struct ck_ring_header *header_map(const char *path)
 {
     struct ck_ring_header *header = MAP_FAILED;
-    struct stat st;
+    off_t file_bytes;
     size_t bytes;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
     if (fd < 0) {
         return NULL;
     }
-    if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof(*header)) {
+    /* Not fstat(): a C library before 2.33 does not export it. */
+    file_bytes = lseek(fd, 0, SEEK_END);
+    if (file_bytes >= (off_t)sizeof(*header)) {
         header = mmap(NULL, sizeof(*header), PROT_READ, MAP_SHARED, fd, 0);
     } else {
         errno = EPROTO;
     }
     if (header != MAP_FAILED) {
-        int rc = header_check(header, (uint64_t)st.st_size);
+        int rc = header_check(header, (uint64_t)file_bytes);
 
         bytes = header->header_bytes;
         (void)munmap(header, sizeof(*header));
-        header = rc == 0 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                                MAP_SHARED, fd, 0)
+        header = rc == 0 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                fd, 0)
                          : MAP_FAILED;
     }
     (void)close(fd);
@@ -97,10 +97,10 @@ static struct ck_ring_process *process_enter(struct ck_ring_header *header)
         if (atomic_compare_exchange_strong(&entry->key, &seen, key)) {
             entry->pid = pid;
             entry->started = ck_time_raw();
-            atomic_store_explicit(
-                &entry->incarnation,
-                atomic_fetch_add(&header->incarnations, 1) + 1,
-                memory_order_release);
+            atomic_store_explicit(&entry->incarnation,
+                                  atomic_fetch_add(&header->incarnations, 1) +
+                                      1,
+                                  memory_order_release);
             return entry;
         }
         if (seen == key) {
@@ -121,8 +121,8 @@ static uint32_t process_incarnation(struct ck_ring_process *process)
 
     for (unsigned i = 0; i < 1u << 20 && number == 0; i++) {
         /* acquire: pairs with the release in process_enter() */
-        number = atomic_load_explicit(&process->incarnation,
-                                      memory_order_acquire);
+        number =
+            atomic_load_explicit(&process->incarnation, memory_order_acquire);
     }
     return number;
 }
@@ -218,8 +218,7 @@ slot_claim(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
         atomic_store(&slot->users, 0);
         atomic_store(&slot->depth, 0);
         /* release: pairs with the acquire loads of state */
-        atomic_store_explicit(&slot->state, CK_SLOT_LIVE,
-                              memory_order_release);
+        atomic_store_explicit(&slot->state, CK_SLOT_LIVE, memory_order_release);
         return slot;
     }
     errno = EAGAIN;
@@ -340,9 +339,9 @@ void ck_ring_count_lost(struct ck_ring_slot *slot, enum ck_clock clock)
     int64_t now = ck_time_stamp(clock);
     int64_t none = 0;
 
-    (void)atomic_compare_exchange_strong_explicit(
-        &slot->lost_first, &none, now, memory_order_relaxed,
-        memory_order_relaxed);
+    (void)atomic_compare_exchange_strong_explicit(&slot->lost_first, &none, now,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed);
     atomic_store_explicit(&slot->lost_last, now, memory_order_relaxed);
     atomic_fetch_add_explicit(&slot->dropped, 1, memory_order_release);
 }

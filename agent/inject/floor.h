@@ -1,0 +1,45 @@
+/* floor.h - bind to the oldest version of each libc symbol that moved
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Included before everything else in each source of an injected library
+ * (agent/inject/CMakeLists.txt), so that a library built against a new glibc
+ * also loads into a container with glibc 2.17. A symbol that glibc moved from
+ * libdl or libpthread into libc, or changed, has its old version named here;
+ * tests/lint/floor.sh fails when one is missing. Functions that older
+ * libraries do not have at all (stat and its kin before 2.33, gettid before
+ * 2.30) must not be used.
+ */
+#ifndef CK_AGENT_INJECT_FLOOR_H
+#define CK_AGENT_INJECT_FLOOR_H
+
+#if defined(__x86_64__) && defined(__linux__)
+#define FLOOR_BASE "GLIBC_2.2.5"
+#elif defined(__aarch64__) && defined(__linux__)
+#define FLOOR_BASE "GLIBC_2.17"
+#endif
+
+#ifdef FLOOR_BASE
+#define FLOOR(symbol) __asm__(".symver " #symbol "," #symbol "@" FLOOR_BASE);
+FLOOR(dlsym)
+FLOOR(dlopen)
+FLOOR(dlclose)
+FLOOR(dlerror)
+FLOOR(dladdr)
+FLOOR(pthread_key_create)
+FLOOR(pthread_key_delete)
+FLOOR(pthread_getspecific)
+FLOOR(pthread_setspecific)
+FLOOR(pthread_once)
+FLOOR(pthread_sigmask)
+FLOOR(pthread_create)
+FLOOR(pthread_join)
+FLOOR(pthread_detach)
+FLOOR(pthread_mutex_trylock)
+FLOOR(sem_init)
+FLOOR(sem_post)
+FLOOR(sem_wait)
+#undef FLOOR
+#endif
+
+#endif
