@@ -1,0 +1,234 @@
+/* log.c - one line a message on stderr, repeats of one call site limited
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A call site is its format text. Each may say LOG_BURST lines at once, then
+ * one a second; the next line that passes, or the end of the process, says
+ * how many were left out. A line is one write(), so lines of several
+ * processes do not mix.
+ */
+#include "launch/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LOG_SITES = 64, /* more share a place with others */
+    LOG_BURST = 5,
+    LOG_LINE_BYTES = 1024,
+};
+
+static const int64_t log_period_ns = 1000000000;
+
+struct site {
+    const char *format;
+    int64_t next_ns; /* when one more line is earned */
+    int said;        /* of the burst */
+    unsigned left_out;
+};
+
+static struct {
+    pthread_mutex_t lock; /* of all below: the clock thread may log too */
+    char program[32];
+    int rank;
+    enum ck_log_level level;
+    int fd;
+    struct site sites[LOG_SITES];
+} state = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .program = "ck",
+    .rank = -1,
+    .level = CK_LOG_INFO,
+    .fd = STDERR_FILENO,
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static const char *level_text(enum ck_log_level level, bool has_colour)
+{
+    static const char *const plain[] = {"error: ", "warn: ", "", "debug: "};
+    static const char *const coloured[] = {"\033[1;31merror:\033[0m ",
+                                           "\033[1;33mwarn:\033[0m ", "",
+                                           "\033[2mdebug:\033[0m "};
+
+    return has_colour ? coloured[level] : plain[level];
+}
+
+/* "ckagent[3]: warn: " */
+static size_t put_prefix(char *line, size_t room, enum ck_log_level level)
+{
+    const char *text = level_text(level, ck_terminal_has_colour(state.fd));
+    int length;
+
+    if (state.rank >= 0) {
+        length =
+            snprintf(line, room, "%s[%d]: %s", state.program, state.rank, text);
+    } else {
+        length = snprintf(line, room, "%s: %s", state.program, text);
+    }
+    return (size_t)length < room ? (size_t)length : room - 1;
+}
+
+/* Text of other processes may be quoted in a line: it stays one line. */
+static void tame(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = *text == '\n' || *text == '\t' ? ' ' : '?';
+        }
+    }
+}
+
+static void put_line(char *line, size_t length)
+{
+    line[length++] = '\n';
+    while (write(state.fd, line, length) < 0 && errno == EINTR) {
+    }
+}
+
+static struct site *site_of(const char *format)
+{
+    uintptr_t hash = (uintptr_t)format;
+    struct site *site = &state.sites[(hash ^ hash >> 6) % LOG_SITES];
+
+    if (site->format != format) {
+        site->format = format;
+        site->said = 0;
+        site->left_out = 0;
+    }
+    return site;
+}
+
+/* May this site speak now? Counts it when not. */
+static bool site_may_speak(struct site *site)
+{
+    int64_t now = now_ns();
+
+    if (site->said < LOG_BURST) {
+        site->said++;
+    } else if (now < site->next_ns) {
+        site->left_out++;
+        return false;
+    }
+    site->next_ns = now + log_period_ns;
+    return true;
+}
+
+static void put_message(enum ck_log_level level,
+                        unsigned left_out,
+                        const char *format,
+                        va_list arguments)
+{
+    char line[LOG_LINE_BYTES + 64];
+    size_t prefix = put_prefix(line, LOG_LINE_BYTES, level);
+    int length =
+        vsnprintf(line + prefix, LOG_LINE_BYTES - prefix, format, arguments);
+    size_t end;
+
+    if (length < 0) {
+        return;
+    }
+    tame(line + prefix);
+    end = prefix + strlen(line + prefix);
+    if (left_out != 0) {
+        end += (size_t)snprintf(line + end, sizeof(line) - end - 1,
+                                " (%u more like it left out)", left_out);
+    }
+    put_line(line, end);
+}
+
+void ck_log(enum ck_log_level level, const char *format, ...)
+{
+    int saved = errno;
+    va_list arguments;
+    struct site *site;
+
+    (void)pthread_mutex_lock(&state.lock);
+    if (level <= state.level && state.fd >= 0) {
+        site = site_of(format);
+        if (site_may_speak(site)) {
+            va_start(arguments, format);
+            errno = saved;
+            put_message(level, site->left_out, format, arguments);
+            va_end(arguments);
+            site->left_out = 0;
+        }
+    }
+    (void)pthread_mutex_unlock(&state.lock);
+    errno = saved;
+}
+
+/* At exit: say what was left out and not said since. */
+static void say_left_out(void)
+{
+    for (int i = 0; i < LOG_SITES && state.fd >= 0; i++) {
+        const struct site *site = &state.sites[i];
+        char line[LOG_LINE_BYTES];
+        size_t prefix;
+
+        if (site->left_out == 0) {
+            continue;
+        }
+        prefix = put_prefix(line, sizeof(line) - 1, CK_LOG_INFO);
+        (void)snprintf(line + prefix, sizeof(line) - prefix - 1,
+                       "%u lines left out that were like: %.80s",
+                       site->left_out, site->format);
+        tame(line + prefix);
+        put_line(line, strlen(line));
+    }
+}
+
+void ck_log_init(const char *program, int rank, enum ck_log_level level)
+{
+    static bool is_registered;
+
+    (void)pthread_mutex_lock(&state.lock);
+    (void)snprintf(state.program, sizeof(state.program), "%s", program);
+    state.rank = rank;
+    state.level = level;
+    memset(state.sites, 0, sizeof(state.sites));
+    if (!is_registered) {
+        is_registered = atexit(say_left_out) == 0;
+    }
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
+void ck_log_to(int fd)
+{
+    (void)pthread_mutex_lock(&state.lock);
+    state.fd = fd;
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
+bool ck_terminal_has_colour(int fd)
+{
+    const char *term = getenv("TERM");
+    const char *refused = getenv("NO_COLOR");
+
+    return (refused == NULL || *refused == '\0') && term != NULL &&
+           strcmp(term, "dumb") != 0 && isatty(fd);
+}
+
+int ck_terminal_columns(int fd)
+{
+    struct winsize size;
+
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        return size.ws_col;
+    }
+    return 100;
+}
