@@ -1,0 +1,475 @@
+/* identity.c - who this agent is: rank, job, host, launcher
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One table of launchers; the first row whose rank variable is set wins.
+ * Sizes that a row does not give are looked for in the rows below it (srun
+ * with PMIx sets PMIX_RANK, but only Slurm's variables tell the size).
+ *
+ * Job key: what the launcher calls the job, where it says so. On one host the
+ * launcher's pid and start time are added (a PMIx namespace may repeat); over
+ * several hosts they differ and are left out.
+ */
+#include "agent/identity.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "schema/run.h"
+#include "schema/time.h"
+
+#define ANCESTORS_MAX 12
+
+struct launcher_row {
+    const char *launcher;
+    const char *rank;
+    const char *needs; /* variable that must be set too, or NULL */
+    const char *size;
+    const char *local_rank;
+    const char *local_size;
+};
+
+static const struct launcher_row launcher_rows[] = {
+    {"openmpi", "OMPI_COMM_WORLD_RANK", NULL, "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"pmix", "PMIX_RANK", NULL, NULL, NULL, NULL},
+    {"mpich", "PMI_RANK", NULL, "PMI_SIZE", "MPI_LOCALRANKID",
+     "MPI_LOCALNRANKS"},
+    {"slurm", "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS",
+     "SLURM_LOCALID", NULL},
+    {"torchrun", "RANK", "WORLD_SIZE", "WORLD_SIZE", "LOCAL_RANK",
+     "LOCAL_WORLD_SIZE"},
+};
+#define LAUNCHER_ROWS (sizeof(launcher_rows) / sizeof(launcher_rows[0]))
+
+/* Programs that start ranks, as /proc/PID/comm shows them. */
+static const char *const launcher_programs[] = {
+    "mpirun",      "mpiexec",     "orterun",         "prterun",
+    "prte",        "orted",       "prted",           "mpiexec.hydra",
+    "hydra_pmi_proxy", "slurmstepd",
+    "srun",        "torchrun",    "cklaunch",
+};
+
+const char *identity_variable(char *const *env, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; env != NULL && *env != NULL; env++) {
+        if (strncmp(*env, name, length) == 0 && (*env)[length] == '=') {
+            return *env + length + 1;
+        }
+    }
+    return NULL;
+}
+
+/* A whole number >= 0 in a variable, or `otherwise`. */
+static int variable_number(char *const *env, const char *name, int otherwise)
+{
+    const char *text = name == NULL ? NULL : identity_variable(env, name);
+    char *end;
+    long value;
+
+    if (text == NULL || *text < '0' || *text > '9') {
+        return otherwise;
+    }
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (errno != 0 || *end != '\0' || value > 1 << 30) {
+        return otherwise;
+    }
+    return (int)value;
+}
+
+/* Tasks on node `node` in Slurm's "2(x3),1". 0 = cannot tell. */
+static int slurm_tasks(const char *text, int node)
+{
+    while (text != NULL && *text >= '0' && *text <= '9') {
+        char *end;
+        long tasks = strtol(text, &end, 10);
+        long nodes = 1;
+
+        if (strncmp(end, "(x", 2) == 0) {
+            nodes = strtol(end + 2, &end, 10);
+            end += *end == ')';
+        }
+        if (node < nodes) {
+            return tasks > 0 && tasks < 1 << 20 ? (int)tasks : 0;
+        }
+        node -= (int)nodes;
+        text = *end == ',' ? end + 1 : NULL;
+    }
+    return 0;
+}
+
+static bool row_holds(const struct launcher_row *row, char *const *env)
+{
+    return variable_number(env, row->rank, -1) >= 0 &&
+           (row->needs == NULL || identity_variable(env, row->needs) != NULL);
+}
+
+/* Sizes and local ranks of the rows from `at` on, first hit wins. */
+static void
+place_fill(struct identity_place *place, char *const *env, size_t at)
+{
+    place->is_ranked = true;
+    place->launcher = launcher_rows[at].launcher;
+    place->rank = variable_number(env, launcher_rows[at].rank, 0);
+    place->size = 0;
+    place->local_rank = -1;
+    place->local_size = 0;
+    for (size_t i = at; i < LAUNCHER_ROWS; i++) {
+        const struct launcher_row *row = &launcher_rows[i];
+
+        if (i > at && !row_holds(row, env)) {
+            continue;
+        }
+        if (place->size == 0) {
+            place->size = variable_number(env, row->size, 0);
+        }
+        if (place->local_rank < 0) {
+            place->local_rank = variable_number(env, row->local_rank, -1);
+        }
+        if (place->local_size == 0) {
+            place->local_size = variable_number(env, row->local_size, 0);
+        }
+    }
+    if (place->size == 0) {
+        place->size = variable_number(env, "SLURM_NTASKS", 0);
+    }
+    if (place->local_size == 0) {
+        place->local_size =
+            slurm_tasks(identity_variable(env, "SLURM_STEP_TASKS_PER_NODE"),
+                        variable_number(env, "SLURM_NODEID", 0));
+    }
+}
+
+void identity_place_read(char *const *env, struct identity_place *place)
+{
+    for (size_t i = 0; i < LAUNCHER_ROWS; i++) {
+        if (row_holds(&launcher_rows[i], env)) {
+            place_fill(place, env, i);
+            return;
+        }
+    }
+    *place = (struct identity_place){
+        .size = 1, .local_rank = 0, .local_size = 1, .launcher = "none"};
+}
+
+bool identity_place_differs(char *const *own,
+                            char *const *env,
+                            struct identity_place *place)
+{
+    for (size_t i = 0; i < LAUNCHER_ROWS; i++) {
+        const struct launcher_row *row = &launcher_rows[i];
+
+        if (row_holds(row, env) &&
+            variable_number(env, row->rank, -1) !=
+                (row_holds(row, own) ? variable_number(own, row->rank, -1)
+                                     : -1)) {
+            place_fill(place, env, i);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* First line of a small file, without its newline. "" when unreadable. */
+static void line_read(const char *path, char *line, size_t room)
+{
+    FILE *file = fopen(path, "re");
+
+    line[0] = '\0';
+    if (file == NULL) {
+        return;
+    }
+    if (fgets(line, (int)room, file) == NULL) {
+        line[0] = '\0';
+    }
+    line[strcspn(line, "\n")] = '\0';
+    (void)fclose(file);
+}
+
+/* Parent and start (clock ticks since boot) of a process. 0 or -1. */
+static int process_stat(pid_t pid, pid_t *parent, unsigned long long *start)
+{
+    char path[64];
+    char line[1024];
+    const char *at;
+    int ppid;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    line_read(path, line, sizeof(line));
+    at = strrchr(line, ')');
+    if (at == NULL ||
+        sscanf(at + 1,
+               " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+               "%*d %*d %*d %*d %llu",
+               &ppid, start) != 2) {
+        return -1;
+    }
+    *parent = ppid;
+    return 0;
+}
+
+static bool is_launcher(pid_t pid)
+{
+    char path[64];
+    char comm[32];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    line_read(path, comm, sizeof(comm));
+    for (size_t i = 0;
+         i < sizeof(launcher_programs) / sizeof(launcher_programs[0]); i++) {
+        if (strncmp(comm, launcher_programs[i], 15) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t boot_seconds(void)
+{
+    char line[256];
+    FILE *file = fopen("/proc/stat", "re");
+    int64_t seconds = 0;
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "btime ", 6) == 0) {
+            seconds = strtoll(line + 6, NULL, 10);
+            break;
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return seconds;
+}
+
+/* The nearest launcher among our ancestors (a shell may stand in between),
+ * else the parent; without a launcher ourselves, as each start is then a job
+ * of its own. Sets its pid and start; returns its start in ticks. */
+static unsigned long long launcher_find(struct identity *identity)
+{
+    pid_t pid = identity->place.is_ranked ? getppid() : 0;
+    pid_t parent = 0;
+    unsigned long long start = 0;
+
+    identity->launcher_pid = pid > 0 ? pid : getpid();
+    for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+        if (is_launcher(pid)) {
+            identity->launcher_pid = pid;
+            break;
+        }
+        if (process_stat(pid, &parent, &start) != 0) {
+            break;
+        }
+        pid = parent;
+    }
+    start = 0;
+    (void)process_stat(identity->launcher_pid, &parent, &start);
+    identity->launcher_start =
+        boot_seconds() + (int64_t)(start / (unsigned long long)sysconf(
+                                               _SC_CLK_TCK));
+    return start;
+}
+
+/* What the launcher calls the job, with a word in front that says who. */
+static bool job_named(char *const *env, char *name, size_t room)
+{
+    static const struct {
+        const char *word;
+        const char *variable;
+        const char *second;
+    } names[] = {
+        {"pmix", "PMIX_NAMESPACE", NULL},
+        {"slurm", "SLURM_JOB_ID", "SLURM_STEP_ID"},
+        {"torch", "TORCHELASTIC_RUN_ID", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = identity_variable(env, names[i].variable);
+        const char *second =
+            names[i].second == NULL ? ""
+                                    : identity_variable(env, names[i].second);
+
+        if (value != NULL && second != NULL && strcmp(value, "none") != 0) {
+            (void)snprintf(name, room, "%s-%.80s%s%.16s", names[i].word, value,
+                           *second == '\0' ? "" : ".", second);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void job_find(struct identity *identity, char *const *env)
+{
+    unsigned long long start = launcher_find(identity);
+    char name[120] = "";
+    const char *slurm = identity_variable(env, "SLURM_JOB_ID");
+    const char *step = identity_variable(env, "SLURM_STEP_ID");
+    bool is_named = job_named(env, name, sizeof(name));
+
+    if (is_named && !identity_is_one_host(identity)) {
+        (void)snprintf(identity->job_key, sizeof(identity->job_key), "%s",
+                       name);
+    } else {
+        (void)snprintf(identity->job_key, sizeof(identity->job_key),
+                       "%s%s%d-%llu-%.8s", name, is_named ? "-" : "",
+                       (int)identity->launcher_pid, start, identity->boot_id);
+    }
+    if (slurm != NULL && step != NULL) {
+        (void)snprintf(identity->job, sizeof(identity->job), "%.30s.%.20s",
+                       slurm, step);
+    } else {
+        (void)snprintf(identity->job, sizeof(identity->job), "%d",
+                       (int)identity->launcher_pid);
+    }
+}
+
+/* Names go into paths: letters, digits, dot, dash and underscore stay. */
+static void path_word(char *text)
+{
+    for (; *text != '\0'; text++) {
+        bool is_kept = (*text >= '0' && *text <= '9') ||
+                       (*text >= 'a' && *text <= 'z') ||
+                       (*text >= 'A' && *text <= 'Z') || *text == '-' ||
+                       *text == '.' || *text == '_';
+
+        if (!is_kept) {
+            *text = '_';
+        }
+    }
+}
+
+static int64_t realtime_now(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_REALTIME, &ts);
+    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+}
+
+int identity_find(struct identity *identity, char *const *env, const char *job)
+{
+    struct identity found;
+    ssize_t length;
+
+    memset(&found, 0, sizeof(found));
+    if (getrandom(found.agent, sizeof(found.agent), 0) !=
+        (ssize_t)sizeof(found.agent)) {
+        return -1;
+    }
+    identity_place_read(env, &found.place);
+    found.uid = (uint32_t)geteuid();
+    if (gethostname(found.host, sizeof(found.host) - 1) != 0) {
+        strcpy(found.host, "?");
+    }
+    line_read("/proc/sys/kernel/random/boot_id", found.boot_id,
+              sizeof(found.boot_id));
+    length = readlink("/proc/self/ns/time", found.timens,
+                      sizeof(found.timens) - 1);
+    found.timens[length > 0 ? length : 0] = '\0';
+    job_find(&found, env);
+    if (job != NULL) {
+        (void)snprintf(found.job_key, sizeof(found.job_key), "job-%s", job);
+        (void)snprintf(found.job, sizeof(found.job), "%s", job);
+    }
+    path_word(found.job);
+    found.start_raw = ck_time_raw();
+    found.start_realtime = realtime_now();
+    *identity = found;
+    return 0;
+}
+
+void identity_command(struct identity *identity, char *const *argv)
+{
+    size_t used = 0;
+    size_t room = sizeof(identity->command);
+
+    for (identity->command[0] = '\0'; *argv != NULL && used < room; argv++) {
+        int n = snprintf(identity->command + used, room - used, "%s%s",
+                         used > 0 ? " " : "", *argv);
+
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+bool identity_is_one_host(const struct identity *identity)
+{
+    return identity->place.size <= 1 ||
+           identity->place.local_size == identity->place.size;
+}
+
+size_t identity_lines(const struct identity *identity,
+                      pid_t pid,
+                      const char *token,
+                      char *lines,
+                      size_t room)
+{
+    const struct identity_place *place = &identity->place;
+    const struct {
+        const char *key;
+        const char *text; /* NULL: the number */
+        int64_t number;
+    } rows[] = {
+        {"version", CK_VERSION, 0},
+        {"job", identity->job, 0},
+        {"job_key", identity->job_key, 0},
+        {"rank", NULL, place->rank},
+        {"size", NULL, place->size},
+        {"local_rank", NULL, place->local_rank},
+        {"local_size", NULL, place->local_size},
+        {"host", identity->host, 0},
+        {"boot_id", identity->boot_id, 0},
+        {"timens", identity->timens, 0},
+        {"uid", NULL, identity->uid},
+        {"pid", NULL, pid},
+        {"command", identity->command, 0},
+        {"start_raw", NULL, identity->start_raw},
+        {"start_realtime", NULL, identity->start_realtime},
+        {"launcher", place->launcher, 0},
+        {"token", token == NULL ? "" : token, 0},
+    };
+    size_t count = sizeof(rows) / sizeof(rows[0]) - (token == NULL);
+    size_t used = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        (void)(rows[i].text == NULL
+                   ? ck_lines_put_number(lines, room, &used, rows[i].key,
+                                         rows[i].number)
+                   : ck_lines_put(lines, room, &used, rows[i].key,
+                                  rows[i].text));
+    }
+    return used;
+}
+
+int identity_run_name(const struct identity *identity, char *name, size_t room)
+{
+    time_t start = (time_t)identity->launcher_start;
+    struct tm tm;
+    char text[32];
+    int n;
+
+    (void)localtime_r(&start, &tm);
+    (void)strftime(text, sizeof(text), "%Y%m%dT%H%M%S", &tm);
+    n = snprintf(name, room, "ck-%s-%s", identity->job, text);
+    return n > 0 && (size_t)n < room ? 0 : -1;
+}
+
+uint64_t identity_hash(const struct identity *identity)
+{
+    uint64_t hash = 1469598103934665603ull ^ identity->uid;
+
+    for (const char *at = identity->job_key; *at != '\0'; at++) {
+        hash = (hash ^ (uint8_t)*at) * 1099511628211ull;
+    }
+    /* FNV's high bits are poor for short texts: one round of mixing. */
+    hash ^= hash >> 32;
+    hash *= 0x9e3779b97f4a7c15ull;
+    return hash ^ (hash >> 29);
+}

@@ -1,0 +1,413 @@
+/* ringfile.c - the ring's file: made, backed slot by slot, removed
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A store to a page of a full tmpfs is a SIGBUS in the target, so no page is
+ * ever offered without memory behind it: the head and the outbox are
+ * allocated here, a slot before its state becomes FREE.
+ */
+#include "agent/ringfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "schema/time.h"
+
+#define PAGE_BYTES ((uint64_t)4096)
+#define SLOTS_DEFAULT 256
+#define SLOTS_LEAST 4
+#define SLOT_BYTES_LEAST ((uint64_t)16 << 10)
+#define OUTBOX_BYTES_LEAST ((uint64_t)64 << 10)
+#define SLOTS_AT_START 4
+#define NAME_SUFFIX ".ring"
+
+static uint64_t page_round(uint64_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+static uint64_t head_bytes(uint32_t slots)
+{
+    return page_round(CK_RING_HEADS_OFFSET +
+                      (uint64_t)slots * sizeof(struct ck_ring_slot));
+}
+
+static uint64_t power_below(uint64_t bytes)
+{
+    uint64_t power = 1;
+
+    while (power <= bytes / 2) {
+        power *= 2;
+    }
+    return power;
+}
+
+/* A share of three quarters of the file system, and never more than three
+ * quarters of what is free now. */
+static uint64_t plan_budget(uint64_t total, uint64_t available, unsigned sharers)
+{
+    uint64_t share = total / 4 * 3 / (sharers == 0 ? 1 : sharers);
+    uint64_t now = available / 4 * 3;
+
+    return share < now ? share : now;
+}
+
+int ringfile_plan(struct ringfile_plan *plan,
+                  uint64_t total,
+                  uint64_t available,
+                  unsigned sharers,
+                  const struct ringfile_plan *wish)
+{
+    uint64_t budget = plan_budget(total, available, sharers);
+    struct ringfile_plan made = {
+        .slots = wish->slots != 0 ? wish->slots : SLOTS_DEFAULT,
+        .slot_bytes = power_below(
+            wish->slot_bytes != 0 ? wish->slot_bytes : CK_RING_SLOT_BYTES),
+        .outbox_bytes = page_round(wish->outbox_bytes != 0
+                                       ? wish->outbox_bytes
+                                       : CK_RING_OUTBOX_BYTES),
+    };
+    uint64_t room;
+
+    if (made.slots > CK_RING_SLOTS_MAX) {
+        made.slots = CK_RING_SLOTS_MAX;
+    }
+    if (made.slot_bytes < SLOT_BYTES_LEAST) {
+        made.slot_bytes = SLOT_BYTES_LEAST;
+    }
+    /* A quarter for the outbox, the rest for slots: at least 8 of them, or
+     * smaller ones. */
+    while (made.outbox_bytes > budget / 4 &&
+           made.outbox_bytes > OUTBOX_BYTES_LEAST) {
+        made.outbox_bytes = page_round(made.outbox_bytes / 2);
+    }
+    room = head_bytes(made.slots) + made.outbox_bytes;
+    if (room >= budget) {
+        made.slots = 64;
+        room = head_bytes(made.slots) + made.outbox_bytes;
+    }
+    room = budget > room ? budget - room : 0;
+    while (room / made.slot_bytes < 8 && made.slot_bytes > SLOT_BYTES_LEAST) {
+        made.slot_bytes /= 2;
+    }
+    if (made.slots > room / made.slot_bytes) {
+        made.slots = (uint32_t)(room / made.slot_bytes);
+    }
+    if (made.slots < SLOTS_LEAST) {
+        errno = ENOSPC;
+        return -1;
+    }
+    *plan = made;
+    return 0;
+}
+
+/* A directory of ours, 0700; made when it is not there. 0 or -1. */
+static int dir_ready(const char *dir)
+{
+    struct stat st;
+
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST) {
+        return -1;
+    }
+    if (lstat(dir, &st) != 0) {
+        return -1;
+    }
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+        (st.st_mode & 077) != 0) {
+        errno = EPERM;
+        return -1;
+    }
+    return 0;
+}
+
+static bool is_ring_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > sizeof(NAME_SUFFIX) &&
+           strcmp(name + length - strlen(NAME_SUFFIX), NAME_SUFFIX) == 0;
+}
+
+/* The lock is held by every process that has the file from its creator. A
+ * name that is not ours to lock is left alone. */
+static bool leftover_remove(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool is_removed = false;
+
+    if (fd < 0) {
+        return false;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        is_removed = unlinkat(dir, name, 0) == 0;
+    }
+    (void)close(fd);
+    return is_removed;
+}
+
+unsigned ringfile_sweep(const char *dir)
+{
+    unsigned removed = 0;
+    DIR *stream = opendir(dir);
+    struct dirent *entry;
+
+    if (stream == NULL) {
+        return 0;
+    }
+    while ((entry = readdir(stream)) != NULL) {
+        if (is_ring_name(entry->d_name)) {
+            removed += leftover_remove(dirfd(stream), entry->d_name);
+        }
+    }
+    (void)closedir(stream);
+    return removed;
+}
+
+/* Open a new locked file: made under a name that no sweep looks at, locked,
+ * then renamed. */
+static int file_open(struct ringfile *ring, const char *dir, const uint8_t *id)
+{
+    char fresh[sizeof(ring->path) + 8];
+    int n = snprintf(ring->path, sizeof(ring->path),
+                     "%s/%02x%02x%02x%02x%02x%02x%02x%02x" NAME_SUFFIX, dir,
+                     id[0], id[1], id[2], id[3], id[4], id[5], id[6], id[7]);
+    int fd;
+
+    if (n < 0 || (size_t)n >= sizeof(ring->path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    (void)snprintf(fresh, sizeof(fresh), "%s.new", ring->path);
+    fd = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return -1;
+    }
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0 || rename(fresh, ring->path) != 0) {
+        int saved = errno;
+
+        (void)unlink(fresh);
+        (void)close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+static void header_fill(struct ck_ring_header *header,
+                        const struct ringfile_plan *plan,
+                        const struct ringfile_wish *wish)
+{
+    header->header_bytes = (uint32_t)head_bytes(plan->slots);
+    header->clock = wish->clock;
+    header->slots = plan->slots;
+    header->slot_bytes = plan->slot_bytes;
+    header->outbox_offset = header->header_bytes;
+    header->outbox_bytes = plan->outbox_bytes;
+    header->slot_offset = header->outbox_offset + plan->outbox_bytes;
+    memcpy(header->agent, wish->agent, sizeof(header->agent));
+    header->created = ck_time_raw();
+    header->rank = wish->rank;
+    header->size = wish->size;
+    header->owner_pid = (uint32_t)getpid();
+    header->version = CK_RING_VERSION;
+    header->magic = CK_RING_MAGIC;
+}
+
+/* Size the file, allocate its head and outbox, map them. */
+static int file_fill(struct ringfile *ring,
+                     const struct ringfile_plan *plan,
+                     const struct ringfile_wish *wish)
+{
+    uint64_t head = head_bytes(plan->slots);
+    uint64_t bytes =
+        head + plan->outbox_bytes + plan->slots * plan->slot_bytes;
+    void *map;
+
+    if (ftruncate(ring->fd, (off_t)bytes) != 0 ||
+        fallocate(ring->fd, 0, 0, (off_t)(head + plan->outbox_bytes)) != 0) {
+        return -1;
+    }
+    ring->bodies = calloc(plan->slots, sizeof(*ring->bodies));
+    if (ring->bodies == NULL) {
+        return -1;
+    }
+    map = mmap(NULL, head + plan->outbox_bytes, PROT_READ | PROT_WRITE,
+               MAP_SHARED, ring->fd, 0);
+    if (map == MAP_FAILED) {
+        free(ring->bodies);
+        ring->bodies = NULL;
+        return -1;
+    }
+    ring->header = map;
+    ring->outbox = (uint8_t *)map + head;
+    header_fill(ring->header, plan, wish);
+    return 0;
+}
+
+/* All of it in one directory. 0, or -1 with errno. */
+static int create_in(struct ringfile *ring,
+                     const char *dir,
+                     const struct ringfile_wish *wish)
+{
+    struct ringfile_plan plan;
+    struct statvfs fs;
+    int saved;
+
+    if (dir_ready(dir) != 0) {
+        return -1;
+    }
+    (void)ringfile_sweep(dir);
+    if (statvfs(dir, &fs) != 0 ||
+        ringfile_plan(&plan, (uint64_t)fs.f_blocks * fs.f_frsize,
+                      (uint64_t)fs.f_bavail * fs.f_frsize, wish->sharers,
+                      &wish->plan) != 0) {
+        return -1;
+    }
+    memset(ring, 0, sizeof(*ring));
+    ring->fd = file_open(ring, dir, wish->agent);
+    if (ring->fd < 0) {
+        return -1;
+    }
+    if (file_fill(ring, &plan, wish) == 0 &&
+        ringfile_back(ring, SLOTS_AT_START, SLOTS_AT_START) > 0) {
+        return 0;
+    }
+    saved = errno;
+    ringfile_unlink(ring);
+    ringfile_fini(ring);
+    errno = saved;
+    return -1;
+}
+
+int ringfile_create(struct ringfile *ring,
+                    const struct ringfile_wish *wish,
+                    struct ck_err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    char dirs[2][200];
+    size_t count = 0;
+    struct ringfile made;
+
+    if (wish->dir != NULL) {
+        (void)snprintf(dirs[count++], sizeof(dirs[0]), "%s", wish->dir);
+    } else {
+        (void)snprintf(dirs[count++], sizeof(dirs[0]), "/dev/shm/ck-%u",
+                       (unsigned)geteuid());
+        (void)snprintf(dirs[count++], sizeof(dirs[0]), "%s/ck-%u",
+                       tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
+                       (unsigned)geteuid());
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (create_in(&made, dirs[i], wish) == 0) {
+            *ring = made;
+            return 0;
+        }
+        (void)ck_err_set(err, "cannot make recording memory in %s: %s", dirs[i],
+                         strerror(errno));
+    }
+    return -1;
+}
+
+void ringfile_fini(struct ringfile *ring)
+{
+    int saved = errno;
+
+    if (ring->header != NULL) {
+        for (uint32_t i = 0; i < ring->header->slots; i++) {
+            if (ring->bodies[i] != NULL) {
+                (void)munmap(ring->bodies[i], 2 * ring->header->slot_bytes);
+            }
+        }
+        (void)munmap(ring->header, ring->header->slot_offset);
+    }
+    free(ring->bodies);
+    if (ring->fd >= 0) {
+        (void)close(ring->fd);
+    }
+    ring->header = NULL;
+    ring->outbox = NULL;
+    ring->bodies = NULL;
+    ring->fd = -1;
+    errno = saved;
+}
+
+void ringfile_unlink(struct ringfile *ring)
+{
+    int saved = errno;
+
+    (void)unlink(ring->path);
+    errno = saved;
+}
+
+static unsigned slots_free(const struct ringfile *ring)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(ring->header);
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < ring->backed; i++) {
+        count += atomic_load_explicit(&heads[i].state, memory_order_relaxed) ==
+                 CK_SLOT_FREE;
+    }
+    return count;
+}
+
+unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most)
+{
+    struct ck_ring_header *header = ring->header;
+    struct ck_ring_slot *heads = ck_ring_heads(header);
+    unsigned added = 0;
+    unsigned have = slots_free(ring);
+
+    while (have + added < ahead && added < most &&
+           ring->backed < header->slots) {
+        off_t at =
+            (off_t)(header->slot_offset + ring->backed * header->slot_bytes);
+
+        if (fallocate(ring->fd, 0, at, (off_t)header->slot_bytes) != 0) {
+            ring->is_full = true;
+            break;
+        }
+        /* release: whoever claims the slot sees its memory backed */
+        atomic_store_explicit(&heads[ring->backed].state, CK_SLOT_FREE,
+                              memory_order_release);
+        ring->backed++;
+        added++;
+    }
+    return added;
+}
+
+const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot)
+{
+    uint64_t bytes = ring->header->slot_bytes;
+    off_t offset = (off_t)(ring->header->slot_offset + slot * bytes);
+    uint8_t *base = ring->bodies[slot];
+
+    if (base != NULL) {
+        return base;
+    }
+    base = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) {
+        return NULL;
+    }
+    if (mmap(base, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, ring->fd,
+             offset) == MAP_FAILED ||
+        mmap(base + bytes, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, ring->fd,
+             offset) == MAP_FAILED) {
+        int saved = errno;
+
+        (void)munmap(base, 2 * bytes);
+        errno = saved;
+        return NULL;
+    }
+    ring->bodies[slot] = base;
+    return base;
+}

@@ -1,0 +1,79 @@
+/* ringfile.h - the ring's file: made, backed slot by slot, removed
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The front creates it; front and collector share it (fork) and both keep its
+ * lock, so a file whose lock is free is a leftover. See schema/ring.h for
+ * what is inside; the outbox part is agent/outbox.h's.
+ */
+#ifndef CK_AGENT_RINGFILE_H
+#define CK_AGENT_RINGFILE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/err.h"
+#include "schema/ring.h"
+
+/* Sizes of one ring. */
+struct ringfile_plan {
+    uint32_t slots;
+    uint64_t slot_bytes;   /* a power of two */
+    uint64_t outbox_bytes; /* whole pages */
+};
+
+/* Sizes for one of `sharers` agents on a file system with `total` bytes of
+ * which `available` are free. Wishes of 0 mean the defaults; they are cut to
+ * what there is. 0, or -1: not even the smallest ring fits.
+ */
+int ringfile_plan(struct ringfile_plan *plan,
+                  uint64_t total,
+                  uint64_t available,
+                  unsigned sharers,
+                  const struct ringfile_plan *wish);
+
+struct ringfile {
+    struct ck_ring_header *header; /* mapped: header, tables, heads */
+    void *outbox;                  /* mapped, header->outbox_bytes */
+    uint8_t **bodies;              /* by slot; NULL = not mapped yet */
+    uint32_t backed;               /* slots with memory, from 0 on */
+    bool is_full;                  /* the file system gave no more */
+    int fd;
+    char path[256];
+};
+
+/* What ringfile_create() is told. */
+struct ringfile_wish {
+    const char *dir; /* NULL: /dev/shm/ck-<uid>, else TMPDIR */
+    struct ringfile_plan plan;
+    unsigned sharers; /* agents on this host, 0 = not known */
+    enum ck_clock clock;
+    uint32_t rank; /* ~0u = not known */
+    uint32_t size;
+    uint8_t agent[16];
+};
+
+/* Make the file with the first slots backed. Leftovers in the directory are
+ * removed. 0, or -1 with err.
+ */
+int ringfile_create(struct ringfile *ring,
+                    const struct ringfile_wish *wish,
+                    struct ck_err *err);
+/* Unmap and close; the file stays. */
+void ringfile_fini(struct ringfile *ring);
+/* Remove the file's name: mapped memory stays usable. */
+void ringfile_unlink(struct ringfile *ring);
+
+/* Give memory to more slots until `ahead` of them are free, at most `most` in
+ * this call. Returns the slots that were added.
+ */
+unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most);
+
+/* The slot's body, mapped twice in a row for reading. NULL with errno. */
+const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot);
+
+/* Remove ring files in `dir` whose owner is gone. Returns how many. */
+unsigned ringfile_sweep(const char *dir);
+
+#endif
