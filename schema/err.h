@@ -5,6 +5,10 @@
 #ifndef CK_SCHEMA_ERR_H
 #define CK_SCHEMA_ERR_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define CK_ERR_BYTES 512
 
 /* One line for a person: what, where, what to do. No newline. */
@@ -17,5 +21,9 @@ struct ck_err {
  */
 int ck_err_set(struct ck_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

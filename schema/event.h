@@ -10,8 +10,13 @@
 #ifndef CK_SCHEMA_EVENT_H
 #define CK_SCHEMA_EVENT_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define CK_UNIT_BYTES 32
 #define CK_RECORD_UNITS_MAX 255
@@ -190,9 +195,9 @@ struct ck_open {
     uint32_t reserved;
 };
 
-_Static_assert(sizeof(struct ck_event) == 16, "head of every record");
+static_assert(sizeof(struct ck_event) == 16, "head of every record");
 #define CK_CLASS(number, NAME, type, units, text)                              \
-    _Static_assert(sizeof(struct type) == (units) * CK_UNIT_BYTES,             \
+    static_assert(sizeof(struct type) == (units) * CK_UNIT_BYTES,             \
                    "units of " #type);
 #include "schema/kind.def"
 
@@ -216,5 +221,9 @@ static inline const char *ck_text_bytes(const struct ck_text *text)
 {
     return (const char *)(text + 1);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,10 +8,15 @@
 #ifndef CK_SCHEMA_FRAME_H
 #define CK_SCHEMA_FRAME_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "schema/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define CK_FRAME_MAGIC 0x31464b43u /* "CKF1" */
 #define CK_FRAME_VERSION 1
@@ -52,7 +57,7 @@ struct ck_frame_header {
     uint32_t reserved;
 };
 
-_Static_assert(sizeof(struct ck_frame_header) == 64, "wire layout");
+static_assert(sizeof(struct ck_frame_header) == 64, "wire layout");
 
 /* Bytes of the frame on the wire and on disk: header, payload, zeros to a
  * multiple of 8 (not in length, not in the crc). */
@@ -77,5 +82,9 @@ int64_t ck_frame_check(const void *bytes,
                        size_t length,
                        struct ck_frame_header *header,
                        struct ck_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

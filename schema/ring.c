@@ -217,6 +217,10 @@ slot_claim(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
         slot->tail_seen = atomic_load(&slot->tail);
         atomic_store(&slot->users, 0);
         atomic_store(&slot->depth, 0);
+        atomic_store(&slot->dropped, 0);
+        atomic_store(&slot->reentered, 0);
+        atomic_store(&slot->lost_first, 0);
+        atomic_store(&slot->lost_last, 0);
         /* release: pairs with the acquire loads of state */
         atomic_store_explicit(&slot->state, CK_SLOT_LIVE, memory_order_release);
         return slot;
@@ -225,7 +229,10 @@ slot_claim(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
     return NULL;
 }
 
-/* Map the body twice in a row: reserve the addresses, then fix both. */
+/* Map the body twice in a row: reserve the addresses, then fix both. The first
+ * mapping gets its page tables filled now (a recording would meet a fault each
+ * 128 records otherwise); the second is touched only by records that wrap.
+ */
 static uint8_t *body_map(const struct ck_ring *ring, uint64_t index)
 {
     uint64_t bytes = ring->header->slot_bytes;
@@ -238,7 +245,8 @@ static uint8_t *body_map(const struct ck_ring *ring, uint64_t index)
     }
     base = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base != MAP_FAILED &&
-        (mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+        (mmap(base, bytes, PROT_READ | PROT_WRITE,
+              MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
               offset) == MAP_FAILED ||
          mmap(base + bytes, bytes, PROT_READ | PROT_WRITE,
               MAP_SHARED | MAP_FIXED, fd, offset) == MAP_FAILED)) {
@@ -275,6 +283,8 @@ int ck_ring_writer_init(struct ck_ring_writer *writer, struct ck_ring *ring)
     atomic_fetch_add(&slot->users, 1);
     writer->body = body;
     writer->mask = header->slot_bytes / CK_UNIT_BYTES - 1;
+    /* A signal handler takes a writer with a slot as complete. */
+    atomic_signal_fence(memory_order_seq_cst);
     writer->slot = slot;
     return 0;
 }

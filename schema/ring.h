@@ -68,10 +68,10 @@ struct ck_ring_slot {
     _Atomic uint32_t users; /* libraries that write to it */
     uint8_t pad0[48];
     /* Writer. */
-    _Atomic uint64_t head; /* next position to write; release at a commit */
-    uint64_t tail_seen;    /* the writer's copy of tail */
-    uint32_t is_busy;      /* a record is being written (signal re-entry) */
-    uint32_t calls;        /* numbers given to calls of this thread */
+    _Atomic uint64_t head;    /* next position to write; release at a commit */
+    uint64_t tail_seen;       /* the writer's copy of tail */
+    uint32_t is_busy;         /* a record is being written (signal re-entry) */
+    uint32_t calls;           /* numbers given to calls of this thread */
     _Atomic uint64_t dropped; /* records, since the slot was claimed */
     _Atomic uint64_t reentered;
     _Atomic int64_t lost_first; /* ring clock; 0 = none */
@@ -127,7 +127,7 @@ struct ck_ring_header {
     int64_t created;   /* RAW ns */
     uint32_t rank;     /* world rank of the agent, ~0u = not known */
     uint32_t size;
-    uint32_t owner_pid; /* of the collector now, for leftovers */
+    uint32_t owner_pid;            /* of the collector now, for leftovers */
     _Atomic uint32_t is_off;       /* 1: libraries stop recording */
     _Atomic uint32_t incarnations; /* numbers given */
     _Atomic uint32_t loaded;       /* injected libraries that were loaded */
@@ -220,11 +220,12 @@ void ck_ring_count_lost(struct ck_ring_slot *slot, enum ck_clock clock);
 /* Room for a record of `units`, to be filled in and committed, or NULL when
  * it was dropped and counted. At most one at a time; no call in between.
  */
-static inline void *
-ck_ring_begin(struct ck_ring_writer *writer, enum ck_clock clock, unsigned units)
+static inline void *ck_ring_begin(struct ck_ring_writer *writer,
+                                  enum ck_clock clock,
+                                  unsigned units)
 {
     struct ck_ring_slot *slot = writer->slot;
-    uint64_t head = atomic_load_explicit(&slot->head, memory_order_relaxed);
+    uint64_t head;
 
     if (__builtin_expect(slot->is_busy != 0, 0)) {
         atomic_fetch_add_explicit(&slot->reentered, 1, memory_order_relaxed);
@@ -232,6 +233,8 @@ ck_ring_begin(struct ck_ring_writer *writer, enum ck_clock clock, unsigned units
     }
     slot->is_busy = 1;
     atomic_signal_fence(memory_order_seq_cst);
+    /* Read under the guard: a signal handler may just have recorded. */
+    head = atomic_load_explicit(&slot->head, memory_order_relaxed);
     if (__builtin_expect(head + units - slot->tail_seen > writer->mask + 1,
                          0)) {
         /* acquire: pairs with the collector's release of tail */
@@ -258,14 +261,23 @@ static inline void ck_ring_commit(struct ck_ring_writer *writer, unsigned units)
     slot->is_busy = 0;
 }
 
-/* Show that a call was entered; returns its number in this thread. */
+/* Show that a call was entered; returns its number in this thread, or 0 when
+ * a signal handler interrupted a recording (its record will not be made).
+ */
 static inline uint32_t ck_ring_open(struct ck_ring_writer *writer,
                                     const struct ck_ring_open *call)
 {
     struct ck_ring_slot *slot = writer->slot;
     uint32_t depth = atomic_load_explicit(&slot->depth, memory_order_relaxed);
-    uint32_t number = ++slot->calls;
+    uint32_t number;
 
+    if (__builtin_expect(slot->is_busy != 0, 0)) {
+        atomic_store_explicit(&slot->depth, depth + 1, memory_order_release);
+        return 0;
+    }
+    slot->is_busy = 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    number = ++slot->calls;
     if (__builtin_expect(number == 0, 0)) {
         number = ++slot->calls; /* 0 means "none" */
     }
@@ -284,6 +296,8 @@ static inline uint32_t ck_ring_open(struct ck_ring_writer *writer,
         atomic_store_explicit(&entry->call, number, memory_order_release);
     }
     atomic_store_explicit(&slot->depth, depth + 1, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    slot->is_busy = 0;
     return number;
 }
 

@@ -6,7 +6,7 @@
  * (kind.def); decoding gives back the ring's records in their order, byte for
  * byte (padding and reserved words as zero). The column code is documented in
  * docs/protocol.md. C++ only behind this header (wire.cpp: FlatBuffers); the
- * codec itself is columns.c.
+ * codec itself is encode.c and decode.c.
  */
 #ifndef CK_SCHEMA_WIRE_H
 #define CK_SCHEMA_WIRE_H

@@ -1,0 +1,29 @@
+/* field.c - the tables behind field.h
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "schema/field.h"
+
+#include <stddef.h>
+
+/* A short name for each class's struct, so that CK_FIELD can look into it. */
+#define CK_CLASS(number, NAME, type, units, text)                              \
+    typedef struct type row_##NAME;
+#include "schema/kind.def"
+
+#define CK_FIELD(CLASS, column, member, code)                                  \
+    _Static_assert(column >= FIELD_FIRST && column < COLUMNS_MAX,              \
+                   "column number of " #CLASS "." #member);
+#include "schema/kind.def"
+
+const struct field ck_fields[CK_CLASS_LIMIT][COLUMNS_MAX] = {
+#define CK_FIELD(CLASS, column, member, code)                                  \
+    [CK_CLASS_##CLASS][column] = {                                             \
+        sizeof(((row_##CLASS *)0)->member),                                    \
+        FIELD_##code,                                                          \
+        offsetof(row_##CLASS, member),                                         \
+    },
+#include "schema/kind.def"
+};
+
+const uint64_t ck_field_zeros[12];
