@@ -68,12 +68,14 @@ static const char *level_text(enum ck_log_level level, bool has_colour)
     return has_colour ? coloured[level] : plain[level];
 }
 
-/* "ckagent[3]: warn: " */
+/* "ckagent[3]: warn: ". Keeps errno, for %m. */
 static size_t put_prefix(char *line, size_t room, enum ck_log_level level)
 {
+    int saved = errno;
     const char *text = level_text(level, ck_terminal_has_colour(state.fd));
     int length;
 
+    errno = saved;
     if (state.rank >= 0) {
         length =
             snprintf(line, room, "%s[%d]: %s", state.program, state.rank, text);

@@ -1,0 +1,177 @@
+/* test_log.c - log lines on a pipe
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/log.h"
+
+static int ends[2];
+static char text[65536];
+
+static int open_pipe(void **state)
+{
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    ck_log_to(ends[1]);
+    ck_log_init("cktest", 3, CK_LOG_INFO);
+    return 0;
+}
+
+static int close_pipe(void **state)
+{
+    (void)state;
+    ck_log_init("cktest", 3, CK_LOG_INFO);
+    ck_log_to(-1);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return 0;
+}
+
+static const char *logged(void)
+{
+    ssize_t length = read(ends[0], text, sizeof(text) - 1);
+
+    text[length > 0 ? length : 0] = '\0';
+    return text;
+}
+
+static void a_line_says_program_rank_and_level(void **state)
+{
+    (void)state;
+    ck_warn("spool full, dropped %d events", 1204);
+    assert_string_equal(logged(),
+                        "cktest[3]: warn: spool full, dropped 1204 events\n");
+    ck_log_init("cktest", -1, CK_LOG_INFO);
+    ck_info("ready");
+    ck_error("no room");
+    assert_string_equal(logged(), "cktest: ready\ncktest: error: no room\n");
+}
+
+static void a_lower_level_is_silent(void **state)
+{
+    (void)state;
+    ck_debug("not said");
+    ck_log_init("cktest", 3, CK_LOG_DEBUG);
+    ck_debug("said");
+    assert_string_equal(logged(), "cktest[3]: debug: said\n");
+}
+
+static void errno_is_kept_and_shown(void **state)
+{
+    (void)state;
+    errno = ENOSPC;
+    ck_error("write: %m");
+    assert_int_equal(errno, ENOSPC);
+    assert_string_equal(logged(),
+                        "cktest[3]: error: write: No space left on device\n");
+}
+
+static void foreign_control_characters_do_not_make_lines(void **state)
+{
+    (void)state;
+    ck_info("peer says %s", "a\nb\033[2Jc\x7f");
+    assert_string_equal(logged(), "cktest[3]: peer says a b?[2Jc?\n");
+}
+
+static void a_long_line_is_cut(void **state)
+{
+    static char longer[5000];
+
+    (void)state;
+    memset(longer, 'x', sizeof(longer) - 1);
+    ck_info("%s", longer);
+    logged();
+    assert_true(strlen(text) > 500 && strlen(text) <= 1100);
+    assert_int_equal(text[strlen(text) - 1], '\n');
+}
+
+static void repeats_of_one_site_are_limited_and_counted(void **state)
+{
+    const char *at;
+    int lines = 0;
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        ck_info("again");
+    }
+    ck_info("another site");
+    logged();
+    for (at = text; (at = strstr(at, "again\n")) != NULL; at++) {
+        lines++;
+    }
+    assert_int_equal(lines, 5);
+    assert_non_null(strstr(text, "another site\n"));
+}
+
+static void what_was_left_out_is_said_at_exit(void **state)
+{
+    pid_t pid = fork();
+    int status;
+
+    (void)state;
+    if (pid == 0) {
+        for (int i = 0; i < 12; i++) {
+            ck_info("flood %d", i);
+        }
+        exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_non_null(strstr(logged(), "7 lines left out that were like: "
+                                     "flood"));
+}
+
+static void nowhere_is_nowhere(void **state)
+{
+    (void)state;
+    ck_log_to(-1);
+    ck_error("not said");
+    assert_string_equal(logged(), "");
+}
+
+static void a_pipe_has_neither_colour_nor_columns(void **state)
+{
+    (void)state;
+    setenv("TERM", "xterm", 1);
+    unsetenv("NO_COLOR");
+    assert_false(ck_terminal_has_colour(ends[1]));
+    assert_int_equal(ck_terminal_columns(ends[1]), 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_line_says_program_rank_and_level,
+                                        open_pipe, close_pipe),
+        cmocka_unit_test_setup_teardown(a_lower_level_is_silent, open_pipe,
+                                        close_pipe),
+        cmocka_unit_test_setup_teardown(errno_is_kept_and_shown, open_pipe,
+                                        close_pipe),
+        cmocka_unit_test_setup_teardown(
+            foreign_control_characters_do_not_make_lines, open_pipe,
+            close_pipe),
+        cmocka_unit_test_setup_teardown(a_long_line_is_cut, open_pipe,
+                                        close_pipe),
+        cmocka_unit_test_setup_teardown(
+            repeats_of_one_site_are_limited_and_counted, open_pipe, close_pipe),
+        cmocka_unit_test_setup_teardown(what_was_left_out_is_said_at_exit,
+                                        open_pipe, close_pipe),
+        cmocka_unit_test_setup_teardown(nowhere_is_nowhere, open_pipe,
+                                        close_pipe),
+        cmocka_unit_test_setup_teardown(a_pipe_has_neither_colour_nor_columns,
+                                        open_pipe, close_pipe),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
