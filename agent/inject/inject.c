@@ -12,9 +12,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -45,12 +44,14 @@ static _Atomic int is_hooked; /* fork handler and thread key are there */
 static enum ck_library own_library;
 static pthread_key_t thread_key;
 
-/* One text of the program and its id. */
-struct text_entry {
-    _Atomic(char *) text; /* copy, never freed */
-    _Atomic uint64_t known;
-};
-static struct text_entry text_table[INJECT_TEXTS_MAX];
+static _Atomic uint64_t missed; /* records while another thread attached */
+
+/* Texts of the program: a table of pointers into a pool that only grows, so
+ * that a signal handler may enter one.
+ */
+static _Atomic(struct inject_text *) text_table[INJECT_TEXTS_MAX];
+static _Alignas(struct inject_text) char text_pool[INJECT_TEXT_BYTES];
+static _Atomic size_t text_pool_used;
 
 static void thread_end(void *unused)
 {
@@ -96,6 +97,7 @@ static int process_attach(void)
     /* One thread attaches; the others miss the few records meanwhile. */
     if (!atomic_compare_exchange_strong(&process_state, &unknown,
                                         PROCESS_ATTACHING)) {
+        atomic_fetch_add(&missed, 1);
         return -1;
     }
     rc = hooks_install();
@@ -112,12 +114,12 @@ static void thread_say(void)
     char name[17] = "";
 
     (void)prctl(PR_GET_NAME, name);
-    (void)inject_say(CK_KIND_THREAD, 0, (uint64_t)syscall(SYS_gettid), 0,
-                     name);
+    (void)inject_say(CK_KIND_THREAD, 0, (uint64_t)syscall(SYS_gettid), 0, name);
 }
 
 static struct ck_ring_writer *thread_claim(void)
 {
+    atomic_fetch_add(&inject_ring.header->noslot, atomic_exchange(&missed, 0));
     if (ck_ring_writer_init(&inject_thread, &inject_ring) != 0) {
         thread_wait = INJECT_RETRY;
         atomic_fetch_add(&inject_ring.header->noslot, 1);
@@ -157,9 +159,40 @@ struct ck_ring_writer *inject_writer_slow(void)
     return writer;
 }
 
+/* Count the library in the ring's first page, without attaching. */
+static void header_count(const char *path)
+{
+    struct ck_ring_header *header = MAP_FAILED;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0) {
+        return;
+    }
+    if (lseek(fd, 0, SEEK_END) >= (off_t)sizeof(*header)) {
+        header = mmap(NULL, sizeof(*header), PROT_READ | PROT_WRITE, MAP_SHARED,
+                      fd, 0);
+    }
+    (void)close(fd);
+    if (header == MAP_FAILED) {
+        return;
+    }
+    if (header->magic == CK_RING_MAGIC && header->version == CK_RING_VERSION) {
+        atomic_fetch_add(&header->loaded, 1);
+    }
+    (void)munmap(header, sizeof(*header));
+}
+
 void inject_load(enum ck_library library)
 {
+    const char *path = getenv(CK_RING_ENV);
+    int saved = errno;
+
     own_library = library;
+    if (path != NULL && path[0] == '/') {
+        (void)hooks_install();
+        header_count(path);
+    }
+    errno = saved;
 }
 
 int inject_say(enum ck_kind kind,
@@ -175,9 +208,9 @@ int inject_say(enum ck_kind kind,
         .extra = extra,
     };
 
-    return writer == NULL ? -1
-                          : ck_ring_text(writer, &inject_ring, text, bytes,
-                                         strlen(bytes));
+    return writer == NULL
+               ? -1
+               : ck_ring_text(writer, &inject_ring, text, bytes, strlen(bytes));
 }
 
 /* Give `text` an id and say it; `known` keeps both with the incarnation. */
@@ -208,41 +241,72 @@ static uint32_t text_hash(const char *text)
     return hash;
 }
 
-/* The only allocation: once a new text. */
-static bool text_insert(struct text_entry *entry, const char *text)
+static struct inject_text *text_copy(const char *text)
 {
-    char *none = NULL;
-    char *copy = strdup(text);
+    size_t length = strlen(text);
+    size_t room = length < 16 ? 16 : length + 1;
+    size_t align = _Alignof(struct inject_text);
+    size_t bytes =
+        (sizeof(struct inject_text) + room + align - 1) / align * align;
+    struct inject_text *copy;
+    size_t at;
 
-    if (copy == NULL) {
-        return false;
+    if (bytes > INJECT_TEXT_BYTES ||
+        atomic_load(&text_pool_used) > INJECT_TEXT_BYTES - bytes) {
+        return NULL;
     }
-    if (!atomic_compare_exchange_strong(&entry->text, &none, copy)) {
-        free(copy);
-        return strcmp(none, text) == 0;
+    at = atomic_fetch_add(&text_pool_used, bytes);
+    if (at > INJECT_TEXT_BYTES - bytes) {
+        return NULL;
     }
-    return true;
+    copy = (struct inject_text *)(text_pool + at);
+    memcpy(copy->text, text, length + 1);
+    memset(copy->mask, 0xff, sizeof(copy->mask));
+    if (length < 16) {
+        memset((char *)copy->mask + length + 1, 0, 15 - length);
+    }
+    copy->length = length;
+    return copy;
 }
 
-uint32_t inject_text_id(const char *text)
+/* Put the text in an entry that was empty; what the entry holds then. */
+static struct inject_text *text_enter(_Atomic(struct inject_text *) *entry,
+                                      const char *text)
+{
+    struct inject_text *none = NULL;
+    struct inject_text *copy = text_copy(text);
+
+    if (copy == NULL) {
+        return NULL;
+    }
+    /* release: pairs with the acquire in inject_text_find() */
+    return atomic_compare_exchange_strong(entry, &none, copy) ? copy : none;
+}
+
+struct inject_text *inject_text_find(const char *text)
 {
     uint32_t at = text_hash(text);
 
     for (uint32_t i = 0; i < 16; i++) {
-        struct text_entry *entry = &text_table[(at + i) % INJECT_TEXTS_MAX];
-        const char *held =
-            atomic_load_explicit(&entry->text, memory_order_acquire);
-        uint64_t known;
+        _Atomic(struct inject_text *) *entry =
+            &text_table[(at + i) % INJECT_TEXTS_MAX];
+        struct inject_text *held =
+            atomic_load_explicit(entry, memory_order_acquire);
 
-        if (held != NULL ? strcmp(held, text) != 0
-                         : !text_insert(entry, text)) {
-            continue;
+        if (held == NULL) {
+            held = text_enter(entry, text);
         }
-        known = atomic_load_explicit(&entry->known, memory_order_relaxed);
-        if ((uint32_t)(known >> 32) == inject_ring.incarnation) {
-            return (uint32_t)known;
+        if (held == NULL) {
+            return NULL;
         }
-        return known_say(&entry->known, text);
+        if (strcmp(held->text, text) == 0) {
+            return held;
+        }
     }
-    return 0;
+    return NULL;
+}
+
+uint32_t inject_text_say(struct inject_text *text)
+{
+    return known_say(&text->known, text->text);
 }

@@ -25,10 +25,14 @@ struct inject_label {
     const char *text;
     _Atomic uint64_t known; /* incarnation << 32 | id; 0 = not announced */
 };
-#define INJECT_LABEL(literal) {literal, 0}
+#define INJECT_LABEL(literal)                                                  \
+    {                                                                          \
+        literal, 0                                                             \
+    }
 
-/* To be called from the library's constructor (or its entry point): notes
- * that the library was loaded. Does not attach yet. Keeps errno.
+/* To be called from the library's constructor (or its entry point): counts
+ * the library in the ring's header and sets up the fork and thread hooks, if
+ * there is an agent. Does not attach yet. Keeps errno.
  */
 void inject_load(enum ck_library library);
 
@@ -60,8 +64,7 @@ uint32_t inject_label_say(struct inject_label *label);
  * (tried again next time). */
 static inline uint32_t inject_label_id(struct inject_label *label)
 {
-    uint64_t known =
-        atomic_load_explicit(&label->known, memory_order_relaxed);
+    uint64_t known = atomic_load_explicit(&label->known, memory_order_relaxed);
 
     if (__builtin_expect((uint32_t)(known >> 32) == inject_ring.incarnation,
                          1)) {
@@ -70,13 +73,47 @@ static inline uint32_t inject_label_id(struct inject_label *label)
     return inject_label_say(label);
 }
 
-/* Id for a text that the program made (a kernel's name, a range's name),
- * looked up by content in a bounded table of this process image; announced
- * on first sight. 0 when the table (INJECT_TEXTS_MAX) is full. No lock: a
- * name may rarely get two ids.
+/* A text that the program made (a kernel's name, a range's name): a copy that
+ * is never freed, and its id.
+ */
+struct inject_text {
+    _Atomic uint64_t known; /* incarnation << 32 | id; 0 = not announced */
+    uint64_t mask[2];       /* of the first 16 bytes: those of the text */
+    uint64_t length;
+    char text[]; /* NUL-terminated, zeros up to 16 bytes at least */
+};
+
+/* The text looked up by content in a bounded table of this process image,
+ * entered on first sight; NULL when INJECT_TEXTS_MAX texts or
+ * INJECT_TEXT_BYTES are reached. No lock, no allocation.
  */
 #define INJECT_TEXTS_MAX 4096
-uint32_t inject_text_id(const char *text);
+#define INJECT_TEXT_BYTES ((size_t)2 << 20)
+struct inject_text *inject_text_find(const char *text);
+
+/* Slow path of inject_text_number: announces the text. */
+uint32_t inject_text_say(struct inject_text *text);
+
+/* Id of the text in this process image, announced on first use; 0 when it
+ * could not be (tried again next time). Only with a writer. */
+static inline uint32_t inject_text_number(struct inject_text *text)
+{
+    uint64_t known = atomic_load_explicit(&text->known, memory_order_relaxed);
+
+    if (__builtin_expect((uint32_t)(known >> 32) == inject_ring.incarnation,
+                         1)) {
+        return (uint32_t)known;
+    }
+    return inject_text_say(text);
+}
+
+/* Both in one: id of a text, 0 when there is none. */
+static inline uint32_t inject_text_id(const char *text)
+{
+    struct inject_text *found = inject_text_find(text);
+
+    return found == NULL ? 0 : inject_text_number(found);
+}
 
 /* Say a fact of any text kind (DEVICE, QUEUE, COMM, THREAD, NOTE ...). 0, or
  * -1 when dropped. `bytes` is copied. */
@@ -89,6 +126,7 @@ int inject_say(enum ck_kind kind,
 /* A call being recorded: filled at enter, used at leave. */
 struct inject_call {
     struct ck_ring_writer *writer; /* NULL = not recorded */
+    struct ck_ring_slot *slot;     /* the writer's; another after a fork */
     int64_t start;
     uint64_t site;
     uint32_t name;
@@ -112,6 +150,7 @@ static inline void inject_call_enter(struct inject_call *call,
         call->number = 0;
         return;
     }
+    call->slot = call->writer->slot;
     call->name = inject_label_id(label);
     call->site = (uint64_t)(uintptr_t)site;
     call->start = inject_now();
@@ -130,15 +169,16 @@ static inline void inject_call_enter(struct inject_call *call,
  */
 static inline void *inject_call_leave(struct inject_call *call, unsigned units)
 {
-    if (call->writer == NULL) {
+    if (call->writer == NULL || call->writer->slot != call->slot) {
         return NULL;
     }
     ck_ring_close(call->writer);
     return ck_ring_begin(call->writer, inject_ring.clock, units);
 }
 
-static inline struct ck_event
-inject_call_head(const struct inject_call *call, enum ck_kind kind, unsigned units)
+static inline struct ck_event inject_call_head(const struct inject_call *call,
+                                               enum ck_kind kind,
+                                               unsigned units)
 {
     struct ck_event event = {
         .kind = (uint16_t)kind,

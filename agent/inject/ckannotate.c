@@ -1,0 +1,323 @@
+/* ckannotate.c - the tracer's side of ck.h: marks, values, ranges, steps
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread's open ranges and steps are one stack, because they nest in time;
+ * each becomes one record when it is closed. While it is open the collector
+ * sees it among the thread's open calls.
+ *
+ * A name is looked up by its address first: a small cache a thread says which
+ * text was at that address, and the bytes there now are compared with it, so
+ * a buffer with new content is a miss and never a wrong name.
+ */
+#include "agent/inject/ck.h"
+#include "agent/inject/inject.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ANNOTATE_DEPTH_MAX 64
+#define ANNOTATE_CACHE 64 /* a power of two */
+#define PAGE_BYTES_MIN 4096
+
+/* A range or step that is open. */
+struct annotate_open {
+    int64_t start;
+    int64_t value; /* depth of a range, number of a step */
+    uint64_t site;
+    uint32_t name;
+    uint16_t kind;
+    uint16_t is_recorded; /* 0: there was no writer at its begin */
+};
+
+struct annotate_name {
+    const char *pointer;
+    struct inject_text *text;
+};
+
+/* One a thread. */
+struct annotate_thread {
+    uint32_t depth;       /* may exceed ANNOTATE_DEPTH_MAX, entries do not */
+    uint32_t ranges;      /* of them, ranges */
+    uint32_t inherited;   /* lowest entries that the parent of a fork opened */
+    uint32_t incarnation; /* that the other entries belong to */
+    struct annotate_open open[ANNOTATE_DEPTH_MAX];
+    struct annotate_name names[ANNOTATE_CACHE];
+};
+
+static __thread struct annotate_thread annotate_self;
+
+/* Whether the bytes at `name` are those of the text. The first 16 are
+ * compared as two words, which may lie beyond the end of the program's string
+ * but never on another page.
+ */
+__attribute__((no_sanitize("address"))) static inline bool
+text_is(const struct inject_text *text, const char *name)
+{
+    uint64_t now[2], then[2];
+
+    if (((uintptr_t)name & (PAGE_BYTES_MIN - 1)) >
+        PAGE_BYTES_MIN - sizeof(now)) {
+        return strcmp(text->text, name) == 0;
+    }
+    memcpy(now, name, sizeof(now));
+    memcpy(then, text->text, sizeof(then));
+    if ((((now[0] ^ then[0]) & text->mask[0]) |
+         ((now[1] ^ then[1]) & text->mask[1])) != 0) {
+        return false;
+    }
+    return text->length < sizeof(now) ||
+           strcmp(text->text + sizeof(now), name + sizeof(now)) == 0;
+}
+
+static __attribute__((noinline)) uint32_t
+name_find(struct annotate_name *cached, const char *name)
+{
+    struct inject_text *text = inject_text_find(name);
+
+    if (text == NULL) {
+        return 0;
+    }
+    cached->pointer = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    cached->text = text;
+    atomic_signal_fence(memory_order_seq_cst);
+    cached->pointer = name;
+    return inject_text_number(text);
+}
+
+static inline uint32_t name_id(struct annotate_thread *self, const char *name)
+{
+    uintptr_t hash = (uintptr_t)name ^ ((uintptr_t)name >> 6);
+    struct annotate_name *cached = &self->names[hash % ANNOTATE_CACHE];
+
+    if (__builtin_expect(name == NULL, 0)) {
+        return 0;
+    }
+    if (__builtin_expect(cached->pointer == name, 1) &&
+        __builtin_expect(text_is(cached->text, name), 1)) {
+        return inject_text_number(cached->text);
+    }
+    return name_find(cached, name);
+}
+
+static inline void record_put(struct ck_ring_writer *writer,
+                              const struct ck_mark *mark)
+{
+    struct ck_mark *record = ck_ring_begin(writer, inject_ring.clock, 1);
+
+    if (__builtin_expect(record != NULL, 1)) {
+        *record = *mark;
+        ck_ring_commit(writer, 1);
+    }
+}
+
+static inline void point_put(enum ck_kind kind, const char *name, int64_t value)
+{
+    struct ck_ring_writer *writer = inject_writer();
+    struct ck_mark mark = {
+        .e = {.kind = (uint16_t)kind, .units = 1},
+        .value = value,
+    };
+
+    if (writer == NULL) {
+        return;
+    }
+    mark.e.start = inject_now();
+    mark.e.name = name_id(&annotate_self, name);
+    record_put(writer, &mark);
+}
+
+static void annotate_mark(const char *name, int64_t value)
+{
+    point_put(CK_KIND_MARK, name, value);
+}
+
+static void annotate_value(const char *name, int64_t value)
+{
+    point_put(CK_KIND_VALUE, name, value);
+}
+
+/* After a fork the child still has the parent's open entries. */
+static inline void self_check(struct annotate_thread *self)
+{
+    if (__builtin_expect(self->incarnation != inject_ring.incarnation, 0)) {
+        if (self->incarnation != 0) {
+            self->inherited = self->depth;
+        }
+        self->incarnation = inject_ring.incarnation;
+    }
+}
+
+static void entry_show(struct ck_ring_writer *writer,
+                       const struct annotate_open *entry)
+{
+    struct ck_ring_open open = {
+        .start = entry->start,
+        .site = entry->site,
+        .name = entry->name,
+        .kind = entry->kind,
+    };
+
+    (void)ck_ring_open(writer, &open);
+}
+
+static inline void
+entry_push(enum ck_kind kind, const char *name, int64_t value, void *site)
+{
+    struct ck_ring_writer *writer = inject_writer();
+    struct annotate_thread *self = &annotate_self;
+    struct annotate_open *entry;
+    uint32_t depth;
+
+    if (writer != NULL) {
+        self_check(self);
+    }
+    /* Taken before it is filled: a signal handler uses the next one. */
+    depth = self->depth++;
+    atomic_signal_fence(memory_order_seq_cst);
+    self->ranges += kind == CK_KIND_RANGE;
+    if (depth >= ANNOTATE_DEPTH_MAX) {
+        return;
+    }
+    entry = &self->open[depth];
+    entry->kind = (uint16_t)kind;
+    entry->is_recorded = writer != NULL;
+    if (writer == NULL) {
+        return;
+    }
+    entry->name = name_id(self, name);
+    entry->value = value;
+    entry->site = (uint64_t)(uintptr_t)site;
+    entry->start = inject_now();
+    entry_show(writer, entry);
+}
+
+static void annotate_range_push(const char *name)
+{
+    entry_push(CK_KIND_RANGE, name, annotate_self.ranges,
+               __builtin_return_address(0));
+}
+
+static void annotate_step_begin(int64_t number)
+{
+    entry_push(CK_KIND_STEP, "step", number, __builtin_return_address(0));
+}
+
+/* Close the entry at `at` in what the collector sees: those above it, left
+ * open by a program that does not nest, are shown again.
+ */
+static void entry_hide(struct ck_ring_writer *writer,
+                       struct annotate_thread *self,
+                       uint32_t at,
+                       uint32_t top)
+{
+    for (uint32_t i = at; i < top; i++) {
+        if (self->open[i].is_recorded && i >= self->inherited) {
+            ck_ring_close(writer);
+        }
+    }
+    for (uint32_t i = at + 1; i < top; i++) {
+        if (self->open[i].is_recorded && i >= self->inherited) {
+            entry_show(writer, &self->open[i]);
+        }
+    }
+}
+
+/* Take the entry out of the stack, and record it. */
+static inline void entry_close(struct annotate_thread *self, uint32_t at)
+{
+    struct ck_ring_writer *writer = inject_writer();
+    struct annotate_open entry = self->open[at];
+    uint32_t top = self->depth;
+    struct ck_mark mark = {
+        .e = {.kind = entry.kind,
+              .units = 1,
+              .name = entry.name,
+              .start = entry.start},
+        .value = entry.value,
+    };
+
+    if (writer != NULL) {
+        self_check(self);
+        mark.dur = inject_now() - entry.start;
+        entry_hide(writer, self, at, top);
+    }
+    if (at + 1 < top) {
+        memmove(&self->open[at], &self->open[at + 1],
+                (top - at - 1) * sizeof(entry));
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    self->depth = top - 1;
+    self->ranges -= entry.kind == CK_KIND_RANGE;
+    if (at < self->inherited) {
+        self->inherited--;
+        return; /* the parent records it */
+    }
+    if (writer != NULL && entry.is_recorded) {
+        record_put(writer, &mark);
+    }
+}
+
+/* Close the innermost open entry of the kind. */
+static inline void entry_pop(enum ck_kind kind)
+{
+    struct annotate_thread *self = &annotate_self;
+    uint32_t at = self->depth;
+
+    if (at > ANNOTATE_DEPTH_MAX) {
+        struct ck_ring_writer *writer = inject_writer();
+
+        self->depth--;
+        self->ranges -= kind == CK_KIND_RANGE;
+        if (writer != NULL) {
+            ck_ring_count_lost(writer->slot, inject_ring.clock);
+        }
+        return;
+    }
+    while (at > 0 && self->open[at - 1].kind != kind) {
+        at--;
+    }
+    if (at > 0) {
+        entry_close(self, at - 1);
+    }
+}
+
+static void annotate_range_pop(void)
+{
+    entry_pop(CK_KIND_RANGE);
+}
+
+static void annotate_step_end(void)
+{
+    entry_pop(CK_KIND_STEP);
+}
+
+static struct ck_api annotate_api = {
+    .version = CK_H_VERSION,
+    .mark = annotate_mark,
+    .value = annotate_value,
+    .range_push = annotate_range_push,
+    .range_pop = annotate_range_pop,
+    .step_begin = annotate_step_begin,
+    .step_end = annotate_step_end,
+};
+
+__attribute__((constructor)) static void annotate_load(void)
+{
+    inject_load(CK_LIBRARY_ANNOTATE);
+}
+
+__attribute__((visibility("default"))) const struct ck_api *
+ck_api_get(uint32_t version);
+
+const struct ck_api *ck_api_get(uint32_t version)
+{
+    const char *path = getenv(CK_RING_ENV);
+
+    if (version == 0 || version > CK_H_VERSION) {
+        return NULL;
+    }
+    annotate_api.is_on = path != NULL && path[0] == '/';
+    return &annotate_api;
+}
