@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# launchers.sh - MPICH, Slurm's variables, cklaunch, no launcher at all
+#
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/lib.sh"
+cd "$work"
+
+# ranks RUN EXPECTED NAME
+ranks() {
+    "$bin/ckmerge" --quiet --output json="$work/report.json" "$1" ||
+        fail "$3: ckmerge"
+    same "$3: ranks" "$2" \
+        "$(json "$work/report.json" "sorted(r['rank'] for r in j['ranks'])")"
+}
+
+"$bin/ckagent" --report none --dir "$work/alone" -- /bin/echo alone >"$work/out"
+same "alone: stdout" alone "$(cat "$work/out")"
+
+# srun as its manual documents it: a process a rank with these variables.
+pids=()
+for rank in 0 1 2; do
+    env SLURM_JOB_ID=4711 SLURM_STEP_ID=0 SLURM_PROCID=$rank SLURM_NTASKS=3 \
+        SLURM_LOCALID=$rank SLURM_NODEID=0 SLURM_NNODES=1 \
+        "$bin/ckagent" --report none --dir "$work/slurm" -- sleep 0.5 &
+    pids+=($!)
+done
+for pid in "${pids[@]}"; do
+    wait "$pid" || fail "slurm: status $?"
+done
+for _ in $(seq 100); do
+    [ -s "$work/slurm/report.json" ] && break
+    sleep 0.1
+done
+ranks "$work/slurm" "[0, 1, 2]" slurm
+
+if command -v mpiexec.hydra >/dev/null && [ -x "$tests/mpi_ring_mpich" ]; then
+    timeout 100 mpiexec.hydra -n 2 "$bin/ckagent" --report none \
+        --dir "$work/mpich" -- "$tests/mpi_ring_mpich" >/dev/null
+    for _ in $(seq 100); do
+        [ -s "$work/mpich/report.json" ] && break
+        sleep 0.1
+    done
+    ranks "$work/mpich" "[0, 1]" mpich
+fi
+
+if command -v mpirun >/dev/null && [ -x "$tests/train" ]; then
+    timeout 100 "$bin/cklaunch" -n 2 --dir "$work/launch" -- "$tests/train" \
+        --steps 10 >"$work/out" 2>"$work/err" || fail "cklaunch: status $?"
+    grep -q 'mpirun.*ckagent' "$work/err" || fail "cklaunch prints no command"
+    ranks "$work/launch" "[0, 1]" cklaunch
+fi

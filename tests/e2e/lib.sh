@@ -1,0 +1,63 @@
+# lib.sh - what the end-to-end scripts share: where things are, how to say
+# shellcheck shell=bash
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# A script sources it with the build folder in CK_BUILD (ctest sets it). It
+# gives: bin (programs), tests (targets), work (a folder of its own, removed
+# at the end unless CK_KEEP is set), and mpirun made fit for root and for more
+# ranks than cores. Exit 77 = skipped, with the reason on stdout.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=${CK_BUILD:-$(cd "$here/../.." && pwd)/build}
+bin=$build/bin
+tests=$build/tests
+cache=${CK_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ck-tests}
+work=$(mktemp -d "${TMPDIR:-/tmp}/ck-e2e.XXXXXX")
+export XDG_RUNTIME_DIR=$work/runtime
+export POCL_CACHE_DIR=$cache/pocl
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+mkdir -p "$cache" "$XDG_RUNTIME_DIR" "$POCL_CACHE_DIR"
+chmod 700 "$XDG_RUNTIME_DIR"
+
+cleanup() {
+    [ -n "${CK_KEEP:-}" ] || rm -rf "$work"
+}
+trap cleanup EXIT
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+# need COMMAND PACKAGE: skip unless the command is there.
+need() {
+    command -v "$1" >/dev/null || skip "$1 is missing (package $2)"
+}
+
+# same WHAT EXPECTED SEEN
+same() {
+    [ "$2" = "$3" ] || fail "$1: expected $2, saw $3"
+    echo "ok: $1 = $3"
+}
+
+# json FILE EXPRESSION: value of a Python expression over the loaded file j.
+json() {
+    /usr/bin/python3 - "$1" "$2" <<'PY'
+import json, sys
+j = json.load(open(sys.argv[1]))
+print(eval(sys.argv[2]))
+PY
+}
+
+# The one run directory below $work/$1.
+run_of() {
+    find "$1" -maxdepth 2 -name manifest.json -printf '%h\n' | head -n 1
+}

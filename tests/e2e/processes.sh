@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# processes.sh - jobs of odd shapes end as they would without ck
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs without MPI, static, in shells, half untraced, half failing: none
+# hangs, none changes its status or its output.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+agent="$bin/ckagent --report none"
+
+# run NAME EXPECTED_STATUS COMMAND...: status and time bound.
+run() {
+    local name=$1 expected=$2 status=0
+    shift 2
+    timeout -k 5 60 "$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null ||
+        status=$?
+    if [ "$status" != "$expected" ]; then
+        sed 's/^/  /' "$work/$name.err" | head -n 20
+    fi
+    same "$name: status" "$expected" "$status"
+}
+
+cd "$work"
+# shellcheck disable=SC2086
+{
+    run plain 0 $agent --dir "$work/r1" -- /bin/true
+    run status 7 $agent --dir "$work/r2" -- sh -c 'exit 7'
+    run signal 143 bash -c "$agent --dir $work/r3 -- sh -c 'kill -TERM \$\$'"
+    run shell 3 $agent --dir "$work/r4" -- sh -c '/bin/echo a; exit 3'
+    same "shell: stdout" a "$(cat "$work/shell.out")"
+    run missing 127 $agent --dir "$work/r5" -- /no/such/program
+    grep -q '/no/such/program' "$work/missing.err" || fail "missing: not named"
+    touch "$work/text"
+    run not-executable 126 $agent --dir "$work/r6" -- "$work/text"
+    grep -q "$work/text" "$work/not-executable.err" || fail "126: not named"
+    run wrong-option 125 $agent --no-such-option -- /bin/true
+    grep -q 'no-such-option' "$work/wrong-option.err" || fail "125: not named"
+}
+
+printf 'int main(void) { return 5; }\n' >"$work/static.c"
+gcc -static "$work/static.c" -o "$work/static" 2>/dev/null &&
+    run static 5 "$bin/ckagent" --report none --dir "$work/r7" -- ./static
+
+# stdin goes through untouched.
+same "stdin" "through" "$(echo through |
+    "$bin/ckagent" --report none --dir "$work/r8" -- cat)"
+
+if [ -x "$tests/train" ]; then
+    run half-traced 0 mpirun -n 1 "$bin/ckagent" --report none --dir "$work/r9" \
+        -- "$tests/train" --steps 5 : -n 1 "$tests/train" --steps 5
+    run half-failing 139 mpirun -n 2 "$bin/ckagent" --report none \
+        --dir "$work/r10" -- "$tests/train" --steps 10 --ill crash:1:4
+    mpirun -n 2 "$tests/train" --steps 10 --ill exit >/dev/null 2>&1 &&
+        plain=0 || plain=$?
+    run no-finalize "$plain" mpirun -n 2 "$bin/ckagent" --report none \
+        --dir "$work/r11" -- "$tests/train" --steps 10 --ill exit
+fi
+run no-mpi 0 mpirun -n 2 "$bin/ckagent" --report none --dir "$work/r12" \
+    -- /bin/echo hello
+same "no-mpi: stdout lines" 2 "$(grep -c hello "$work/no-mpi.out")"

