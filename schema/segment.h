@@ -34,8 +34,9 @@ struct ck_segment_reader *ck_segment_reader_create(const char *path,
                                                    struct ck_err *err);
 void ck_segment_reader_destroy(struct ck_segment_reader *reader);
 /* Next whole, verified frame: 1 and header/payload (borrowed until the next
- * call, 8-aligned), 0 at the end. Damaged bytes are skipped to the next
- * frame that verifies and counted. */
+ * call, 8-aligned), 0 at the end, -1 with errno (the file cannot be mapped).
+ * Damaged bytes are skipped to the next frame that verifies and counted. At
+ * the end a later call looks again: the file may have grown. */
 int ck_segment_next(struct ck_segment_reader *reader,
                     struct ck_frame_header *header,
                     const void **payload);

@@ -62,6 +62,13 @@ void ck_batch_writer_destroy(struct ck_batch_writer *writer)
     errno = saved;
 }
 
+/* Begin a buffer that will be 8-aligned, as readers ask for. */
+static void builder_clear(fb::FlatBufferBuilder &builder)
+{
+    builder.Clear();
+    builder.ForceVectorAlignment(8, 1, 8);
+}
+
 static fb::Offset<fb::Vector<uint8_t>>
 put_bytes(fb::FlatBufferBuilder &builder, const struct columns_bytes &bytes)
 {
@@ -109,7 +116,7 @@ int ck_batch_encode(struct ck_batch_writer *writer,
     if (columns_encode(writer->encoder, info, &source, &view, err) != 0) {
         return -1;
     }
-    builder.Clear();
+    builder_clear(builder);
     for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
         if (view.groups[cls].records != 0) {
             groups[count++] = put_group(builder, cls, view.groups[cls]);
@@ -260,7 +267,7 @@ int ck_control_encode(struct ck_batch_writer *writer,
                           "%zu acknowledgements",
                           control->text_length, control->acks_count);
     }
-    builder.Clear();
+    builder_clear(builder);
     auto agent = builder.CreateVector(control->agent, sizeof(control->agent));
     auto text = builder.CreateString(
         control->text == nullptr ? "" : control->text, control->text_length);
