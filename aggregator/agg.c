@@ -1,0 +1,464 @@
+/* agg.c - the sockets of ckagg: the only file that knows ZeroMQ
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Keys: with any tcp URL beyond loopback, and without `is_insecure`, the tcp
+ * socket is a CURVE server with a key pair made here, and hellos on it carry
+ * a random token: the public key lets a peer be sure of us, the token lets us
+ * be sure of it. ipc is guarded by the rights of the socket file (umask 077).
+ */
+#include "aggregator/agg.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <zmq.h>
+
+#define LINGER_MS 1000
+#define BACKLOG 4096
+#define HANDSHAKE_MS 10000
+/* A tcp peer that answers no ping for so long is disconnected. */
+#define HEARTBEAT_MS 2000
+#define HEARTBEAT_TIMEOUT_MS 10000
+#define RECEIVE_BUFFER (1 << 20)
+
+enum { SOCKET_IPC, SOCKET_TCP, SOCKETS };
+
+struct agg {
+    void *context;
+    void *sockets[SOCKETS]; /* NULL: no URL of that kind */
+    bool has_token;         /* of the tcp socket */
+    unsigned turn;          /* socket that is asked first */
+    zmq_msg_t body;
+    bool has_body;
+    struct endpoint endpoint;
+    char secret[ENDPOINT_CURVE_BYTES];
+};
+
+struct option_int {
+    int option;
+    int value;
+};
+
+static int options_set(void *socket, const struct option_int *options, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (zmq_setsockopt(socket, options[i].option, &options[i].value,
+                           sizeof(options[i].value)) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Options of every socket, ours or the asking client's. */
+static int socket_bound(void *socket)
+{
+    const struct option_int options[] = {
+        {ZMQ_LINGER, LINGER_MS},
+        {ZMQ_RCVHWM, AGG_RECEIVE_HWM},
+        {ZMQ_SNDHWM, AGG_SEND_HWM},
+        {ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS},
+        {ZMQ_IPV6, 1},
+    };
+    int64_t longest = AGG_MESSAGE_MAX;
+
+    if (zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &longest, sizeof(longest))) {
+        return -1;
+    }
+    return options_set(socket, options, sizeof(options) / sizeof(options[0]));
+}
+
+static int router_options(void *socket, int kind)
+{
+    const struct option_int options[] = {
+        {ZMQ_ROUTER_MANDATORY, 1},
+        /* A peer that chose its identity and comes again is the same. */
+        {ZMQ_ROUTER_HANDOVER, 1},
+        {ZMQ_BACKLOG, BACKLOG},
+        {ZMQ_RCVBUF, RECEIVE_BUFFER},
+    };
+    const struct option_int tcp[] = {
+        {ZMQ_TCP_KEEPALIVE, 1},
+        {ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS},
+        {ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS},
+    };
+
+    if (socket_bound(socket) != 0 ||
+        options_set(socket, options, sizeof(options) / sizeof(options[0]))) {
+        return -1;
+    }
+    return kind == SOCKET_TCP
+               ? options_set(socket, tcp, sizeof(tcp) / sizeof(tcp[0]))
+               : 0;
+}
+
+static int token_make(char token[ENDPOINT_TOKEN_BYTES])
+{
+    uint8_t bytes[16];
+
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    }
+    return 0;
+}
+
+static int keys_make(struct agg *agg, struct ck_err *err)
+{
+    int on = 1;
+
+    if (!zmq_has("curve") ||
+        zmq_curve_keypair(agg->endpoint.curve, agg->secret) != 0) {
+        return ck_err_set(err, "this ZeroMQ has no CURVE keys: listen on "
+                               "loopback or ipc, or give --insecure");
+    }
+    if (token_make(agg->endpoint.token) != 0 ||
+        zmq_setsockopt(agg->sockets[SOCKET_TCP], ZMQ_CURVE_SERVER, &on,
+                       sizeof(on)) != 0 ||
+        zmq_setsockopt(agg->sockets[SOCKET_TCP], ZMQ_CURVE_SECRETKEY,
+                       agg->secret, ENDPOINT_CURVE_BYTES) != 0) {
+        return ck_err_set(err, "cannot set up keys: %s", zmq_strerror(errno));
+    }
+    agg->has_token = true;
+    return 0;
+}
+
+static void *router_create(struct agg *agg, int kind, struct ck_err *err)
+{
+    void *socket = zmq_socket(agg->context, ZMQ_ROUTER);
+
+    if (!socket || router_options(socket, kind) != 0) {
+        (void)ck_err_set(err, "cannot make a socket: %s", zmq_strerror(errno));
+        if (socket) {
+            (void)zmq_close(socket);
+        }
+        return NULL;
+    }
+    return socket;
+}
+
+static int url_bind(struct agg *agg, const char *url, struct ck_err *err)
+{
+    int kind = endpoint_is_tcp(url) ? SOCKET_TCP : SOCKET_IPC;
+    char bound[ENDPOINT_URL_BYTES];
+    size_t length = sizeof(bound);
+    mode_t mask;
+    int result;
+
+    if (kind == SOCKET_IPC && endpoint_check_socket(url, err) != 0) {
+        return -1;
+    }
+    mask = umask(0077);
+    result = zmq_bind(agg->sockets[kind], url);
+    (void)umask(mask);
+    if (result != 0) {
+        return ck_err_set(err, "cannot listen on %s: %s%s", url,
+                          zmq_strerror(errno),
+                          errno == EADDRINUSE && kind == SOCKET_TCP
+                              ? " (port 0 takes a free one)"
+                              : "");
+    }
+    if (zmq_getsockopt(agg->sockets[kind], ZMQ_LAST_ENDPOINT, bound, &length) !=
+        0) {
+        return ck_err_set(err, "%s: %s", url, zmq_strerror(errno));
+    }
+    endpoint_add(&agg->endpoint, bound);
+    return 0;
+}
+
+static int sockets_open(struct agg *agg,
+                        const struct agg_options *options,
+                        struct ck_err *err)
+{
+    bool has_stranger = false;
+
+    for (size_t i = 0; i < options->urls_count; i++) {
+        const char *url = options->urls[i];
+        int kind = endpoint_is_tcp(url) ? SOCKET_TCP : SOCKET_IPC;
+
+        if (endpoint_check_url(url, err) != 0) {
+            return -1;
+        }
+        has_stranger |= kind == SOCKET_TCP && !endpoint_is_loopback(url);
+        if (!agg->sockets[kind] &&
+            !(agg->sockets[kind] = router_create(agg, kind, err))) {
+            return -1;
+        }
+    }
+    if (has_stranger && !options->is_insecure && keys_make(agg, err) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < options->urls_count; i++) {
+        if (url_bind(agg, options->urls[i], err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+struct agg *agg_create(const struct agg_options *options, struct ck_err *err)
+{
+    struct agg *agg = calloc(1, sizeof(*agg));
+
+    if (!agg || !(agg->context = zmq_ctx_new())) {
+        (void)ck_err_set(err, "cannot start ZeroMQ: %s", strerror(errno));
+        goto error;
+    }
+    if (sockets_open(agg, options, err) != 0) {
+        goto error;
+    }
+    return agg;
+error:
+    agg_destroy(agg);
+    return NULL;
+}
+
+static void body_close(struct agg *agg)
+{
+    if (agg->has_body) {
+        (void)zmq_msg_close(&agg->body);
+        agg->has_body = false;
+    }
+}
+
+void agg_destroy(struct agg *agg)
+{
+    int saved = errno;
+
+    if (!agg) {
+        return;
+    }
+    body_close(agg);
+    for (int i = 0; i < SOCKETS; i++) {
+        if (agg->sockets[i]) {
+            (void)zmq_close(agg->sockets[i]);
+        }
+    }
+    if (agg->context) {
+        (void)zmq_ctx_term(agg->context);
+    }
+    explicit_bzero(agg->secret, sizeof(agg->secret));
+    free(agg);
+    errno = saved;
+}
+
+const struct endpoint *agg_endpoint(const struct agg *agg)
+{
+    return &agg->endpoint;
+}
+
+bool agg_needs_token(const struct agg *agg, const struct route *route)
+{
+    return route->socket == SOCKET_TCP && agg->has_token;
+}
+
+int agg_wait(struct agg *agg, int fd, int timeout_ms)
+{
+    zmq_pollitem_t items[SOCKETS + 1];
+    int n = 0;
+    int ready = AGG_READY_NONE;
+
+    for (int i = 0; i < SOCKETS; i++) {
+        if (agg->sockets[i]) {
+            items[n++] = (zmq_pollitem_t){agg->sockets[i], 0, ZMQ_POLLIN, 0};
+        }
+    }
+    if (fd >= 0) {
+        items[n++] = (zmq_pollitem_t){NULL, fd, ZMQ_POLLIN, 0};
+    }
+    if (zmq_poll(items, n, timeout_ms) < 0) {
+        return errno == EINTR ? ready : -1;
+    }
+    for (int i = 0; i < n; i++) {
+        if (items[i].revents) {
+            ready |= items[i].socket ? AGG_READY_MESSAGE : AGG_READY_FD;
+        }
+    }
+    return ready;
+}
+
+static bool has_more(void *socket)
+{
+    int more = 0;
+    size_t length = sizeof(more);
+
+    return zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &length) == 0 && more;
+}
+
+/* Drop the parts of a message that has too many. */
+static void parts_drop(void *socket)
+{
+    char byte;
+
+    while (has_more(socket) &&
+           zmq_recv(socket, &byte, sizeof(byte), ZMQ_DONTWAIT) >= 0) {
+    }
+}
+
+static int socket_receive(struct agg *agg, int i, struct agg_message *message)
+{
+    void *socket = agg->sockets[i];
+    int length = zmq_recv(socket, message->from.id, sizeof(message->from.id),
+                          ZMQ_DONTWAIT);
+
+    if (length < 0) {
+        return 0;
+    }
+    message->from.socket = (uint8_t)i;
+    message->from.length = (uint8_t)length;
+    if (!has_more(socket)) {
+        return -1;
+    }
+    (void)zmq_msg_init(&agg->body);
+    agg->has_body = true;
+    if (zmq_msg_recv(&agg->body, socket, ZMQ_DONTWAIT) < 0) {
+        return -1;
+    }
+    if (has_more(socket)) {
+        parts_drop(socket);
+        return -1;
+    }
+    message->bytes = zmq_msg_data(&agg->body);
+    message->length = zmq_msg_size(&agg->body);
+    return 1;
+}
+
+int agg_receive(struct agg *agg, struct agg_message *message)
+{
+    body_close(agg);
+    for (unsigned i = 0; i < SOCKETS; i++) {
+        unsigned socket = agg->turn++ % SOCKETS;
+        int result;
+
+        if (!agg->sockets[socket]) {
+            continue;
+        }
+        result = socket_receive(agg, (int)socket, message);
+        if (result != 0) {
+            return result;
+        }
+    }
+    return 0;
+}
+
+int agg_send(struct agg *agg,
+             const struct route *to,
+             const void *bytes,
+             size_t length)
+{
+    void *socket = agg->sockets[to->socket];
+
+    if (zmq_send(socket, to->id, to->length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+        return -1;
+    }
+    return zmq_send(socket, bytes, length, ZMQ_DONTWAIT) < 0 ? -1 : 0;
+}
+
+static int client_keys(void *socket, const struct endpoint *to)
+{
+    char public_key[ENDPOINT_CURVE_BYTES];
+    char secret_key[ENDPOINT_CURVE_BYTES];
+    int result;
+
+    if (zmq_curve_keypair(public_key, secret_key) != 0) {
+        return -1;
+    }
+    result = zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, to->curve,
+                            sizeof(to->curve)) ||
+             zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, public_key,
+                            sizeof(public_key)) ||
+             zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, secret_key,
+                            sizeof(secret_key));
+    explicit_bzero(secret_key, sizeof(secret_key));
+    return result ? -1 : 0;
+}
+
+static int client_talk(void *socket,
+                       const struct agg_question *question,
+                       void **answer,
+                       size_t *length)
+{
+    zmq_msg_t body;
+    void *copy = NULL;
+
+    if (zmq_send(socket, question->bytes, question->length, 0) < 0) {
+        return -1;
+    }
+    (void)zmq_msg_init(&body);
+    if (zmq_msg_recv(&body, socket, 0) >= 0) {
+        *length = zmq_msg_size(&body);
+        copy = malloc(*length + 1);
+        if (copy) {
+            memcpy(copy, zmq_msg_data(&body), *length);
+            *answer = copy;
+        }
+    }
+    (void)zmq_msg_close(&body);
+    return copy ? 0 : -1;
+}
+
+static int url_ask(void *context,
+                   const char *url,
+                   const struct agg_question *question,
+                   void **answer,
+                   size_t *length)
+{
+    void *socket = zmq_socket(context, ZMQ_DEALER);
+    const struct option_int options[] = {
+        {ZMQ_SNDTIMEO, question->timeout_ms},
+        {ZMQ_RCVTIMEO, question->timeout_ms},
+    };
+    int result = -1;
+
+    if (socket && socket_bound(socket) == 0 &&
+        options_set(socket, options, 2) == 0 &&
+        options_set(socket, &(struct option_int){ZMQ_LINGER, 0}, 1) == 0 &&
+        (!question->to->curve[0] || !endpoint_is_tcp(url) ||
+         client_keys(socket, question->to) == 0) &&
+        zmq_connect(socket, url) == 0) {
+        result = client_talk(socket, question, answer, length);
+    }
+    if (socket) {
+        int saved = errno;
+
+        (void)zmq_close(socket);
+        errno = saved;
+    }
+    return result;
+}
+
+int agg_ask(const struct agg_question *question,
+            void **answer,
+            size_t *length,
+            struct ck_err *err)
+{
+    void *context = zmq_ctx_new();
+    int result = -1;
+    int saved = errno;
+
+    for (size_t i = 0; context && i < question->to->urls_count; i++) {
+        result =
+            url_ask(context, question->to->urls[i], question, answer, length);
+        if (result == 0) {
+            break;
+        }
+        saved = errno;
+    }
+    if (context) {
+        (void)zmq_ctx_term(context);
+    }
+    if (result != 0) {
+        (void)ck_err_set(err, "no answer from %s: %s", question->to->urls[0],
+                         saved == EAGAIN ? "nobody there, or its keys are "
+                                           "not ours"
+                                         : zmq_strerror(saved));
+    }
+    return result;
+}

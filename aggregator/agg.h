@@ -1,0 +1,84 @@
+/* agg.h - the sockets of ckagg: the only file that knows ZeroMQ
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Two ROUTER sockets, one for ipc and one for tcp (which has the keys). One
+ * thread, the loop's. Nothing here waits for a peer: a message that cannot be
+ * sent at once is refused with EAGAIN.
+ */
+#ifndef CK_AGGREGATOR_AGG_H
+#define CK_AGGREGATOR_AGG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregator/endpoint.h"
+#include "aggregator/route.h"
+#include "schema/err.h"
+#include "schema/frame.h"
+
+/* Longest message taken; ZeroMQ drops the connection of a longer one. */
+#define AGG_MESSAGE_MAX (CK_FRAME_PAYLOAD_MAX + 64 * 1024)
+/* Messages held a peer in each direction. */
+#define AGG_RECEIVE_HWM 64
+#define AGG_SEND_HWM 256
+
+struct agg;
+
+struct agg_options {
+    const char *const *urls;
+    size_t urls_count;
+    bool is_insecure; /* tcp beyond loopback without keys */
+};
+
+struct agg_message {
+    struct route from;
+    const void *bytes; /* borrowed until the next agg_receive() */
+    size_t length;
+};
+
+enum agg_ready {
+    AGG_READY_NONE = 0,
+    AGG_READY_MESSAGE = 1,
+    AGG_READY_FD = 2,
+};
+
+/* Listen on all URLs. NULL with err (and nothing is listened on). */
+struct agg *agg_create(const struct agg_options *options, struct ck_err *err);
+/* Sends what is queued for at most a second. */
+void agg_destroy(struct agg *agg);
+
+/* What peers need to reach us; borrowed. */
+const struct endpoint *agg_endpoint(const struct agg *agg);
+/* True when a hello on this route has to carry the token. */
+bool agg_needs_token(const struct agg *agg, const struct route *route);
+
+/* Wait for a message, for `fd` (-1 = none) or the time. Bits of agg_ready,
+ * or -1 with errno. */
+int agg_wait(struct agg *agg, int fd, int timeout_ms);
+/* Next message: 1; 0 when there is none now; -1 one was dropped that has not
+ * exactly one part. */
+int agg_receive(struct agg *agg, struct agg_message *message);
+/* Send a copy. 0, or -1 with errno: EAGAIN (the peer does not read),
+ * EHOSTUNREACH (it is gone). */
+int agg_send(struct agg *agg,
+             const struct route *to,
+             const void *bytes,
+             size_t length);
+
+struct agg_question {
+    const struct endpoint *to;
+    const void *bytes;
+    size_t length;
+    int timeout_ms; /* for each URL */
+};
+
+/* Ask a ckagg one question: *answer is malloc'ed, the caller's to free. 0, or
+ * -1 with err. */
+int agg_ask(const struct agg_question *question,
+            void **answer,
+            size_t *length,
+            struct ck_err *err);
+
+#endif

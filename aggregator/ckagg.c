@@ -1,0 +1,318 @@
+/* ckagg.c - the aggregator: takes the frames of all agents, stores, merges
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregator/agg.h"
+#include "aggregator/ask.h"
+#include "aggregator/jobs.h"
+#include "aggregator/service.h"
+#include "launch/cli.h"
+#include "launch/log.h"
+#include "schema/run.h"
+
+#define DEFAULT_URL "tcp://127.0.0.1:7700"
+#define LOG_FILE "ckagg.log"
+
+struct options {
+    struct ck_cli_list listen;
+    struct ck_cli_list outputs;
+    const char *dir;
+    const char *job;
+    int64_t size;
+    int64_t retain;
+    int64_t job_timeout;
+    int64_t beat_timeout;
+    bool is_embedded;
+    bool is_insecure;
+    bool is_status;
+    bool has_merge;
+    bool is_verbose;
+};
+
+static struct options options = {
+    .dir = NULL,
+    .job_timeout = 600 * CK_TIME_S,
+    .beat_timeout = 5 * CK_TIME_S,
+    .has_merge = true,
+};
+
+static const struct ck_cli_option table[] = {
+    {CK_CLI_HEADING, "Where", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_LIST, "listen", 'l', "URL", &options.listen, NULL,
+     "tcp://HOST:PORT or ipc://PATH; may be given several times; port 0 takes "
+     "a free one, host 0.0.0.0 or * listens on all addresses "
+     "(default " DEFAULT_URL ")"},
+    {CK_CLI_TEXT, "dir", 'd', "DIR", &options.dir, NULL,
+     "directory of the runs (default .); with --embedded the run directory "
+     "itself"},
+    {CK_CLI_FLAG, "insecure", 0, NULL, &options.is_insecure, NULL,
+     "tcp beyond loopback without keys and token; the agents need it too"},
+    {CK_CLI_HEADING, "Jobs", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_FLAG, "embedded", 0, NULL, &options.is_embedded, NULL,
+     "serve one job and end with it; the log goes to DIR/" LOG_FILE},
+    {CK_CLI_TEXT, "job", 'j', "KEY", &options.job, NULL,
+     "with --embedded: the job's key (default: that of the first agent)"},
+    {CK_CLI_INT, "size", 'n', "N", &options.size, NULL,
+     "with --embedded: ranks to expect (default: as the agents say)"},
+    {CK_CLI_DURATION, "job-timeout", 0, "TIME", &options.job_timeout, NULL,
+     "end a job when none of its agents was heard for so long (default 10m; 0 "
+     "waits for ever)"},
+    {CK_CLI_DURATION, "beat-timeout", 0, "TIME", &options.beat_timeout, NULL,
+     "an agent that is silent for so long and whose process is gone is dead "
+     "(default 5s; agents of other hosts: six times that)"},
+    {CK_CLI_HEADING, "Results", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_FLAG, "merge", 0, NULL, &options.has_merge, NULL,
+     "run ckmerge when a job has ended (default; --no-merge only stores)"},
+    {CK_CLI_LIST, "output", 'o', "FORMAT", &options.outputs, NULL,
+     "handed to ckmerge; may be given several times"},
+    {CK_CLI_INT, "retain", 0, "N", &options.retain, NULL,
+     "keep the N newest finished runs in DIR and remove older ones (default "
+     "0: keep all)"},
+    {CK_CLI_HEADING, "Talk", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_FLAG, "status", 's', NULL, &options.is_status, NULL,
+     "ask the ckagg at ENDPOINT (default: CKAGENT_AGGREGATOR, then the file "
+     "that CKAGG_KEYFILE names) and print its answer as JSON"},
+    {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "log more"},
+    {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+static const struct ck_cli cli = {
+    .program = "ckagg",
+    .usage = "[OPTION]... | --status [ENDPOINT]",
+    .summary = "Takes the frames of all agents of one or many jobs, stores "
+               "each job in its run directory, and merges it when it has "
+               "ended.",
+    .examples =
+        "  ckagg --listen tcp://0.0.0.0:7700 --dir runs\n"
+        "      a service for many hosts and jobs; prints the endpoint, with\n"
+        "      its keys, for CKAGENT_AGGREGATOR\n"
+        "  ckagg --status tcp://127.0.0.1:7700\n",
+    .options = table,
+};
+
+static int die(int code, const struct ck_err *err)
+{
+    ck_error("%s", err->text);
+    return code;
+}
+
+/* Each agent has a file open. */
+static void raise_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* The directory, made at need, as an absolute path. */
+static int dir_open(const char *dir, char path[PATH_MAX], struct ck_err *err)
+{
+    if (options.is_embedded) {
+        if (ck_run_create(dir, err) != 0) {
+            return -1;
+        }
+    } else if (mkdir(dir, 0700) != 0 && errno != EEXIST) {
+        return ck_err_set(err, "cannot make %s: %s", dir, strerror(errno));
+    }
+    if (!realpath(dir, path)) {
+        return ck_err_set(err, "cannot use %s: %s", dir, strerror(errno));
+    }
+    if (access(path, W_OK | X_OK) != 0) {
+        return ck_err_set(err, "cannot write in %s: %s", path, strerror(errno));
+    }
+    return 0;
+}
+
+/* The endpoint text for those who may have the keys. */
+static int keyfile_write(const char *text, struct ck_err *err)
+{
+    const char *path = getenv("CKAGG_KEYFILE");
+    FILE *file;
+    int fd;
+
+    if (!path || !path[0]) {
+        return 0;
+    }
+    (void)unlink(path); /* it may be open to others */
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!file) {
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return ck_err_set(err, "cannot write CKAGG_KEYFILE %s: %s", path,
+                          strerror(errno));
+    }
+    (void)fprintf(file, "%s\n", text);
+    if (fclose(file) != 0) {
+        return ck_err_set(err, "cannot write CKAGG_KEYFILE %s: %s", path,
+                          strerror(errno));
+    }
+    return 0;
+}
+
+/* The ready line; the embedded one then lets go of its starter's files. */
+static int say_ready(const struct agg *agg, const char *dir, struct ck_err *err)
+{
+    char text[ENDPOINT_TEXT_BYTES];
+    int fd;
+
+    endpoint_text(agg_endpoint(agg), text, sizeof(text));
+    if (keyfile_write(text, err) != 0) {
+        return -1;
+    }
+    (void)printf("ckagg ready %s run=%s\n", text, dir);
+    (void)fflush(stdout); /* nobody may be reading */
+    if (!options.is_embedded) {
+        return 0;
+    }
+    fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)dup2(fd, STDIN_FILENO);
+        (void)dup2(fd, STDOUT_FILENO);
+        (void)close(fd);
+    }
+    return 0;
+}
+
+/* From now on stderr is the run's log. */
+static int log_open(const char *dir, struct ck_err *err)
+{
+    char path[PATH_MAX + sizeof(LOG_FILE)];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, LOG_FILE);
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    }
+    (void)dup2(fd, STDERR_FILENO);
+    (void)close(fd);
+    return 0;
+}
+
+static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
+{
+    struct ck_err err;
+    struct service_options settings = {
+        .limits = {.peer = {.beat = options.beat_timeout,
+                            .remote = 6 * options.beat_timeout},
+                   .silence = options.job_timeout},
+        .outputs = options.outputs.items,
+        .dir = dir,
+        .retain = options.retain,
+        .is_embedded = options.is_embedded,
+        .has_merge = options.has_merge,
+        .has_line =
+            !options.is_embedded && ck_terminal_has_colour(STDERR_FILENO),
+    };
+    struct service *service = service_create(agg, jobs, &settings, &err);
+    int code = CK_EXIT_FAILED;
+
+    if (!service || say_ready(agg, dir, &err) != 0 ||
+        (options.is_embedded && log_open(dir, &err) != 0)) {
+        (void)die(code, &err);
+    } else {
+        code = service_run(service);
+    }
+    service_destroy(service);
+    return code;
+}
+
+static int run(void)
+{
+    static const char *const default_urls[] = {DEFAULT_URL};
+    struct agg_options sockets = {.urls = default_urls,
+                                  .urls_count = 1,
+                                  .is_insecure = options.is_insecure};
+    struct jobs_options settings = {.key = options.job ? options.job : "",
+                                    .size = options.size,
+                                    .is_embedded = options.is_embedded};
+    char dir[PATH_MAX];
+    struct ck_err err;
+    struct jobs *jobs = NULL;
+    struct agg *agg = NULL;
+    int code = CK_EXIT_FAILED;
+
+    if (options.listen.count > 0) {
+        sockets.urls = options.listen.items;
+        sockets.urls_count = (size_t)options.listen.count;
+    }
+    settings.dir = dir;
+    /* The sockets first: a ckagg that comes second must not touch the run. */
+    if (dir_open(options.dir ? options.dir : ".", dir, &err) != 0 ||
+        !(agg = agg_create(&sockets, &err)) ||
+        !(jobs = jobs_create(&settings, &err))) {
+        code = die(code, &err);
+    } else {
+        code = serve(agg, jobs, dir);
+    }
+    agg_destroy(agg);
+    jobs_destroy(jobs);
+    return code;
+}
+
+static int check(int argc, struct ck_err *err)
+{
+    if (argc > 0 && (!options.is_status || argc > 1)) {
+        return ck_err_set(err, "only --status takes an operand, one ENDPOINT; "
+                               "see ckagg --help");
+    }
+    if (options.is_embedded && !options.dir) {
+        return ck_err_set(err, "--embedded needs --dir, the run directory");
+    }
+    if (!options.is_embedded && (options.job || options.size)) {
+        return ck_err_set(err, "--job and --size belong to --embedded");
+    }
+    if (options.size < 0 || options.size > JOB_SIZE_MAX || options.retain < 0 ||
+        options.job_timeout < 0 || options.beat_timeout <= 0) {
+        return ck_err_set(err, "a number is out of range; see ckagg --help");
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct endpoint to;
+    struct ck_err err;
+
+    ck_log_init("ckagg", -1, CK_LOG_INFO);
+    switch (ck_cli_parse(&cli, &argc, &argv, &err)) {
+    case CK_CLI_RUN:
+        break;
+    case CK_CLI_DONE:
+        return CK_EXIT_DONE;
+    case CK_CLI_WRONG:
+        return die(CK_EXIT_MISUSE, &err);
+    }
+    if (check(argc, &err) != 0) {
+        return die(CK_EXIT_MISUSE, &err);
+    }
+    if (options.is_verbose) {
+        ck_log_init("ckagg", -1, CK_LOG_DEBUG);
+    }
+    if (options.is_status) {
+        int code = CK_EXIT_FAILED;
+
+        if (ask_endpoint(argc > 0 ? argv[0] : NULL, &to, &err) != 0) {
+            return die(CK_EXIT_MISUSE, &err);
+        }
+        code = ask_status(&to, &err);
+        return code == CK_EXIT_DONE ? code : die(code, &err);
+    }
+    raise_files();
+    return run();
+}

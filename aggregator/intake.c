@@ -1,0 +1,436 @@
+/* intake.c - takes one message of a peer or a client
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "aggregator/intake.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/report.h"
+#include "aggregator/status.h"
+#include "launch/cli.h"
+#include "launch/log.h"
+#include "schema/frame.h"
+#include "schema/run.h"
+#include "schema/wire.h"
+
+/* Longest control message: a text and all acknowledgements. */
+#define CONTROL_BYTES_MAX                                                      \
+    (CK_CONTROL_TEXT_MAX + CK_CONTROL_ACKS_MAX * sizeof(struct ck_ack) + 4096)
+/* Strangers that were told lately, so that each is told twice a second. */
+#define TOLD_MAX 64
+#define TOLD_AGAIN (500 * CK_TIME_MS)
+#define LINES_BYTES (PATH_MAX + 512)
+
+struct told {
+    struct route route;
+    ck_time_t at;
+};
+
+struct intake {
+    struct agg *agg;     /* borrowed */
+    struct jobs *jobs;   /* borrowed */
+    struct reply *reply; /* borrowed */
+    struct intake_facts facts;
+    struct told told[TOLD_MAX];
+    unsigned told_next;
+    uint64_t *control; /* 8-aligned copy; CONTROL_BYTES_MAX */
+};
+
+/* One message and who sent it. */
+struct intake_item {
+    const struct agg_message *message;
+    struct route_end from;
+    ck_time_t now;
+};
+
+struct intake *
+intake_create(struct agg *agg, struct jobs *jobs, struct reply *reply)
+{
+    struct intake *intake = calloc(1, sizeof(*intake));
+
+    if (!intake) {
+        return NULL;
+    }
+    intake->agg = agg;
+    intake->jobs = jobs;
+    intake->reply = reply;
+    intake->control = malloc(CONTROL_BYTES_MAX);
+    if (!intake->control) {
+        intake_destroy(intake);
+        return NULL;
+    }
+    return intake;
+}
+
+void intake_destroy(struct intake *intake)
+{
+    int saved = errno;
+
+    if (intake) {
+        free(intake->control);
+        free(intake);
+    }
+    errno = saved;
+}
+
+void intake_count_refused(struct intake *intake)
+{
+    intake->facts.refused++;
+    ck_warn("refused a message that has not exactly one part (%llu refused)",
+            (unsigned long long)intake->facts.refused);
+}
+
+static void
+refuse(struct intake *intake, const struct intake_item *item, const char *why)
+{
+    intake->facts.refused++;
+    if (item->from.job) {
+        job_count_refused(item->from.job);
+        ck_warn("refused %zu bytes of rank %lld on %s: %s (%llu refused)",
+                item->message->length,
+                (long long)peer_facts(item->from.peer)->rank,
+                peer_facts(item->from.peer)->host, why,
+                (unsigned long long)intake->facts.refused);
+        return;
+    }
+    ck_warn("refused %zu bytes: %s (%llu refused)", item->message->length, why,
+            (unsigned long long)intake->facts.refused);
+}
+
+/* A connection that said no hello is told to, twice a second at most. */
+static void stranger(struct intake *intake, const struct intake_item *item)
+{
+    const struct route *route = &item->message->from;
+
+    intake->facts.strangers++;
+    for (unsigned i = 0; i < TOLD_MAX; i++) {
+        if (item->now - intake->told[i].at < TOLD_AGAIN &&
+            route_equal(&intake->told[i].route, route)) {
+            return;
+        }
+    }
+    intake->told[intake->told_next] = (struct told){*route, item->now};
+    intake->told_next = (intake->told_next + 1) % TOLD_MAX;
+    (void)reply_text(intake->reply, route, CK_CONTROL_REFUSED,
+                     REPLY_HELLO_FIRST);
+}
+
+static void frame_full(struct intake *intake, const struct intake_item *item)
+{
+    intake->facts.unwritten++;
+    ck_error("cannot write to %s: %s; not acknowledged, %llu frames so far",
+             job_facts(item->from.job)->dir, strerror(errno),
+             (unsigned long long)intake->facts.unwritten);
+}
+
+static void take_frame(struct intake *intake, const struct intake_item *item)
+{
+    const struct agg_message *message = item->message;
+    struct ck_frame_header header;
+    struct ck_err err = {"it is cut off"};
+    int64_t length =
+        ck_frame_check(message->bytes, message->length, &header, &err);
+
+    if (length < 0 || (uint64_t)length != message->length) {
+        refuse(intake, item,
+               length > 0 ? "it is longer than its frame" : err.text);
+        return;
+    }
+    if (header.first + header.units < header.first) {
+        refuse(intake, item, "its position is out of bounds");
+        return;
+    }
+    if (!item->from.peer) {
+        stranger(intake, item);
+        return;
+    }
+    peer_heard(item->from.peer, item->now);
+    switch (peer_frame(item->from.peer, &header, message->bytes)) {
+    case PEER_STORED:
+    case PEER_STORED_BEFORE:
+        break;
+    case PEER_FOREIGN:
+        refuse(intake, item, "a frame of another agent");
+        return;
+    case PEER_FULL:
+        frame_full(intake, item);
+        return;
+    case PEER_REFUSED:
+        refuse(intake, item, "too many streams");
+        return;
+    }
+    if (peer_bytes_due(item->from.peer) >= INTAKE_ACK_BYTES) {
+        (void)reply_acks(intake->reply, item->from.peer);
+    }
+}
+
+/* Equal, in a time that does not tell where they differ. */
+static bool secret_equal(const char *a, const char *b)
+{
+    size_t length = strlen(a);
+    unsigned differ = length != strlen(b);
+
+    for (size_t i = 0; i < length && !differ; i++) {
+        differ |= (unsigned)(a[i] ^ b[i]) << 8;
+    }
+    return differ == 0;
+}
+
+static bool has_right(const struct intake *intake,
+                      const struct route *route,
+                      const struct ck_control *control)
+{
+    char token[ENDPOINT_TOKEN_BYTES] = "";
+
+    if (!agg_needs_token(intake->agg, route)) {
+        return true;
+    }
+    (void)ck_lines_get(control->text, control->text_length, "token", token,
+                       sizeof(token));
+    return secret_equal(agg_endpoint(intake->agg)->token, token);
+}
+
+/* Refuse a hello and tell its sender why. */
+static void hello_refuse(struct intake *intake,
+                         const struct intake_item *item,
+                         const char *why)
+{
+    refuse(intake, item, why);
+    (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_REFUSED,
+                     why);
+}
+
+static bool hello_is_good(struct intake *intake,
+                          const struct intake_item *item,
+                          const struct ck_control *control)
+{
+    static const uint8_t nobody[16];
+    struct ck_err err;
+
+    if (control->version != CK_FRAME_VERSION) {
+        (void)ck_err_set(&err,
+                         "version: the agent speaks %u, this ckagg (%s) %d; "
+                         "use one version of ck on all hosts",
+                         control->version, ck_version(), CK_FRAME_VERSION);
+        hello_refuse(intake, item, err.text);
+        return false;
+    }
+    if (!has_right(intake, &item->message->from, control)) {
+        hello_refuse(intake, item,
+                     "token: missing or wrong; give the whole "
+                     "endpoint text, with curve= and token=");
+        return false;
+    }
+    if (memcmp(control->agent, nobody, sizeof(nobody)) == 0) {
+        hello_refuse(intake, item, "the hello has no agent id");
+        return false;
+    }
+    if (item->from.peer &&
+        memcmp(peer_agent(item->from.peer), control->agent, 16) != 0) {
+        hello_refuse(intake, item, "a second agent on one connection");
+        return false;
+    }
+    return true;
+}
+
+static void hello_welcome(struct intake *intake, const struct route_end *end)
+{
+    const struct job_facts *facts = job_facts(end->job);
+    const char *slash = strrchr(facts->dir, '/');
+    char lines[LINES_BYTES];
+    size_t used = 0;
+
+    lines[0] = '\0';
+    (void)ck_lines_put(lines, sizeof(lines), &used, "run",
+                       slash && slash[1] ? slash + 1 : facts->dir);
+    (void)ck_lines_put(lines, sizeof(lines), &used, "dir", facts->dir);
+    (void)ck_lines_put(lines, sizeof(lines), &used, "version", ck_version());
+    (void)reply_welcome(intake->reply, end->peer, lines);
+}
+
+static void take_hello(struct intake *intake,
+                       const struct intake_item *item,
+                       const struct ck_control *control)
+{
+    char key[JOB_KEY_BYTES] = "";
+    char name[256] = "";
+    struct route_end end = {NULL, NULL};
+    struct ck_err err;
+
+    if (!hello_is_good(intake, item, control)) {
+        return;
+    }
+    (void)ck_lines_get(control->text, control->text_length, "job_key", key,
+                       sizeof(key));
+    (void)ck_lines_get(control->text, control->text_length, "job", name,
+                       sizeof(name));
+    end.job = jobs_open(intake->jobs, key, name[0] ? name : key, &err);
+    if (end.job) {
+        end.peer = job_peer(end.job, control->agent, &err);
+    }
+    if (!end.peer ||
+        jobs_bind(intake->jobs, &item->message->from, end, &err) != 0) {
+        hello_refuse(intake, item, err.text);
+        return;
+    }
+    peer_hello(end.peer, &item->message->from, control->text,
+               control->text_length, item->now);
+    job_hello(end.job, key, peer_facts(end.peer), item->now);
+    ck_debug("hello of rank %lld on %s, pid %lld",
+             (long long)peer_facts(end.peer)->rank, peer_facts(end.peer)->host,
+             (long long)peer_facts(end.peer)->pid);
+    hello_welcome(intake, &end);
+}
+
+static void take_goodbye(struct intake *intake,
+                         const struct intake_item *item,
+                         const struct ck_control *control)
+{
+    struct peer *peer = item->from.peer;
+
+    peer_count(peer, control->text, control->text_length);
+    if (peer_is_due(peer)) {
+        (void)reply_acks(intake->reply, peer);
+    }
+    if (peer_is_full(peer)) {
+        /* Not all is stored: it is asked to send again when there is room. */
+        peer_heard(peer, item->now);
+        return;
+    }
+    peer_goodbye(peer, item->now);
+    job_touch(item->from.job);
+    (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_FAREWELL,
+                     "");
+}
+
+/* The job that a client or a peer asks about. */
+static struct job *client_job(const struct intake *intake,
+                              const struct intake_item *item,
+                              const struct ck_control *control)
+{
+    char key[JOB_KEY_BYTES] = "";
+
+    if (item->from.job) {
+        return item->from.job;
+    }
+    (void)ck_lines_get(control->text, control->text_length, "job_key", key,
+                       sizeof(key));
+    return jobs_find(intake->jobs, key);
+}
+
+static void take_report(struct intake *intake,
+                        const struct intake_item *item,
+                        struct job *job)
+{
+    const struct route *route = &item->message->from;
+
+    if (job_facts(job)->state == JOB_DONE) {
+        report_send(intake->reply, route, job, NULL);
+    } else if (job_wait_add(job, route) != 0) {
+        hello_refuse(intake, item, "too many clients wait for this report");
+    }
+}
+
+static void take_client(struct intake *intake,
+                        const struct intake_item *item,
+                        const struct ck_control *control)
+{
+    struct job *job = client_job(intake, item, control);
+
+    if (!item->from.peer && !has_right(intake, &item->message->from, control)) {
+        hello_refuse(intake, item, "token: missing or wrong");
+        return;
+    }
+    if (control->type == CK_CONTROL_STATUS) {
+        char *text = status_json(intake->jobs, &intake->facts);
+
+        (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_STATUS,
+                         text ? text : "{}");
+        free(text);
+        return;
+    }
+    if (!job) {
+        hello_refuse(intake, item, "no such job; name it by its job_key");
+        return;
+    }
+    if (control->type == CK_CONTROL_STOP) {
+        job_stop(job);
+    } else {
+        take_report(intake, item, job);
+    }
+}
+
+static void take_control(struct intake *intake,
+                         const struct intake_item *item,
+                         const struct ck_control *control)
+{
+    switch (control->type) {
+    case CK_CONTROL_HELLO:
+        take_hello(intake, item, control);
+        return;
+    case CK_CONTROL_STATUS:
+    case CK_CONTROL_REPORT:
+    case CK_CONTROL_STOP:
+        take_client(intake, item, control);
+        return;
+    case CK_CONTROL_BEAT:
+    case CK_CONTROL_GOODBYE:
+        break;
+    default:
+        refuse(intake, item, "a message that only ckagg sends");
+        return;
+    }
+    if (!item->from.peer) {
+        stranger(intake, item);
+        return;
+    }
+    if (control->type == CK_CONTROL_GOODBYE) {
+        take_goodbye(intake, item, control);
+        return;
+    }
+    peer_count(item->from.peer, control->text, control->text_length);
+    peer_heard(item->from.peer, item->now);
+}
+
+void intake_take(struct intake *intake,
+                 const struct agg_message *message,
+                 ck_time_t now)
+{
+    struct intake_item item = {
+        .message = message,
+        .from = jobs_end_of(intake->jobs, &message->from),
+        .now = now,
+    };
+    struct ck_control control;
+    struct ck_err err;
+    uint32_t magic = 0;
+
+    intake->facts.messages++;
+    intake->facts.bytes += message->length;
+    if (message->length >= sizeof(magic)) {
+        memcpy(&magic, message->bytes, sizeof(magic));
+    }
+    if (magic == CK_FRAME_MAGIC) {
+        take_frame(intake, &item);
+        return;
+    }
+    if (!ck_control_is(message->bytes, message->length) ||
+        message->length > CONTROL_BYTES_MAX) {
+        refuse(intake, &item, "neither a frame nor a control message");
+        return;
+    }
+    memcpy(intake->control, message->bytes, message->length);
+    if (ck_control_decode(intake->control, message->length, &control, &err)) {
+        refuse(intake, &item, err.text);
+        return;
+    }
+    take_control(intake, &item, &control);
+}
+
+struct intake_facts intake_facts(const struct intake *intake)
+{
+    return intake->facts;
+}

@@ -1,0 +1,45 @@
+/* intake.h - takes one message of a peer or a client
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything from outside comes through here: it is checked before anything
+ * is done with it, and what is refused is counted and said (rate-limited).
+ * Used from the loop only.
+ */
+#ifndef CK_AGGREGATOR_INTAKE_H
+#define CK_AGGREGATOR_INTAKE_H
+
+#include <stdint.h>
+
+#include "aggregator/agg.h"
+#include "aggregator/jobs.h"
+#include "aggregator/reply.h"
+#include "schema/time.h"
+
+/* Acknowledge at once when so much was stored since the last time. */
+#define INTAKE_ACK_BYTES ((uint64_t)1 << 20)
+
+struct intake_facts {
+    uint64_t messages;
+    uint64_t bytes;
+    uint64_t refused;   /* damaged, foreign, not understood, no right */
+    uint64_t strangers; /* from connections without a hello */
+    uint64_t unwritten; /* frames that found no room on the disk */
+};
+
+struct intake;
+
+/* All borrowed. NULL with ENOMEM. */
+struct intake *
+intake_create(struct agg *agg, struct jobs *jobs, struct reply *reply);
+void intake_destroy(struct intake *intake);
+
+void intake_take(struct intake *intake,
+                 const struct agg_message *message,
+                 ck_time_t now);
+/* A message was dropped before it came here (parts). */
+void intake_count_refused(struct intake *intake);
+
+struct intake_facts intake_facts(const struct intake *intake);
+
+#endif

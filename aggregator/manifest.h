@@ -1,0 +1,21 @@
+/* manifest.h - manifest.json of a run directory
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * docs/store.md has its fields.
+ */
+#ifndef CK_AGGREGATOR_MANIFEST_H
+#define CK_AGGREGATOR_MANIFEST_H
+
+#include "aggregator/job.h"
+#include "schema/err.h"
+#include "schema/json.h"
+
+/* Replace the job's manifest. 0, or -1 with err. */
+int manifest_write(const struct job *job, struct ck_err *err);
+
+/* The job's fields and its agents, into an open object: manifest and status
+ * say the same. */
+void manifest_job(struct ck_json *json, const struct job *job);
+
+#endif

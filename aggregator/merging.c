@@ -1,0 +1,127 @@
+/* merging.c - one ckmerge at work on a finished run
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "aggregator/merging.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/child.h"
+#include "launch/cli.h"
+
+#define OUTPUTS_MAX 16
+
+struct merging {
+    pid_t pid; /* 0 = ended */
+    int out;   /* memory file: the child's stdout */
+    char *text;
+    size_t length;
+};
+
+static int merging_spawn(struct merging *merging,
+                         const char *run,
+                         const char *const *outputs,
+                         struct ck_err *err)
+{
+    char path[PATH_MAX];
+    char *argv[2 * OUTPUTS_MAX + 3];
+    int n = 0;
+    struct ck_child child = {
+        .path = path, .argv = argv, .fds = {-1, merging->out, -2}};
+
+    if (ck_child_find("ckmerge", path, err) != 0) {
+        return -1;
+    }
+    argv[n++] = (char *)"ckmerge";
+    for (int i = 0; outputs && outputs[i] && i < OUTPUTS_MAX; i++) {
+        argv[n++] = (char *)"--output";
+        argv[n++] = (char *)outputs[i]; /* exec does not write to it */
+    }
+    argv[n++] = (char *)run;
+    argv[n] = NULL;
+    return ck_child_start(&child, &merging->pid, err);
+}
+
+struct merging *
+merging_start(const char *run, const char *const *outputs, struct ck_err *err)
+{
+    struct merging *merging = calloc(1, sizeof(*merging));
+
+    if (!merging) {
+        (void)ck_err_set(err, "out of memory");
+        return NULL;
+    }
+    merging->out = memfd_create("ckmerge", MFD_CLOEXEC);
+    if (merging->out < 0) {
+        (void)ck_err_set(err, "cannot make a memory file: %s", strerror(errno));
+        goto error;
+    }
+    if (merging_spawn(merging, run, outputs, err) != 0) {
+        goto error;
+    }
+    return merging;
+error:
+    merging->pid = 0;
+    merging_destroy(merging);
+    return NULL;
+}
+
+int merging_look(struct merging *merging, int *code)
+{
+    int status;
+    int ended = ck_child_wait(merging->pid, 0, &status);
+
+    if (ended == 0) {
+        return 0;
+    }
+    merging->pid = 0;
+    if (ended < 0) {
+        *code = CK_EXIT_FAILED;
+    } else {
+        *code =
+            WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    return 1;
+}
+
+const char *merging_text(struct merging *merging, size_t *length)
+{
+    if (!merging->text) {
+        merging->text = calloc(1, MERGING_TEXT_MAX + 1);
+        if (merging->text) {
+            ssize_t n = pread(merging->out, merging->text, MERGING_TEXT_MAX, 0);
+
+            merging->length = n > 0 ? (size_t)n : 0;
+            merging->text[merging->length] = '\0';
+        }
+    }
+    *length = merging->length;
+    return merging->text ? merging->text : "";
+}
+
+void merging_destroy(struct merging *merging)
+{
+    int saved = errno;
+    int status;
+
+    if (!merging) {
+        return;
+    }
+    if (merging->pid > 0) {
+        (void)kill(merging->pid, SIGTERM);
+        (void)waitpid(merging->pid, &status, 0);
+    }
+    if (merging->out >= 0) {
+        (void)close(merging->out);
+    }
+    free(merging->text);
+    free(merging);
+    errno = saved;
+}

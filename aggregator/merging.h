@@ -1,0 +1,31 @@
+/* merging.h - one ckmerge at work on a finished run
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * `ckmerge RUN` prints the report on stdout, which is kept here for the
+ * clients that wait for it, and writes report.txt and report.json itself.
+ */
+#ifndef CK_AGGREGATOR_MERGING_H
+#define CK_AGGREGATOR_MERGING_H
+
+#include <stddef.h>
+
+#include "schema/err.h"
+
+/* Longest report handed on; the whole is in report.txt. */
+#define MERGING_TEXT_MAX ((size_t)960 * 1024)
+
+struct merging;
+
+/* Start it. `outputs`: values of --output for ckmerge, ends with NULL, may be
+ * NULL. NULL with err. */
+struct merging *
+merging_start(const char *run, const char *const *outputs, struct ck_err *err);
+/* 1 it has ended: *code is its exit code (128 + signal), 0 not yet. */
+int merging_look(struct merging *merging, int *code);
+/* What it printed, after its end; borrowed, NUL-terminated. */
+const char *merging_text(struct merging *merging, size_t *length);
+/* Ends the child when it is still running. */
+void merging_destroy(struct merging *merging);
+
+#endif

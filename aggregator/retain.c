@@ -1,0 +1,144 @@
+/* retain.c - how many finished runs a service keeps
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "aggregator/retain.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/log.h"
+#include "schema/run.h"
+
+#define RUNS_MAX 65536
+
+struct retain_run {
+    char name[NAME_MAX + 1];
+    struct timespec written; /* its manifest */
+};
+
+static bool is_open(const struct jobs *jobs, const char *name)
+{
+    for (size_t i = 0; i < jobs_count(jobs); i++) {
+        const struct job_facts *facts = job_facts(jobs_at(jobs, i));
+        const char *slash = strrchr(facts->dir, '/');
+
+        if (facts->state != JOB_DONE && slash && strcmp(slash + 1, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True for a run directory of ours; its manifest's time. */
+static bool run_look(int dir, const char *name, struct timespec *written)
+{
+    struct stat facts;
+    bool is_run = false;
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0) {
+        return false;
+    }
+    if (fstat(fd, &facts) == 0 && facts.st_uid == geteuid() &&
+        fstatat(fd, CK_RUN_MANIFEST, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(facts.st_mode)) {
+        *written = facts.st_mtim;
+        is_run = true;
+    }
+    (void)close(fd);
+    return is_run;
+}
+
+static int run_compare(const void *a, const void *b)
+{
+    const struct timespec *x = &((const struct retain_run *)a)->written;
+    const struct timespec *y = &((const struct retain_run *)b)->written;
+
+    if (x->tv_sec != y->tv_sec) {
+        return x->tv_sec < y->tv_sec ? -1 : 1;
+    }
+    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+static bool is_run_file(const char *name)
+{
+    static const char *const heads[] = {"manifest.json", "seg-",   "spool-",
+                                        "report.",       "trace.", "ckagg.log"};
+
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        if (strncmp(name, heads[i], strlen(heads[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void run_remove(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+
+    if (!list) {
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return;
+    }
+    while ((entry = readdir(list))) {
+        if (is_run_file(entry->d_name)) {
+            (void)unlinkat(fd, entry->d_name, 0);
+        }
+    }
+    (void)closedir(list);
+    if (unlinkat(dir, name, AT_REMOVEDIR) != 0) {
+        ck_warn("cannot remove the old run %s: %s", name, strerror(errno));
+    } else {
+        ck_info("removed the old run %s", name);
+    }
+}
+
+static size_t
+runs_list(DIR *list, const struct jobs *jobs, struct retain_run *runs)
+{
+    const struct dirent *entry;
+    size_t count = 0;
+
+    while ((entry = readdir(list)) && count < RUNS_MAX) {
+        struct retain_run *run = &runs[count];
+
+        if (strncmp(entry->d_name, "ck-", 3) == 0 &&
+            !is_open(jobs, entry->d_name) &&
+            run_look(dirfd(list), entry->d_name, &run->written)) {
+            strcpy(run->name, entry->d_name);
+            count++;
+        }
+    }
+    return count;
+}
+
+void retain_runs(const char *dir, int64_t keep, const struct jobs *jobs)
+{
+    DIR *list = opendir(dir);
+    struct retain_run *runs = calloc(RUNS_MAX, sizeof(*runs));
+
+    if (list && runs) {
+        size_t count = runs_list(list, jobs, runs);
+
+        qsort(runs, count, sizeof(*runs), run_compare);
+        for (size_t i = 0; (int64_t)(count - i) > keep && i < count; i++) {
+            run_remove(dirfd(list), runs[i].name);
+        }
+    }
+    free(runs);
+    if (list) {
+        (void)closedir(list);
+    }
+}

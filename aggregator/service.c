@@ -1,0 +1,430 @@
+/* service.c - the loop of ckagg
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "aggregator/service.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "aggregator/intake.h"
+#include "aggregator/merging.h"
+#include "aggregator/reply.h"
+#include "aggregator/report.h"
+#include "aggregator/retain.h"
+#include "aggregator/status.h"
+#include "launch/cli.h"
+#include "launch/log.h"
+
+/* Messages taken before the clock is looked at again. */
+#define BURST 64
+#define LINE_BYTES 256
+
+struct service {
+    struct agg *agg;   /* borrowed */
+    struct jobs *jobs; /* borrowed */
+    struct service_options options;
+    struct reply *reply;
+    struct intake *intake;
+    struct merging *merging; /* NULL: none at work */
+    struct job *merged;      /* borrowed: its job */
+    struct status_rate rate;
+    ck_time_t next_ack;
+    ck_time_t next_judge;
+    ck_time_t next_save;
+    ck_time_t next_full;
+    ck_time_t done_at; /* of the embedded job; 0 = not yet */
+    int signals;       /* signalfd */
+    int stopped_by;    /* signal, 0 = none */
+};
+
+static int signals_open(struct ck_err *err)
+{
+    sigset_t set;
+    int fd;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    /* A reader that goes away, or a file limit, is an error, not an end. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd >= 0
+               ? fd
+               : ck_err_set(err, "cannot take signals: %s", strerror(errno));
+}
+
+struct service *service_create(struct agg *agg,
+                               struct jobs *jobs,
+                               const struct service_options *options,
+                               struct ck_err *err)
+{
+    struct service *service = calloc(1, sizeof(*service));
+
+    if (!service) {
+        (void)ck_err_set(err, "out of memory");
+        return NULL;
+    }
+    service->agg = agg;
+    service->jobs = jobs;
+    service->options = *options;
+    service->signals = signals_open(err);
+    if (service->signals < 0) {
+        goto error;
+    }
+    service->reply = reply_create(agg);
+    if (service->reply) {
+        service->intake = intake_create(agg, jobs, service->reply);
+    }
+    if (!service->intake) {
+        (void)ck_err_set(err, "out of memory");
+        goto error;
+    }
+    return service;
+error:
+    service_destroy(service);
+    return NULL;
+}
+
+void service_destroy(struct service *service)
+{
+    int saved = errno;
+
+    if (service) {
+        merging_destroy(service->merging);
+        intake_destroy(service->intake);
+        reply_destroy(service->reply);
+        if (service->signals >= 0) {
+            (void)close(service->signals);
+        }
+        free(service);
+    }
+    errno = saved;
+}
+
+static void acks_send(struct service *service)
+{
+    for (size_t i = 0; i < jobs_count(service->jobs); i++) {
+        struct job *job = jobs_at(service->jobs, i);
+
+        for (size_t k = 0; k < job_peers(job); k++) {
+            if (peer_is_due(job_peer_at(job, k))) {
+                (void)reply_acks(service->reply, job_peer_at(job, k));
+            }
+        }
+    }
+}
+
+static bool has_room(const char *dir)
+{
+    struct statvfs facts;
+
+    return statvfs(dir, &facts) != 0 ||
+           (uint64_t)facts.f_bavail * facts.f_frsize >= SERVICE_FULL_ROOM;
+}
+
+/* Where there is room again, peers send what was not acknowledged. */
+static void full_ask(struct service *service)
+{
+    for (size_t i = 0; i < jobs_count(service->jobs); i++) {
+        struct job *job = jobs_at(service->jobs, i);
+
+        for (size_t k = 0; k < job_peers(job); k++) {
+            const struct peer *peer = job_peer_at(job, k);
+
+            if (peer_is_full(peer) && peer_route(peer) &&
+                has_room(job_facts(job)->dir)) {
+                (void)reply_text(service->reply, peer_route(peer),
+                                 CK_CONTROL_REFUSED, REPLY_HELLO_FIRST);
+            }
+        }
+    }
+}
+
+static void saves_write(struct service *service)
+{
+    struct ck_err err;
+
+    for (size_t i = 0; i < jobs_count(service->jobs); i++) {
+        if (job_save(jobs_at(service->jobs, i), &err) != 0) {
+            ck_error("%s", err.text);
+        }
+    }
+}
+
+static void job_said(const struct job *job)
+{
+    const struct job_facts *facts = job_facts(job);
+    struct job_totals totals = job_totals(job);
+    char records[32];
+    char bytes[32];
+
+    status_count((double)totals.records, records, sizeof(records));
+    status_bytes(totals.bytes, bytes, sizeof(bytes));
+    ck_info("job %s: %s; %zu of %lld ranks, %s events, %s, %llu lost; run %s",
+            facts->name, job_end_name(facts->end), totals.ranks,
+            (long long)(facts->size > 0 ? facts->size : (int64_t)totals.ranks),
+            records, bytes, (unsigned long long)totals.lost, facts->dir);
+}
+
+static void job_done(struct service *service, struct job *job, const char *text)
+{
+    struct ck_err err;
+
+    job_set_state(job, JOB_DONE);
+    if (job_save(job, &err) != 0) {
+        ck_error("%s", err.text);
+    }
+    report_send_all(service->reply, job, text);
+    if (!service->options.is_embedded && service->options.retain > 0) {
+        retain_runs(service->options.dir, service->options.retain,
+                    service->jobs);
+    }
+}
+
+static void merge_start(struct service *service, struct job *job)
+{
+    struct ck_err err;
+
+    job_said(job);
+    if (job_sync(job) != 0) {
+        ck_error("cannot write %s to the disk: %s", job_facts(job)->dir,
+                 strerror(errno));
+    }
+    if (!service->options.has_merge || job_peers(job) == 0) {
+        job_done(service, job, NULL);
+        return;
+    }
+    job_set_state(job, JOB_MERGE);
+    if (job_save(job, &err) != 0) {
+        ck_error("%s", err.text);
+    }
+    service->merging =
+        merging_start(job_facts(job)->dir, service->options.outputs, &err);
+    if (!service->merging) {
+        ck_error("cannot merge: %s; the run is stored in %s", err.text,
+                 job_facts(job)->dir);
+        job_set_merge_exit(job, CK_EXIT_NOT_FOUND);
+        job_done(service, job, NULL);
+        return;
+    }
+    service->merged = job;
+}
+
+static void merge_end(struct service *service, int code)
+{
+    struct job *job = service->merged;
+    size_t length;
+    const char *text = merging_text(service->merging, &length);
+
+    job_set_merge_exit(job, code);
+    if (code != CK_EXIT_DONE && code != CK_EXIT_PARTIAL) {
+        ck_error("ckmerge ended with %d; the run is stored in %s", code,
+                 job_facts(job)->dir);
+    }
+    /* Somebody came back meanwhile: it is merged again when all have left. */
+    if (job_facts(job)->state == JOB_MERGE) {
+        job_done(service, job, length > 0 ? text : NULL);
+    }
+    merging_destroy(service->merging);
+    service->merging = NULL;
+    service->merged = NULL;
+}
+
+static void merge_look(struct service *service)
+{
+    int code;
+
+    if (service->merging) {
+        if (merging_look(service->merging, &code) == 1) {
+            merge_end(service, code);
+        }
+        return;
+    }
+    for (size_t i = 0; i < jobs_count(service->jobs); i++) {
+        struct job *job = jobs_at(service->jobs, i);
+
+        if (job_facts(job)->state == JOB_ENDED) {
+            merge_start(service, job);
+            return;
+        }
+    }
+}
+
+static void jobs_judge(struct service *service, ck_time_t now)
+{
+    for (size_t i = 0; i < jobs_count(service->jobs); i++) {
+        (void)job_judge(jobs_at(service->jobs, i), &service->options.limits,
+                        now);
+    }
+    jobs_tidy(service->jobs, now);
+}
+
+static void line_show(struct service *service, ck_time_t now)
+{
+    struct job_totals totals = status_totals(service->jobs);
+    char line[LINE_BYTES];
+
+    status_rate_look(&service->rate, &totals, now);
+    status_line(&totals, &service->rate, line, sizeof(line));
+    (void)fprintf(stderr, "\r\033[Kckagg  %.*s",
+                  ck_terminal_columns(STDERR_FILENO) - 8, line);
+}
+
+static bool is_time(ck_time_t *next, ck_time_t period, ck_time_t now)
+{
+    if (now < *next) {
+        return false;
+    }
+    *next = now + period;
+    return true;
+}
+
+static void tick(struct service *service, ck_time_t now)
+{
+    if (is_time(&service->next_ack, SERVICE_ACK_PERIOD, now)) {
+        acks_send(service);
+        merge_look(service);
+    }
+    if (is_time(&service->next_judge, SERVICE_JUDGE_PERIOD, now)) {
+        jobs_judge(service, now);
+    }
+    if (is_time(&service->next_full, SERVICE_FULL_PERIOD, now)) {
+        full_ask(service);
+    }
+    if (is_time(&service->next_save, SERVICE_SAVE_PERIOD, now)) {
+        saves_write(service);
+        if (service->options.has_line) {
+            line_show(service, now);
+        }
+    }
+}
+
+static void messages_take(struct service *service, ck_time_t now)
+{
+    struct agg_message message;
+
+    for (int i = 0; i < BURST; i++) {
+        int result = agg_receive(service->agg, &message);
+
+        if (result == 0) {
+            return;
+        }
+        if (result < 0) {
+            intake_count_refused(service->intake);
+        } else {
+            intake_take(service->intake, &message, now);
+        }
+    }
+}
+
+/* True when the embedded job is done and nobody may still ask. */
+static bool is_over(struct service *service, ck_time_t now)
+{
+    const struct job *job;
+
+    if (!service->options.is_embedded) {
+        return false;
+    }
+    job = jobs_at(service->jobs, 0);
+    if (job_facts(job)->state != JOB_DONE) {
+        service->done_at = 0;
+        return false;
+    }
+    if (service->done_at == 0) {
+        service->done_at = now;
+    }
+    return now - service->done_at >= SERVICE_STAY;
+}
+
+static void signal_take(struct service *service)
+{
+    struct signalfd_siginfo info;
+
+    if (read(service->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        service->stopped_by = (int)info.ssi_signo;
+    }
+}
+
+/* Everything on the disk, whatever the state. */
+static int stop(struct service *service)
+{
+    int code = CK_EXIT_DONE;
+
+    if (service->options.has_line) {
+        (void)fputc('\n', stderr);
+    }
+    messages_take(service, ck_time_raw());
+    acks_send(service);
+    for (size_t i = 0; i < jobs_count(service->jobs); i++) {
+        struct job *job = jobs_at(service->jobs, i);
+
+        job_touch(job);
+        if (job_sync(job) != 0) {
+            ck_error("cannot write %s to the disk: %s", job_facts(job)->dir,
+                     strerror(errno));
+            code = CK_EXIT_FAILED;
+        }
+        if (job_facts(job)->state != JOB_DONE) {
+            ck_info("stopped; what came is stored in %s", job_facts(job)->dir);
+        }
+    }
+    saves_write(service);
+    return code;
+}
+
+static int job_code(const struct job *job)
+{
+    const struct job_facts *facts = job_facts(job);
+
+    if (facts->end == JOB_END_NOBODY) {
+        return CK_EXIT_FAILED;
+    }
+    if (facts->merge_exit > CK_EXIT_DONE &&
+        facts->merge_exit != CK_EXIT_PARTIAL) {
+        return CK_EXIT_FAILED;
+    }
+    return facts->end == JOB_END_COMPLETE && facts->merge_exit <= 0
+               ? CK_EXIT_DONE
+               : CK_EXIT_PARTIAL;
+}
+
+int service_run(struct service *service)
+{
+    ck_time_t now = ck_time_raw();
+    int code;
+
+    while (!service->stopped_by && !is_over(service, now)) {
+        int wait_ms = (int)(SERVICE_ACK_PERIOD / CK_TIME_MS);
+        int ready = agg_wait(service->agg, service->signals, wait_ms);
+
+        if (ready < 0) {
+            ck_error("cannot wait for messages: %s", strerror(errno));
+            (void)stop(service);
+            return CK_EXIT_FAILED;
+        }
+        now = ck_time_raw();
+        if (ready & AGG_READY_FD) {
+            signal_take(service);
+        }
+        if (ready & AGG_READY_MESSAGE) {
+            messages_take(service, now);
+        }
+        tick(service, now);
+    }
+    code = stop(service);
+    if (code == CK_EXIT_DONE && service->options.is_embedded &&
+        !service->stopped_by) {
+        code = job_code(jobs_at(service->jobs, 0));
+    }
+    return code;
+}

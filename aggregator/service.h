@@ -1,0 +1,52 @@
+/* service.h - the loop of ckagg
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One thread: messages, acknowledgements, the end of jobs, one merge at a
+ * time, the manifest, the status line.
+ */
+#ifndef CK_AGGREGATOR_SERVICE_H
+#define CK_AGGREGATOR_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aggregator/agg.h"
+#include "aggregator/jobs.h"
+#include "schema/err.h"
+
+/* While data comes it is acknowledged so often. */
+#define SERVICE_ACK_PERIOD (50 * CK_TIME_MS)
+/* Peers and jobs are judged so often; manifests are written at most so. */
+#define SERVICE_JUDGE_PERIOD (250 * CK_TIME_MS)
+#define SERVICE_SAVE_PERIOD CK_TIME_S
+/* Peers that met a full disk are asked to send again so often. */
+#define SERVICE_FULL_PERIOD (2 * CK_TIME_S)
+#define SERVICE_FULL_ROOM ((uint64_t)16 << 20)
+/* An embedded ckagg stays so long after the merge for late questions. */
+#define SERVICE_STAY CK_TIME_S
+
+struct service_options {
+    struct job_limits limits;
+    const char *const *outputs; /* for ckmerge; ends with NULL; or NULL */
+    const char *dir;            /* where the runs of a service are */
+    int64_t retain;             /* finished runs kept there; 0 = all */
+    bool is_embedded;
+    bool has_merge;
+    bool has_line; /* live status line on stderr */
+};
+
+struct service;
+
+/* agg and jobs are borrowed. SIGINT, SIGTERM and SIGHUP are blocked from now
+ * on and end the loop. NULL with err. */
+struct service *service_create(struct agg *agg,
+                               struct jobs *jobs,
+                               const struct service_options *options,
+                               struct ck_err *err);
+void service_destroy(struct service *service);
+
+/* Serve until a signal, or until the embedded job is done. Exit code. */
+int service_run(struct service *service);
+
+#endif
