@@ -64,7 +64,7 @@ static inline const struct ck_api *ck_api_find(void)
     return ck_api_found;
 }
 
-static inline const struct ck_api *ck_api(void)
+static inline const struct ck_api *ck_api_current(void)
 {
     const struct ck_api *api = ck_api_found;
 
@@ -74,7 +74,7 @@ static inline const struct ck_api *ck_api(void)
 /* A point in time with a number of the program's choice. */
 static inline void ck_mark(const char *name, int64_t value)
 {
-    const struct ck_api *api = ck_api();
+    const struct ck_api *api = ck_api_current();
 
     if (api->is_on) {
         api->mark(name, value);
@@ -84,7 +84,7 @@ static inline void ck_mark(const char *name, int64_t value)
 /* The value of a quantity now (loss x 1e6, bytes, queue length ...). */
 static inline void ck_value(const char *name, int64_t value)
 {
-    const struct ck_api *api = ck_api();
+    const struct ck_api *api = ck_api_current();
 
     if (api->is_on) {
         api->value(name, value);
@@ -93,7 +93,7 @@ static inline void ck_value(const char *name, int64_t value)
 
 static inline void ck_range_push(const char *name)
 {
-    const struct ck_api *api = ck_api();
+    const struct ck_api *api = ck_api_current();
 
     if (api->is_on) {
         api->range_push(name);
@@ -102,7 +102,7 @@ static inline void ck_range_push(const char *name)
 
 static inline void ck_range_pop(void)
 {
-    const struct ck_api *api = ck_api();
+    const struct ck_api *api = ck_api_current();
 
     if (api->is_on) {
         api->range_pop();
@@ -112,7 +112,7 @@ static inline void ck_range_pop(void)
 /* One iteration of the job. Steps are what reports compare and count. */
 static inline void ck_step_begin(int64_t number)
 {
-    const struct ck_api *api = ck_api();
+    const struct ck_api *api = ck_api_current();
 
     if (api->is_on) {
         api->step_begin(number);
@@ -121,7 +121,7 @@ static inline void ck_step_begin(int64_t number)
 
 static inline void ck_step_end(void)
 {
-    const struct ck_api *api = ck_api();
+    const struct ck_api *api = ck_api_current();
 
     if (api->is_on) {
         api->step_end();
