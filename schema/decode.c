@@ -252,7 +252,7 @@ static int check_kinds(struct decoder *decoder, unsigned cls, uint32_t records)
 {
     for (uint32_t i = 0; i < records; i++) {
         uint8_t *row = decoder->row[cls][i];
-        unsigned of = ck_kind_class((unsigned)field_load(row, 2));
+        unsigned of = field_class((unsigned)field_load(row, 2));
 
         if (of == CK_CLASS_NONE) {
             decoder->unknown++;
@@ -388,14 +388,14 @@ struct cursor {
 };
 
 /* Give the next record of the class its place. 0, or -1: no room. */
-static int place_record(struct decoder *decoder,
-                        unsigned cls,
-                        struct cursor *cursor,
-                        struct columns_rows *rows)
+static inline int place_record(struct decoder *decoder,
+                               unsigned cls,
+                               struct cursor *cursor,
+                               struct columns_rows *rows)
 {
     uint8_t **row = &decoder->row[cls][cursor->next[cls]++];
     uint8_t *place = rows->rows + rows->used;
-    unsigned units = ck_class_units(cls);
+    unsigned units = ck_field_units[cls];
     uint32_t length = 0;
 
     if (field_is_text(cls)) {
@@ -405,7 +405,9 @@ static int place_record(struct decoder *decoder,
     if ((size_t)units * CK_UNIT_BYTES > rows->room - rows->used) {
         return -1;
     }
-    memset(place, 0, (size_t)units * CK_UNIT_BYTES);
+    for (unsigned i = 0; i < units; i++) {
+        memset(place + (size_t)i * CK_UNIT_BYTES, 0, CK_UNIT_BYTES);
+    }
     if (field_is_text(cls)) {
         memcpy(place, *row, CK_UNIT_BYTES);
         if (length > 0) {

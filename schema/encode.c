@@ -341,10 +341,10 @@ static int put_text(struct column *text, const uint8_t *row, unsigned length)
     return 0;
 }
 
-static int put_row(struct columns_encoder *encoder,
-                   const uint8_t *row,
-                   unsigned cls,
-                   unsigned context)
+static inline int put_row(struct columns_encoder *encoder,
+                          const uint8_t *row,
+                          unsigned cls,
+                          unsigned context)
 {
     struct block *block = &encoder->block[cls];
 
@@ -368,8 +368,8 @@ static inline int put_record(struct columns_encoder *encoder,
                              const uint8_t *row,
                              const struct ck_event *head)
 {
-    unsigned cls = ck_kind_class(head->kind);
-    unsigned units = ck_class_units(cls);
+    unsigned cls = field_class(head->kind);
+    unsigned units = ck_field_units[cls];
     uint32_t length;
 
     if (cls == CK_CLASS_NONE) {
