@@ -17,15 +17,17 @@
 int ck_child_find(const char *name, char path[PATH_MAX], struct ck_err *err);
 
 struct ck_child {
-    const char *path;    /* with a slash, or looked up in PATH */
-    char *const *argv;   /* ends with NULL */
-    int fds[3];          /* stdin, stdout, stderr; -1 = /dev/null, -2 keep */
-    int is_detached;     /* setsid: survives this process and its group */
+    const char *path;  /* with a slash, or looked up in PATH */
+    char *const *argv; /* ends with NULL */
+    int fds[3];        /* stdin, stdout, stderr; -1 = /dev/null, -2 keep */
+    int is_detached;   /* setsid: survives this process and its group */
 };
 
 /* Start it. *pid is the caller's to wait for. 0, or -1 with errno (the exec
  * error of the child included: ENOENT, EACCES ...) and err. */
-int ck_child_start(const struct ck_child *child, pid_t *pid, struct ck_err *err);
+int ck_child_start(const struct ck_child *child,
+                   pid_t *pid,
+                   struct ck_err *err);
 /* Wait until it ends or the time is up (ns, -1 = for ever). 1 ended (status
  * set), 0 still running, -1 error. */
 int ck_child_wait(pid_t pid, int64_t limit_ns, int *status);

@@ -291,11 +291,11 @@ static bool take_standard(const struct ck_cli *cli, const char *word)
 {
     if (strcmp(word, "--help") == 0 ||
         (strcmp(word, "-h") == 0 && option_lettered(cli, 'h') == NULL)) {
-        ck_help_print(cli, stdout);
+        help_print(cli, stdout);
     } else if (strcmp(word, "--version") == 0) {
         printf("%s %s\n", cli->program, ck_version());
     } else if (strcmp(word, "--print-options") == 0) {
-        ck_help_print_options(cli, stdout);
+        help_print_options(cli, stdout);
     } else {
         return false;
     }

@@ -40,10 +40,10 @@ struct ck_cli_option {
 };
 
 struct ck_cli {
-    const char *program;  /* "ckmerge" */
-    const char *usage;    /* "[OPTION]... RUN" */
-    const char *summary;  /* one or two sentences */
-    const char *examples; /* lines shown at the end of --help */
+    const char *program;                 /* "ckmerge" */
+    const char *usage;                   /* "[OPTION]... RUN" */
+    const char *summary;                 /* one or two sentences */
+    const char *examples;                /* lines shown at the end of --help */
     const struct ck_cli_option *options; /* ends with name == NULL and type
                                             FLAG */
     bool stops_at_operand; /* first operand ends the options (a command
@@ -59,12 +59,15 @@ enum ck_cli_result {
 /* Parse argv in place: *argc / *argv become the operands. An unknown option
  * names the nearest known one. --help and --version print to stdout.
  */
-enum ck_cli_result
-ck_cli_parse(const struct ck_cli *cli, int *argc, char ***argv, struct ck_err *err);
+enum ck_cli_result ck_cli_parse(const struct ck_cli *cli,
+                                int *argc,
+                                char ***argv,
+                                struct ck_err *err);
 /* Parse `NAME_OPTIONS`-like text (split as a shell does words, quotes
  * understood) before argv: the same table. */
-enum ck_cli_result
-ck_cli_parse_text(const struct ck_cli *cli, const char *text, struct ck_err *err);
+enum ck_cli_result ck_cli_parse_text(const struct ck_cli *cli,
+                                     const char *text,
+                                     struct ck_err *err);
 
 /* "64K", "1.5G", "512" -> bytes; "20ms", "2s" -> ns. 0 or -1. */
 int ck_cli_bytes(const char *text, int64_t *bytes);

@@ -128,7 +128,7 @@ static void print_examples(FILE *out, const char *examples)
     }
 }
 
-void ck_help_print(const struct ck_cli *cli, FILE *out)
+void help_print(const struct ck_cli *cli, FILE *out)
 {
     int width = ck_terminal_columns(fileno(out));
 
@@ -167,7 +167,7 @@ static void print_option_lines(FILE *out, const struct ck_cli_option *options)
     }
 }
 
-void ck_help_print_options(const struct ck_cli *cli, FILE *out)
+void help_print_options(const struct ck_cli *cli, FILE *out)
 {
     print_option_lines(out, cli->options);
     print_option_lines(out, standard_options);

@@ -10,9 +10,9 @@
 #include "launch/cli.h"
 
 /* --help, wrapped to the terminal. */
-void ck_help_print(const struct ck_cli *cli, FILE *out);
+void help_print(const struct ck_cli *cli, FILE *out);
 /* --print-options: a line an option, tab-separated: --name, type, and the
  * values of a choice or the name of the argument. For completion and lint. */
-void ck_help_print_options(const struct ck_cli *cli, FILE *out);
+void help_print_options(const struct ck_cli *cli, FILE *out);
 
 #endif

@@ -1,0 +1,414 @@
+/* cklaunch.c - launcher, agents, aggregator and report in one line
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     cklaunch -n 4 -- ./train    is    mpirun -n 4 ckagent -- ./train
+ *
+ * On one host the agents start their aggregator themselves. For several hosts
+ * cklaunch starts it here and hands its endpoint to them by a variable, so the
+ * job's key never stands in an argument list.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launch/child.h"
+#include "launch/cli.h"
+#include "launch/launcher.h"
+#include "launch/log.h"
+#include "launch/service.h"
+#include "launch/words.h"
+
+enum { HOSTS_MAX = 4096 };
+
+static const int64_t service_limit_ns = 120000000000;
+
+static struct {
+    int64_t count;
+    const char *hosts;
+    const char *launcher;
+    struct ck_cli_list launcher_options;
+    const char *dir;
+    const char *output;
+    const char *report;
+    struct ck_cli_list agent_options;
+    const char *aggregator;
+    const char *listen;
+    bool is_insecure;
+    bool is_strict;
+    bool is_dry;
+} options = {.count = 1, .listen = "tcp://*:0"};
+
+static const struct ck_cli_option option_table[] = {
+    {CK_CLI_HEADING, "Where it runs", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_INT, "np", 'n', "N", &options.count, NULL, "ranks to start (1)"},
+    {CK_CLI_TEXT, "hosts", 0, "A,B", &options.hosts, NULL,
+     "hosts to start them on, dealt out evenly; \"A:2,B:6\" gives each its "
+     "number (this machine)"},
+    {CK_CLI_TEXT, "launcher", 0, "NAME", &options.launcher, NULL,
+     "mpirun, hydra, srun or torchrun (the first that is in PATH; srun inside "
+     "a Slurm allocation)"},
+    {CK_CLI_LIST, "launcher-option", 0, "WORD", &options.launcher_options, NULL,
+     "one more word for the launcher's own command line; may be given "
+     "several times"},
+    {CK_CLI_FLAG, "dry-run", 0, NULL, &options.is_dry, NULL,
+     "print the command and end"},
+    {CK_CLI_HEADING, "What is recorded", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_TEXT, "dir", 0, "DIR", &options.dir, NULL,
+     "run directory (ck-JOB-START in the working directory)"},
+    {CK_CLI_LIST, "agent-option", 0, "WORD", &options.agent_options, NULL,
+     "one more word for ckagent, as --agent-option=--ranks=0,7; may be given "
+     "several times; see ckagent --help"},
+    {CK_CLI_FLAG, "strict", 0, NULL, &options.is_strict, NULL,
+     "end with an error, instead of running the program plain, where a rank "
+     "cannot be recorded"},
+    {CK_CLI_HEADING, "What is shown", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_CHOICE, "report", 0, NULL, &options.report, "now|later|none",
+     "the report at the end: wait for it, only say where it will be, or make "
+     "none (now)"},
+    {CK_CLI_TEXT, "output", 0, "FORMAT", &options.output, NULL,
+     "print the run in this format of ckmerge on stdout as well: text, json, "
+     "chrome ..."},
+    {CK_CLI_HEADING, "Aggregator", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_TEXT, "aggregator", 0, "ENDPOINT", &options.aggregator, NULL,
+     "use this running ckagg (the text of its ready line)"},
+    {CK_CLI_TEXT, "listen", 0, "URL", &options.listen, NULL,
+     "where our own ckagg listens when there are several hosts "
+     "(tcp://*:0: all addresses, any port)"},
+    {CK_CLI_FLAG, "insecure", 0, NULL, &options.is_insecure, NULL,
+     "no keys between agents and ckagg"},
+    {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+static const struct ck_cli cli = {
+    .program = "cklaunch",
+    .usage = "[OPTION]... [--] PROGRAM [ARGUMENT]...",
+    .summary = "Runs PROGRAM on N ranks under ckagent by mpirun, srun or "
+               "torchrun, and prints why the devices were idle.\n"
+               "Ends with the launcher's status. Where mpirun would refuse "
+               "(root, more ranks than cores) it sets the variables that "
+               "mpirun asks for and says so.",
+    .examples = "cklaunch -n 4 -- ./train --epochs 2\n"
+                "cklaunch -n 8 --hosts nodeA,nodeB -- ./train\n"
+                "cklaunch -n 2 --launcher torchrun -- python3 train.py\n"
+                "cklaunch -n 4 --dir run1 --output json -- ./train > run1.json",
+    .options = option_table,
+    .stops_at_operand = true,
+};
+
+/* The launcher while it runs, for the signal handler. */
+static volatile pid_t running;
+
+/* A signal sent to us alone is handed on; one of the terminal has reached the
+ * launcher already. */
+static void hand_on(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code != SI_KERNEL && running > 0) {
+        (void)kill(running, number);
+    }
+}
+
+static void hand_on_signals(void)
+{
+    static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,
+                                  SIGQUIT, SIGUSR1, SIGUSR2};
+    struct sigaction action = {.sa_sigaction = hand_on,
+                               .sa_flags = SA_SIGINFO | SA_RESTART};
+
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        (void)sigaction(numbers[i], &action, NULL);
+    }
+}
+
+/* "a,b:2" -> hosts[]; `text` is cut in place. The count, or -1 with err. */
+static int split_hosts(char *text, const char **hosts, struct ck_err *err)
+{
+    int count = 0;
+
+    for (char *at = strtok(text, ","); at != NULL; at = strtok(NULL, ",")) {
+        if (count == HOSTS_MAX) {
+            return ck_err_set(err, "--hosts: more than %d", HOSTS_MAX);
+        }
+        hosts[count++] = at;
+    }
+    hosts[count] = NULL;
+    return count;
+}
+
+static void apply_cures(const struct launcher_found *found,
+                        const struct launch_plan *plan)
+{
+    const struct launcher_cure *const *cure =
+        launcher_cures(found->launcher, plan);
+
+    for (; *cure != NULL; cure++) {
+        bool is_set = true;
+
+        for (int i = 0; (*cure)->variables[i] != NULL; i++) {
+            is_set = is_set && getenv((*cure)->variables[i]) != NULL;
+            (void)setenv((*cure)->variables[i], "1", 0);
+        }
+        if (!is_set) {
+            ck_info("%s: set %s=1%s%s%s", (*cure)->reason,
+                    (*cure)->variables[0],
+                    (*cure)->variables[1] != NULL ? " and " : "",
+                    (*cure)->variables[1] != NULL ? (*cure)->variables[1] : "",
+                    (*cure)->variables[1] != NULL ? "=1" : "");
+        }
+    }
+}
+
+/* The second half of the command: ckagent, its options, the program. */
+static int add_agent(struct words *words, char **target, struct ck_err *err)
+{
+    char path[PATH_MAX];
+
+    if (ck_child_find("ckagent", path, err) != 0) {
+        return -1;
+    }
+    words_add(words, path);
+    if (options.dir != NULL) {
+        words_printf(words, "--dir=%s", options.dir);
+    }
+    if (options.report != NULL) {
+        words_printf(words, "--report=%s", options.report);
+    }
+    if (options.is_insecure) {
+        words_add(words, "--insecure");
+    }
+    if (options.is_strict) {
+        words_add(words, "--strict");
+    }
+    for (int i = 0; i < options.agent_options.count; i++) {
+        words_add(words, options.agent_options.items[i]);
+    }
+    words_add(words, "--");
+    for (; *target != NULL; target++) {
+        words_add(words, *target);
+    }
+    return words->is_short ? ck_err_set(err, "out of memory") : 0;
+}
+
+static int start_service(struct service *service, struct ck_err *err)
+{
+    struct words words = {0};
+    char path[PATH_MAX];
+    int status = -1;
+
+    if (ck_child_find("ckagg", path, err) != 0) {
+        return -1;
+    }
+    words_add(&words, path);
+    words_printf(&words, "--listen=%s", options.listen);
+    if (options.dir != NULL) {
+        words_printf(&words, "--dir=%s", options.dir);
+    }
+    if (options.is_insecure) {
+        words_add(&words, "--insecure");
+    }
+    if (words.is_short) {
+        (void)ck_err_set(err, "out of memory");
+    } else {
+        status = service_start(service, words.items, err);
+    }
+    words_fini(&words);
+    return status;
+}
+
+/* Start a vector and wait for it: its exit code, 128 + its signal, or -1 with
+ * err when it could not be started. */
+static int run_words(const struct words *words, struct ck_err *err)
+{
+    struct ck_child child = {
+        .path = words->items[0],
+        .argv = words->items,
+        .fds = {-2, -2, -2},
+    };
+    pid_t pid;
+    int status = 0;
+
+    if (ck_child_start(&child, &pid, err) != 0) {
+        return -1;
+    }
+    running = pid;
+    if (ck_child_wait(pid, -1, &status) != 1) {
+        return ck_err_set(err, "cannot wait for %s: %s", words->items[0],
+                          strerror(errno));
+    }
+    running = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* ckmerge --output FORMAT DIR, on our stdout. */
+static int print_output(const char *dir, struct ck_err *err)
+{
+    struct words words = {0};
+    char path[PATH_MAX];
+    int status;
+
+    if (ck_child_find("ckmerge", path, err) != 0) {
+        return -1;
+    }
+    words_add(&words, path);
+    words_printf(&words, "--output=%s", options.output);
+    words_add(&words, dir);
+    status = words.is_short ? ck_err_set(err, "out of memory")
+                            : run_words(&words, err);
+    words_fini(&words);
+    return status;
+}
+
+/* With --output the run directory must be known before: make up its name. */
+static int choose_dir(const char *program, struct ck_err *err)
+{
+    const char *slash = strrchr(program, '/');
+    static char dir[PATH_MAX];
+    char here[PATH_MAX / 2];
+    char start[32];
+    time_t now = time(NULL);
+    struct tm parts;
+
+    if (getcwd(here, sizeof(here)) == NULL) {
+        return ck_err_set(err, "cannot read the working directory: %s",
+                          strerror(errno));
+    }
+    (void)strftime(start, sizeof(start), "%Y%m%dT%H%M%S",
+                   gmtime_r(&now, &parts));
+    (void)snprintf(dir, sizeof(dir), "%s/ck-%.64s-%s-%d", here,
+                   slash != NULL ? slash + 1 : program, start, (int)getpid());
+    options.dir = dir;
+    return 0;
+}
+
+static void say_command(const struct words *words)
+{
+    char *line = words_line(words);
+
+    if (line != NULL) {
+        fprintf(stderr, "cklaunch: %s\n", line);
+        free(line);
+    }
+}
+
+/* Launcher, then --output. An exit code, or -1 with err. */
+static int run_job(const struct words *words, struct ck_err *err)
+{
+    int code = run_words(words, err);
+    int output;
+
+    if (code < 0 || options.output == NULL) {
+        return code;
+    }
+    output = print_output(options.dir, err);
+    if (output < 0) {
+        return -1;
+    }
+    return code != 0 ? code : output;
+}
+
+/* With a ckagg of our own around it. */
+static int run_served(const struct words *words, struct ck_err *err)
+{
+    struct service service;
+    int code;
+
+    if (start_service(&service, err) != 0) {
+        return -1;
+    }
+    (void)setenv("CKAGENT_AGGREGATOR", service.endpoint, 1);
+    ck_info("ckagg stores the run in %s", service.dir);
+    code = run_job(words, err);
+    if (service_stop(&service, service_limit_ns) == -1) {
+        ck_warn("ckagg (pid %d) still works on the run after %d s: left to it",
+                (int)service.pid, (int)(service_limit_ns / 1000000000));
+    }
+    return code;
+}
+
+static int launch(char **target, struct ck_err *err)
+{
+    static const char *const variables[] = {"CKAGENT_AGGREGATOR", NULL};
+    static const char *hosts[HOSTS_MAX + 1];
+    struct launch_plan plan = {.count = options.count,
+                               .extra = &options.launcher_options};
+    struct launcher_found found;
+    struct words words = {0};
+    char *text = strdup(options.hosts != NULL ? options.hosts : "");
+    int code = -1;
+    bool is_served;
+
+    if (text == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    plan.hosts = hosts;
+    plan.host_count = split_hosts(text, hosts, err);
+    is_served = plan.host_count > 1 && options.aggregator == NULL;
+    if (is_served || options.aggregator != NULL) {
+        plan.variables = variables;
+    }
+    if (options.aggregator != NULL) {
+        (void)setenv("CKAGENT_AGGREGATOR", options.aggregator, 1);
+    }
+    if (plan.host_count >= 0 &&
+        launcher_find(options.launcher, &found, err) == 0 &&
+        launcher_command(&found, &plan, &words, err) == 0 &&
+        add_agent(&words, target, err) == 0) {
+        apply_cures(&found, &plan);
+        say_command(&words);
+        if (options.is_dry) {
+            code = 0;
+        } else {
+            code = is_served ? run_served(&words, err) : run_job(&words, err);
+        }
+    }
+    words_fini(&words);
+    free(text);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct ck_err err = {""};
+    enum ck_cli_result result;
+    int code;
+
+    ck_log_init("cklaunch", -1, CK_LOG_INFO);
+    result = ck_cli_parse(&cli, &argc, &argv, &err);
+    if (result == CK_CLI_DONE) {
+        return CK_EXIT_DONE;
+    }
+    if (result == CK_CLI_RUN && argc == 0) {
+        result = CK_CLI_WRONG;
+        (void)ck_err_set(&err, "which program? (cklaunch -n 4 -- ./train; see "
+                               "cklaunch --help)");
+    }
+    if (result == CK_CLI_RUN &&
+        (options.count < 1 || options.count > 1000000)) {
+        result = CK_CLI_WRONG;
+        (void)ck_err_set(&err, "option --np: %lld is not a number of ranks",
+                         (long long)options.count);
+    }
+    if (result == CK_CLI_WRONG) {
+        ck_error("%s", err.text);
+        return CK_EXIT_MISUSE;
+    }
+    if (options.output != NULL && options.dir == NULL &&
+        choose_dir(argv[0], &err) != 0) {
+        ck_error("%s", err.text);
+        return CK_EXIT_FAILED;
+    }
+    hand_on_signals();
+    code = launch(argv, &err);
+    if (code < 0) {
+        ck_error("%s", err.text);
+        return CK_EXIT_FAILED;
+    }
+    return code;
+}

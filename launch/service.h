@@ -1,0 +1,32 @@
+/* service.h - a ckagg of our own, for a job on several hosts
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_LAUNCH_SERVICE_H
+#define CK_LAUNCH_SERVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "schema/err.h"
+
+struct service {
+    pid_t pid;
+    int fd;         /* its stdout: the ready line, then nothing */
+    char *endpoint; /* for CKAGENT_AGGREGATOR; holds the job's key */
+    char *dir;      /* the run directory */
+};
+
+/* Start `program` (ckagg) with these arguments and wait for its ready line
+ * (docs/protocol.md). 0, or -1 with err: it ended, or said nothing in time. */
+int service_start(struct service *service,
+                  char *const *argv,
+                  struct ck_err *err);
+/* Take "ckagg ready ENDPOINT... run=DIR" apart, in place. 0 or -1. */
+int service_read_line(char *line, char **endpoint, char **dir);
+/* Ask it to end, wait for at most limit_ns, forget it. The wait status, or -1
+ * when it had to be left running. */
+int service_stop(struct service *service, long long limit_ns);
+
+#endif

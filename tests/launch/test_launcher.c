@@ -1,0 +1,239 @@
+/* test_launcher.c - command lines for launchers that are found in PATH
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/launcher.h"
+
+static char dir[] = "/tmp/ck-test-launcher-XXXXXX";
+static char *old_path;
+
+/* A program in our PATH that says `text` when asked for its version. */
+static void put_program(const char *name, const char *text)
+{
+    char path[256];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "#!/bin/sh\necho '%s'\n", text);
+    fclose(file);
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+static int open_path(void **state)
+{
+    (void)state;
+    old_path = strdup(getenv("PATH"));
+    strcpy(dir + sizeof(dir) - 7, "XXXXXX");
+    unsetenv("SLURM_JOB_ID");
+    return mkdtemp(dir) == NULL || setenv("PATH", dir, 1) != 0;
+}
+
+static int close_path(void **state)
+{
+    char command[64];
+
+    (void)state;
+    setenv("PATH", old_path, 1);
+    free(old_path);
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    return system(command);
+}
+
+static void check_found(const char *wanted, const char *name, const char *file)
+{
+    struct launcher_found found;
+    struct ck_err err = {""};
+
+    assert_int_equal(launcher_find(wanted, &found, &err), 0);
+    assert_string_equal(launcher_name(found.launcher), name);
+    assert_string_equal(strrchr(found.path, '/') + 1, file);
+}
+
+static void the_first_in_path_is_taken(void **state)
+{
+    (void)state;
+    put_program("torchrun", "");
+    check_found(NULL, "torchrun", "torchrun");
+    put_program("srun", "slurm 23.02");
+    check_found(NULL, "srun", "srun");
+    put_program("mpirun", "mpirun (Open MPI) 4.1.4");
+    check_found(NULL, "mpirun", "mpirun");
+    check_found("torchrun", "torchrun", "torchrun");
+}
+
+static void a_slurm_allocation_prefers_srun(void **state)
+{
+    (void)state;
+    put_program("mpirun", "mpirun (Open MPI) 4.1.4");
+    setenv("SLURM_JOB_ID", "7", 1);
+    check_found(NULL, "mpirun", "mpirun");
+    put_program("srun", "slurm 23.02");
+    check_found(NULL, "srun", "srun");
+}
+
+static void the_mpirun_of_mpich_is_known_by_its_version(void **state)
+{
+    (void)state;
+    put_program("mpirun", "HYDRA build details:");
+    check_found(NULL, "hydra", "mpirun");
+    put_program("mpiexec.hydra", "HYDRA build details:");
+    check_found("hydra", "hydra", "mpiexec.hydra");
+}
+
+static void a_missing_launcher_is_said_with_its_cure(void **state)
+{
+    struct launcher_found found;
+    struct ck_err err;
+
+    (void)state;
+    assert_int_equal(launcher_find(NULL, &found, &err), -1);
+    assert_non_null(strstr(err.text, "apt-get install openmpi-bin"));
+    assert_int_equal(launcher_find("torchrun", &found, &err), -1);
+    assert_non_null(strstr(err.text, "apt-get install python3-torch"));
+    assert_int_equal(launcher_find("rocket", &found, &err), -1);
+    assert_string_equal(
+        err.text, "unknown launcher rocket: one of mpirun|hydra|srun|torchrun");
+}
+
+static void check_command(const char *name,
+                          const struct launch_plan *plan,
+                          const char *expected)
+{
+    struct launcher_found found;
+    struct words words = {0};
+    struct ck_err err = {""};
+    char *line;
+
+    assert_int_equal(launcher_find(name, &found, &err), 0);
+    assert_int_equal(launcher_command(&found, plan, &words, &err), 0);
+    line = words_line(&words);
+    assert_non_null(line);
+    assert_string_equal(strrchr(strtok(line, " "), '/') + 1,
+                        words.items[0] + strlen(dir) + 1);
+    assert_string_equal(line + strlen(line) + 1, expected);
+    free(line);
+    words_fini(&words);
+}
+
+static void each_launcher_is_asked_in_its_own_words(void **state)
+{
+    static const char *const hosts[] = {"a", "b:3", NULL};
+    static const char *const variables[] = {"V", "W", NULL};
+    static const char *items[] = {"--tag-output", "x y", NULL};
+    static const struct ck_cli_list none = {NULL, 0};
+    static const struct ck_cli_list extra = {items, 2};
+    const struct launch_plan here = {.count = 4, .extra = &none};
+    const struct launch_plan there = {
+        .count = 5,
+        .hosts = hosts,
+        .host_count = 2,
+        .variables = variables,
+        .extra = &extra,
+    };
+
+    (void)state;
+    put_program("mpirun", "Open MPI");
+    put_program("mpiexec.hydra", "HYDRA");
+    put_program("srun", "");
+    put_program("torchrun", "");
+    check_command("mpirun", &here, "-n 4");
+    check_command("hydra", &here, "-n 4");
+    check_command("srun", &here, "-n 4");
+    check_command("torchrun", &here, "--nproc_per_node 4 --no_python");
+    check_command("mpirun", &there,
+                  "-n 5 --host a:3,b:3 -x V -x W --tag-output 'x y'");
+    check_command("hydra", &there,
+                  "-n 5 -hosts a:3,b:3 -genvlist V,W --tag-output 'x y'");
+    check_command("srun", &there, "-n 5 -w a,b --tag-output 'x y'");
+}
+
+static void torchrun_refuses_hosts(void **state)
+{
+    static const char *const hosts[] = {"a", "b", NULL};
+    static const struct ck_cli_list none = {NULL, 0};
+    const struct launch_plan plan = {
+        .count = 2, .hosts = hosts, .host_count = 2, .extra = &none};
+    struct launcher_found found;
+    struct words words = {0};
+    struct ck_err err;
+
+    (void)state;
+    put_program("torchrun", "");
+    assert_int_equal(launcher_find("torchrun", &found, &err), 0);
+    assert_int_equal(launcher_command(&found, &plan, &words, &err), -1);
+    assert_non_null(strstr(err.text, "leave out --hosts"));
+    words_fini(&words);
+}
+
+static void only_open_mpi_needs_cures(void **state)
+{
+    static const struct ck_cli_list none = {NULL, 0};
+    const struct launch_plan many = {.count = 1000000, .extra = &none};
+    const struct launch_plan one = {.count = 1, .extra = &none};
+    int is_root = geteuid() == 0;
+    const struct launcher_cure *const *cures;
+    struct launcher_found found;
+    struct ck_err err;
+
+    (void)state;
+    put_program("mpirun", "Open MPI");
+    put_program("srun", "");
+    assert_int_equal(launcher_find("mpirun", &found, &err), 0);
+    cures = launcher_cures(found.launcher, &many);
+    assert_string_equal(cures[is_root]->variables[0],
+                        "OMPI_MCA_rmaps_base_oversubscribe");
+    assert_null(cures[is_root + 1]);
+    cures = launcher_cures(found.launcher, &one);
+    assert_null(cures[is_root]);
+    assert_int_equal(launcher_find("srun", &found, &err), 0);
+    assert_null(launcher_cures(found.launcher, &many)[0]);
+}
+
+static void words_are_quoted_for_a_shell(void **state)
+{
+    struct words words = {0};
+    char *line;
+
+    (void)state;
+    words_add(&words, "./train");
+    words_add(&words, "");
+    words_add(&words, "it's $HOME");
+    words_printf(&words, "--n=%d", 4);
+    line = words_line(&words);
+    assert_string_equal(line, "./train '' 'it'\\''s $HOME' --n=4");
+    free(line);
+    words_fini(&words);
+    assert_null(words.items);
+}
+
+int main(void)
+{
+#define WITH_PATH(f) cmocka_unit_test_setup_teardown(f, open_path, close_path)
+    const struct CMUnitTest tests[] = {
+        WITH_PATH(the_first_in_path_is_taken),
+        WITH_PATH(a_slurm_allocation_prefers_srun),
+        WITH_PATH(the_mpirun_of_mpich_is_known_by_its_version),
+        WITH_PATH(a_missing_launcher_is_said_with_its_cure),
+        WITH_PATH(each_launcher_is_asked_in_its_own_words),
+        WITH_PATH(torchrun_refuses_hosts),
+        WITH_PATH(only_open_mpi_needs_cures),
+        cmocka_unit_test(words_are_quoted_for_a_shell),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
