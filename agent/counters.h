@@ -1,0 +1,33 @@
+/* counters.h - CPU time, switches, faults and hardware counters of a target
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Totals of the whole process tree by perf_event (tid 0), of each thread by
+ * /proc. Used by the collector's thread only. Names are NAME records of the
+ * collector's stream (incarnation 0) with ids from 1; nobody else names
+ * anything there.
+ */
+#ifndef CK_AGENT_COUNTERS_H
+#define CK_AGENT_COUNTERS_H
+
+#include <sys/types.h>
+
+#include "agent/own.h"
+#include "schema/err.h"
+
+struct counters;
+
+/* Count from the exec of a child that is still held before it. Counters that
+ * cannot be had are left out and said by a note at the first reading. NULL
+ * with why_not: no memory.
+ */
+struct counters *counters_create(pid_t held_child, struct ck_err *why_not);
+void counters_destroy(struct counters *counters);
+
+/* Say all values that changed, as records of `own` (borrowed). To be called
+ * about each second and once more after the target's end, before it is waited
+ * for if possible. 0, or -1 with errno ENOSPC: some found no room.
+ */
+int counters_read(struct counters *counters, struct own *own);
+
+#endif
