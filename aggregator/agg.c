@@ -63,7 +63,6 @@ static int socket_bound(void *socket)
         {ZMQ_RCVHWM, AGG_RECEIVE_HWM},
         {ZMQ_SNDHWM, AGG_SEND_HWM},
         {ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS},
-        {ZMQ_IPV6, 1},
     };
     int64_t longest = AGG_MESSAGE_MAX;
 
@@ -144,26 +143,39 @@ static void *router_create(struct agg *agg, int kind, struct ck_err *err)
     return socket;
 }
 
+/* What to do about errno of a bind. */
+static const char *bind_hint(int kind)
+{
+    if (kind == SOCKET_TCP && errno == EADDRINUSE) {
+        return " (port 0 takes a free one)";
+    }
+    if (kind == SOCKET_TCP && (errno == ENODEV || errno == EADDRNOTAVAIL)) {
+        return " (give an address of this machine, as 127.0.0.1)";
+    }
+    return "";
+}
+
 static int url_bind(struct agg *agg, const char *url, struct ck_err *err)
 {
     int kind = endpoint_is_tcp(url) ? SOCKET_TCP : SOCKET_IPC;
     char bound[ENDPOINT_URL_BYTES];
     size_t length = sizeof(bound);
+    /* With it, 0.0.0.0 would become a mapped IPv6 address. */
+    int has_six = strchr(url, '[') || strchr(url, '*');
     mode_t mask;
     int result;
 
     if (kind == SOCKET_IPC && endpoint_check_socket(url, err) != 0) {
         return -1;
     }
+    (void)zmq_setsockopt(agg->sockets[kind], ZMQ_IPV6, &has_six,
+                         sizeof(has_six));
     mask = umask(0077);
     result = zmq_bind(agg->sockets[kind], url);
     (void)umask(mask);
     if (result != 0) {
         return ck_err_set(err, "cannot listen on %s: %s%s", url,
-                          zmq_strerror(errno),
-                          errno == EADDRINUSE && kind == SOCKET_TCP
-                              ? " (port 0 takes a free one)"
-                              : "");
+                          zmq_strerror(errno), bind_hint(kind));
     }
     if (zmq_getsockopt(agg->sockets[kind], ZMQ_LAST_ENDPOINT, bound, &length) !=
         0) {
@@ -414,12 +426,14 @@ static int url_ask(void *context,
     const struct option_int options[] = {
         {ZMQ_SNDTIMEO, question->timeout_ms},
         {ZMQ_RCVTIMEO, question->timeout_ms},
+        {ZMQ_LINGER, 0},
+        {ZMQ_IPV6, 1},
     };
     int result = -1;
 
     if (socket && socket_bound(socket) == 0 &&
-        options_set(socket, options, 2) == 0 &&
-        options_set(socket, &(struct option_int){ZMQ_LINGER, 0}, 1) == 0 &&
+        options_set(socket, options, sizeof(options) / sizeof(options[0])) ==
+            0 &&
         (!question->to->curve[0] || !endpoint_is_tcp(url) ||
          client_keys(socket, question->to) == 0) &&
         zmq_connect(socket, url) == 0) {

@@ -22,13 +22,13 @@ static int file_endpoint(struct endpoint *to, struct ck_err *err)
     char text[ENDPOINT_TEXT_BYTES] = "";
     FILE *file = path && path[0] ? fopen(path, "re") : NULL;
 
+    if (!path || !path[0]) {
+        return ck_err_set(err, "which ckagg? give its endpoint, as in its "
+                               "ready line");
+    }
     if (!file) {
-        return ck_err_set(err,
-                          path && path[0]
-                              ? "cannot read CKAGG_KEYFILE %s: %s"
-                              : "which ckagg? give its endpoint, as in "
-                                "its ready line%s%s",
-                          path ? path : "", path ? strerror(errno) : "");
+        return ck_err_set(err, "cannot read CKAGG_KEYFILE %s: %s", path,
+                          strerror(errno));
     }
     if (!fgets(text, sizeof(text), file)) {
         text[0] = '\0';

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "aggregator/agg.h"
@@ -54,7 +55,7 @@ static const struct ck_cli_option table[] = {
      "(default " DEFAULT_URL ")"},
     {CK_CLI_TEXT, "dir", 'd', "DIR", &options.dir, NULL,
      "directory of the runs (default .); with --embedded the run directory "
-     "itself"},
+     "itself (default ck-KEY-TIME)"},
     {CK_CLI_FLAG, "insecure", 0, NULL, &options.is_insecure, NULL,
      "tcp beyond loopback without keys and token; the agents need it too"},
     {CK_CLI_HEADING, "Jobs", 0, NULL, NULL, NULL, NULL},
@@ -115,6 +116,23 @@ static void raise_files(void)
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
+}
+
+/* Name of an embedded job's run where --dir gives none. */
+static const char *dir_name(void)
+{
+    static char name[JOB_NAME_BYTES + 64];
+    char clean[JOB_NAME_BYTES];
+    char stamp[32];
+    struct tm tm;
+    time_t now = time(NULL);
+
+    job_name_clean(options.job ? options.job : "job", clean);
+    (void)gmtime_r(&now, &tm);
+    (void)strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &tm);
+    (void)snprintf(name, sizeof(name), "ck-%s-%s-%d", clean, stamp,
+                   (int)getpid());
+    return name;
 }
 
 /* The directory, made at need, as an absolute path. */
@@ -253,7 +271,10 @@ static int run(void)
     }
     settings.dir = dir;
     /* The sockets first: a ckagg that comes second must not touch the run. */
-    if (dir_open(options.dir ? options.dir : ".", dir, &err) != 0 ||
+    if (!options.dir) {
+        options.dir = options.is_embedded ? dir_name() : ".";
+    }
+    if (dir_open(options.dir, dir, &err) != 0 ||
         !(agg = agg_create(&sockets, &err)) ||
         !(jobs = jobs_create(&settings, &err))) {
         code = die(code, &err);
@@ -270,9 +291,6 @@ static int check(int argc, struct ck_err *err)
     if (argc > 0 && (!options.is_status || argc > 1)) {
         return ck_err_set(err, "only --status takes an operand, one ENDPOINT; "
                                "see ckagg --help");
-    }
-    if (options.is_embedded && !options.dir) {
-        return ck_err_set(err, "--embedded needs --dir, the run directory");
     }
     if (!options.is_embedded && (options.job || options.size)) {
         return ck_err_set(err, "--job and --size belong to --embedded");

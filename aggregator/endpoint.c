@@ -32,8 +32,7 @@ bool endpoint_is_tcp(const char *url)
 
 bool endpoint_is_loopback(const char *url)
 {
-    return begins(url, TCP "127.") || begins(url, TCP "[::1]:") ||
-           begins(url, TCP "localhost:");
+    return begins(url, TCP "127.") || begins(url, TCP "[::1]:");
 }
 
 int endpoint_check_url(const char *url, struct ck_err *err)

@@ -36,7 +36,7 @@ void endpoint_text(const struct endpoint *endpoint, char *text, size_t room);
  * ipc://PATH that fits a socket address; else -1 with err. */
 int endpoint_check_url(const char *url, struct ck_err *err);
 bool endpoint_is_tcp(const char *url);
-/* True for tcp on 127.0.0.0/8, [::1] or localhost. */
+/* True for tcp on 127.0.0.0/8 or [::1]. */
 bool endpoint_is_loopback(const char *url);
 
 /* Add what the bound URL (port known) is reached by: itself, or for a

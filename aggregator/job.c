@@ -18,6 +18,7 @@ struct job {
     size_t peers_room;
     ck_time_t first_hello; /* 0 = none yet */
     bool is_stopped;
+    bool is_hurried;
     bool is_touched; /* the manifest is older than this */
     struct route waiters[JOB_WAITERS_MAX];
     size_t waiters_count;
@@ -69,8 +70,9 @@ enum job_end job_decide(const struct job_census *census,
     if ((int64_t)census->ranks >= census->size) {
         return JOB_END_COMPLETE;
     }
-    if (now - census->last_left >= JOB_LAST_LEFT_GRACE &&
-        now - census->first_hello >= JOB_FIRST_HELLO_GRACE) {
+    if (census->is_hurried ||
+        (now - census->last_left >= JOB_LAST_LEFT_GRACE &&
+         now - census->first_hello >= JOB_FIRST_HELLO_GRACE)) {
         return JOB_END_MISSING;
     }
     return JOB_END_NOT;
@@ -290,6 +292,7 @@ static struct job_census job_census(const struct job *job)
         .first_hello = job->first_hello ? job->first_hello : job->facts.opened,
         .last_heard = job->facts.opened,
         .is_stopped = job->is_stopped,
+        .is_hurried = job->is_hurried,
     };
 
     for (size_t i = 0; i < job->peers_count; i++) {
@@ -336,6 +339,11 @@ bool job_judge(struct job *job, const struct job_limits *limits, ck_time_t now)
 void job_stop(struct job *job)
 {
     job->is_stopped = true;
+}
+
+void job_hurry(struct job *job)
+{
+    job->is_hurried = true;
 }
 
 void job_set_state(struct job *job, enum job_state state)

@@ -59,7 +59,8 @@ struct job_census {
     ck_time_t first_hello;
     ck_time_t last_left;
     ck_time_t last_heard;
-    bool is_stopped;
+    bool is_stopped; /* a client wants the end */
+    bool is_hurried; /* ckagg is to end: nobody new is waited for */
 };
 
 struct job_limits {
@@ -132,6 +133,8 @@ struct peer *job_peer_at(const struct job *job, size_t i); /* borrowed */
 bool job_judge(struct job *job, const struct job_limits *limits, ck_time_t now);
 /* End it at the next look. */
 void job_stop(struct job *job);
+/* End it as soon as no peer is active. */
+void job_hurry(struct job *job);
 void job_set_state(struct job *job, enum job_state state);
 void job_set_merge_exit(struct job *job, int code);
 void job_count_refused(struct job *job);

@@ -41,7 +41,8 @@ struct service {
     ck_time_t next_full;
     ck_time_t done_at; /* of the embedded job; 0 = not yet */
     int signals;       /* signalfd */
-    int stopped_by;    /* signal, 0 = none */
+    ck_time_t stopped; /* when the first signal came; 0 = none */
+    bool is_killed;    /* the second came */
 };
 
 static int signals_open(struct ck_err *err)
@@ -327,11 +328,35 @@ static void messages_take(struct service *service, ck_time_t now)
     }
 }
 
-/* True when the embedded job is done and nobody may still ask. */
+/* True when a stopping ckagg has nothing left to do or to wait for. */
+static bool is_stopped(const struct service *service, ck_time_t now)
+{
+    bool is_late = now - service->stopped >= SERVICE_STOP_GRACE;
+
+    if (service->is_killed) {
+        return true;
+    }
+    for (size_t i = 0; i < jobs_count(service->jobs); i++) {
+        const struct job *job = jobs_at(service->jobs, i);
+        enum job_state state = job_facts(job)->state;
+
+        if (state == JOB_ENDED || state == JOB_MERGE ||
+            (state == JOB_RUN && job_peers(job) > 0 && !is_late)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* True when a signal came, or the embedded job is done and nobody may still
+ * ask. */
 static bool is_over(struct service *service, ck_time_t now)
 {
     const struct job *job;
 
+    if (service->stopped) {
+        return is_stopped(service, now);
+    }
     if (!service->options.is_embedded) {
         return false;
     }
@@ -346,12 +371,17 @@ static bool is_over(struct service *service, ck_time_t now)
     return now - service->done_at >= SERVICE_STAY;
 }
 
-static void signal_take(struct service *service)
+static void signal_take(struct service *service, ck_time_t now)
 {
     struct signalfd_siginfo info;
 
-    if (read(service->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        service->stopped_by = (int)info.ssi_signo;
+    if (read(service->signals, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+        return;
+    }
+    service->is_killed = service->stopped > 0;
+    service->stopped = now;
+    for (size_t i = 0; i < jobs_count(service->jobs); i++) {
+        job_hurry(jobs_at(service->jobs, i));
     }
 }
 
@@ -403,7 +433,7 @@ int service_run(struct service *service)
     ck_time_t now = ck_time_raw();
     int code;
 
-    while (!service->stopped_by && !is_over(service, now)) {
+    while (!is_over(service, now)) {
         int wait_ms = (int)(SERVICE_ACK_PERIOD / CK_TIME_MS);
         int ready = agg_wait(service->agg, service->signals, wait_ms);
 
@@ -414,7 +444,7 @@ int service_run(struct service *service)
         }
         now = ck_time_raw();
         if (ready & AGG_READY_FD) {
-            signal_take(service);
+            signal_take(service, now);
         }
         if (ready & AGG_READY_MESSAGE) {
             messages_take(service, now);
@@ -423,7 +453,7 @@ int service_run(struct service *service)
     }
     code = stop(service);
     if (code == CK_EXIT_DONE && service->options.is_embedded &&
-        !service->stopped_by) {
+        job_facts(jobs_at(service->jobs, 0))->state == JOB_DONE) {
         code = job_code(jobs_at(service->jobs, 0));
     }
     return code;

@@ -25,6 +25,7 @@
 #define SERVICE_FULL_ROOM ((uint64_t)16 << 20)
 /* An embedded ckagg stays so long after the merge for late questions. */
 #define SERVICE_STAY CK_TIME_S
+#define SERVICE_STOP_GRACE (2 * CK_TIME_S)
 
 struct service_options {
     struct job_limits limits;
@@ -46,7 +47,10 @@ struct service *service_create(struct agg *agg,
                                struct ck_err *err);
 void service_destroy(struct service *service);
 
-/* Serve until a signal, or until the embedded job is done. Exit code. */
+/* Serve until a signal, or until the embedded job is done. At a signal jobs
+ * whose agents have left are merged, those of which some are at work have
+ * SERVICE_STOP_GRACE to leave and are only stored else; a second signal ends
+ * at once, with everything stored too. Exit code. */
 int service_run(struct service *service);
 
 #endif
