@@ -4,7 +4,13 @@
  */
 #include "tests/aggregator/sim.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include <assert.h>
+#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -386,4 +392,56 @@ sim_stored(const char *dir, const uint8_t agent[16], char text[SIM_TEXT])
     }
     ck_segment_reader_destroy(reader);
     return text;
+}
+
+int sim_setup(void **state)
+{
+    struct sim_place *place = calloc(1, sizeof(*place));
+
+    strcpy(place->dir, "/tmp/ckagg-test-XXXXXX");
+    if (!mkdtemp(place->dir)) {
+        return -1;
+    }
+    (void)snprintf(place->run, sizeof(place->run), "%s/run", place->dir);
+    (void)snprintf(place->url, sizeof(place->url), "ipc://%s/s", place->dir);
+    *state = place;
+    return 0;
+}
+
+int sim_teardown(void **state)
+{
+    struct sim_place *place = *state;
+    char *argv[] = {"rm", "-rf", place->dir, NULL};
+    struct ck_child child = {.path = "rm", .argv = argv, .fds = {-1, -1, -2}};
+    pid_t pid;
+    int status;
+
+    if (ck_child_start(&child, &pid, NULL) == 0) {
+        (void)waitpid(pid, &status, 0);
+    }
+    free(place);
+    return 0;
+}
+
+/* An embedded ckagg that only stores. */
+void sim_embedded(struct sim_agg *agg, const struct sim_place *place)
+{
+    const char *const args[] = {"--embedded",     "--dir",    place->run,
+                                "--listen",       place->url, "--no-merge",
+                                "--beat-timeout", "500ms",    NULL};
+
+    assert_int_equal(sim_agg_start(agg, SIM_CKAGG, place->dir, args), 0);
+}
+
+void sim_welcome(struct sim *sim, int rank, int size)
+{
+    sim_hello(sim, rank, size, "");
+    assert_non_null(sim_wait(sim, CK_CONTROL_WELCOME));
+}
+
+void sim_leave(struct sim *sim)
+{
+    sim_control(sim, CK_CONTROL_GOODBYE, "status=0\nevents=7\nlost=0\n");
+    assert_non_null(sim_wait(sim, CK_CONTROL_FAREWELL));
+    sim_destroy(sim);
 }

@@ -19,6 +19,19 @@
 #define SIM_WAIT_MS 15000
 #define SIM_TEXT 65536
 
+#define SIM_CKAGG CK_TEST_BIN "/ckagg"
+
+/* A test's directory: cmocka's state between sim_setup and sim_teardown. */
+struct sim_place {
+    char dir[256];
+    char run[300];
+    char url[300]; /* ipc */
+    char text[SIM_TEXT];
+};
+
+int sim_setup(void **state);
+int sim_teardown(void **state);
+
 /* A ckagg that was started. */
 struct sim_agg {
     pid_t pid;
@@ -59,6 +72,13 @@ sim_frame(struct sim *sim, uint64_t first, uint32_t units, size_t *bytes);
 void sim_send(struct sim *sim, const void *bytes, size_t length);
 /* Make and send. */
 void sim_put(struct sim *sim, uint64_t first, uint32_t units);
+
+/* An embedded ckagg in place->run that only stores; must become ready. */
+void sim_embedded(struct sim_agg *agg, const struct sim_place *place);
+/* HELLO that must be welcome. */
+void sim_welcome(struct sim *sim, int rank, int size);
+/* GOODBYE, FAREWELL, destroy. */
+void sim_leave(struct sim *sim);
 
 /* Wait for a message of this type (others are passed over); borrowed until
  * the next. NULL when none came. */

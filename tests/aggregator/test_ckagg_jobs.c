@@ -1,0 +1,337 @@
+/* test_ckagg_jobs.c - the real ckagg: jobs, their end, their report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/child.h"
+#include "schema/run.h"
+#include "tests/aggregator/sim.h"
+
+/* A process that is gone: its pid is nobody's for the moment. */
+static pid_t pid_of_the_dead(void)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        _exit(0);
+    }
+    (void)waitpid(pid, &status, 0);
+    return pid;
+}
+
+/* Directories ck-* below. */
+static int runs_count(const char *dir)
+{
+    DIR *list = opendir(dir);
+    const struct dirent *entry;
+    int count = 0;
+
+    while (list && (entry = readdir(list))) {
+        count += strncmp(entry->d_name, "ck-", 3) == 0;
+    }
+    if (list) {
+        (void)closedir(list);
+    }
+    return count;
+}
+
+static void a_service_keeps_two_jobs_apart(void **state)
+{
+    struct sim_place *place = *state;
+    const char *const args[] = {"--listen", place->url,   "--dir",
+                                place->run, "--no-merge", NULL};
+    struct sim_agg agg;
+    const struct ck_control *control;
+    struct sim *a;
+    struct sim *b;
+    char dir_a[PATH_MAX] = "";
+    char dir_b[PATH_MAX] = "";
+
+    assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
+    a = sim_create(agg.endpoint, 0xa0);
+    b = sim_create(agg.endpoint, 0xb0);
+    sim_hello(a, 0, 1, "job_key=one\njob=../../etc/x\n");
+    control = sim_wait(a, CK_CONTROL_WELCOME);
+    assert_true(ck_lines_get(control->text, control->text_length, "dir", dir_a,
+                             sizeof(dir_a)));
+    sim_hello(b, 0, 1, "job_key=two\n");
+    control = sim_wait(b, CK_CONTROL_WELCOME);
+    assert_true(ck_lines_get(control->text, control->text_length, "dir", dir_b,
+                             sizeof(dir_b)));
+    assert_string_not_equal(dir_a, dir_b);
+    assert_int_equal(strncmp(dir_a, place->run, strlen(place->run)), 0);
+    assert_null(strstr(dir_a + strlen(place->run) + 1, "/"));
+    sim_put(a, 0, 5);
+    sim_put(b, 0, 6);
+    assert_true(sim_wait_ack(a, 5));
+    assert_true(sim_wait_ack(b, 6));
+    assert_string_equal(sim_stored(dir_a, sim_agent(a), place->text), "0+5");
+    assert_string_equal(sim_stored(dir_b, sim_agent(b), place->text), "0+6");
+    sim_leave(a);
+    assert_true(sim_wait_text(dir_a, "manifest.json", "\"done\""));
+    sim_put(b, 6, 6); /* the other job goes on */
+    assert_true(sim_wait_ack(b, 12));
+    sim_leave(b);
+    assert_true(sim_wait_text(dir_b, "manifest.json", "\"done\""));
+    assert_int_equal(runs_count(place->run), 2);
+    assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
+}
+
+static void sigterm_stores_and_a_second_ckagg_goes_on(void **state)
+{
+    struct sim_place *place = *state;
+    struct sim_agg agg;
+    struct sim *a;
+
+    sim_embedded(&agg, place);
+    a = sim_create(agg.endpoint, 0xa0);
+    sim_welcome(a, 0, 1);
+    sim_put(a, 0, 100);
+    assert_true(sim_wait_ack(a, 100));
+    assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
+    (void)sim_read(place->run, "manifest.json", place->text);
+    assert_non_null(strstr(place->text, "\"state\": \"run\""));
+    assert_non_null(strstr(place->text, "\"records\": 100"));
+    sim_embedded(&agg, place);
+    sim_hello(a, 0, 1, "");
+    assert_int_equal(sim_position(sim_wait(a, CK_CONTROL_WELCOME)), 100);
+    sim_leave(a);
+    assert_int_equal(sim_agg_wait(&agg), 0);
+}
+
+static void an_agent_that_vanished_does_not_keep_the_job(void **state)
+{
+    struct sim_place *place = *state;
+    struct sim_agg agg;
+    struct sim *a;
+    struct sim *b;
+    char line[64];
+
+    sim_embedded(&agg, place);
+    a = sim_create(agg.endpoint, 0xa0);
+    b = sim_create(agg.endpoint, 0xb0);
+    sim_welcome(a, 0, 2);
+    (void)snprintf(line, sizeof(line), "pid=%d\n", (int)pid_of_the_dead());
+    sim_hello(b, 1, 2, line);
+    assert_non_null(sim_wait(b, CK_CONTROL_WELCOME));
+    sim_put(b, 0, 5);
+    assert_true(sim_wait_ack(b, 5));
+    sim_destroy(b);
+    sim_leave(a);
+    assert_int_equal(sim_agg_wait(&agg), 0);
+    (void)sim_read(place->run, "manifest.json", place->text);
+    assert_non_null(strstr(place->text, "\"state\": \"dead\""));
+    assert_non_null(strstr(place->text, "\"state\": \"left\""));
+}
+
+static void a_silent_agent_whose_process_lives_is_waited_for(void **state)
+{
+    struct sim_place *place = *state;
+    struct sim_agg agg;
+    struct sim *a;
+
+    sim_embedded(&agg, place);
+    a = sim_create(agg.endpoint, 0xa0);
+    sim_welcome(a, 0, 1);
+    assert_true(
+        sim_wait_text(place->run, "manifest.json", "\"state\": \"silent\""));
+    sim_control(a, CK_CONTROL_BEAT, "events=1\nlost=0\n");
+    sim_put(a, 0, 5);
+    assert_true(sim_wait_ack(a, 5));
+    sim_leave(a);
+    assert_int_equal(sim_agg_wait(&agg), 0);
+}
+
+/* ckagg in a folder of its own, with this script as its ckmerge (NULL: none).
+ */
+static void
+alone_with(const struct sim_place *place, const char *script, char *path)
+{
+    char *argv[] = {"cp", SIM_CKAGG, path, NULL};
+    struct ck_child child = {.path = "cp", .argv = argv, .fds = {-1, -1, -2}};
+    char merge[PATH_MAX + 16];
+    pid_t pid;
+    int status;
+
+    (void)snprintf(path, PATH_MAX, "%s/bin", place->dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(merge, sizeof(merge), "%s/ckmerge", path);
+    strcat(path, "/ckagg");
+    assert_int_equal(ck_child_start(&child, &pid, NULL), 0);
+    (void)waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    if (script) {
+        int fd = open(merge, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, script, strlen(script)),
+                         (ssize_t)strlen(script));
+        (void)close(fd);
+    }
+}
+
+static int
+merged_job(struct sim_place *place, const char *script, const char **report)
+{
+    char path[PATH_MAX];
+    const char *const args[] = {"--embedded", "--dir",    place->run,
+                                "--listen",   place->url, "--output",
+                                "json",       NULL};
+    struct sim_agg agg;
+    const struct ck_control *control;
+    struct sim *a;
+
+    alone_with(place, script, path);
+    assert_int_equal(sim_agg_start(&agg, path, place->dir, args), 0);
+    a = sim_create(agg.endpoint, 0xa0);
+    sim_welcome(a, 0, 1);
+    sim_put(a, 0, 5);
+    assert_true(sim_wait_ack(a, 5));
+    sim_control(a, CK_CONTROL_REPORT, "");
+    sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
+    control = sim_wait(a, CK_CONTROL_REPORT);
+    assert_non_null(control);
+    (void)snprintf(place->text, SIM_TEXT, "%s", control->text);
+    *report = strstr(place->text, "\n\n");
+    assert_non_null(*report);
+    *report += 2;
+    sim_destroy(a);
+    return sim_agg_wait(&agg);
+}
+
+static void the_report_goes_to_those_who_wait(void **state)
+{
+    struct sim_place *place = *state;
+    const char *report;
+
+    assert_int_equal(merged_job(place,
+                                "#!/bin/sh\n"
+                                "test \"$1 $2\" = '--output json' || exit 9\n"
+                                "test -f \"$3/manifest.json\" || exit 8\n"
+                                "echo THE REPORT\nexit 0\n",
+                                &report),
+                     0);
+    assert_string_equal(report, "THE REPORT\n");
+    assert_non_null(strstr(place->text, "exit=0\n"));
+    assert_non_null(strstr(place->text, place->run));
+}
+
+static void a_failing_merge_leaves_the_run(void **state)
+{
+    struct sim_place *place = *state;
+    const char *report;
+
+    assert_int_equal(merged_job(place, "#!/bin/sh\nexit 1\n", &report), 1);
+    assert_non_null(strstr(place->text, "exit=1\n"));
+    (void)sim_read(place->run, "ckagg.log", place->text);
+    assert_non_null(strstr(place->text, "the run is stored in"));
+}
+
+static void a_missing_ckmerge_is_said(void **state)
+{
+    struct sim_place *place = *state;
+    const char *report;
+
+    assert_int_equal(merged_job(place, NULL, &report), 1);
+    assert_string_equal(report, "");
+    (void)sim_read(place->run, "ckagg.log", place->text);
+    assert_non_null(strstr(place->text, "cannot merge: ckmerge is not in"));
+}
+
+static void stop_ends_a_job_that_goes_on(void **state)
+{
+    struct sim_place *place = *state;
+    struct sim_agg agg;
+    struct sim *a;
+
+    sim_embedded(&agg, place);
+    a = sim_create(agg.endpoint, 0xa0);
+    sim_welcome(a, 0, 1);
+    sim_control(a, CK_CONTROL_STOP, "");
+    assert_int_equal(sim_agg_wait(&agg), 3);
+    sim_destroy(a);
+    (void)sim_read(place->run, "manifest.json", place->text);
+    assert_non_null(strstr(place->text, "\"end\": \"stopped\""));
+}
+
+static void status_tells_of_all_jobs(void **state)
+{
+    struct sim_place *place = *state;
+    struct sim_agg agg;
+    const struct ck_control *control;
+    struct sim *a;
+
+    sim_embedded(&agg, place);
+    a = sim_create(agg.endpoint, 0xa0);
+    sim_welcome(a, 0, 1);
+    sim_put(a, 0, 5);
+    assert_true(sim_wait_ack(a, 5));
+    sim_control(a, CK_CONTROL_STATUS, "");
+    control = sim_wait(a, CK_CONTROL_STATUS);
+    assert_non_null(control);
+    assert_non_null(strstr(control->text, "\"records\": 5"));
+    assert_non_null(strstr(control->text, "\"state\": \"run\""));
+    sim_leave(a);
+    assert_int_equal(sim_agg_wait(&agg), 0);
+}
+
+static void old_runs_are_removed_by_retain(void **state)
+{
+    struct sim_place *place = *state;
+    const char *const args[] = {"--listen",   place->url, "--dir", place->run,
+                                "--no-merge", "--retain", "1",     NULL};
+    char line[64];
+    struct sim_agg agg;
+
+    assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
+    for (int i = 0; i < 3; i++) {
+        struct sim *a = sim_create(agg.endpoint, (uint8_t)(0xa0 + i));
+
+        (void)snprintf(line, sizeof(line), "job_key=job-%d\n", i);
+        sim_hello(a, 0, 1, line);
+        assert_non_null(sim_wait(a, CK_CONTROL_WELCOME));
+        sim_control(a, CK_CONTROL_REPORT, ""); /* answered at the end */
+        sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
+        assert_non_null(sim_wait(a, CK_CONTROL_REPORT));
+        sim_destroy(a);
+    }
+    assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
+    assert_int_equal(runs_count(place->run), 1);
+}
+
+#define CASE(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, sim_setup, sim_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_service_keeps_two_jobs_apart),
+        CASE(sigterm_stores_and_a_second_ckagg_goes_on),
+        CASE(an_agent_that_vanished_does_not_keep_the_job),
+        CASE(a_silent_agent_whose_process_lives_is_waited_for),
+        CASE(the_report_goes_to_those_who_wait),
+        CASE(a_failing_merge_leaves_the_run),
+        CASE(a_missing_ckmerge_is_said),
+        CASE(stop_ends_a_job_that_goes_on),
+        CASE(status_tells_of_all_jobs),
+        CASE(old_runs_are_removed_by_retain),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
