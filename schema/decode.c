@@ -222,9 +222,12 @@ get_group(const struct columns_group *group, unsigned cls, uint8_t *const *row)
 
     for (unsigned c = 0; c < COLUMNS_MAX; c++) {
         readers[c].at = group->column[c].bytes;
-        readers[c].end = readers[c].at + group->column[c].length;
+        readers[c].end = readers[c].at;
         readers[c].run = 0;
         readers[c].is_absent = group->column[c].length == 0;
+        if (!readers[c].is_absent) {
+            readers[c].end += group->column[c].length;
+        }
     }
     for (unsigned i = 0; i < FIELD_CONTEXTS; i++) {
         last[i] = zeros;
