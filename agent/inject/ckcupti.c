@@ -1,0 +1,273 @@
+/* ckcupti.c - device events of CUDA programs through CUPTI
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The driver loads this library in cuInit (CUDA_INJECTION64_PATH) and calls
+ * InitializeInjection(), where only CUPTI may be called. One session for the
+ * life of the process; hooks stay in at exit. Whatever fails, the program
+ * runs on and the report says why there are no device events.
+ */
+#include "agent/inject/cuptiapi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inject/cuptibuffer.h"
+#include "agent/inject/cupticall.h"
+#include "agent/inject/cuptiflush.h"
+#include "agent/inject/cuptirecord.h"
+#include "agent/inject/inject.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define CUPTI_RESULT_BUSY 39 /* another subscriber; older headers lack it */
+#define CUPTI_RESULT_NO_DRIVER 999
+
+/* CKAGENT_CUPTI, words separated by commas. */
+struct cupti_options {
+    bool is_off;
+    bool is_yielding;
+    bool has_graph_trace;
+};
+
+static _Atomic int is_initialised;
+
+static void note(const char *text)
+{
+    (void)inject_say(CK_KIND_NOTE, 0, 0, 0, text);
+}
+
+static void note_failure(const char *what, CUptiResult result)
+{
+    char text[320];
+
+    (void)snprintf(text, sizeof(text), "no device events: %s: %s (%d)%s", what,
+                   cupti_api_error(result), (int)result,
+                   result == CUPTI_RESULT_NO_DRIVER && cupti_api_is_stub()
+                       ? "; the process uses a stub libcuda (see "
+                         "LD_LIBRARY_PATH)"
+                       : "");
+    note(text);
+}
+
+static void option_set(struct cupti_options *options, const char *word)
+{
+    char text[160];
+
+    if (strcmp(word, "off") == 0) {
+        options->is_off = true;
+    } else if (strcmp(word, "import") == 0) {
+        options->is_off = true;
+        note("CKAGENT_CUPTI=import: give the device profile to ckmerge");
+    } else if (strcmp(word, "yield") == 0) {
+        options->is_yielding = true;
+    } else if (strcmp(word, "graph-trace") == 0) {
+        options->has_graph_trace = true;
+    } else if (strcmp(word, "own") != 0) {
+        (void)snprintf(text, sizeof(text),
+                       "CKAGENT_CUPTI: unknown word \"%.64s\" is ignored (own, "
+                       "yield, import, off, graph-trace)",
+                       word);
+        note(text);
+    }
+}
+
+static struct cupti_options options_read(void)
+{
+    struct cupti_options options = {false, false, false};
+    const char *text = getenv("CKAGENT_CUPTI");
+    char words[256];
+    char *rest = words;
+    char *word;
+
+    (void)snprintf(words, sizeof(words), "%s", text == NULL ? "" : text);
+    while ((word = strsep(&rest, ",")) != NULL) {
+        if (word[0] != '\0') {
+            option_set(&options, word);
+        }
+    }
+    return options;
+}
+
+/* One clock for all of CUPTI's stamps: RAW ns. */
+static uint64_t CUPTIAPI timestamp(void)
+{
+    return (uint64_t)ck_time_raw();
+}
+
+static void resource_told(CUpti_CallbackId id)
+{
+    if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+        flush_now();
+    }
+}
+
+/* Runs on any thread of the program. */
+static void CUPTIAPI told(void *unused,
+                          CUpti_CallbackDomain domain,
+                          CUpti_CallbackId id,
+                          const void *data)
+{
+    (void)unused;
+    if (!flush_is_on()) {
+        return;
+    }
+    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API ||
+        domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+        call_told(domain, id, data);
+    } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+        resource_told(id);
+    } else if (domain == CUPTI_CB_DOMAIN_STATE) {
+        flush_stop("CUPTI reported a fatal error and ended itself: device "
+                   "events end here");
+        record_lost(CK_LOST_DEVICE, 1, ck_time_raw(), ck_time_raw());
+    }
+}
+
+/* NULL when CUPTI is not ours to have (said). */
+static CUpti_SubscriberHandle subscribe(void)
+{
+    char name[] = "ck";
+    char old[128] = "";
+    CUpti_SubscriberParams params = {
+        .structSize = CUpti_SubscriberParams_STRUCT_SIZE,
+        .subscriberName = name,
+        .oldSubscriberName = old,
+        .oldSubscriberSize = sizeof(old),
+    };
+    CUpti_SubscriberHandle subscriber = NULL;
+    char what[256] = "cuptiSubscribe";
+    CUptiResult result;
+
+    if (cupti_api.cuptiSubscribe_v2 != NULL) {
+        result = cupti_api.cuptiSubscribe_v2(&subscriber, told, NULL, &params);
+    } else {
+        result = cupti_api.cuptiSubscribe(&subscriber, told, NULL);
+    }
+    if (result == CUPTI_SUCCESS) {
+        return subscriber;
+    }
+    if ((int)result == CUPTI_RESULT_BUSY) {
+        old[sizeof(old) - 1] = '\0';
+        (void)snprintf(what, sizeof(what), "CUPTI is held by \"%s\"", old);
+    }
+    note_failure(what, result);
+    return NULL;
+}
+
+/* Buffers, clock and kinds; the clock before the first kind. 0 or -1. */
+static int activity_start(const struct cupti_options *options)
+{
+    CUptiResult result =
+        cupti_api.cuptiActivityRegisterTimestampCallback(timestamp);
+    unsigned enabled = 0;
+
+    if (result == CUPTI_SUCCESS) {
+        result = cupti_api.cuptiActivityRegisterCallbacks(buffer_requested,
+                                                          buffer_completed);
+    }
+    if (result != CUPTI_SUCCESS) {
+        note_failure("registering with CUPTI", result);
+        return -1;
+    }
+    for (size_t i = 0; i < record_kinds_count; i++) {
+        CUptiResult rc = cupti_api.cuptiActivityEnable(record_kinds[i]);
+
+        enabled += rc == CUPTI_SUCCESS;
+        if (rc != CUPTI_SUCCESS) {
+            result = rc;
+        }
+    }
+    if (result != CUPTI_SUCCESS) {
+        note_failure(enabled == 0 ? "cuptiActivityEnable"
+                                  : "some kinds: cuptiActivityEnable",
+                     result);
+    }
+    if (enabled == 0) {
+        return -1;
+    }
+    if (options->has_graph_trace) {
+        (void)cupti_api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    }
+    if (cupti_api.cuptiActivityEnableAllSyncRecords != NULL) {
+        (void)cupti_api.cuptiActivityEnableAllSyncRecords(0);
+    }
+    return 0;
+}
+
+static void calls_start(CUpti_SubscriberHandle subscriber)
+{
+    call_names_load();
+    if (call_enable(subscriber) == 0) {
+        note("CUDA calls of the host are not recorded: CUPTI gives none");
+    }
+    if (subscriber == NULL) {
+        return;
+    }
+    (void)cupti_api.cuptiEnableCallback(
+        1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+        CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+    (void)cupti_api.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_STATE,
+                                        CUPTI_CBID_STATE_FATAL_ERROR);
+}
+
+/* The report says in which mode the trace was taken. */
+static void mode_say(const struct cupti_options *options)
+{
+    char text[160];
+
+    (void)snprintf(text, sizeof(text), "CUPTI %u, mode %s, CUDA graphs by %s",
+                   cupti_api.version, options->is_yielding ? "yield" : "own",
+                   options->has_graph_trace ? "whole launch" : "node");
+    note(text);
+}
+
+static void cupti_start(void)
+{
+    struct cupti_options options = options_read();
+    CUpti_SubscriberHandle subscriber = NULL;
+    char text[320] = "no device events: ";
+    size_t used = strlen(text);
+
+    if (options.is_off) {
+        return;
+    }
+    if (cupti_api_open(text + used, sizeof(text) - used) != 0) {
+        note(text);
+        return;
+    }
+    if (!options.is_yielding) {
+        subscriber = subscribe();
+        if (subscriber == NULL) {
+            return;
+        }
+    }
+    if (buffer_init() != 0 || flush_start() != 0) {
+        note("no device events: no memory for CUPTI's buffers");
+        return;
+    }
+    if (activity_start(&options) != 0) {
+        flush_stop(NULL);
+        return;
+    }
+    calls_start(subscriber);
+    mode_say(&options);
+    (void)atexit(flush_end);
+}
+
+EXPORT int InitializeInjection(void);
+
+/* May be called twice; 1 = fine, always. */
+EXPORT int InitializeInjection(void)
+{
+    int no = 0;
+
+    if (!atomic_compare_exchange_strong(&is_initialised, &no, 1)) {
+        return 1;
+    }
+    inject_load(CK_LIBRARY_CUPTI);
+    if (inject_writer() != NULL) {
+        cupti_start();
+    }
+    return 1;
+}

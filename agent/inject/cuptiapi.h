@@ -1,0 +1,34 @@
+/* cuptiapi.h - CUPTI as found at run time
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * ckcupti never links CUPTI: it takes the copy that the process already has,
+ * because two copies would fight over one driver hook.
+ */
+#ifndef CK_AGENT_INJECT_CUPTIAPI_H
+#define CK_AGENT_INJECT_CUPTIAPI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cupti.h>
+
+struct cupti_api {
+#define CUPTI_NEEDED(name) __typeof__(name) *name;
+#define CUPTI_OPTIONAL(name) __typeof__(name) *name; /* may be NULL */
+#include "agent/inject/cupti.def"
+    uint32_t version; /* as cuptiGetVersion() says */
+};
+
+extern struct cupti_api cupti_api;
+
+/* Find and open it. 0, or -1 with a sentence in `text`. Keeps the library
+ * for the life of the process. */
+int cupti_api_open(char *text, size_t room);
+/* Text of a result; static. */
+const char *cupti_api_error(CUptiResult result);
+/* Whether the libcuda of this process is a link-time stub. */
+bool cupti_api_is_stub(void);
+
+#endif

@@ -1,0 +1,195 @@
+/* cuptiflush.c - periodic and last flush
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * CUPTI's own period returns full buffers only, which is too late for a
+ * process that is killed. A forced flush may hang (a kernel that waits for a
+ * dead peer), so it is done here and nobody joins this thread.
+ */
+#include "agent/inject/cuptiflush.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/inject/cuptibuffer.h"
+#include "agent/inject/cuptirecord.h"
+#include "agent/inject/cuptitable.h"
+
+/* Flushes between two looks at the clock: ten seconds. */
+#define FLUSH_CLOCK_EVERY 100
+#define FLUSH_EXIT_POLL ((long)CK_TIME_MS)
+
+enum flush_state {
+    FLUSH_IDLE = 0, /* no thread, or a forked child */
+    FLUSH_RUNNING = 1,
+    FLUSH_ENDING = 2, /* the last flush is asked for */
+    FLUSH_ENDED = 3,
+};
+
+static _Atomic uint32_t state; /* also the futex that the thread sleeps on */
+static _Atomic int is_on;
+static ck_time_t last_flush; /* flush thread only */
+static __thread int is_own;
+
+bool flush_is_on(void)
+{
+    return atomic_load_explicit(&is_on, memory_order_relaxed) != 0;
+}
+
+bool flush_is_own_thread(void)
+{
+    return is_own != 0;
+}
+
+void flush_stop(const char *why)
+{
+    if (atomic_exchange(&is_on, 0) != 0 && why != NULL) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0, why);
+    }
+}
+
+/* CUPTI forgets the count with each question. */
+static void drops_say(void)
+{
+    size_t dropped = 0;
+    ck_time_t now = ck_time_raw();
+
+    if (cupti_api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) ==
+            CUPTI_SUCCESS &&
+        dropped > 0) {
+        record_lost(CK_LOST_DEVICE, (int64_t)dropped, last_flush, now);
+    }
+    last_flush = now;
+}
+
+/* Another client that registers its own clock has taken CUPTI over. */
+static void clock_check(void)
+{
+    uint64_t stamp = 0;
+    ck_time_t before = ck_time_raw();
+
+    if (cupti_api.cuptiGetTimestamp(&stamp) != CUPTI_SUCCESS) {
+        return;
+    }
+    if ((ck_time_t)stamp < before || (ck_time_t)stamp > ck_time_raw()) {
+        flush_stop("CUPTI was taken over by another tool of this process: "
+                   "device events end here");
+        record_lost(CK_LOST_DEVICE, 1, last_flush, ck_time_raw());
+    }
+}
+
+static void flush_sleep(void)
+{
+    const struct timespec period = {0, FLUSH_PERIOD};
+
+    (void)syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, FLUSH_RUNNING, &period,
+                  NULL, 0);
+}
+
+static void bad_times_say(void)
+{
+    uint64_t bad = record_bad_times();
+    char text[128];
+
+    if (bad > 0) {
+        (void)snprintf(text, sizeof(text),
+                       "CUPTI gave %llu records without usable times "
+                       "(device buffers exhausted?)",
+                       (unsigned long long)bad);
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0, text);
+    }
+}
+
+static void *flush_main(void *unused)
+{
+    unsigned count = 0;
+
+    is_own = 1;
+    last_flush = ck_time_raw();
+    while (atomic_load(&state) == FLUSH_RUNNING) {
+        flush_sleep();
+        if (!flush_is_on()) {
+            continue;
+        }
+        (void)cupti_api.cuptiActivityFlushAll(0);
+        drops_say();
+        table_devices_ask();
+        buffer_refill();
+        if (count++ % FLUSH_CLOCK_EVERY == 0) {
+            clock_check();
+        }
+    }
+    if (flush_is_on()) {
+        (void)cupti_api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+        drops_say();
+        bad_times_say();
+    }
+    atomic_store(&state, FLUSH_ENDED);
+    return unused;
+}
+
+/* CUDA does not work in a forked child, and its CUPTI is dead. */
+static void child_after_fork(void)
+{
+    atomic_store(&is_on, 0);
+    atomic_store(&state, FLUSH_IDLE);
+}
+
+int flush_start(void)
+{
+    sigset_t all, old;
+    pthread_t thread;
+    int rc;
+
+    if (pthread_atfork(NULL, NULL, child_after_fork) != 0) {
+        return -1;
+    }
+    /* The program's signals are for its own threads. */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    atomic_store(&is_on, 1);
+    atomic_store(&state, FLUSH_RUNNING);
+    rc = pthread_create(&thread, NULL, flush_main, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc != 0) {
+        child_after_fork();
+        return -1;
+    }
+    (void)pthread_detach(thread);
+    return 0;
+}
+
+void flush_end(void)
+{
+    const struct timespec pause = {0, FLUSH_EXIT_POLL};
+    ck_time_t limit = ck_time_raw() + FLUSH_LIMIT;
+    uint32_t running = FLUSH_RUNNING;
+
+    if (!atomic_compare_exchange_strong(&state, &running, FLUSH_ENDING)) {
+        return;
+    }
+    (void)syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    while (atomic_load(&state) != FLUSH_ENDED) {
+        if (ck_time_raw() > limit) {
+            flush_stop("CUPTI did not give its last records within 4 s: "
+                       "device events of the end are missing");
+            record_lost(CK_LOST_UNDONE, 1, ck_time_raw() - FLUSH_LIMIT,
+                        ck_time_raw());
+            return;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    flush_stop(NULL);
+}
+
+void flush_now(void)
+{
+    if (flush_is_on()) {
+        (void)cupti_api.cuptiActivityFlushAll(0);
+    }
+}
