@@ -17,7 +17,7 @@
 #define POSITIONS_STEP 64
 
 struct positions {
-    struct position *items; /* sorted by stream */
+    struct position **items; /* sorted by stream; pointers move cheaply */
     size_t count;
     size_t room;
 };
@@ -32,6 +32,9 @@ void positions_destroy(struct positions *positions)
     int saved = errno;
 
     if (positions) {
+        for (size_t i = 0; i < positions->count; i++) {
+            free(positions->items[i]);
+        }
         free(positions->items);
         free(positions);
     }
@@ -56,7 +59,7 @@ static size_t positions_lower(const struct positions *positions,
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (stream_compare(positions->items[middle].stream, stream) < 0) {
+        if (stream_compare(positions->items[middle]->stream, stream) < 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -68,7 +71,7 @@ static size_t positions_lower(const struct positions *positions,
 static int positions_grow(struct positions *positions)
 {
     size_t room = positions->room + POSITIONS_STEP;
-    struct position *items;
+    struct position **items;
 
     if (positions->count < positions->room) {
         return 0;
@@ -93,18 +96,19 @@ struct position *positions_get(struct positions *positions,
                                struct ck_stream stream)
 {
     size_t at = positions_lower(positions, stream);
+    struct position **link;
     struct position *item;
 
     if (at < positions->count &&
-        stream_compare(positions->items[at].stream, stream) == 0) {
-        return &positions->items[at];
+        stream_compare(positions->items[at]->stream, stream) == 0) {
+        return positions->items[at];
     }
-    if (positions_grow(positions) != 0) {
+    if (positions_grow(positions) != 0 || !(item = calloc(1, sizeof(*item)))) {
         return NULL;
     }
-    item = &positions->items[at];
-    memmove(item + 1, item, (positions->count - at) * sizeof(*item));
-    memset(item, 0, sizeof(*item));
+    link = &positions->items[at];
+    memmove(link + 1, link, (positions->count - at) * sizeof(*link));
+    *link = item;
     item->stream = stream;
     positions->count++;
     return item;
@@ -223,7 +227,7 @@ size_t positions_acks(const struct positions *positions,
     size_t n = 0;
 
     for (size_t i = 0; i < positions->count && n < room; i++) {
-        const struct position *item = &positions->items[i];
+        const struct position *item = positions->items[i];
 
         if (item->is_begun) {
             acks[n++] = (struct ck_ack){item->stream, item->next};
@@ -239,7 +243,7 @@ size_t positions_acks_due(struct positions *positions,
     size_t n = 0;
 
     for (size_t i = 0; i < positions->count && n < room; i++) {
-        struct position *item = &positions->items[i];
+        struct position *item = positions->items[i];
 
         if (item->is_due && item->is_begun) {
             acks[n++] = (struct ck_ack){item->stream, item->next};
@@ -252,7 +256,7 @@ size_t positions_acks_due(struct positions *positions,
 void positions_due_again(struct positions *positions)
 {
     for (size_t i = 0; i < positions->count; i++) {
-        positions->items[i].is_due = true;
+        positions->items[i]->is_due = true;
     }
 }
 
@@ -266,7 +270,7 @@ uint64_t positions_missing(const struct positions *positions)
     uint64_t units = 0;
 
     for (size_t i = 0; i < positions->count; i++) {
-        const struct position *item = &positions->items[i];
+        const struct position *item = positions->items[i];
 
         for (unsigned g = 0; g < item->gaps_count; g++) {
             units += item->gaps[g].to - item->gaps[g].from;

@@ -43,8 +43,8 @@ struct positions;
 struct positions *positions_create(void);
 void positions_destroy(struct positions *positions);
 
-/* The stream's entry, made at its first use. Borrowed until the next call.
- * NULL with errno: ENOBUFS (POSITIONS_MAX) or ENOMEM. */
+/* The stream's entry, made at its first use. Borrowed. NULL with errno: ENOBUFS
+ * (POSITIONS_MAX) or ENOMEM. */
 struct position *positions_get(struct positions *positions,
                                struct ck_stream stream);
 

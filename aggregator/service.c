@@ -41,6 +41,7 @@ struct service {
     ck_time_t next_full;
     ck_time_t done_at; /* of the embedded job; 0 = not yet */
     int signals;       /* signalfd */
+    bool is_fresh;     /* messages came since the last acknowledgements */
     ck_time_t stopped; /* when the first signal came; 0 = none */
     bool is_killed;    /* the second came */
 };
@@ -295,6 +296,7 @@ static void tick(struct service *service, ck_time_t now)
     if (is_time(&service->next_ack, SERVICE_ACK_PERIOD, now)) {
         acks_send(service);
         merge_look(service);
+        service->is_fresh = false;
     }
     if (is_time(&service->next_judge, SERVICE_JUDGE_PERIOD, now)) {
         jobs_judge(service, now);
@@ -434,8 +436,11 @@ int service_run(struct service *service)
     int code;
 
     while (!is_over(service, now)) {
-        int wait_ms = (int)(SERVICE_ACK_PERIOD / CK_TIME_MS);
-        int ready = agg_wait(service->agg, service->signals, wait_ms);
+        ck_time_t wait = service->is_fresh || service->merging
+                             ? SERVICE_ACK_PERIOD
+                             : SERVICE_JUDGE_PERIOD;
+        int ready =
+            agg_wait(service->agg, service->signals, (int)(wait / CK_TIME_MS));
 
         if (ready < 0) {
             ck_error("cannot wait for messages: %s", strerror(errno));
@@ -448,6 +453,7 @@ int service_run(struct service *service)
         }
         if (ready & AGG_READY_MESSAGE) {
             messages_take(service, now);
+            service->is_fresh = true;
         }
         tick(service, now);
     }
