@@ -192,12 +192,14 @@ static void interfaces_add(struct endpoint *endpoint,
                            unsigned want,
                            bool has_six)
 {
+    size_t limit = endpoint->urls_count + ENDPOINT_ADDRESSES_MAX;
     struct ifaddrs *list;
 
     if (getifaddrs(&list) != 0) {
         return;
     }
-    for (const struct ifaddrs *item = list; item; item = item->ifa_next) {
+    for (const struct ifaddrs *item = list;
+         item && endpoint->urls_count < limit; item = item->ifa_next) {
         if (!item->ifa_addr || !(item->ifa_flags & IFF_UP) ||
             (item->ifa_flags & IFF_LOOPBACK) != want) {
             continue;

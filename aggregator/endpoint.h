@@ -13,6 +13,9 @@
 #include "schema/err.h"
 
 #define ENDPOINT_URLS_MAX 16
+/* Addresses that a wildcard becomes, loopback apart: the text has to fit a
+ * ring's header (CK_RING_ENDPOINT_BYTES). */
+#define ENDPOINT_ADDRESSES_MAX 8
 #define ENDPOINT_URL_BYTES 256
 #define ENDPOINT_CURVE_BYTES 41 /* Z85 of 32 bytes and NUL */
 #define ENDPOINT_TOKEN_BYTES 65

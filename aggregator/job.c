@@ -17,6 +17,7 @@ struct job {
     size_t peers_count;
     size_t peers_room;
     ck_time_t first_hello; /* 0 = none yet */
+    bool is_size_given;    /* the hellos' sizes do not count */
     bool is_stopped;
     bool is_hurried;
     bool is_touched; /* the manifest is older than this */
@@ -138,6 +139,7 @@ struct job *job_create(const struct job_options *options, struct ck_err *err)
     strcpy(job->facts.key, options->key);
     job_name_clean(options->name, job->facts.name);
     job->facts.size = options->size;
+    job->is_size_given = options->size > 0;
     job->facts.opened = ck_time_raw();
     job->facts.merge_exit = -1;
     job->is_touched = true;
@@ -226,7 +228,8 @@ void job_hello(struct job *job,
     if (!job->facts.key[0] && strlen(key) < sizeof(job->facts.key)) {
         strcpy(job->facts.key, key);
     }
-    if (facts->size > job->facts.size && facts->size <= JOB_SIZE_MAX) {
+    if (!job->is_size_given && facts->size > job->facts.size &&
+        facts->size <= JOB_SIZE_MAX) {
         job->facts.size = facts->size;
     }
     if (job->first_hello == 0) {

@@ -72,7 +72,7 @@ struct job_options {
     const char *key;  /* "" = the first hello's */
     const char *name; /* for people */
     const char *dir;
-    int64_t size; /* 0 = as the hellos say */
+    int64_t size; /* agents to expect; 0 = as the hellos say */
 };
 
 /* What is shown of a job; borrowed from it. */

@@ -22,6 +22,40 @@
 #include "schema/run.h"
 #include "tests/aggregator/sim.h"
 
+static void ranks_that_are_not_recorded_are_not_waited_for(void **state)
+{
+    struct sim_place *place = *state;
+    const char *const args[] = {"--embedded", "--dir",    place->run,
+                                "--listen",   place->url, "--no-merge",
+                                "--size",     "1",        NULL};
+    struct sim_agg agg;
+    struct sim *a;
+
+    assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
+    a = sim_create(agg.endpoint, 0xa0);
+    sim_welcome(a, 0, 4);
+    sim_leave(a);
+    assert_int_equal(sim_agg_wait(&agg), 0);
+    (void)sim_read(place->run, "manifest.json", place->text);
+    assert_non_null(strstr(place->text, "\"end\": \"complete\""));
+}
+
+static void a_rank_that_never_came_is_missed(void **state)
+{
+    struct sim_place *place = *state;
+    struct sim_agg agg;
+    struct sim *a;
+
+    sim_embedded(&agg, place);
+    a = sim_create(agg.endpoint, 0xa0);
+    sim_welcome(a, 0, 2);
+    sim_leave(a);
+    /* It would be waited for; a signal says that nobody will come. */
+    assert_int_equal(sim_agg_end(&agg, SIGTERM), 3);
+    (void)sim_read(place->run, "manifest.json", place->text);
+    assert_non_null(strstr(place->text, "\"end\": \"ranks missing\""));
+}
+
 /* A process that is gone: its pid is nobody's for the moment. */
 static pid_t pid_of_the_dead(void)
 {
@@ -328,6 +362,8 @@ int main(void)
         CASE(the_report_goes_to_those_who_wait),
         CASE(a_failing_merge_leaves_the_run),
         CASE(a_missing_ckmerge_is_said),
+        CASE(ranks_that_are_not_recorded_are_not_waited_for),
+        CASE(a_rank_that_never_came_is_missed),
         CASE(stop_ends_a_job_that_goes_on),
         CASE(status_tells_of_all_jobs),
         CASE(old_runs_are_removed_by_retain),

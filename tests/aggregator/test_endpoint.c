@@ -13,13 +13,14 @@
 
 #include "aggregator/endpoint.h"
 
+#define CURVE "0123456789012345678901234567890123456789"
+
 static void a_text_is_taken_apart_and_put_together(void **state)
 {
     static const char *const texts[] = {
         "tcp://10.0.0.1:7700",
         "tcp://[::1]:7,ipc:///tmp/x.sock",
-        "tcp://h:1,tcp://h:2 curve=0123456789012345678901234567890123456789 "
-        "token=abc",
+        "tcp://h:1,tcp://h:2 curve=" CURVE " token=abc",
         "ipc:///a token=t",
     };
     char text[ENDPOINT_TEXT_BYTES];
@@ -47,7 +48,7 @@ static void what_is_no_endpoint_is_refused(void **state)
         "ipc://",
         "inproc://x",
         "tcp://a:1,,tcp://b:1",
-        "tcp://h:1 curve=01234567890123456789012345678901234567890",
+        "tcp://h:1 curve=" CURVE "0",
     };
     struct endpoint endpoint = {.urls_count = 77};
     struct ck_err err;
