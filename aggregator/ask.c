@@ -68,17 +68,19 @@ static int answer_print(void *answer, size_t length, struct ck_err *err)
         (void)ck_err_set(err, "ckagg does not tell: %s", control.text);
         return CK_EXIT_FAILED;
     }
-    if (puts(control.text) == EOF || fflush(stdout) != 0) {
+    if (fputs(control.text, stdout) == EOF || fflush(stdout) != 0) {
         (void)ck_err_set(err, "cannot write to stdout: %s", strerror(errno));
         return CK_EXIT_FAILED;
     }
     return CK_EXIT_DONE;
 }
 
-int ask_status(const struct endpoint *to, struct ck_err *err)
+int ask_status(const struct endpoint *to,
+               const char *format,
+               struct ck_err *err)
 {
     struct ck_batch_writer *writer = ck_batch_writer_create();
-    char lines[ENDPOINT_TOKEN_BYTES + 16] = "";
+    char lines[ENDPOINT_TOKEN_BYTES + 64] = "";
     struct ck_control control = {
         .type = CK_CONTROL_STATUS, .version = CK_FRAME_VERSION, .text = lines};
     struct agg_question question = {.to = to, .timeout_ms = ASK_TIMEOUT_MS};
@@ -86,6 +88,8 @@ int ask_status(const struct endpoint *to, struct ck_err *err)
     size_t length;
     int code = CK_EXIT_FAILED;
 
+    (void)ck_lines_put(lines, sizeof(lines), &control.text_length, "format",
+                       format);
     if (to->token[0]) {
         (void)ck_lines_put(lines, sizeof(lines), &control.text_length, "token",
                            to->token);

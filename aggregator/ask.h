@@ -13,7 +13,10 @@
  * that file. 0, or -1 with err. */
 int ask_endpoint(const char *given, struct endpoint *to, struct ck_err *err);
 
-/* Print the status (JSON) on stdout. Exit code; err on failure. */
-int ask_status(const struct endpoint *to, struct ck_err *err);
+/* Print the status on stdout; format "json" or "table". Exit code; err on
+ * failure. */
+int ask_status(const struct endpoint *to,
+               const char *format,
+               struct ck_err *err);
 
 #endif

@@ -36,6 +36,7 @@ struct options {
     bool is_embedded;
     bool is_insecure;
     bool is_status;
+    bool is_json;
     bool has_merge;
     bool is_verbose;
 };
@@ -82,7 +83,9 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_HEADING, "Talk", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_FLAG, "status", 's', NULL, &options.is_status, NULL,
      "ask the ckagg at ENDPOINT (default: CKAGENT_AGGREGATOR, then the file "
-     "that CKAGG_KEYFILE names) and print its answer as JSON"},
+     "that CKAGG_KEYFILE names) what it has"},
+    {CK_CLI_FLAG, "json", 0, NULL, &options.is_json, NULL,
+     "with --status: as JSON"},
     {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "log more"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };
@@ -328,7 +331,7 @@ int main(int argc, char **argv)
         if (ask_endpoint(argc > 0 ? argv[0] : NULL, &to, &err) != 0) {
             return die(CK_EXIT_MISUSE, &err);
         }
-        code = ask_status(&to, &err);
+        code = ask_status(&to, options.is_json ? "json" : "table", &err);
         return code == CK_EXIT_DONE ? code : die(code, &err);
     }
     raise_files();

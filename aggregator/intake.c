@@ -278,7 +278,7 @@ static void take_hello(struct intake *intake,
     }
     peer_hello(end.peer, &item->message->from, control->text,
                control->text_length, item->now);
-    job_hello(end.job, key, peer_facts(end.peer), item->now);
+    job_hello(end.job, key, name, peer_facts(end.peer), item->now);
     ck_debug("hello of rank %lld on %s, pid %lld",
              (long long)peer_facts(end.peer)->rank, peer_facts(end.peer)->host,
              (long long)peer_facts(end.peer)->pid);
@@ -334,6 +334,27 @@ static void take_report(struct intake *intake,
     }
 }
 
+static void take_status(struct intake *intake,
+                        const struct intake_item *item,
+                        const struct ck_control *control)
+{
+    char format[16] = "";
+    char *text;
+
+    (void)ck_lines_get(control->text, control->text_length, "format", format,
+                       sizeof(format));
+    text = strcmp(format, "table") == 0
+               ? status_table(intake->jobs)
+               : status_json(intake->jobs, &intake->facts);
+    if (text && strlen(text) > CK_CONTROL_TEXT_MAX) {
+        hello_refuse(intake, item, "the status is too long to send");
+    } else {
+        (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_STATUS,
+                         text ? text : "");
+    }
+    free(text);
+}
+
 static void take_client(struct intake *intake,
                         const struct intake_item *item,
                         const struct ck_control *control)
@@ -345,11 +366,7 @@ static void take_client(struct intake *intake,
         return;
     }
     if (control->type == CK_CONTROL_STATUS) {
-        char *text = status_json(intake->jobs, &intake->facts);
-
-        (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_STATUS,
-                         text ? text : "{}");
-        free(text);
+        take_status(intake, item, control);
         return;
     }
     if (!job) {

@@ -220,6 +220,7 @@ job_peer(struct job *job, const uint8_t agent[16], struct ck_err *err)
 
 void job_hello(struct job *job,
                const char *key,
+               const char *name,
                const struct peer_facts *facts,
                ck_time_t now)
 {
@@ -233,6 +234,9 @@ void job_hello(struct job *job,
         job->facts.size = facts->size;
     }
     if (job->first_hello == 0) {
+        if (name[0]) {
+            job_name_clean(name, job->facts.name);
+        }
         (void)clock_gettime(CLOCK_REALTIME, &ts);
         job->first_hello = now;
         job->facts.started_realtime =

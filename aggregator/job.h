@@ -124,6 +124,7 @@ job_peer(struct job *job, const uint8_t agent[16], struct ck_err *err);
 /* A hello was taken: key, name and size that it tells. */
 void job_hello(struct job *job,
                const char *key,
+               const char *name,
                const struct peer_facts *facts,
                ck_time_t now);
 size_t job_peers(const struct job *job);

@@ -73,6 +73,54 @@ char *status_json(const struct jobs *jobs, const struct intake_facts *intake)
     return copy;
 }
 
+static void peer_row(FILE *out, struct peer *peer)
+{
+    const struct peer_facts *facts = peer_facts(peer);
+    struct store_facts stored = store_facts(peer_store(peer));
+    char records[32];
+    char bytes[32];
+
+    status_count((double)stored.records, records, sizeof(records));
+    status_bytes(stored.bytes, bytes, sizeof(bytes));
+    (void)fprintf(out, "%6" PRId64 "  %-20.20s %-7s %10s %12s %8" PRIu64 "\n",
+                  facts->rank, facts->host, peer_state_name(peer_state(peer)),
+                  records, bytes, facts->lost);
+}
+
+char *status_table(const struct jobs *jobs)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    if (!out) {
+        return NULL;
+    }
+    if (jobs_count(jobs) == 0) {
+        (void)fprintf(out, "no jobs\n");
+    }
+    for (size_t i = 0; i < jobs_count(jobs); i++) {
+        const struct job *job = jobs_at(jobs, i);
+        const struct job_facts *facts = job_facts(job);
+        struct job_totals totals = job_totals(job);
+
+        (void)fprintf(
+            out, "%s%s: %s, %zu of %" PRId64 " ranks, run %s\n", i ? "\n" : "",
+            facts->name, job_state_name(facts->state), totals.ranks,
+            facts->size > 0 ? facts->size : (int64_t)totals.ranks, facts->dir);
+        (void)fprintf(out, "%6s  %-20s %-7s %10s %12s %8s\n", "RANK", "HOST",
+                      "STATE", "EVENTS", "STORED", "LOST");
+        for (size_t k = 0; k < job_peers(job); k++) {
+            peer_row(out, job_peer_at(job, k));
+        }
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 void status_rate_look(struct status_rate *rate,
                       const struct job_totals *totals,
                       ck_time_t now)

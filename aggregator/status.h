@@ -29,6 +29,10 @@ struct job_totals status_totals(const struct jobs *jobs);
 /* The answer to STATUS: malloc'ed text, NULL without memory. */
 char *status_json(const struct jobs *jobs, const struct intake_facts *intake);
 
+/* The same for people: a line a job, a line an agent. malloc'ed, NULL without
+ * memory. */
+char *status_table(const struct jobs *jobs);
+
 /* Bring the rates up to date. */
 void status_rate_look(struct status_rate *rate,
                       const struct job_totals *totals,

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "schema/run.h"
@@ -140,6 +141,48 @@ static void a_frame_cut_at_every_byte_is_refused(void **state)
     assert_true(sim_wait_ack(a, 3));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+3");
+    sim_leave(a);
+    assert_int_equal(sim_agg_wait(&agg), 0);
+}
+
+/* Anything at all, much of it nearly right, from two sides. */
+static void random_bytes_harm_nobody(void **state)
+{
+    struct sim_place *place = *state;
+    const char *text = getenv("CK_SEED");
+    unsigned seed = text ? (unsigned)atoi(text) : (unsigned)time(NULL);
+    struct sim_agg agg;
+    struct sim *a;
+    struct sim *b;
+    uint8_t bytes[4096];
+
+    print_message("CK_SEED=%u\n", seed);
+    srand(seed);
+    sim_embedded(&agg, place);
+    a = sim_create(agg.endpoint, 0xa0);
+    b = sim_create(agg.endpoint, 0xb0);
+    sim_welcome(a, 0, 1);
+    for (int i = 0; i < 4000; i++) {
+        size_t length = (size_t)rand() % sizeof(bytes);
+
+        for (size_t n = 0; n < length; n++) {
+            bytes[n] = (uint8_t)(rand() & 0xff);
+        }
+        if (length >= 16 && i % 4 == 1) {
+            memcpy(bytes, "CKF1", 4);
+        } else if (length >= 16 && i % 4 == 2) {
+            memcpy(bytes + 4, "CKC1", 4);
+        } else if (i % 4 == 3) {
+            uint8_t *frame = sim_frame(a, (uint64_t)i, 9, &length);
+
+            frame[(size_t)rand() % length] ^= (uint8_t)(1 << rand() % 8);
+            memcpy(bytes, frame, length);
+        }
+        sim_send(i % 3 ? a : b, bytes, length);
+    }
+    sim_destroy(b);
+    sim_put(a, 100000, 5);
+    assert_true(sim_wait_ack(a, 100005));
     sim_leave(a);
     assert_int_equal(sim_agg_wait(&agg), 0);
 }
@@ -467,6 +510,7 @@ int main(void)
         CASE(frames_sent_again_are_acknowledged_and_stored_once),
         CASE(damaged_frames_are_refused_and_others_unharmed),
         CASE(a_frame_cut_at_every_byte_is_refused),
+        CASE(random_bytes_harm_nobody),
         CASE(a_stranger_is_told_to_say_hello_and_goes_on),
         CASE(a_new_connection_of_an_agent_takes_over),
         CASE(another_version_is_refused_with_its_reason),

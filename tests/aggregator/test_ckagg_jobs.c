@@ -321,6 +321,11 @@ static void status_tells_of_all_jobs(void **state)
     assert_non_null(control);
     assert_non_null(strstr(control->text, "\"records\": 5"));
     assert_non_null(strstr(control->text, "\"state\": \"run\""));
+    sim_control(a, CK_CONTROL_STATUS, "format=table\n");
+    control = sim_wait(a, CK_CONTROL_STATUS);
+    assert_non_null(control);
+    assert_non_null(strstr(control->text, "train: run, 1 of 1 ranks"));
+    assert_non_null(strstr(control->text, "     0  here"));
     sim_leave(a);
     assert_int_equal(sim_agg_wait(&agg), 0);
 }
