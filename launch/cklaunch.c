@@ -206,6 +206,7 @@ static int start_service(struct service *service, struct ck_err *err)
         return -1;
     }
     words_add(&words, path);
+    words_add(&words, "--embedded"); /* one job; --dir is its run */
     words_printf(&words, "--listen=%s", options.listen);
     if (options.dir != NULL) {
         words_printf(&words, "--dir=%s", options.dir);
