@@ -278,7 +278,8 @@ static void line_show(struct service *service, ck_time_t now)
 
     status_rate_look(&service->rate, &totals, now);
     status_line(&totals, &service->rate, line, sizeof(line));
-    (void)fprintf(stderr, "\r\033[Kckagg  %.*s",
+    /* Back at its start, so that a message begins a line. */
+    (void)fprintf(stderr, "\r\033[Kckagg  %.*s\r",
                   ck_terminal_columns(STDERR_FILENO) - 8, line);
 }
 
@@ -393,7 +394,7 @@ static int stop(struct service *service)
     int code = CK_EXIT_DONE;
 
     if (service->options.has_line) {
-        (void)fputc('\n', stderr);
+        (void)fputs("\r\033[K", stderr);
     }
     messages_take(service, ck_time_raw());
     acks_send(service);
