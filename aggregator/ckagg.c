@@ -281,6 +281,10 @@ static int run(void)
         !(agg = agg_create(&sockets, &err)) ||
         !(jobs = jobs_create(&settings, &err))) {
         code = die(code, &err);
+        /* Its starter may have no place for our stderr. */
+        if (options.is_embedded && agg && log_open(dir, NULL) == 0) {
+            (void)die(code, &err);
+        }
     } else {
         code = serve(agg, jobs, dir);
     }

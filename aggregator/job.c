@@ -122,6 +122,31 @@ static int job_reopen(struct job *job, struct ck_err *err)
     return result;
 }
 
+/* A run directory is of one job: that of the segments in it. */
+static int job_check_key(struct job *job, struct ck_err *err)
+{
+    char key[JOB_KEY_BYTES];
+
+    for (size_t i = 0; i < job->peers_count; i++) {
+        const char *lines = store_identity(peer_store(job->peers[i]));
+
+        if (!ck_lines_get(lines, strlen(lines), "job_key", key, sizeof(key)) ||
+            !key[0]) {
+            continue;
+        }
+        if (!job->facts.key[0]) {
+            strcpy(job->facts.key, key);
+        } else if (strcmp(job->facts.key, key) != 0) {
+            errno = EEXIST;
+            return ck_err_set(err,
+                              "%s holds the run of another job (%.64s); give "
+                              "another directory, or remove it",
+                              job->facts.dir, key);
+        }
+    }
+    return 0;
+}
+
 struct job *job_create(const struct job_options *options, struct ck_err *err)
 {
     struct job *job = calloc(1, sizeof(*job));
@@ -144,7 +169,7 @@ struct job *job_create(const struct job_options *options, struct ck_err *err)
     job->facts.merge_exit = -1;
     job->is_touched = true;
     if (ck_run_create(job->facts.dir, err) != 0 || job_reopen(job, err) != 0 ||
-        job_save(job, err) != 0) {
+        job_check_key(job, err) != 0 || job_save(job, err) != 0) {
         goto error;
     }
     return job;

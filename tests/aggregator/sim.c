@@ -238,13 +238,36 @@ void sim_hello(struct sim *sim, int rank, int size, const char *more)
     sim_control(sim, CK_CONTROL_HELLO, text);
 }
 
-uint8_t *
-sim_frame(struct sim *sim, uint64_t first, uint32_t units, size_t *bytes)
+/* A frame of these records in the sim's buffer. */
+static size_t frame_make(struct sim *sim,
+                         struct ck_frame_header head,
+                         const void *records,
+                         size_t length)
 {
     struct ck_batch_info info = {.clock = CK_CLOCK_RAW, .pid = 1, .tid = 1};
     struct ck_frame_header *header = (void *)sim->frame;
     const void *payload;
-    size_t length;
+    size_t bytes;
+
+    if (ck_batch_encode(sim->writer, &info, records, length, &payload, &bytes,
+                        NULL) != 0) {
+        abort();
+    }
+    *header = head;
+    memcpy(header->agent, sim->agent, sizeof(header->agent));
+    header->units = info.units;
+    header->records = info.records;
+    header->length = header->raw = (uint32_t)bytes;
+    memcpy(header + 1, payload, bytes);
+    memset((uint8_t *)(header + 1) + bytes, 0, 8);
+    ck_frame_seal(header, header + 1);
+    return ck_frame_bytes(header);
+}
+
+uint8_t *
+sim_frame(struct sim *sim, uint64_t first, uint32_t units, size_t *bytes)
+{
+    struct ck_frame_header head = {.stream = {1, 0}, .first = first};
 
     assert(units <= CK_FRAME_RECORDS_MAX);
     for (uint32_t i = 0; i < units; i++) {
@@ -255,23 +278,24 @@ sim_frame(struct sim *sim, uint64_t first, uint32_t units, size_t *bytes)
             .value = (int64_t)(first + i),
         };
     }
-    if (ck_batch_encode(sim->writer, &info, sim->marks,
-                        units * sizeof(*sim->marks), &payload, &length,
-                        NULL) != 0) {
-        abort();
-    }
-    memset(header, 0, sizeof(*header));
-    memcpy(header->agent, sim->agent, sizeof(header->agent));
-    header->stream = (struct ck_stream){1, 0};
-    header->first = first;
-    header->units = info.units;
-    header->records = info.records;
-    header->length = header->raw = (uint32_t)length;
-    memcpy(header + 1, payload, length);
-    memset((uint8_t *)(header + 1) + length, 0, 8);
-    ck_frame_seal(header, header + 1);
-    *bytes = ck_frame_bytes(header);
+    *bytes = frame_make(sim, head, sim->marks, units * sizeof(*sim->marks));
     return sim->frame;
+}
+
+void sim_put_identity(struct sim *sim, const char *lines)
+{
+    struct ck_frame_header head = {.stream = {0, CK_SLOT_COLLECTOR}};
+    struct ck_text *text = (void *)sim->marks;
+
+    *text =
+        (struct ck_text){.e = {.kind = CK_KIND_IDENTITY,
+                               .units = (uint8_t)ck_text_units(strlen(lines))},
+                         .length = (uint32_t)strlen(lines)};
+    memset(text + 1, 0, (text->e.units - 1u) * CK_UNIT_BYTES);
+    memcpy(text + 1, lines, strlen(lines));
+    sim_send(
+        sim, sim->frame,
+        frame_make(sim, head, text, (size_t)text->e.units * CK_UNIT_BYTES));
 }
 
 void sim_put(struct sim *sim, uint64_t first, uint32_t units)

@@ -69,6 +69,8 @@ void sim_hello_version(struct sim *sim, uint32_t version);
  * borrowed. Slot 0. */
 uint8_t *
 sim_frame(struct sim *sim, uint64_t first, uint32_t units, size_t *bytes);
+/* A frame of the collector's stream with the agent's identity lines. */
+void sim_put_identity(struct sim *sim, const char *lines);
 void sim_send(struct sim *sim, const void *bytes, size_t length);
 /* Make and send. */
 void sim_put(struct sim *sim, uint64_t first, uint32_t units);

@@ -56,6 +56,31 @@ static void a_rank_that_never_came_is_missed(void **state)
     assert_non_null(strstr(place->text, "\"end\": \"ranks missing\""));
 }
 
+static void a_directory_of_another_job_is_left_alone(void **state)
+{
+    struct sim_place *place = *state;
+    const char *const args[] = {"--embedded", "--dir",    place->run,
+                                "--listen",   place->url, "--no-merge",
+                                "--job",      "key-2",    NULL};
+    struct sim_agg agg;
+    struct sim *a;
+
+    sim_embedded(&agg, place);
+    a = sim_create(agg.endpoint, 0xa0);
+    sim_welcome(a, 0, 1);
+    sim_put_identity(a, "rank=0\njob_key=key-1\n");
+    sim_put(a, 0, 5);
+    assert_true(sim_wait_ack(a, 5));
+    sim_leave(a);
+    assert_int_equal(sim_agg_wait(&agg), 0);
+    assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), -1);
+    assert_int_equal(sim_agg_wait(&agg), 1);
+    (void)sim_read(place->dir, "stderr", place->text);
+    assert_non_null(strstr(place->text, "holds the run of another job"));
+    (void)sim_read(place->run, "ckagg.log", place->text);
+    assert_non_null(strstr(place->text, "holds the run of another job"));
+}
+
 /* A process that is gone: its pid is nobody's for the moment. */
 static pid_t pid_of_the_dead(void)
 {
@@ -369,6 +394,7 @@ int main(void)
         CASE(a_missing_ckmerge_is_said),
         CASE(ranks_that_are_not_recorded_are_not_waited_for),
         CASE(a_rank_that_never_came_is_missed),
+        CASE(a_directory_of_another_job_is_left_alone),
         CASE(stop_ends_a_job_that_goes_on),
         CASE(status_tells_of_all_jobs),
         CASE(old_runs_are_removed_by_retain),
