@@ -19,6 +19,8 @@
 
 #define COMM_WINDOW 32
 #define COMM_CLAIMED UINT64_MAX
+/* Different (origin, parent, members) that are numbered by themselves. */
+#define EQUAL_KEYS 1024
 /* Room for the lines of one COMM record. */
 #define COMM_TEXT_BYTES CK_TEXT_BYTES_MAX
 
@@ -26,6 +28,8 @@ static _Atomic uint64_t comm_keys[MPI_COMMS_MAX];
 static struct mpi_comm comm_table[MPI_COMMS_MAX];
 static _Atomic uint32_t comm_ids = 2;
 static _Atomic uint32_t comm_refused;
+static _Atomic uint64_t equal_keys[EQUAL_KEYS];
+static _Atomic uint32_t equal_counts[EQUAL_KEYS];
 static struct mpi_comm *comm_world;
 
 static const char *const origin_names[] = {
@@ -272,22 +276,26 @@ void mpi_comm_say(struct mpi_comm *comm)
     errno = saved;
 }
 
-/* How many communicators of this origin, parent and members were there. */
-static uint32_t equal_count(const struct mpi_comm *comm)
+/* Number of a creation that only the new communicator's own members know of:
+ * among those of equal origin, parent and members. 0 when the table of them
+ * is full (counted with the refused). */
+static uint32_t equal_number(const struct mpi_comm *comm)
 {
-    uint32_t count = 0;
+    uint64_t key = ((uint64_t)comm->members_hash << 32 |
+                    (uint64_t)comm->parent << 8 | (uint64_t)comm->origin) +
+                   1;
 
-    for (uint32_t i = 0; i < MPI_COMMS_MAX; i++) {
-        const struct mpi_comm *other = &comm_table[i];
+    for (uint32_t i = 0; i < EQUAL_KEYS; i++) {
+        uint32_t at = (comm->members_hash + i) % EQUAL_KEYS;
+        uint64_t seen = 0;
 
-        if (other != comm && other->id != 0 && other->id < comm->id &&
-            other->origin == comm->origin && other->parent == comm->parent &&
-            other->members_hash == comm->members_hash &&
-            other->number > count) {
-            count = other->number;
+        if (atomic_compare_exchange_strong(&equal_keys[at], &seen, key) ||
+            seen == key) {
+            return atomic_fetch_add(&equal_counts[at], 1) + 1;
         }
     }
-    return count + 1;
+    (void)atomic_fetch_add(&comm_refused, 1);
+    return 0;
 }
 
 static struct mpi_comm *
@@ -309,7 +317,7 @@ table_insert(uint64_t handle, const struct mpi_comm_birth *birth, uint32_t id)
         struct comm_text text;
 
         comm_describe(comm, &text);
-        comm->number = equal_count(comm);
+        comm->number = equal_number(comm);
     }
     mpi_comm_say(comm);
     atomic_store_explicit(&comm_keys[comm - comm_table], handle,

@@ -1,0 +1,66 @@
+/* rest.c - one-sided, files, and more requests than one call's table holds
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     rest FILE
+ */
+#include <mpi.h>
+#include <stdlib.h>
+
+#define MANY 300
+
+static void onesided(int rank)
+{
+    double memory[8] = {0};
+    double value = rank;
+    MPI_Win window;
+
+    MPI_Win_create(memory, sizeof(memory), sizeof(double), MPI_INFO_NULL,
+                   MPI_COMM_WORLD, &window);
+    MPI_Win_fence(0, window);
+    MPI_Put(&value, 1, MPI_DOUBLE, 1 - rank, rank, 1, MPI_DOUBLE, window);
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
+}
+
+static void files(int rank, const char *path)
+{
+    int values[16] = {0};
+    MPI_Request request;
+    MPI_File file;
+
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR,
+                  MPI_INFO_NULL, &file);
+    MPI_File_write_at_all(file, (MPI_Offset)rank * 64, values, 16, MPI_INT,
+                          MPI_STATUS_IGNORE);
+    MPI_File_iread_at(file, 0, values, 4, MPI_INT, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+}
+
+static void many(int rank)
+{
+    static MPI_Request requests[2 * MANY];
+    static int values[2 * MANY];
+
+    for (int i = 0; i < MANY; i++) {
+        MPI_Irecv(&values[i], 1, MPI_INT, 1 - rank, i, MPI_COMM_WORLD,
+                  &requests[i]);
+        MPI_Isend(&values[MANY + i], 1, MPI_INT, 1 - rank, i, MPI_COMM_WORLD,
+                  &requests[MANY + i]);
+    }
+    MPI_Waitall(2 * MANY, requests, MPI_STATUSES_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+    int rank;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    onesided(rank);
+    files(rank, argv[1]);
+    many(rank);
+    MPI_Finalize();
+    return EXIT_SUCCESS;
+}
