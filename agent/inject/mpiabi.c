@@ -32,10 +32,11 @@ static const char *const in_place_names[] = {
     "mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__",
     "MPI_FORTRAN_IN_PLACE"};
 static const char *const ignore_names[] = {
-    "mpi_fortran_status_ignore_",    "mpi_fortran_status_ignore",
-    "mpi_fortran_status_ignore__",   "MPI_FORTRAN_STATUS_IGNORE",
-    "mpi_fortran_statuses_ignore_",  "mpi_fortran_statuses_ignore",
-    "mpi_fortran_statuses_ignore__", "MPI_FORTRAN_STATUSES_IGNORE"};
+    "mpi_fortran_status_ignore_",     "mpi_fortran_status_ignore",
+    "mpi_fortran_status_ignore__",    "MPI_FORTRAN_STATUS_IGNORE",
+    "mpi_fortran_statuses_ignore_",   "mpi_fortran_statuses_ignore",
+    "mpi_fortran_statuses_ignore__",  "MPI_FORTRAN_STATUSES_IGNORE",
+    "MPIR_F08_MPI_STATUS_IGNORE_OBJ", "MPIR_F08_MPI_STATUSES_IGNORE_OBJ"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -178,6 +179,12 @@ static void openmpi_set(void)
     mpi_abi.dist_graph = 3;
 }
 
+/* A handle of Fortran is the handle of C in the MPICH family. */
+static long handle_same(int handle)
+{
+    return (long)(uint32_t)handle;
+}
+
 static void mpich_set(void)
 {
     mpi_abi.kind = MPI_ABI_MPICH;
@@ -196,6 +203,10 @@ static void mpich_set(void)
     mpi_abi.proc_null = -1;
     mpi_abi.root = -3;
     mpi_abi.undefined = -32766;
+    mpi_abi.call.comm_f2c = handle_same;
+    mpi_abi.call.type_f2c = handle_same;
+    mpi_abi.call.request_f2c = handle_same;
+    mpi_abi.call.message_f2c = handle_same;
     mpi_abi.cart = 2;
     mpi_abi.graph = 1;
     mpi_abi.dist_graph = 3;
@@ -233,10 +244,10 @@ void mpi_abi_find(void)
         data_symbol("ompi_mpi_comm_world") != 0 &&
         data_symbol("ompi_request_null") != 0) {
         openmpi_set();
-        fortran_find();
     } else if (version_is_mpich()) {
         mpich_set();
     }
+    fortran_find();
 }
 
 /* Open MPI: source, tag, error, cancelled, size_t bytes. MPICH: the bytes in

@@ -371,7 +371,13 @@ static int *fortran_error(const struct mpi_function *function,
         words[function->arguments - (function->cls == MPI_CLASS_INIT ? 2 : 0)];
 }
 
-/* Open MPI's Fortran calls PMPI_ below: the call is recorded here. */
+/* Open MPI's Fortran calls PMPI_ below, and so do those forms of MPICH's
+ * mpi_f08 that have no buffer. MPICH's others call MPI_. */
+static bool is_recorded_here(enum mpi_entry entry)
+{
+    return mpi_abi.kind == MPI_ABI_OPENMPI || entry == MPI_ENTRY_F08;
+}
+
 static void fortran_record(struct mpi_call *call, const void *site)
 {
     const struct mpi_function *function = call->function;
@@ -408,8 +414,8 @@ void mpi_call_fortran(struct mpi_function *function,
         return;
     }
     is_on = process_is_on(function);
-    call.is_on = is_on && mpi_abi.kind == MPI_ABI_OPENMPI &&
-                 guard_take((uintptr_t)&call);
+    call.is_on =
+        is_on && is_recorded_here(entry) && guard_take((uintptr_t)&call);
     if (call.is_on) {
         call.function = function;
         call.words = words;
@@ -417,7 +423,7 @@ void mpi_call_fortran(struct mpi_function *function,
         fortran_record(&call, site);
         return;
     }
-    /* MPICH's Fortran calls MPI_ below: only the call site is from here. */
+    /* MPI_ below is recorded: only the call site is from here. */
     if (is_on && thread_guard.frame == 0) {
         thread_guard.site = site;
     }

@@ -175,6 +175,12 @@ static const void *status_at(const struct mpi_call *call, uint32_t i)
     return (const char *)statuses + (size_t)i * mpi_abi.status_bytes;
 }
 
+/* Fortran counts from 1; MPICH's mpi_f08 hands out what C said. */
+static int index_first(const struct mpi_call *call)
+{
+    return call->is_fortran && mpi_abi.kind == MPI_ABI_OPENMPI;
+}
+
 /* Request number `index` of the call's array. */
 static void
 index_completed(struct mpi_call *call, uint32_t index, const void *status)
@@ -202,7 +208,7 @@ void mpi_completion_any_leave(struct mpi_call *call)
     int index = -1;
 
     if (call->rc == 0 && mpi_call_flag(call)) {
-        index = *(const int *)mpi_call_word(call, 'x') - call->is_fortran;
+        index = *(const int *)mpi_call_word(call, 'x') - index_first(call);
     }
     if (index < 0 || (uint32_t)index >= call->count) {
         mpi_call_record(call, call->count, 0);
@@ -221,7 +227,7 @@ void mpi_completion_some_leave(struct mpi_call *call)
 
     mpi_call_record(call, call->count, completed);
     for (uint32_t i = 0; i < completed; i++) {
-        index_completed(call, (uint32_t)(indices[i] - call->is_fortran),
+        index_completed(call, (uint32_t)(indices[i] - index_first(call)),
                         status_at(call, i));
     }
 }
