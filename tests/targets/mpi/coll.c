@@ -29,8 +29,8 @@ static void rooted(int rank)
     MPI_Gatherv(out, counts[rank], MPI_INT, in, counts, displacements, MPI_INT,
                 0, world);
     MPI_Scatter(out, 3, MPI_INT, in, 3, MPI_INT, 0, world);
-    MPI_Scatterv(out, counts, displacements, MPI_INT, in, counts[rank],
-                 MPI_INT, 1, world);
+    MPI_Scatterv(out, counts, displacements, MPI_INT, in, counts[rank], MPI_INT,
+                 1, world);
 }
 
 static void unrooted(int rank)

@@ -27,10 +27,9 @@ static void blocking(int rank)
         MPI_Recv(buffer, 4, MPI_CHAR, MPI_PROC_NULL, 1, world, &status);
     }
     MPI_Sendrecv(buffer, 5, MPI_CHAR, 1 - rank, 20 + rank, buffer + 100, 50,
-                 MPI_CHAR, MPI_ANY_SOURCE, 21 - rank, world,
-                 MPI_STATUS_IGNORE);
-    MPI_Sendrecv_replace(buffer, 2, MPI_INT, 1 - rank, 30, 1 - rank, 30,
-                         world, &status);
+                 MPI_CHAR, MPI_ANY_SOURCE, 21 - rank, world, MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace(buffer, 2, MPI_INT, 1 - rank, 30, 1 - rank, 30, world,
+                         &status);
 }
 
 static void probes(int rank)
@@ -89,6 +88,7 @@ static void some(int rank)
     MPI_Irecv(buffer + 99, 9, MPI_CHAR, 1 - rank, 71, world, &request[1]);
     MPI_Send(buffer, 3, MPI_CHAR, 1 - rank, 71, world);
     MPI_Waitany(2, request, &index, MPI_STATUS_IGNORE);
+    MPI_Barrier(world); /* or the peer, ahead, completes both */
     MPI_Send(buffer, 4, MPI_CHAR, 1 - rank, 70, world);
     do {
         MPI_Testany(2, request, &index, &flag, MPI_STATUS_IGNORE);
@@ -97,6 +97,7 @@ static void some(int rank)
     MPI_Irecv(buffer + 99, 9, MPI_CHAR, 1 - rank, 73, world, &request[1]);
     MPI_Send(buffer, 5, MPI_CHAR, 1 - rank, 72, world);
     MPI_Waitsome(2, request, &left, indices, MPI_STATUSES_IGNORE);
+    MPI_Barrier(world);
     MPI_Send(buffer, 6, MPI_CHAR, 1 - rank, 73, world);
     do {
         MPI_Testsome(2, request, &left, indices, MPI_STATUSES_IGNORE);
