@@ -217,10 +217,6 @@ slot_claim(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
         slot->tail_seen = atomic_load(&slot->tail);
         atomic_store(&slot->users, 0);
         atomic_store(&slot->depth, 0);
-        atomic_store(&slot->dropped, 0);
-        atomic_store(&slot->reentered, 0);
-        atomic_store(&slot->lost_first, 0);
-        atomic_store(&slot->lost_last, 0);
         /* release: pairs with the acquire loads of state */
         atomic_store_explicit(&slot->state, CK_SLOT_LIVE, memory_order_release);
         return slot;

@@ -72,7 +72,7 @@ struct ck_ring_slot {
     uint64_t tail_seen;       /* the writer's copy of tail */
     uint32_t is_busy;         /* a record is being written (signal re-entry) */
     uint32_t calls;           /* numbers given to calls of this thread */
-    _Atomic uint64_t dropped; /* records, since the slot was claimed */
+    _Atomic uint64_t dropped; /* records, since the file was made */
     _Atomic uint64_t reentered;
     _Atomic int64_t lost_first; /* ring clock; 0 = none */
     _Atomic int64_t lost_last;
