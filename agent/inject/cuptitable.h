@@ -17,7 +17,8 @@
 #define TABLE_DEVICES 64
 #define TABLE_CONTEXTS 256
 #define TABLE_STREAMS 4096
-#define TABLE_LAUNCHES 65536 /* a power of two */
+/* A power of two; more launches than a process makes between two flushes. */
+#define TABLE_LAUNCHES 262144
 #define TABLE_NONE 0xffffffffu
 
 /* Number of the DEVICE record of an ordinal; 0: no room, or none. */

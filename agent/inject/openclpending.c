@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  *   FREE -> TAKEN (wrapper) -> WATCHED -> DONE (callback) -> FREE
- *                                     \-> LOST (exit)
+ *                                     \-> LOST (exit; the callback is void)
  *
  * The free list is a stack of indices with a change count against reuse
  * between a look and a swap; entries never used are handed out in order, so
@@ -278,6 +278,22 @@ void pending_begin(uint32_t entries)
     began_ticks = ck_time_ticks();
 }
 
+/* A command may be complete whose callback the driver has not made yet: the
+ * program is told of the end first. Returns whether it is written now. */
+static bool complete_write(struct pending *pending)
+{
+    cl_int status = CL_QUEUED;
+
+    if (opencl_driver->clGetEventInfo(
+            pending->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
+            &status, NULL) != CL_SUCCESS ||
+        status > CL_COMPLETE) {
+        return false;
+    }
+    record_write(pending, status == CL_COMPLETE);
+    return true;
+}
+
 void pending_end(void)
 {
     uint32_t used = atomic_load(&fresh);
@@ -293,7 +309,8 @@ void pending_end(void)
 
         if (pool[i].incarnation == inject_ring.incarnation &&
             atomic_compare_exchange_strong(&pool[i].state, &watched,
-                                           PENDING_LOST)) {
+                                           PENDING_LOST) &&
+            !complete_write(&pool[i])) {
             first = count == 0 || pool[i].start < first ? pool[i].start : first;
             count++;
         }

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *     ringrun OUT [--tsc] [--slot-kib N] -- program [args...]
+ *     ringrun OUT [--tsc] [--slots N] [--slot-kib N] -- program [args...]
  *
  * The smallest possible agent, for tests of one injected library: makes the
  * ring, sets CKAGENT_RING, drains until the program has ended, and exits as
@@ -24,6 +24,8 @@
 #include "schema/json.h"
 
 #define DRAIN_PERIOD_US 1000
+/* Free slots at the start; --slots N: all N. */
+#define SLOTS_READY 4
 
 /* The struct of each class, and every field's place in it. */
 #define CK_CLASS(number, NAME, type, units, text)                              \
@@ -163,7 +165,13 @@ static int ring_drain(FILE *out, struct ringfile *ring)
 static void slots_end(FILE *out, struct ringfile *ring)
 {
     struct ck_ring_slot *heads = ck_ring_heads(ring->header);
+    struct ck_json *ring_line = ck_json_create(out, false);
 
+    ck_json_object(ring_line, NULL);
+    ck_json_string(ring_line, "kind", "ring");
+    ck_json_uint(ring_line, "noslot", atomic_load(&ring->header->noslot));
+    ck_json_uint(ring_line, "incarnation", 0);
+    line_end(ring_line, out);
     for (uint32_t i = 0; i < ring->backed; i++) {
         struct ck_ring_slot *slot = &heads[i];
         uint32_t depth = atomic_load(&slot->depth);
@@ -207,7 +215,10 @@ static int watch(FILE *out, struct ringfile *ring, pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int run(const char *path, struct ringfile_wish *wish, char **command)
+static int run(const char *path,
+               struct ringfile_wish *wish,
+               uint32_t ready,
+               char **command)
 {
     struct ringfile ring;
     struct ck_err err;
@@ -224,6 +235,7 @@ static int run(const char *path, struct ringfile_wish *wish, char **command)
         (void)fprintf(stderr, "ringrun: %s\n", err.text);
         return 125;
     }
+    (void)ringfile_back(&ring, ready, ready);
     child = fork();
     if (child == 0) {
         (void)setenv(CK_RING_ENV, ring.path, 1);
@@ -245,10 +257,14 @@ int main(int argc, char **argv)
                  .slot_bytes = CK_RING_SLOT_BYTES,
                  .outbox_bytes = 65536},
     };
+    uint32_t ready = SLOTS_READY;
     int at = 2;
 
     for (; at < argc && strcmp(argv[at], "--") != 0; at++) {
-        if (strcmp(argv[at], "--tsc") == 0) {
+        if (strcmp(argv[at], "--slots") == 0 && at + 1 < argc) {
+            wish.plan.slots = (uint32_t)strtoul(argv[++at], NULL, 10);
+            ready = wish.plan.slots;
+        } else if (strcmp(argv[at], "--tsc") == 0) {
             wish.clock = CK_CLOCK_TSC;
         } else if (strcmp(argv[at], "--slot-kib") == 0 && at + 1 < argc) {
             wish.plan.slot_bytes = strtoull(argv[++at], NULL, 10) << 10;
@@ -257,9 +273,10 @@ int main(int argc, char **argv)
         }
     }
     if (at + 1 >= argc || strcmp(argv[at], "--") != 0) {
-        (void)fprintf(stderr, "ringrun OUT [--tsc] [--slot-kib N] -- "
-                              "program [args...]\n");
+        (void)fprintf(stderr,
+                      "ringrun OUT [--tsc] [--slots N] [--slot-kib N] -- "
+                      "program [args...]\n");
         return 125;
     }
-    return run(argv[1], &wish, argv + at + 1);
+    return run(argv[1], &wish, ready, argv + at + 1);
 }

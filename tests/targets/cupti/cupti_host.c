@@ -52,12 +52,20 @@ static void kernel_emit(uint32_t correlation, uint64_t start, uint64_t end)
     mock_emit(&kernel, sizeof(kernel));
 }
 
+static void launch_emit(uint32_t correlation)
+{
+    uint64_t now = mock_clock();
+
+    kernel_emit(correlation, now, now + 500);
+}
+
 static void node_emit(uint32_t correlation, uint64_t node)
 {
+    uint64_t now = mock_clock();
     CUpti_ActivityKernel10 kernel = {
         .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-        .start = mock_clock(),
-        .end = mock_clock() + 100,
+        .start = now,
+        .end = now + 100,
         .contextId = 1,
         .streamId = 7,
         .correlationId = correlation,
@@ -79,14 +87,14 @@ static void *thread_main(void *unused)
         id = atomic_fetch_add(&next_correlation, 1);
         mock_call(runtime, "cudaLaunchKernel", CUPTI_API_ENTER, id);
         mock_call(driver, "cuLaunchKernel", CUPTI_API_ENTER, id);
-        kernel_emit(id, mock_clock(), mock_clock() + 500);
+        launch_emit(id);
         mock_call(driver, "cuLaunchKernel", CUPTI_API_EXIT, id);
         mock_call(runtime, "cudaLaunchKernel", CUPTI_API_EXIT, id);
     }
     for (int i = 0; i < DIRECT; i++) {
         id = atomic_fetch_add(&next_correlation, 1);
         mock_call(driver, "cuLaunchKernel", CUPTI_API_ENTER, id);
-        kernel_emit(id, mock_clock(), mock_clock() + 500);
+        launch_emit(id);
         mock_call(driver, "cuLaunchKernel", CUPTI_API_EXIT, id);
     }
     id = atomic_fetch_add(&next_correlation, 1);
@@ -207,7 +215,7 @@ static void fork_child(void)
     int status = 0;
 
     if (child == 0) {
-        kernel_emit(5, mock_clock(), mock_clock() + 5);
+        launch_emit(5);
         exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {

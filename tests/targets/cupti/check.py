@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# check.py - what ckcupti records on a CUPTI that is played
+# SPDX-License-Identifier: Apache-2.0
+"""check.py BUILD_DIR [REAL_LIBCUPTI]: cupti_host on the mock, under ringrun.
+
+With the real library its parser walks the mock's buffers in a second round,
+and its behaviour without a driver is a case.
+"""
+import os
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import ringlines  # noqa: E402
+
+BUILD = sys.argv.pop(1)
+REAL = sys.argv.pop(1) if len(sys.argv) > 1 and "libcupti" in sys.argv[1] \
+    else None
+LIBRARY = os.path.join(BUILD, "lib", "ck", "libckcupti.so")
+MOCK = os.path.join(BUILD, "tests", "mockcupti")
+RINGRUN = os.path.join(BUILD, "tests", "ringrun")
+HOST = os.path.join(BUILD, "tests", "cupti_host")
+RAW, BAD_TIME = 1, 8
+DEVICE_LOST, UNDONE = 3, 7
+LAUNCHES, DIRECT, NODES = 1000, 10, 20
+
+
+def host(*args, variant="new", options=(), **environment):
+    return ringlines.run(
+        RINGRUN, [HOST, *map(str, args)],
+        {"CUDA_INJECTION64_PATH": LIBRARY,
+         "LD_LIBRARY_PATH": os.path.join(MOCK, variant), **environment},
+        options)
+
+
+class Case(unittest.TestCase):
+    def check_truth(self, lines, threads, has_rest=True):
+        kernels = [r for r in lines.of("kernel") if not r["flags"] & BAD_TIME]
+        bad = [r for r in lines.of("kernel") if r["flags"] & BAD_TIME]
+        self.assertEqual(len(kernels), threads * (LAUNCHES + DIRECT + NODES))
+        self.assertEqual(len(bad), 2 if has_rest else 0)
+        self.assertEqual(len(lines.of("cuda")), threads * (LAUNCHES + 1))
+        self.assertEqual(len(lines.of("cuda-driver")), threads * DIRECT)
+        if has_rest:
+            self.assertEqual([r["bytes"] for r in lines.of("h2d")], [100])
+            self.assertEqual([r["bytes"] for r in lines.of("d2h")], [200])
+            self.assertEqual([r["bytes"] for r in lines.of("d2d")],
+                             [300, 400])
+            self.assertEqual([r["bytes"] for r in lines.of("fill")], [500])
+            self.assertEqual(len(lines.of("sync")), 1)
+            self.assertEqual(len(lines.of("overhead")), 1)
+        self.check_launches(lines, kernels)
+        self.assertEqual(lines.lost_in_ring(), 0)
+
+    def check_launches(self, lines, kernels):
+        calls = {(r["slot_tid"], r["call"]): r
+                 for r in lines.of("cuda", "cuda-driver")}
+        devices, queues = lines.facts("device"), lines.facts("queue")
+        for kernel in kernels:
+            call = calls[(kernel["tid"], kernel["call"])]
+            self.assertEqual(kernel["flags"], RAW)
+            self.assertLessEqual(call["start"], kernel["start"])
+            if kernel["named"] == "saxpy":
+                self.assertEqual(call["arg"], kernel["correlation"])
+                self.assertIn(call["named"],
+                              ("cudaLaunchKernel", "cuLaunchKernel"))
+                self.assertEqual(kernel["shared_bytes"], 1536)
+                self.assertEqual(kernel["global[0]"], 128)
+                self.assertEqual(kernel["local[0]"], 256)
+            else:
+                self.assertEqual(call["named"], "cudaGraphLaunch")
+                self.assertEqual(kernel["correlation"] >> 32,
+                                 kernel["correlation"] & 0xffffffff)
+            self.assertEqual(devices[kernel["device"]]["uuid"],
+                             "01020304-0506-0708-090a-0b0c0d0e0f10")
+            self.assertEqual(queues[kernel["queue"]]["stream"], "7")
+
+    def check_host_only(self, lines, done, *words):
+        """The program ends well, and a note says why there is no device."""
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(lines.of("kernel", "cuda", "h2d"), [])
+        (note,) = lines.notes()
+        for word in words:
+            self.assertIn(word, note)
+
+
+class Truth(Case):
+    def test_every_kernel_copy_and_call_is_recorded_once(self):
+        lines, done = host()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_truth(lines, 1)
+        self.assertEqual(lines.of("lost"), [])
+        self.assertIn("2 records without usable times", lines.notes()[-1])
+        self.assertEqual(lines.facts("queue")[
+            lines.of("kernel")[0]["queue"]]["priority"], "2")
+        (peer,) = [r for r in lines.of("d2d") if r["bytes"] == 400]
+        self.assertNotEqual(peer["peer_device"], 0)
+
+    def test_100_threads(self):
+        lines, done = host(100, options=("--slots", "110"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(lines.lost_in_ring(), 0)
+        self.assertEqual(lines.of("lost"), [])
+        self.check_truth(lines, 100)
+
+    def test_an_older_cupti_without_the_newer_functions(self):
+        lines, done = host(variant="old")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_truth(lines, 1)
+
+    def test_yield_takes_no_subscription_and_records_calls_by_activity(self):
+        lines, done = host(CKAGENT_CUPTI="yield")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("mode yield", lines.notes()[0])
+        self.assertEqual(lines.of("cuda"), [])
+        self.assertEqual(len(lines.of("kernel")),
+                         LAUNCHES + DIRECT + NODES + 2)
+
+    @unittest.skipIf(REAL is None, "no libcupti.so.13 found: its parser did "
+                                   "not walk the buffers")
+    def test_the_real_parser_walks_the_same_buffers(self):
+        lines, done = host(MOCK_REAL=REAL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_truth(lines, 1)
+        self.assertEqual(lines.of("lost"), [])
+
+    @unittest.skipIf(REAL is None, "no libcupti.so.13 found: its refusal of "
+                                   "an unknown kind was not seen")
+    def test_the_real_parser_stops_at_an_unknown_kind(self):
+        lines, done = host(1, "unknown", MOCK_REAL=REAL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([r["reason"] for r in lines.of("lost")],
+                         [DEVICE_LOST])
+
+
+class Refusals(Case):
+    def test_off(self):
+        lines, done = host(CKAGENT_CUPTI="off")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(lines.of("kernel", "note"), [])
+
+    def test_another_subscriber_is_named(self):
+        self.check_host_only(*host(MOCK_CASE="busy"),
+                             'held by "another profiler"', "(39)")
+
+    def test_no_driver(self):
+        self.check_host_only(*host(MOCK_CASE="nodriver"), "(999)")
+
+    def test_no_kind_can_be_enabled(self):
+        self.check_host_only(*host(MOCK_CASE="enable"), "cuptiActivityEnable")
+
+    def test_a_library_that_is_not_there(self):
+        self.check_host_only(*host(CKAGENT_CUPTI_LIB="/nowhere/libcupti.so"),
+                             "CKAGENT_CUPTI_LIB", "/nowhere/libcupti.so")
+
+    def test_a_library_that_is_no_cupti(self):
+        self.check_host_only(*host(CKAGENT_CUPTI_LIB=LIBRARY),
+                             "CUPTI has no cupti")
+
+    def test_an_unknown_word_is_said_and_ignored(self):
+        lines, done = host(CKAGENT_CUPTI="own,fast")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn('"fast"', lines.notes()[0])
+        self.check_truth(lines, 1)
+
+    def test_without_an_agent_the_program_runs_alone(self):
+        import subprocess
+        done = subprocess.run(
+            [HOST], check=False, timeout=20,
+            env={**os.environ, "CUDA_INJECTION64_PATH": LIBRARY,
+                 "LD_LIBRARY_PATH": os.path.join(MOCK, "new")})
+        self.assertEqual(done.returncode, 0)
+
+    @unittest.skipIf(REAL is None, "no libcupti.so.13 found")
+    def test_the_real_library_without_a_driver(self):
+        if os.path.exists("/dev/nvidiactl"):
+            self.skipTest("this machine has a driver")
+        self.check_host_only(*host(CKAGENT_CUPTI_LIB=REAL), "no device events")
+
+
+class End(Case):
+    def test_records_that_come_late_come_at_exit(self):
+        lines, done = host(MOCK_CASE="late")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_truth(lines, 1)
+
+    def test_a_flush_that_hangs_costs_four_seconds_and_is_said(self):
+        begin = time.monotonic()
+        lines, done = host(MOCK_CASE="hang")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(time.monotonic() - begin, 6)
+        self.assertIn("within 4 s", lines.notes()[-1])
+        self.assertEqual(lines.of("lost")[-1]["reason"], UNDONE)
+
+    def test_an_abrupt_exit_keeps_what_was_flushed(self):
+        lines, done = host(1, "_exit")
+        self.assertEqual(done.returncode, 0)
+        self.check_truth(lines, 1)
+
+    def test_a_context_is_emptied_before_it_goes(self):
+        lines, done = host(1, "destroy")
+        self.assertEqual(done.returncode, 0)
+        self.check_truth(lines, 1)
+
+    def test_abort_ends_as_without_ck(self):
+        lines, done = host(1, "abort")
+        self.assertEqual(done.returncode, 128 + 6)
+        self.assertEqual(len(lines.of("cuda")), LAUNCHES + 1)
+
+    def test_a_forked_child_is_silent(self):
+        lines, done = host(1, "fork")
+        self.assertEqual(done.returncode, 0)
+        self.check_truth(lines, 1)
+
+    def test_a_fatal_error_ends_device_events_only(self):
+        lines, done = host(1, "fatal")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("fatal error", lines.notes()[-1])
+        self.assertEqual(lines.of("lost")[-1]["reason"], DEVICE_LOST)
+
+    def test_a_takeover_is_noticed_by_its_clock(self):
+        lines, done = host(1, "takeover", MOCK_CASE="takeover")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("taken over", lines.notes()[-1])
+        self.assertEqual(lines.of("lost")[-1]["reason"], DEVICE_LOST)
+
+    def test_dropped_records_are_counted_with_their_window(self):
+        lines, done = host(MOCK_CASE="drop")
+        self.assertEqual(done.returncode, 0)
+        (lost,) = lines.of("lost")
+        self.assertEqual((lost["value"], lost["reason"]), (3, DEVICE_LOST))
+        self.assertGreater(lost["enabled"], 0)
+
+    def test_an_unknown_record_ends_its_buffer_and_is_said(self):
+        lines, done = host(1, "unknown")
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(any("could not be decoded" in n
+                            for n in lines.notes()))
+        self.assertEqual([r["reason"] for r in lines.of("lost")],
+                         [DEVICE_LOST])
+
+
+if __name__ == "__main__":
+    if REAL is None:
+        print("check.py: SKIPPED: cases of the real libcupti (not found)")
+    unittest.main(verbosity=2)
