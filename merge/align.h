@@ -1,0 +1,64 @@
+/* align.h - every rank's clock onto one axis
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The axis is CLOCK_MONOTONIC_RAW of domain 0, in nanoseconds. Within a
+ * domain RAW is one clock, so its ranks are exactly aligned; ticks of the time
+ * stamp counter go to RAW by one piecewise straight line a domain, made of the
+ * (ticks, RAW) pairs that its collectors stored. Domains whose offset was not
+ * measured are placed by their REALTIME snapshot, and said to be so.
+ */
+#ifndef CK_MERGE_ALIGN_H
+#define CK_MERGE_ALIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "merge/cast.h"
+#include "schema/event.h"
+#include "schema/time.h"
+
+struct align;
+/* NULL with ENOMEM. */
+struct align *align_create(void);
+void align_destroy(struct align *align);
+
+/* A clock fact that an agent stored. 0, or -1 with ENOMEM. */
+int align_fact(struct align *align,
+               uint32_t agent,
+               const struct ck_clock_fact *fact);
+/* Once the cast is closed: make the maps. `cast` is read only now. 0 or -1. */
+int align_close(struct align *align, const struct cast *cast);
+
+/* A stamp of an agent on the axis. */
+ck_time_t align_time(const struct align *align,
+                     uint32_t agent,
+                     bool is_ticks,
+                     int64_t stamp);
+/* First and last of stamps, on the axis; false when there were none. */
+bool align_stamps(const struct align *align,
+                  uint32_t agent,
+                  const struct stamps *stamps,
+                  ck_time_t *first,
+                  ck_time_t *last);
+/* Put all times of a record on the axis, in place (durations too). */
+void align_record(const struct align *align,
+                  uint32_t agent,
+                  bool is_ticks,
+                  struct ck_event *event);
+
+/* How a domain was placed. */
+struct align_domain {
+    bool is_calibrated; /* domain 0 and what was measured against it */
+    bool has_place;     /* else it starts where domain 0 starts */
+    size_t pairs;       /* (ticks, RAW) pairs of its map */
+    ck_time_t bound;    /* of the map: half the widest bracket */
+    ck_time_t offset;   /* added to its RAW */
+    bool lacks_pairs;   /* ticks were recorded and no pair was stored */
+};
+struct align_domain align_domain(const struct align *align, uint32_t domain);
+/* REALTIME of the axis's zero, for dates; 0 = not known. */
+int64_t align_realtime(const struct align *align);
+
+#endif

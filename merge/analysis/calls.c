@@ -1,0 +1,246 @@
+/* calls.c - host calls by the place they were made from
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * While the merge runs a call site is (process, name, address): addresses mean
+ * something within one process image only. At the end sites become lines, and
+ * equal lines of different processes one row.
+ */
+#include "merge/analysis/calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/array.h"
+#include "merge/table.h"
+
+#define UNNAMED "(no name)"
+
+struct site {
+    uint64_t calls;
+    uint64_t bytes;
+    ck_time_t total;
+    ck_time_t max;
+    uint16_t kind;
+};
+
+struct calls {
+    const struct cast *cast; /* borrowed */
+    struct region region;
+    struct table *keys; /* process, name, site */
+    struct site *sites;
+    size_t count;
+    size_t room;
+};
+
+struct calls *calls_create(const struct cast *cast, struct region region)
+{
+    struct calls *calls = calloc(1, sizeof(*calls));
+
+    if (calls == NULL) {
+        return NULL;
+    }
+    calls->cast = cast;
+    calls->region = region;
+    calls->keys = table_create();
+    if (calls->keys == NULL) {
+        free(calls);
+        return NULL;
+    }
+    return calls;
+}
+
+void calls_destroy(struct calls *calls)
+{
+    if (calls == NULL) {
+        return;
+    }
+    table_destroy(calls->keys);
+    free(calls->sites);
+    free(calls);
+}
+
+static struct site *site_find(struct calls *calls,
+                              const struct timeline_event *event,
+                              uint64_t site)
+{
+    struct table_key key = {event->process, event->record->name, site};
+    int64_t number = table_number(calls->keys, key);
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number == calls->count) {
+        if (array_grow(&calls->sites, &calls->room, calls->count,
+                       sizeof(*calls->sites)) != 0) {
+            return NULL;
+        }
+        memset(&calls->sites[calls->count], 0, sizeof(*calls->sites));
+        calls->sites[calls->count++].kind = event->record->kind;
+    }
+    return &calls->sites[number];
+}
+
+/* Bytes that the call moved, by what its class says of them. */
+static uint64_t call_bytes(const struct ck_event *record)
+{
+    switch (ck_kind_class(record->kind)) {
+    case CK_CLASS_CALL:
+        return ((const struct ck_call *)record)->bytes;
+    case CK_CLASS_MESSAGE:
+        return ((const struct ck_message *)record)->bytes;
+    case CK_CLASS_COLLECTIVE:
+        return ((const struct ck_collective *)record)->bytes_out;
+    default:
+        return 0;
+    }
+}
+
+int calls_take(void *consumer, const struct timeline_event *event)
+{
+    struct calls *calls = consumer;
+    enum ck_class cls = ck_kind_class(event->record->kind);
+    ck_time_t start = event->start;
+    ck_time_t end = event->end;
+    struct site *site;
+
+    /* A COMPLETE is no call: it says what one completed. */
+    if ((cls != CK_CLASS_CALL && cls != CK_CLASS_MESSAGE &&
+         cls != CK_CLASS_COLLECTIVE) ||
+        event->record->kind == CK_KIND_COMPLETE ||
+        event->record->kind == CK_KIND_OVERHEAD ||
+        event->record->kind == CK_KIND_SYNC ||
+        !region_clip(calls->region, &start, &end)) {
+        return 0;
+    }
+    /* The site lies at the same place in all three classes. */
+    site =
+        site_find(calls, event, ((const struct ck_call *)event->record)->site);
+    if (site == NULL) {
+        return -1;
+    }
+    site->calls++;
+    site->bytes += call_bytes(event->record);
+    site->total += end - start;
+    if (event->end - event->start > site->max) {
+        site->max = event->end - event->start;
+    }
+    return 0;
+}
+
+_Static_assert(offsetof(struct ck_message, site) ==
+                       offsetof(struct ck_call, site) &&
+                   offsetof(struct ck_collective, site) ==
+                       offsetof(struct ck_call, site),
+               "one place for the site");
+
+/* A row before equal ones are joined. */
+struct row {
+    struct report_call call;
+    int32_t rank;
+};
+
+static int compare_texts(const char *left, const char *right)
+{
+    return strcmp(left == NULL ? "" : left, right == NULL ? "" : right);
+}
+
+/* Equal: the same function called from the same line; without a line, only
+ * from the same address of the same process. */
+static int compare_places(const struct report_call *a,
+                          const struct report_call *b)
+{
+    int order = compare_texts(a->name, b->name);
+
+    if (order == 0) {
+        order = compare_texts(a->place.file, b->place.file);
+    }
+    if (order == 0) {
+        order = compare_texts(a->place.function, b->place.function);
+    }
+    if (order == 0 && a->place.line != b->place.line) {
+        order = a->place.line < b->place.line ? -1 : 1;
+    }
+    return order;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct row *left = a;
+    const struct row *right = b;
+    int order = compare_places(&left->call, &right->call);
+
+    if (order != 0) {
+        return order;
+    }
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct report_call *left = a;
+    const struct report_call *right = b;
+
+    if (left->total != right->total) {
+        return left->total < right->total ? 1 : -1;
+    }
+    return compare_places(left, right);
+}
+
+static void row_fill(const struct calls *calls, size_t number, struct row *row)
+{
+    struct table_key key = table_key(calls->keys, number);
+    const struct site *site = &calls->sites[number];
+    const char *name = cast_name(calls->cast, (uint32_t)key.a, (uint32_t)key.b);
+
+    memset(row, 0, sizeof(*row));
+    row->rank = calls->cast->processes[key.a].rank;
+    row->call.name = name == NULL ? UNNAMED : name;
+    row->call.kind = ck_kind_name(site->kind);
+    row->call.place = cast_place(calls->cast, (uint32_t)key.a, key.c);
+    row->call.site = row->call.place.function == NULL ? key.c : 0;
+    row->call.calls = site->calls;
+    row->call.bytes = site->bytes;
+    row->call.total = site->total;
+    row->call.max = site->max;
+    row->call.ranks = 1;
+}
+
+static void
+row_join(struct report_call *into, const struct row *row, int32_t last)
+{
+    into->calls += row->call.calls;
+    into->bytes += row->call.bytes;
+    into->total += row->call.total;
+    into->max = row->call.max > into->max ? row->call.max : into->max;
+    into->ranks += row->rank != last;
+    into->site = into->site == row->call.site ? into->site : 0;
+}
+
+int calls_report(const struct calls *calls, struct report *report)
+{
+    struct row *rows = calloc(calls->count + 1, sizeof(*rows));
+
+    report->calls = calloc(calls->count + 1, sizeof(*report->calls));
+    if (rows == NULL || report->calls == NULL) {
+        free(rows);
+        return -1;
+    }
+    for (size_t i = 0; i < calls->count; i++) {
+        row_fill(calls, i, &rows[i]);
+    }
+    qsort(rows, calls->count, sizeof(*rows), by_place);
+    for (size_t i = 0; i < calls->count; i++) {
+        struct report_call *last = &report->calls[report->calls_count];
+
+        if (i > 0 && compare_places(&rows[i - 1].call, &rows[i].call) == 0) {
+            row_join(last - 1, &rows[i], rows[i - 1].rank);
+        } else {
+            *last = rows[i].call;
+            report->calls_count++;
+        }
+    }
+    free(rows);
+    qsort(report->calls, report->calls_count, sizeof(*report->calls), by_total);
+    return 0;
+}

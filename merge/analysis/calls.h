@@ -1,0 +1,20 @@
+/* calls.h - host calls by the place they were made from
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_CALLS_H
+#define CK_MERGE_ANALYSIS_CALLS_H
+
+#include "merge/report.h"
+#include "merge/timeline.h"
+
+struct calls;
+/* `cast` is borrowed. NULL with ENOMEM. */
+struct calls *calls_create(const struct cast *cast, struct region region);
+void calls_destroy(struct calls *calls);
+int calls_take(void *calls, const struct timeline_event *event);
+/* Write report->calls, longest total first: the same place of several ranks
+ * is one row. 0, or -1 with ENOMEM. */
+int calls_report(const struct calls *calls, struct report *report);
+
+#endif

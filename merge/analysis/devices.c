@@ -1,0 +1,218 @@
+/* devices.c - how long each device was busy, and how long idle
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A device is a device of the machine: what several processes do on it is one
+ * union. Three unions nest, C (kernels) within CN (with communication
+ * kernels) within all (with copies), so
+ *
+ *     compute = |C|   comm = |CN| - |C|   copy = |all| - |CN|
+ *     busy = |all|    busy + idle = region
+ *
+ * hold in whole nanoseconds.
+ */
+#include "merge/analysis/devices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct device {
+    struct interval_union compute;
+    struct interval_union kernels;
+    struct interval_union all;
+    uint64_t copies;
+    uint64_t bad_times;
+};
+
+struct devices {
+    const struct cast *cast; /* borrowed */
+    struct device *items;    /* by physical device */
+    /* The device looked up last. */
+    uint32_t process;
+    uint32_t number;
+    struct device *last;
+};
+
+bool devices_is_communication(const char *kernel)
+{
+    static const char *const parts[] = {"ncclDevKernel", "ncclKernel", "rccl",
+                                        "nvshmem"};
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (kernel != NULL && strstr(kernel, parts[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct devices *devices_create(const struct cast *cast, struct region region)
+{
+    struct devices *devices = calloc(1, sizeof(*devices));
+
+    if (devices == NULL) {
+        return NULL;
+    }
+    devices->cast = cast;
+    devices->items = calloc(cast->physicals_count + 1, sizeof(*devices->items));
+    if (devices->items == NULL) {
+        free(devices);
+        return NULL;
+    }
+    for (size_t i = 0; i < cast->physicals_count; i++) {
+        interval_union_init(&devices->items[i].compute, region);
+        interval_union_init(&devices->items[i].kernels, region);
+        interval_union_init(&devices->items[i].all, region);
+    }
+    return devices;
+}
+
+void devices_destroy(struct devices *devices)
+{
+    if (devices == NULL) {
+        return;
+    }
+    free(devices->items);
+    free(devices);
+}
+
+static struct device *
+device_find(struct devices *devices, uint32_t process, uint32_t number)
+{
+    const struct cast_device *device;
+
+    if (devices->last != NULL && devices->process == process &&
+        devices->number == number) {
+        return devices->last;
+    }
+    device = cast_device(devices->cast, process, number);
+    if (device == NULL) {
+        return NULL;
+    }
+    devices->process = process;
+    devices->number = number;
+    devices->last = &devices->items[device->physical];
+    return devices->last;
+}
+
+int devices_take(void *consumer, const struct timeline_event *event)
+{
+    struct devices *devices = consumer;
+    bool is_copy = event->record->kind >= CK_KIND_COPY_H2D;
+    struct device *device;
+    const char *name;
+
+    if (!timeline_is_device(event)) {
+        return 0;
+    }
+    device = device_find(
+        devices, event->process,
+        is_copy ? ((const struct ck_copy *)event->record)->device
+                : ((const struct ck_kernel *)event->record)->device);
+    if (device == NULL) {
+        return 0; /* facts enter every device that a record names */
+    }
+    if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
+        device->bad_times++;
+        return 0;
+    }
+    if (is_copy) {
+        uint64_t count = device->all.count;
+
+        interval_union_add(&device->all, event->start, event->end);
+        device->copies += device->all.count - count;
+        return 0;
+    }
+    name = cast_name(devices->cast, event->process, event->record->name);
+    interval_union_add(&device->all, event->start, event->end);
+    interval_union_add(&device->kernels, event->start, event->end);
+    if (!devices_is_communication(name)) {
+        interval_union_add(&device->compute, event->start, event->end);
+    }
+    return 0;
+}
+
+static void device_report(const struct device *device,
+                          const struct cast_physical *physical,
+                          struct report_device *row)
+{
+    memset(row, 0, sizeof(*row));
+    row->name = physical->name;
+    row->uuid = physical->uuid;
+    row->ranks = physical->ranks;
+    row->ranks_count = physical->ranks_count;
+    row->wall = region_length(device->all.region);
+    row->busy = interval_union_length(&device->all);
+    row->compute = interval_union_length(&device->compute);
+    row->kernel_busy = interval_union_length(&device->kernels);
+    row->comm = row->kernel_busy - row->compute;
+    row->copy = row->busy - row->kernel_busy;
+    row->idle = interval_union_idle(&device->all);
+    row->core = device->all.core;
+    row->kernel_core = device->kernels.core;
+    row->kernels = device->kernels.count;
+    row->copies = device->copies;
+    row->bad_times = device->bad_times;
+    row->gaps = interval_union_gaps(&device->all);
+    row->longest_gap = interval_union_longest_gap(&device->all);
+}
+
+static void all_add(struct report_device *all, const struct report_device *row)
+{
+    all->wall += row->wall;
+    all->busy += row->busy;
+    all->compute += row->compute;
+    all->comm += row->comm;
+    all->copy += row->copy;
+    all->idle += row->idle;
+    all->core += row->core;
+    all->kernel_core += row->kernel_core;
+    all->kernel_busy += row->kernel_busy;
+    all->kernels += row->kernels;
+    all->copies += row->copies;
+    all->bad_times += row->bad_times;
+    all->gaps += row->gaps;
+    if (row->longest_gap > all->longest_gap) {
+        all->longest_gap = row->longest_gap;
+    }
+}
+
+static int by_ranks(const void *a, const void *b)
+{
+    const struct report_device *left = a;
+    const struct report_device *right = b;
+    int32_t first = left->ranks_count > 0 ? left->ranks[0] : -1;
+    int32_t second = right->ranks_count > 0 ? right->ranks[0] : -1;
+
+    return (first > second) - (first < second);
+}
+
+int devices_report(const struct devices *devices, struct report *report)
+{
+    size_t count = devices->cast->physicals_count;
+
+    report->devices = calloc(count + 1, sizeof(*report->devices));
+    if (report->devices == NULL) {
+        return -1;
+    }
+    memset(&report->all, 0, sizeof(report->all));
+    report->is_ledger_closed = true;
+    for (size_t i = 0; i < count; i++) {
+        struct report_device *row = &report->devices[report->devices_count];
+        const struct device *device = &devices->items[i];
+
+        device_report(device, &devices->cast->physicals[i], row);
+        if (row->busy + row->idle != row->wall) {
+            report->is_ledger_closed = false;
+        }
+        if (device->all.count + device->bad_times == 0 &&
+            devices->cast->physicals[i].name[0] == '\0') {
+            continue; /* named by nobody and not used here */
+        }
+        all_add(&report->all, row);
+        report->devices_count++;
+    }
+    qsort(report->devices, report->devices_count, sizeof(*report->devices),
+          by_ranks);
+    return 0;
+}

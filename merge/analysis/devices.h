@@ -1,0 +1,22 @@
+/* devices.h - how long each device was busy, and how long idle
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_DEVICES_H
+#define CK_MERGE_ANALYSIS_DEVICES_H
+
+#include "merge/report.h"
+#include "merge/timeline.h"
+
+struct devices;
+/* `cast` is borrowed. NULL with ENOMEM. */
+struct devices *devices_create(const struct cast *cast, struct region region);
+void devices_destroy(struct devices *devices);
+int devices_take(void *devices, const struct timeline_event *event);
+/* Write report->devices and report->all. 0, or -1 with ENOMEM. */
+int devices_report(const struct devices *devices, struct report *report);
+
+/* True for a kernel that moves data between devices or ranks (by its name). */
+bool devices_is_communication(const char *kernel);
+
+#endif

@@ -1,0 +1,236 @@
+/* kernels.c - which kernels the devices' time went into, and what was copied
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/array.h"
+#include "merge/quantile.h"
+#include "merge/table.h"
+
+#define COPY_KINDS (CK_KIND_COPY_MAP - CK_KIND_COPY_H2D + 1)
+#define UNNAMED "(no name)"
+
+struct kernel {
+    const char *name;
+    uint64_t calls;
+    ck_time_t busy;
+    ck_time_t total;
+    ck_time_t max;
+    struct quantile lengths;
+    uint8_t *ranks; /* a bit a rank of the cast */
+};
+
+struct kernels {
+    const struct cast *cast; /* borrowed */
+    struct region region;
+    struct table *names; /* kept text -> kernel */
+    struct kernel *items;
+    size_t count;
+    size_t room;
+    struct share **shares; /* by physical device */
+    struct report_copy copies[COPY_KINDS];
+};
+
+struct kernels *kernels_create(const struct cast *cast, struct region region)
+{
+    struct kernels *kernels = calloc(1, sizeof(*kernels));
+
+    if (kernels == NULL) {
+        return NULL;
+    }
+    kernels->cast = cast;
+    kernels->region = region;
+    kernels->names = table_create();
+    kernels->shares =
+        calloc(cast->physicals_count + 1, sizeof(*kernels->shares));
+    if (kernels->names == NULL || kernels->shares == NULL) {
+        kernels_destroy(kernels);
+        return NULL;
+    }
+    for (size_t i = 0; i < cast->physicals_count; i++) {
+        kernels->shares[i] = share_create();
+        if (kernels->shares[i] == NULL) {
+            kernels_destroy(kernels);
+            return NULL;
+        }
+    }
+    return kernels;
+}
+
+void kernels_destroy(struct kernels *kernels)
+{
+    if (kernels == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < kernels->count; i++) {
+        quantile_fini(&kernels->items[i].lengths);
+        free(kernels->items[i].ranks);
+    }
+    for (size_t i = 0;
+         kernels->shares != NULL && i < kernels->cast->physicals_count; i++) {
+        share_destroy(kernels->shares[i]);
+    }
+    table_destroy(kernels->names);
+    free(kernels->items);
+    free(kernels->shares);
+    free(kernels);
+}
+
+/* Number of the kernel with this (kept) name, or -1. */
+static int64_t kernel_find(struct kernels *kernels, const char *name)
+{
+    struct table_key key = {(uint64_t)(uintptr_t)name, 0, 0};
+    int64_t number = table_number(kernels->names, key);
+    struct kernel *kernel;
+
+    if (number < 0 || (size_t)number < kernels->count) {
+        return number;
+    }
+    if (array_grow(&kernels->items, &kernels->room, kernels->count,
+                   sizeof(*kernel)) != 0) {
+        return -1;
+    }
+    kernel = &kernels->items[number];
+    memset(kernel, 0, sizeof(*kernel));
+    kernel->name = name == NULL ? UNNAMED : name;
+    quantile_init(&kernel->lengths);
+    kernel->ranks = calloc(kernels->cast->ranks_count / 8 + 1, 1);
+    kernels->count++;
+    return kernel->ranks == NULL ? -1 : number;
+}
+
+static void busy_give(void *state, uint32_t owner, ck_time_t ns)
+{
+    struct kernels *kernels = state;
+
+    kernels->items[owner].busy += ns;
+}
+
+static int kernel_take(struct kernels *kernels,
+                       const struct timeline_event *event)
+{
+    const struct ck_kernel *record = (const struct ck_kernel *)event->record;
+    const struct cast_device *device =
+        cast_device(kernels->cast, event->process, record->device);
+    uint32_t rank = cast_rank_index(kernels->cast, event->rank);
+    struct region part = {event->start, event->end};
+    struct kernel *kernel;
+    int64_t number;
+
+    if (device == NULL ||
+        !region_clip(kernels->region, &part.start, &part.end)) {
+        return 0;
+    }
+    number = kernel_find(
+        kernels, cast_name(kernels->cast, event->process, record->e.name));
+    if (number < 0) {
+        return -1;
+    }
+    kernel = &kernels->items[number];
+    kernel->calls++;
+    kernel->total += part.end - part.start;
+    if (record->dur > kernel->max) {
+        kernel->max = record->dur;
+    }
+    if (rank != CAST_NONE) {
+        kernel->ranks[rank / 8] |= (uint8_t)(1 << rank % 8);
+    }
+    if (quantile_add(&kernel->lengths, record->dur) != 0) {
+        return -1;
+    }
+    return share_add(kernels->shares[device->physical], (uint32_t)number, part,
+                     busy_give, kernels);
+}
+
+int kernels_take(void *consumer, const struct timeline_event *event)
+{
+    struct kernels *kernels = consumer;
+    const struct ck_event *record = event->record;
+    ck_time_t start = event->start;
+    ck_time_t end = event->end;
+    struct report_copy *copy;
+
+    if (!timeline_is_device(event) || (record->flags & CK_FLAG_BAD_TIME) != 0) {
+        return 0;
+    }
+    if (record->kind < CK_KIND_COPY_H2D) {
+        return kernel_take(kernels, event);
+    }
+    if (region_clip(kernels->region, &start, &end)) {
+        copy = &kernels->copies[record->kind - CK_KIND_COPY_H2D];
+        copy->calls++;
+        copy->bytes += ((const struct ck_copy *)record)->bytes;
+        copy->total += end - start;
+    }
+    return 0;
+}
+
+static int by_busy(const void *a, const void *b)
+{
+    const struct report_kernel *left = a;
+    const struct report_kernel *right = b;
+
+    if (left->busy != right->busy) {
+        return left->busy < right->busy ? 1 : -1;
+    }
+    return strcmp(left->name, right->name);
+}
+
+static void kernel_report(const struct cast *cast,
+                          struct kernel *kernel,
+                          struct report_kernel *row)
+{
+    row->name = kernel->name;
+    row->calls = kernel->calls;
+    row->busy = kernel->busy;
+    row->total = kernel->total;
+    row->max = kernel->max;
+    row->median = quantile_at(&kernel->lengths, 0.5);
+    row->is_median_exact = quantile_is_exact(&kernel->lengths);
+    row->rank_first = CAST_RANK_UNKNOWN;
+    row->rank_last = CAST_RANK_UNKNOWN;
+    row->ranks = 0;
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        if ((kernel->ranks[i / 8] & (1 << i % 8)) == 0) {
+            continue;
+        }
+        if (row->ranks++ == 0) {
+            row->rank_first = cast->ranks[i].number;
+        }
+        row->rank_last = cast->ranks[i].number;
+    }
+}
+
+int kernels_report(struct kernels *kernels, struct report *report)
+{
+    static const char *const names[COPY_KINDS] = {"h2d", "d2h",  "d2d",
+                                                  "h2h", "fill", "map"};
+
+    for (size_t i = 0; i < kernels->cast->physicals_count; i++) {
+        share_finish(kernels->shares[i], busy_give, kernels);
+    }
+    report->kernels = calloc(kernels->count + 1, sizeof(*report->kernels));
+    report->copies = calloc(COPY_KINDS, sizeof(*report->copies));
+    if (report->kernels == NULL || report->copies == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < kernels->count; i++) {
+        kernel_report(kernels->cast, &kernels->items[i], &report->kernels[i]);
+    }
+    report->kernels_count = kernels->count;
+    qsort(report->kernels, report->kernels_count, sizeof(*report->kernels),
+          by_busy);
+    for (size_t i = 0; i < COPY_KINDS; i++) {
+        if (kernels->copies[i].calls > 0) {
+            struct report_copy *row = &report->copies[report->copies_count++];
+
+            *row = kernels->copies[i];
+            row->name = names[i];
+        }
+    }
+    return 0;
+}

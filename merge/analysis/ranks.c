@@ -1,0 +1,286 @@
+/* ranks.c - each rank: its time in MPI, its steps, how it ended
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The time in MPI is the union over a rank's threads: the time in which at
+ * least one of them was in a call.
+ */
+#include "merge/analysis/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "merge/quantile.h"
+
+/* Most missing ranks that get a row of their own. */
+#define MISSING_MAX 65536
+
+struct rank {
+    struct interval_union mpi;
+    uint64_t steps;
+    ck_time_t step_max;
+    struct quantile step_lengths;
+};
+
+struct ranks {
+    const struct cast *cast; /* borrowed */
+    struct region region;
+    struct rank *items; /* by rank index of the cast */
+    int64_t step_first;
+    int64_t step_last;
+};
+
+struct ranks *ranks_create(const struct cast *cast, struct region region)
+{
+    struct ranks *ranks = calloc(1, sizeof(*ranks));
+
+    if (ranks == NULL) {
+        return NULL;
+    }
+    ranks->cast = cast;
+    ranks->region = region;
+    ranks->step_first = INT64_MAX;
+    ranks->step_last = INT64_MIN;
+    ranks->items = calloc(cast->ranks_count + 1, sizeof(*ranks->items));
+    if (ranks->items == NULL) {
+        free(ranks);
+        return NULL;
+    }
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        interval_union_init(&ranks->items[i].mpi, region);
+        quantile_init(&ranks->items[i].step_lengths);
+    }
+    return ranks;
+}
+
+void ranks_destroy(struct ranks *ranks)
+{
+    if (ranks == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < ranks->cast->ranks_count; i++) {
+        quantile_fini(&ranks->items[i].step_lengths);
+    }
+    free(ranks->items);
+    free(ranks);
+}
+
+static bool is_mpi(unsigned kind)
+{
+    return kind == CK_KIND_MPI_CALL || kind == CK_KIND_SEND ||
+           kind == CK_KIND_RECV || kind == CK_KIND_PROBE ||
+           kind == CK_KIND_SENDRECV || kind == CK_KIND_COLLECTIVE ||
+           kind == CK_KIND_ICOLLECTIVE;
+}
+
+static int step_take(struct ranks *ranks,
+                     struct rank *rank,
+                     const struct timeline_event *event)
+{
+    const struct ck_mark *mark = (const struct ck_mark *)event->record;
+    ck_time_t start = event->start;
+    ck_time_t end = event->end;
+
+    if (!region_clip(ranks->region, &start, &end)) {
+        return 0;
+    }
+    rank->steps++;
+    if (mark->dur > rank->step_max) {
+        rank->step_max = mark->dur;
+    }
+    if (mark->value < ranks->step_first) {
+        ranks->step_first = mark->value;
+    }
+    if (mark->value > ranks->step_last) {
+        ranks->step_last = mark->value;
+    }
+    return quantile_add(&rank->step_lengths, mark->dur);
+}
+
+int ranks_take(void *consumer, const struct timeline_event *event)
+{
+    struct ranks *ranks = consumer;
+    uint32_t index;
+
+    if (!is_mpi(event->record->kind) && event->record->kind != CK_KIND_STEP) {
+        return 0;
+    }
+    index = cast_rank_index(ranks->cast, event->rank);
+    if (index == CAST_NONE) {
+        return 0;
+    }
+    if (event->record->kind == CK_KIND_STEP) {
+        return step_take(ranks, &ranks->items[index], event);
+    }
+    interval_union_add(&ranks->items[index].mpi, event->start, event->end);
+    return 0;
+}
+
+static uint64_t lost_all(const struct cast_agent *agent)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < CAST_REASONS; i++) {
+        sum += agent->lost[i];
+    }
+    return sum;
+}
+
+static void end_report(const struct cast_agent *agent,
+                       uint32_t index,
+                       const struct align *align,
+                       struct report_rank *row)
+{
+    if (!agent->has_exit) {
+        row->end = REPORT_END_UNKNOWN;
+        return;
+    }
+    row->end =
+        WIFSIGNALED(agent->status) ? REPORT_END_SIGNAL : REPORT_END_EXITED;
+    row->code = WIFSIGNALED(agent->status) ? WTERMSIG(agent->status)
+                                           : WEXITSTATUS(agent->status);
+    if (agent->exit_time != 0) {
+        row->end_time = align_time(align, index, false, agent->exit_time);
+    }
+}
+
+/* The innermost call that the rank was still in when it was seen last. */
+static void open_report(const struct cast *cast,
+                        uint32_t agent,
+                        int32_t rank,
+                        struct report_rank *row)
+{
+    const struct cast_agent *owner = &cast->agents[agent];
+    const struct cast_open *best = NULL;
+    uint32_t process = CAST_NONE;
+
+    for (size_t i = 0; i < owner->opens_count; i++) {
+        const struct cast_open *open = &owner->opens[i];
+        uint32_t at = CAST_NONE;
+
+        for (uint32_t p = 0; p < cast->processes_count; p++) {
+            if (cast->processes[p].agent == agent &&
+                cast->processes[p].incarnation == open->open.incarnation) {
+                at = p;
+            }
+        }
+        if (open->is_completed || at == CAST_NONE ||
+            cast->processes[at].rank != rank) {
+            continue;
+        }
+        if (best == NULL || open->open.depth > best->open.depth) {
+            best = open;
+            process = at;
+        }
+    }
+    if (best != NULL) {
+        row->open = cast_name(cast, process, best->open.e.name);
+        row->open_place = cast_place(cast, process, best->open.site);
+    }
+}
+
+static void rank_report(struct ranks *ranks,
+                        size_t index,
+                        const struct align *align,
+                        struct report_rank *row)
+{
+    const struct cast *cast = ranks->cast;
+    const struct cast_rank *who = &cast->ranks[index];
+    const struct cast_agent *agent = &cast->agents[who->agent];
+    struct rank *rank = &ranks->items[index];
+
+    row->number = who->number;
+    row->host = agent->host;
+    row->is_claimed_twice = who->is_claimed_twice;
+    row->mpi = interval_union_length(&rank->mpi);
+    row->mpi_core = rank->mpi.core;
+    row->mpi_calls = rank->mpi.count;
+    row->steps = rank->steps;
+    row->step_max = rank->step_max;
+    row->step_median = quantile_at(&rank->step_lengths, 0.5);
+    row->is_median_exact = quantile_is_exact(&rank->step_lengths);
+    row->events = agent->events;
+    row->bytes = agent->bytes;
+    row->lost = lost_all(agent);
+    end_report(agent, who->agent, align, row);
+    open_report(cast, who->agent, who->number, row);
+}
+
+static void
+missing_report(const struct cast *cast, int32_t size, struct report *report)
+{
+    for (int32_t number = 0; number < size && number < MISSING_MAX; number++) {
+        if (cast_rank_index(cast, number) == CAST_NONE) {
+            struct report_rank *row = &report->ranks[report->ranks_count++];
+
+            row->number = number;
+            row->host = "";
+            row->end = REPORT_END_MISSING;
+        }
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct report_rank *left = a;
+    const struct report_rank *right = b;
+
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+static uint32_t hosts_count(const struct cast *cast)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        const char *host = cast->agents[cast->ranks[i].agent].host;
+        bool is_new = true;
+
+        for (size_t j = 0; j < i; j++) {
+            /* Kept texts: equal ones are one pointer. */
+            is_new = is_new && cast->agents[cast->ranks[j].agent].host != host;
+        }
+        count += is_new;
+    }
+    return count;
+}
+
+int ranks_report(struct ranks *ranks,
+                 const struct align *align,
+                 struct report *report)
+{
+    const struct cast *cast = ranks->cast;
+    int32_t size = cast_size(cast);
+    size_t room = cast->ranks_count +
+                  (size_t)(size < MISSING_MAX ? size : MISSING_MAX) + 1;
+
+    report->ranks = calloc(room, sizeof(*report->ranks));
+    if (report->ranks == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        rank_report(ranks, i, align, &report->ranks[report->ranks_count++]);
+    }
+    report->present = (uint32_t)cast->ranks_count;
+    report->size = size;
+    report->hosts = hosts_count(cast);
+    missing_report(cast, size, report);
+    qsort(report->ranks, report->ranks_count, sizeof(*report->ranks),
+          by_number);
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        uint64_t steps = ranks->items[i].steps;
+
+        report->steps = steps > report->steps ? steps : report->steps;
+    }
+    report->step_first = report->steps > 0 ? ranks->step_first : 0;
+    report->step_last = report->steps > 0 ? ranks->step_last : 0;
+    for (size_t i = 0; i < cast->ranks_count && report->command == NULL; i++) {
+        const struct cast_agent *agent = &cast->agents[cast->ranks[i].agent];
+
+        report->command = agent->command;
+        report->job = agent->job;
+    }
+    report->realtime = align_realtime(align);
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* ranks.h - each rank: its time in MPI, its steps, how it ended
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_RANKS_H
+#define CK_MERGE_ANALYSIS_RANKS_H
+
+#include "merge/align.h"
+#include "merge/report.h"
+#include "merge/timeline.h"
+
+struct ranks;
+/* `cast` is borrowed. NULL with ENOMEM. */
+struct ranks *ranks_create(const struct cast *cast, struct region region);
+void ranks_destroy(struct ranks *ranks);
+int ranks_take(void *ranks, const struct timeline_event *event);
+/* Write report->ranks (the missing ones too), the steps and the head of the
+ * report. 0, or -1 with ENOMEM. */
+int ranks_report(struct ranks *ranks,
+                 const struct align *align,
+                 struct report *report);
+
+#endif

@@ -1,0 +1,137 @@
+/* trust.c - what is missing, how the clocks were placed, what ck cost
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/trust.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/run.h"
+
+/* In a person's words, by enum ck_lost. */
+static const char *const reasons[CAST_REASONS] = {
+    [0] = "no reason given",
+    [CK_LOST_RING] = "a thread's ring was full",
+    [CK_LOST_NOSLOT] = "no ring was free for a thread",
+    [CK_LOST_DEVICE] = "the device's tracer dropped them",
+    [CK_LOST_SPOOL] = "outbox and spool were full, or the disk",
+    [CK_LOST_REENTRY] = "a signal handler interrupted a recording",
+    [CK_LOST_LIMIT] = "--limit was reached",
+    [CK_LOST_UNDONE] = "device work had not completed at exit",
+};
+
+static int losses_report(const struct cast *cast, struct report *report)
+{
+    report->losses = calloc(CAST_REASONS, sizeof(*report->losses));
+    if (report->losses == NULL) {
+        return -1;
+    }
+    for (size_t reason = 0; reason < CAST_REASONS; reason++) {
+        uint64_t records = 0;
+
+        for (size_t i = 0; i < cast->agents_count; i++) {
+            records += cast->agents[i].lost[reason];
+        }
+        if (records > 0) {
+            struct report_loss *row = &report->losses[report->losses_count++];
+
+            row->reason =
+                reasons[reason] != NULL ? reasons[reason] : "an unknown reason";
+            row->records = records;
+            report->lost += records;
+        }
+    }
+    return 0;
+}
+
+static void store_report(const struct cast *cast,
+                         const struct store *store,
+                         struct report *report)
+{
+    const struct store_damage *damage = store_damage(store);
+
+    for (size_t i = 0; i < store_streams(store); i++) {
+        report->gaps += store_stream(store, i)->gaps;
+        report->gap_units += store_stream(store, i)->gap_units;
+    }
+    report->damage_places = damage->places + damage->batches;
+    report->damage_bytes = damage->bytes;
+    report->damage_tails = damage->tails;
+    report->damage_first = damage->first;
+    report->bytes = store_bytes(store);
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        report->events += cast->agents[i].events;
+        report->unknown += cast->agents[i].unknown;
+    }
+}
+
+static int domains_report(const struct cast *cast,
+                          const struct align *align,
+                          struct report *report)
+{
+    report->domains = calloc(cast->domains_count + 1, sizeof(*report->domains));
+    if (report->domains == NULL) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < cast->domains_count; i++) {
+        struct report_domain *row = &report->domains[i];
+        struct align_domain domain = align_domain(align, i);
+
+        row->host = cast->domains[i].host;
+        row->is_calibrated = domain.is_calibrated;
+        row->has_place = domain.has_place;
+        row->lacks_pairs = domain.lacks_pairs;
+        row->bound = domain.bound;
+        row->pairs = domain.pairs;
+        for (size_t r = 0; r < cast->ranks_count; r++) {
+            row->ranks += cast->agents[cast->ranks[r].agent].domain == i;
+        }
+    }
+    report->domains_count = cast->domains_count;
+    return 0;
+}
+
+static int notes_report(const struct cast *cast, struct report *report)
+{
+    report->notes = calloc(cast->notes_count + 1, sizeof(*report->notes));
+    if (report->notes == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < cast->notes_count; i++) {
+        report->notes[i].text = cast->notes[i].text;
+        report->notes[i].count = cast->notes[i].count;
+    }
+    report->notes_count = cast->notes_count;
+    return 0;
+}
+
+/* CPU time of the collectors, as their exit lines say it. */
+static void cost_report(const struct cast *cast, struct report *report)
+{
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        const char *lines = cast->agents[i].exit;
+        char value[32];
+
+        if (ck_lines_get(lines, strlen(lines), "cpu_ns", value,
+                         sizeof(value))) {
+            report->own_cpu += strtoll(value, NULL, 10);
+            report->own_cpu_ranks++;
+        }
+    }
+}
+
+int trust_report(const struct cast *cast,
+                 const struct align *align,
+                 const struct store *store,
+                 struct report *report)
+{
+    store_report(cast, store, report);
+    cost_report(cast, report);
+    if (losses_report(cast, report) != 0 ||
+        domains_report(cast, align, report) != 0 ||
+        notes_report(cast, report) != 0) {
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* trust.h - what is missing, how the clocks were placed, what ck cost
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_TRUST_H
+#define CK_MERGE_ANALYSIS_TRUST_H
+
+#include "merge/align.h"
+#include "merge/cast.h"
+#include "merge/input/store.h"
+#include "merge/report.h"
+
+/* Write what the report needs to be believed. 0, or -1 with ENOMEM. */
+int trust_report(const struct cast *cast,
+                 const struct align *align,
+                 const struct store *store,
+                 struct report *report);
+
+#endif

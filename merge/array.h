@@ -1,0 +1,40 @@
+/* array.h - an array that grows
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ARRAY_H
+#define CK_MERGE_ARRAY_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Make room for one item more than `count` in *items, which has room for
+ * *room items of `size` bytes. 0, or -1 with ENOMEM (nothing has changed).
+ */
+static inline int
+array_grow(void *items, size_t *room, size_t count, size_t size)
+{
+    void **where = items;
+    size_t wanted;
+    void *grown;
+
+    if (count < *room) {
+        return 0;
+    }
+    wanted = *room < 8 ? 16 : *room * 2;
+    if (wanted > SIZE_MAX / 2 / size) {
+        errno = ENOMEM;
+        return -1;
+    }
+    grown = realloc(*where, wanted * size);
+    if (grown == NULL) {
+        return -1;
+    }
+    *where = grown;
+    *room = wanted;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,394 @@
+/* cast.c - who takes part in a run: agents, ranks, processes, threads, devices
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/cast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/array.h"
+#include "schema/run.h"
+
+#define NOTES_MAX 1024
+
+struct cast *cast_create(void)
+{
+    struct cast *cast = calloc(1, sizeof(*cast));
+
+    if (cast == NULL) {
+        return NULL;
+    }
+    cast->texts = texts_create();
+    if (cast->texts == NULL) {
+        free(cast);
+        return NULL;
+    }
+    return cast;
+}
+
+void cast_destroy(struct cast *cast)
+{
+    if (cast == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        free(cast->agents[i].counters);
+        free(cast->agents[i].opens);
+    }
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        names_destroy(cast->processes[i].names);
+        free(cast->processes[i].devices);
+        free(cast->processes[i].queues);
+    }
+    for (size_t i = 0; i < cast->physicals_count; i++) {
+        free(cast->physicals[i].ranks);
+    }
+    free(cast->agents);
+    free(cast->processes);
+    free(cast->threads);
+    free(cast->physicals);
+    free(cast->ranks);
+    free(cast->domains);
+    free(cast->notes);
+    texts_destroy(cast->texts);
+    free(cast);
+}
+
+uint32_t cast_agent_find(struct cast *cast, const uint8_t id[16])
+{
+    struct cast_agent *agent;
+
+    for (size_t i = cast->agents_count; i-- > 0;) {
+        if (memcmp(cast->agents[i].id, id, 16) == 0) {
+            return (uint32_t)i;
+        }
+    }
+    if (array_grow(&cast->agents, &cast->agents_room, cast->agents_count,
+                   sizeof(*agent)) != 0) {
+        return CAST_NONE;
+    }
+    agent = &cast->agents[cast->agents_count];
+    memset(agent, 0, sizeof(*agent));
+    memcpy(agent->id, id, 16);
+    ck_run_agent_hex(id, agent->hex);
+    agent->rank = CAST_RANK_UNKNOWN;
+    agent->identity = "";
+    agent->host = "";
+    agent->job = "";
+    agent->command = "";
+    agent->exit = "";
+    return (uint32_t)cast->agents_count++;
+}
+
+uint32_t
+cast_process_find(struct cast *cast, uint32_t agent, uint32_t incarnation)
+{
+    struct cast_process *process;
+
+    for (size_t i = cast->processes_count; i-- > 0;) {
+        process = &cast->processes[i];
+        if (process->agent == agent && process->incarnation == incarnation) {
+            return (uint32_t)i;
+        }
+    }
+    if (array_grow(&cast->processes, &cast->processes_room,
+                   cast->processes_count, sizeof(*process)) != 0) {
+        return CAST_NONE;
+    }
+    process = &cast->processes[cast->processes_count];
+    memset(process, 0, sizeof(*process));
+    process->agent = agent;
+    process->incarnation = incarnation;
+    process->rank = CAST_RANK_UNKNOWN;
+    process->command = "";
+    stamps_init(&process->steps);
+    stamps_init(&process->init);
+    stamps_init(&process->finalize);
+    stamps_init(&process->whole);
+    process->names = names_create();
+    if (process->names == NULL) {
+        return CAST_NONE;
+    }
+    return (uint32_t)cast->processes_count++;
+}
+
+uint32_t cast_thread_find(struct cast *cast, uint32_t process, uint32_t tid)
+{
+    struct cast_thread *thread;
+
+    for (size_t i = cast->threads_count; i-- > 0;) {
+        if (cast->threads[i].process == process &&
+            cast->threads[i].tid == tid) {
+            return (uint32_t)i;
+        }
+    }
+    if (array_grow(&cast->threads, &cast->threads_room, cast->threads_count,
+                   sizeof(*thread)) != 0) {
+        return CAST_NONE;
+    }
+    thread = &cast->threads[cast->threads_count];
+    thread->process = process;
+    thread->tid = tid;
+    thread->name = NULL;
+    return (uint32_t)cast->threads_count++;
+}
+
+const char *cast_name(const struct cast *cast, uint32_t process, uint32_t id)
+{
+    return names_get(cast->processes[process].names, id);
+}
+
+struct place
+cast_place(const struct cast *cast, uint32_t process, uint64_t address)
+{
+    return names_get_place(cast->processes[process].names, address);
+}
+
+const struct cast_device *
+cast_device(const struct cast *cast, uint32_t process, uint32_t number)
+{
+    const struct cast_process *owner = &cast->processes[process];
+
+    for (size_t i = 0; i < owner->devices_count; i++) {
+        if (owner->devices[i].number == number) {
+            return &owner->devices[i];
+        }
+    }
+    return NULL;
+}
+
+const struct cast_queue *
+cast_queue(const struct cast *cast, uint32_t process, uint32_t id)
+{
+    const struct cast_process *owner = &cast->processes[process];
+
+    for (size_t i = 0; i < owner->queues_count; i++) {
+        if (owner->queues[i].id == id) {
+            return &owner->queues[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t cast_rank_index(const struct cast *cast, int32_t number)
+{
+    size_t low = 0;
+    size_t high = cast->ranks_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (cast->ranks[middle].number < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < cast->ranks_count && cast->ranks[low].number == number) {
+        return (uint32_t)low;
+    }
+    return CAST_NONE;
+}
+
+/* Insert keeping order; *is_new tells whether it was not there. */
+static int rank_add(struct cast *cast, int32_t number, uint32_t agent)
+{
+    size_t at = 0;
+
+    while (at < cast->ranks_count && cast->ranks[at].number < number) {
+        at++;
+    }
+    if (at < cast->ranks_count && cast->ranks[at].number == number) {
+        if (cast->ranks[at].agent != agent) {
+            cast->ranks[at].is_claimed_twice = true;
+        }
+        return 0;
+    }
+    if (array_grow(&cast->ranks, &cast->ranks_room, cast->ranks_count,
+                   sizeof(*cast->ranks)) != 0) {
+        return -1;
+    }
+    memmove(&cast->ranks[at + 1], &cast->ranks[at],
+            (cast->ranks_count - at) * sizeof(*cast->ranks));
+    cast->ranks[at].number = number;
+    cast->ranks[at].agent = agent;
+    cast->ranks[at].is_claimed_twice = false;
+    cast->ranks_count++;
+    return 0;
+}
+
+static int ranks_close(struct cast *cast)
+{
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        struct cast_process *process = &cast->processes[i];
+
+        if (!process->has_identity) {
+            process->rank = cast->agents[process->agent].rank;
+        } else if (process->rank >= 0 &&
+                   rank_add(cast, process->rank, process->agent) != 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        bool has_own = false;
+
+        /* An agent of many ranks (torchrun) is no rank by itself. */
+        for (size_t p = 0; p < cast->processes_count; p++) {
+            has_own = has_own || (cast->processes[p].agent == i &&
+                                  cast->processes[p].has_identity);
+        }
+        if (!has_own && cast->agents[i].rank >= 0 &&
+            rank_add(cast, cast->agents[i].rank, (uint32_t)i) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int physical_rank(struct cast_physical *physical, int32_t rank)
+{
+    size_t at = 0;
+
+    while (at < physical->ranks_count && physical->ranks[at] < rank) {
+        at++;
+    }
+    if (at < physical->ranks_count && physical->ranks[at] == rank) {
+        return 0;
+    }
+    if (array_grow(&physical->ranks, &physical->ranks_room,
+                   physical->ranks_count, sizeof(*physical->ranks)) != 0) {
+        return -1;
+    }
+    memmove(&physical->ranks[at + 1], &physical->ranks[at],
+            (physical->ranks_count - at) * sizeof(*physical->ranks));
+    physical->ranks[at] = rank;
+    physical->ranks_count++;
+    return 0;
+}
+
+static int
+device_close(struct cast *cast, uint32_t process, struct cast_device *device)
+{
+    struct cast_physical *physical = NULL;
+
+    for (size_t i = 0; device->uuid[0] != '\0' && i < cast->physicals_count;
+         i++) {
+        if (strcmp(cast->physicals[i].uuid, device->uuid) == 0) {
+            physical = &cast->physicals[i];
+        }
+    }
+    if (physical == NULL) {
+        if (array_grow(&cast->physicals, &cast->physicals_room,
+                       cast->physicals_count, sizeof(*physical)) != 0) {
+            return -1;
+        }
+        physical = &cast->physicals[cast->physicals_count++];
+        memset(physical, 0, sizeof(*physical));
+        physical->name = device->name;
+        physical->uuid = device->uuid;
+        physical->process = process;
+        physical->number = device->number;
+    }
+    device->physical = (uint32_t)(physical - cast->physicals);
+    return physical_rank(physical, cast->processes[process].rank);
+}
+
+static int domain_close(struct cast *cast, struct cast_agent *agent)
+{
+    char boot[64] = "";
+    char timens[64] = "";
+    size_t length = strlen(agent->identity);
+    struct cast_domain *domain;
+
+    (void)ck_lines_get(agent->identity, length, "boot_id", boot, sizeof(boot));
+    (void)ck_lines_get(agent->identity, length, "timens", timens,
+                       sizeof(timens));
+    for (size_t i = 0; i < cast->domains_count; i++) {
+        domain = &cast->domains[i];
+        if (strcmp(domain->boot_id, boot) == 0 &&
+            strcmp(domain->timens, timens) == 0) {
+            agent->domain = (uint32_t)i;
+            return 0;
+        }
+    }
+    if (array_grow(&cast->domains, &cast->domains_room, cast->domains_count,
+                   sizeof(*domain)) != 0) {
+        return -1;
+    }
+    domain = &cast->domains[cast->domains_count];
+    domain->boot_id = texts_keep(cast->texts, boot, sizeof(boot));
+    domain->timens = texts_keep(cast->texts, timens, sizeof(timens));
+    domain->host = agent->host;
+    if (domain->boot_id == NULL || domain->timens == NULL) {
+        return -1;
+    }
+    agent->domain = (uint32_t)cast->domains_count++;
+    return 0;
+}
+
+int cast_close(struct cast *cast)
+{
+    if (ranks_close(cast) != 0) {
+        return -1;
+    }
+    /* The lowest rank's domain is number 0: all others are placed by it. */
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        if (domain_close(cast, &cast->agents[cast->ranks[i].agent]) != 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        if (domain_close(cast, &cast->agents[i]) != 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        struct cast_process *process = &cast->processes[i];
+
+        for (size_t d = 0; d < process->devices_count; d++) {
+            if (device_close(cast, (uint32_t)i, &process->devices[d]) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+int32_t cast_size(const struct cast *cast)
+{
+    int32_t size = (int32_t)cast->ranks_count;
+
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        if (cast->agents[i].size > size) {
+            size = cast->agents[i].size;
+        }
+    }
+    return size;
+}
+
+int cast_note(struct cast *cast, const char *text, size_t length)
+{
+    const char *kept = texts_keep(cast->texts, text, length);
+
+    if (kept == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < cast->notes_count; i++) {
+        if (cast->notes[i].text == kept) {
+            cast->notes[i].count++;
+            return 0;
+        }
+    }
+    if (cast->notes_count == NOTES_MAX) {
+        return 0;
+    }
+    if (array_grow(&cast->notes, &cast->notes_room, cast->notes_count,
+                   sizeof(*cast->notes)) != 0) {
+        return -1;
+    }
+    cast->notes[cast->notes_count].text = kept;
+    cast->notes[cast->notes_count].count = 1;
+    cast->notes_count++;
+    return 0;
+}

@@ -1,0 +1,209 @@
+/* cast.h - who takes part in a run: agents, ranks, processes, threads, devices
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Filled by input, read by everybody. Arrays grow while a run is read and
+ * stand still afterwards; things refer to each other by index. Texts are kept
+ * in cast.texts.
+ */
+#ifndef CK_MERGE_CAST_H
+#define CK_MERGE_CAST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "merge/names.h"
+#include "schema/event.h"
+#include "schema/frame.h"
+#include "schema/time.h"
+
+#define CAST_NONE UINT32_MAX
+#define CAST_RANK_UNKNOWN (-1)
+#define CAST_REASONS 16 /* enum ck_lost */
+
+/* First and last of some stamps, apart by clock: [0] RAW, [1] ticks. */
+struct stamps {
+    int64_t first[2];
+    int64_t last[2];
+};
+
+static inline void stamps_init(struct stamps *stamps)
+{
+    stamps->first[0] = stamps->first[1] = INT64_MAX;
+    stamps->last[0] = stamps->last[1] = INT64_MIN;
+}
+
+static inline void
+stamps_add(struct stamps *stamps, bool is_ticks, int64_t first, int64_t last)
+{
+    if (first < stamps->first[is_ticks]) {
+        stamps->first[is_ticks] = first;
+    }
+    if (last > stamps->last[is_ticks]) {
+        stamps->last[is_ticks] = last;
+    }
+}
+
+/* One rank of the job. */
+struct cast_rank {
+    int32_t number;
+    uint32_t agent;
+    bool is_claimed_twice; /* several agents say that they are this rank */
+};
+
+/* A running total that a collector stored. */
+struct cast_counter {
+    uint32_t name;
+    uint32_t tid; /* 0 = the whole process tree */
+    int64_t value;
+    int64_t enabled;
+    int64_t running;
+};
+
+/* A call that was entered and, so far as is stored, never left. */
+struct cast_open {
+    struct ck_open open;
+    int64_t start; /* as recorded, on the clock of its batch */
+    bool is_ticks;
+    bool is_completed;
+};
+
+struct cast_agent {
+    uint8_t id[16];
+    char hex[33];
+    bool has_identity;
+    const char *identity; /* key=value lines; "" */
+    int32_t rank;
+    int32_t size; /* of the world, 0 = not said */
+    const char *host;
+    const char *job;
+    const char *command;
+    uint32_t domain;   /* clock domain */
+    int64_t start_raw; /* 0 = not said */
+    int64_t start_realtime;
+    bool has_exit;
+    int status; /* wait status */
+    const char *exit;
+    int64_t exit_time; /* RAW of its host; 0 = not said */
+    struct cast_counter *counters;
+    size_t counters_count, counters_room;
+    struct cast_open *opens;
+    size_t opens_count, opens_room;
+    uint64_t lost[CAST_REASONS];
+    uint64_t bytes;  /* of its frames, as stored */
+    uint64_t events; /* records stored that are no text and no clock fact */
+    uint64_t frames;
+    uint64_t unknown; /* records of a kind that this ckmerge does not know */
+};
+
+struct cast_queue {
+    uint32_t id;
+    uint32_t device;
+    const char *name;
+};
+
+/* A device as one process numbers it. */
+struct cast_device {
+    uint32_t number;
+    const char *name;
+    const char *uuid; /* "" = none: the device is the process's own */
+    uint32_t physical;
+};
+
+struct cast_process {
+    uint32_t agent;
+    uint32_t incarnation; /* 0 = the collector */
+    uint32_t pid;
+    int32_t rank; /* its own if it said one, else its agent's */
+    bool has_identity;
+    const char *command;
+    struct names *names;
+    struct stamps steps;    /* marked steps: begin, end */
+    struct stamps init;     /* MPI_Init: enter, return */
+    struct stamps finalize; /* MPI_Finalize: enter, return */
+    struct stamps whole;    /* everything */
+    struct cast_device *devices;
+    size_t devices_count, devices_room;
+    struct cast_queue *queues;
+    size_t queues_count, queues_room;
+};
+
+struct cast_thread {
+    uint32_t process;
+    uint32_t tid;
+    const char *name; /* NULL = not said */
+};
+
+/* A device of a machine, maybe used by several processes. */
+struct cast_physical {
+    const char *name;
+    const char *uuid;
+    uint32_t process; /* the first that used it */
+    uint32_t number;
+    int32_t *ranks; /* that used it, ascending */
+    size_t ranks_count, ranks_room;
+};
+
+/* Processes whose clocks are one: a boot and a time namespace. */
+struct cast_domain {
+    const char *boot_id;
+    const char *timens;
+    const char *host;
+};
+
+struct cast_note {
+    const char *text;
+    uint64_t count;
+};
+
+struct cast {
+    struct texts *texts;
+    struct cast_agent *agents;
+    size_t agents_count, agents_room;
+    struct cast_process *processes;
+    size_t processes_count, processes_room;
+    struct cast_thread *threads;
+    size_t threads_count, threads_room;
+    struct cast_physical *physicals;
+    size_t physicals_count, physicals_room;
+    struct cast_rank *ranks; /* ascending by number */
+    size_t ranks_count, ranks_room;
+    struct cast_domain *domains;
+    size_t domains_count, domains_room;
+    struct cast_note *notes;
+    size_t notes_count, notes_room;
+};
+
+/* NULL with ENOMEM. */
+struct cast *cast_create(void);
+void cast_destroy(struct cast *cast);
+
+/* Index of the agent, process or thread, made at first sight; CAST_NONE with
+ * ENOMEM. */
+uint32_t cast_agent_find(struct cast *cast, const uint8_t id[16]);
+uint32_t
+cast_process_find(struct cast *cast, uint32_t agent, uint32_t incarnation);
+uint32_t cast_thread_find(struct cast *cast, uint32_t process, uint32_t tid);
+
+/* Texts of the process's ids; NULL = never said. */
+const char *cast_name(const struct cast *cast, uint32_t process, uint32_t id);
+struct place
+cast_place(const struct cast *cast, uint32_t process, uint64_t address);
+/* NULL = never said. */
+const struct cast_device *
+cast_device(const struct cast *cast, uint32_t process, uint32_t number);
+const struct cast_queue *
+cast_queue(const struct cast *cast, uint32_t process, uint32_t id);
+/* Index in cast->ranks of a rank's number, CAST_NONE = not in the run. */
+uint32_t cast_rank_index(const struct cast *cast, int32_t number);
+
+/* Once everything was read: ranks, devices of machines, clock domains. Says a
+ * device for each process that used one without saying which. 0 or -1. */
+int cast_close(struct cast *cast);
+/* Size of the world: the largest said, at least the ranks there are. */
+int32_t cast_size(const struct cast *cast);
+/* Remember a sentence for the report; equal ones are counted. 0 or -1. */
+int cast_note(struct cast *cast, const char *text, size_t length);
+
+#endif

@@ -1,0 +1,437 @@
+/* ckmerge.c - align the ranks of a stored run, explain them, write results
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads a run directory, never a socket:
+ *
+ *     store -> cast, align -> region -> timeline -> analysis -> report
+ *                                           |                     |
+ *                                        chrome               text, json
+ */
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "launch/cli.h"
+#include "launch/log.h"
+#include "merge/align.h"
+#include "merge/analysis/calls.h"
+#include "merge/analysis/counters.h"
+#include "merge/analysis/devices.h"
+#include "merge/analysis/kernels.h"
+#include "merge/analysis/ranks.h"
+#include "merge/analysis/trust.h"
+#include "merge/cast.h"
+#include "merge/input/store.h"
+#include "merge/options.h"
+#include "merge/output/chrome.h"
+#include "merge/output/json.h"
+#include "merge/output/text.h"
+#include "merge/region.h"
+#include "merge/timeline.h"
+#include "merge/verify.h"
+#include "schema/run.h"
+
+#define CONSUMERS 5
+
+/* One merge from the run to its report. */
+struct job {
+    const struct options *options;
+    struct cast *cast;
+    struct align *align;
+    struct store *store;
+    bool *is_wanted;
+    struct devices *devices;
+    struct kernels *kernels;
+    struct calls *calls;
+    struct ranks *ranks;
+    struct chrome *chrome;
+    char chrome_path[PATH_MAX];
+    struct report report;
+    uint64_t merged;
+};
+
+static void job_fini(struct job *job)
+{
+    report_fini(&job->report);
+    chrome_destroy(job->chrome);
+    ranks_destroy(job->ranks);
+    calls_destroy(job->calls);
+    kernels_destroy(job->kernels);
+    devices_destroy(job->devices);
+    free(job->is_wanted);
+    store_destroy(job->store);
+    align_destroy(job->align);
+    cast_destroy(job->cast);
+}
+
+/* Last part of the run's path. */
+static const char *run_name(struct cast *cast, const char *run)
+{
+    size_t end = strlen(run);
+    size_t start;
+
+    while (end > 1 && run[end - 1] == '/') {
+        end--;
+    }
+    start = end;
+    while (start > 0 && run[start - 1] != '/') {
+        start--;
+    }
+    return texts_keep(cast->texts, run + start, end - start);
+}
+
+/* Read what the run says about itself. */
+static int job_open(struct job *job, struct ck_err *err)
+{
+    job->cast = cast_create();
+    job->align = align_create();
+    if (job->cast == NULL || job->align == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    job->store = store_create(job->options->run, job->cast, job->align, err);
+    if (job->store == NULL) {
+        return -1;
+    }
+    if (cast_close(job->cast) != 0 || align_close(job->align, job->cast) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    job->report.run = job->options->run;
+    job->report.name = run_name(job->cast, job->options->run);
+    job->report.version = ck_version();
+    return options_ranks(job->options->ranks, job->cast, &job->is_wanted, err);
+}
+
+static int job_region(struct job *job, struct ck_err *err)
+{
+    struct report *report = &job->report;
+    const struct options *options = job->options;
+
+    if (region_find(job->cast, job->align, job->is_wanted, report) != 0) {
+        report->whole = report->region = (struct region){0, 0};
+    }
+    if (options->from < 0 && options->to < 0) {
+        return 0;
+    }
+    report->region = report->whole;
+    report->region_kind = REPORT_REGION_GIVEN;
+    if (options->from >= 0) {
+        report->region.start = report->whole.start + options->from;
+    }
+    if (options->to >= 0 &&
+        report->whole.start + options->to < report->region.end) {
+        report->region.end = report->whole.start + options->to;
+    }
+    if (report->region.start >= report->region.end) {
+        return ck_err_set(err,
+                          "--from and --to leave nothing of the run, "
+                          "which is %.3f s long",
+                          (double)region_length(report->whole) / 1e9);
+    }
+    return 0;
+}
+
+/* Where the trace goes, if one is asked for: "" = nowhere. */
+static int chrome_where(const struct options *options,
+                        char path[PATH_MAX],
+                        struct ck_err *err)
+{
+    path[0] = '\0';
+    for (int i = 0; i < options->outputs.count; i++) {
+        const char *file;
+        int n;
+
+        if (options_output(options->outputs.items[i], &file) != OUTPUT_CHROME) {
+            continue;
+        }
+        n = file != NULL
+                ? snprintf(path, PATH_MAX, "%s", file)
+                : snprintf(path, PATH_MAX, "%s/trace.json", options->run);
+        if (n >= PATH_MAX) {
+            return ck_err_set(err, "%s: the path is too long",
+                              options->outputs.items[i]);
+        }
+    }
+    return 0;
+}
+
+static int job_consumers(struct job *job, struct ck_err *err)
+{
+    struct region region = job->report.region;
+
+    job->devices = devices_create(job->cast, region);
+    job->kernels = kernels_create(job->cast, region);
+    job->calls = calls_create(job->cast, region);
+    job->ranks = ranks_create(job->cast, region);
+    if (job->devices == NULL || job->kernels == NULL || job->calls == NULL ||
+        job->ranks == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    if (chrome_where(job->options, job->chrome_path, err) != 0) {
+        return -1;
+    }
+    if (job->chrome_path[0] != '\0') {
+        struct region part = job->report.region_kind == REPORT_REGION_GIVEN
+                                 ? region
+                                 : job->report.whole;
+
+        job->chrome = chrome_create(job->chrome_path, job->cast, part, err);
+        return job->chrome == NULL ? -1 : 0;
+    }
+    return 0;
+}
+
+static void progress_show(void *state, double done)
+{
+    (void)state;
+    fprintf(stderr, "\rckmerge: %3.0f %%", done * 100);
+}
+
+static int job_run(struct job *job, struct ck_err *err)
+{
+    const struct timeline_consumer consumers[CONSUMERS] = {
+        {devices_take, job->devices}, {kernels_take, job->kernels},
+        {calls_take, job->calls},     {ranks_take, job->ranks},
+        {chrome_take, job->chrome},
+    };
+    struct timeline timeline = {
+        .store = job->store,
+        .cast = job->cast,
+        .align = job->align,
+        .is_wanted = job->is_wanted,
+        .consumers = consumers,
+        .consumers_count = job->chrome != NULL ? CONSUMERS : CONSUMERS - 1,
+    };
+    bool has_progress = job->options->has_progress || isatty(STDERR_FILENO);
+    int rc;
+
+    if (has_progress && !job->options->is_quiet) {
+        timeline.progress = progress_show;
+    }
+    rc = timeline_run(&timeline, &job->merged, err);
+    if (timeline.progress != NULL) {
+        fputs("\r              \r", stderr);
+    }
+    return rc;
+}
+
+static int job_report(struct job *job, struct ck_err *err)
+{
+    struct report *report = &job->report;
+
+    if (devices_report(job->devices, report) != 0 ||
+        kernels_report(job->kernels, report) != 0 ||
+        calls_report(job->calls, report) != 0 ||
+        ranks_report(job->ranks, job->align, report) != 0 ||
+        counters_report(job->cast, report) != 0 ||
+        trust_report(job->cast, job->align, job->store, report) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    if (job->chrome != NULL) {
+        return chrome_finish(job->chrome, err);
+    }
+    return 0;
+}
+
+/* Bars where the terminal can show them. */
+static struct text_style style_of(const struct options *options, int fd)
+{
+    const char *locale = setlocale(LC_CTYPE, "");
+    struct text_style style = {.is_all_ranks = options->is_all_ranks};
+    bool is_utf8 = locale != NULL && (strcasestr(locale, "utf-8") != NULL ||
+                                      strcasestr(locale, "utf8") != NULL);
+
+    if (!options->is_plain && fd >= 0 && isatty(fd)) {
+        style.has_unicode = is_utf8;
+        style.has_colour = ck_terminal_has_colour(fd);
+    }
+    return style;
+}
+
+/* Write text to a file as it is named, or to stdout. */
+static int
+write_out(const char *path, const char *text, size_t length, struct ck_err *err)
+{
+    FILE *file = path == NULL ? stdout : fopen(path, "we");
+    int rc = 0;
+
+    if (file == NULL) {
+        return ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    }
+    if (fwrite(text, 1, length, file) != length || fflush(file) != 0) {
+        rc = ck_err_set(err, "cannot write %s: %s",
+                        path == NULL ? "stdout" : path, strerror(errno));
+    }
+    if (path != NULL && fclose(file) != 0 && rc == 0) {
+        rc = ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    }
+    return rc;
+}
+
+/* The report as text, the caller's to free. */
+static char *
+text_make(const struct job *job, int fd, size_t *length, struct ck_err *err)
+{
+    struct text_style style = style_of(job->options, fd);
+    char *text = NULL;
+    FILE *file = open_memstream(&text, length);
+
+    if (file != NULL) {
+        output_text(&job->report, &style, file);
+        if (fclose(file) == 0) {
+            return text;
+        }
+    }
+    free(text);
+    (void)ck_err_set(err, "out of memory");
+    return NULL;
+}
+
+static int write_format(const struct job *job,
+                        enum output_format format,
+                        const char *path,
+                        struct ck_err *err)
+{
+    size_t length;
+    char *text =
+        format == OUTPUT_JSON
+            ? output_json(&job->report, &length)
+            : text_make(job, path == NULL ? STDOUT_FILENO : -1, &length, err);
+    int rc;
+
+    if (text == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    rc = write_out(path, text, length, err);
+    free(text);
+    return rc;
+}
+
+/* report.txt and report.json beside the segments. A directory that may not be
+ * written to is no failure. */
+static int write_run(const struct job *job, struct ck_err *err)
+{
+    const char *dir = job->options->run;
+    size_t text_length, json_length;
+    char *text = text_make(job, -1, &text_length, err);
+    char *json = output_json(&job->report, &json_length);
+    int rc = 0;
+
+    if (text == NULL || json == NULL) {
+        rc = ck_err_set(err, "out of memory");
+    } else if (ck_run_replace(dir, "report.txt", text, text_length, err) != 0 ||
+               ck_run_replace(dir, "report.json", json, json_length, err) !=
+                   0) {
+        ck_warn("the report is not kept in the run: %s", err->text);
+    }
+    free(text);
+    free(json);
+    return rc;
+}
+
+static int job_write(const struct job *job, struct ck_err *err)
+{
+    const struct options *options = job->options;
+    bool is_stdout_used = false;
+
+    if (options->from < 0 && options->to < 0 && job->is_wanted == NULL &&
+        write_run(job, err) != 0) {
+        return -1;
+    }
+    for (int i = 0; i < options->outputs.count; i++) {
+        const char *path;
+        enum output_format format =
+            options_output(options->outputs.items[i], &path);
+
+        if (format == OUTPUT_CHROME) {
+            continue;
+        }
+        is_stdout_used = is_stdout_used || path == NULL;
+        if (write_format(job, format, path, err) != 0) {
+            return -1;
+        }
+    }
+    if (is_stdout_used || options->is_quiet) {
+        return 0;
+    }
+    return write_format(job, OUTPUT_TEXT, NULL, err);
+}
+
+static int job_do(struct job *job, struct ck_err *err)
+{
+    if (job_open(job, err) != 0 || job_region(job, err) != 0 ||
+        job_consumers(job, err) != 0 || job_run(job, err) != 0 ||
+        job_report(job, err) != 0) {
+        return CK_EXIT_FAILED;
+    }
+    if (job->options->is_verify) {
+        uint64_t expected =
+            job->is_wanted == NULL ? job->report.events : job->merged;
+
+        return verify_print(&job->report, job->merged, expected, stdout) == 0
+                   ? CK_EXIT_DONE
+                   : CK_EXIT_PARTIAL;
+    }
+    if (job_write(job, err) != 0) {
+        return CK_EXIT_FAILED;
+    }
+    return report_is_complete(&job->report) ? CK_EXIT_DONE : CK_EXIT_PARTIAL;
+}
+
+/* A run of many ranks has a file for each. */
+static void files_raise(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int outputs_check(const struct options *options, struct ck_err *err)
+{
+    for (int i = 0; i < options->outputs.count; i++) {
+        const char *path;
+        enum output_format format =
+            options_output(options->outputs.items[i], &path);
+
+        if (format == OUTPUT_UNKNOWN || (path != NULL && path[0] == '\0')) {
+            return ck_err_set(err,
+                              "--output %s: text, json or chrome, maybe with "
+                              "=FILE",
+                              options->outputs.items[i]);
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.from = -1, .to = -1, .ranks = ""};
+    struct job job = {.options = &options};
+    struct ck_err err = {""};
+    enum ck_cli_result result = options_read(&options, argc, argv, &err);
+    int code;
+
+    ck_log_init("ckmerge", -1, CK_LOG_INFO);
+    if (result == CK_CLI_DONE) {
+        return CK_EXIT_DONE;
+    }
+    if (result == CK_CLI_WRONG || outputs_check(&options, &err) != 0) {
+        ck_error("%s", err.text);
+        return CK_EXIT_MISUSE;
+    }
+    files_raise();
+    code = job_do(&job, &err);
+    if (code == CK_EXIT_FAILED) {
+        ck_error("%s", err.text);
+    }
+    job_fini(&job);
+    free(options.outputs.items);
+    return code;
+}

@@ -1,0 +1,388 @@
+/* facts.c - what the records of a stream say about who takes part
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/input/facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/array.h"
+#include "schema/run.h"
+
+/* Open calls that one agent may show at once; more are not kept. */
+#define OPENS_MAX 4096
+
+/* Value of a key of a text record, kept; `otherwise` when it is not there. */
+static const char *text_value(struct cast *cast,
+                              const struct ck_text *text,
+                              const char *key,
+                              const char *otherwise)
+{
+    char value[1200];
+
+    if (!ck_lines_get(ck_text_bytes(text), text->length, key, value,
+                      sizeof(value))) {
+        return otherwise;
+    }
+    return texts_keep(cast->texts, value, sizeof(value));
+}
+
+static int64_t
+text_number(const struct ck_text *text, const char *key, int64_t otherwise)
+{
+    char value[32];
+
+    if (!ck_lines_get(ck_text_bytes(text), text->length, key, value,
+                      sizeof(value))) {
+        return otherwise;
+    }
+    return strtoll(value, NULL, 10);
+}
+
+static int agent_identity(struct cast *cast,
+                          struct cast_agent *agent,
+                          const struct ck_text *text)
+{
+    agent->has_identity = true;
+    agent->identity =
+        texts_keep(cast->texts, ck_text_bytes(text), text->length);
+    agent->host = text_value(cast, text, "host", "");
+    agent->job = text_value(cast, text, "job", "");
+    agent->command = text_value(cast, text, "command", "");
+    agent->rank = (int32_t)text_number(text, "rank", CAST_RANK_UNKNOWN);
+    agent->size = (int32_t)text_number(text, "size", 0);
+    agent->start_raw = text_number(text, "start_raw", 0);
+    agent->start_realtime = text_number(text, "start_realtime", 0);
+    return agent->identity == NULL || agent->host == NULL ||
+                   agent->job == NULL || agent->command == NULL
+               ? -1
+               : 0;
+}
+
+/* An agent's identity, or that of a process with a rank of its own. */
+static int identity_read(struct cast *cast,
+                         const struct facts_source *source,
+                         const struct ck_text *text)
+{
+    uint32_t process;
+
+    if (text->object == 0) {
+        return agent_identity(cast, &cast->agents[source->agent], text);
+    }
+    process = cast_process_find(cast, source->agent, (uint32_t)text->object);
+    if (process == CAST_NONE) {
+        return -1;
+    }
+    cast->processes[process].has_identity = true;
+    cast->processes[process].rank =
+        (int32_t)text_number(text, "rank", CAST_RANK_UNKNOWN);
+    return 0;
+}
+
+static int exit_read(struct cast *cast,
+                     const struct facts_source *source,
+                     const struct ck_text *text)
+{
+    struct cast_agent *agent = &cast->agents[source->agent];
+
+    agent->has_exit = true;
+    agent->status = (int)text->object;
+    agent->exit = texts_keep(cast->texts, ck_text_bytes(text), text->length);
+    if (!source->is_ticks || (text->e.flags & CK_FLAG_RAW) != 0) {
+        agent->exit_time = text->e.start;
+    }
+    return agent->exit == NULL ? -1 : 0;
+}
+
+static int process_read(struct cast *cast,
+                        const struct facts_source *source,
+                        const struct ck_text *text)
+{
+    uint32_t index = cast_process_find(cast, source->agent, text->e.name);
+    struct cast_process *process;
+
+    if (index == CAST_NONE) {
+        return -1;
+    }
+    process = &cast->processes[index];
+    process->pid = (uint32_t)text->object;
+    process->command =
+        texts_keep(cast->texts, ck_text_bytes(text), text->length);
+    return process->command == NULL ? -1 : 0;
+}
+
+/* Enter a device; one that is there is replaced only if asked. */
+static int device_enter(struct cast_process *process,
+                        const struct cast_device *device,
+                        bool replaces)
+{
+    for (size_t i = 0; i < process->devices_count; i++) {
+        if (process->devices[i].number == device->number) {
+            if (replaces) {
+                process->devices[i] = *device;
+            }
+            return 0;
+        }
+    }
+    if (array_grow(&process->devices, &process->devices_room,
+                   process->devices_count, sizeof(*device)) != 0) {
+        return -1;
+    }
+    process->devices[process->devices_count++] = *device;
+    return 0;
+}
+
+static int device_read(struct cast *cast,
+                       const struct facts_source *source,
+                       const struct ck_text *text)
+{
+    struct cast_process *process = &cast->processes[source->process];
+    struct cast_device device = {.number = text->e.name};
+
+    device.name = text_value(cast, text, "name", "");
+    device.uuid = text_value(cast, text, "uuid", "");
+    if (device.name == NULL || device.uuid == NULL) {
+        return -1;
+    }
+    return device_enter(process, &device, true);
+}
+
+/* A process may use a device whose DEVICE record was lost. */
+static int device_seen(struct cast *cast,
+                       const struct facts_source *source,
+                       uint32_t number)
+{
+    struct cast_process *process = &cast->processes[source->process];
+    struct cast_device device = {.number = number, .name = "", .uuid = ""};
+
+    return device_enter(process, &device, false);
+}
+
+static int queue_read(struct cast *cast,
+                      const struct facts_source *source,
+                      const struct ck_text *text)
+{
+    struct cast_process *process = &cast->processes[source->process];
+    struct cast_queue queue = {.id = text->e.name,
+                               .device = (uint32_t)text->object};
+
+    queue.name = text_value(cast, text, "name", "");
+    if (queue.name == NULL) {
+        return -1;
+    }
+    if (array_grow(&process->queues, &process->queues_room,
+                   process->queues_count, sizeof(queue)) != 0) {
+        return -1;
+    }
+    process->queues[process->queues_count++] = queue;
+    return 0;
+}
+
+/* function NUL file, line in extra, of the incarnation `name`. */
+static int symbol_read(struct cast *cast,
+                       const struct facts_source *source,
+                       const struct ck_text *text)
+{
+    uint32_t index = cast_process_find(cast, source->agent, text->e.name);
+    const char *bytes = ck_text_bytes(text);
+    size_t cut = strnlen(bytes, text->length);
+    struct place place = {NULL, NULL, text->extra};
+
+    if (index == CAST_NONE) {
+        return -1;
+    }
+    if (cut > 0) {
+        place.function = texts_keep(cast->texts, bytes, cut);
+    }
+    if (cut + 1 < text->length) {
+        place.file =
+            texts_keep(cast->texts, bytes + cut + 1, text->length - cut - 1);
+    }
+    return names_set_place(cast->processes[index].names, text->object, place);
+}
+
+static int name_read(struct cast *cast,
+                     const struct facts_source *source,
+                     const struct ck_text *text)
+{
+    struct names *names = cast->processes[source->process].names;
+    const char *kept =
+        texts_keep(cast->texts, ck_text_bytes(text), text->length);
+
+    if (kept == NULL) {
+        return -1;
+    }
+    if (names_set(names, text->e.name, kept) != 0 && errno != ERANGE) {
+        return -1;
+    }
+    return 0;
+}
+
+static int thread_read(struct cast *cast,
+                       const struct facts_source *source,
+                       const struct ck_text *text)
+{
+    uint32_t index =
+        cast_thread_find(cast, source->process, (uint32_t)text->object);
+
+    if (index == CAST_NONE) {
+        return -1;
+    }
+    cast->threads[index].name =
+        texts_keep(cast->texts, ck_text_bytes(text), text->length);
+    return cast->threads[index].name == NULL ? -1 : 0;
+}
+
+static int text_read(struct cast *cast,
+                     const struct facts_source *source,
+                     const struct ck_text *text)
+{
+    switch (text->e.kind) {
+    case CK_KIND_NAME:
+        return name_read(cast, source, text);
+    case CK_KIND_THREAD:
+        return thread_read(cast, source, text);
+    case CK_KIND_DEVICE:
+        return device_read(cast, source, text);
+    case CK_KIND_QUEUE:
+        return queue_read(cast, source, text);
+    case CK_KIND_IDENTITY:
+        return identity_read(cast, source, text);
+    case CK_KIND_EXIT:
+        return exit_read(cast, source, text);
+    case CK_KIND_SYMBOL:
+        return symbol_read(cast, source, text);
+    case CK_KIND_PROCESS:
+        return process_read(cast, source, text);
+    case CK_KIND_NOTE:
+        return cast_note(cast, ck_text_bytes(text), text->length);
+    default:
+        return 0; /* COMM, STACK: nobody reads them yet */
+    }
+}
+
+/* Running totals: the latest one holds. */
+static int counter_read(struct cast_agent *agent,
+                        const struct ck_counter *counter)
+{
+    struct cast_counter total = {counter->e.name, counter->tid, counter->value,
+                                 counter->enabled, counter->running};
+
+    for (size_t i = agent->counters_count; i-- > 0;) {
+        if (agent->counters[i].name == total.name &&
+            agent->counters[i].tid == total.tid) {
+            agent->counters[i] = total;
+            return 0;
+        }
+    }
+    if (array_grow(&agent->counters, &agent->counters_room,
+                   agent->counters_count, sizeof(total)) != 0) {
+        return -1;
+    }
+    agent->counters[agent->counters_count++] = total;
+    return 0;
+}
+
+/* Keep the thread's stack of open calls as last seen: a look at depth d
+ * replaces what was open at d and deeper. */
+static int open_read(struct cast_agent *agent,
+                     const struct facts_source *source,
+                     const struct ck_open *open)
+{
+    size_t kept = 0;
+    struct cast_open *entry;
+
+    for (size_t i = 0; i < agent->opens_count; i++) {
+        entry = &agent->opens[i];
+        if (entry->open.incarnation != open->incarnation ||
+            entry->open.tid != open->tid || entry->open.depth < open->depth) {
+            agent->opens[kept++] = *entry;
+        }
+    }
+    agent->opens_count = kept;
+    if (kept == OPENS_MAX) {
+        return 0;
+    }
+    if (array_grow(&agent->opens, &agent->opens_room, kept, sizeof(*entry)) !=
+        0) {
+        return -1;
+    }
+    entry = &agent->opens[agent->opens_count++];
+    entry->open = *open;
+    entry->start = open->e.start;
+    entry->is_ticks = source->is_ticks && (open->e.flags & CK_FLAG_RAW) == 0;
+    entry->is_completed = false;
+    return 0;
+}
+
+/* Stamps that decide about the region. */
+static void span_read(struct cast *cast,
+                      const struct facts_source *source,
+                      const struct ck_mark *span)
+{
+    struct cast_process *process = &cast->processes[source->process];
+    bool is_ticks = source->is_ticks && (span->e.flags & CK_FLAG_RAW) == 0;
+    int64_t end = (int64_t)((uint64_t)span->e.start + (uint64_t)span->dur);
+    const char *name;
+
+    stamps_add(&process->whole, is_ticks, span->e.start, end);
+    if (span->e.kind == CK_KIND_STEP) {
+        stamps_add(&process->steps, is_ticks, span->e.start, end);
+    }
+    if (span->e.kind != CK_KIND_MPI_CALL) {
+        return;
+    }
+    name = names_get(process->names, span->e.name);
+    if (name == NULL || strncmp(name, "MPI_", 4) != 0) {
+        return;
+    }
+    if (strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0) {
+        stamps_add(&process->init, is_ticks, span->e.start, end);
+    } else if (strcmp(name, "MPI_Finalize") == 0) {
+        stamps_add(&process->finalize, is_ticks, span->e.start, end);
+    }
+}
+
+int facts_read(struct cast *cast,
+               struct align *align,
+               const struct facts_source *source,
+               const struct ck_event *event)
+{
+    struct cast_agent *agent = &cast->agents[source->agent];
+
+    switch (ck_kind_class(event->kind)) {
+    case CK_CLASS_TEXT:
+        return text_read(cast, source, (const struct ck_text *)event);
+    case CK_CLASS_CLOCK:
+        return align_fact(align, source->agent,
+                          (const struct ck_clock_fact *)event);
+    case CK_CLASS_COUNTER:
+        if (event->kind == CK_KIND_LOST) {
+            const struct ck_counter *lost = (const struct ck_counter *)event;
+
+            agent->lost[lost->reason % CAST_REASONS] += (uint64_t)lost->value;
+            return 0;
+        }
+        return counter_read(agent, (const struct ck_counter *)event);
+    case CK_CLASS_OPEN:
+        return open_read(agent, source, (const struct ck_open *)event);
+    case CK_CLASS_KERNEL:
+        span_read(cast, source, (const struct ck_mark *)event);
+        return device_seen(cast, source,
+                           ((const struct ck_kernel *)event)->device);
+    case CK_CLASS_COPY:
+        span_read(cast, source, (const struct ck_mark *)event);
+        return device_seen(cast, source,
+                           ((const struct ck_copy *)event)->device);
+    case CK_CLASS_MARK:
+    case CK_CLASS_CALL:
+    case CK_CLASS_MESSAGE:
+    case CK_CLASS_COLLECTIVE:
+        span_read(cast, source, (const struct ck_mark *)event);
+        return 0;
+    default:
+        return 0;
+    }
+}

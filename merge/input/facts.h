@@ -1,0 +1,28 @@
+/* facts.h - what the records of a stream say about who takes part
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_INPUT_FACTS_H
+#define CK_MERGE_INPUT_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "merge/align.h"
+#include "merge/cast.h"
+#include "schema/event.h"
+
+/* Where a record was found. */
+struct facts_source {
+    uint32_t agent;
+    uint32_t process;
+    bool is_ticks; /* the batch's clock */
+};
+
+/* Enter one record into cast and align. 0, or -1 with errno (ENOMEM). */
+int facts_read(struct cast *cast,
+               struct align *align,
+               const struct facts_source *source,
+               const struct ck_event *event);
+
+#endif

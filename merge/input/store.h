@@ -1,0 +1,84 @@
+/* store.h - a run directory as streams of frames
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening reads every frame twice: once to find and order the frames of each
+ * stream (overlaps of re-cut frames are trimmed by position), once for what
+ * the records say about the cast and the clocks, and for the time that each
+ * frame begins at. Only offsets and texts are kept.
+ */
+#ifndef CK_MERGE_INPUT_STORE_H
+#define CK_MERGE_INPUT_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "merge/align.h"
+#include "merge/cast.h"
+#include "schema/err.h"
+#include "schema/event.h"
+#include "schema/segment.h"
+
+struct store_frame {
+    uint64_t offset; /* in its file */
+    uint64_t first;  /* position of its first unit */
+    uint32_t units;
+    uint32_t file;
+    uint32_t thread;  /* in the cast: a slot is used by one after the other */
+    uint32_t trim;    /* units at its head that an earlier frame has */
+    uint32_t records; /* with a time of their own, after the trim */
+    struct stamps stamps; /* starts of those */
+};
+
+struct store_stream {
+    uint32_t agent; /* indices in the cast */
+    uint32_t process;
+    uint32_t slot;
+    uint32_t incarnation;
+    struct store_frame *frames; /* by position */
+    size_t frames_count, frames_room;
+    uint64_t gaps; /* places where units are missing */
+    uint64_t gap_units;
+};
+
+/* What is wrong with the files. */
+struct store_damage {
+    uint64_t places; /* that did not verify as frames */
+    uint64_t bytes;
+    uint64_t tails;   /* files that end in half a frame (torn write) */
+    uint64_t batches; /* frames whose batch did not decode */
+    char first[256];  /* the first place, as a sentence; "" = none */
+};
+
+/* Decoded records of one frame. */
+struct store_rows {
+    void *bytes; /* whole records, one after the other */
+    size_t room;
+    size_t used;
+    bool is_ticks; /* clock of records without CK_FLAG_RAW */
+};
+
+struct store;
+/* Open a run. Fills `cast` and `align` (borrowed, not yet closed). NULL with
+ * err: no such directory, nothing in it, nothing readable in it. */
+struct store *store_create(const char *dir,
+                           struct cast *cast,
+                           struct align *align,
+                           struct ck_err *err);
+void store_destroy(struct store *store);
+
+size_t store_streams(const struct store *store);
+const struct store_stream *store_stream(const struct store *store, size_t at);
+const struct store_damage *store_damage(const struct store *store);
+/* Bytes of all frames. */
+uint64_t store_bytes(const struct store *store);
+
+/* Decode a frame, without what is trimmed. rows->bytes grows as needed and is
+ * the caller's to free. 0, or -1 with err. */
+int store_read(struct store *store,
+               const struct store_frame *frame,
+               struct store_rows *rows,
+               struct ck_err *err);
+
+#endif

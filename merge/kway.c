@@ -1,0 +1,98 @@
+/* kway.c - the least of k keys, by a tree of losers
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A binary tree over `leaves` inputs (a power of two, the missing ones are at
+ * their end). Node 1 is the root; each inner node keeps the loser of the match
+ * played there, node 0 the winner of all.
+ */
+#include "merge/kway.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kway {
+    int64_t *keys;   /* by input */
+    uint32_t *nodes; /* inner nodes: the loser's input; [0] = winner */
+    size_t leaves;
+};
+
+static int is_less(const struct kway *kway, uint32_t a, uint32_t b)
+{
+    return kway->keys[a] < kway->keys[b] ||
+           (kway->keys[a] == kway->keys[b] && a < b);
+}
+
+void kway_destroy(struct kway *kway)
+{
+    if (kway == NULL) {
+        return;
+    }
+    free(kway->keys);
+    free(kway->nodes);
+    free(kway);
+}
+
+/* Play all matches below a node; returns the winner. */
+static uint32_t kway_play(struct kway *kway, size_t node)
+{
+    uint32_t left, right;
+
+    if (node >= kway->leaves) {
+        return (uint32_t)(node - kway->leaves);
+    }
+    left = kway_play(kway, node * 2);
+    right = kway_play(kway, node * 2 + 1);
+    if (is_less(kway, left, right)) {
+        kway->nodes[node] = right;
+        return left;
+    }
+    kway->nodes[node] = left;
+    return right;
+}
+
+struct kway *kway_create(const int64_t *keys, size_t count)
+{
+    struct kway *kway = calloc(1, sizeof(*kway));
+
+    if (kway == NULL) {
+        return NULL;
+    }
+    kway->leaves = 1;
+    while (kway->leaves < count) {
+        kway->leaves *= 2;
+    }
+    kway->keys = calloc(kway->leaves, sizeof(*kway->keys));
+    kway->nodes = calloc(kway->leaves, sizeof(*kway->nodes));
+    if (kway->keys == NULL || kway->nodes == NULL) {
+        kway_destroy(kway);
+        return NULL;
+    }
+    for (size_t i = 0; i < kway->leaves; i++) {
+        kway->keys[i] = i < count ? keys[i] : KWAY_END;
+    }
+    kway->nodes[0] = kway_play(kway, 1);
+    return kway;
+}
+
+size_t kway_top(const struct kway *kway, int64_t *key)
+{
+    *key = kway->keys[kway->nodes[0]];
+    return kway->nodes[0];
+}
+
+void kway_replace(struct kway *kway, int64_t key)
+{
+    uint32_t winner = kway->nodes[0];
+
+    kway->keys[winner] = key;
+    for (size_t node = (winner + kway->leaves) / 2; node > 0; node /= 2) {
+        if (is_less(kway, kway->nodes[node], winner)) {
+            uint32_t loser = winner;
+
+            winner = kway->nodes[node];
+            kway->nodes[node] = loser;
+        }
+    }
+    kway->nodes[0] = winner;
+}

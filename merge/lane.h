@@ -1,0 +1,41 @@
+/* lane.h - one stream's records in order of time, on the axis
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A record is stored when it is complete, and it is ordered by its start; a
+ * device's records may come in any order. So each frame is a sorted run of its
+ * own: it joins when the merge reaches its earliest start (the store knows
+ * it), and a lane is the merge of the frames that are open. At most
+ * LANE_FRAMES_MAX decoded frames are kept; one more puts the one that is
+ * needed last aside, to be decoded again. Order is exact for any disorder;
+ * memory is bounded; time is linear unless frames overlap more deeply.
+ */
+#ifndef CK_MERGE_LANE_H
+#define CK_MERGE_LANE_H
+
+#include <stdint.h>
+
+#include "merge/align.h"
+#include "merge/input/store.h"
+#include "schema/err.h"
+#include "schema/event.h"
+
+#define LANE_FRAMES_MAX 8
+#define LANE_END INT64_MAX
+
+struct lane;
+/* All borrowed. NULL with ENOMEM. */
+struct lane *lane_create(struct store *store,
+                         const struct align *align,
+                         const struct store_stream *stream);
+void lane_destroy(struct lane *lane);
+/* Start of the next record, LANE_END at the end. Decodes nothing. */
+ck_time_t lane_time(const struct lane *lane);
+/* The next record, its times on the axis; borrowed until the next call.
+ * *thread = its thread in the cast. 1, 0 at the end, or -1 with err. */
+int lane_next(struct lane *lane,
+              const struct ck_event **record,
+              uint32_t *thread,
+              struct ck_err *err);
+
+#endif

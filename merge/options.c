@@ -1,0 +1,145 @@
+/* options.c - what ckmerge is asked to do
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum ck_cli_result
+options_read(struct options *options, int argc, char **argv, struct ck_err *err)
+{
+    struct options *o = options;
+    const struct ck_cli_option table[] = {
+        {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs, NULL,
+         "text, json or chrome; may be given several times. text and json go "
+         "to stdout without FILE, chrome to RUN/trace.json; a FILE that ends "
+         "in .gz is compressed (chrome)"},
+        {CK_CLI_HEADING, "What to look at", 0, NULL, NULL, NULL, NULL},
+        {CK_CLI_DURATION, "from", 0, "TIME", &o->from, NULL,
+         "begin so long after the run's first record (5s, 20ms)"},
+        {CK_CLI_DURATION, "to", 0, "TIME", &o->to, NULL,
+         "end so long after the run's first record"},
+        {CK_CLI_TEXT, "ranks", 0, "LIST", &o->ranks, NULL,
+         "only these ranks: 0,4-7 (default: all)"},
+        {CK_CLI_HEADING, "How to show it", 0, NULL, NULL, NULL, NULL},
+        {CK_CLI_FLAG, "all-ranks", 0, NULL, &o->is_all_ranks, NULL,
+         "a row for every rank, however many there are"},
+        {CK_CLI_FLAG, "plain", 0, NULL, &o->is_plain, NULL,
+         "no colour, ASCII only"},
+        {CK_CLI_FLAG, "quiet", 'q', NULL, &o->is_quiet, NULL,
+         "no report on stdout but what --output asks for"},
+        {CK_CLI_FLAG, "progress", 0, NULL, &o->has_progress, NULL,
+         "show progress (default: where stderr is a terminal)"},
+        {CK_CLI_FLAG, "verify", 0, NULL, &o->is_verify, NULL,
+         "check frames, numbering and sums instead of reporting; exit 3 and "
+         "list what is wrong"},
+        {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL}};
+    const struct ck_cli cli = {
+        .program = "ckmerge",
+        .usage = "[OPTION]... RUN",
+        .summary = "Put the ranks of a stored run on one axis and say why "
+                   "their devices were idle. RUN is a run directory; "
+                   "report.txt and report.json are written there.",
+        .examples =
+            "  ckmerge ck-train-20261121T093000\n"
+            "  ckmerge --output chrome=trace.json.gz RUN   then open it in "
+            "ui.perfetto.dev\n"
+            "  ckmerge --output json --from 2s --to 4s RUN | jq .devices\n",
+        .options = table};
+    const char *preset = getenv("CKMERGE_OPTIONS");
+    enum ck_cli_result result = CK_CLI_RUN;
+
+    if (preset != NULL) {
+        result = ck_cli_parse_text(&cli, preset, err);
+    }
+    if (result == CK_CLI_RUN) {
+        result = ck_cli_parse(&cli, &argc, &argv, err);
+    }
+    if (result == CK_CLI_RUN && argc != 1) {
+        (void)ck_err_set(err, argc < 1 ? "no run directory given (ckmerge RUN)"
+                                       : "one run directory at a time, please");
+        return CK_CLI_WRONG;
+    }
+    if (result == CK_CLI_RUN) {
+        options->run = argv[0];
+    }
+    return result;
+}
+
+enum output_format options_output(const char *text, const char **path)
+{
+    static const char *const names[] = {"text", "json", "chrome"};
+    size_t length = strcspn(text, "=");
+
+    *path = text[length] == '=' ? text + length + 1 : NULL;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strlen(names[i]) == length &&
+            strncmp(names[i], text, length) == 0) {
+            return (enum output_format)i;
+        }
+    }
+    return OUTPUT_UNKNOWN;
+}
+
+/* One "a" or "a-b"; returns what follows, NULL when it is neither. */
+static const char *ranks_range(const char *at, long *first, long *last)
+{
+    char *end;
+
+    *first = strtol(at, &end, 10);
+    if (end == at || *first < 0) {
+        return NULL;
+    }
+    *last = *first;
+    if (*end == '-') {
+        at = end + 1;
+        *last = strtol(at, &end, 10);
+        if (end == at || *last < *first) {
+            return NULL;
+        }
+    }
+    return *end == ',' ? end + 1 : *end == '\0' ? end : NULL;
+}
+
+int options_ranks(const char *text,
+                  const struct cast *cast,
+                  bool **flags,
+                  struct ck_err *err)
+{
+    const char *at = text;
+    bool *wanted;
+    size_t hits = 0;
+
+    *flags = NULL;
+    if (text == NULL || text[0] == '\0') {
+        return 0;
+    }
+    wanted = calloc(cast->ranks_count + 1, sizeof(*wanted));
+    if (wanted == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    while (at != NULL && *at != '\0') {
+        long first, last;
+
+        at = ranks_range(at, &first, &last);
+        for (size_t i = 0; at != NULL && i < cast->ranks_count; i++) {
+            if (cast->ranks[i].number >= first &&
+                cast->ranks[i].number <= last) {
+                wanted[i] = true;
+                hits++;
+            }
+        }
+    }
+    if (at == NULL || hits == 0) {
+        free(wanted);
+        return ck_err_set(err,
+                          at == NULL
+                              ? "--ranks %s: write it as 0,4-7"
+                              : "--ranks %s: the run has none of these ranks",
+                          text);
+    }
+    *flags = wanted;
+    return 0;
+}

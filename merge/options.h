@@ -1,0 +1,49 @@
+/* options.h - what ckmerge is asked to do
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_OPTIONS_H
+#define CK_MERGE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launch/cli.h"
+#include "merge/cast.h"
+
+struct options {
+    const char *run;
+    struct ck_cli_list outputs;
+    const char *ranks; /* "" = all */
+    int64_t from;      /* ns after the run's first record; -1 = not given */
+    int64_t to;
+    bool is_all_ranks;
+    bool is_plain;
+    bool is_verify;
+    bool is_quiet;
+    bool has_progress;
+};
+
+/* Read CKMERGE_OPTIONS and the command line. */
+enum ck_cli_result options_read(struct options *options,
+                                int argc,
+                                char **argv,
+                                struct ck_err *err);
+
+/* "json=FILE" -> its format and where it goes. */
+enum output_format {
+    OUTPUT_TEXT,
+    OUTPUT_JSON,
+    OUTPUT_CHROME,
+    OUTPUT_UNKNOWN,
+};
+enum output_format options_output(const char *text, const char **path);
+
+/* "0,2-5" as a flag a rank of the cast, the caller's to free; *flags = NULL
+ * for all. 0, or -1 with err. */
+int options_ranks(const char *text,
+                  const struct cast *cast,
+                  bool **flags,
+                  struct ck_err *err);
+
+#endif

@@ -1,0 +1,535 @@
+/* chrome.c - the run as a Chrome trace, for Perfetto and others
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Written as the timeline goes by; readers sort by time themselves. A launch
+ * is remembered until its kernel comes, in a table of fixed size where a newer
+ * launch may push out an older one: the arrow is then left out and counted.
+ */
+#include "merge/output/chrome.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/sink.h"
+#include "merge/output/tracks.h"
+
+#define LAUNCHES ((size_t)1 << 17)
+#define UNNAMED "(no name)"
+/* Process number of what belongs to no rank: this + the process. */
+#define NO_RANK 10000000
+
+/* A host call that device work may refer to. */
+struct launch {
+    uint32_t process;
+    uint32_t tid;
+    uint32_t call; /* 0 = unused */
+    ck_time_t start;
+    int64_t track;
+};
+
+struct chrome {
+    const struct cast *cast; /* borrowed */
+    struct region part;
+    struct sink *sink;
+    struct tracks *tracks;
+    struct table *pids; /* that were named */
+    struct launch *launches;
+    uint64_t flows;
+    uint64_t flows_lost;
+    bool has_events;
+};
+
+struct chrome *chrome_create(const char *path,
+                             const struct cast *cast,
+                             struct region part,
+                             struct ck_err *err)
+{
+    struct chrome *chrome = calloc(1, sizeof(*chrome));
+
+    if (chrome == NULL) {
+        (void)ck_err_set(err, "out of memory");
+        return NULL;
+    }
+    chrome->cast = cast;
+    chrome->part = part;
+    chrome->tracks = tracks_create();
+    chrome->pids = table_create();
+    chrome->launches = calloc(LAUNCHES, sizeof(*chrome->launches));
+    if (chrome->tracks == NULL || chrome->pids == NULL ||
+        chrome->launches == NULL) {
+        (void)ck_err_set(err, "out of memory");
+        chrome_destroy(chrome);
+        return NULL;
+    }
+    chrome->sink = sink_create(path, err);
+    if (chrome->sink == NULL) {
+        chrome_destroy(chrome);
+        return NULL;
+    }
+    sink_text(chrome->sink, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+    return chrome;
+}
+
+void chrome_destroy(struct chrome *chrome)
+{
+    if (chrome == NULL) {
+        return;
+    }
+    sink_destroy(chrome->sink);
+    tracks_destroy(chrome->tracks);
+    table_destroy(chrome->pids);
+    free(chrome->launches);
+    free(chrome);
+}
+
+/* {"ph":"X","pid":0,"tid":7 */
+static void
+event_begin(struct chrome *chrome, const char *phase, int64_t pid, int64_t tid)
+{
+    struct sink *sink = chrome->sink;
+
+    sink_text(sink, chrome->has_events ? ",\n{\"ph\":\"" : "{\"ph\":\"");
+    chrome->has_events = true;
+    sink_text(sink, phase);
+    sink_text(sink, "\",\"pid\":");
+    sink_int(sink, pid);
+    sink_text(sink, ",\"tid\":");
+    sink_int(sink, tid);
+}
+
+static void event_name(struct chrome *chrome, const char *name)
+{
+    sink_text(chrome->sink, ",\"name\":");
+    sink_string(chrome->sink, name == NULL ? UNNAMED : name);
+}
+
+static void event_time(struct chrome *chrome, ck_time_t time)
+{
+    sink_text(chrome->sink, ",\"ts\":");
+    sink_us(chrome->sink, time - chrome->part.start);
+}
+
+static void event_end(struct chrome *chrome)
+{
+    sink_text(chrome->sink, "}");
+}
+
+static void arg_int(struct chrome *chrome, const char *name, int64_t value)
+{
+    sink_text(chrome->sink, name);
+    sink_int(chrome->sink, value);
+}
+
+/* A metadata event with one argument, a text or a number. */
+static void put_meta(struct chrome *chrome,
+                     const char *kind,
+                     int64_t pid,
+                     int64_t tid,
+                     const char *text)
+{
+    event_begin(chrome, "M", pid, tid);
+    event_name(chrome, kind);
+    sink_text(chrome->sink, ",\"args\":{\"name\":");
+    sink_string(chrome->sink, text);
+    sink_text(chrome->sink, "}");
+    event_end(chrome);
+}
+
+static void put_sort(struct chrome *chrome,
+                     const char *kind,
+                     int64_t pid,
+                     int64_t tid,
+                     int64_t index)
+{
+    event_begin(chrome, "M", pid, tid);
+    event_name(chrome, kind);
+    arg_int(chrome, ",\"args\":{\"sort_index\":", index);
+    sink_text(chrome->sink, "}");
+    event_end(chrome);
+}
+
+/* Number of the event's process in the trace; named at first sight. */
+static int64_t pid_of(struct chrome *chrome, const struct timeline_event *event)
+{
+    const struct cast_process *process =
+        &chrome->cast->processes[event->process];
+    const struct cast_agent *agent = &chrome->cast->agents[process->agent];
+    int64_t pid =
+        event->rank >= 0 ? event->rank : NO_RANK + (int64_t)event->process;
+    size_t known = table_count(chrome->pids);
+    struct table_key key = {(uint64_t)pid, 0, 0};
+    char name[512];
+
+    if (table_number(chrome->pids, key) != (int64_t)known) {
+        return pid;
+    }
+    if (event->rank >= 0) {
+        (void)snprintf(name, sizeof(name), "rank %d (%.200s)", event->rank,
+                       agent->host);
+    } else {
+        (void)snprintf(name, sizeof(name), "process %u (%.200s)", process->pid,
+                       agent->host);
+    }
+    put_meta(chrome, "process_name", pid, 0, name);
+    put_sort(chrome, "process_sort_index", pid, 0, pid);
+    return pid;
+}
+
+static void track_name(struct chrome *chrome,
+                       int64_t pid,
+                       const struct track_row *row,
+                       const char *base,
+                       int64_t sort)
+{
+    char name[512];
+
+    if (!row->is_new) {
+        return;
+    }
+    if (row->number > 0) {
+        (void)snprintf(name, sizeof(name), "%.400s (%u)", base,
+                       row->number + 1);
+    } else {
+        (void)snprintf(name, sizeof(name), "%.400s", base);
+    }
+    put_meta(chrome, "thread_name", pid, row->tid, name);
+    put_sort(chrome, "thread_sort_index", pid, row->tid, sort + row->number);
+}
+
+/* The thread's row for a slice or a point. */
+static int place_thread(struct chrome *chrome,
+                        const struct timeline_event *event,
+                        int64_t pid,
+                        struct track_row *row)
+{
+    const struct cast_thread *thread = &chrome->cast->threads[event->thread];
+    const struct cast_process *process =
+        &chrome->cast->processes[event->process];
+    struct table_key key = {0, event->process, thread->tid};
+    bool is_main = thread->tid == process->pid;
+    char name[300];
+
+    if (tracks_place(chrome->tracks, key, thread->tid, event->start, event->end,
+                     row) != 0) {
+        return -1;
+    }
+    (void)snprintf(name, sizeof(name), "%.250s %u",
+                   thread->name != NULL ? thread->name
+                   : is_main            ? "main thread"
+                                        : "thread",
+                   thread->tid);
+    track_name(chrome, pid, row, name, is_main ? 0 : 100);
+    return 0;
+}
+
+/* The row of a device's queue. */
+static int place_queue(struct chrome *chrome,
+                       const struct timeline_event *event,
+                       const struct ck_copy *work,
+                       int64_t pid,
+                       struct track_row *row)
+{
+    struct table_key key = {1, event->process,
+                            (uint64_t)work->device << 32 | work->queue};
+    const struct cast_device *device =
+        cast_device(chrome->cast, event->process, work->device);
+    char name[300];
+
+    if (tracks_place(chrome->tracks, key, -1, event->start, event->end, row) !=
+        0) {
+        return -1;
+    }
+    (void)snprintf(name, sizeof(name), "%.200s #%u queue %u",
+                   device != NULL && device->name[0] != '\0' ? device->name
+                                                             : "device",
+                   work->device, work->queue);
+    track_name(chrome, pid, row, name, 1000);
+    return 0;
+}
+
+static void put_slice(struct chrome *chrome,
+                      const struct timeline_event *event,
+                      int64_t pid,
+                      int64_t tid,
+                      const char *category)
+{
+    event_begin(chrome, "X", pid, tid);
+    event_name(chrome,
+               cast_name(chrome->cast, event->process, event->record->name));
+    sink_text(chrome->sink, ",\"cat\":");
+    sink_string(chrome->sink, category);
+    event_time(chrome, event->start);
+    sink_text(chrome->sink, ",\"dur\":");
+    sink_us(chrome->sink, event->end - event->start);
+}
+
+static struct launch *
+launch_at(struct chrome *chrome, uint32_t process, uint32_t tid, uint32_t call)
+{
+    uint64_t hash = ((uint64_t)tid << 32 | call) * 0x9e3779b97f4a7c15u +
+                    (uint64_t)process * 0xc2b2ae3d27d4eb4fu;
+
+    return &chrome->launches[(hash >> 40) % LAUNCHES];
+}
+
+static void launch_keep(struct chrome *chrome,
+                        const struct timeline_event *event,
+                        int64_t track)
+{
+    const struct ck_call *call = (const struct ck_call *)event->record;
+    uint32_t tid = chrome->cast->threads[event->thread].tid;
+    struct launch *launch = launch_at(chrome, event->process, tid, call->call);
+
+    launch->process = event->process;
+    launch->tid = tid;
+    launch->call = call->call;
+    launch->start = event->start;
+    launch->track = track;
+}
+
+/* One end of an arrow. */
+static void put_flow(struct chrome *chrome,
+                     const char *phase,
+                     int64_t pid,
+                     int64_t tid,
+                     ck_time_t time)
+{
+    event_begin(chrome, phase, pid, tid);
+    event_name(chrome, "launch");
+    sink_text(chrome->sink, ",\"cat\":\"launch\",\"id\":");
+    sink_int(chrome->sink, (int64_t)chrome->flows);
+    event_time(chrome, time);
+    if (phase[0] == 'f') {
+        sink_text(chrome->sink, ",\"bp\":\"e\"");
+    }
+    event_end(chrome);
+}
+
+static void flow_draw(struct chrome *chrome,
+                      const struct timeline_event *event,
+                      int64_t pid,
+                      int64_t tid)
+{
+    const struct ck_copy *work = (const struct ck_copy *)event->record;
+    const struct launch *launch =
+        launch_at(chrome, event->process, work->tid, work->call);
+
+    if (work->call == 0 || event->start == event->end) {
+        return;
+    }
+    if (launch->call != work->call || launch->tid != work->tid ||
+        launch->process != event->process || launch->start > event->start) {
+        chrome->flows_lost++;
+        return;
+    }
+    chrome->flows++;
+    put_flow(chrome, "s", pid, launch->track, launch->start);
+    put_flow(chrome, "f", pid, tid, event->start);
+}
+
+/* tid, call, device and queue lie alike in kernels and copies. */
+_Static_assert(offsetof(struct ck_kernel, tid) ==
+                       offsetof(struct ck_copy, tid) &&
+                   offsetof(struct ck_kernel, queue) ==
+                       offsetof(struct ck_copy, queue),
+               "one shape of device work");
+
+static int take_device(struct chrome *chrome,
+                       const struct timeline_event *event)
+{
+    const struct ck_copy *work = (const struct ck_copy *)event->record;
+    bool is_copy = event->record->kind >= CK_KIND_COPY_H2D;
+    int64_t pid = pid_of(chrome, event);
+    struct track_row row;
+
+    if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
+        return 0;
+    }
+    if (place_queue(chrome, event, work, pid, &row) != 0) {
+        return -1;
+    }
+    put_slice(chrome, event, pid, row.tid, is_copy ? "copy" : "kernel");
+    if (is_copy) {
+        arg_int(chrome, ",\"args\":{\"bytes\":", (int64_t)work->bytes);
+    } else {
+        const struct ck_kernel *kernel = (const struct ck_kernel *)work;
+
+        arg_int(chrome, ",\"args\":{\"global_x\":", kernel->global[0]);
+        arg_int(chrome, ",\"global_y\":", kernel->global[1]);
+        arg_int(chrome, ",\"global_z\":", kernel->global[2]);
+        arg_int(chrome, ",\"local_x\":", kernel->local[0]);
+    }
+    if (work->queued > 0) {
+        sink_text(chrome->sink, ",\"queued_us_before\":");
+        sink_us(chrome->sink, event->start - work->queued);
+    }
+    sink_text(chrome->sink, "}");
+    event_end(chrome);
+    flow_draw(chrome, event, pid, row.tid);
+    return 0;
+}
+
+/* "train.c:212" of a call site, where it is known. */
+static void arg_place(struct chrome *chrome,
+                      const struct timeline_event *event,
+                      uint64_t site)
+{
+    struct place place = cast_place(chrome->cast, event->process, site);
+    char text[600];
+
+    if (place.function == NULL && place.file == NULL) {
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%.300s (%.200s:%u)",
+                   place.function == NULL ? "?" : place.function,
+                   place.file == NULL ? "?" : place.file, place.line);
+    sink_text(chrome->sink, ",\"from\":");
+    sink_string(chrome->sink, text);
+}
+
+static void put_call_args(struct chrome *chrome,
+                          const struct timeline_event *event)
+{
+    const struct ck_call *call = (const struct ck_call *)event->record;
+
+    arg_int(chrome, ",\"args\":{\"call\":", call->call);
+    switch (ck_kind_class(call->e.kind)) {
+    case CK_CLASS_MESSAGE:
+        arg_int(chrome, ",\"peer\":", ((const struct ck_message *)call)->peer);
+        arg_int(chrome, ",\"tag\":", ((const struct ck_message *)call)->tag);
+        arg_int(chrome, ",\"bytes\":",
+                (int64_t)((const struct ck_message *)call)->bytes);
+        break;
+    case CK_CLASS_COLLECTIVE:
+        arg_int(chrome, ",\"seq\":", ((const struct ck_collective *)call)->seq);
+        arg_int(chrome, ",\"bytes\":",
+                (int64_t)((const struct ck_collective *)call)->bytes_out);
+        break;
+    default:
+        if (call->bytes > 0) {
+            arg_int(chrome, ",\"bytes\":", (int64_t)call->bytes);
+        }
+        break;
+    }
+    arg_place(chrome, event, call->site);
+    if ((call->e.flags & CK_FLAG_CUT) != 0) {
+        sink_text(chrome->sink, ",\"end\":\"not known\"");
+    }
+    sink_text(chrome->sink, "}");
+}
+
+static int take_call(struct chrome *chrome, const struct timeline_event *event)
+{
+    int64_t pid = pid_of(chrome, event);
+    struct track_row row;
+
+    if (event->record->kind == CK_KIND_COMPLETE) {
+        return 0;
+    }
+    if (place_thread(chrome, event, pid, &row) != 0) {
+        return -1;
+    }
+    put_slice(chrome, event, pid, row.tid, ck_kind_name(event->record->kind));
+    put_call_args(chrome, event);
+    event_end(chrome);
+    if (ck_kind_class(event->record->kind) == CK_CLASS_CALL) {
+        launch_keep(chrome, event, row.tid);
+    }
+    return 0;
+}
+
+static void put_value(struct chrome *chrome,
+                      const struct timeline_event *event,
+                      int64_t value)
+{
+    event_begin(chrome, "C", pid_of(chrome, event), 0);
+    event_name(chrome,
+               cast_name(chrome->cast, event->process, event->record->name));
+    event_time(chrome, event->start);
+    arg_int(chrome, ",\"args\":{\"value\":", value);
+    sink_text(chrome->sink, "}");
+    event_end(chrome);
+}
+
+static int take_mark(struct chrome *chrome, const struct timeline_event *event)
+{
+    const struct ck_mark *mark = (const struct ck_mark *)event->record;
+    int64_t pid = pid_of(chrome, event);
+    struct track_row row;
+
+    if (mark->e.kind == CK_KIND_VALUE) {
+        put_value(chrome, event, mark->value);
+        return 0;
+    }
+    if (place_thread(chrome, event, pid, &row) != 0) {
+        return -1;
+    }
+    if (mark->e.kind == CK_KIND_MARK) {
+        event_begin(chrome, "i", pid, row.tid);
+        event_name(chrome,
+                   cast_name(chrome->cast, event->process, mark->e.name));
+        sink_text(chrome->sink, ",\"cat\":\"mark\",\"s\":\"t\"");
+        event_time(chrome, event->start);
+    } else if (mark->e.kind == CK_KIND_STEP) {
+        event_begin(chrome, "X", pid, row.tid);
+        arg_int(chrome, ",\"name\":\"step ", mark->value);
+        sink_text(chrome->sink, "\",\"cat\":\"step\"");
+        event_time(chrome, event->start);
+        sink_text(chrome->sink, ",\"dur\":");
+        sink_us(chrome->sink, mark->dur);
+    } else {
+        put_slice(chrome, event, pid, row.tid, "range");
+    }
+    arg_int(chrome, ",\"args\":{\"value\":", mark->value);
+    sink_text(chrome->sink, "}");
+    event_end(chrome);
+    return 0;
+}
+
+int chrome_take(void *consumer, const struct timeline_event *event)
+{
+    struct chrome *chrome = consumer;
+    int rc = 0;
+
+    if (event->end < chrome->part.start || event->start > chrome->part.end) {
+        return 0;
+    }
+    switch (ck_kind_class(event->record->kind)) {
+    case CK_CLASS_MARK:
+        rc = take_mark(chrome, event);
+        break;
+    case CK_CLASS_CALL:
+    case CK_CLASS_MESSAGE:
+    case CK_CLASS_COLLECTIVE:
+        rc = take_call(chrome, event);
+        break;
+    case CK_CLASS_KERNEL:
+    case CK_CLASS_COPY:
+        rc = take_device(chrome, event);
+        break;
+    case CK_CLASS_COUNTER: {
+        const struct ck_counter *counter =
+            (const struct ck_counter *)event->record;
+
+        if (counter->e.kind == CK_KIND_COUNTER && counter->tid == 0) {
+            put_value(chrome, event, counter->value);
+        }
+        break;
+    }
+    default:
+        break;
+    }
+    return rc != 0 ? -1 : sink_error(chrome->sink);
+}
+
+int chrome_finish(struct chrome *chrome, struct ck_err *err)
+{
+    sink_text(chrome->sink, "\n],\"otherData\":{\"producer\":\"ckmerge\"");
+    arg_int(chrome, ",\"arrows\":", (int64_t)chrome->flows);
+    arg_int(chrome, ",\"arrows_left_out\":", (int64_t)chrome->flows_lost);
+    sink_text(chrome->sink, "}}\n");
+    return sink_finish(chrome->sink, err);
+}

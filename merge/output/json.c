@@ -1,0 +1,312 @@
+/* json.c - the report as JSON (docs/analysis.md lists its fields)
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/json.h"
+
+static const char *const region_names[] = {"whole", "mpi", "steps", "given"};
+static const char *const end_names[] = {"unknown", "exited", "signal",
+                                        "missing"};
+
+static void
+put_region(struct ck_json *j, const char *name, struct region region)
+{
+    ck_json_object(j, name);
+    ck_json_int(j, "start_ns", region.start);
+    ck_json_int(j, "end_ns", region.end);
+    ck_json_int(j, "ns", region_length(region));
+}
+
+static void put_text(struct ck_json *j, const char *name, const char *text)
+{
+    if (text == NULL) {
+        ck_json_null(j, name);
+    } else {
+        ck_json_string(j, name, text);
+    }
+}
+
+static void put_place(struct ck_json *j, const struct place *place)
+{
+    put_text(j, "function", place->function);
+    put_text(j, "file", place->file);
+    ck_json_uint(j, "line", place->line);
+}
+
+static void put_head(struct ck_json *j, const struct report *report)
+{
+    ck_json_string(j, "format", "ck.report");
+    ck_json_int(j, "format_version", 1);
+    put_text(j, "ck_version", report->version);
+    put_text(j, "run", report->name);
+    put_text(j, "job", report->job);
+    put_text(j, "command", report->command);
+    ck_json_int(j, "size", report->size);
+    ck_json_uint(j, "ranks_present", report->present);
+    ck_json_uint(j, "hosts", report->hosts);
+    ck_json_bool(j, "complete", report_is_complete(report));
+    if (report->realtime != 0) {
+        ck_json_int(j, "realtime_of_zero_ns", report->realtime);
+    } else {
+        ck_json_null(j, "realtime_of_zero_ns");
+    }
+    put_region(j, "whole", report->whole);
+    ck_json_end(j);
+    put_region(j, "region", report->region);
+    ck_json_string(j, "kind", region_names[report->region_kind]);
+    ck_json_end(j);
+    ck_json_object(j, "steps");
+    ck_json_uint(j, "count", report->steps);
+    ck_json_int(j, "first", report->step_first);
+    ck_json_int(j, "last", report->step_last);
+    ck_json_end(j);
+}
+
+static void put_rank(struct ck_json *j, const struct report_rank *rank)
+{
+    ck_json_object(j, NULL);
+    ck_json_int(j, "rank", rank->number);
+    put_text(j, "host", rank->host);
+    ck_json_string(j, "end", end_names[rank->end]);
+    ck_json_int(j, "code", rank->code);
+    if (rank->end_time != 0) {
+        ck_json_int(j, "end_time_ns", rank->end_time);
+    } else {
+        ck_json_null(j, "end_time_ns");
+    }
+    if (rank->open != NULL) {
+        ck_json_object(j, "open_call");
+        ck_json_string(j, "name", rank->open);
+        put_place(j, &rank->open_place);
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "open_call");
+    }
+    ck_json_bool(j, "claimed_twice", rank->is_claimed_twice);
+    ck_json_int(j, "mpi_ns", rank->mpi);
+    ck_json_int(j, "mpi_core_ns", rank->mpi_core);
+    ck_json_uint(j, "mpi_calls", rank->mpi_calls);
+    ck_json_uint(j, "steps", rank->steps);
+    ck_json_int(j, "step_median_ns", rank->step_median);
+    ck_json_int(j, "step_max_ns", rank->step_max);
+    ck_json_bool(j, "median_exact", rank->is_median_exact);
+    ck_json_uint(j, "events", rank->events);
+    ck_json_uint(j, "lost", rank->lost);
+    ck_json_uint(j, "bytes", rank->bytes);
+    ck_json_end(j);
+}
+
+static void put_device(struct ck_json *j,
+                       const char *name,
+                       const struct report_device *device)
+{
+    ck_json_object(j, name);
+    if (name == NULL) {
+        put_text(j, "name", device->name);
+        put_text(j, "uuid", device->uuid);
+        ck_json_array(j, "ranks");
+        for (size_t i = 0; i < device->ranks_count; i++) {
+            ck_json_int(j, NULL, device->ranks[i]);
+        }
+        ck_json_end(j);
+    }
+    ck_json_int(j, "wall_ns", device->wall);
+    ck_json_int(j, "busy_ns", device->busy);
+    ck_json_int(j, "compute_ns", device->compute);
+    ck_json_int(j, "comm_ns", device->comm);
+    ck_json_int(j, "copy_ns", device->copy);
+    ck_json_int(j, "idle_ns", device->idle);
+    ck_json_int(j, "core_ns", device->core);
+    ck_json_int(j, "kernel_busy_ns", device->kernel_busy);
+    ck_json_int(j, "kernel_core_ns", device->kernel_core);
+    ck_json_uint(j, "kernels", device->kernels);
+    ck_json_uint(j, "copies", device->copies);
+    ck_json_uint(j, "bad_times", device->bad_times);
+    ck_json_uint(j, "gaps", device->gaps);
+    ck_json_int(j, "longest_gap_ns", device->longest_gap);
+    ck_json_end(j);
+}
+
+static void put_kernels(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "kernels");
+    for (size_t i = 0; i < report->kernels_count; i++) {
+        const struct report_kernel *kernel = &report->kernels[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "name", kernel->name);
+        ck_json_uint(j, "calls", kernel->calls);
+        ck_json_int(j, "busy_ns", kernel->busy);
+        ck_json_int(j, "total_ns", kernel->total);
+        ck_json_int(j, "median_ns", kernel->median);
+        ck_json_bool(j, "median_exact", kernel->is_median_exact);
+        ck_json_int(j, "max_ns", kernel->max);
+        ck_json_uint(j, "ranks", kernel->ranks);
+        ck_json_int(j, "rank_first", kernel->rank_first);
+        ck_json_int(j, "rank_last", kernel->rank_last);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+    ck_json_array(j, "copies");
+    for (size_t i = 0; i < report->copies_count; i++) {
+        ck_json_object(j, NULL);
+        ck_json_string(j, "name", report->copies[i].name);
+        ck_json_uint(j, "calls", report->copies[i].calls);
+        ck_json_uint(j, "bytes", report->copies[i].bytes);
+        ck_json_int(j, "total_ns", report->copies[i].total);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_calls(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "calls");
+    for (size_t i = 0; i < report->calls_count; i++) {
+        const struct report_call *call = &report->calls[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "name", call->name);
+        ck_json_string(j, "kind", call->kind);
+        put_place(j, &call->place);
+        ck_json_uint(j, "site", call->site);
+        ck_json_uint(j, "calls", call->calls);
+        ck_json_uint(j, "bytes", call->bytes);
+        ck_json_int(j, "total_ns", call->total);
+        ck_json_int(j, "max_ns", call->max);
+        ck_json_uint(j, "ranks", call->ranks);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_counters(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "counters");
+    for (size_t i = 0; i < report->counters_count; i++) {
+        const struct report_counter *counter = &report->counters[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "name", counter->name);
+        ck_json_double(j, "value", counter->value);
+        ck_json_double(j, "share_counted", counter->share);
+        ck_json_uint(j, "ranks", counter->ranks);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+    ck_json_object(j, "rates");
+    for (size_t i = 0; i < report->rates_count; i++) {
+        ck_json_double(j, report->rates[i].name, report->rates[i].value);
+    }
+    ck_json_end(j);
+}
+
+static void put_domains(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "clock_domains");
+    for (size_t i = 0; i < report->domains_count; i++) {
+        const struct report_domain *domain = &report->domains[i];
+
+        ck_json_object(j, NULL);
+        put_text(j, "host", domain->host);
+        ck_json_uint(j, "ranks", domain->ranks);
+        ck_json_bool(j, "calibrated", domain->is_calibrated);
+        ck_json_bool(j, "placed", domain->has_place);
+        ck_json_bool(j, "lacks_pairs", domain->lacks_pairs);
+        ck_json_uint(j, "pairs", domain->pairs);
+        ck_json_int(j, "bound_ns", domain->bound);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_trust(struct ck_json *j, const struct report *report)
+{
+    ck_json_object(j, "trust");
+    ck_json_uint(j, "events", report->events);
+    ck_json_uint(j, "lost", report->lost);
+    ck_json_array(j, "losses");
+    for (size_t i = 0; i < report->losses_count; i++) {
+        ck_json_object(j, NULL);
+        ck_json_string(j, "reason", report->losses[i].reason);
+        ck_json_uint(j, "records", report->losses[i].records);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+    ck_json_uint(j, "gaps", report->gaps);
+    ck_json_uint(j, "gap_units", report->gap_units);
+    ck_json_uint(j, "damage_places", report->damage_places);
+    ck_json_uint(j, "damage_bytes", report->damage_bytes);
+    ck_json_uint(j, "damage_tails", report->damage_tails);
+    put_text(j, "damage_first", report->damage_first);
+    ck_json_uint(j, "unknown_records", report->unknown);
+    ck_json_bool(j, "ledger_closed", report->is_ledger_closed);
+    put_domains(j, report);
+    ck_json_array(j, "notes");
+    for (size_t i = 0; i < report->notes_count; i++) {
+        ck_json_object(j, NULL);
+        ck_json_string(j, "text", report->notes[i].text);
+        ck_json_uint(j, "count", report->notes[i].count);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+    ck_json_end(j);
+    ck_json_object(j, "cost");
+    ck_json_int(j, "cpu_ns", report->own_cpu);
+    ck_json_uint(j, "cpu_ranks", report->own_cpu_ranks);
+    ck_json_uint(j, "stored_bytes", report->bytes);
+    ck_json_uint(j, "events", report->events);
+    ck_json_end(j);
+}
+
+static void put_report(struct ck_json *j, const struct report *report)
+{
+    ck_json_object(j, NULL);
+    put_head(j, report);
+    ck_json_array(j, "ranks");
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        put_rank(j, &report->ranks[i]);
+    }
+    ck_json_end(j);
+    ck_json_array(j, "devices");
+    for (size_t i = 0; i < report->devices_count; i++) {
+        put_device(j, NULL, &report->devices[i]);
+    }
+    ck_json_end(j);
+    put_device(j, "all_devices", &report->all);
+    put_kernels(j, report);
+    put_calls(j, report);
+    put_counters(j, report);
+    put_trust(j, report);
+    ck_json_end(j);
+}
+
+char *output_json(const struct report *report, size_t *length)
+{
+    struct ck_json *j = ck_json_create(NULL, true);
+    char *text = NULL;
+
+    if (j == NULL) {
+        return NULL;
+    }
+    put_report(j, report);
+    if (ck_json_finish(j) == 0) {
+        const char *made = ck_json_text(j, length);
+
+        text = malloc(*length + 2);
+        if (text != NULL) {
+            memcpy(text, made, *length);
+            if (*length == 0 || text[*length - 1] != '\n') {
+                text[(*length)++] = '\n';
+            }
+            text[*length] = '\0';
+        }
+    }
+    ck_json_destroy(j);
+    return text;
+}

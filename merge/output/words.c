@@ -1,0 +1,170 @@
+/* words.c - numbers and texts as a person reads them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A value in one of several units, each so many times the one before. */
+struct unit {
+    double size;
+    const char *name;
+};
+
+/* Decimals that leave three significant figures of a value below 1000. */
+static int decimals_of(double value)
+{
+    if (value >= 99.95 || value == 0) {
+        return 0;
+    }
+    return value >= 9.995 ? 1 : 2;
+}
+
+static struct word
+word_unit(double value, const struct unit *units, size_t count)
+{
+    struct word word;
+    size_t at = 0;
+
+    while (at + 1 < count && fabs(value) >= units[at + 1].size * 0.9995) {
+        at++;
+    }
+    value /= units[at].size;
+    (void)snprintf(word.text, sizeof(word.text), "%.*f%s%s",
+                   at == 0 ? 0 : decimals_of(fabs(value)), value,
+                   units[at].name[0] == '\0' ? "" : " ", units[at].name);
+    return word;
+}
+
+struct word word_time(ck_time_t ns)
+{
+    static const struct unit units[] = {
+        {1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}};
+
+    return word_unit((double)ns, units, 4);
+}
+
+struct word word_seconds(ck_time_t ns)
+{
+    double value = (double)ns / 1e9;
+    struct word word;
+    int decimals = decimals_of(fabs(value));
+
+    if (value != 0 && fabs(value) < 0.9995) {
+        decimals = fabs(value) < 0.0995 ? 4 : 3;
+    }
+    (void)snprintf(word.text, sizeof(word.text), "%.*f", decimals, value);
+    return word;
+}
+
+struct word word_bytes(uint64_t bytes)
+{
+    static const struct unit units[] = {
+        {1, "B"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}, {1e12, "TB"}};
+
+    return word_unit((double)bytes, units, 5);
+}
+
+struct word word_count(uint64_t count)
+{
+    struct word word;
+    char digits[24];
+    int length =
+        snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+    size_t used = 0;
+
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) {
+            word.text[used++] = ',';
+        }
+        word.text[used++] = digits[i];
+    }
+    word.text[used] = '\0';
+    return word;
+}
+
+struct word word_number(double value)
+{
+    static const struct unit units[] = {{1, ""},    {1e3, "k"},  {1e6, "M"},
+                                        {1e9, "G"}, {1e12, "T"}, {1e15, "P"}};
+    struct word word;
+
+    if (fabs(value) < 999.5) {
+        (void)snprintf(word.text, sizeof(word.text), "%.3g", value);
+        return word;
+    }
+    return word_unit(value, units, 6);
+}
+
+struct word word_percent(ck_time_t part, ck_time_t whole)
+{
+    struct word word = {"-"};
+
+    if (whole > 0) {
+        (void)snprintf(word.text, sizeof(word.text), "%.1f",
+                       100.0 * (double)part / (double)whole);
+    }
+    return word;
+}
+
+/* Bytes of the UTF-8 character at `text`, 0 when it is none. */
+static size_t utf8_length(const unsigned char *text)
+{
+    size_t length;
+
+    if (text[0] < 0xc2 || text[0] > 0xf4) {
+        return 0;
+    }
+    length = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    /* C1 controls, surrogates, too long forms, beyond the last character */
+    if ((text[0] == 0xc2 && text[1] < 0xa0) ||
+        (text[0] == 0xe0 && text[1] < 0xa0) ||
+        (text[0] == 0xed && text[1] > 0x9f) ||
+        (text[0] == 0xf0 && text[1] < 0x90) ||
+        (text[0] == 0xf4 && text[1] > 0x8f)) {
+        return 0;
+    }
+    return length;
+}
+
+size_t word_escape(
+    char *to, size_t room, const char *text, size_t columns, int is_plain)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t used = 0, shown = 0;
+    size_t keep_used = 0, keep_shown = 0; /* where "..." would go */
+
+    while (*at != '\0' && used + 8 < room) {
+        size_t length = utf8_length(at);
+
+        if (columns > 0 && shown == columns) {
+            used = keep_used;
+            shown = keep_shown + 3;
+            memcpy(to + used, "...", 3);
+            used += 3;
+            break;
+        }
+        if (columns < 4 || shown + 3 <= columns) {
+            keep_used = used;
+            keep_shown = shown;
+        }
+        if (length > 0 && !is_plain) {
+            memcpy(to + used, at, length);
+            used += length;
+        } else {
+            to[used++] = *at < 0x20 || *at >= 0x7f ? '?' : (char)*at;
+        }
+        at += length > 0 ? length : 1;
+        shown++;
+    }
+    to[used] = '\0';
+    return shown;
+}

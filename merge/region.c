@@ -1,0 +1,79 @@
+/* region.c - which part of the run a report is about
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/region.h"
+
+/* Widen *region by the stamps of one process. */
+static void region_add(const struct align *align,
+                       uint32_t agent,
+                       const struct stamps *stamps,
+                       struct region *region)
+{
+    ck_time_t first, last;
+
+    if (!align_stamps(align, agent, stamps, &first, &last)) {
+        return;
+    }
+    if (first < region->start) {
+        region->start = first;
+    }
+    if (last > region->end) {
+        region->end = last;
+    }
+}
+
+static bool
+is_wanted_rank(const struct cast *cast, const bool *is_wanted, int32_t rank)
+{
+    uint32_t index = cast_rank_index(cast, rank);
+
+    return is_wanted == NULL || (index != CAST_NONE && is_wanted[index]);
+}
+
+int region_find(const struct cast *cast,
+                const struct align *align,
+                const bool *is_wanted,
+                struct report *report)
+{
+    struct region none = {INT64_MAX, INT64_MIN};
+    struct region whole = none, steps = none, mpi = {INT64_MIN, INT64_MAX};
+
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        const struct cast_process *process = &cast->processes[i];
+        ck_time_t first, last;
+
+        if (!is_wanted_rank(cast, is_wanted, process->rank)) {
+            continue;
+        }
+        region_add(align, process->agent, &process->whole, &whole);
+        region_add(align, process->agent, &process->steps, &steps);
+        if (align_stamps(align, process->agent, &process->init, &first,
+                         &last) &&
+            last > mpi.start) {
+            mpi.start = last;
+        }
+        if (align_stamps(align, process->agent, &process->finalize, &first,
+                         &last) &&
+            first < mpi.end) {
+            mpi.end = first;
+        }
+    }
+    if (whole.start > whole.end) {
+        return -1;
+    }
+    report->whole = whole;
+    report->region = whole;
+    report->region_kind = REPORT_REGION_WHOLE;
+    if (steps.start < steps.end) {
+        report->region = steps;
+        report->region_kind = REPORT_REGION_STEPS;
+    } else if (mpi.start != INT64_MIN) {
+        mpi.end = mpi.end == INT64_MAX ? whole.end : mpi.end;
+        if (mpi.start < mpi.end) {
+            report->region = mpi;
+            report->region_kind = REPORT_REGION_MPI;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* report.c - all results of a merge, for any output
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void report_fini(struct report *report)
+{
+    free(report->ranks);
+    free(report->devices);
+    free(report->kernels);
+    free(report->copies);
+    free(report->calls);
+    free(report->counters);
+    free(report->rates);
+    free(report->losses);
+    free(report->domains);
+    free(report->notes);
+    memset(report, 0, sizeof(*report));
+}
+
+bool report_is_complete(const struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        enum report_end end = report->ranks[i].end;
+
+        if (end == REPORT_END_MISSING || end == REPORT_END_UNKNOWN ||
+            report->ranks[i].is_claimed_twice) {
+            return false;
+        }
+    }
+    return report->gaps == 0 && report->damage_places == 0;
+}

@@ -1,0 +1,200 @@
+/* report.h - all results of a merge, for any output
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Analysis fills it, outputs read it. Times are integer nanoseconds. Texts
+ * are borrowed from the cast's and may hold any bytes: outputs escape them.
+ * A count of 0 means "none"; what was not measured says so by a flag.
+ */
+#ifndef CK_MERGE_REPORT_H
+#define CK_MERGE_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "merge/interval.h"
+#include "merge/names.h"
+#include "schema/time.h"
+
+enum report_region {
+    REPORT_REGION_WHOLE,
+    REPORT_REGION_MPI,   /* last return of MPI_Init .. first MPI_Finalize */
+    REPORT_REGION_STEPS, /* first begin .. last end of the marked steps */
+    REPORT_REGION_GIVEN, /* --from, --to */
+};
+
+/* How a rank ended. */
+enum report_end {
+    REPORT_END_UNKNOWN, /* no word of it: lost, or still running */
+    REPORT_END_EXITED,
+    REPORT_END_SIGNAL,
+    REPORT_END_MISSING, /* announced by the size, not in the run */
+};
+
+struct report_rank {
+    int32_t number;
+    const char *host;
+    enum report_end end;
+    int code;           /* exit status or signal */
+    ck_time_t end_time; /* on the axis; 0 = not known */
+    const char *open;   /* call it never left, NULL = none known */
+    struct place open_place;
+    ck_time_t mpi;      /* union of MPI calls over its threads */
+    ck_time_t mpi_core; /* their sum */
+    uint64_t mpi_calls;
+    uint64_t steps;
+    ck_time_t step_median;
+    ck_time_t step_max;
+    bool is_median_exact;
+    uint64_t events;
+    uint64_t lost;
+    uint64_t bytes;
+    bool is_claimed_twice;
+};
+
+/* busy + idle = wall, and compute + comm + copy = busy, exactly. */
+struct report_device {
+    const char *name;
+    const char *uuid;     /* "" = none */
+    const int32_t *ranks; /* that used it; borrowed from the cast */
+    size_t ranks_count;
+    ck_time_t wall;
+    ck_time_t busy;    /* union of everything */
+    ck_time_t compute; /* union of kernels that are no communication */
+    ck_time_t comm;    /* communication kernels, where no other kernel ran */
+    ck_time_t copy;    /* copies, where no kernel ran */
+    ck_time_t idle;
+    ck_time_t core; /* sum of all lengths */
+    ck_time_t kernel_core;
+    ck_time_t kernel_busy; /* union of all kernels */
+    uint64_t kernels;
+    uint64_t copies;
+    uint64_t bad_times; /* operations without usable stamps: in no figure */
+    uint64_t gaps;
+    ck_time_t longest_gap;
+};
+
+struct report_kernel {
+    const char *name;
+    uint64_t calls;
+    ck_time_t busy;  /* its share of the devices' kernel unions */
+    ck_time_t total; /* sum of lengths within the region */
+    ck_time_t median;
+    ck_time_t max;
+    bool is_median_exact;
+    int32_t rank_first;
+    int32_t rank_last;
+    uint32_t ranks;
+};
+
+struct report_copy {
+    const char *name; /* h2d ... */
+    uint64_t calls;
+    uint64_t bytes;
+    ck_time_t total;
+};
+
+struct report_call {
+    const char *name;
+    const char *kind;   /* mpi, opencl ... */
+    struct place place; /* of the call site; empty = not known */
+    uint64_t site;      /* of one process, where the place is not known */
+    uint64_t calls;
+    uint64_t bytes;
+    ck_time_t total;
+    ck_time_t max;
+    uint32_t ranks;
+};
+
+struct report_counter {
+    const char *name;
+    double value;   /* scaled up where it was multiplexed */
+    double share;   /* of the time that it really counted, 0..1 */
+    uint32_t ranks; /* that have it */
+};
+
+struct report_rate {
+    const char *name;
+    double value;
+};
+
+struct report_loss {
+    const char *reason;
+    uint64_t records;
+};
+
+struct report_domain {
+    const char *host;
+    uint32_t ranks;
+    bool is_calibrated;
+    bool has_place;
+    bool lacks_pairs;
+    ck_time_t bound;
+    size_t pairs;
+};
+
+struct report_note {
+    const char *text;
+    uint64_t count;
+};
+
+struct report {
+    const char *run;  /* directory as given */
+    const char *name; /* its last part */
+    const char *job;
+    const char *command;
+    const char *version;
+    int32_t size; /* ranks announced */
+    uint32_t present;
+    uint32_t hosts;
+    int64_t realtime; /* of the axis's zero; 0 = not known */
+    struct region whole;
+    struct region region;
+    enum report_region region_kind;
+    int64_t step_first, step_last; /* numbers, with REGION_STEPS */
+    uint64_t steps;                /* of the rank that made most */
+
+    struct report_rank *ranks;
+    size_t ranks_count;
+    struct report_device *devices;
+    size_t devices_count;
+    struct report_device all; /* sums over devices; wall = devices * region */
+    struct report_kernel *kernels;
+    size_t kernels_count;
+    struct report_copy *copies;
+    size_t copies_count;
+    struct report_call *calls;
+    size_t calls_count;
+    struct report_counter *counters;
+    size_t counters_count;
+    struct report_rate *rates;
+    size_t rates_count;
+
+    uint64_t events; /* stored */
+    uint64_t lost;
+    struct report_loss *losses;
+    size_t losses_count;
+    uint64_t gaps; /* in streams, with how many units */
+    uint64_t gap_units;
+    uint64_t damage_places;
+    uint64_t damage_bytes;
+    uint64_t damage_tails;
+    const char *damage_first;
+    uint64_t unknown; /* records of kinds that this version does not know */
+    struct report_domain *domains;
+    size_t domains_count;
+    struct report_note *notes;
+    size_t notes_count;
+    ck_time_t own_cpu; /* ck's collectors, as they said at the end */
+    uint32_t own_cpu_ranks;
+    uint64_t bytes;
+    bool is_ledger_closed;
+};
+
+/* Frees the arrays; the texts are the cast's. */
+void report_fini(struct report *report);
+/* True when every announced rank is there, ended well, and nothing is lost. */
+bool report_is_complete(const struct report *report);
+
+#endif

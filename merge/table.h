@@ -1,0 +1,24 @@
+/* table.h - numbers for keys, in order of first sight
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_TABLE_H
+#define CK_MERGE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct table_key {
+    uint64_t a, b, c;
+};
+
+struct table;
+/* NULL with ENOMEM. */
+struct table *table_create(void);
+void table_destroy(struct table *table);
+/* Number of the key (0, 1, 2 ...), given at first sight. -1 with ENOMEM. */
+int64_t table_number(struct table *table, struct table_key key);
+size_t table_count(const struct table *table);
+struct table_key table_key(const struct table *table, size_t number);
+
+#endif

@@ -1,0 +1,196 @@
+/* timeline.c - all records of a run, in order of time, as calls to consumers
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/align.h"
+#include "merge/input/store.h"
+#include "merge/kway.h"
+#include "merge/lane.h"
+
+#define PROGRESS_EVERY 65536
+
+/* A lane and its place in the order. */
+struct track {
+    struct lane *lane;
+    const struct store_stream *stream;
+    int32_t rank;
+};
+
+struct merge {
+    const struct timeline *timeline;
+    struct track *tracks;
+    size_t count;
+    struct kway *kway;
+    uint64_t expected; /* records in all */
+    uint64_t done;
+};
+
+static void merge_fini(struct merge *merge)
+{
+    for (size_t i = 0; i < merge->count; i++) {
+        lane_destroy(merge->tracks[i].lane);
+    }
+    free(merge->tracks);
+    kway_destroy(merge->kway);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct track *left = a;
+    const struct track *right = b;
+
+    if (left->rank != right->rank) {
+        return left->rank < right->rank ? -1 : 1;
+    }
+    if (left->stream->agent != right->stream->agent) {
+        return left->stream->agent < right->stream->agent ? -1 : 1;
+    }
+    if (left->stream->incarnation != right->stream->incarnation) {
+        return left->stream->incarnation < right->stream->incarnation ? -1 : 1;
+    }
+    return (left->stream->slot > right->stream->slot) -
+           (left->stream->slot < right->stream->slot);
+}
+
+static bool is_wanted(const struct timeline *timeline, int32_t rank)
+{
+    uint32_t index;
+
+    if (timeline->is_wanted == NULL) {
+        return true;
+    }
+    index = cast_rank_index(timeline->cast, rank);
+    return index != CAST_NONE && timeline->is_wanted[index];
+}
+
+static int merge_tracks(struct merge *merge)
+{
+    const struct timeline *timeline = merge->timeline;
+    size_t streams = store_streams(timeline->store);
+
+    merge->tracks = calloc(streams + 1, sizeof(*merge->tracks));
+    if (merge->tracks == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < streams; i++) {
+        const struct store_stream *stream = store_stream(timeline->store, i);
+        struct track *track = &merge->tracks[merge->count];
+
+        if (stream->process == CAST_NONE) {
+            continue; /* not one frame of it was readable */
+        }
+        track->rank = timeline->cast->processes[stream->process].rank;
+        if (!is_wanted(timeline, track->rank)) {
+            continue;
+        }
+        track->stream = stream;
+        track->lane = lane_create(timeline->store, timeline->align, stream);
+        if (track->lane == NULL) {
+            return -1;
+        }
+        merge->count++;
+        for (size_t f = 0; f < stream->frames_count; f++) {
+            merge->expected += stream->frames[f].records;
+        }
+    }
+    qsort(merge->tracks, merge->count, sizeof(*merge->tracks), by_rank);
+    return 0;
+}
+
+static int merge_init(struct merge *merge)
+{
+    int64_t *keys;
+
+    if (merge_tracks(merge) != 0) {
+        return -1;
+    }
+    keys = calloc(merge->count + 1, sizeof(*keys));
+    if (keys == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < merge->count; i++) {
+        keys[i] = lane_time(merge->tracks[i].lane);
+    }
+    merge->kway = kway_create(keys, merge->count);
+    free(keys);
+    return merge->kway == NULL ? -1 : 0;
+}
+
+static ck_time_t record_end(const struct ck_event *record)
+{
+    switch (ck_kind_class(record->kind)) {
+    case CK_CLASS_MARK:
+    case CK_CLASS_CALL:
+    case CK_CLASS_MESSAGE:
+    case CK_CLASS_COLLECTIVE:
+    case CK_CLASS_KERNEL:
+    case CK_CLASS_COPY:
+        return record->start + ((const struct ck_mark *)record)->dur;
+    default:
+        return record->start;
+    }
+}
+
+static int merge_give(const struct timeline *timeline,
+                      const struct timeline_event *event)
+{
+    for (size_t i = 0; i < timeline->consumers_count; i++) {
+        const struct timeline_consumer *consumer = &timeline->consumers[i];
+
+        if (consumer->take(consumer->consumer, event) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int merge_step(struct merge *merge, size_t top, struct ck_err *err)
+{
+    struct track *track = &merge->tracks[top];
+    struct timeline_event event;
+
+    if (lane_next(track->lane, &event.record, &event.thread, err) != 1) {
+        return -1;
+    }
+    event.start = event.record->start;
+    event.end = record_end(event.record);
+    event.rank = track->rank;
+    event.process = track->stream->process;
+    if (merge_give(merge->timeline, &event) != 0) {
+        return ck_err_set(err, "%s", strerror(errno));
+    }
+    kway_replace(merge->kway, lane_time(track->lane));
+    return 0;
+}
+
+int timeline_run(const struct timeline *timeline,
+                 uint64_t *events,
+                 struct ck_err *err)
+{
+    struct merge merge = {.timeline = timeline};
+    int64_t key;
+    int rc = 0;
+
+    if (merge_init(&merge) != 0) {
+        merge_fini(&merge);
+        return ck_err_set(err, "out of memory");
+    }
+    for (size_t top = kway_top(merge.kway, &key); rc == 0 && key != KWAY_END;
+         top = kway_top(merge.kway, &key)) {
+        rc = merge_step(&merge, top, err);
+        merge.done++;
+        if (timeline->progress != NULL && merge.done % PROGRESS_EVERY == 0) {
+            timeline->progress(timeline->progress_state,
+                               (double)merge.done / (double)merge.expected);
+        }
+    }
+    *events = merge.done;
+    merge_fini(&merge);
+    return rc;
+}

@@ -1,0 +1,87 @@
+/* verify.c - does a run hold together, and do the results add up
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/verify.h"
+
+#include <inttypes.h>
+
+static unsigned verify_stored(const struct report *report, FILE *file)
+{
+    unsigned found = 0;
+
+    if (report->damage_places > 0) {
+        fprintf(file, "%" PRIu64 " damaged places, first: %s\n",
+                report->damage_places, report->damage_first);
+        found++;
+    }
+    if (report->gaps > 0) {
+        fprintf(file,
+                "%" PRIu64 " gaps in the numbering of streams: %" PRIu64
+                " units are missing\n",
+                report->gaps, report->gap_units);
+        found++;
+    }
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->end == REPORT_END_MISSING ||
+            rank->end == REPORT_END_UNKNOWN) {
+            fprintf(file, "rank %d %s\n", rank->number,
+                    rank->end == REPORT_END_MISSING ? "is not in the run"
+                                                    : "has no end record");
+            found++;
+        }
+        if (rank->is_claimed_twice) {
+            fprintf(file, "rank %d is claimed by several agents\n",
+                    rank->number);
+            found++;
+        }
+    }
+    return found;
+}
+
+static unsigned verify_sums(const struct report *report, FILE *file)
+{
+    ck_time_t kernels = 0;
+    unsigned found = 0;
+
+    for (size_t i = 0; i < report->devices_count; i++) {
+        const struct report_device *device = &report->devices[i];
+
+        if (device->busy + device->idle != device->wall ||
+            device->compute + device->comm + device->copy != device->busy) {
+            fprintf(file,
+                    "device %zu: busy %" PRId64 " + idle %" PRId64
+                    " is not the region, %" PRId64 " ns\n",
+                    i, device->busy, device->idle, device->wall);
+            found++;
+        }
+    }
+    for (size_t i = 0; i < report->kernels_count; i++) {
+        kernels += report->kernels[i].busy;
+    }
+    if (kernels != report->all.kernel_busy) {
+        fprintf(file,
+                "the kernels' shares, %" PRId64
+                " ns, are not the devices' kernel time, %" PRId64 " ns\n",
+                kernels, report->all.kernel_busy);
+        found++;
+    }
+    return found;
+}
+
+unsigned verify_print(const struct report *report,
+                      uint64_t merged,
+                      uint64_t expected,
+                      FILE *file)
+{
+    unsigned found = verify_stored(report, file) + verify_sums(report, file);
+
+    if (merged != expected) {
+        fprintf(file, "%" PRIu64 " of %" PRIu64 " stored events were merged\n",
+                merged, expected);
+        found++;
+    }
+    return found;
+}
