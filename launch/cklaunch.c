@@ -26,7 +26,10 @@
 
 enum { HOSTS_MAX = 4096 };
 
-static const int64_t service_limit_ns = 120000000000;
+/* After the launcher's end: for the last frames and the merge, and for a stop
+ * where an agent never said goodbye. */
+static const int64_t service_work_ns = 60000000000;
+static const int64_t service_stop_ns = 60000000000;
 
 static struct {
     int64_t count;
@@ -298,20 +301,16 @@ static void say_command(const struct words *words)
     }
 }
 
-/* Launcher, then --output. An exit code, or -1 with err. */
-static int run_job(const struct words *words, struct ck_err *err)
+/* After the job: --output. The job's own code unless that was 0. */
+static int finish_job(int code, struct ck_err *err)
 {
-    int code = run_words(words, err);
     int output;
 
     if (code < 0 || options.output == NULL) {
         return code;
     }
     output = print_output(options.dir, err);
-    if (output < 0) {
-        return -1;
-    }
-    return code != 0 ? code : output;
+    return output >= 0 && code != 0 ? code : output;
 }
 
 /* With a ckagg of our own around it. */
@@ -325,10 +324,10 @@ static int run_served(const struct words *words, struct ck_err *err)
     }
     (void)setenv("CKAGENT_AGGREGATOR", service.endpoint, 1);
     ck_info("ckagg stores the run in %s", service.dir);
-    code = run_job(words, err);
-    if (service_stop(&service, service_limit_ns) == -1) {
-        ck_warn("ckagg (pid %d) still works on the run after %d s: left to it",
-                (int)service.pid, (int)(service_limit_ns / 1000000000));
+    code = run_words(words, err);
+    if (service_stop(&service, service_work_ns, service_stop_ns) == -1) {
+        ck_warn("ckagg (pid %d) is still busy with the run: left to it",
+                (int)service.pid);
     }
     return code;
 }
@@ -366,7 +365,8 @@ static int launch(char **target, struct ck_err *err)
         if (options.is_dry) {
             code = 0;
         } else {
-            code = is_served ? run_served(&words, err) : run_job(&words, err);
+            code = is_served ? run_served(&words, err) : run_words(&words, err);
+            code = finish_job(code, err);
         }
     }
     words_fini(&words);

@@ -123,7 +123,8 @@ static void print_examples(FILE *out, const char *examples)
     while (*examples != '\0') {
         size_t bytes = strcspn(examples, "\n");
 
-        fprintf(out, "  %.*s\n", (int)bytes, examples);
+        fprintf(out, "%s%.*s\n", examples[0] == ' ' ? "" : "  ", (int)bytes,
+                examples);
         examples += bytes + (examples[bytes] == '\n');
     }
 }

@@ -115,24 +115,25 @@ int service_start(struct service *service,
         return -1;
     }
     if (take_line(service, err) != 0) {
-        (void)service_stop(service, 2000000000);
+        (void)service_stop(service, 0, 2000000000);
         return -1;
     }
     return 0;
 }
 
-int service_stop(struct service *service, long long limit_ns)
+int service_stop(struct service *service, long long work_ns, long long stop_ns)
 {
     int status = -1;
+    int ended = ck_child_wait(service->pid, work_ns, &status);
 
-    (void)kill(service->pid, SIGTERM);
-    if (ck_child_wait(service->pid, limit_ns, &status) != 1) {
-        status = -1;
+    if (ended == 0) {
+        (void)kill(service->pid, SIGTERM);
+        ended = ck_child_wait(service->pid, stop_ns, &status);
     }
     (void)close(service->fd);
     free(service->endpoint);
     free(service->dir);
     service->endpoint = NULL;
     service->dir = NULL;
-    return status;
+    return ended == 1 ? status : -1;
 }

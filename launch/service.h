@@ -25,8 +25,9 @@ int service_start(struct service *service,
                   struct ck_err *err);
 /* Take "ckagg ready ENDPOINT... run=DIR" apart, in place. 0 or -1. */
 int service_read_line(char *line, char **endpoint, char **dir);
-/* Ask it to end, wait for at most limit_ns, forget it. The wait status, or -1
- * when it had to be left running. */
-int service_stop(struct service *service, long long limit_ns);
+/* Wait for work_ns that it ends by itself, then ask it to and wait for
+ * stop_ns; forget it. The wait status, or -1 when it had to be left running.
+ */
+int service_stop(struct service *service, long long work_ns, long long stop_ns);
 
 #endif

@@ -66,8 +66,22 @@ static void a_service_is_ended_by_sigterm(void **state)
     assert_int_equal(start(script, &service, &err), 0);
     assert_string_equal(service.endpoint, "ipc://x");
     assert_string_equal(service.dir, "/d");
-    status = service_stop(&service, 10000000000);
+    status = service_stop(&service, 0, 10000000000);
     assert_int_equal(WEXITSTATUS(status), 9);
+}
+
+static void a_service_that_ends_by_itself_is_not_disturbed(void **state)
+{
+    char script[] = "trap 'exit 9' TERM; echo ckagg ready ipc://x run=/d; "
+                    "sleep 0.05; exit 4";
+    struct service service;
+    struct ck_err err;
+    int status;
+
+    (void)state;
+    assert_int_equal(start(script, &service, &err), 0);
+    status = service_stop(&service, 10000000000, 0);
+    assert_int_equal(WEXITSTATUS(status), 4);
 }
 
 static void an_early_end_is_an_error(void **state)
@@ -91,6 +105,7 @@ int main(void)
         cmocka_unit_test(the_ready_line_is_taken_apart),
         cmocka_unit_test(another_line_is_refused),
         cmocka_unit_test(a_service_is_ended_by_sigterm),
+        cmocka_unit_test(a_service_that_ends_by_itself_is_not_disturbed),
         cmocka_unit_test(an_early_end_is_an_error),
     };
 

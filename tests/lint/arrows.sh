@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# arrows.sh - who includes whom: the table of docs/architecture.md as a test
+#
+# SPDX-License-Identifier: Apache-2.0
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 2
+status=0
+
+wrong() {
+    echo "$*"
+    status=1
+}
+
+# What a room's files may include, as patterns of paths.
+allowed() {
+    case $1 in
+    schema/*) echo 'schema/*' ;;
+    launch/*) echo 'launch/* schema/err.h' ;;
+    agent/inject/*)
+        echo 'agent/inject/* schema/event.h schema/time.h schema/ring.h' \
+            'schema/kind.def'
+        ;;
+    agent/*) echo 'agent/*.h schema/* launch/*' ;;
+    aggregator/*) echo 'aggregator/* schema/* launch/*' ;;
+    merge/ckmerge.c) echo 'merge/* schema/* launch/*' ;;
+    merge/input/*) echo 'merge/* schema/* !merge/analysis/* !merge/output/*' ;;
+    merge/analysis/*)
+        echo 'merge/* schema/* !merge/input/* !merge/output/*'
+        ;;
+    merge/output/*) echo 'merge/* schema/* !merge/input/* !merge/analysis/*' ;;
+    merge/*) echo 'merge/* schema/* launch/*' ;;
+    esac
+}
+
+# may PATH PATTERN...: the last pattern that fits decides.
+may() {
+    local path=$1 answer=1 pattern
+    shift
+    for pattern in "$@"; do
+        # shellcheck disable=SC2254 # a pattern is meant
+        case $pattern:$path in
+        '!'*) [[ $path != ${pattern#!} ]] || answer=1 ;;
+        *) [[ $path != $pattern ]] || answer=0 ;;
+        esac
+    done
+    return $answer
+}
+
+# "file:line:path" of each include in quotes.
+own_includes() {
+    grep -rnoE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]+"' \
+        --include='*.[ch]' --include='*.cpp' --include='*.def' \
+        schema launch agent aggregator merge |
+        sed -E 's/^([^:]+:[0-9]+):.*"([^"]+)"$/\1:\2/'
+}
+
+set -f # patterns are words here
+while IFS=: read -r file line path; do
+    # What flatc and CMake write lies in the build tree.
+    case $path in *_generated.h) continue ;; esac
+    [[ $path == */* && $path != *..* ]] ||
+        wrong "$file:$line: \"$path\": give the path from the root"
+    # shellcheck disable=SC2046
+    may "$path" $(allowed "$file") ||
+        wrong "$file:$line: ${file%/*} may not include $path"
+done < <(own_includes)
+# An agent's file may not see an injected library's but for these contracts.
+while IFS=: read -r file line path; do
+    case $file:$path in
+    agent/inject/*) ;;
+    agent/*:agent/inject/*)
+        wrong "$file:$line: the agent may not include $path"
+        ;;
+    esac
+done < <(own_includes)
+set +f
+
+# Each outside library has its owners: header pattern, files.
+owners() {
+    cat <<'END'
+zmq.*           agent/ship.c aggregator/agg.c
+perfmon/        agent/counters.c agent/sampler.c
+linux/perf_     agent/counters.c agent/sampler.c
+flatbuffers/    schema/wire.cpp
+sodium.h        schema/auth.c
+isa-l           schema/crc_isal.c merge/input/gzip.c merge/input/gzip_isal.c
+lz4.*           schema/pack_lz4.c schema/pack.c
+zstd.*          schema/pack_zstd.c schema/pack.c
+zlib.h          merge/input/gzip.c merge/output/sink.c
+sqlite3.h       merge/output/sqlite.c
+elfutils/       agent/symbols.c agent/symbolize.c agent/lines.c
+dwarf.h         agent/symbols.c agent/symbolize.c agent/lines.c
+libelf.h        agent/symbols.c agent/symbolize.c agent/lines.c
+gelf.h          agent/symbols.c agent/symbolize.c agent/lines.c
+CL/             agent/inject/ckopencl.c agent/inject/opencl.h
+cupti.*         agent/inject/cuptiapi.h agent/inject/ckcupti.c
+cuda.*          agent/inject/cuptiapi.h agent/inject/ckcupti.c
+nccl.*          agent/inject/cknccl.c
+mpi.h           nobody
+END
+}
+
+while read -r header files; do
+    while IFS=: read -r file line _; do
+        [[ " $files " == *" $file "* ]] ||
+            wrong "$file:$line: <$header> belongs to $files"
+    done < <(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]+<$header" \
+        schema launch agent aggregator merge)
+done < <(owners)
+
+# A header of schema/ has users in two rooms, itself or through another one.
+rooms_using() {
+    grep -rlE "include \"$1\"" schema agent aggregator merge launch \
+        --include='*.[ch]' --include='*.cpp' | while read -r file; do
+        case $file in
+        schema/*.h) [ "$file" = "$1" ] || echo "$file" ;;
+        schema/*) ;;
+        agent/inject/*) echo inject ;;
+        *) echo "${file%%/*}" ;;
+        esac
+    done | sort -u
+}
+
+for header in schema/*.h; do
+    users=$(rooms_using "$header")
+    for via in $(grep '^schema/' <<<"$users"); do
+        users+=$'\n'$(rooms_using "$via")
+    done
+    count=$(grep -v '^schema/' <<<"$users" | sort -u | grep -c .)
+    # None: a part of the room itself, between its own files.
+    [ "$count" -ne 1 ] ||
+        wrong "$header: used by one room only: it should live there"
+done
+exit $status

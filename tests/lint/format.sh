@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# format.sh - every C and C++ file is as clang-format writes it
+#
+# SPDX-License-Identifier: Apache-2.0
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 2
+if ! command -v clang-format >/dev/null; then
+    echo "skipped: clang-format is missing (package clang-format)"
+    exit 77
+fi
+git ls-files '*.c' '*.h' '*.cpp' |
+    while read -r file; do [ -e "$file" ] && echo "$file"; done |
+    xargs clang-format --dry-run -Werror

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# shape.sh - sizes of files and functions: prints the figures, holds the limits
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Limits: 600 lines a file, 60 lines a function. Functions with more than 5
+# parameters and those that nest deeper than 3 are counted. A table
+# inside a function is not counted. A switch over kinds may be longer: the
+# comment above the function says "long: ...".
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 2
+
+git ls-files '*.c' '*.h' '*.cpp' 2>/dev/null | grep -v '^tests/data/' |
+    xargs -r awk '
+function flush_file() {
+    if (name != "" && lines > 600) {
+        printf "%s: %d lines (limit 600)\n", name, lines
+        bad = 1
+    }
+}
+function parameters(text,   n, i, depth, c, count) {
+    # Commas at depth 1 of the last parenthesised list.
+    count = 0
+    depth = 0
+    for (i = 1; i <= length(text); i++) {
+        c = substr(text, i, 1)
+        if (c == "(") { depth++; if (depth == 1) { count = 0; any = 0 } }
+        else if (c == ")") depth--
+        else if (c == "," && depth == 1) count++
+    }
+    return count + 1
+}
+FNR == 1 { flush_file(); name = FILENAME; lines = 0; open = 0; head = "" }
+{
+    lines = FNR
+    if (!open) {
+        if ($0 ~ /^[A-Za-z_].*[^;,]$/ || $0 ~ /^[A-Za-z_].*,$/) {
+            if ($0 ~ /^[A-Za-z_]/ && $0 !~ /^(struct|enum|union|typedef|extern|#)[^(]*\{?$/) head = $0
+            else head = ""
+        } else if ($0 ~ /^[ \t]+[^ \t]/ && head != "") {
+            head = head $0
+        } else if ($0 ~ /^\{$/ && head ~ /\(/) {
+            open = 1; start = FNR; deepest = 0; tables = 0; in_table = 0
+        } else if ($0 !~ /^\{$/) head = ""
+        if ($0 ~ /long: /) may_be_long = FNR
+        next
+    }
+    if ($0 ~ /^\}/) {
+        size = FNR - start - 1 - tables
+        functions++
+        sizes[functions] = size
+        count = parameters(head)
+        nested += deepest > 3
+        many += count > 5
+        if (size > 60 && start - may_be_long > 12) {
+            printf "%s:%d: function of %d lines (limit 60)\n", FILENAME, start, size
+            bad = 1
+        }
+        open = 0
+        head = ""
+        next
+    }
+    if ($0 ~ /\] = \{$/) in_table = 1
+    tables += in_table
+    if ($0 ~ /^ *\};$/) in_table = 0
+    match($0, /^ */)
+    # A line that opens a block at 4 * n blanks is nested n deep.
+    if ($0 ~ /\{$/ && $0 !~ /= \{$/) {
+        depth = int(RLENGTH / 4)
+        if (depth > deepest) deepest = depth
+    }
+}
+END {
+    flush_file()
+    n = functions
+    for (i = 2; i <= n; i++) {
+        size = sizes[i]
+        for (j = i - 1; j > 0 && sizes[j] > size; j--) sizes[j + 1] = sizes[j]
+        sizes[j + 1] = size
+    }
+    printf "%d functions: median %d lines, p90 %d, longest %d; ", n, sizes[int((n + 1) / 2)], sizes[int(n * 0.9)], sizes[n]
+    printf "%d nest deeper than 3, %d have more than 5 parameters\n", nested, many
+    exit bad
+}'

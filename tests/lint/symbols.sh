@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# symbols.sh BUILD - what the injected libraries show to the programs they are
+# loaded into
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Only names that the loader or the traced library looks for may be exported.
+# Versions of needed symbols and needed libraries: floor.sh.
+set -uo pipefail
+lib=${1:?build folder}/lib/ck
+status=0
+
+# library, extended regular expression of the names it may export
+allowed() {
+    case $1 in
+    libckmpi.so)
+        echo '^(MPI_[A-Za-z_]+|mpix?_[a-z0-9_]+_|MPIX_[A-Za-z_]+)$'
+        ;;
+    libckopencl.so) echo '^(cl[A-Z][A-Za-z]+)$' ;;
+    libckcupti.so) echo '^(InitializeInjection|InitializeInjectionNvtx2?)$' ;;
+    libcknccl.so) echo '^(ncclProfiler(_v[0-9]+|Plugin_v[0-9]+))$' ;;
+    libckannotate.so) echo '^ck_api_get$' ;;
+    libckpython.so) echo '^(ck_[a-z_]+|PyEval_[A-Za-z]+)$' ;;
+    libckposix.so) echo '^[a-z_0-9]+$' ;;
+    *) echo '^$' ;;
+    esac
+}
+
+seen=0
+for file in "$lib"/*.so; do
+    [ -e "$file" ] || continue
+    seen=$((seen + 1))
+    pattern=$(allowed "${file##*/}")
+    extra=$(nm -D --defined-only "$file" | awk '$2 != "A" { print $3 }' |
+        sed 's/@.*//' | grep -Ev "$pattern")
+    if [ -n "$extra" ]; then
+        echo "$file exports more than it may:" $extra
+        status=1
+    fi
+    "$(dirname "$0")/floor.sh" "$file" || status=1
+done
+if [ "$seen" = 0 ]; then
+    echo "no injected library in $lib"
+    exit 1
+fi
+echo "$seen injected libraries"
+exit $status

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# words.sh - what may not stand in the repository
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Paths of somebody's machine, one word for one thing, a licence line in every
+# source.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 2
+status=0
+
+files=$(git ls-files | grep -v -e '^LICENSE$' -e '^tests/data/' \
+    -e '^tests/lint/words.sh$')
+
+refuse() {
+    local what=$1 pattern=$2 hits
+    hits=$(xargs grep -nIE "$pattern" <<<"$files")
+    if [ -n "$hits" ]; then
+        printf '%s:\n%s\n' "$what" "$hits"
+        status=1
+    fi
+}
+
+refuse "path of one machine" '(^|[^A-Za-z0-9._$}/])/(home|work|root|Users|mnt)/[A-Za-z0-9.]'
+refuse "note of unfinished work" '\b(FIXME|XXX|HACK)\b'
+refuse "trailing blanks" '[[:blank:]]+$'
+refuse "merge mark" '^(<<<<<<<|>>>>>>>) '
+
+while read -r file; do
+    case $file in
+    *.c | *.h | *.cpp | *.def | *.sh | *.scd | *CMakeLists.txt | *.py | *.mjs | \
+        *.f90 | *.fbs | *.bash | *.in)
+        head -n 20 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || {
+            echo "$file: no SPDX line"
+            status=1
+        }
+        ;;
+    esac
+done <<<"$files"
+
+# No drawer for everything.
+bad=$(grep -E '/(util|utils|common|helper|helpers|misc|core|manager|base|types)\.(c|h|cpp)$' <<<"$files")
+if [ -n "$bad" ]; then
+    echo "a file says nothing by its name: $bad"
+    status=1
+fi
+exit $status
