@@ -49,10 +49,9 @@ static const struct launcher_row launcher_rows[] = {
 
 /* Programs that start ranks, as /proc/PID/comm shows them. */
 static const char *const launcher_programs[] = {
-    "mpirun",      "mpiexec",     "orterun",         "prterun",
-    "prte",        "orted",       "prted",           "mpiexec.hydra",
-    "hydra_pmi_proxy", "slurmstepd",
-    "srun",        "torchrun",    "cklaunch",
+    "mpirun", "mpiexec",  "orterun",       "prterun",         "prte",
+    "orted",  "prted",    "mpiexec.hydra", "hydra_pmi_proxy", "slurmstepd",
+    "srun",   "torchrun", "cklaunch",
 };
 
 const char *identity_variable(char *const *env, const char *name)
@@ -273,8 +272,8 @@ static unsigned long long launcher_find(struct identity *identity)
     start = 0;
     (void)process_stat(identity->launcher_pid, &parent, &start);
     identity->launcher_start =
-        boot_seconds() + (int64_t)(start / (unsigned long long)sysconf(
-                                               _SC_CLK_TCK));
+        boot_seconds() +
+        (int64_t)(start / (unsigned long long)sysconf(_SC_CLK_TCK));
     return start;
 }
 
@@ -293,9 +292,9 @@ static bool job_named(char *const *env, char *name, size_t room)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *value = identity_variable(env, names[i].variable);
-        const char *second =
-            names[i].second == NULL ? ""
-                                    : identity_variable(env, names[i].second);
+        const char *second = names[i].second == NULL
+                                 ? ""
+                                 : identity_variable(env, names[i].second);
 
         if (value != NULL && second != NULL && strcmp(value, "none") != 0) {
             (void)snprintf(name, room, "%s-%.80s%s%.16s", names[i].word, value,
@@ -371,8 +370,8 @@ int identity_find(struct identity *identity, char *const *env, const char *job)
     }
     line_read("/proc/sys/kernel/random/boot_id", found.boot_id,
               sizeof(found.boot_id));
-    length = readlink("/proc/self/ns/time", found.timens,
-                      sizeof(found.timens) - 1);
+    length =
+        readlink("/proc/self/ns/time", found.timens, sizeof(found.timens) - 1);
     found.timens[length > 0 ? length : 0] = '\0';
     job_find(&found, env);
     if (job != NULL) {

@@ -25,16 +25,16 @@ struct identity_place {
 
 struct identity {
     struct identity_place place;
-    uint8_t agent[16];    /* random id of this agent */
-    char job[64];         /* short, for people and for the run directory */
-    char job_key[160];    /* equal for all agents of the job on one host (and
-                             on all hosts where the launcher names the job) */
+    uint8_t agent[16]; /* random id of this agent */
+    char job[64];      /* short, for people and for the run directory */
+    char job_key[160]; /* equal for all agents of the job on one host (and
+                          on all hosts where the launcher names the job) */
     char host[65];
     char boot_id[40];
-    char timens[40];      /* time namespace, as /proc shows it */
-    char command[1024];   /* of the target */
+    char timens[40];    /* time namespace, as /proc shows it */
+    char command[1024]; /* of the target */
     uint32_t uid;
-    pid_t launcher_pid;   /* nearest launcher above us, else the parent */
+    pid_t launcher_pid;     /* nearest launcher above us, else the parent */
     int64_t launcher_start; /* seconds since 1970 */
     int64_t start_raw;      /* ns */
     int64_t start_realtime; /* ns */

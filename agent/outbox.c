@@ -196,9 +196,8 @@ static bool is_acked(const struct outbox_entry *entry,
     return false;
 }
 
-size_t outbox_ack(struct outbox *outbox,
-                  const struct ck_ack *acks,
-                  size_t count)
+size_t
+outbox_ack(struct outbox *outbox, const struct ck_ack *acks, size_t count)
 {
     uint64_t at = outbox->head->tail;
     size_t acked = 0;

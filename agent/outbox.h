@@ -21,9 +21,9 @@
  * must know. */
 struct outbox_head {
     uint64_t magic;
-    uint64_t bytes; /* of the entries' area */
-    uint64_t head;  /* next byte to write; never wraps */
-    uint64_t tail;  /* oldest byte in use */
+    uint64_t bytes;      /* of the entries' area */
+    uint64_t head;       /* next byte to write; never wraps */
+    uint64_t tail;       /* oldest byte in use */
     uint64_t own_next;   /* next position of the collector's own stream */
     uint64_t spooled;    /* frames that went to the spool so far */
     uint64_t stored;     /* payload bytes sealed so far (for --limit) */
@@ -75,9 +75,8 @@ void outbox_rewind(struct outbox *outbox);
 
 /* Note acknowledged positions and free what can be freed. Returns the frames
  * that were newly acknowledged. */
-size_t outbox_ack(struct outbox *outbox,
-                  const struct ck_ack *acks,
-                  size_t count);
+size_t
+outbox_ack(struct outbox *outbox, const struct ck_ack *acks, size_t count);
 
 /* The oldest frame, or NULL when there is none; outbox_pop() frees it. */
 const void *outbox_oldest(struct outbox *outbox, size_t *bytes);

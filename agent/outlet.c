@@ -191,9 +191,8 @@ int outlet_spool_all(struct outlet *outlet)
     return 0;
 }
 
-size_t outlet_ack(struct outlet *outlet,
-                  const struct ck_ack *acks,
-                  size_t count)
+size_t
+outlet_ack(struct outlet *outlet, const struct ck_ack *acks, size_t count)
 {
     size_t freed = outbox_ack(&outlet->outbox, acks, count) +
                    spool_ack(outlet->spool, acks, count);

@@ -61,9 +61,8 @@ int outlet_put(struct outlet *outlet,
 int outlet_spool_all(struct outlet *outlet);
 
 /* Note acknowledged positions. Returns the frames that were freed. */
-size_t outlet_ack(struct outlet *outlet,
-                  const struct ck_ack *acks,
-                  size_t count);
+size_t
+outlet_ack(struct outlet *outlet, const struct ck_ack *acks, size_t count);
 /* Everything is acknowledged. */
 bool outlet_is_empty(const struct outlet *outlet);
 

@@ -21,7 +21,8 @@ struct outlet;
 
 /* `outlet` is borrowed. `clock` is the ring's, `pid` the collector's. NULL
  * with ENOMEM. */
-struct own *own_create(struct outlet *outlet, enum ck_clock clock, uint32_t pid);
+struct own *
+own_create(struct outlet *outlet, enum ck_clock clock, uint32_t pid);
 void own_destroy(struct own *own);
 
 /* Append a copy of a record (e.units * 32 bytes). A start of 0 becomes now on

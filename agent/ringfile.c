@@ -53,7 +53,8 @@ static uint64_t power_below(uint64_t bytes)
 
 /* A share of three quarters of the file system, and never more than three
  * quarters of what is free now. */
-static uint64_t plan_budget(uint64_t total, uint64_t available, unsigned sharers)
+static uint64_t
+plan_budget(uint64_t total, uint64_t available, unsigned sharers)
 {
     uint64_t share = total / 4 * 3 / (sharers == 0 ? 1 : sharers);
     uint64_t now = available / 4 * 3;
@@ -70,11 +71,11 @@ int ringfile_plan(struct ringfile_plan *plan,
     uint64_t budget = plan_budget(total, available, sharers);
     struct ringfile_plan made = {
         .slots = wish->slots != 0 ? wish->slots : SLOTS_DEFAULT,
-        .slot_bytes = power_below(
-            wish->slot_bytes != 0 ? wish->slot_bytes : CK_RING_SLOT_BYTES),
-        .outbox_bytes = page_round(wish->outbox_bytes != 0
-                                       ? wish->outbox_bytes
-                                       : CK_RING_OUTBOX_BYTES),
+        .slot_bytes = power_below(wish->slot_bytes != 0 ? wish->slot_bytes
+                                                        : CK_RING_SLOT_BYTES),
+        .outbox_bytes =
+            page_round(wish->outbox_bytes != 0 ? wish->outbox_bytes
+                                               : CK_RING_OUTBOX_BYTES),
     };
     uint64_t room;
 
@@ -228,8 +229,7 @@ static int file_fill(struct ringfile *ring,
                      const struct ringfile_wish *wish)
 {
     uint64_t head = head_bytes(plan->slots);
-    uint64_t bytes =
-        head + plan->outbox_bytes + plan->slots * plan->slot_bytes;
+    uint64_t bytes = head + plan->outbox_bytes + plan->slots * plan->slot_bytes;
     void *map;
 
     if (ftruncate(ring->fd, (off_t)bytes) != 0 ||
@@ -260,16 +260,22 @@ static int create_in(struct ringfile *ring,
 {
     struct ringfile_plan plan;
     struct statvfs fs;
+    uint64_t available;
     int saved;
 
     if (dir_ready(dir) != 0) {
         return -1;
     }
     (void)ringfile_sweep(dir);
-    if (statvfs(dir, &fs) != 0 ||
-        ringfile_plan(&plan, (uint64_t)fs.f_blocks * fs.f_frsize,
-                      (uint64_t)fs.f_bavail * fs.f_frsize, wish->sharers,
-                      &wish->plan) != 0) {
+    if (statvfs(dir, &fs) != 0) {
+        return -1;
+    }
+    available = (uint64_t)fs.f_bavail * fs.f_frsize;
+    if (wish->bound != 0 && wish->bound < available / 4 * 3) {
+        available = wish->bound / 3 * 4; /* a plan takes three quarters */
+    }
+    if (ringfile_plan(&plan, (uint64_t)fs.f_blocks * fs.f_frsize, available,
+                      wish->sharers, &wish->plan) != 0) {
         return -1;
     }
     memset(ring, 0, sizeof(*ring));

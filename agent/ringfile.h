@@ -47,6 +47,7 @@ struct ringfile {
 struct ringfile_wish {
     const char *dir; /* NULL: /dev/shm/ck-<uid>, else TMPDIR */
     struct ringfile_plan plan;
+    uint64_t bound;   /* bytes of the ring at most, 0 = its share */
     unsigned sharers; /* agents on this host, 0 = not known */
     enum ck_clock clock;
     uint32_t rank; /* ~0u = not known */

@@ -283,8 +283,7 @@ static size_t window_move(struct spool *spool)
     return moved;
 }
 
-size_t
-spool_ack(struct spool *spool, const struct ck_ack *acks, size_t count)
+size_t spool_ack(struct spool *spool, const struct ck_ack *acks, size_t count)
 {
     size_t moved;
 

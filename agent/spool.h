@@ -45,8 +45,7 @@ const void *spool_unsent(struct spool *spool, size_t *bytes);
 void spool_sent(struct spool *spool);
 void spool_rewind(struct spool *spool);
 /* Note acknowledged positions; removes the file when all are. */
-size_t
-spool_ack(struct spool *spool, const struct ck_ack *acks, size_t count);
+size_t spool_ack(struct spool *spool, const struct ck_ack *acks, size_t count);
 
 /* Nothing is waiting in the file. */
 bool spool_is_empty(const struct spool *spool);

@@ -1,0 +1,96 @@
+/* apart.c - set a collector apart from the front that forked it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Our own descriptors are close-on-exec, those that the launcher gave us are
+ * not: that tells them apart. A launcher waits for the end of the pipes it
+ * gave out, so none may stay open here.
+ */
+#include "agent/apart.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define TIMER_SLACK_NS 200000ul
+
+int apart_stderr(const struct identity *identity, bool is_wanted)
+{
+    char path[64];
+
+    if (!is_wanted) {
+        return -1;
+    }
+    if (!identity->place.is_ranked) {
+        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+    }
+    (void)snprintf(path, sizeof(path), "/proc/%d/fd/2",
+                   (int)identity->launcher_pid);
+    return open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+}
+
+static void inherited_close(void)
+{
+    DIR *stream = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    while (stream != NULL && (entry = readdir(stream)) != NULL) {
+        int fd = atoi(entry->d_name);
+        int flags = fd > STDERR_FILENO ? fcntl(fd, F_GETFD) : -1;
+
+        if (flags >= 0 && (flags & FD_CLOEXEC) == 0) {
+            (void)close(fd);
+        }
+    }
+    if (stream != NULL) {
+        (void)closedir(stream);
+    }
+}
+
+static void stdio_null(bool keeps_stderr)
+{
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    for (int i = 0; fd >= 0 && i < (keeps_stderr ? 2 : 3); i++) {
+        (void)dup2(fd, i);
+    }
+    if (fd > STDERR_FILENO) {
+        (void)close(fd);
+    }
+}
+
+/* The kernel cuts the mask to what the cpuset allows. */
+static void affinity_widen(void)
+{
+    size_t bytes = CPU_ALLOC_SIZE(8192);
+    cpu_set_t *all = CPU_ALLOC(8192);
+
+    if (all != NULL) {
+        memset(all, 0xff, bytes);
+        (void)sched_setaffinity(0, bytes, all);
+        CPU_FREE(all);
+    }
+}
+
+void apart_go(bool keeps_stderr)
+{
+    sigset_t none;
+
+    (void)setsid();
+    for (int i = 1; i < NSIG; i++) {
+        (void)signal(i, i == SIGPIPE ? SIG_IGN : SIG_DFL);
+    }
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    inherited_close();
+    stdio_null(keeps_stderr);
+    affinity_widen();
+    (void)prctl(PR_SET_NAME, "ckagent-collect");
+    (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
+}

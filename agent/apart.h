@@ -1,0 +1,21 @@
+/* apart.h - set a collector apart from the front that forked it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_APART_H
+#define CK_AGENT_APART_H
+
+#include <stdbool.h>
+
+#include "agent/identity.h"
+
+/* A descriptor for words to the user when the front is gone: the launcher's
+ * stderr, or ours where there is no launcher. -1 = none, or not wanted. To be
+ * taken before apart_go(). */
+int apart_stderr(const struct identity *identity, bool is_wanted);
+
+/* Own session, /dev/null on 0, 1, 2 (stderr stays with `keeps_stderr`), no
+ * inherited files, all CPUs of the cpuset, default signals. */
+void apart_go(bool keeps_stderr);
+
+#endif

@@ -1,0 +1,54 @@
+/* channel.h - what front and collector say to each other
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A SOCK_SEQPACKET pair; end of file means that the other one is gone.
+ */
+#ifndef CK_AGENT_CHANNEL_H
+#define CK_AGENT_CHANNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHANNEL_TEXT 16384
+
+enum channel_type {
+    CHANNEL_ENDED = 1,  /* front: the target has ended (struct channel_end) */
+    CHANNEL_FLUSH = 2,  /* front: we may be killed soon */
+    CHANNEL_REPORT = 3, /* collector: a piece of the report's text */
+    CHANNEL_PLACE = 4,  /* collector: where the run is or the spool (text) */
+    CHANNEL_DONE = 5,   /* collector: nothing more will come */
+};
+
+struct channel_end {
+    int32_t status; /* as wait() gives it */
+    uint32_t pad;
+    int64_t user_ns;
+    int64_t system_ns;
+    int64_t rss_kb;
+    int64_t minor_faults;
+    int64_t major_faults;
+    int64_t voluntary;
+    int64_t preempted;
+};
+
+struct channel_message {
+    uint32_t type; /* enum channel_type */
+    uint32_t length;
+    union {
+        struct channel_end end;
+        char text[CHANNEL_TEXT];
+    } u;
+};
+
+/* Both ends, close-on-exec. 0 or -1 with errno. */
+int channel_open(int ends[2]);
+/* Waits for room in the socket, not for the reader's work. 0 or -1. */
+int channel_send(int fd,
+                 enum channel_type type,
+                 const void *data,
+                 size_t length);
+/* 1 and *message, 0 nothing there now, -1 the other end is gone. */
+int channel_receive(int fd, struct channel_message *message);
+
+#endif

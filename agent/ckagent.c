@@ -1,0 +1,369 @@
+/* ckagent.c - run a program and record it: options, then the front
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/clocksync.h"
+#include "agent/front.h"
+#include "agent/identity.h"
+#include "agent/ranks.h"
+#include "agent/spool.h"
+#include "agent/standin.h"
+#include "agent/target.h"
+#include "launch/child.h"
+#include "launch/cli.h"
+#include "launch/log.h"
+#include "schema/pack.h"
+
+extern char **environ;
+
+static struct options {
+    const char *aggregator;
+    const char *dir;
+    const char *job;
+    const char *ranks;
+    const char *clock;
+    const char *report;
+    const char *pack;
+    int64_t limit;
+    int64_t ring_bytes;
+    int64_t slot_bytes;
+    int64_t spool_limit;
+    bool is_insecure;
+    bool is_strict;
+    bool is_verbose;
+} options = {
+    .clock = "auto",
+    .report = "now",
+    .spool_limit = (int64_t)SPOOL_LIMIT_BYTES,
+};
+
+static const struct ck_cli_option table[] = {
+    {CK_CLI_HEADING, "What", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_TEXT, "ranks", 'r', "LIST", &options.ranks, NULL,
+     "record these ranks only, as 0,4-7; the others run plain (default "
+     "CKAGENT_RANKS, else all)"},
+    {CK_CLI_BYTES, "limit", 0, "SIZE", &options.limit, NULL,
+     "stop recording a rank when so much of it is stored (default: no limit)"},
+    {CK_CLI_CHOICE, "clock", 0, NULL, &options.clock, "auto|tsc|raw",
+     "stamps of the records: tsc is the cheapest, raw always works (default "
+     "auto: tsc where the kernel keeps time by it)"},
+    {CK_CLI_HEADING, "Where to", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_TEXT, "dir", 'd', "DIR", &options.dir, NULL,
+     "run directory (default CKAGENT_DIR, else ck-JOB-START here)"},
+    {CK_CLI_TEXT, "aggregator", 'a', "ENDPOINT", &options.aggregator, NULL,
+     "a ckagg that runs already, as tcp://HOST:PORT (default "
+     "CKAGENT_AGGREGATOR, else rank 0 starts one for the job)"},
+    {CK_CLI_TEXT, "job", 'j', "NAME", &options.job, NULL,
+     "name of the job, where the launcher gives the hosts no common one"},
+    {CK_CLI_FLAG, "insecure", 0, NULL, &options.is_insecure, NULL,
+     "tcp beyond this host without keys; ckagg needs it too"},
+    {CK_CLI_CHOICE, "pack", 0, NULL, &options.pack, "none|lz4|zstd",
+     "compression of what is sent (default none on one host, lz4 over tcp)"},
+    {CK_CLI_BYTES, "spool-limit", 0, "SIZE", &options.spool_limit, NULL,
+     "bound of the file that keeps data while ckagg is away (default 1 GiB)"},
+    {CK_CLI_CHOICE, "report", 0, NULL, &options.report, "now|later|none",
+     "rank 0 waits for the report and prints it on stderr, or says where it "
+     "will be (default now)"},
+    {CK_CLI_HEADING, "How", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_BYTES, "ring-bytes", 0, "SIZE", &options.ring_bytes, NULL,
+     "bound of the recording memory of this rank (default: its share of "
+     "/dev/shm)"},
+    {CK_CLI_BYTES, "slot-bytes", 0, "SIZE", &options.slot_bytes, NULL,
+     "recording memory of one thread (default 2 MiB, less where memory is "
+     "short)"},
+    {CK_CLI_FLAG, "strict", 0, NULL, &options.is_strict, NULL,
+     "do not run the program when it cannot be recorded (default: warn once "
+     "and run it plain)"},
+    {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "log more"},
+    {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+static const struct ck_cli cli = {
+    .program = "ckagent",
+    .usage = "[OPTION]... [--] PROGRAM [ARGUMENT]...",
+    .summary =
+        "Runs PROGRAM and records its MPI calls, device work and marks, one "
+        "ckagent a rank. The program's output, signals and exit status stay "
+        "its own.",
+    .examples =
+        "  mpirun -n 4 ckagent -- ./train\n"
+        "      record four ranks and print the report at the end; as root or\n"
+        "      with more ranks than cores mpirun itself wants\n"
+        "      --allow-run-as-root and --oversubscribe\n"
+        "  ckagent -- torchrun --nproc-per-node 2 train.py\n"
+        "      one ckagent over many ranks\n"
+        "  mpirun -n 64 ckagent --ranks 0-3,63 --dir run1 -- ./train\n"
+        "  CKAGENT_OFF=1 mpirun -n 4 ckagent -- ./train\n"
+        "      the same command without recording\n",
+    .options = table,
+    .stops_at_operand = true,
+};
+
+/* Text of a variable that is set and not empty, else NULL. */
+static const char *variable(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text == NULL || text[0] == '\0' ? NULL : text;
+}
+
+/* Exec the program as it would be without us. */
+static int run_plain(char **argv)
+{
+    int failed;
+
+    target_exec(argv, environ);
+    failed = errno;
+    ck_error("cannot run '%s': %s", argv[0], strerror(failed));
+    return failed == ENOENT ? CK_EXIT_NOT_FOUND : CK_EXIT_NOT_EXECUTABLE;
+}
+
+/* Recording cannot start: said once; the program runs, or not. */
+static int run_unrecorded(char **argv, const struct ck_err *err)
+{
+    if (options.is_strict) {
+        ck_error("%s (--strict: the program was not started)", err->text);
+        return CK_EXIT_AGENT_FAILED;
+    }
+    ck_warn("%s; the program runs without recording", err->text);
+    return run_plain(argv);
+}
+
+/* CKAGENT_OPTIONS first, then the command line. Result as ck_cli_parse(). */
+static enum ck_cli_result
+options_read(int *argc, char ***argv, struct ck_err *err)
+{
+    const char *text = variable("CKAGENT_OPTIONS");
+    enum ck_cli_result result = CK_CLI_RUN;
+
+    if (text != NULL) {
+        result = ck_cli_parse_text(&cli, text, err);
+    }
+    if (result == CK_CLI_RUN) {
+        result = ck_cli_parse(&cli, argc, argv, err);
+    }
+    if (options.aggregator == NULL) {
+        options.aggregator = variable("CKAGENT_AGGREGATOR");
+    }
+    if (options.dir == NULL) {
+        options.dir = variable("CKAGENT_DIR");
+    }
+    if (options.ranks == NULL) {
+        options.ranks = variable("CKAGENT_RANKS");
+    }
+    return result;
+}
+
+/* Paths that outlive a change of directory. */
+struct places {
+    char dir[PATH_MAX];
+    char fallback[PATH_MAX];
+};
+
+static int absolute(char path[PATH_MAX], const char *name)
+{
+    char here[PATH_MAX];
+
+    if (name[0] == '/') {
+        return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX ? 0 : -1;
+    }
+    if (getcwd(here, sizeof(here)) == NULL) {
+        return -1;
+    }
+    return snprintf(path, PATH_MAX, "%s/%s", here, name) < PATH_MAX ? 0 : -1;
+}
+
+static int places_find(struct places *places,
+                       const struct identity *identity,
+                       struct ck_err *err)
+{
+    const char *tmp = variable("TMPDIR");
+    char name[128];
+
+    if (identity_run_name(identity, name, sizeof(name)) != 0 ||
+        absolute(places->dir, options.dir != NULL ? options.dir : name) != 0 ||
+        snprintf(places->fallback, PATH_MAX, "%s/%s",
+                 tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
+                 name) >= PATH_MAX) {
+        return ck_err_set(err, "run directory: %s", strerror(ENAMETOOLONG));
+    }
+    return 0;
+}
+
+/* Libraries for the target; what was not built is left out. */
+struct libraries {
+    char preload[2 * PATH_MAX];
+    char opencl[PATH_MAX];
+    char cuda[PATH_MAX];
+};
+
+static void libraries_find(struct libraries *libraries)
+{
+    static const char *const preloads[] = {"libckmpi.so", "libckannotate.so"};
+    char path[PATH_MAX];
+    size_t used = 0;
+
+    libraries->preload[0] = '\0';
+    for (size_t i = 0; i < sizeof(preloads) / sizeof(preloads[0]); i++) {
+        if (ck_child_find(preloads[i], path, NULL) == 0) {
+            used += (size_t)snprintf(libraries->preload + used,
+                                     sizeof(libraries->preload) - used, "%s%s",
+                                     used > 0 ? ":" : "", path);
+        }
+    }
+    if (ck_child_find("libckopencl.so", libraries->opencl, NULL) != 0) {
+        libraries->opencl[0] = '\0';
+    }
+    if (ck_child_find("libckcupti.so", libraries->cuda, NULL) != 0) {
+        libraries->cuda[0] = '\0';
+    }
+}
+
+static int ring_make(struct ringfile *ring,
+                     const struct identity *identity,
+                     struct ck_err *err)
+{
+    struct ringfile_wish wish = {
+        .plan = {.slot_bytes = (uint64_t)options.slot_bytes},
+        .bound = (uint64_t)options.ring_bytes,
+        .sharers = (unsigned)identity->place.local_size,
+        .clock = clocksync_choose(),
+        .rank =
+            identity->place.is_ranked ? (uint32_t)identity->place.rank : ~0u,
+        .size = (uint32_t)identity->place.size,
+    };
+
+    if (strcmp(options.clock, "raw") == 0) {
+        wish.clock = CK_CLOCK_RAW;
+    } else if (strcmp(options.clock, "tsc") == 0) {
+        wish.clock = CK_CLOCK_TSC;
+    }
+    memcpy(wish.agent, identity->agent, sizeof(wish.agent));
+    return ringfile_create(ring, &wish, err);
+}
+
+static enum front_report report_choice(void)
+{
+    if (strcmp(options.report, "none") == 0) {
+        return FRONT_REPORT_NONE;
+    }
+    return strcmp(options.report, "later") == 0 ? FRONT_REPORT_LATER
+                                                : FRONT_REPORT_NOW;
+}
+
+static void wish_fill(struct front_wish *wish,
+                      const struct identity *identity,
+                      struct ringfile *ring,
+                      const struct places *places)
+{
+    wish->report = report_choice();
+    wish->collector = (struct collector_wish){
+        .identity = identity,
+        .ring = ring,
+        .aggregator = options.aggregator,
+        .dir = places->dir,
+        .fallback = places->fallback,
+        .obstacle = target_obstacle(wish->argv[0]),
+        .env = environ,
+        .limit = (uint64_t)options.limit,
+        .spool_limit = (uint64_t)options.spool_limit,
+        .recorded = ranks_count(options.ranks, identity->place.size),
+        .is_pack_given = options.pack != NULL,
+        .is_dir_given = options.dir != NULL,
+        .is_insecure = options.is_insecure,
+        .is_verbose = options.is_verbose,
+        .is_reporter = identity->place.rank == ranks_first(options.ranks) &&
+                       wish->report != FRONT_REPORT_NONE,
+    };
+    if (options.pack != NULL) {
+        (void)ck_pack_from_name(options.pack, &wish->collector.pack);
+    }
+}
+
+/* The recorded way. */
+static int run_recorded(char **argv,
+                        const struct identity *identity,
+                        const struct places *places)
+{
+    struct front_wish wish = {.argv = argv};
+    struct target_injection injection;
+    struct libraries libraries;
+    struct ringfile ring;
+    struct ck_err err;
+    char **env;
+
+    if (ring_make(&ring, identity, &err) != 0) {
+        return run_unrecorded(argv, &err);
+    }
+    libraries_find(&libraries);
+    injection = (struct target_injection){
+        .ring = ring.path,
+        .preload = libraries.preload[0] != '\0' ? libraries.preload : NULL,
+        .opencl = libraries.opencl[0] != '\0' ? libraries.opencl : NULL,
+        .cuda = libraries.cuda[0] != '\0' ? libraries.cuda : NULL,
+    };
+    env = target_environment(environ, &injection);
+    if (env == NULL) {
+        ringfile_unlink(&ring);
+        (void)ck_err_set(&err, "out of memory");
+        return run_unrecorded(argv, &err);
+    }
+    wish.env = env;
+    wish_fill(&wish, identity, &ring, places);
+    return front_run(&wish);
+}
+
+int main(int argc, char **argv)
+{
+    struct identity identity;
+    struct places places;
+    struct ck_err err;
+    enum ck_cli_result result;
+
+    ck_log_init("ckagent", -1, CK_LOG_WARN);
+    result = options_read(&argc, &argv, &err);
+    if (result == CK_CLI_DONE) {
+        return 0;
+    }
+    if (result == CK_CLI_WRONG) {
+        ck_error("%s", err.text);
+        return CK_EXIT_AGENT_FAILED;
+    }
+    if (argc == 0) {
+        ck_error("no program given; try: mpirun -n 4 ckagent -- ./train");
+        return CK_EXIT_AGENT_FAILED;
+    }
+    if (variable("CKAGENT_OFF") != NULL &&
+        strcmp(getenv("CKAGENT_OFF"), "0") != 0) {
+        return run_plain(argv);
+    }
+    if (options.ranks != NULL && ranks_check(options.ranks, &err) != 0) {
+        ck_error("%s", err.text);
+        return CK_EXIT_AGENT_FAILED;
+    }
+    if (identity_find(&identity, environ, options.job) != 0) {
+        (void)ck_err_set(&err, "no random bytes: %s", strerror(errno));
+        return run_unrecorded(argv, &err);
+    }
+    identity_command(&identity, argv);
+    ck_log_init("ckagent", identity.place.is_ranked ? identity.place.rank : -1,
+                options.is_verbose ? CK_LOG_DEBUG : CK_LOG_WARN);
+    if (places_find(&places, &identity, &err) != 0) {
+        return run_unrecorded(argv, &err);
+    }
+    if (ranks_has(options.ranks, identity.place.rank)) {
+        return run_recorded(argv, &identity, &places);
+    }
+    if (identity.place.rank == 0 && options.aggregator == NULL) {
+        standin_start(&identity, places.dir, options.is_insecure,
+                      ranks_count(options.ranks, identity.place.size));
+    }
+    return run_plain(argv);
+}

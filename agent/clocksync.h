@@ -1,0 +1,38 @@
+/* clocksync.h - which clock a ring uses, and its clock facts
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A fact is a pair: another clock's reading and RAW at the same moment, with
+ * the half width of the bracket. merge fits the maps; what is here is enough
+ * to speak of open calls and losses in RAW nanoseconds.
+ */
+#ifndef CK_AGENT_CLOCKSYNC_H
+#define CK_AGENT_CLOCKSYNC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/time.h"
+
+struct own;
+
+struct clocksync {
+    enum ck_clock clock; /* the ring's */
+    int64_t ticks0;      /* first pair */
+    ck_time_t raw0;
+    double ns_per_tick; /* from the first to the latest pair; 0 = not yet */
+};
+
+/* TSC where the kernel itself keeps time by it, else RAW. */
+enum ck_clock clocksync_choose(void);
+
+/* Take the first pair. */
+void clocksync_init(struct clocksync *sync, enum ck_clock clock);
+
+/* Record one fact for each clock: the best of some readings. */
+void clocksync_record(struct clocksync *sync, struct own *own);
+
+/* RAW nanoseconds of a stamp of the ring's clock, to about a microsecond. */
+ck_time_t clocksync_raw(const struct clocksync *sync, int64_t stamp);
+
+#endif

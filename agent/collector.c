@@ -1,0 +1,588 @@
+/* collector.c - the process that drains, ships and spools
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One loop, one thread:
+ *
+ *   RUNNING -> the target has ended: last words -> LEAVING (goodbye, wait for
+ *   the farewell; or everything to the spool) -> REPORT (rank 0) -> DONE
+ */
+#include "agent/collector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/apart.h"
+#include "agent/channel.h"
+#include "agent/clocksync.h"
+#include "agent/counters.h"
+#include "agent/drain.h"
+#include "agent/outlet.h"
+#include "agent/own.h"
+#include "agent/processes.h"
+#include "agent/rendezvous.h"
+#include "agent/session.h"
+#include "agent/spool.h"
+#include "agent/symbols.h"
+#include "launch/log.h"
+#include "schema/run.h"
+
+#define PERIOD_MAX (4 * CK_TIME_MS)
+#define PERIOD_MIN (1 * CK_TIME_MS)
+#define SLOTS_A_TURN 4
+#define SYMBOLS_LIMIT (2 * CK_TIME_S)
+/* Without a word from the aggregator for so long, the end is spooled. */
+#define LEAVE_SILENCE (5 * CK_TIME_S)
+#define LEAVE_FIRST (8 * CK_TIME_S) /* before its first word */
+#define REPORT_LIMIT (300 * CK_TIME_S)
+#define HEARD_LATELY (2500 * CK_TIME_MS)
+
+enum phase {
+    PHASE_RUNNING,
+    PHASE_LEAVING,
+    PHASE_REPORT,
+    PHASE_DONE,
+};
+
+struct collector {
+    const struct collector_wish *wish; /* borrowed */
+    struct outlet outlet;
+    struct spool *spool;
+    struct own *own;
+    struct clocksync sync;
+    struct drain *drain;
+    struct symbols *symbols;
+    struct processes processes;
+    struct session *session;
+    struct rendezvous *rendezvous;
+    struct channel_end end;
+    enum phase phase;
+    bool is_front_gone;
+    bool is_end_known; /* `end` came from the front */
+    bool is_flush;
+    int target_fd; /* pidfd, -1 = none */
+    int stderr_fd; /* of the launcher, for a report without a front */
+    ck_time_t phase_at;
+    ck_time_t second_at;
+    ck_time_t open_at;
+    ck_time_t dead_at;
+};
+
+static int64_t cpu_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+}
+
+static void identity_say(struct collector *collector)
+{
+    struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY}};
+    char lines[4096];
+    size_t used =
+        identity_lines(collector->wish->identity, collector->wish->target, NULL,
+                       lines, sizeof(lines));
+
+    (void)own_text(collector->own, head, lines, used);
+}
+
+/* The first frame of all: it opens every spool file as well. */
+static void first_words(struct collector *collector)
+{
+    struct outbox *outbox = &collector->outlet.outbox;
+    uint64_t at = 0;
+    size_t bytes;
+    const void *frame;
+
+    if (outbox->head->own_next != 0) {
+        own_note(collector->own,
+                 "the collector of rank %d was restarted (%llu so far)",
+                 collector->wish->identity->place.rank,
+                 (unsigned long long)outbox->head->collectors - 1);
+        return;
+    }
+    identity_say(collector);
+    (void)own_flush(collector->own);
+    frame = outbox_walk(outbox, &at, &bytes);
+    if (frame != NULL) {
+        (void)spool_identity(collector->spool, frame, bytes);
+    }
+    if (collector->wish->counters == NULL &&
+        collector->wish->counters_why != NULL) {
+        own_note(collector->own, "%s", collector->wish->counters_why);
+    }
+}
+
+static int collector_open(struct collector *collector,
+                          const struct collector_wish *wish,
+                          struct ck_err *err)
+{
+    struct ringfile *ring = wish->ring;
+    struct rendezvous_wish meeting = {
+        .identity = wish->identity,
+        .aggregator = wish->aggregator,
+        .dir = wish->dir,
+        .is_dir_given = wish->is_dir_given,
+        .is_insecure = wish->is_insecure,
+        .is_verbose = wish->is_verbose,
+        .recorded = wish->recorded,
+        .header = ring->header,
+    };
+
+    collector->wish = wish;
+    collector->spool = spool_create(wish->dir, wish->fallback,
+                                    wish->identity->agent, wish->spool_limit);
+    if (collector->spool == NULL ||
+        outlet_init(&collector->outlet, ring->outbox,
+                    ring->header->outbox_bytes, collector->spool,
+                    wish->identity->agent) != 0) {
+        return ck_err_set(err, "cannot use the outbox: %s", strerror(errno));
+    }
+    collector->outlet.pack = wish->pack;
+    clocksync_init(&collector->sync, (enum ck_clock)ring->header->clock);
+    collector->own =
+        own_create(&collector->outlet, (enum ck_clock)ring->header->clock,
+                   (uint32_t)getpid());
+    collector->symbols = symbols_create();
+    collector->session = session_create(wish->identity, &collector->outlet);
+    if (collector->own == NULL || collector->session == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    collector->drain = drain_create(ring, &collector->outlet, collector->own,
+                                    &collector->sync, wish->limit);
+    if (collector->drain == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    drain_symbols(collector->drain, collector->symbols);
+    collector->processes = (struct processes){
+        .header = ring->header,
+        .own = collector->own,
+        .symbols = collector->symbols,
+        .env = wish->env,
+    };
+    collector->rendezvous = rendezvous_create(&meeting, err);
+    return collector->rendezvous == NULL ? -1 : 0;
+}
+
+static void collector_close(struct collector *collector)
+{
+    rendezvous_destroy(collector->rendezvous);
+    session_destroy(collector->session);
+    drain_destroy(collector->drain);
+    symbols_destroy(collector->symbols);
+    own_destroy(collector->own);
+    outlet_fini(&collector->outlet);
+    spool_destroy(collector->spool);
+}
+
+static bool is_heard(const struct collector *collector, ck_time_t now)
+{
+    ck_time_t heard = session_heard(collector->session);
+
+    return heard != 0 && now - heard < HEARD_LATELY;
+}
+
+/* Find or start the aggregator. */
+static void meet(struct collector *collector, ck_time_t now)
+{
+    struct endpoint endpoint;
+    struct ck_err err;
+    size_t url;
+    int rc = rendezvous_step(collector->rendezvous, now,
+                             is_heard(collector, now), &endpoint, &url, &err);
+
+    if (rc == 1) {
+        rc = session_open(collector->session, &endpoint, url, &err);
+        if (rc == 0 && strncmp(endpoint.urls[url], "tcp:", 4) == 0 &&
+            !collector->wish->is_pack_given) {
+            /* A wire between hosts is worth some compression. */
+            collector->outlet.pack = CK_PACK_LZ4;
+        }
+    }
+    if (rc < 0) {
+        ck_warn("%s", err.text);
+        own_note(collector->own, "no aggregator: %s", err.text);
+    }
+}
+
+static void
+beat_text(const struct collector *collector, char *text, size_t room)
+{
+    const struct outbox_head *head = collector->outlet.outbox.head;
+    size_t used = 0;
+
+    (void)ck_lines_put_number(text, room - 1, &used, "events",
+                              (int64_t)head->records);
+    (void)ck_lines_put_number(text, room - 1, &used, "bytes",
+                              (int64_t)head->stored);
+    (void)ck_lines_put_number(text, room - 1, &used, "lost",
+                              (int64_t)drain_lost(collector->drain));
+    (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
+    (void)ck_lines_put_number(text, room - 1, &used, "outbox",
+                              (int64_t)outbox_used(&collector->outlet.outbox));
+    (void)ck_lines_put_number(text, room - 1, &used, "spool",
+                              (int64_t)spool_bytes(collector->spool));
+    text[used] = '\0';
+}
+
+/* Facts that are taken at the start, each second, and at the end. */
+static void facts_take(struct collector *collector)
+{
+    clocksync_record(&collector->sync, collector->own);
+    if (collector->wish->counters != NULL) {
+        (void)counters_read(collector->wish->counters, collector->own);
+    }
+    processes_maps(&collector->processes);
+    drain_losses(collector->drain);
+}
+
+/* Everything that has its own, slower pace. True when a beat is due. */
+static bool paced_work(struct collector *collector, ck_time_t now)
+{
+    ck_time_t oldest = own_oldest(collector->own);
+
+    if (now >= collector->open_at) {
+        collector->open_at = now + 10 * CK_TIME_MS;
+        drain_open_calls(collector->drain, now, false);
+        processes_step(&collector->processes);
+    }
+    if (now >= collector->dead_at) {
+        collector->dead_at = now + 250 * CK_TIME_MS;
+        drain_find_dead(collector->drain, false);
+    }
+    if (oldest != 0 &&
+        (collector->is_flush || now - oldest >= 100 * CK_TIME_MS)) {
+        (void)own_flush(collector->own);
+    }
+    if (now < collector->second_at) {
+        return false;
+    }
+    collector->second_at = now + CK_TIME_S;
+    facts_take(collector);
+    if (session_dir(collector->session)[0] != '\0') {
+        spool_prefer(collector->spool, session_dir(collector->session));
+    }
+    return true;
+}
+
+static void exit_say(struct collector *collector)
+{
+    const struct channel_end *end = &collector->end;
+    const struct outbox_head *head = collector->outlet.outbox.head;
+    const struct {
+        const char *key;
+        int64_t value;
+    } rows[] = {
+        {"status", end->status},
+        {"status_known", collector->is_end_known},
+        {"user_ns", end->user_ns},
+        {"system_ns", end->system_ns},
+        {"rss_kb", end->rss_kb},
+        {"minor_faults", end->minor_faults},
+        {"major_faults", end->major_faults},
+        {"voluntary", end->voluntary},
+        {"preempted", end->preempted},
+        {"libraries", processes_libraries(&collector->processes)},
+        {"images", collector->processes.told},
+        {"events", (int64_t)head->records},
+        {"bytes", (int64_t)head->stored},
+        {"spooled", (int64_t)head->spooled},
+        {"lost", (int64_t)drain_lost(collector->drain)},
+        {"agent_cpu_ns", cpu_ns()},
+    };
+    struct ck_text exit_record = {
+        .e = {.kind = CK_KIND_EXIT,
+              .flags = collector->is_end_known ? 0 : CK_FLAG_CUT},
+        .object = (uint32_t)end->status,
+    };
+    char lines[1024];
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)ck_lines_put_number(lines, sizeof(lines), &used, rows[i].key,
+                                  rows[i].value);
+    }
+    (void)own_text(collector->own, exit_record, lines, used);
+}
+
+static void notes_say(struct collector *collector)
+{
+    struct ck_ring_header *header = collector->wish->ring->header;
+    int rank = collector->wish->identity->place.rank;
+    uint64_t noprocess = atomic_load(&header->noprocess);
+
+    if (processes_libraries(&collector->processes) == 0) {
+        if (collector->wish->obstacle != NULL) {
+            own_note(collector->own,
+                     "rank %d: nothing could be recorded in the program: %s",
+                     rank, collector->wish->obstacle);
+        } else {
+            own_note(collector->own,
+                     "rank %d: the program made no call that is recorded",
+                     rank);
+        }
+    }
+    if (noprocess != 0) {
+        own_note(collector->own,
+                 "rank %d: %llu processes more than the table of %d holds "
+                 "were not recorded",
+                 rank, (unsigned long long)noprocess, CK_RING_PROCESSES);
+    }
+    if (collector->wish->ring->is_full) {
+        own_note(collector->own,
+                 "rank %d: memory for recording ran out in %s (%u threads)",
+                 rank, collector->wish->ring->path,
+                 collector->wish->ring->backed);
+    }
+}
+
+static void
+goodbye_text(const struct collector *collector, char *text, size_t room)
+{
+    size_t used = 0;
+
+    (void)ck_lines_put_number(text, room - 1, &used, "status",
+                              collector->end.status);
+    (void)ck_lines_put_number(text, room - 1, &used, "events",
+                              (int64_t)collector->outlet.outbox.head->records);
+    (void)ck_lines_put_number(text, room - 1, &used, "lost",
+                              (int64_t)drain_lost(collector->drain));
+    (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
+    text[used] = '\0';
+}
+
+/* The target has ended: empty the slots, say the rest. */
+static void last_words(struct collector *collector, ck_time_t now)
+{
+    char text[256];
+
+    atomic_store(&collector->wish->ring->header->is_off, 1);
+    processes_step(&collector->processes);
+    (void)drain_step(collector->drain, now, true);
+    drain_find_dead(collector->drain, true);
+    (void)drain_step(collector->drain, now, true);
+    if (!drain_is_empty(collector->drain)) {
+        (void)outlet_spool_all(&collector->outlet);
+        (void)drain_step(collector->drain, now, true);
+        drain_give_up(collector->drain);
+    }
+    facts_take(collector);
+    if (collector->symbols != NULL) {
+        (void)symbols_finish(collector->symbols, collector->own, SYMBOLS_LIMIT);
+    }
+    notes_say(collector);
+    exit_say(collector);
+    (void)own_flush(collector->own);
+    goodbye_text(collector, text, sizeof(text));
+    session_leave(collector->session, text);
+    collector->phase = PHASE_LEAVING;
+    collector->phase_at = ck_time_raw();
+}
+
+/* Nobody fetches the frames: keep them on disk, say where. */
+static void spool_rest(struct collector *collector)
+{
+    const char *path;
+
+    (void)outlet_spool_all(&collector->outlet);
+    path = spool_path(collector->spool);
+    (void)channel_send(collector->wish->channel, CHANNEL_PLACE,
+                       path == NULL ? "" : path,
+                       path == NULL ? 0 : strlen(path));
+    collector->phase = PHASE_DONE;
+}
+
+static void leaving_step(struct collector *collector, ck_time_t now)
+{
+    enum session_state state = session_state(collector->session);
+    ck_time_t heard = session_heard(collector->session);
+    ck_time_t since = heard > collector->phase_at ? heard : collector->phase_at;
+
+    if (state == SESSION_LEFT) {
+        const char *dir = session_dir(collector->session);
+
+        (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
+                           strlen(dir));
+        collector->phase =
+            collector->wish->is_reporter ? PHASE_REPORT : PHASE_DONE;
+        collector->phase_at = now;
+        if (collector->wish->is_reporter) {
+            session_ask_report(collector->session);
+        }
+    } else if (state == SESSION_REFUSED) {
+        ck_warn("the aggregator refused us: %s",
+                session_refusal(collector->session));
+        spool_rest(collector);
+    } else if (now - since > (heard == 0 ? LEAVE_FIRST : LEAVE_SILENCE)) {
+        spool_rest(collector);
+    }
+}
+
+/* The text behind the empty line goes to the front, or to the launcher's
+ * stderr when there is no front any more. */
+static void
+report_show(struct collector *collector, const char *report, size_t length)
+{
+    const char *body = strstr(report, "\n\n");
+    size_t left;
+
+    body = body == NULL ? report : body + 2;
+    left = length - (size_t)(body - report);
+    while (left > 0) {
+        size_t piece = left < CHANNEL_TEXT ? left : CHANNEL_TEXT;
+
+        if (!collector->is_front_gone) {
+            collector->is_front_gone =
+                channel_send(collector->wish->channel, CHANNEL_REPORT, body,
+                             piece) != 0;
+        }
+        if (collector->is_front_gone && collector->stderr_fd >= 0) {
+            (void)!write(collector->stderr_fd, body, piece);
+        }
+        body += piece;
+        left -= piece;
+    }
+}
+
+static void report_step(struct collector *collector, ck_time_t now)
+{
+    size_t length;
+    const char *report = session_report(collector->session, &length);
+
+    if (report != NULL) {
+        report_show(collector, report, length);
+        collector->phase = PHASE_DONE;
+    } else if (now - collector->phase_at > REPORT_LIMIT ||
+               session_state(collector->session) == SESSION_REFUSED) {
+        collector->phase = PHASE_DONE;
+    }
+}
+
+/* Words of the front. */
+static void channel_step(struct collector *collector)
+{
+    struct channel_message message;
+    int rc;
+
+    while (!collector->is_front_gone &&
+           (rc = channel_receive(collector->wish->channel, &message)) != 0) {
+        if (rc < 0) {
+            collector->is_front_gone = true;
+        } else if (message.type == CHANNEL_FLUSH) {
+            collector->is_flush = true;
+        } else if (message.type == CHANNEL_ENDED) {
+            collector->end = message.u.end;
+            collector->is_end_known = true;
+        }
+    }
+}
+
+/* Has the target ended, as far as we can know? */
+static bool is_target_gone(const struct collector *collector)
+{
+    struct pollfd item = {.fd = collector->target_fd, .events = POLLIN};
+
+    if (collector->is_end_known) {
+        return true;
+    }
+    if (!collector->is_front_gone) {
+        return false;
+    }
+    if (collector->target_fd >= 0) {
+        return poll(&item, 1, 0) == 1;
+    }
+    return kill(collector->wish->target, 0) != 0 && errno == ESRCH;
+}
+
+/* Sleep until the next turn, a word of the front or of the aggregator. */
+static void turn_wait(const struct collector *collector, ck_time_t period)
+{
+    struct timespec limit = {.tv_nsec = period};
+    struct pollfd items[2] = {
+        {.fd = collector->is_front_gone ? -1 : collector->wish->channel,
+         .events = POLLIN},
+        {.fd = session_fd(collector->session), .events = POLLIN},
+    };
+
+    (void)ppoll(items, 2, &limit, NULL);
+}
+
+/* Shorter turns while slots fill fast. */
+static ck_time_t period_for(unsigned fill)
+{
+    if (fill >= 12) {
+        return PERIOD_MIN;
+    }
+    return fill >= 4 ? PERIOD_MAX / 2 : PERIOD_MAX;
+}
+
+static void turn(struct collector *collector, ck_time_t *period)
+{
+    ck_time_t now = ck_time_raw();
+    char beat[512];
+    bool is_beat = false;
+
+    channel_step(collector);
+    if (collector->phase == PHASE_RUNNING) {
+        unsigned fill = drain_step(collector->drain, now, collector->is_flush);
+
+        *period = period_for(fill);
+        (void)ringfile_back(collector->wish->ring,
+                            2 + collector->processes.told, SLOTS_A_TURN);
+        is_beat = paced_work(collector, now);
+        if (is_target_gone(collector)) {
+            last_words(collector, now);
+        }
+    } else if (now >= collector->second_at) {
+        collector->second_at = now + CK_TIME_S;
+        is_beat = true;
+    }
+    meet(collector, now);
+    if (is_beat) {
+        beat_text(collector, beat, sizeof(beat));
+    }
+    session_step(collector->session, now, is_beat ? beat : NULL);
+    if (collector->phase == PHASE_LEAVING) {
+        leaving_step(collector, now);
+    } else if (collector->phase == PHASE_REPORT) {
+        report_step(collector, now);
+    }
+}
+
+int collector_run(const struct collector_wish *wish)
+{
+    struct collector collector = {.target_fd = -1};
+    ck_time_t period = PERIOD_MAX;
+    struct ck_err err;
+
+    collector.stderr_fd = apart_stderr(wish->identity, wish->is_reporter);
+    apart_go(wish->is_verbose);
+    collector.target_fd = (int)syscall(SYS_pidfd_open, wish->target, 0);
+    if (collector_open(&collector, wish, &err) != 0) {
+        ck_error("%s", err.text);
+        collector_close(&collector);
+        return 1;
+    }
+    wish->ring->header->owner_pid = (uint32_t)getpid();
+    first_words(&collector);
+    facts_take(&collector);
+    collector.second_at = ck_time_raw() + CK_TIME_S;
+    while (collector.phase != PHASE_DONE) {
+        turn(&collector, &period);
+        turn_wait(&collector, period);
+    }
+    ringfile_unlink(wish->ring);
+    (void)channel_send(wish->channel, CHANNEL_DONE, NULL, 0);
+    collector_close(&collector);
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* collector.h - the process that drains, ships and spools
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A child of the front in a session of its own, without its files: it
+ * outlives the front and the target, whatever kills them.
+ */
+#ifndef CK_AGENT_COLLECTOR_H
+#define CK_AGENT_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/identity.h"
+#include "agent/ringfile.h"
+#include "schema/frame.h"
+
+struct counters;
+
+/* What the front tells a collector before it forks it; all borrowed. */
+struct collector_wish {
+    const struct identity *identity;
+    struct ringfile *ring;
+    struct counters *counters; /* NULL = none */
+    const char *counters_why;  /* why there are none, or NULL */
+    const char *aggregator;    /* endpoint text, or NULL */
+    const char *dir;           /* run directory */
+    const char *fallback;      /* for the spool */
+    const char *obstacle;      /* why no library can be loaded, or NULL */
+    char *const *env;          /* the agent's own */
+    uint64_t limit;            /* bytes stored, 0 = none */
+    uint64_t spool_limit;
+    enum ck_pack pack;
+    pid_t target;
+    int channel;
+    int recorded; /* ranks of the job that are recorded */
+    bool is_pack_given;
+    bool is_dir_given;
+    bool is_insecure;
+    bool is_verbose;
+    bool is_reporter; /* this rank's agent gets and shows the report */
+};
+
+/* Be the collector: never returns to the front's code. Exit status. */
+int collector_run(const struct collector_wish *wish);
+
+#endif

@@ -1,0 +1,512 @@
+/* drain.c - slots are read, cut into frames, freed
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a slot holds was written by another program and is checked: a record
+ * that is not well formed ends the use of what lies behind it (positions
+ * cannot be found again), which is counted.
+ */
+#include "agent/drain.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/symbols.h"
+
+/* A frame takes at most so much of a slot: half a megabyte is still in the
+ * processor's cache when it is encoded. */
+#define CUT_UNITS_MAX 16384
+#define CUT_AGE (100 * CK_TIME_MS)
+#define OPEN_AGE (20 * CK_TIME_MS)
+#define SITES_KNOWN 4096 /* a power of two */
+
+struct drain_slot {
+    uint32_t incarnation; /* of the mirror; 0 = none yet */
+    uint32_t tid;
+    uint32_t pid;
+    bool is_foreign; /* its pid cannot be seen from here */
+    ck_time_t pending_since;
+    uint64_t dropped; /* already recorded as lost */
+    uint64_t reentered;
+    uint32_t open_told[CK_RING_OPEN_MAX]; /* call numbers, by depth */
+};
+
+struct drain {
+    struct ringfile *ring;        /* borrowed */
+    struct outlet *outlet;        /* borrowed */
+    struct own *own;              /* borrowed */
+    const struct clocksync *sync; /* borrowed */
+    struct symbols *symbols;      /* borrowed, may be NULL */
+    uint64_t limit;
+    uint64_t lost;        /* in all */
+    uint64_t lost_limit;  /* not yet recorded */
+    uint64_t lost_broken; /* units behind a broken record, not yet recorded */
+    uint64_t lost_spool;
+    uint64_t noslot; /* already recorded */
+    uint64_t sites[SITES_KNOWN];
+    struct drain_slot *slots;
+};
+
+struct drain *drain_create(struct ringfile *ring,
+                           struct outlet *outlet,
+                           struct own *own,
+                           const struct clocksync *sync,
+                           uint64_t limit)
+{
+    struct drain *drain = calloc(1, sizeof(*drain));
+
+    if (drain == NULL) {
+        return NULL;
+    }
+    drain->slots = calloc(ring->header->slots, sizeof(*drain->slots));
+    if (drain->slots == NULL) {
+        free(drain);
+        return NULL;
+    }
+    drain->ring = ring;
+    drain->outlet = outlet;
+    drain->own = own;
+    drain->sync = sync;
+    drain->limit = limit;
+    return drain;
+}
+
+void drain_destroy(struct drain *drain)
+{
+    if (drain != NULL) {
+        free(drain->slots);
+        free(drain);
+    }
+}
+
+void drain_symbols(struct drain *drain, struct symbols *symbols)
+{
+    drain->symbols = symbols;
+}
+
+static uint32_t pid_of(struct ck_ring_header *header, uint32_t incarnation)
+{
+    struct ck_ring_process *table = ck_ring_processes(header);
+
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        if (atomic_load_explicit(&table[i].incarnation, memory_order_acquire) ==
+            incarnation) {
+            return table[i].pid;
+        }
+    }
+    return 0;
+}
+
+static bool is_thread_there(uint32_t pid, uint32_t tid)
+{
+    return pid != 0 && tid != 0 &&
+           (syscall(SYS_tgkill, (pid_t)pid, (pid_t)tid, 0) == 0 ||
+            errno != ESRCH);
+}
+
+/* The slot has a new thread: forget what was known of the one before. */
+static void mirror_fill(struct drain *drain,
+                        struct drain_slot *mirror,
+                        const struct ck_ring_slot *slot)
+{
+    mirror->incarnation = slot->incarnation;
+    mirror->tid = slot->tid;
+    mirror->pid = pid_of(drain->ring->header, slot->incarnation);
+    mirror->is_foreign = !is_thread_there(mirror->pid, mirror->tid);
+    mirror->pending_since = 0;
+    memset(mirror->open_told, 0, sizeof(mirror->open_told));
+}
+
+/* Tell a call site that was not met lately. */
+static void site_seen(struct drain *drain, uint32_t incarnation, uint64_t site)
+{
+    uint64_t key = site ^ ((uint64_t)incarnation << 48);
+    uint64_t *known = &drain->sites[(key * 0x9e3779b97f4a7c15ull) >> 52];
+
+    if (*known != key && site != 0) {
+        *known = key;
+        symbols_site(drain->symbols, incarnation, site);
+    }
+}
+
+/* Whole records at the front of `units`, up to one frame's worth. Returns
+ * their units; *records their number. A result of 0 with units > 0: the first
+ * record is broken.
+ */
+static uint64_t cut_measure(struct drain *drain,
+                            uint32_t incarnation,
+                            const uint8_t *at,
+                            uint64_t units,
+                            uint64_t *records)
+{
+    uint64_t most = units < CUT_UNITS_MAX ? units : CUT_UNITS_MAX;
+    uint64_t taken = 0;
+
+    *records = 0;
+    while (taken < most && *records < CK_FRAME_RECORDS_MAX) {
+        const struct ck_call *call = (const struct ck_call *)at;
+        unsigned length = call->e.units;
+        unsigned kind = call->e.kind;
+
+        if (length == 0 || taken + length > units) {
+            break;
+        }
+        /* Calls, messages and collectives have their site at one place. */
+        if (kind >= CK_KIND_MPI_CALL && kind <= CK_KIND_ICOLLECTIVE &&
+            length > 1 && drain->symbols != NULL) {
+            site_seen(drain, incarnation, call->site);
+        }
+        taken += length;
+        at += (size_t)length * CK_UNIT_BYTES;
+        ++*records;
+    }
+    return taken;
+}
+
+static bool is_over_limit(const struct drain *drain)
+{
+    return drain->limit != 0 &&
+           drain->outlet->outbox.head->stored >= drain->limit;
+}
+
+/* One frame from a slot. Units taken; 0: nothing could be taken now. */
+static uint64_t
+slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
+{
+    struct drain_slot *mirror = &drain->slots[index];
+    uint64_t mask = drain->ring->header->slot_bytes / CK_UNIT_BYTES - 1;
+    const uint8_t *body = ringfile_body(drain->ring, index);
+    struct outlet_cut cut = {
+        .stream = {.incarnation = mirror->incarnation, .slot = index},
+        .clock = drain->sync->clock,
+        .pid = mirror->pid,
+        .tid = mirror->tid,
+        .first = tail,
+    };
+    uint64_t records;
+    uint64_t whole;
+    uint32_t taken;
+
+    if (body == NULL) {
+        return 0;
+    }
+    cut.records = body + (tail & mask) * CK_UNIT_BYTES;
+    whole =
+        cut_measure(drain, mirror->incarnation, cut.records, units, &records);
+    if (whole == 0) {
+        drain->lost_broken += 1;
+        return units;
+    }
+    if (is_over_limit(drain)) {
+        atomic_store(&drain->ring->header->is_off, 1);
+        drain->lost_limit += records;
+        return whole;
+    }
+    cut.bytes = whole * CK_UNIT_BYTES;
+    if (outlet_put(drain->outlet, &cut, &taken) == 0) {
+        return taken;
+    }
+    if (errno == EBADMSG) {
+        drain->lost_broken += records;
+        return whole;
+    }
+    return 0;
+}
+
+/* Empty the slot as far as outbox and spool take it. */
+static void slot_empty(struct drain *drain,
+                       uint32_t index,
+                       struct ck_ring_slot *slot,
+                       uint64_t head)
+{
+    uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
+
+    while (tail != head) {
+        uint64_t taken = slot_cut(drain, index, tail, head - tail);
+
+        if (taken == 0) {
+            return;
+        }
+        tail += taken;
+        /* release: pairs with the acquire in ck_ring_begin() */
+        atomic_store_explicit(&slot->tail, tail, memory_order_release);
+    }
+    drain->slots[index].pending_since = 0;
+}
+
+static void lost_put(struct drain *drain,
+                     enum ck_lost reason,
+                     uint64_t records,
+                     const struct ck_ring_slot *slot)
+{
+    struct ck_counter lost = {
+        .e = {.kind = CK_KIND_LOST,
+              .units = sizeof(lost) / CK_UNIT_BYTES,
+              .flags = CK_FLAG_RAW,
+              .start = ck_time_raw()},
+        .value = (int64_t)records,
+        .reason = reason,
+        .tid = slot == NULL ? 0 : slot->tid,
+    };
+
+    if (slot != NULL && atomic_load(&slot->lost_first) != 0) {
+        lost.e.start =
+            clocksync_raw(drain->sync, atomic_load(&slot->lost_first));
+        lost.enabled =
+            clocksync_raw(drain->sync, atomic_load(&slot->lost_last)) -
+            lost.e.start;
+    }
+    drain->lost += records;
+    (void)own_put(drain->own, &lost.e);
+}
+
+static void slot_losses(struct drain *drain, uint32_t index)
+{
+    struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
+    struct drain_slot *mirror = &drain->slots[index];
+    /* acquire: pairs with the release in ck_ring_count_lost() */
+    uint64_t dropped =
+        atomic_load_explicit(&slot->dropped, memory_order_acquire);
+    uint64_t reentered = atomic_load(&slot->reentered);
+
+    if (dropped != mirror->dropped) {
+        lost_put(drain, CK_LOST_RING, dropped - mirror->dropped, slot);
+        mirror->dropped = dropped;
+        atomic_store(&slot->lost_first, 0);
+    }
+    if (reentered != mirror->reentered) {
+        lost_put(drain, CK_LOST_REENTRY, reentered - mirror->reentered, slot);
+        mirror->reentered = reentered;
+    }
+}
+
+/* Give an ended and empty slot back. The counters go on from where they are.
+ */
+static void
+slot_free(struct drain *drain, uint32_t index, struct ck_ring_slot *slot)
+{
+    uint32_t ended = CK_SLOT_ENDED;
+
+    slot_losses(drain, index);
+    drain->slots[index].incarnation = 0;
+    (void)atomic_compare_exchange_strong(&slot->state, &ended, CK_SLOT_FREE);
+}
+
+static unsigned
+slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
+{
+    struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
+    struct drain_slot *mirror = &drain->slots[index];
+    uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
+    /* acquire: pairs with the release in slot_claim() */
+    uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+    uint64_t head;
+    uint64_t pending;
+
+    if (state != CK_SLOT_LIVE && state != CK_SLOT_ENDED) {
+        return 0;
+    }
+    if (mirror->incarnation != slot->incarnation || mirror->tid != slot->tid) {
+        mirror_fill(drain, mirror, slot);
+    }
+    /* acquire: pairs with the release in ck_ring_commit() */
+    head = atomic_load_explicit(&slot->head, memory_order_acquire);
+    pending = head - atomic_load_explicit(&slot->tail, memory_order_relaxed);
+    if (pending > size) {
+        /* Not a ring any more: somebody wrote where he should not. */
+        drain->lost_broken++;
+        atomic_store_explicit(&slot->tail, head, memory_order_release);
+        pending = 0;
+    }
+    if (pending > 0 && mirror->pending_since == 0) {
+        mirror->pending_since = now;
+    }
+    if (pending > 0 &&
+        (is_flush || state == CK_SLOT_ENDED || pending >= CUT_UNITS_MAX ||
+         pending >= size / 8 || now - mirror->pending_since >= CUT_AGE)) {
+        slot_empty(drain, index, slot, head);
+    }
+    if (state == CK_SLOT_ENDED &&
+        atomic_load_explicit(&slot->tail, memory_order_relaxed) ==
+            atomic_load_explicit(&slot->head, memory_order_acquire)) {
+        slot_free(drain, index, slot);
+    }
+    return (unsigned)(pending * 100 / size);
+}
+
+unsigned drain_step(struct drain *drain, ck_time_t now, bool is_flush)
+{
+    unsigned fullest = 0;
+
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        unsigned fill = slot_step(drain, i, now, is_flush);
+
+        fullest = fill > fullest ? fill : fullest;
+    }
+    return fullest;
+}
+
+/* Copy an open call if it does not change meanwhile. Its number, or 0. */
+static uint32_t open_read(const struct ck_ring_open *entry,
+                          struct ck_open *open)
+{
+    /* acquire: pairs with the release of call in ck_ring_open() */
+    uint32_t call = atomic_load_explicit(&entry->call, memory_order_acquire);
+
+    open->e.start = entry->start;
+    open->e.name = entry->name;
+    open->site = entry->site;
+    open->object = entry->object;
+    open->seq = entry->seq;
+    open->kind = entry->kind;
+    open->call = call;
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&entry->call, memory_order_relaxed) == call
+               ? call
+               : 0;
+}
+
+static void
+slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
+{
+    struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
+    struct drain_slot *mirror = &drain->slots[index];
+    uint32_t depth = atomic_load_explicit(&slot->depth, memory_order_acquire);
+
+    for (uint32_t i = 0; i < depth && i < CK_RING_OPEN_MAX; i++) {
+        struct ck_open open;
+        uint32_t call;
+
+        memset(&open, 0, sizeof(open));
+        call = open_read(&slot->open[i], &open);
+        if (call == 0 ||
+            (!is_end &&
+             (mirror->open_told[i] == call ||
+              now - clocksync_raw(drain->sync, open.e.start) < OPEN_AGE))) {
+            continue;
+        }
+        mirror->open_told[i] = call;
+        open.e.kind = CK_KIND_OPEN;
+        open.e.units = sizeof(open) / CK_UNIT_BYTES;
+        open.e.flags = is_end ? CK_FLAG_CUT : 0;
+        open.tid = mirror->tid;
+        open.depth = i;
+        open.incarnation = mirror->incarnation;
+        open.seen = ck_time_stamp(drain->sync->clock);
+        if (drain->symbols != NULL) {
+            site_seen(drain, mirror->incarnation, open.site);
+        }
+        (void)own_put(drain->own, &open.e);
+    }
+}
+
+void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
+
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        if (atomic_load_explicit(&heads[i].state, memory_order_acquire) ==
+                CK_SLOT_LIVE &&
+            drain->slots[i].incarnation != 0) {
+            slot_open_calls(drain, i, now, is_end);
+        }
+    }
+}
+
+void drain_find_dead(struct drain *drain, bool is_end)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
+
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        struct drain_slot *mirror = &drain->slots[i];
+        uint32_t live = CK_SLOT_LIVE;
+
+        if (mirror->incarnation == 0 ||
+            atomic_load_explicit(&heads[i].state, memory_order_acquire) !=
+                CK_SLOT_LIVE) {
+            continue;
+        }
+        if (is_end || (!mirror->is_foreign &&
+                       !is_thread_there(mirror->pid, mirror->tid))) {
+            /* What a dead thread was in stays to be told. */
+            slot_open_calls(drain, i, 0, true);
+            (void)atomic_compare_exchange_strong(&heads[i].state, &live,
+                                                 CK_SLOT_ENDED);
+        }
+    }
+}
+
+void drain_losses(struct drain *drain)
+{
+    uint64_t noslot = atomic_load(&drain->ring->header->noslot);
+
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        slot_losses(drain, i);
+    }
+    if (noslot != drain->noslot) {
+        lost_put(drain, CK_LOST_NOSLOT, noslot - drain->noslot, NULL);
+        drain->noslot = noslot;
+    }
+    if (drain->lost_limit != 0) {
+        lost_put(drain, CK_LOST_LIMIT, drain->lost_limit, NULL);
+        drain->lost_limit = 0;
+    }
+    if (drain->lost_spool != 0) {
+        lost_put(drain, CK_LOST_SPOOL, drain->lost_spool, NULL);
+        drain->lost_spool = 0;
+    }
+    if (drain->lost_broken != 0) {
+        own_note(drain->own,
+                 "recording memory was overwritten: at least %llu records "
+                 "could not be read",
+                 (unsigned long long)drain->lost_broken);
+        lost_put(drain, CK_LOST_RING, drain->lost_broken, NULL);
+        drain->lost_broken = 0;
+    }
+}
+
+bool drain_is_empty(const struct drain *drain)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
+
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        if (atomic_load_explicit(&heads[i].head, memory_order_acquire) !=
+            atomic_load_explicit(&heads[i].tail, memory_order_relaxed)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void drain_give_up(struct drain *drain)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
+
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        uint64_t mask = drain->ring->header->slot_bytes / CK_UNIT_BYTES - 1;
+        const uint8_t *body = ringfile_body(drain->ring, i);
+        uint64_t head = atomic_load(&heads[i].head);
+        uint64_t tail = atomic_load(&heads[i].tail);
+
+        while (body != NULL && head - tail <= mask + 1 && tail != head) {
+            uint64_t records;
+            uint64_t whole =
+                cut_measure(drain, 0, body + (tail & mask) * CK_UNIT_BYTES,
+                            head - tail, &records);
+
+            drain->lost_spool += records;
+            tail = whole == 0 ? head : tail + whole;
+        }
+        atomic_store(&heads[i].tail, head);
+    }
+}
+
+uint64_t drain_lost(const struct drain *drain)
+{
+    return drain->lost + drain->lost_limit + drain->lost_spool +
+           drain->lost_broken;
+}

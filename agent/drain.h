@@ -1,0 +1,56 @@
+/* drain.h - slots are read, cut into frames, freed
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The collector's side of schema/ring.h. One user, one thread; the writers
+ * never wait for it. A slot's tail moves only after its records are in a
+ * frame in outbox or spool.
+ */
+#ifndef CK_AGENT_DRAIN_H
+#define CK_AGENT_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/clocksync.h"
+#include "agent/outlet.h"
+#include "agent/own.h"
+#include "agent/ringfile.h"
+
+struct drain;
+struct symbols;
+
+/* All borrowed; `symbols` may be NULL. `limit` = bytes that may be stored,
+ * 0 = no limit. NULL with ENOMEM. */
+struct drain *drain_create(struct ringfile *ring,
+                           struct outlet *outlet,
+                           struct own *own,
+                           const struct clocksync *sync,
+                           uint64_t limit);
+void drain_destroy(struct drain *drain);
+void drain_symbols(struct drain *drain, struct symbols *symbols);
+
+/* One turn over all slots. Slots with little in them wait for more unless
+ * `is_flush`. Returns the share of the fullest slot that was in use, 0..100.
+ */
+unsigned drain_step(struct drain *drain, ck_time_t now, bool is_flush);
+
+/* Record calls that have been open for longer than the limit; with is_end,
+ * all open calls, as cut. */
+void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end);
+
+/* Slots of threads that are gone become ENDED; with is_end, all of them. */
+void drain_find_dead(struct drain *drain, bool is_end);
+
+/* Record what was lost since the last time. */
+void drain_losses(struct drain *drain);
+
+/* Nothing is left in any slot. */
+bool drain_is_empty(const struct drain *drain);
+/* What could not be stored at the end is counted and left. */
+void drain_give_up(struct drain *drain);
+
+/* Records lost so far, for any reason. */
+uint64_t drain_lost(const struct drain *drain);
+
+#endif

@@ -1,0 +1,197 @@
+/* embedded.c - the ckagg that an agent starts for its job
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/embedded.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/child.h"
+
+/* Ours alone, or nobody's: others could take the names first. */
+static int dir_ready(const char *dir, struct ck_err *err)
+{
+    struct stat st;
+
+    if ((mkdir(dir, 0700) != 0 && errno != EEXIST) || lstat(dir, &st) != 0) {
+        return ck_err_set(err, "cannot make %s: %s", dir, strerror(errno));
+    }
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+        (st.st_mode & 077) != 0) {
+        errno = EPERM;
+        return ck_err_set(err, "%s must be a directory of yours with mode 0700",
+                          dir);
+    }
+    return 0;
+}
+
+int embedded_place_find(struct embedded_place *place,
+                        const struct identity *identity,
+                        struct ck_err *err)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    unsigned long long hash = identity_hash(identity);
+    char dir[96];
+    int n = -1;
+
+    if (runtime != NULL && runtime[0] == '/' && access(runtime, W_OK) == 0) {
+        n = snprintf(dir, sizeof(dir) - 24, "%s/ck", runtime);
+    }
+    /* 16 hex digits and ".sock" must fit behind it as well. */
+    if (n < 0 || (size_t)n >= sizeof(dir) - 24) {
+        (void)snprintf(dir, sizeof(dir), "/tmp/ck-%u", (unsigned)geteuid());
+    }
+    if (dir_ready(dir, err) != 0) {
+        return -1;
+    }
+    (void)snprintf(place->socket, sizeof(place->socket), "%.85s/%016llx.sock",
+                   dir, hash);
+    (void)snprintf(place->lock, sizeof(place->lock), "%.95s/%016llx.lock", dir,
+                   hash);
+    return 0;
+}
+
+/* The lock's descriptor, inheritable; -1 with EWOULDBLOCK: somebody has it. */
+static int lock_take(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int saved = errno;
+
+        (void)close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+static int ckagg_run(struct embedded *embedded,
+                     const struct embedded_wish *wish,
+                     const char *program,
+                     struct ck_err *err)
+{
+    char listen[128];
+    char size[16];
+    char *argv[20];
+    int argc = 0;
+    int out[2];
+    struct ck_child child = {.path = program, .argv = argv, .is_detached = 1};
+    int rc;
+
+    (void)snprintf(listen, sizeof(listen), "ipc://%s", wish->place->socket);
+    (void)snprintf(size, sizeof(size), "%d", wish->recorded);
+    argv[argc++] = (char *)(uintptr_t) "ckagg";
+    argv[argc++] = (char *)(uintptr_t) "--embedded";
+    argv[argc++] = (char *)(uintptr_t) "--listen";
+    argv[argc++] = listen;
+    if (wish->is_tcp) {
+        argv[argc++] = (char *)(uintptr_t) "--listen";
+        argv[argc++] = (char *)(uintptr_t) "tcp://*:0";
+    }
+    argv[argc++] = (char *)(uintptr_t) "--dir";
+    argv[argc++] = (char *)(uintptr_t)wish->dir;
+    argv[argc++] = (char *)(uintptr_t) "--job";
+    argv[argc++] = (char *)(uintptr_t)wish->identity->job_key;
+    argv[argc++] = (char *)(uintptr_t) "--size";
+    argv[argc++] = size;
+    if (wish->is_insecure) {
+        argv[argc++] = (char *)(uintptr_t) "--insecure";
+    }
+    argv[argc] = NULL;
+    if (pipe2(out, O_CLOEXEC) != 0) {
+        return ck_err_set(err, "cannot make a pipe: %s", strerror(errno));
+    }
+    child.fds[0] = -1;
+    child.fds[1] = out[1];
+    child.fds[2] = wish->is_verbose ? -2 : -1;
+    rc = ck_child_start(&child, &embedded->pid, err);
+    (void)close(out[1]);
+    if (rc != 0) {
+        (void)close(out[0]);
+        return -1;
+    }
+    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
+    embedded->ready = out[0];
+    embedded->used = 0;
+    return 0;
+}
+
+int embedded_start(struct embedded *embedded,
+                   const struct embedded_wish *wish,
+                   struct ck_err *err)
+{
+    char program[PATH_MAX];
+    int lock;
+    int rc;
+
+    if (ck_child_find("ckagg", program, err) != 0) {
+        return -1;
+    }
+    lock = lock_take(wish->place->lock);
+    if (lock < 0) {
+        return errno == EWOULDBLOCK
+                   ? 0
+                   : ck_err_set(err, "cannot lock %s: %s", wish->place->lock,
+                                strerror(errno));
+    }
+    rc = ckagg_run(embedded, wish, program, err);
+    (void)close(lock); /* the child's copy keeps it */
+    return rc == 0 ? 1 : -1;
+}
+
+/* "ckagg ready ENDPOINT... run=DIR" -> endpoint. True when it is that. */
+static bool ready_parse(char *line, char endpoint[ENDPOINT_TEXT])
+{
+    char *text = line + strlen("ckagg ready ");
+    char *run;
+
+    if (strncmp(line, "ckagg ready ", strlen("ckagg ready ")) != 0) {
+        return false;
+    }
+    run = strstr(text, " run=");
+    if (run != NULL) {
+        *run = '\0';
+    }
+    return snprintf(endpoint, ENDPOINT_TEXT, "%s", text) < ENDPOINT_TEXT;
+}
+
+int embedded_ready(struct embedded *embedded, char endpoint[ENDPOINT_TEXT])
+{
+    size_t room = sizeof(embedded->line) - 1 - embedded->used;
+    ssize_t n;
+    char *end;
+
+    if (embedded->ready < 0) {
+        return 0;
+    }
+    n = read(embedded->ready, embedded->line + embedded->used, room);
+    if (n < 0) {
+        return errno == EAGAIN || errno == EINTR ? 0 : -1;
+    }
+    if (n == 0) {
+        (void)close(embedded->ready);
+        embedded->ready = -1;
+        (void)waitpid(embedded->pid, NULL, WNOHANG);
+        return -1;
+    }
+    embedded->used += (size_t)n;
+    embedded->line[embedded->used] = '\0';
+    end = strchr(embedded->line, '\n');
+    if (end == NULL) {
+        embedded->used =
+            embedded->used == sizeof(embedded->line) - 1 ? 0 : embedded->used;
+        return 0;
+    }
+    *end = '\0';
+    embedded->used = 0; /* nothing else on its stdout is for us */
+    return ready_parse(embedded->line, endpoint) ? 1 : 0;
+}

@@ -1,0 +1,370 @@
+/* front.c - the process in front: starts the target, waits, ends as it ended
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Order at the start: signals blocked, target forked and held before its
+ * exec, counters opened on it, collector forked, target let go. So nothing of
+ * ours lies between the launcher and the program but this process.
+ */
+#include "agent/front.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/channel.h"
+#include "agent/counters.h"
+#include "agent/groupwatch.h"
+#include "agent/target.h"
+#include "launch/cli.h"
+#include "launch/log.h"
+#include "schema/time.h"
+
+#define REPORT_WAIT (60 * CK_TIME_S)
+
+struct front {
+    struct front_wish *wish; /* borrowed */
+    struct target target;
+    struct groupwatch watch;
+    struct counters *counters;
+    pid_t collector; /* 0 = none */
+    int channel;     /* -1 = none */
+    int signals;     /* signalfd */
+    int restarts;
+    bool is_ended; /* the target */
+    int status;
+    bool is_done; /* the collector said so */
+    bool has_report;
+    struct channel_end end;
+    char place[4096]; /* where the run, or the spool, lies */
+    sigset_t first_mask;
+};
+
+static const int handed_on[] = {SIGHUP,   SIGINT,  SIGQUIT, SIGTERM,
+                                SIGUSR1,  SIGUSR2, SIGCONT, SIGALRM,
+                                SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU};
+
+/* Block what we hand on (unless it was ignored when we came) and SIGCHLD. */
+static int signals_open(struct front *front)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < sizeof(handed_on) / sizeof(handed_on[0]); i++) {
+        struct sigaction action;
+
+        if (sigaction(handed_on[i], NULL, &action) == 0 &&
+            action.sa_handler != SIG_IGN) {
+            (void)sigaddset(&set, handed_on[i]);
+        }
+    }
+    if (sigprocmask(SIG_BLOCK, &set, &front->first_mask) != 0) {
+        return -1;
+    }
+    front->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return front->signals < 0 ? -1 : 0;
+}
+
+/* Fork a collector on a channel of its own. 0 or -1. */
+static int collector_start(struct front *front)
+{
+    struct collector_wish *wish = &front->wish->collector;
+    int ends[2];
+    pid_t pid;
+
+    if (channel_open(ends) != 0) {
+        return -1;
+    }
+    pid = fork();
+    if (pid == 0) {
+        (void)close(ends[0]);
+        (void)close(front->signals);
+        if (front->watch.hold >= 0) {
+            (void)close(front->watch.hold);
+        }
+        if (front->channel >= 0) {
+            (void)close(front->channel);
+        }
+        if (front->target.go >= 0) {
+            (void)close(front->target.go);
+            (void)close(front->target.result);
+        }
+        wish->channel = ends[1];
+        _exit(collector_run(wish));
+    }
+    (void)close(ends[1]);
+    if (pid < 0) {
+        (void)close(ends[0]);
+        return -1;
+    }
+    if (front->channel >= 0) {
+        (void)close(front->channel);
+    }
+    front->channel = ends[0];
+    front->collector = pid;
+    return 0;
+}
+
+static void end_fill(struct front *front, const struct rusage *usage)
+{
+    front->end = (struct channel_end){
+        .status = front->status,
+        .user_ns = (int64_t)usage->ru_utime.tv_sec * CK_TIME_S +
+                   (int64_t)usage->ru_utime.tv_usec * 1000,
+        .system_ns = (int64_t)usage->ru_stime.tv_sec * CK_TIME_S +
+                     (int64_t)usage->ru_stime.tv_usec * 1000,
+        .rss_kb = usage->ru_maxrss,
+        .minor_faults = usage->ru_minflt,
+        .major_faults = usage->ru_majflt,
+        .voluntary = usage->ru_nvcsw,
+        .preempted = usage->ru_nivcsw,
+    };
+}
+
+static void end_tell(struct front *front)
+{
+    if (front->channel >= 0) {
+        (void)channel_send(front->channel, CHANNEL_ENDED, &front->end,
+                           sizeof(front->end));
+    }
+}
+
+/* The collector is gone before its work was done: once more, then without. */
+static void collector_died(struct front *front, int status)
+{
+    front->collector = 0;
+    if (front->is_done) {
+        return;
+    }
+    if (front->restarts == 0 && collector_start(front) == 0) {
+        front->restarts++;
+        ck_warn("the collector ended (status 0x%x); another one goes on",
+                (unsigned)status);
+        if (front->is_ended) {
+            end_tell(front);
+        }
+        return;
+    }
+    ck_error("the collector ended again (status 0x%x): no more recording",
+             (unsigned)status);
+    atomic_store(&front->wish->collector.ring->header->is_off, 1);
+    front->is_done = true;
+}
+
+/* The target was stopped: so are we, that the shell sees it. Whoever goes on
+ * (SIGCONT to the group or to us) wakes the target too. */
+static void stop_follow(int stop_signal)
+{
+    (void)stop_signal;
+    (void)raise(SIGSTOP);
+}
+
+static void children_reap(struct front *front)
+{
+    struct rusage usage;
+    int status;
+    pid_t pid;
+
+    while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage)) > 0) {
+        if (pid == front->target.pid && WIFSTOPPED(status)) {
+            stop_follow(WSTOPSIG(status));
+        } else if (pid == front->target.pid) {
+            front->is_ended = true;
+            front->status = status;
+            end_fill(front, &usage);
+            end_tell(front);
+        } else if (pid == front->collector && !WIFSTOPPED(status)) {
+            collector_died(front, status);
+        } else if (!WIFSTOPPED(status)) {
+            (void)groupwatch_reaped(&front->watch, pid);
+        }
+    }
+}
+
+static void signal_take(struct front *front, int number)
+{
+    bool is_own_group = getpgid(front->target.pid) != getpgrp();
+
+    if (number == SIGCHLD) {
+        children_reap(front);
+        return;
+    }
+    if ((number == SIGTERM || number == SIGCONT) && front->channel >= 0) {
+        (void)channel_send(front->channel, CHANNEL_FLUSH, NULL, 0);
+    }
+    /* Asked in any case: the watcher's answer is used up by asking. */
+    if (!groupwatch_has(&front->watch, number) || is_own_group) {
+        if (!front->is_ended) {
+            (void)kill(front->target.pid, number);
+        }
+    }
+}
+
+static void signals_step(struct front *front)
+{
+    struct signalfd_siginfo info;
+
+    while (read(front->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        signal_take(front, (int)info.ssi_signo);
+    }
+}
+
+static void channel_step(struct front *front)
+{
+    struct channel_message message;
+    int rc = 0;
+
+    while (front->channel >= 0 &&
+           (rc = channel_receive(front->channel, &message)) == 1) {
+        size_t length = message.length;
+
+        if (message.type == CHANNEL_REPORT &&
+            front->wish->report == FRONT_REPORT_NOW) {
+            (void)fwrite(message.u.text, 1, length, stderr);
+            front->has_report = true;
+        } else if (message.type == CHANNEL_PLACE) {
+            if (length >= sizeof(front->place)) {
+                length = sizeof(front->place) - 1;
+            }
+            memcpy(front->place, message.u.text, length);
+            front->place[length] = '\0';
+        } else if (message.type == CHANNEL_DONE) {
+            front->is_done = true;
+        }
+    }
+    if (rc < 0) {
+        (void)close(front->channel);
+        front->channel = -1;
+    }
+}
+
+/* Wait for signals and for words of the collector, at most so long (-1: for
+ * ever). */
+static void front_wait(struct front *front, int64_t limit_ms)
+{
+    struct pollfd items[2] = {
+        {.fd = front->signals, .events = POLLIN},
+        {.fd = front->channel, .events = POLLIN},
+    };
+
+    (void)poll(items, 2, (int)limit_ms);
+    signals_step(front);
+    channel_step(front);
+}
+
+/* A normal end of the reporting rank: the report, or where it will be. */
+static void report_wait(struct front *front)
+{
+    ck_time_t until = ck_time_raw() + REPORT_WAIT;
+
+    if (!front->wish->collector.is_reporter || !WIFEXITED(front->status) ||
+        front->wish->report == FRONT_REPORT_NONE) {
+        return;
+    }
+    while (!front->is_done && (front->wish->report == FRONT_REPORT_NOW ||
+                               front->place[0] == '\0')) {
+        ck_time_t left = until - ck_time_raw();
+
+        if (left <= 0) {
+            break;
+        }
+        front_wait(front, left / CK_TIME_MS + 1);
+    }
+    if (front->has_report) {
+        (void)fflush(stderr);
+    } else if (front->place[0] != '\0') {
+        (void)fprintf(stderr, "ckagent: the run is in %s\n", front->place);
+    } else {
+        ck_warn("no report after %d s; it will be in %s/report.txt",
+                (int)(REPORT_WAIT / CK_TIME_S), front->wish->collector.dir);
+    }
+}
+
+/* End as the target did. */
+static int end_as(const struct front *front)
+{
+    struct rlimit none = {0, 0};
+    sigset_t only;
+    int number;
+
+    if (!WIFSIGNALED(front->status)) {
+        return WEXITSTATUS(front->status);
+    }
+    number = WTERMSIG(front->status);
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)signal(number, SIG_DFL);
+    (void)sigemptyset(&only);
+    (void)sigaddset(&only, number);
+    (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
+    (void)raise(number);
+    return 128 + number;
+}
+
+/* The exec failed: the collector is told, the user too. */
+static int exec_failed(struct front *front, int failed)
+{
+    struct rusage usage;
+
+    memset(&usage, 0, sizeof(usage));
+    (void)waitpid(front->target.pid, &front->status, 0);
+    end_fill(front, &usage);
+    end_tell(front);
+    ck_error("cannot run '%s': %s", front->wish->argv[0], strerror(failed));
+    return failed == ENOENT ? CK_EXIT_NOT_FOUND : CK_EXIT_NOT_EXECUTABLE;
+}
+
+/* Without a collector nobody would empty the ring. */
+static void recording_off(struct front *front, const char *why)
+{
+    ck_warn("%s: %s; the program runs without recording", why, strerror(errno));
+    atomic_store(&front->wish->collector.ring->header->is_off, 1);
+    ringfile_unlink(front->wish->collector.ring);
+    front->is_done = true;
+}
+
+int front_run(struct front_wish *wish)
+{
+    struct front front = {.wish = wish,
+                          .channel = -1,
+                          .signals = -1,
+                          .target = {.go = -1, .result = -1},
+                          .watch = {.hold = -1}};
+    struct ck_err err;
+    int failed;
+
+    if (signals_open(&front) != 0 ||
+        target_fork(&front.target, wish->argv, wish->env, &front.first_mask) !=
+            0) {
+        ck_error("cannot start '%s': %s", wish->argv[0], strerror(errno));
+        ringfile_unlink(wish->collector.ring);
+        return CK_EXIT_AGENT_FAILED;
+    }
+    front.counters = counters_create(front.target.pid, &err);
+    wish->collector.counters = front.counters;
+    wish->collector.counters_why = front.counters == NULL ? err.text : NULL;
+    wish->collector.target = front.target.pid;
+    groupwatch_start(&front.watch);
+    if (collector_start(&front) != 0) {
+        recording_off(&front, "cannot start the collector");
+    }
+    failed = target_go(&front.target);
+    if (failed != 0) {
+        groupwatch_stop(&front.watch);
+        return exec_failed(&front, failed);
+    }
+    while (!front.is_ended) {
+        front_wait(&front, -1);
+    }
+    report_wait(&front);
+    groupwatch_stop(&front.watch);
+    return end_as(&front);
+}

@@ -1,0 +1,189 @@
+/* processes.c - the process images that record, told as they show up
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/processes.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/identity.h"
+#include "agent/symbols.h"
+#include "schema/run.h"
+
+#define ENVIRON_BYTES ((size_t)256 << 10)
+#define COMMAND_BYTES 1024
+
+/* A file of /proc, up to room - 1 bytes, NUL-terminated. Bytes read. */
+static size_t proc_read(uint32_t pid, const char *name, char *text, size_t room)
+{
+    char path[64];
+    size_t used = 0;
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && used < room - 1) {
+        ssize_t n = read(fd, text + used, room - 1 - used);
+
+        if (n <= 0) {
+            break;
+        }
+        used += (size_t)n;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    text[used] = '\0';
+    return used;
+}
+
+static void process_say(struct own *own, uint32_t incarnation, uint32_t pid)
+{
+    struct ck_text head = {.e = {.kind = CK_KIND_PROCESS, .name = incarnation},
+                           .object = pid};
+    char command[COMMAND_BYTES];
+    size_t length = proc_read(pid, "cmdline", command, sizeof(command));
+
+    while (length > 0 && command[length - 1] == '\0') {
+        length--;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (command[i] == '\0') {
+            command[i] = ' ';
+        }
+    }
+    if (length == 0) {
+        command[0] = '?';
+        length = 1;
+    }
+    (void)own_text(own, head, command, length);
+}
+
+/* Pointers into a block of NUL-terminated words; NULL when out of memory. */
+static char **words_split(char *block, size_t length)
+{
+    size_t count = 0;
+    char **words;
+
+    for (size_t i = 0; i < length; i++) {
+        count += block[i] == '\0';
+    }
+    words = calloc(count + 2, sizeof(*words));
+    count = 0;
+    for (size_t at = 0; words != NULL && at < length;
+         at += strlen(block + at) + 1) {
+        words[count++] = block + at;
+    }
+    return words;
+}
+
+static void place_say(struct own *own,
+                      uint32_t incarnation,
+                      uint32_t pid,
+                      const struct identity_place *place)
+{
+    struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY},
+                           .object = incarnation};
+    char lines[512];
+    size_t used = 0;
+
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "rank", place->rank);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "size", place->size);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "local_rank",
+                              place->local_rank);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "local_size",
+                              place->local_size);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "pid", pid);
+    (void)ck_lines_put(lines, sizeof(lines), &used, "launcher",
+                       place->launcher);
+    (void)own_text(own, head, lines, used);
+}
+
+/* Does the image have another rank than we? torchrun's workers do. */
+static void
+rank_look(struct processes *processes, uint32_t incarnation, uint32_t pid)
+{
+    struct identity_place place;
+    char *block = malloc(ENVIRON_BYTES);
+    char **words;
+
+    if (block == NULL) {
+        return;
+    }
+    words = words_split(block, proc_read(pid, "environ", block, ENVIRON_BYTES));
+    if (words != NULL && words[0] != NULL &&
+        identity_place_differs(processes->env, words, &place)) {
+        place_say(processes->own, incarnation, pid, &place);
+    }
+    free(words);
+    free(block);
+}
+
+static void
+image_say(struct processes *processes, uint32_t incarnation, uint32_t pid)
+{
+    process_say(processes->own, incarnation, pid);
+    rank_look(processes, incarnation, pid);
+    if (processes->symbols != NULL) {
+        symbols_seen_process(processes->symbols, incarnation, (pid_t)pid);
+    }
+}
+
+void processes_step(struct processes *processes)
+{
+    struct ck_ring_process *table = ck_ring_processes(processes->header);
+    uint32_t given = atomic_load(&processes->header->incarnations);
+    uint32_t told = processes->told;
+
+    if (given == told) {
+        return;
+    }
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        /* acquire: pairs with the release in process_enter() */
+        uint32_t number =
+            atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
+
+        if (number > told && number <= given) {
+            image_say(processes, number, table[i].pid);
+            processes->told++;
+        }
+    }
+    /* A number given and not yet entered would be told twice next time: the
+     * window is a few stores wide, and the record is harmless. */
+    if (processes->told < given) {
+        processes->told = told;
+    }
+}
+
+void processes_maps(struct processes *processes)
+{
+    struct ck_ring_process *table = ck_ring_processes(processes->header);
+
+    if (processes->symbols == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        uint32_t number =
+            atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
+
+        if (number != 0 && number <= processes->told) {
+            symbols_seen_process(processes->symbols, number,
+                                 (pid_t)table[i].pid);
+        }
+    }
+}
+
+uint32_t processes_libraries(const struct processes *processes)
+{
+    struct ck_ring_process *table = ck_ring_processes(processes->header);
+    uint32_t libraries = atomic_load(&processes->header->loaded);
+
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        libraries |= atomic_load(&table[i].libraries);
+    }
+    return libraries;
+}

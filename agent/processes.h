@@ -1,0 +1,33 @@
+/* processes.h - the process images that record, told as they show up
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_PROCESSES_H
+#define CK_AGENT_PROCESSES_H
+
+#include <stdint.h>
+
+#include "agent/own.h"
+#include "schema/ring.h"
+
+struct symbols;
+
+struct processes {
+    struct ck_ring_header *header; /* borrowed */
+    struct own *own;               /* borrowed */
+    struct symbols *symbols;       /* borrowed, may be NULL */
+    char *const *env;              /* borrowed: the agent's */
+    uint32_t told;                 /* incarnations told, 1..told */
+};
+
+/* Tell images that are new since the last call: a PROCESS record, an IDENTITY
+ * record where the image has a rank of its own. */
+void processes_step(struct processes *processes);
+
+/* Look at the module maps of all images that are still there. */
+void processes_maps(struct processes *processes);
+
+/* Injected libraries that any image used (enum ck_library). */
+uint32_t processes_libraries(const struct processes *processes);
+
+#endif

@@ -1,0 +1,54 @@
+/* rendezvous.h - how an agent finds its aggregator, or starts one
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * docs/protocol.md has the rules. Nothing here waits: rendezvous_step() is
+ * called in each turn of the collector's loop until something is found, and
+ * once a second afterwards (a dead ckagg is started again).
+ */
+#ifndef CK_AGENT_RENDEZVOUS_H
+#define CK_AGENT_RENDEZVOUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/endpoint.h"
+#include "agent/identity.h"
+#include "schema/err.h"
+#include "schema/ring.h"
+#include "schema/time.h"
+
+struct rendezvous;
+
+/* What it goes by; all pointers borrowed. */
+struct rendezvous_wish {
+    const struct identity *identity;
+    const char *aggregator; /* endpoint text given by the user, or NULL */
+    const char *dir;        /* run directory */
+    bool is_dir_given;      /* it may be shared between hosts */
+    bool is_insecure;
+    bool is_verbose;
+    int recorded;                  /* ranks that will say hello, 0 = unknown */
+    struct ck_ring_header *header; /* NULL: no ring */
+};
+
+/* NULL with err. */
+struct rendezvous *rendezvous_create(const struct rendezvous_wish *wish,
+                                     struct ck_err *err);
+void rendezvous_destroy(struct rendezvous *rendezvous);
+
+/* One turn. `is_heard`: the aggregator has answered lately. 1: connect to
+ * *endpoint at *url from now on, 0: nothing new, -1 with err: a step failed
+ * (worth a log line; the next turn goes on).
+ */
+int rendezvous_step(struct rendezvous *rendezvous,
+                    ck_time_t now,
+                    bool is_heard,
+                    struct endpoint *endpoint,
+                    size_t *url,
+                    struct ck_err *err);
+
+/* We started the ckagg of this job. */
+bool rendezvous_is_starter(const struct rendezvous *rendezvous);
+
+#endif

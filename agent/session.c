@@ -1,0 +1,288 @@
+/* session.c - an agent's talk with its aggregator
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The rule that makes it simple: what is sent stays in outbox or spool until
+ * it is acknowledged, and after each welcome everything that is left there is
+ * sent again, in order.
+ */
+#include "agent/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/ship.h"
+#include "schema/run.h"
+
+#define HELLO_AGAIN (1 * CK_TIME_S)
+#define REPORT_AGAIN (20 * CK_TIME_S)
+/* Frames a turn, so that draining is never kept waiting. */
+#define FRAMES_A_TURN 16
+#define LINES_BYTES 4096
+
+struct session {
+    const struct identity *identity; /* borrowed */
+    struct outlet *outlet;           /* borrowed */
+    struct ship *ship;
+    struct endpoint endpoint;
+    enum session_state state;
+    ck_time_t hello_at; /* when hello was said last, 0 = not */
+    ck_time_t heard;
+    bool is_leaving;
+    bool wants_report;
+    ck_time_t asked_at;
+    char goodbye[1024];
+    char dir[1024];
+    char refusal[256];
+    char *report;
+    size_t report_length;
+};
+
+struct session *session_create(const struct identity *identity,
+                               struct outlet *outlet)
+{
+    struct session *session = calloc(1, sizeof(*session));
+
+    if (session != NULL) {
+        session->identity = identity;
+        session->outlet = outlet;
+    }
+    return session;
+}
+
+void session_destroy(struct session *session)
+{
+    if (session != NULL) {
+        ship_destroy(session->ship);
+        free(session->report);
+        free(session);
+    }
+}
+
+int session_open(struct session *session,
+                 const struct endpoint *endpoint,
+                 size_t url,
+                 struct ck_err *err)
+{
+    struct ship *ship =
+        ship_create(endpoint, url, session->identity->agent, err);
+
+    if (ship == NULL) {
+        return -1;
+    }
+    ship_destroy(session->ship);
+    session->ship = ship;
+    session->endpoint = *endpoint;
+    session->state = SESSION_GREETING;
+    session->hello_at = 0;
+    return 0;
+}
+
+static void hello_say(struct session *session, ck_time_t now)
+{
+    char lines[LINES_BYTES];
+    size_t used = identity_lines(
+        session->identity, getpid(),
+        session->endpoint.token[0] == '\0' ? NULL : session->endpoint.token,
+        lines, sizeof(lines) - 1);
+
+    lines[used] = '\0';
+    if (ship_control(session->ship, CK_CONTROL_HELLO, lines) == 0) {
+        session->hello_at = now;
+    }
+}
+
+static void acks_take(struct session *session, const struct ck_control *control)
+{
+    (void)outlet_ack(session->outlet, control->acks, control->acks_count);
+}
+
+static void welcome_take(struct session *session,
+                         const struct ck_control *control)
+{
+    acks_take(session, control);
+    (void)ck_lines_get(control->text, control->text_length, "dir", session->dir,
+                       sizeof(session->dir));
+    outbox_rewind(&session->outlet->outbox);
+    spool_rewind(session->outlet->spool);
+    if (session->state != SESSION_LEFT) {
+        session->state = SESSION_SENDING;
+    }
+}
+
+static void refusal_take(struct session *session,
+                         const struct ck_control *control)
+{
+    if (strcmp(control->text, "hello first") == 0) {
+        if (session->state == SESSION_SENDING ||
+            session->state == SESSION_LEAVING) {
+            session->state = SESSION_GREETING;
+            session->hello_at = 0;
+        }
+        return;
+    }
+    (void)snprintf(session->refusal, sizeof(session->refusal), "%s",
+                   control->text);
+    session->state = SESSION_REFUSED;
+}
+
+static void report_take(struct session *session,
+                        const struct ck_control *control)
+{
+    free(session->report);
+    session->report = malloc(control->text_length + 1);
+    if (session->report != NULL) {
+        memcpy(session->report, control->text, control->text_length);
+        session->report[control->text_length] = '\0';
+        session->report_length = control->text_length;
+        session->wants_report = false;
+    }
+}
+
+static void control_take(struct session *session,
+                         const struct ck_control *control)
+{
+    switch (control->type) {
+    case CK_CONTROL_WELCOME:
+        welcome_take(session, control);
+        break;
+    case CK_CONTROL_ACK:
+        acks_take(session, control);
+        break;
+    case CK_CONTROL_FAREWELL:
+        session->state = SESSION_LEFT;
+        break;
+    case CK_CONTROL_REFUSED:
+        refusal_take(session, control);
+        break;
+    case CK_CONTROL_REPORT:
+        report_take(session, control);
+        break;
+    default: /* of a newer version: not for us */
+        break;
+    }
+}
+
+/* Outbox first: its frames are older than the spool's. */
+static void frames_send(struct session *session)
+{
+    struct outbox *outbox = &session->outlet->outbox;
+    struct spool *spool = session->outlet->spool;
+    const void *frame;
+    size_t bytes;
+    int turn = 0;
+
+    while (turn < FRAMES_A_TURN &&
+           (frame = outbox_unsent(outbox, &bytes)) != NULL) {
+        if (ship_frame(session->ship, frame, bytes) != 0) {
+            return;
+        }
+        outbox_sent(outbox);
+        turn++;
+    }
+    while (turn < FRAMES_A_TURN &&
+           (frame = spool_unsent(spool, &bytes)) != NULL) {
+        if (ship_frame(session->ship, frame, bytes) != 0) {
+            return;
+        }
+        spool_sent(spool);
+        turn++;
+    }
+}
+
+static void state_step(struct session *session, ck_time_t now, const char *beat)
+{
+    if (session->state == SESSION_GREETING &&
+        (session->hello_at == 0 || now - session->hello_at >= HELLO_AGAIN)) {
+        hello_say(session, now);
+    }
+    if (session->state == SESSION_SENDING) {
+        frames_send(session);
+        if (session->is_leaving && outlet_is_empty(session->outlet) &&
+            ship_control(session->ship, CK_CONTROL_GOODBYE, session->goodbye) ==
+                0) {
+            session->state = SESSION_LEAVING;
+        }
+    }
+    if (beat != NULL && (session->state == SESSION_SENDING ||
+                         session->state == SESSION_LEAVING)) {
+        (void)ship_control(session->ship, CK_CONTROL_BEAT, beat);
+    }
+    if (session->state == SESSION_LEFT && session->wants_report &&
+        (session->asked_at == 0 || now - session->asked_at > REPORT_AGAIN)) {
+        char lines[LINES_BYTES];
+        size_t used = 0;
+
+        (void)ck_lines_put(lines, sizeof(lines) - 1, &used, "job_key",
+                           session->identity->job_key);
+        if (session->endpoint.token[0] != '\0') {
+            (void)ck_lines_put(lines, sizeof(lines) - 1, &used, "token",
+                               session->endpoint.token);
+        }
+        lines[used] = '\0';
+        if (ship_control(session->ship, CK_CONTROL_REPORT, lines) == 0) {
+            session->asked_at = now;
+        }
+    }
+}
+
+void session_step(struct session *session, ck_time_t now, const char *beat)
+{
+    struct ck_control control;
+
+    if (session->ship == NULL) {
+        return;
+    }
+    while (ship_receive(session->ship, &control) == 1) {
+        session->heard = now;
+        control_take(session, &control);
+    }
+    state_step(session, now, beat);
+}
+
+void session_leave(struct session *session, const char *text)
+{
+    (void)snprintf(session->goodbye, sizeof(session->goodbye), "%s", text);
+    session->is_leaving = true;
+}
+
+void session_ask_report(struct session *session)
+{
+    if (session->report == NULL) {
+        session->wants_report = true;
+    }
+}
+
+enum session_state session_state(const struct session *session)
+{
+    return session->state;
+}
+
+int session_fd(const struct session *session)
+{
+    return session->ship == NULL ? -1 : ship_fd(session->ship);
+}
+
+ck_time_t session_heard(const struct session *session)
+{
+    return session->heard;
+}
+
+const char *session_dir(const struct session *session)
+{
+    return session->dir;
+}
+
+const char *session_refusal(const struct session *session)
+{
+    return session->refusal;
+}
+
+const char *session_report(const struct session *session, size_t *length)
+{
+    *length = session->report_length;
+    return session->report;
+}

@@ -1,0 +1,68 @@
+/* session.h - an agent's talk with its aggregator
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Hello, frames, acknowledgements, beats, goodbye, the report: the agent's
+ * side of the control messages in docs/protocol.md. Nothing here waits: the
+ * collector calls session_step() in each turn of its loop.
+ *
+ *   AWAY -> GREETING -> SENDING -> LEAVING -> LEFT
+ *             ^ hello first |         |
+ *             +-------------+---------+        REFUSED: for good
+ */
+#ifndef CK_AGENT_SESSION_H
+#define CK_AGENT_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/endpoint.h"
+#include "agent/identity.h"
+#include "agent/outlet.h"
+#include "schema/time.h"
+
+enum session_state {
+    SESSION_AWAY = 0,     /* no endpoint is known yet */
+    SESSION_GREETING = 1, /* hello said or to be said, no welcome yet */
+    SESSION_SENDING = 2,
+    SESSION_LEAVING = 3, /* goodbye said, no farewell yet */
+    SESSION_LEFT = 4,    /* everything is stored */
+    SESSION_REFUSED = 5,
+};
+
+struct session;
+
+/* All borrowed. NULL with ENOMEM. */
+struct session *session_create(const struct identity *identity,
+                               struct outlet *outlet);
+void session_destroy(struct session *session);
+
+/* The aggregator is there (or will be). 0, or -1 with err. */
+int session_open(struct session *session,
+                 const struct endpoint *endpoint,
+                 size_t url,
+                 struct ck_err *err);
+
+/* One turn: receive, send what can be sent. `beat` is the text of a beat that
+ * is due now, or NULL. */
+void session_step(struct session *session, ck_time_t now, const char *beat);
+
+/* Say goodbye when the outlet is empty. `text` is copied. */
+void session_leave(struct session *session, const char *text);
+/* Ask for the report, after the farewell. */
+void session_ask_report(struct session *session);
+
+enum session_state session_state(const struct session *session);
+/* Socket's descriptor for poll, -1 = none. */
+int session_fd(const struct session *session);
+/* Last time that anything came from the aggregator; 0 = never. */
+ck_time_t session_heard(const struct session *session);
+/* Run directory that the aggregator told, "" = not known; borrowed. */
+const char *session_dir(const struct session *session);
+/* Why it was refused; borrowed. */
+const char *session_refusal(const struct session *session);
+/* REPORT's text as it came, or NULL; borrowed. */
+const char *session_report(const struct session *session, size_t *length);
+
+#endif

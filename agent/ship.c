@@ -1,0 +1,214 @@
+/* ship.c - the socket to an aggregator
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/ship.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+/* Frames of 256 KiB under way at once. */
+#define SEND_MARK 16
+#define RECEIVE_MARK 1000
+#define RECONNECT_MS 50
+#define RECONNECT_MAX_MS 1000
+/* A peer that does not answer pings is gone: the connection is made anew. */
+#define HEARTBEAT_MS 2000
+#define HEARTBEAT_TIMEOUT_MS 15000
+
+struct ship {
+    void *context;
+    void *socket;
+    struct ck_batch_writer *writer;
+    uint8_t agent[16];
+    int fd;
+    void *buffer; /* of the message received last, 8-aligned */
+    size_t buffer_room;
+};
+
+static int option_set(struct ship *ship, int option, int value)
+{
+    return zmq_setsockopt(ship->socket, option, &value, sizeof(value));
+}
+
+static int options_set(struct ship *ship)
+{
+    static const struct {
+        int option;
+        int value;
+    } options[] = {
+        {ZMQ_LINGER, 0},
+        {ZMQ_IMMEDIATE, 1},
+        {ZMQ_SNDHWM, SEND_MARK},
+        {ZMQ_RCVHWM, RECEIVE_MARK},
+        {ZMQ_SNDTIMEO, 0},
+        {ZMQ_RCVTIMEO, 0},
+        {ZMQ_RECONNECT_IVL, RECONNECT_MS},
+        {ZMQ_RECONNECT_IVL_MAX, RECONNECT_MAX_MS},
+        {ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS},
+        {ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS},
+        {ZMQ_IPV6, 1},
+    };
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (option_set(ship, options[i].option, options[i].value) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* A key pair for this connection; the server's key is in the endpoint. */
+static int curve_set(struct ship *ship, const char *server)
+{
+    char public_key[41];
+    char secret_key[41];
+
+    if (zmq_curve_keypair(public_key, secret_key) != 0 ||
+        zmq_setsockopt(ship->socket, ZMQ_CURVE_SERVERKEY, server, 41) != 0 ||
+        zmq_setsockopt(ship->socket, ZMQ_CURVE_PUBLICKEY, public_key, 41) !=
+            0 ||
+        zmq_setsockopt(ship->socket, ZMQ_CURVE_SECRETKEY, secret_key, 41) !=
+            0) {
+        return -1;
+    }
+    return 0;
+}
+
+static int
+ship_connect(struct ship *ship, const struct endpoint *endpoint, size_t url)
+{
+    size_t length = sizeof(ship->fd);
+
+    ship->context = zmq_ctx_new();
+    if (ship->context == NULL) {
+        return -1;
+    }
+    ship->socket = zmq_socket(ship->context, ZMQ_DEALER);
+    if (ship->socket == NULL || options_set(ship) != 0) {
+        return -1;
+    }
+    if (endpoint->curve[0] != '\0' && curve_set(ship, endpoint->curve) != 0) {
+        return -1;
+    }
+    if (zmq_connect(ship->socket, endpoint->urls[url]) != 0) {
+        return -1;
+    }
+    return zmq_getsockopt(ship->socket, ZMQ_FD, &ship->fd, &length);
+}
+
+struct ship *ship_create(const struct endpoint *endpoint,
+                         size_t url,
+                         const uint8_t agent[16],
+                         struct ck_err *err)
+{
+    struct ship *ship = calloc(1, sizeof(*ship));
+
+    if (ship == NULL) {
+        (void)ck_err_set(err, "out of memory");
+        return NULL;
+    }
+    memcpy(ship->agent, agent, sizeof(ship->agent));
+    ship->writer = ck_batch_writer_create();
+    if (ship->writer == NULL || ship_connect(ship, endpoint, url) != 0) {
+        (void)ck_err_set(err, "cannot connect to %s: %s", endpoint->urls[url],
+                         zmq_strerror(zmq_errno()));
+        ship_destroy(ship);
+        return NULL;
+    }
+    return ship;
+}
+
+void ship_destroy(struct ship *ship)
+{
+    int saved = errno;
+
+    if (ship != NULL) {
+        if (ship->socket != NULL) {
+            (void)zmq_close(ship->socket);
+        }
+        if (ship->context != NULL) {
+            (void)zmq_ctx_term(ship->context);
+        }
+        ck_batch_writer_destroy(ship->writer);
+        free(ship->buffer);
+        free(ship);
+    }
+    errno = saved;
+}
+
+int ship_frame(struct ship *ship, const void *frame, size_t bytes)
+{
+    if (zmq_send(ship->socket, frame, bytes, ZMQ_DONTWAIT) < 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return 0;
+}
+
+int ship_control(struct ship *ship, enum ck_control_type type, const char *text)
+{
+    struct ck_control control = {
+        .type = type,
+        .version = CK_FRAME_VERSION,
+        .text = text,
+        .text_length = strlen(text),
+    };
+    const void *bytes;
+    size_t length;
+
+    memcpy(control.agent, ship->agent, sizeof(control.agent));
+    if (ck_control_encode(ship->writer, &control, &bytes, &length, NULL) != 0) {
+        return -1;
+    }
+    return ship_frame(ship, bytes, length);
+}
+
+/* Copy into aligned memory: ZeroMQ aligns nothing. */
+static int message_keep(struct ship *ship, zmq_msg_t *message)
+{
+    size_t bytes = zmq_msg_size(message);
+
+    if (bytes > ship->buffer_room) {
+        void *grown = realloc(ship->buffer, bytes);
+
+        if (grown == NULL) {
+            return -1;
+        }
+        ship->buffer = grown;
+        ship->buffer_room = bytes;
+    }
+    if (bytes > 0) {
+        memcpy(ship->buffer, zmq_msg_data(message), bytes);
+    }
+    return 0;
+}
+
+int ship_receive(struct ship *ship, struct ck_control *control)
+{
+    for (;;) {
+        zmq_msg_t message;
+        size_t bytes;
+        int rc;
+
+        (void)zmq_msg_init(&message);
+        if (zmq_msg_recv(&message, ship->socket, ZMQ_DONTWAIT) < 0) {
+            (void)zmq_msg_close(&message);
+            return 0;
+        }
+        bytes = zmq_msg_size(&message);
+        rc = message_keep(ship, &message);
+        (void)zmq_msg_close(&message);
+        if (rc == 0 && ck_control_is(ship->buffer, bytes) &&
+            ck_control_decode(ship->buffer, bytes, control, NULL) == 0) {
+            return 1;
+        }
+    }
+}
+
+int ship_fd(const struct ship *ship)
+{
+    return ship->fd;
+}

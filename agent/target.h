@@ -1,0 +1,51 @@
+/* target.h - the program to record: its environment, its start
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_TARGET_H
+#define CK_AGENT_TARGET_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "schema/err.h"
+
+/* What the target finds in its environment. */
+struct target_injection {
+    const char *ring;    /* path of the ring */
+    const char *preload; /* libraries, separated by ':'; NULL = none */
+    const char *opencl;  /* layer; NULL = none */
+    const char *cuda;    /* injection library; NULL = none */
+};
+
+/* A copy of `env` with the injection added: what the user has there stays in
+ * force. Free with target_environment_free(). NULL with ENOMEM. */
+char **target_environment(char *const *env,
+                          const struct target_injection *injection);
+void target_environment_free(char **env);
+
+/* A child that stands still before its exec. */
+struct target {
+    pid_t pid;
+    int go;     /* write end: a byte lets it run */
+    int result; /* read end: errno of a failed exec, or end of file */
+};
+
+/* Fork. The child keeps stdin, stdout, stderr, process group, CPU mask and
+ * gets `mask` as its signal mask. 0, or -1 with errno. */
+int target_fork(struct target *target,
+                char *const *argv,
+                char *const *env,
+                const sigset_t *mask);
+/* Let it exec. 0, or the errno of the exec (it has ended then). */
+int target_go(struct target *target);
+
+/* Replace this process by the program. Returns only with errno. */
+void target_exec(char *const *argv, char *const *env);
+
+/* Why no library can be preloaded into the program ("statically linked",
+ * "setuid"), or NULL. Static text. */
+const char *target_obstacle(const char *program);
+
+#endif
