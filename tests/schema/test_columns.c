@@ -164,6 +164,34 @@ static void no_records_make_an_empty_batch(void **state)
     assert_round_trip(*state, 0);
 }
 
+/* The example of docs/protocol.md, byte for byte. */
+static void the_documented_example_is_true(void **state)
+{
+    static const uint8_t start[] = {0xc8, 0x01, 0x64, 0x64};
+    static const uint8_t dur[] = {0x0a, 0x00, 0x00, 0x08};
+    static const uint8_t name[] = {0x0e, 0x00, 0x01};
+    struct fixture *f = *state;
+    const struct columns_group *group = &f->view.groups[CK_CLASS_MARK];
+    struct ck_mark marks[3] = {
+        {.e = {CK_KIND_MARK, 1, 0, 7, 100}, .dur = 5},
+        {.e = {CK_KIND_MARK, 1, 0, 7, 150}, .dur = 5},
+        {.e = {CK_KIND_MARK, 1, 0, 7, 200}, .dur = 9},
+    };
+
+    memcpy(f->rows, marks, sizeof(marks));
+    assert_round_trip(f, sizeof(marks));
+    assert_int_equal(f->view.order.length, 1);
+    assert_int_equal(f->view.order.bytes[0], 0x41);
+    assert_int_equal(group->column[3].length, sizeof(start));
+    assert_memory_equal(group->column[3].bytes, start, sizeof(start));
+    assert_int_equal(group->column[4].length, sizeof(dur));
+    assert_memory_equal(group->column[4].bytes, dur, sizeof(dur));
+    assert_int_equal(group->column[2].length, sizeof(name));
+    assert_memory_equal(group->column[2].bytes, name, sizeof(name));
+    assert_int_equal(group->column[1].length, 0);
+    assert_int_equal(group->column[5].length, 0);
+}
+
 static void an_unchanging_column_is_left_out(void **state)
 {
     struct fixture *f = *state;
@@ -385,6 +413,7 @@ int main(void)
         cmocka_unit_test(extreme_values_come_back),
         cmocka_unit_test(texts_of_every_length_come_back),
         cmocka_unit_test(no_records_make_an_empty_batch),
+        cmocka_unit_test(the_documented_example_is_true),
         cmocka_unit_test(an_unchanging_column_is_left_out),
         cmocka_unit_test(an_unknown_kind_is_left_out_and_counted),
         cmocka_unit_test(a_record_that_lies_about_its_length_is_left_out),
