@@ -1,0 +1,46 @@
+/* symbols.h - addresses of calls become function, file and line
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Collects the modules of each process image and the distinct call sites of
+ * its records, and turns them into records at the end, while the files are at
+ * hand. Used by the collector's thread only.
+ */
+#ifndef CK_AGENT_SYMBOLS_H
+#define CK_AGENT_SYMBOLS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/own.h"
+#include "schema/time.h"
+
+#define SYMBOLS_SITES_MAX 65536
+#define SYMBOLS_MODULES_MAX 16384
+
+struct symbols;
+
+/* NULL with ENOMEM. */
+struct symbols *symbols_create(void);
+void symbols_destroy(struct symbols *symbols);
+
+/* Look at what the process has mapped now. To be called when the image is
+ * first seen and about each second after; a process that is gone changes
+ * nothing, one whose mappings are the same costs one read of its maps.
+ */
+void symbols_seen_process(struct symbols *symbols,
+                          uint32_t incarnation,
+                          pid_t pid);
+
+/* A return address in a process image; noted once. Any number is safe. */
+void symbols_site(struct symbols *symbols,
+                  uint32_t incarnation,
+                  uint64_t address);
+
+/* Say MODULE and SYMBOL records, for `limit` at most (about: one module's
+ * tables may take longer). What was left out is said by a note. 0, or -1 with
+ * errno ENOSPC: some found no room.
+ */
+int symbols_finish(struct symbols *symbols, struct own *own, ck_time_t limit);
+
+#endif

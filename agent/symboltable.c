@@ -1,0 +1,264 @@
+/* symboltable.c - the functions and lines of one ELF file
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Functions come from a table of our own, sorted once and searched: libdwfl
+ * walks all symbols for each address. Lines come from libdwfl. Only local
+ * files are looked at (symbols.c takes the variable away by which it would
+ * ask a server).
+ */
+#include "agent/symboltable.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+
+struct function {
+    uint64_t start;
+    uint64_t size; /* 0 = up to the next */
+    const char *name;
+};
+
+struct symboltable {
+    int fd;
+    Elf *elf;
+    struct function *functions; /* sorted by start */
+    size_t count;
+    Dwfl *dwfl;
+    Dwfl_Module *module; /* of dwfl; NULL = no lines */
+};
+
+static void id_print(Elf *elf, char build_id[SYMBOLTABLE_ID_BYTES])
+{
+    const void *bytes = NULL;
+    ssize_t length = dwelf_elf_gnu_build_id(elf, &bytes);
+
+    build_id[0] = '\0';
+    for (ssize_t i = 0; i < length && 2 * i + 3 < SYMBOLTABLE_ID_BYTES; i++) {
+        (void)sprintf(build_id + 2 * i, "%02x", ((const uint8_t *)bytes)[i]);
+    }
+}
+
+static int bias_find(Elf *elf, uint64_t start, uint64_t offset, uint64_t *bias)
+{
+    size_t count;
+
+    if (elf_getphdrnum(elf, &count) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr header;
+        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+
+        if (gelf_getphdr(elf, (int)i, &header) == NULL ||
+            header.p_type != PT_LOAD || offset < (header.p_offset & ~page) ||
+            offset >= header.p_offset + header.p_filesz) {
+            continue;
+        }
+        *bias = start - (header.p_vaddr + offset - header.p_offset);
+        return 0;
+    }
+    return -1;
+}
+
+int symboltable_identify(const char *path,
+                         uint64_t start,
+                         uint64_t offset,
+                         uint64_t *bias,
+                         char build_id[SYMBOLTABLE_ID_BYTES])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    Elf *elf;
+    int rc = -1;
+
+    if (fd < 0) {
+        return -1;
+    }
+    (void)elf_version(EV_CURRENT);
+    elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (elf != NULL && elf_kind(elf) == ELF_K_ELF) {
+        rc = bias_find(elf, start, offset, bias);
+        id_print(elf, build_id);
+    }
+    (void)elf_end(elf);
+    (void)close(fd);
+    return rc;
+}
+
+static int function_compare(const void *a, const void *b)
+{
+    const struct function *one = a, *two = b;
+
+    if (one->start != two->start) {
+        return one->start < two->start ? -1 : 1;
+    }
+    return (one->size > two->size) - (one->size < two->size);
+}
+
+/* All functions of a symbol section. 0, or -1 with ENOMEM. */
+static int functions_read(struct symboltable *table, Elf_Scn *section)
+{
+    GElf_Shdr header;
+    Elf_Data *data = elf_getdata(section, NULL);
+    size_t count;
+
+    if (data == NULL || gelf_getshdr(section, &header) == NULL ||
+        header.sh_entsize == 0) {
+        return 0;
+    }
+    count = header.sh_size / header.sh_entsize;
+    table->functions = calloc(count + 1, sizeof(*table->functions));
+    if (table->functions == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
+        GElf_Sym symbol;
+        unsigned type;
+        const char *name;
+
+        if (gelf_getsym(data, (int)i, &symbol) == NULL) {
+            break;
+        }
+        type = GELF_ST_TYPE(symbol.st_info);
+        if ((type != STT_FUNC && type != STT_GNU_IFUNC) ||
+            symbol.st_shndx == SHN_UNDEF) {
+            continue;
+        }
+        name = elf_strptr(table->elf, header.sh_link, symbol.st_name);
+        if (name != NULL && name[0] != '\0') {
+            table->functions[table->count++] =
+                (struct function){symbol.st_value, symbol.st_size, name};
+        }
+    }
+    qsort(table->functions, table->count, sizeof(*table->functions),
+          function_compare);
+    return 0;
+}
+
+/* .symtab, or .dynsym where the file was stripped. */
+static int table_read(struct symboltable *table)
+{
+    Elf_Scn *section = NULL;
+    Elf_Scn *chosen = NULL;
+    GElf_Shdr header;
+
+    while ((section = elf_nextscn(table->elf, section)) != NULL) {
+        if (gelf_getshdr(section, &header) == NULL) {
+            continue;
+        }
+        if (header.sh_type == SHT_SYMTAB ||
+            (header.sh_type == SHT_DYNSYM && chosen == NULL)) {
+            chosen = section;
+        }
+    }
+    return chosen == NULL ? 0 : functions_read(table, chosen);
+}
+
+static void lines_open(struct symboltable *table, const char *path)
+{
+    static char *debug_path; /* NULL: beside the file, /usr/lib/debug */
+    static const Dwfl_Callbacks callbacks = {
+        .find_elf = dwfl_build_id_find_elf,
+        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .section_address = dwfl_offline_section_address,
+        .debuginfo_path = &debug_path,
+    };
+
+    table->dwfl = dwfl_begin(&callbacks);
+    if (table->dwfl == NULL) {
+        return;
+    }
+    dwfl_report_begin(table->dwfl);
+    table->module = dwfl_report_elf(table->dwfl, path, path, -1, 0, true);
+    (void)dwfl_report_end(table->dwfl, NULL, NULL);
+}
+
+struct symboltable *symboltable_create(const char *path, const char *build_id)
+{
+    struct symboltable *table = calloc(1, sizeof(*table));
+    char now[SYMBOLTABLE_ID_BYTES];
+
+    if (table == NULL) {
+        return NULL;
+    }
+    (void)elf_version(EV_CURRENT);
+    table->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (table->fd >= 0) {
+        table->elf = elf_begin(table->fd, ELF_C_READ_MMAP, NULL);
+    }
+    if (table->elf == NULL || elf_kind(table->elf) != ELF_K_ELF) {
+        errno = table->fd < 0 ? errno : EBADMSG;
+        goto error;
+    }
+    id_print(table->elf, now);
+    if (strcmp(now, build_id) != 0) {
+        errno = ESTALE;
+        goto error;
+    }
+    if (table_read(table) != 0) {
+        goto error;
+    }
+    lines_open(table, path);
+    return table;
+error:
+    symboltable_destroy(table);
+    return NULL;
+}
+
+void symboltable_destroy(struct symboltable *table)
+{
+    int saved = errno;
+
+    if (table == NULL) {
+        return;
+    }
+    dwfl_end(table->dwfl);
+    free(table->functions);
+    (void)elf_end(table->elf);
+    if (table->fd >= 0) {
+        (void)close(table->fd);
+    }
+    free(table);
+    errno = saved;
+}
+
+void symboltable_find(const struct symboltable *table,
+                      uint64_t address,
+                      struct symbol_place *place)
+{
+    size_t low = 0, high = table->count;
+    Dwfl_Line *line;
+
+    *place = (struct symbol_place){NULL, NULL, 0};
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (table->functions[middle].start <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low > 0) {
+        const struct function *found = &table->functions[low - 1];
+
+        if (found->size == 0 || address - found->start < found->size) {
+            place->function = found->name;
+        }
+    }
+    line = table->module == NULL ? NULL
+                                 : dwfl_module_getsrc(table->module, address);
+    if (line != NULL) {
+        int number = 0;
+
+        place->file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+        place->line = number > 0 ? (uint32_t)number : 0;
+    }
+}
