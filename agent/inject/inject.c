@@ -177,7 +177,7 @@ static void header_count(const char *path)
         return;
     }
     if (header->magic == CK_RING_MAGIC && header->version == CK_RING_VERSION) {
-        atomic_fetch_add(&header->loaded, 1);
+        atomic_fetch_or(&header->loaded, (uint32_t)own_library);
     }
     (void)munmap(header, sizeof(*header));
 }

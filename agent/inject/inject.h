@@ -30,7 +30,7 @@ struct inject_label {
         literal, 0                                                             \
     }
 
-/* To be called from the library's constructor (or its entry point): counts
+/* To be called from the library's constructor (or its entry point): notes
  * the library in the ring's header and sets up the fork and thread hooks, if
  * there is an agent. Does not attach yet. Keeps errno.
  */
