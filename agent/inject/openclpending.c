@@ -21,6 +21,10 @@ enum pending_state {
     PENDING_LOST = 4,
 };
 
+/* At exit, for a callback that has begun. */
+#define PENDING_END_POLL ((long)100000)
+#define PENDING_END_POLLS 500
+
 static struct pending pool[PENDING_MAX];
 static _Atomic uint64_t free_head; /* changes << 32 | index + 1 */
 static _Atomic uint32_t fresh;     /* entries handed out at least once */
@@ -294,6 +298,31 @@ static bool complete_write(struct pending *pending)
     return true;
 }
 
+/* A callback is writing its record right now: let it, within limits. */
+static bool done_wait(struct pending *pending)
+{
+    const struct timespec pause = {0, PENDING_END_POLL};
+
+    for (int i = 0; i < PENDING_END_POLLS; i++) {
+        if (atomic_load(&pending->state) != PENDING_DONE) {
+            return true;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+/* Whether the entry's command is recorded, or was none. */
+static bool entry_end(struct pending *pending)
+{
+    uint32_t state = PENDING_WATCHED;
+
+    if (atomic_compare_exchange_strong(&pending->state, &state, PENDING_LOST)) {
+        return complete_write(pending);
+    }
+    return state != PENDING_DONE || done_wait(pending);
+}
+
 void pending_end(void)
 {
     uint32_t used = atomic_load(&fresh);
@@ -305,12 +334,8 @@ void pending_end(void)
     }
     used = used < pool_limit ? used : pool_limit;
     for (uint32_t i = 0; i < used; i++) {
-        uint32_t watched = PENDING_WATCHED;
-
         if (pool[i].incarnation == inject_ring.incarnation &&
-            atomic_compare_exchange_strong(&pool[i].state, &watched,
-                                           PENDING_LOST) &&
-            !complete_write(&pool[i])) {
+            !entry_end(&pool[i])) {
             first = count == 0 || pool[i].start < first ? pool[i].start : first;
             count++;
         }

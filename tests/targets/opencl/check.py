@@ -31,7 +31,7 @@ def plain(name, *args, **environment):
         env={**os.environ, "POCL_CACHE_DIR": CACHE.name, **environment})
 
 
-def traced(name, *args, options=(), **environment):
+def traced(name, *args, options=("--slots", "32"), **environment):
     return ringlines.run(
         RINGRUN, [program(name), *args],
         {"POCL_CACHE_DIR": CACHE.name, "OPENCL_LAYERS": LAYER, **environment},
