@@ -18,6 +18,7 @@ static const char help[] =
     "  --batch N            images a rank a step (32)\n"
     "  --rate R             step of the gradient descent (0.1)\n"
     "  --overlap            reduce layer by layer with MPI_Iallreduce\n"
+    "  --time               print the time of a step on rank 0\n"
     "  --data DIR           Fashion-MNIST (/usr/share/datasets/fashion-mnist)\n"
     "  --checkpoint FILE    write the weights there (no checkpoint)\n"
     "  --checkpoint-every N every N steps (200)\n"
@@ -90,6 +91,9 @@ static int option_take(struct options *options, int letter)
     case 'o':
         options->is_overlapped = 1;
         return 0;
+    case 't':
+        options->is_timed = 1;
+        return 0;
     case 'd':
         options->data = optarg;
         return 0;
@@ -116,6 +120,7 @@ int options_parse(struct options *options,
         {"batch", required_argument, NULL, 'b'},
         {"rate", required_argument, NULL, 'r'},
         {"overlap", no_argument, NULL, 'o'},
+        {"time", no_argument, NULL, 't'},
         {"data", required_argument, NULL, 'd'},
         {"checkpoint", required_argument, NULL, 'c'},
         {"checkpoint-every", required_argument, NULL, 'e'},

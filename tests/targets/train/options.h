@@ -24,6 +24,7 @@ struct options {
     int batch; /* images a rank a step */
     float rate;
     int is_overlapped; /* MPI_Iallreduce by layer instead of MPI_Allreduce */
+    int is_timed;      /* print how long a step took */
     const char *data;
     const char *checkpoint; /* file, NULL = none */
     int checkpoint_every;   /* steps */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <mpi.h>
@@ -315,13 +316,49 @@ static int step_run(struct train *train, int step)
     return rc;
 }
 
+static double now_us(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
+static int double_compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Mean and median of the steps but the first, which warms the device up. */
+static void steps_time_print(double *steps_us, int steps)
+{
+    double sum = 0;
+
+    for (int step = 1; step < steps; step++) {
+        sum += steps_us[step];
+    }
+    qsort(steps_us + 1, (size_t)(steps - 1), sizeof(*steps_us), double_compare);
+    printf("step time mean %.3f us median %.3f us\n", sum / (steps - 1),
+           steps_us[1 + (steps - 1) / 2]);
+}
+
 static int steps_run(struct train *train)
 {
     int steps = train->options.steps;
+    double *steps_us = calloc((size_t)steps, sizeof(*steps_us));
 
     for (int step = 0; step < steps; step++) {
+        double begin = now_us();
+
         if (step_run(train, step) != 0) {
+            free(steps_us);
             return -1;
+        }
+        if (steps_us != NULL) {
+            steps_us[step] = now_us() - begin;
         }
         if ((step + 1) % (steps < 5 ? 1 : steps / 5) == 0) {
             double loss = batch_loss(train);
@@ -333,6 +370,11 @@ static int steps_run(struct train *train)
             }
         }
     }
+    if (train->options.is_timed && train->rank == 0 && steps > 1 &&
+        steps_us != NULL) {
+        steps_time_print(steps_us, steps);
+    }
+    free(steps_us);
     return 0;
 }
 
