@@ -17,6 +17,7 @@ enum channel_type {
     CHANNEL_FLUSH = 2,  /* front: we may be killed soon */
     CHANNEL_REPORT = 3, /* collector: a piece of the report's text */
     CHANNEL_PLACE = 4,  /* collector: where the run is or the spool (text) */
+    CHANNEL_WARN = 6,   /* collector: a line for the user */
     CHANNEL_DONE = 5,   /* collector: nothing more will come */
 };
 

@@ -361,7 +361,8 @@ int main(int argc, char **argv)
     if (ranks_has(options.ranks, identity.place.rank)) {
         return run_recorded(argv, &identity, &places);
     }
-    if (identity.place.rank == 0 && options.aggregator == NULL) {
+    if (identity.place.rank == 0 && options.aggregator == NULL &&
+        ranks_count(options.ranks, identity.place.size) > 0) {
         standin_start(&identity, places.dir, options.is_insecure,
                       ranks_count(options.ranks, identity.place.size));
     }

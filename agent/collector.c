@@ -69,8 +69,9 @@ struct collector {
     bool is_front_gone;
     bool is_end_known; /* `end` came from the front */
     bool is_flush;
-    int target_fd; /* pidfd, -1 = none */
-    int stderr_fd; /* of the launcher, for a report without a front */
+    int target_fd;        /* pidfd, -1 = none */
+    struct ck_err warned; /* said last */
+    int stderr_fd;        /* of the launcher, for a report without a front */
     ck_time_t phase_at;
     ck_time_t second_at;
     ck_time_t open_at;
@@ -192,6 +193,13 @@ static bool is_heard(const struct collector *collector, ck_time_t now)
     return heard != 0 && now - heard < HEARD_LATELY;
 }
 
+/* The collector has no terminal: the front says it. */
+static void user_warn(const struct collector *collector, const char *text)
+{
+    (void)channel_send(collector->wish->channel, CHANNEL_WARN, text,
+                       strlen(text));
+}
+
 /* Find or start the aggregator. */
 static void meet(struct collector *collector, ck_time_t now)
 {
@@ -209,9 +217,11 @@ static void meet(struct collector *collector, ck_time_t now)
             collector->outlet.pack = CK_PACK_LZ4;
         }
     }
-    if (rc < 0) {
-        ck_warn("%s", err.text);
-        own_note(collector->own, "no aggregator: %s", err.text);
+    if (rc < 0 && strcmp(err.text, collector->warned.text) != 0) {
+        collector->warned = err;
+        user_warn(collector, err.text);
+        own_note(collector->own, "rank %d: %s",
+                 collector->wish->identity->place.rank, err.text);
     }
 }
 
@@ -420,10 +430,14 @@ static void leaving_step(struct collector *collector, ck_time_t now)
             session_ask_report(collector->session);
         }
     } else if (state == SESSION_REFUSED) {
-        ck_warn("the aggregator refused us: %s",
-                session_refusal(collector->session));
+        char text[512];
+
+        (void)snprintf(text, sizeof(text), "the aggregator refused us: %s",
+                       session_refusal(collector->session));
+        user_warn(collector, text);
         spool_rest(collector);
-    } else if (now - since > (heard == 0 ? LEAVE_FIRST : LEAVE_SILENCE)) {
+    } else if (now - since > (heard == 0 ? LEAVE_FIRST : LEAVE_SILENCE) ||
+               rendezvous_is_hopeless(collector->rendezvous)) {
         spool_rest(collector);
     }
 }

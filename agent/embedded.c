@@ -4,6 +4,7 @@
  */
 #include "agent/embedded.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,9 +13,14 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "launch/child.h"
+#include "schema/run.h"
+
+/* A meeting point is forgotten after so long without a ckagg. */
+#define OLD_SECONDS 600
 
 /* Ours alone, or nobody's: others could take the names first. */
 static int dir_ready(const char *dir, struct ck_err *err)
@@ -31,6 +37,40 @@ static int dir_ready(const char *dir, struct ck_err *err)
                           dir);
     }
     return 0;
+}
+
+/* Meeting points of jobs that are long over: nobody holds the lock. */
+static void old_remove(const char *dir)
+{
+    time_t before = time(NULL) - OLD_SECONDS;
+    DIR *stream = opendir(dir);
+    struct dirent *entry;
+
+    while (stream != NULL && (entry = readdir(stream)) != NULL) {
+        size_t length = strlen(entry->d_name);
+        char other[64];
+        struct stat st;
+        int fd;
+
+        if (length != 21 || strcmp(entry->d_name + 16, ".lock") != 0 ||
+            fstatat(dirfd(stream), entry->d_name, &st, 0) != 0 ||
+            st.st_mtime > before) {
+            continue;
+        }
+        fd = openat(dirfd(stream), entry->d_name,
+                    O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            (void)snprintf(other, sizeof(other), "%.16s.sock", entry->d_name);
+            (void)unlinkat(dirfd(stream), other, 0);
+            (void)unlinkat(dirfd(stream), entry->d_name, 0);
+        }
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+    if (stream != NULL) {
+        (void)closedir(stream);
+    }
 }
 
 int embedded_place_find(struct embedded_place *place,
@@ -52,6 +92,7 @@ int embedded_place_find(struct embedded_place *place,
     if (dir_ready(dir, err) != 0) {
         return -1;
     }
+    old_remove(dir);
     (void)snprintf(place->socket, sizeof(place->socket), "%.85s/%016llx.sock",
                    dir, hash);
     (void)snprintf(place->lock, sizeof(place->lock), "%.95s/%016llx.lock", dir,
@@ -134,6 +175,9 @@ int embedded_start(struct embedded *embedded,
     int rc;
 
     if (ck_child_find("ckagg", program, err) != 0) {
+        return -1;
+    }
+    if (ck_run_create(wish->dir, err) != 0) {
         return -1;
     }
     lock = lock_take(wish->place->lock);

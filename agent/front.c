@@ -237,6 +237,8 @@ static void channel_step(struct front *front)
             }
             memcpy(front->place, message.u.text, length);
             front->place[length] = '\0';
+        } else if (message.type == CHANNEL_WARN) {
+            ck_warn("%.*s", (int)length, message.u.text);
         } else if (message.type == CHANNEL_DONE) {
             front->is_done = true;
         }

@@ -38,7 +38,9 @@ struct rendezvous {
     bool is_one_host;
     bool is_found; /* an endpoint was handed out */
     bool is_local; /* the job's socket is (or will be) on this host */
+    bool is_ready; /* the ckagg that we started said so */
     int starts;
+    int failures; /* starts that did not come to the ready line */
     ck_time_t created;
     ck_time_t start_at; /* when to try to start ckagg, 0 = never */
     ck_time_t look_at;
@@ -90,6 +92,11 @@ void rendezvous_destroy(struct rendezvous *rendezvous)
     }
 }
 
+bool rendezvous_is_hopeless(const struct rendezvous *rendezvous)
+{
+    return rendezvous->failures >= STARTS_MAX;
+}
+
 bool rendezvous_is_starter(const struct rendezvous *rendezvous)
 {
     return rendezvous->embedded.pid != 0;
@@ -138,16 +145,29 @@ static int start_step(struct rendezvous *rendezvous,
     }
     rc = embedded_start(&rendezvous->embedded, &wish, err);
     rendezvous->starts += rc != 0;
+    rendezvous->failures += rc < 0;
+    rendezvous->is_ready = false;
     return rc < 0 ? -1 : 0;
 }
 
-static void ready_step(struct rendezvous *rendezvous)
+/* 0, or -1 with err: the ckagg that we started ended at once. */
+static int ready_step(struct rendezvous *rendezvous, struct ck_err *err)
 {
     char text[ENDPOINT_TEXT];
+    int rc = embedded_ready(&rendezvous->embedded, text);
 
-    if (embedded_ready(&rendezvous->embedded, text) == 1) {
+    if (rc == 1) {
+        rendezvous->is_ready = true;
         publish(rendezvous, text);
     }
+    if (rc < 0 && !rendezvous->is_ready) {
+        rendezvous->failures++;
+        return ck_err_set(err,
+                          "ckagg ended at its start; is %s writable? (see "
+                          "ckagg.log there)",
+                          rendezvous->wish.dir);
+    }
+    return 0;
 }
 
 /* A text from elsewhere: take it as the candidate and try its addresses. */
@@ -291,7 +311,9 @@ int rendezvous_step(struct rendezvous *rendezvous,
                     size_t *url,
                     struct ck_err *err)
 {
-    ready_step(rendezvous);
+    if (ready_step(rendezvous, err) != 0) {
+        return -1;
+    }
     if (start_step(rendezvous, now, is_heard, err) != 0) {
         return -1;
     }

@@ -48,6 +48,9 @@ int rendezvous_step(struct rendezvous *rendezvous,
                     size_t *url,
                     struct ck_err *err);
 
+/* ckagg could not be started, and nobody else's is there. */
+bool rendezvous_is_hopeless(const struct rendezvous *rendezvous);
+
 /* We started the ckagg of this job. */
 bool rendezvous_is_starter(const struct rendezvous *rendezvous);
 
