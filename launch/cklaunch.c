@@ -168,8 +168,13 @@ static void apply_cures(const struct launcher_found *found,
     }
 }
 
-/* The second half of the command: ckagent, its options, the program. */
-static int add_agent(struct words *words, char **target, struct ck_err *err)
+/* The second half of the command: ckagent, its options, the program. Hosts
+ * that share a ckagg need a common name for the job, which not every launcher
+ * gives them. */
+static int add_agent(struct words *words,
+                     char **target,
+                     bool is_served,
+                     struct ck_err *err)
 {
     char path[PATH_MAX];
 
@@ -177,6 +182,10 @@ static int add_agent(struct words *words, char **target, struct ck_err *err)
         return -1;
     }
     words_add(words, path);
+    if (is_served) {
+        words_printf(words, "--job=cklaunch-%lld-%d", (long long)time(NULL),
+                     (int)getpid());
+    }
     if (options.dir != NULL) {
         words_printf(words, "--dir=%s", options.dir);
     }
@@ -261,6 +270,7 @@ static int print_output(const char *dir, struct ck_err *err)
         return -1;
     }
     words_add(&words, path);
+    words_add(&words, "--quiet");
     words_printf(&words, "--output=%s", options.output);
     words_add(&words, dir);
     status = words.is_short ? ck_err_set(err, "out of memory")
@@ -359,7 +369,7 @@ static int launch(char **target, struct ck_err *err)
     if (plan.host_count >= 0 &&
         launcher_find(options.launcher, &found, err) == 0 &&
         launcher_command(&found, &plan, &words, err) == 0 &&
-        add_agent(&words, target, err) == 0) {
+        add_agent(&words, target, is_served, err) == 0) {
         apply_cures(&found, &plan);
         say_command(&words);
         if (options.is_dry) {

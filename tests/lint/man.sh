@@ -22,7 +22,8 @@ for program in ckagent ckagg ckmerge cklaunch; do
         continue
     fi
     while read -r option; do
-        grep -qF -- "*$option*" "$page" || {
+        # A flag that is on by default is documented by its --no- form.
+        grep -qF -e "*$option*" -e "*--no-${option#--}*" -- "$page" || {
             echo "$page: no line for $option"
             status=1
         }
