@@ -227,8 +227,9 @@ static void entry_hide(struct ck_ring_writer *writer,
 /* Take the entry out of the stack, and record it. */
 static inline void entry_close(struct annotate_thread *self, uint32_t at)
 {
-    struct ck_ring_writer *writer = inject_writer();
     struct annotate_open entry = self->open[at];
+    /* Without a record at its end it was counted at its begin. */
+    struct ck_ring_writer *writer = entry.is_recorded ? inject_writer() : NULL;
     uint32_t top = self->depth;
     struct ck_mark mark = {
         .e = {.kind = entry.kind,

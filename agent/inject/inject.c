@@ -44,7 +44,7 @@ static _Atomic int is_hooked; /* fork handler and thread key are there */
 static enum ck_library own_library;
 static pthread_key_t thread_key;
 
-static _Atomic uint64_t missed; /* records while another thread attached */
+static _Atomic uint64_t missed; /* records during an attach or a claim */
 
 /* Texts of the program: a table of pointers into a pool that only grows, so
  * that a signal handler may enter one.
@@ -119,7 +119,6 @@ static void thread_say(void)
 
 static struct ck_ring_writer *thread_claim(void)
 {
-    atomic_fetch_add(&inject_ring.header->noslot, atomic_exchange(&missed, 0));
     if (ck_ring_writer_init(&inject_thread, &inject_ring) != 0) {
         thread_wait = INJECT_RETRY;
         atomic_fetch_add(&inject_ring.header->noslot, 1);
@@ -140,6 +139,10 @@ struct ck_ring_writer *inject_writer_slow(void)
     if (inject_thread.slot != NULL) {
         return &inject_thread;
     }
+    if (thread_state == THREAD_CLAIMING) {
+        atomic_fetch_add(&missed, 1); /* a handler that interrupted it */
+        return NULL;
+    }
     if (thread_state != THREAD_NONE ||
         atomic_load_explicit(&process_state, memory_order_relaxed) ==
             PROCESS_OFF) {
@@ -155,6 +158,10 @@ struct ck_ring_writer *inject_writer_slow(void)
         writer = thread_claim();
     }
     thread_state = THREAD_NONE;
+    if (writer != NULL) {
+        atomic_fetch_add(&inject_ring.header->noslot,
+                         atomic_exchange(&missed, 0));
+    }
     errno = saved;
     return writer;
 }

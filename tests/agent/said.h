@@ -1,0 +1,31 @@
+/* said.h - what a part of the collector says, read back from its frames
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_TESTS_AGENT_SAID_H
+#define CK_TESTS_AGENT_SAID_H
+
+#include <stddef.h>
+
+#include "agent/outlet.h"
+#include "agent/own.h"
+#include "schema/event.h"
+
+struct said {
+    void *memory;        /* of the outbox */
+    struct spool *spool; /* never used: the outbox is large */
+    struct outlet outlet;
+    struct own *own;
+    void *rows; /* all records said so far */
+    size_t bytes;
+};
+
+void said_init(struct said *said);
+void said_fini(struct said *said);
+/* Read all that was said so far. */
+void said_read(struct said *said);
+/* The next record of the kind behind `after` (NULL: the first), or NULL. */
+const void *
+said_next(const struct said *said, enum ck_kind kind, const void *after);
+
+#endif

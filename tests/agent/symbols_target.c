@@ -1,0 +1,22 @@
+/* symbols_target.c - tells where it calls from, then waits for end of input
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+
+#include "tests/agent/symbols_library.h"
+
+static __attribute__((noinline)) int caller(int number)
+{
+    symbols_here(__func__, __LINE__);
+    return number + 1;
+}
+
+int main(void)
+{
+    int number = caller(1);
+
+    symbols_here(__func__, __LINE__);
+    symbols_inside();
+    return getchar() == EOF ? number - 2 : 1;
+}

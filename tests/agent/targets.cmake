@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# Programs that the cases of agent/ look at, and what the cases share.
+foreach(name counters symbols)
+  target_sources(test_agent_${name} PRIVATE
+    ${CMAKE_SOURCE_DIR}/tests/agent/said.c)
+endforeach()
+
+# One program in four builds: as it is found by address, and a library.
+set(place ${CMAKE_SOURCE_DIR}/tests/agent)
+add_library(symbols_library SHARED ${place}/symbols_library.c)
+foreach(build pie fixed stripped)
+  add_executable(symbols_${build} ${place}/symbols_target.c)
+  target_link_libraries(symbols_${build} PRIVATE symbols_library)
+endforeach()
+foreach(target symbols_library symbols_pie symbols_fixed symbols_stripped)
+  target_compile_options(${target} PRIVATE -O1 -g)
+  target_link_options(${target} PRIVATE -Wl,--build-id)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
+  set_target_properties(${target} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_dependencies(test_agent_symbols ${target})
+endforeach()
+target_compile_options(symbols_pie PRIVATE -fPIE)
+target_link_options(symbols_pie PRIVATE -pie)
+target_compile_options(symbols_fixed PRIVATE -fno-pie)
+target_link_options(symbols_fixed PRIVATE -no-pie)
+target_link_options(symbols_stripped PRIVATE -s)
+target_compile_definitions(test_agent_symbols PRIVATE
+  CK_TEST_DIR="${CMAKE_BINARY_DIR}/tests")
