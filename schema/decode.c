@@ -33,6 +33,15 @@ struct decoder {
     void *memory;                    /* of both */
 };
 
+/* A reader of some bytes; of none when there are none. */
+static struct reader reader_of(const struct columns_bytes *bytes)
+{
+    static const uint8_t nothing[1];
+    const uint8_t *at = bytes->length == 0 ? nothing : bytes->bytes;
+
+    return (struct reader){at, at + bytes->length, 0, bytes->length == 0};
+}
+
 /* LEB128 without needless zeros, at most 64 bits. 0 or -1. */
 static inline int get_number(struct reader *reader, uint64_t *number)
 {
@@ -221,13 +230,7 @@ get_group(const struct columns_group *group, unsigned cls, uint8_t *const *row)
     struct reader readers[COLUMNS_MAX];
 
     for (unsigned c = 0; c < COLUMNS_MAX; c++) {
-        readers[c].at = group->column[c].bytes;
-        readers[c].end = readers[c].at;
-        readers[c].run = 0;
-        readers[c].is_absent = group->column[c].length == 0;
-        if (!readers[c].is_absent) {
-            readers[c].end += group->column[c].length;
-        }
+        readers[c] = reader_of(&group->column[c]);
     }
     for (unsigned i = 0; i < FIELD_CONTEXTS; i++) {
         last[i] = zeros;
@@ -280,16 +283,9 @@ static int next_run(struct reader *order, unsigned *cls, uint32_t *count)
     return 0;
 }
 
-static struct reader order_reader(const struct columns_view *view)
-{
-    const uint8_t *at = view->order.bytes;
-
-    return (struct reader){at, at + view->order.length, 0, false};
-}
-
 static int count_records(struct decoder *decoder)
 {
-    struct reader order = order_reader(decoder->view);
+    struct reader order = reader_of(&decoder->view->order);
     uint32_t total = 0;
 
     while (order.at != order.end) {
@@ -415,8 +411,8 @@ static inline int place_record(struct decoder *decoder,
         memcpy(place, *row, CK_UNIT_BYTES);
         if (length > 0) {
             memcpy(place + CK_UNIT_BYTES, cursor->text[cls], length);
+            cursor->text[cls] += length;
         }
-        cursor->text[cls] += length;
     }
     place[offsetof(struct ck_event, units)] = (uint8_t)units;
     *row = place;
@@ -426,7 +422,7 @@ static inline int place_record(struct decoder *decoder,
 
 static int place_records(struct decoder *decoder, struct columns_rows *rows)
 {
-    struct reader order = order_reader(decoder->view);
+    struct reader order = reader_of(&decoder->view->order);
     struct cursor cursor = {{0}, {NULL}};
 
     for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {

@@ -333,6 +333,9 @@ static int order_flush(struct columns_encoder *encoder)
 
 static int put_text(struct column *text, const uint8_t *row, unsigned length)
 {
+    if (length == 0) {
+        return 0;
+    }
     if (column_reserve(text, length) != 0) {
         return -1;
     }
@@ -418,7 +421,8 @@ static struct columns_bytes column_finish(struct column *column)
                      column->bytes);
         column->run = 0;
     }
-    return (struct columns_bytes){column->bytes, column->used};
+    return (struct columns_bytes){column->used == 0 ? NULL : column->bytes,
+                                  column->used};
 }
 
 static void encoder_view(struct columns_encoder *encoder,

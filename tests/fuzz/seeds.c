@@ -1,0 +1,105 @@
+/* seeds.c - the first inputs of the fuzz targets: DIR/batch, DIR/control,
+ * DIR/segment
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "schema/pack.h"
+#include "schema/wire.h"
+#include "tests/schema/records.h"
+
+#define ROOM ((size_t)8 << 10)
+
+static struct ck_batch_writer *writer;
+
+static FILE *seed_open(const char *dir, const char *target, int number)
+{
+    char path[4096];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, target);
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        return NULL;
+    }
+    (void)snprintf(path, sizeof(path), "%s/%s/%d", dir, target, number);
+    return fopen(path, "wb");
+}
+
+static int put(FILE *file, const void *bytes, size_t length)
+{
+    return file != NULL && fwrite(bytes, 1, length, file) == length ? 0 : -1;
+}
+
+static int
+put_frame(FILE *file, enum ck_pack pack, const void *payload, size_t length)
+{
+    static const char zeros[8];
+    static uint8_t packed[4 * ROOM];
+    struct ck_frame_header header = {.pack = (uint8_t)pack};
+    int64_t stored =
+        ck_pack(pack, payload, length, packed, sizeof(packed), NULL);
+
+    if (stored < 0) {
+        return 0; /* not built in */
+    }
+    header.length = (uint32_t)stored;
+    header.raw = (uint32_t)length;
+    ck_frame_seal(&header, packed);
+    return put(file, &header, sizeof(header)) |
+           put(file, packed, header.length) |
+           put(file, zeros, (8 - header.length % 8) % 8);
+}
+
+static int make_seed(const char *dir, struct records_random *random, int number)
+{
+    static uint8_t rows[ROOM] __attribute__((aligned(8)));
+    struct ck_ack acks[2] = {{{1, 2}, 3}, {{4, 5}, 6}};
+    struct ck_control control = {.type = CK_CONTROL_WELCOME,
+                                 .text = "run=a\n",
+                                 .text_length = 6,
+                                 .acks = acks,
+                                 .acks_count = (size_t)number % 3};
+    struct ck_batch_info info = {.clock = CK_CLOCK_RAW};
+    FILE *batch = seed_open(dir, "batch", number);
+    FILE *segment = seed_open(dir, "segment", number);
+    FILE *message = seed_open(dir, "control", number);
+    size_t used = 0, n, length;
+    const void *bytes;
+    int rc;
+
+    while ((n = records_any(random, rows + used, (size_t)number * 300 - used)) >
+           0) {
+        used += n;
+    }
+    rc = ck_batch_encode(writer, &info, rows, used, &bytes, &length, NULL);
+    rc |= put(batch, bytes, length);
+    rc |= put_frame(segment, CK_PACK_NONE, bytes, length);
+    rc |= put_frame(segment, CK_PACK_LZ4, bytes, length);
+    rc |= put_frame(segment, CK_PACK_ZSTD, bytes, length);
+    rc |= ck_control_encode(writer, &control, &bytes, &length, NULL);
+    rc |= put(message, bytes, length);
+    if (batch == NULL || segment == NULL || message == NULL) {
+        return -1;
+    }
+    return rc | fclose(batch) | fclose(segment) | fclose(message);
+}
+
+int main(int argc, char **argv)
+{
+    struct records_random random = {20260711};
+    int rc = argc == 2 ? 0 : 1;
+
+    writer = ck_batch_writer_create();
+    for (int i = 0; rc == 0 && writer != NULL && i < 12; i++) {
+        rc = make_seed(argv[1], &random, i);
+    }
+    if (rc != 0) {
+        (void)fprintf(stderr, "usage: seeds DIR (an existing one)\n");
+    }
+    ck_batch_writer_destroy(writer);
+    return rc == 0 ? 0 : 1;
+}
