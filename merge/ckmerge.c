@@ -26,6 +26,7 @@
 #include "merge/analysis/ranks.h"
 #include "merge/analysis/trust.h"
 #include "merge/cast.h"
+#include "merge/cut.h"
 #include "merge/input/store.h"
 #include "merge/options.h"
 #include "merge/output/chrome.h"
@@ -99,6 +100,9 @@ static int job_open(struct job *job, struct ck_err *err)
     }
     if (cast_close(job->cast) != 0 || align_close(job->align, job->cast) != 0) {
         return ck_err_set(err, "out of memory");
+    }
+    if (cut_check(job->store, job->cast, err) != 0) {
+        return -1;
     }
     job->report.run = job->options->run;
     job->report.name = run_name(job->cast, job->options->run);

@@ -15,7 +15,7 @@ struct options {
     const char *run;
     struct ck_cli_list outputs;
     const char *ranks; /* "" = all */
-    int64_t from;      /* ns after the run's first record; -1 = not given */
+    int64_t from;      /* ns after the run's start; -1 = not given */
     int64_t to;
     bool is_all_ranks;
     bool is_plain;

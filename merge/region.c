@@ -31,6 +31,30 @@ is_wanted_rank(const struct cast *cast, const bool *is_wanted, int32_t rank)
     return is_wanted == NULL || (index != CAST_NONE && is_wanted[index]);
 }
 
+/* A run begins with its first agent and ends with its last target, even if
+ * nothing else was recorded. */
+static void agent_add(const struct cast *cast,
+                      const struct align *align,
+                      uint32_t index,
+                      const bool *is_wanted,
+                      struct region *region)
+{
+    const struct cast_agent *agent = &cast->agents[index];
+    struct stamps stamps;
+
+    stamps_init(&stamps);
+    if (!is_wanted_rank(cast, is_wanted, agent->rank)) {
+        return;
+    }
+    if (agent->start_raw != 0) {
+        stamps_add(&stamps, false, agent->start_raw, agent->start_raw);
+    }
+    if (agent->exit_time != 0) {
+        stamps_add(&stamps, false, agent->exit_time, agent->exit_time);
+    }
+    region_add(align, index, &stamps, region);
+}
+
 int region_find(const struct cast *cast,
                 const struct align *align,
                 const bool *is_wanted,
@@ -58,6 +82,9 @@ int region_find(const struct cast *cast,
             first < mpi.end) {
             mpi.end = first;
         }
+    }
+    for (uint32_t i = 0; i < cast->agents_count; i++) {
+        agent_add(cast, align, i, is_wanted, &whole);
     }
     if (whole.start > whole.end) {
         return -1;

@@ -77,9 +77,10 @@ struct report_device {
 
 struct report_kernel {
     const char *name;
-    uint64_t calls;
-    ck_time_t busy;  /* its share of the devices' kernel unions */
-    ck_time_t total; /* sum of lengths within the region */
+    uint64_t calls;        /* that touch the region */
+    uint64_t calls_in_run; /* all */
+    ck_time_t busy;        /* its share of the devices' kernel unions */
+    ck_time_t total;       /* sum of lengths within the region */
     ck_time_t median;
     ck_time_t max;
     bool is_median_exact;
@@ -91,6 +92,7 @@ struct report_kernel {
 struct report_copy {
     const char *name; /* h2d ... */
     uint64_t calls;
+    uint64_t calls_in_run;
     uint64_t bytes;
     ck_time_t total;
 };
@@ -101,6 +103,7 @@ struct report_call {
     struct place place; /* of the call site; empty = not known */
     uint64_t site;      /* of one process, where the place is not known */
     uint64_t calls;
+    uint64_t calls_in_run;
     uint64_t bytes;
     ck_time_t total;
     ck_time_t max;

@@ -9,16 +9,20 @@
 #include <string.h>
 
 #include "merge/align.h"
+#include "merge/cut.h"
 #include "merge/input/store.h"
 #include "merge/kway.h"
 #include "merge/lane.h"
 
 #define PROGRESS_EVERY 65536
 
-/* A lane and its place in the order. */
+/* A lane, or a call that was never left, and its place in the order. */
 struct track {
     struct lane *lane;
-    const struct store_stream *stream;
+    const struct store_stream *stream; /* NULL with a cut */
+    const struct cut *cut;
+    bool is_done; /* the cut was handed out */
+    uint32_t process;
     int32_t rank;
 };
 
@@ -27,6 +31,7 @@ struct merge {
     struct track *tracks;
     size_t count;
     struct kway *kway;
+    struct cut *cuts;
     uint64_t expected; /* records in all */
     uint64_t done;
 };
@@ -37,6 +42,7 @@ static void merge_fini(struct merge *merge)
         lane_destroy(merge->tracks[i].lane);
     }
     free(merge->tracks);
+    free(merge->cuts);
     kway_destroy(merge->kway);
 }
 
@@ -47,6 +53,9 @@ static int by_rank(const void *a, const void *b)
 
     if (left->rank != right->rank) {
         return left->rank < right->rank ? -1 : 1;
+    }
+    if (left->stream == NULL || right->stream == NULL) {
+        return (left->stream == NULL) - (right->stream == NULL);
     }
     if (left->stream->agent != right->stream->agent) {
         return left->stream->agent < right->stream->agent ? -1 : 1;
@@ -69,38 +78,68 @@ static bool is_wanted(const struct timeline *timeline, int32_t rank)
     return index != CAST_NONE && timeline->is_wanted[index];
 }
 
+/* The stream's lane, unless its rank is not wanted. */
+static int merge_lane(struct merge *merge, const struct store_stream *stream)
+{
+    const struct timeline *timeline = merge->timeline;
+    struct track *track = &merge->tracks[merge->count];
+
+    if (stream->process == CAST_NONE) {
+        return 0; /* not one frame of it was readable */
+    }
+    track->process = stream->process;
+    track->rank = timeline->cast->processes[stream->process].rank;
+    if (!is_wanted(timeline, track->rank)) {
+        return 0;
+    }
+    track->stream = stream;
+    track->lane = lane_create(timeline->store, timeline->align, stream);
+    if (track->lane == NULL) {
+        return -1;
+    }
+    merge->count++;
+    for (size_t i = 0; i < stream->frames_count; i++) {
+        merge->expected += stream->frames[i].records;
+    }
+    return 0;
+}
+
 static int merge_tracks(struct merge *merge)
 {
     const struct timeline *timeline = merge->timeline;
     size_t streams = store_streams(timeline->store);
+    size_t cuts = 0;
 
-    merge->tracks = calloc(streams + 1, sizeof(*merge->tracks));
+    if (cut_make(timeline->cast, timeline->align, &merge->cuts, &cuts) != 0) {
+        return -1;
+    }
+    merge->tracks = calloc(streams + cuts + 1, sizeof(*merge->tracks));
     if (merge->tracks == NULL) {
         return -1;
     }
     for (size_t i = 0; i < streams; i++) {
-        const struct store_stream *stream = store_stream(timeline->store, i);
-        struct track *track = &merge->tracks[merge->count];
-
-        if (stream->process == CAST_NONE) {
-            continue; /* not one frame of it was readable */
-        }
-        track->rank = timeline->cast->processes[stream->process].rank;
-        if (!is_wanted(timeline, track->rank)) {
-            continue;
-        }
-        track->stream = stream;
-        track->lane = lane_create(timeline->store, timeline->align, stream);
-        if (track->lane == NULL) {
+        if (merge_lane(merge, store_stream(timeline->store, i)) != 0) {
             return -1;
         }
-        merge->count++;
-        for (size_t f = 0; f < stream->frames_count; f++) {
-            merge->expected += stream->frames[f].records;
-        }
+    }
+    for (size_t i = 0; i < cuts; i++) {
+        struct track *track = &merge->tracks[merge->count];
+
+        track->cut = &merge->cuts[i];
+        track->process = track->cut->process;
+        track->rank = timeline->cast->processes[track->process].rank;
+        merge->count += is_wanted(timeline, track->rank);
     }
     qsort(merge->tracks, merge->count, sizeof(*merge->tracks), by_rank);
     return 0;
+}
+
+static ck_time_t track_time(const struct track *track)
+{
+    if (track->cut != NULL) {
+        return track->is_done ? KWAY_END : track->cut->record.e.start;
+    }
+    return lane_time(track->lane);
 }
 
 static int merge_init(struct merge *merge)
@@ -115,7 +154,7 @@ static int merge_init(struct merge *merge)
         return -1;
     }
     for (size_t i = 0; i < merge->count; i++) {
-        keys[i] = lane_time(merge->tracks[i].lane);
+        keys[i] = track_time(&merge->tracks[i]);
     }
     merge->kway = kway_create(keys, merge->count);
     free(keys);
@@ -155,17 +194,22 @@ static int merge_step(struct merge *merge, size_t top, struct ck_err *err)
     struct track *track = &merge->tracks[top];
     struct timeline_event event;
 
-    if (lane_next(track->lane, &event.record, &event.thread, err) != 1) {
+    if (track->cut != NULL) {
+        event.record = &track->cut->record.e;
+        event.thread = track->cut->thread;
+        track->is_done = true;
+    } else if (lane_next(track->lane, &event.record, &event.thread, err) != 1) {
         return -1;
     }
     event.start = event.record->start;
     event.end = record_end(event.record);
     event.rank = track->rank;
-    event.process = track->stream->process;
+    event.process = track->process;
     if (merge_give(merge->timeline, &event) != 0) {
         return ck_err_set(err, "%s", strerror(errno));
     }
-    kway_replace(merge->kway, lane_time(track->lane));
+    kway_replace(merge->kway, track_time(track));
+    merge->done += track->cut == NULL;
     return 0;
 }
 
@@ -184,7 +228,6 @@ int timeline_run(const struct timeline *timeline,
     for (size_t top = kway_top(merge.kway, &key); rc == 0 && key != KWAY_END;
          top = kway_top(merge.kway, &key)) {
         rc = merge_step(&merge, top, err);
-        merge.done++;
         if (timeline->progress != NULL && merge.done % PROGRESS_EVERY == 0) {
             timeline->progress(timeline->progress_state,
                                (double)merge.done / (double)merge.expected);

@@ -53,7 +53,8 @@ struct timeline {
     void *progress_state;
 };
 
-/* Run it from the first record to the last. *events = how many were handed
+/* Run it from the first record to the last, with the calls that were never
+ * left (cut.h) in their places. *events = how many stored ones were handed
  * out. 0, or -1 with err. */
 int timeline_run(const struct timeline *timeline,
                  uint64_t *events,

@@ -18,6 +18,7 @@
 
 struct site {
     uint64_t calls;
+    uint64_t calls_in_run;
     uint64_t bytes;
     ck_time_t total;
     ck_time_t max;
@@ -109,8 +110,7 @@ int calls_take(void *consumer, const struct timeline_event *event)
          cls != CK_CLASS_COLLECTIVE) ||
         event->record->kind == CK_KIND_COMPLETE ||
         event->record->kind == CK_KIND_OVERHEAD ||
-        event->record->kind == CK_KIND_SYNC ||
-        !region_clip(calls->region, &start, &end)) {
+        event->record->kind == CK_KIND_SYNC) {
         return 0;
     }
     /* The site lies at the same place in all three classes. */
@@ -118,6 +118,10 @@ int calls_take(void *consumer, const struct timeline_event *event)
         site_find(calls, event, ((const struct ck_call *)event->record)->site);
     if (site == NULL) {
         return -1;
+    }
+    site->calls_in_run++;
+    if (!region_clip(calls->region, &start, &end)) {
+        return 0;
     }
     site->calls++;
     site->bytes += call_bytes(event->record);
@@ -200,6 +204,7 @@ static void row_fill(const struct calls *calls, size_t number, struct row *row)
     row->call.place = cast_place(calls->cast, (uint32_t)key.a, key.c);
     row->call.site = row->call.place.function == NULL ? key.c : 0;
     row->call.calls = site->calls;
+    row->call.calls_in_run = site->calls_in_run;
     row->call.bytes = site->bytes;
     row->call.total = site->total;
     row->call.max = site->max;
@@ -210,6 +215,7 @@ static void
 row_join(struct report_call *into, const struct row *row, int32_t last)
 {
     into->calls += row->call.calls;
+    into->calls_in_run += row->call.calls_in_run;
     into->bytes += row->call.bytes;
     into->total += row->call.total;
     into->max = row->call.max > into->max ? row->call.max : into->max;

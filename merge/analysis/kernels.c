@@ -17,6 +17,7 @@
 struct kernel {
     const char *name;
     uint64_t calls;
+    uint64_t calls_in_run;
     ck_time_t busy;
     ck_time_t total;
     ck_time_t max;
@@ -121,16 +122,17 @@ static int kernel_take(struct kernels *kernels,
     struct kernel *kernel;
     int64_t number;
 
-    if (device == NULL ||
-        !region_clip(kernels->region, &part.start, &part.end)) {
-        return 0;
-    }
     number = kernel_find(
         kernels, cast_name(kernels->cast, event->process, record->e.name));
     if (number < 0) {
         return -1;
     }
     kernel = &kernels->items[number];
+    kernel->calls_in_run++;
+    if (device == NULL ||
+        !region_clip(kernels->region, &part.start, &part.end)) {
+        return 0;
+    }
     kernel->calls++;
     kernel->total += part.end - part.start;
     if (record->dur > kernel->max) {
@@ -160,8 +162,9 @@ int kernels_take(void *consumer, const struct timeline_event *event)
     if (record->kind < CK_KIND_COPY_H2D) {
         return kernel_take(kernels, event);
     }
+    copy = &kernels->copies[record->kind - CK_KIND_COPY_H2D];
+    copy->calls_in_run++;
     if (region_clip(kernels->region, &start, &end)) {
-        copy = &kernels->copies[record->kind - CK_KIND_COPY_H2D];
         copy->calls++;
         copy->bytes += ((const struct ck_copy *)record)->bytes;
         copy->total += end - start;
@@ -186,6 +189,7 @@ static void kernel_report(const struct cast *cast,
 {
     row->name = kernel->name;
     row->calls = kernel->calls;
+    row->calls_in_run = kernel->calls_in_run;
     row->busy = kernel->busy;
     row->total = kernel->total;
     row->max = kernel->max;
@@ -225,7 +229,7 @@ int kernels_report(struct kernels *kernels, struct report *report)
     qsort(report->kernels, report->kernels_count, sizeof(*report->kernels),
           by_busy);
     for (size_t i = 0; i < COPY_KINDS; i++) {
-        if (kernels->copies[i].calls > 0) {
+        if (kernels->copies[i].calls_in_run > 0) {
             struct report_copy *row = &report->copies[report->copies_count++];
 
             *row = kernels->copies[i];

@@ -141,6 +141,7 @@ static void put_kernels(struct ck_json *j, const struct report *report)
         ck_json_object(j, NULL);
         ck_json_string(j, "name", kernel->name);
         ck_json_uint(j, "calls", kernel->calls);
+        ck_json_uint(j, "calls_in_run", kernel->calls_in_run);
         ck_json_int(j, "busy_ns", kernel->busy);
         ck_json_int(j, "total_ns", kernel->total);
         ck_json_int(j, "median_ns", kernel->median);
@@ -157,6 +158,7 @@ static void put_kernels(struct ck_json *j, const struct report *report)
         ck_json_object(j, NULL);
         ck_json_string(j, "name", report->copies[i].name);
         ck_json_uint(j, "calls", report->copies[i].calls);
+        ck_json_uint(j, "calls_in_run", report->copies[i].calls_in_run);
         ck_json_uint(j, "bytes", report->copies[i].bytes);
         ck_json_int(j, "total_ns", report->copies[i].total);
         ck_json_end(j);
@@ -176,6 +178,7 @@ static void put_calls(struct ck_json *j, const struct report *report)
         put_place(j, &call->place);
         ck_json_uint(j, "site", call->site);
         ck_json_uint(j, "calls", call->calls);
+        ck_json_uint(j, "calls_in_run", call->calls_in_run);
         ck_json_uint(j, "bytes", call->bytes);
         ck_json_int(j, "total_ns", call->total);
         ck_json_int(j, "max_ns", call->max);

@@ -535,6 +535,20 @@ static void put_calls(const struct page *page)
     }
 }
 
+/* Counters of time are nanoseconds. */
+static struct word counter_word(const struct report_counter *counter)
+{
+    static const char *const times[] = {"task-clock", "cpu-clock",
+                                        "thread-cpu-time", "run-queue-wait"};
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        if (strcmp(counter->name, times[i]) == 0) {
+            return word_time((ck_time_t)counter->value);
+        }
+    }
+    return word_number(counter->value);
+}
+
 static void put_counters(const struct page *page)
 {
     const struct report *report = page->report;
@@ -549,7 +563,7 @@ static void put_counters(const struct page *page)
         const struct report_counter *counter = &report->counters[i];
         char item[96];
         int length = snprintf(item, sizeof(item), "%.40s %s", counter->name,
-                              word_number(counter->value).text);
+                              counter_word(counter).text);
 
         if (counter->share < 0.995) {
             length += snprintf(item + length, sizeof(item) - (size_t)length,

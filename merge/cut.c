@@ -1,0 +1,171 @@
+/* cut.c - calls that were entered and never left
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_host_call(unsigned kind)
+{
+    enum ck_class cls = ck_kind_class(kind);
+
+    return cls == CK_CLASS_CALL || cls == CK_CLASS_MESSAGE ||
+           cls == CK_CLASS_COLLECTIVE;
+}
+
+/* True when one of the rows is the record of the call. */
+static bool rows_complete(const struct store_rows *rows,
+                          const struct cast_open *open)
+{
+    const uint8_t *at = rows->bytes;
+    const uint8_t *end = at + rows->used;
+
+    while (at < end) {
+        const struct ck_call *call = (const struct ck_call *)at;
+
+        /* The number lies at the same place in all three classes. */
+        if (is_host_call(call->e.kind) && call->call == open->open.call &&
+            call->e.start == open->start) {
+            return true;
+        }
+        at += (size_t)call->e.units * CK_UNIT_BYTES;
+    }
+    return false;
+}
+
+_Static_assert(offsetof(struct ck_message, call) ==
+                       offsetof(struct ck_call, call) &&
+                   offsetof(struct ck_collective, call) ==
+                       offsetof(struct ck_call, call),
+               "one place for the number");
+
+/* Only a frame that holds a record of that very start can complete it. */
+static int open_check(struct store *store,
+                      const struct store_stream *stream,
+                      const struct cast *cast,
+                      struct cast_open *open,
+                      struct ck_err *err)
+{
+    struct store_rows rows = {0};
+    int rc = 0;
+
+    for (size_t i = 0;
+         rc == 0 && !open->is_completed && i < stream->frames_count; i++) {
+        const struct store_frame *frame = &stream->frames[i];
+
+        if (cast->threads[frame->thread].tid != open->open.tid ||
+            open->start < frame->stamps.first[open->is_ticks] ||
+            open->start > frame->stamps.last[open->is_ticks]) {
+            continue;
+        }
+        rc = store_read(store, frame, &rows, err);
+        open->is_completed = rc == 0 && rows_complete(&rows, open);
+    }
+    free(rows.bytes);
+    return rc;
+}
+
+int cut_check(struct store *store, struct cast *cast, struct ck_err *err)
+{
+    for (size_t s = 0; s < store_streams(store); s++) {
+        const struct store_stream *stream = store_stream(store, s);
+        struct cast_agent *agent = &cast->agents[stream->agent];
+
+        for (size_t i = 0; i < agent->opens_count; i++) {
+            struct cast_open *open = &agent->opens[i];
+
+            if (open->open.incarnation == stream->incarnation &&
+                !open->is_completed &&
+                open_check(store, stream, cast, open, err) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void cut_fill(const struct ck_open *open, struct cut *cut)
+{
+    struct ck_call *call = &cut->record.call;
+
+    memset(cut, 0, sizeof(*cut));
+    call->e.kind = (uint16_t)open->kind;
+    call->e.units =
+        (uint8_t)ck_class_units((unsigned)ck_kind_class(open->kind));
+    call->e.flags = CK_FLAG_CUT;
+    call->e.name = open->e.name;
+    call->site = open->site;
+    call->call = open->call;
+    call->object = open->object;
+    if (ck_kind_class(open->kind) == CK_CLASS_COLLECTIVE) {
+        cut->record.collective.seq = open->seq;
+        cut->record.collective.root = -1;
+    }
+}
+
+/* From its start to the end of the rank, or to when it was seen last. */
+static int cut_place(const struct cast *cast,
+                     const struct align *align,
+                     uint32_t agent,
+                     const struct cast_open *open,
+                     struct cut *cut)
+{
+    ck_time_t start = align_time(align, agent, open->is_ticks, open->start);
+    ck_time_t end = align_time(align, agent, open->is_ticks, open->open.seen);
+    const struct cast_agent *owner = &cast->agents[agent];
+
+    cut->record.e.start = start;
+    if (owner->exit_time != 0) {
+        ck_time_t exit = align_time(align, agent, false, owner->exit_time);
+
+        end = exit > end ? exit : end;
+    }
+    cut->record.call.dur = end > start ? end - start : 0;
+    cut->process = CAST_NONE;
+    cut->thread = CAST_NONE;
+    for (uint32_t i = 0; i < cast->processes_count; i++) {
+        if (cast->processes[i].agent == agent &&
+            cast->processes[i].incarnation == open->open.incarnation) {
+            cut->process = i;
+        }
+    }
+    for (uint32_t i = 0; i < cast->threads_count; i++) {
+        if (cast->threads[i].process == cut->process &&
+            cast->threads[i].tid == open->open.tid) {
+            cut->thread = i;
+        }
+    }
+    return cut->process != CAST_NONE && cut->thread != CAST_NONE;
+}
+
+int cut_make(const struct cast *cast,
+             const struct align *align,
+             struct cut **cuts,
+             size_t *count)
+{
+    size_t room = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        room += cast->agents[i].opens_count;
+    }
+    *cuts = calloc(room + 1, sizeof(**cuts));
+    if (*cuts == NULL) {
+        return -1;
+    }
+    for (uint32_t a = 0; a < cast->agents_count; a++) {
+        for (size_t i = 0; i < cast->agents[a].opens_count; i++) {
+            const struct cast_open *open = &cast->agents[a].opens[i];
+
+            if (open->is_completed || !is_host_call(open->open.kind)) {
+                continue;
+            }
+            cut_fill(&open->open, &(*cuts)[used]);
+            used += (size_t)cut_place(cast, align, a, open, &(*cuts)[used]);
+        }
+    }
+    *count = used;
+    return 0;
+}
