@@ -108,7 +108,7 @@ static void welcome_take(struct session *session,
                        sizeof(session->dir));
     outbox_rewind(&session->outlet->outbox);
     spool_rewind(session->outlet->spool);
-    if (session->state != SESSION_LEFT) {
+    if (session->state == SESSION_GREETING) {
         session->state = SESSION_SENDING;
     }
 }
@@ -117,10 +117,11 @@ static void refusal_take(struct session *session,
                          const struct ck_control *control)
 {
     if (strcmp(control->text, "hello first") == 0) {
-        if (session->state == SESSION_SENDING ||
-            session->state == SESSION_LEAVING) {
+        /* Another ckagg than we knew; it may say so several times. */
+        if (session->state != SESSION_GREETING) {
             session->state = SESSION_GREETING;
             session->hello_at = 0;
+            session->asked_at = 0;
         }
         return;
     }
@@ -208,7 +209,8 @@ static void state_step(struct session *session, ck_time_t now, const char *beat)
         }
     }
     if (beat != NULL && (session->state == SESSION_SENDING ||
-                         session->state == SESSION_LEAVING)) {
+                         session->state == SESSION_LEAVING ||
+                         session->state == SESSION_LEFT)) {
         (void)ship_control(session->ship, CK_CONTROL_BEAT, beat);
     }
     if (session->state == SESSION_LEFT && session->wants_report &&

@@ -6,9 +6,9 @@
  * side of the control messages in docs/protocol.md. Nothing here waits: the
  * collector calls session_step() in each turn of its loop.
  *
- *   AWAY -> GREETING -> SENDING -> LEAVING -> LEFT
- *             ^ hello first |         |
- *             +-------------+---------+        REFUSED: for good
+ *   AWAY -> GREETING -> SENDING -> LEAVING -> LEFT     REFUSED: for good
+ *              ^  hello first  |         |        |
+ *              +---------------+---------+--------+
  */
 #ifndef CK_AGENT_SESSION_H
 #define CK_AGENT_SESSION_H
