@@ -241,6 +241,12 @@ void synth_skip(struct synth *synth, uint32_t units)
     synth->current->next += units;
 }
 
+void synth_seek(struct synth *synth, uint64_t position)
+{
+    synth_flush(synth);
+    synth->current->next = position;
+}
+
 void synth_garbage(struct synth *synth, const char *dir)
 {
     char path[PATH_MAX];

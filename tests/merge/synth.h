@@ -60,7 +60,10 @@ void synth_flush(struct synth *synth);
 void synth_repeat(struct synth *synth);
 /* Leave out so many units of the current stream. */
 void synth_skip(struct synth *synth, uint32_t units);
-/* Bytes that are no frame. */
+/* Go to a position (in units) of the current stream: back, or forward. */
+void synth_seek(struct synth *synth, uint64_t position);
+/* End the frame, then bytes that are no frame, then that frame once more. The
+ * last call but synth_destroy(). */
 void synth_garbage(struct synth *synth, const char *dir);
 
 /* Records of one shape, put at once. */

@@ -1,0 +1,204 @@
+/* test_align.c - ticks to nanoseconds, domains on one axis
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/align.h"
+
+static uint32_t agent_make(struct cast *cast,
+                           uint8_t id,
+                           int32_t rank,
+                           const char *timens,
+                           int64_t realtime)
+{
+    uint8_t bytes[16] = {id};
+    uint32_t index = cast_agent_find(cast, bytes);
+    struct cast_agent *agent = &cast->agents[index];
+    char lines[128];
+
+    (void)snprintf(lines, sizeof(lines), "boot_id=b\ntimens=%s\n", timens);
+    agent->identity = texts_keep(cast->texts, lines, sizeof(lines));
+    agent->rank = rank;
+    agent->size = 4;
+    agent->start_raw = 1000;
+    agent->start_realtime = realtime;
+    (void)cast_process_find(cast, index, 0);
+    return index;
+}
+
+static void
+pair_put(struct align *align, uint32_t agent, int64_t ticks, int64_t raw)
+{
+    struct ck_clock_fact fact = {
+        .e = {.kind = CK_KIND_CLOCK_PAIR, .start = ticks},
+        .value = raw,
+        .width = 15,
+        .clock = CK_CLOCK_TSC,
+    };
+
+    assert_int_equal(align_fact(align, agent, &fact), 0);
+}
+
+static void ticks_follow_a_counter_whose_rate_changes(void **state)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t agent = agent_make(cast, 1, 0, "t", 0);
+
+    (void)state;
+    /* 2 ticks a ns for a second, then 2.5: points on the bends. */
+    pair_put(align, agent, 0, 5000);
+    pair_put(align, agent, 2000000000, 1000005000);
+    pair_put(align, agent, 4500000000, 2000005000);
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_time(align, agent, true, 1000000000), 500005000);
+    assert_int_equal(align_time(align, agent, true, 3250000000), 1500005000);
+    assert_int_equal(align_time(align, agent, true, 0), 5000);
+    assert_int_equal(align_time(align, agent, false, 77), 77);
+    assert_int_equal(align_domain(align, 0).bound, 15);
+    assert_int_equal(align_domain(align, 0).pairs, 3);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
+static void stamps_never_step_back_over_the_points(void **state)
+{
+    unsigned seed = (unsigned)ck_time_raw();
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t agent = agent_make(cast, 1, 0, "t", 0);
+    int64_t ticks = 1000000, raw = 400000, last = INT64_MIN;
+
+    (void)state;
+    print_message("seed %u\n", seed);
+    for (int i = 0; i < 200; i++) {
+        pair_put(align, agent, ticks, raw);
+        ticks += 2000000 + rand_r(&seed) % 3000000;
+        raw += 1000000 + rand_r(&seed) % 1000000;
+    }
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    for (int64_t at = -5000000; at < ticks + 5000000;
+         at += 1 + rand_r(&seed) % 20000) {
+        ck_time_t time = align_time(align, agent, true, at);
+
+        assert_true(time >= last);
+        last = time;
+    }
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
+static void ranks_of_one_domain_share_the_lowest_ranks_map(void **state)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t second = agent_make(cast, 2, 1, "t", 0);
+    uint32_t first = agent_make(cast, 1, 0, "t", 0);
+
+    (void)state;
+    pair_put(align, first, 0, 0);
+    pair_put(align, first, 2000000000, 1000000000);
+    /* Off by 7 ns inside the leader's span, and the only one beyond it. */
+    pair_put(align, second, 1000000000, 500000007);
+    pair_put(align, second, 4000000000, 2000000000);
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_time(align, second, true, 1000000000), 500000000);
+    assert_int_equal(align_time(align, first, true, 3000000000), 1500000000);
+    assert_int_equal(align_domain(align, 0).pairs, 3);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
+static void
+another_domain_is_placed_by_realtime_and_not_calibrated(void **state)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t near = agent_make(cast, 1, 0, "near", 90000);
+    uint32_t far = agent_make(cast, 2, 1, "far", 93000);
+
+    (void)state;
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(cast->domains_count, 2);
+    assert_int_equal(align_time(align, near, false, 1000), 1000);
+    assert_int_equal(align_time(align, far, false, 1000), 4000);
+    assert_true(align_domain(align, 0).is_calibrated);
+    assert_false(align_domain(align, 1).is_calibrated);
+    assert_true(align_domain(align, 1).has_place);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
+static void ticks_without_pairs_are_told(void **state)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t agent = agent_make(cast, 1, 0, "t", 0);
+
+    (void)state;
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    assert_false(align_domain(align, 0).lacks_pairs);
+    (void)align_time(align, agent, true, 1000);
+    assert_true(align_domain(align, 0).lacks_pairs);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
+static void a_records_times_all_move_and_unknown_ones_stay(void **state)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t agent = agent_make(cast, 1, 0, "t", 0);
+    struct ck_kernel kernel = {
+        .e = {.kind = CK_KIND_KERNEL, .start = 2000},
+        .dur = 600,
+        .submitted = 1000,
+    };
+    struct ck_kernel raw = kernel;
+
+    (void)state;
+    pair_put(align, agent, 0, 10000);
+    pair_put(align, agent, 2000000000, 1000010000);
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    align_record(align, agent, true, &kernel.e);
+    assert_int_equal(kernel.e.start, 11000);
+    assert_int_equal(kernel.dur, 300);
+    assert_int_equal(kernel.submitted, 10500);
+    assert_int_equal(kernel.queued, 0);
+    raw.e.flags = CK_FLAG_RAW;
+    align_record(align, agent, true, &raw.e);
+    assert_int_equal(raw.e.start, 2000);
+    assert_int_equal(raw.dur, 600);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ticks_follow_a_counter_whose_rate_changes),
+        cmocka_unit_test(stamps_never_step_back_over_the_points),
+        cmocka_unit_test(ranks_of_one_domain_share_the_lowest_ranks_map),
+        cmocka_unit_test(
+            another_domain_is_placed_by_realtime_and_not_calibrated),
+        cmocka_unit_test(ticks_without_pairs_are_told),
+        cmocka_unit_test(a_records_times_all_move_and_unknown_ones_stay),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
