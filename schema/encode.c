@@ -93,8 +93,9 @@ static int column_reserve(struct column *column, size_t bytes)
     return 0;
 }
 
-/* LEB128. Up to 56 bits without a branch on the length: the groups of seven
- * are spread over eight bytes; writes 8 bytes whatever the length.
+/* LEB128. Lengths up to three, which most numbers have, go their own way; up
+ * to 56 bits there is no branch on the length: the groups of seven are spread
+ * over eight bytes. Writes up to 8 bytes whatever the length.
  */
 static inline uint8_t *put_number(uint8_t *out, uint64_t z)
 {
@@ -104,6 +105,15 @@ static inline uint8_t *put_number(uint8_t *out, uint64_t z)
     if (z < 0x80) {
         *out = (uint8_t)z;
         return out + 1;
+    }
+    if (z < 0x200000) {
+        unsigned is_three = z >= 0x4000;
+        uint32_t spread =
+            (uint32_t)((z & 0x7f) | (z & 0x3f80) << 1 | (z & 0x1fc000) << 2);
+
+        spread |= 0x80u | is_three << 15;
+        memcpy(out, &spread, sizeof(spread));
+        return out + 2 + is_three;
     }
     if (__builtin_expect(z >> 56 != 0, 0)) {
         while (z >= 0x80) {
