@@ -35,7 +35,7 @@ for program in ckagent ckagg ckmerge cklaunch; do
             echo "$page: $program has no option $option"
             status=1
         }
-    done < <(grep -oE '^\*.*' "$page" | grep -oE '\*--[a-z-]+\*' |
+    done < <(grep -oE '^\*-.*' "$page" | grep -oE '\*--[a-z-]+\*' |
         tr -d '*' | sort -u)
 done
 exit $status
