@@ -39,11 +39,11 @@ enum ck_kind {
 
 /* Bits of ck_event.flags. */
 enum ck_flag {
-    CK_FLAG_RAW = 1,       /* times are RAW ns whatever the ring's clock is */
-    CK_FLAG_FAILED = 2,    /* the call returned an error */
-    CK_FLAG_CUT = 4,       /* the end is not known (died, or still running) */
-    CK_FLAG_BAD_TIME = 8,  /* the device gave no usable stamps */
-    CK_FLAG_FORTRAN = 16,  /* called through a Fortran entry point */
+    CK_FLAG_RAW = 1,         /* times are RAW ns whatever the ring's clock is */
+    CK_FLAG_FAILED = 2,      /* the call returned an error */
+    CK_FLAG_CUT = 4,         /* the end is not known (died, or still running) */
+    CK_FLAG_BAD_TIME = 8,    /* the device gave no usable stamps */
+    CK_FLAG_FORTRAN = 16,    /* called through a Fortran entry point */
     CK_FLAG_PERSISTENT = 32, /* a persistent request's start */
 };
 
@@ -60,16 +60,16 @@ enum ck_lost {
 
 /* Head of every record. */
 struct ck_event {
-    uint16_t kind;  /* enum ck_kind */
-    uint8_t units;  /* length of the record in 32-byte units */
-    uint8_t flags;  /* enum ck_flag */
-    uint32_t name;  /* id of a NAME record of the same process image, or 0 */
-    int64_t start;  /* on the ring's clock, RAW ns with CK_FLAG_RAW */
+    uint16_t kind; /* enum ck_kind */
+    uint8_t units; /* length of the record in 32-byte units */
+    uint8_t flags; /* enum ck_flag */
+    uint32_t name; /* id of a NAME record of the same process image, or 0 */
+    int64_t start; /* on the ring's clock, RAW ns with CK_FLAG_RAW */
 };
 
 struct ck_mark {
     struct ck_event e;
-    int64_t dur;   /* in the unit of start; 0 for a point */
+    int64_t dur; /* in the unit of start; 0 for a point */
     int64_t value;
 };
 
@@ -89,9 +89,9 @@ struct ck_message {
     int64_t dur;
     uint64_t site;
     uint32_t call;
-    uint32_t comm;    /* communicator id in this process image */
-    int32_t peer;     /* rank in comm; -1 any, -2 MPI_PROC_NULL */
-    int32_t tag;      /* -1 any */
+    uint32_t comm; /* communicator id in this process image */
+    int32_t peer;  /* rank in comm; -1 any, -2 MPI_PROC_NULL */
+    int32_t tag;   /* -1 any */
     uint64_t bytes;
     uint64_t request; /* the request's handle value, 0 = blocking */
 };
@@ -113,14 +113,14 @@ struct ck_collective {
 struct ck_kernel {
     struct ck_event e; /* start and dur are the device's */
     int64_t dur;
-    int64_t queued;    /* <= submitted <= start; 0 = not known */
+    int64_t queued; /* <= submitted <= start; 0 = not known */
     int64_t submitted;
-    uint32_t tid;      /* of the launching thread */
-    uint32_t call;     /* number of the launching call in that thread */
-    uint32_t device;   /* number of a DEVICE record */
-    uint32_t queue;    /* number of a QUEUE record */
-    uint32_t global[3]; /* work items; CUDA: grid */
-    uint32_t local[3];  /* work-group; CUDA: block */
+    uint32_t tid;         /* of the launching thread */
+    uint32_t call;        /* number of the launching call in that thread */
+    uint32_t device;      /* number of a DEVICE record */
+    uint32_t queue;       /* number of a QUEUE record */
+    uint32_t global[3];   /* work items; CUDA: grid */
+    uint32_t local[3];    /* work-group; CUDA: block */
     uint64_t correlation; /* the driver's id, or graph node */
     uint32_t shared_bytes;
     uint32_t registers;
@@ -188,17 +188,17 @@ struct ck_open {
     uint32_t call;
     uint32_t object;
     uint32_t seq;
-    int64_t seen;   /* when the collector looked, on the clock of start */
-    uint32_t depth; /* 0 = outermost open call of its thread */
-    uint32_t kind;  /* kind that the final record will have */
+    int64_t seen;         /* when the collector looked, on the clock of start */
+    uint32_t depth;       /* 0 = outermost open call of its thread */
+    uint32_t kind;        /* kind that the final record will have */
     uint32_t incarnation; /* process image of the name and the thread */
     uint32_t reserved;
 };
 
 static_assert(sizeof(struct ck_event) == 16, "head of every record");
 #define CK_CLASS(number, NAME, type, units, text)                              \
-    static_assert(sizeof(struct type) == (units) * CK_UNIT_BYTES,             \
-                   "units of " #type);
+    static_assert(sizeof(struct type) == (units)*CK_UNIT_BYTES,                \
+                  "units of " #type);
 #include "schema/kind.def"
 
 /* What the tables of kind.def say, by number (event.c). */

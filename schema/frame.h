@@ -44,12 +44,12 @@ struct ck_stream {
 struct ck_frame_header {
     uint32_t magic;
     uint16_t version;
-    uint8_t pack;    /* enum ck_pack of the payload */
-    uint8_t flags;   /* 0 */
+    uint8_t pack;  /* enum ck_pack of the payload */
+    uint8_t flags; /* 0 */
     uint8_t agent[16];
     struct ck_stream stream;
-    uint64_t first;  /* position (units) of the first record */
-    uint32_t units;  /* first + units = the next frame's first */
+    uint64_t first; /* position (units) of the first record */
+    uint32_t units; /* first + units = the next frame's first */
     uint32_t records;
     uint32_t length; /* payload bytes as stored */
     uint32_t raw;    /* payload bytes unpacked; = length with PACK_NONE */

@@ -44,7 +44,9 @@ struct ck_run_files {
     char **paths;
     size_t count;
 };
-int ck_run_files(const char *dir, struct ck_run_files *files, struct ck_err *err);
+int ck_run_files(const char *dir,
+                 struct ck_run_files *files,
+                 struct ck_err *err);
 void ck_run_files_free(struct ck_run_files *files);
 
 /* Write `text` as dir/name: to a temporary file, synced, then renamed. */
@@ -64,15 +66,9 @@ bool ck_lines_get(const char *lines,
                   size_t room);
 /* Append "key=value\n" at *used of `lines`; control characters become '?';
  * nothing is written when it does not fit. 0 or -1. */
-int ck_lines_put(char *lines,
-                 size_t room,
-                 size_t *used,
-                 const char *key,
-                 const char *value);
-int ck_lines_put_number(char *lines,
-                        size_t room,
-                        size_t *used,
-                        const char *key,
-                        int64_t value);
+int ck_lines_put(
+    char *lines, size_t room, size_t *used, const char *key, const char *value);
+int ck_lines_put_number(
+    char *lines, size_t room, size_t *used, const char *key, int64_t value);
 
 #endif

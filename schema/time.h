@@ -22,8 +22,8 @@ typedef int64_t ck_time_t;
 
 /* The clock a ring's records are stamped with. */
 enum ck_clock {
-    CK_CLOCK_RAW = 0, /* CLOCK_MONOTONIC_RAW, ns */
-    CK_CLOCK_TSC = 1, /* ticks of the TSC (x86-64) or CNTVCT (aarch64) */
+    CK_CLOCK_RAW = 0,      /* CLOCK_MONOTONIC_RAW, ns */
+    CK_CLOCK_TSC = 1,      /* ticks of the TSC (x86-64) or CNTVCT (aarch64) */
     CK_CLOCK_REALTIME = 2, /* only as a secondary clock, ns */
     CK_CLOCK_MONOTONIC = 3,
     CK_CLOCK_BOOTTIME = 4,

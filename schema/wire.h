@@ -27,10 +27,10 @@ extern "C" {
 struct ck_batch_info {
     enum ck_clock clock; /* of records without CK_FLAG_RAW */
     uint32_t pid;
-    uint32_t tid;        /* of the slot's thread; 0 = the collector */
-    uint32_t records;    /* set by the encoder and by open */
+    uint32_t tid;     /* of the slot's thread; 0 = the collector */
+    uint32_t records; /* set by the encoder and by open */
     uint32_t units;
-    uint32_t skipped;    /* set by decode: records of unknown class */
+    uint32_t skipped; /* set by decode: records of unknown class */
 };
 
 /* An encoder with its buffers; reused, one a thread. NULL with ENOMEM. */
@@ -78,18 +78,18 @@ int ck_batch_decode_classes(const void *payload,
 
 /* Control messages between agent, ckagg and `ckagg --status`. */
 enum ck_control_type {
-    CK_CONTROL_HELLO = 1,   /* agent: text = identity lines */
-    CK_CONTROL_WELCOME = 2, /* ckagg: text = run, dir, version; acks = known
-                               streams of this agent (to go on from) */
-    CK_CONTROL_ACK = 3,     /* ckagg: acks = stored positions */
-    CK_CONTROL_GOODBYE = 4, /* agent: nothing will follow; text = exit lines */
+    CK_CONTROL_HELLO = 1,    /* agent: text = identity lines */
+    CK_CONTROL_WELCOME = 2,  /* ckagg: text = run, dir, version; acks = known
+                                streams of this agent (to go on from) */
+    CK_CONTROL_ACK = 3,      /* ckagg: acks = stored positions */
+    CK_CONTROL_GOODBYE = 4,  /* agent: nothing will follow; text = exit lines */
     CK_CONTROL_FAREWELL = 5, /* ckagg: goodbye noted, all is stored */
-    CK_CONTROL_REFUSED = 6, /* ckagg: text = why; the agent spools */
-    CK_CONTROL_STATUS = 7,  /* client: tell me; ckagg: text = JSON */
-    CK_CONTROL_REPORT = 8,  /* client: wait for the report; ckagg: text =
-                               key=value lines, blank line, report text */
-    CK_CONTROL_BEAT = 9,    /* agent, each second: alive; text = counters */
-    CK_CONTROL_STOP = 10,   /* client: end the job now */
+    CK_CONTROL_REFUSED = 6,  /* ckagg: text = why; the agent spools */
+    CK_CONTROL_STATUS = 7,   /* client: tell me; ckagg: text = JSON */
+    CK_CONTROL_REPORT = 8,   /* client: wait for the report; ckagg: text =
+                                key=value lines, blank line, report text */
+    CK_CONTROL_BEAT = 9,     /* agent, each second: alive; text = counters */
+    CK_CONTROL_STOP = 10,    /* client: end the job now */
 };
 
 struct ck_ack {
@@ -102,9 +102,9 @@ struct ck_ack {
 
 struct ck_control {
     enum ck_control_type type;
-    uint32_t version;      /* CK_FRAME_VERSION of the sender */
-    uint8_t agent[16];     /* zeros: not an agent */
-    const char *text;      /* borrowed; NUL-terminated; "" */
+    uint32_t version;  /* CK_FRAME_VERSION of the sender */
+    uint8_t agent[16]; /* zeros: not an agent */
+    const char *text;  /* borrowed; NUL-terminated; "" */
     size_t text_length;
     const struct ck_ack *acks; /* borrowed */
     size_t acks_count;
