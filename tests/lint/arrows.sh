@@ -88,10 +88,10 @@ lz4.*           schema/pack_lz4.c schema/pack.c
 zstd.*          schema/pack_zstd.c schema/pack.c
 zlib.h          merge/input/gzip.c merge/output/sink.c
 sqlite3.h       merge/output/sqlite.c
-elfutils/       agent/symbols.c agent/symbolize.c agent/lines.c
-dwarf.h         agent/symbols.c agent/symbolize.c agent/lines.c
-libelf.h        agent/symbols.c agent/symbolize.c agent/lines.c
-gelf.h          agent/symbols.c agent/symbolize.c agent/lines.c
+elfutils/       agent/symbols.c agent/symboltable.c
+dwarf.h         agent/symbols.c agent/symboltable.c
+libelf.h        agent/symbols.c agent/symboltable.c
+gelf.h          agent/symbols.c agent/symboltable.c
 CL/             agent/inject/ckopencl.c agent/inject/opencl.h
 cupti.*         agent/inject/cuptiapi.h agent/inject/ckcupti.c
 cuda.*          agent/inject/cuptiapi.h agent/inject/ckcupti.c
