@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define ANNOTATE_DEPTH_MAX 64
-#define ANNOTATE_CACHE 64 /* a power of two */
+#define ANNOTATE_CACHE 32 /* a power of two */
 #define PAGE_BYTES_MIN 4096
 
 /* A range or step that is open. */
@@ -30,9 +30,16 @@ struct annotate_open {
     uint16_t is_recorded; /* 0: there was no writer at its begin */
 };
 
+/* A text seen at an address. Copies beside each other: following the pointer
+ * to the text costs as much as the rest of a mark.
+ */
 struct annotate_name {
     const char *pointer;
-    struct inject_text *text;
+    uint64_t words[2]; /* first 16 bytes, zeros behind the text's end */
+    uint64_t mask[2];
+    uint64_t known;           /* as inject_text.known */
+    struct inject_text *text; /* never freed */
+    uint64_t pad;
 };
 
 /* One a thread. */
@@ -41,6 +48,7 @@ struct annotate_thread {
     uint32_t ranges;      /* of them, ranges */
     uint32_t inherited;   /* lowest entries that the parent of a fork opened */
     uint32_t incarnation; /* that the other entries belong to */
+    uint32_t is_caching;  /* a name is being entered (signal re-entry) */
     struct annotate_open open[ANNOTATE_DEPTH_MAX];
     struct annotate_name names[ANNOTATE_CACHE];
 };
@@ -49,83 +57,123 @@ static __thread struct annotate_thread annotate_self;
 
 /* Whether the bytes at `name` are those of the text. The first 16 are
  * compared as two words, which may lie beyond the end of the program's string
- * but never on another page.
+ * but never on another page. A 16th byte that is not zero: the text is longer.
  */
 __attribute__((no_sanitize("address"))) static inline bool
-text_is(const struct inject_text *text, const char *name)
+text_is(const struct annotate_name *cached, const char *name)
 {
-    uint64_t now[2], then[2];
+    uint64_t now[2];
 
-    if (((uintptr_t)name & (PAGE_BYTES_MIN - 1)) >
-        PAGE_BYTES_MIN - sizeof(now)) {
-        return strcmp(text->text, name) == 0;
+    if (__builtin_expect(((uintptr_t)name & (PAGE_BYTES_MIN - 1)) >
+                             PAGE_BYTES_MIN - sizeof(now),
+                         0)) {
+        return strcmp(cached->text->text, name) == 0;
     }
     memcpy(now, name, sizeof(now));
-    memcpy(then, text->text, sizeof(then));
-    if ((((now[0] ^ then[0]) & text->mask[0]) |
-         ((now[1] ^ then[1]) & text->mask[1])) != 0) {
+    if ((((now[0] & cached->mask[0]) ^ cached->words[0]) |
+         ((now[1] & cached->mask[1]) ^ cached->words[1])) != 0) {
         return false;
     }
-    return text->length < sizeof(now) ||
-           strcmp(text->text + sizeof(now), name + sizeof(now)) == 0;
+    return cached->words[1] >> 56 == 0 ||
+           strcmp(cached->text->text + sizeof(now), name + sizeof(now)) == 0;
+}
+
+static void name_cache(struct annotate_thread *self,
+                       struct annotate_name *cached,
+                       struct inject_text *text,
+                       const char *name)
+{
+    if (self->is_caching) {
+        return; /* a signal handler amidst the lines below */
+    }
+    self->is_caching = 1;
+    cached->pointer = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    memcpy(cached->words, text->text, sizeof(cached->words));
+    memcpy(cached->mask, text->mask, sizeof(cached->mask));
+    cached->words[0] &= cached->mask[0];
+    cached->words[1] &= cached->mask[1];
+    cached->known = atomic_load_explicit(&text->known, memory_order_relaxed);
+    cached->text = text;
+    atomic_signal_fence(memory_order_seq_cst);
+    cached->pointer = name;
+    self->is_caching = 0;
 }
 
 static __attribute__((noinline)) uint32_t
-name_find(struct annotate_name *cached, const char *name)
+name_find(struct annotate_thread *self,
+          struct annotate_name *cached,
+          const char *name)
 {
     struct inject_text *text = inject_text_find(name);
+    uint32_t id;
 
     if (text == NULL) {
         return 0;
     }
-    cached->pointer = NULL;
-    atomic_signal_fence(memory_order_seq_cst);
-    cached->text = text;
-    atomic_signal_fence(memory_order_seq_cst);
-    cached->pointer = name;
-    return inject_text_number(text);
+    id = inject_text_number(text);
+    name_cache(self, cached, text, name);
+    return id;
 }
 
 static inline uint32_t name_id(struct annotate_thread *self, const char *name)
 {
-    uintptr_t hash = (uintptr_t)name ^ ((uintptr_t)name >> 6);
+    uintptr_t hash = (uintptr_t)name ^ ((uintptr_t)name >> 5);
     struct annotate_name *cached = &self->names[hash % ANNOTATE_CACHE];
 
-    if (__builtin_expect(name == NULL, 0)) {
-        return 0;
-    }
     if (__builtin_expect(cached->pointer == name, 1) &&
-        __builtin_expect(text_is(cached->text, name), 1)) {
-        return inject_text_number(cached->text);
+        __builtin_expect(
+            (uint32_t)(cached->known >> 32) == inject_ring.incarnation, 1) &&
+        __builtin_expect(name != NULL && text_is(cached, name), 1)) {
+        return (uint32_t)cached->known;
     }
-    return name_find(cached, name);
+    return name == NULL ? 0 : name_find(self, cached, name);
 }
 
-static inline void record_put(struct ck_ring_writer *writer,
-                              const struct ck_mark *mark)
-{
-    struct ck_mark *record = ck_ring_begin(writer, inject_ring.clock, 1);
-
-    if (__builtin_expect(record != NULL, 1)) {
-        *record = *mark;
-        ck_ring_commit(writer, 1);
-    }
-}
-
+/* Stored field by field into the ring: a struct built first and copied in
+ * wider words would wait for its own stores.
+ */
 static inline void point_put(enum ck_kind kind, const char *name, int64_t value)
 {
     struct ck_ring_writer *writer = inject_writer();
-    struct ck_mark mark = {
-        .e = {.kind = (uint16_t)kind, .units = 1},
-        .value = value,
-    };
+    struct ck_mark *record;
+    int64_t start;
+    uint32_t id;
 
     if (writer == NULL) {
         return;
     }
-    mark.e.start = inject_now();
-    mark.e.name = name_id(&annotate_self, name);
-    record_put(writer, &mark);
+    start = inject_now();
+    id = name_id(&annotate_self, name);
+    record = ck_ring_begin(writer, inject_ring.clock, 1);
+    if (__builtin_expect(record != NULL, 1)) {
+        record->e.kind = (uint16_t)kind;
+        record->e.units = 1;
+        record->e.flags = 0;
+        record->e.name = id;
+        record->e.start = start;
+        record->dur = 0;
+        record->value = value;
+        ck_ring_commit(writer, 1);
+    }
+}
+
+static inline void record_put(struct ck_ring_writer *writer,
+                              const struct annotate_open *entry,
+                              int64_t end)
+{
+    struct ck_mark *record = ck_ring_begin(writer, inject_ring.clock, 1);
+
+    if (__builtin_expect(record != NULL, 1)) {
+        record->e.kind = entry->kind;
+        record->e.units = 1;
+        record->e.flags = 0;
+        record->e.name = entry->name;
+        record->e.start = entry->start;
+        record->dur = end - entry->start;
+        record->value = entry->value;
+        ck_ring_commit(writer, 1);
+    }
 }
 
 static void annotate_mark(const char *name, int64_t value)
@@ -231,17 +279,11 @@ static inline void entry_close(struct annotate_thread *self, uint32_t at)
     /* Without a record at its end it was counted at its begin. */
     struct ck_ring_writer *writer = entry.is_recorded ? inject_writer() : NULL;
     uint32_t top = self->depth;
-    struct ck_mark mark = {
-        .e = {.kind = entry.kind,
-              .units = 1,
-              .name = entry.name,
-              .start = entry.start},
-        .value = entry.value,
-    };
+    int64_t end = 0;
 
     if (writer != NULL) {
         self_check(self);
-        mark.dur = inject_now() - entry.start;
+        end = inject_now();
         entry_hide(writer, self, at, top);
     }
     if (at + 1 < top) {
@@ -255,8 +297,8 @@ static inline void entry_close(struct annotate_thread *self, uint32_t at)
         self->inherited--;
         return; /* the parent records it */
     }
-    if (writer != NULL && entry.is_recorded) {
-        record_put(writer, &mark);
+    if (writer != NULL) {
+        record_put(writer, &entry, end);
     }
 }
 
