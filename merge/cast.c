@@ -191,7 +191,18 @@ uint32_t cast_rank_index(const struct cast *cast, int32_t number)
     return CAST_NONE;
 }
 
-/* Insert keeping order; *is_new tells whether it was not there. */
+bool cast_is_wanted(const struct cast *cast, int32_t number)
+{
+    uint32_t index;
+
+    if (!cast->is_filtered) {
+        return true;
+    }
+    index = cast_rank_index(cast, number);
+    return index != CAST_NONE && cast->ranks[index].is_wanted;
+}
+
+/* Insert keeping order. */
 static int rank_add(struct cast *cast, int32_t number, uint32_t agent)
 {
     size_t at = 0;
@@ -214,6 +225,7 @@ static int rank_add(struct cast *cast, int32_t number, uint32_t agent)
     cast->ranks[at].number = number;
     cast->ranks[at].agent = agent;
     cast->ranks[at].is_claimed_twice = false;
+    cast->ranks[at].is_wanted = true;
     cast->ranks_count++;
     return 0;
 }

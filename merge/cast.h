@@ -50,6 +50,7 @@ struct cast_rank {
     int32_t number;
     uint32_t agent;
     bool is_claimed_twice; /* several agents say that they are this rank */
+    bool is_wanted;        /* to be looked at (--ranks) */
 };
 
 /* A running total that a collector stored. */
@@ -169,6 +170,7 @@ struct cast {
     size_t physicals_count, physicals_room;
     struct cast_rank *ranks; /* ascending by number */
     size_t ranks_count, ranks_room;
+    bool is_filtered; /* only wanted ranks are looked at */
     struct cast_domain *domains;
     size_t domains_count, domains_room;
     struct cast_note *notes;
@@ -197,6 +199,8 @@ const struct cast_queue *
 cast_queue(const struct cast *cast, uint32_t process, uint32_t id);
 /* Index in cast->ranks of a rank's number, CAST_NONE = not in the run. */
 uint32_t cast_rank_index(const struct cast *cast, int32_t number);
+/* False for what is not of a wanted rank. */
+bool cast_is_wanted(const struct cast *cast, int32_t number);
 
 /* Once everything was read: ranks, devices of machines, clock domains. Says a
  * device for each process that used one without saying which. 0 or -1. */

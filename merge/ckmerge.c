@@ -45,7 +45,6 @@ struct job {
     struct cast *cast;
     struct align *align;
     struct store *store;
-    bool *is_wanted;
     struct devices *devices;
     struct kernels *kernels;
     struct calls *calls;
@@ -64,7 +63,6 @@ static void job_fini(struct job *job)
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
     devices_destroy(job->devices);
-    free(job->is_wanted);
     store_destroy(job->store);
     align_destroy(job->align);
     cast_destroy(job->cast);
@@ -107,7 +105,7 @@ static int job_open(struct job *job, struct ck_err *err)
     job->report.run = job->options->run;
     job->report.name = run_name(job->cast, job->options->run);
     job->report.version = ck_version();
-    return options_ranks(job->options->ranks, job->cast, &job->is_wanted, err);
+    return options_ranks(job->options->ranks, job->cast, err);
 }
 
 static int job_region(struct job *job, struct ck_err *err)
@@ -115,7 +113,7 @@ static int job_region(struct job *job, struct ck_err *err)
     struct report *report = &job->report;
     const struct options *options = job->options;
 
-    if (region_find(job->cast, job->align, job->is_wanted, report) != 0) {
+    if (region_find(job->cast, job->align, report) != 0) {
         report->whole = report->region = (struct region){0, 0};
     }
     if (options->from < 0 && options->to < 0) {
@@ -206,7 +204,6 @@ static int job_run(struct job *job, struct ck_err *err)
         .store = job->store,
         .cast = job->cast,
         .align = job->align,
-        .is_wanted = job->is_wanted,
         .consumers = consumers,
         .consumers_count = job->chrome != NULL ? CONSUMERS : CONSUMERS - 1,
     };
@@ -342,7 +339,7 @@ static int job_write(const struct job *job, struct ck_err *err)
     const struct options *options = job->options;
     bool is_stdout_used = false;
 
-    if (options->from < 0 && options->to < 0 && job->is_wanted == NULL &&
+    if (options->from < 0 && options->to < 0 && !job->cast->is_filtered &&
         write_run(job, err) != 0) {
         return -1;
     }
@@ -374,7 +371,7 @@ static int job_do(struct job *job, struct ck_err *err)
     }
     if (job->options->is_verify) {
         uint64_t expected =
-            job->is_wanted == NULL ? job->report.events : job->merged;
+            !job->cast->is_filtered ? job->report.events : job->merged;
 
         return verify_print(&job->report, job->merged, expected, stdout) == 0
                    ? CK_EXIT_DONE

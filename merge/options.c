@@ -103,22 +103,17 @@ static const char *ranks_range(const char *at, long *first, long *last)
     return *end == ',' ? end + 1 : *end == '\0' ? end : NULL;
 }
 
-int options_ranks(const char *text,
-                  const struct cast *cast,
-                  bool **flags,
-                  struct ck_err *err)
+int options_ranks(const char *text, struct cast *cast, struct ck_err *err)
 {
     const char *at = text;
-    bool *wanted;
     size_t hits = 0;
 
-    *flags = NULL;
-    if (text == NULL || text[0] == '\0') {
+    if (text[0] == '\0') {
         return 0;
     }
-    wanted = calloc(cast->ranks_count + 1, sizeof(*wanted));
-    if (wanted == NULL) {
-        return ck_err_set(err, "out of memory");
+    cast->is_filtered = true;
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        cast->ranks[i].is_wanted = false;
     }
     while (at != NULL && *at != '\0') {
         long first, last;
@@ -127,19 +122,17 @@ int options_ranks(const char *text,
         for (size_t i = 0; at != NULL && i < cast->ranks_count; i++) {
             if (cast->ranks[i].number >= first &&
                 cast->ranks[i].number <= last) {
-                wanted[i] = true;
+                cast->ranks[i].is_wanted = true;
                 hits++;
             }
         }
     }
-    if (at == NULL || hits == 0) {
-        free(wanted);
-        return ck_err_set(err,
-                          at == NULL
-                              ? "--ranks %s: write it as 0,4-7"
-                              : "--ranks %s: the run has none of these ranks",
+    if (at == NULL) {
+        return ck_err_set(err, "--ranks %s: write it as 0,4-7", text);
+    }
+    if (hits == 0) {
+        return ck_err_set(err, "--ranks %s: the run has none of these ranks",
                           text);
     }
-    *flags = wanted;
     return 0;
 }

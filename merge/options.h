@@ -39,11 +39,7 @@ enum output_format {
 };
 enum output_format options_output(const char *text, const char **path);
 
-/* "0,2-5" as a flag a rank of the cast, the caller's to free; *flags = NULL
- * for all. 0, or -1 with err. */
-int options_ranks(const char *text,
-                  const struct cast *cast,
-                  bool **flags,
-                  struct ck_err *err);
+/* Mark the ranks of "0,2-5" as the wanted ones; "" = all. 0, or -1 with err. */
+int options_ranks(const char *text, struct cast *cast, struct ck_err *err);
 
 #endif

@@ -23,27 +23,18 @@ static void region_add(const struct align *align,
     }
 }
 
-static bool
-is_wanted_rank(const struct cast *cast, const bool *is_wanted, int32_t rank)
-{
-    uint32_t index = cast_rank_index(cast, rank);
-
-    return is_wanted == NULL || (index != CAST_NONE && is_wanted[index]);
-}
-
 /* A run begins with its first agent and ends with its last target, even if
  * nothing else was recorded. */
 static void agent_add(const struct cast *cast,
                       const struct align *align,
                       uint32_t index,
-                      const bool *is_wanted,
                       struct region *region)
 {
     const struct cast_agent *agent = &cast->agents[index];
     struct stamps stamps;
 
     stamps_init(&stamps);
-    if (!is_wanted_rank(cast, is_wanted, agent->rank)) {
+    if (!cast_is_wanted(cast, agent->rank)) {
         return;
     }
     if (agent->start_raw != 0) {
@@ -57,7 +48,6 @@ static void agent_add(const struct cast *cast,
 
 int region_find(const struct cast *cast,
                 const struct align *align,
-                const bool *is_wanted,
                 struct report *report)
 {
     struct region none = {INT64_MAX, INT64_MIN};
@@ -67,7 +57,7 @@ int region_find(const struct cast *cast,
         const struct cast_process *process = &cast->processes[i];
         ck_time_t first, last;
 
-        if (!is_wanted_rank(cast, is_wanted, process->rank)) {
+        if (!cast_is_wanted(cast, process->rank)) {
             continue;
         }
         region_add(align, process->agent, &process->whole, &whole);
@@ -84,7 +74,7 @@ int region_find(const struct cast *cast,
         }
     }
     for (uint32_t i = 0; i < cast->agents_count; i++) {
-        agent_add(cast, align, i, is_wanted, &whole);
+        agent_add(cast, align, i, &whole);
     }
     if (whole.start > whole.end) {
         return -1;

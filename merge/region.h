@@ -15,7 +15,6 @@
  */
 int region_find(const struct cast *cast,
                 const struct align *align,
-                const bool *is_wanted,
                 struct report *report);
 
 #endif

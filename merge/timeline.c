@@ -67,17 +67,6 @@ static int by_rank(const void *a, const void *b)
            (left->stream->slot < right->stream->slot);
 }
 
-static bool is_wanted(const struct timeline *timeline, int32_t rank)
-{
-    uint32_t index;
-
-    if (timeline->is_wanted == NULL) {
-        return true;
-    }
-    index = cast_rank_index(timeline->cast, rank);
-    return index != CAST_NONE && timeline->is_wanted[index];
-}
-
 /* The stream's lane, unless its rank is not wanted. */
 static int merge_lane(struct merge *merge, const struct store_stream *stream)
 {
@@ -89,7 +78,7 @@ static int merge_lane(struct merge *merge, const struct store_stream *stream)
     }
     track->process = stream->process;
     track->rank = timeline->cast->processes[stream->process].rank;
-    if (!is_wanted(timeline, track->rank)) {
+    if (!cast_is_wanted(timeline->cast, track->rank)) {
         return 0;
     }
     track->stream = stream;
@@ -128,7 +117,7 @@ static int merge_tracks(struct merge *merge)
         track->cut = &merge->cuts[i];
         track->process = track->cut->process;
         track->rank = timeline->cast->processes[track->process].rank;
-        merge->count += is_wanted(timeline, track->rank);
+        merge->count += cast_is_wanted(timeline->cast, track->rank);
     }
     qsort(merge->tracks, merge->count, sizeof(*merge->tracks), by_rank);
     return 0;

@@ -46,16 +46,15 @@ struct timeline {
     struct store *store; /* all borrowed */
     const struct cast *cast;
     const struct align *align;
-    const bool *is_wanted; /* by rank index of the cast; NULL = all */
     const struct timeline_consumer *consumers;
     size_t consumers_count;
     timeline_progress_f progress; /* NULL = none */
     void *progress_state;
 };
 
-/* Run it from the first record to the last, with the calls that were never
- * left (cut.h) in their places. *events = how many stored ones were handed
- * out. 0, or -1 with err. */
+/* Run it from the first record of the wanted ranks to the last, with the calls
+ * that were never left (cut.h) in their places. *events = how many stored ones
+ * were handed out. 0, or -1 with err. */
 int timeline_run(const struct timeline *timeline,
                  uint64_t *events,
                  struct ck_err *err);

@@ -187,6 +187,16 @@ static int by_ranks(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
+static bool has_wanted(const struct cast *cast, const struct report_device *row)
+{
+    for (size_t i = 0; i < row->ranks_count; i++) {
+        if (cast_is_wanted(cast, row->ranks[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int devices_report(const struct devices *devices, struct report *report)
 {
     size_t count = devices->cast->physicals_count;
@@ -208,6 +218,9 @@ int devices_report(const struct devices *devices, struct report *report)
         if (device->all.count + device->bad_times == 0 &&
             devices->cast->physicals[i].name[0] == '\0') {
             continue; /* named by nobody and not used here */
+        }
+        if (!has_wanted(devices->cast, row)) {
+            continue;
         }
         all_add(&report->all, row);
         report->devices_count++;

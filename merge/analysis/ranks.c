@@ -260,12 +260,16 @@ int ranks_report(struct ranks *ranks,
         return -1;
     }
     for (size_t i = 0; i < cast->ranks_count; i++) {
-        rank_report(ranks, i, align, &report->ranks[report->ranks_count++]);
+        if (cast->ranks[i].is_wanted) {
+            rank_report(ranks, i, align, &report->ranks[report->ranks_count++]);
+        }
     }
     report->present = (uint32_t)cast->ranks_count;
     report->size = size;
     report->hosts = hosts_count(cast);
-    missing_report(cast, size, report);
+    if (!cast->is_filtered) {
+        missing_report(cast, size, report);
+    }
     qsort(report->ranks, report->ranks_count, sizeof(*report->ranks),
           by_number);
     for (size_t i = 0; i < cast->ranks_count; i++) {
@@ -275,7 +279,7 @@ int ranks_report(struct ranks *ranks,
     }
     report->step_first = report->steps > 0 ? ranks->step_first : 0;
     report->step_last = report->steps > 0 ? ranks->step_last : 0;
-    for (size_t i = 0; i < cast->ranks_count && report->command == NULL; i++) {
+    for (size_t i = 0; report->command == NULL && i < cast->ranks_count; i++) {
         const struct cast_agent *agent = &cast->agents[cast->ranks[i].agent];
 
         report->command = agent->command;

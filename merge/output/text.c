@@ -237,6 +237,19 @@ static void put_ranks(const struct page *page,
     fprintf(page->file, "%5s", device->ranks_count == 0 ? "-" : list);
 }
 
+/* True when some device was idle for 1 % of the region less than the most
+ * idle one: else it is no news which one that is. */
+static bool is_uneven(const struct report *report,
+                      const struct report_device *most)
+{
+    for (size_t i = 0; i < report->devices_count; i++) {
+        if (most->idle - report->devices[i].idle > most->wall / 100) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void put_answer(const struct page *page)
 {
     const struct report *report = page->report;
@@ -257,7 +270,7 @@ static void put_answer(const struct page *page)
             bold(page), word_percent(all->busy, all->wall).text, normal(page),
             word_time(all->busy).text, word_time(all->wall).text,
             word_percent(all->idle, all->wall).text, word_time(all->idle).text);
-    if (report->devices_count > 1 && most->ranks_count > 0) {
+    if (most->ranks_count > 0 && is_uneven(report, most)) {
         fprintf(page->file,
                 " Most idle: rank %d, %s %% of the region; its longest gap "
                 "was %s.\n",

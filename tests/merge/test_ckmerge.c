@@ -1,0 +1,390 @@
+/* test_ckmerge.c - the program on a run of four ranks with a known truth
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Four ranks, ten steps of 1 ms, from 1 ms on. In each step:
+ *   two kernels that overlap (queues 1 and 2): [100,400) and [300,500) us
+ *   one copy: [600,650) us              MPI_Allreduce: [700,700+50*rank) us
+ * so a device is busy 450 us of each 1000. Rank 2 dies by signal 9 at 10.9 ms
+ * inside the MPI_Allreduce of its last step.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/merge/synth.h"
+
+#define US ((int64_t)1000)
+#define MS ((int64_t)1000000)
+#define SITE ((uint64_t)0x401000)
+
+enum name {
+    NAME_FORWARD = 1,
+    NAME_BACKWARD,
+    NAME_ALLREDUCE,
+    NAME_LAUNCH,
+    NAME_COPY,
+    NAME_CLOCK,
+};
+
+static void names_put(struct synth *synth)
+{
+    static const char *const names[] = {"forward", "backward", "MPI_Allreduce",
+                                        "clEnqueueNDRangeKernel", "write"};
+
+    for (uint32_t i = 0; i < 5; i++) {
+        synth_text(synth, CK_KIND_NAME, i + 1, 0, 0, names[i],
+                   strlen(names[i]));
+    }
+    synth_text(synth, CK_KIND_DEVICE, 1, 0, 0, "name=pocl\nscope=process\n",
+               24);
+}
+
+static void step_put(struct synth *synth, int64_t start, int step, int rank)
+{
+    uint32_t call = (uint32_t)step * 3 + 1;
+    struct ck_copy copy = {.e = {.kind = CK_KIND_COPY_H2D,
+                                 .name = NAME_COPY,
+                                 .start = start + 600 * US},
+                           .dur = 50 * US,
+                           .tid = 100,
+                           .call = call,
+                           .device = 1,
+                           .queue = 1,
+                           .bytes = 4096};
+    struct ck_kernel second = {.e = {.kind = CK_KIND_KERNEL,
+                                     .name = NAME_BACKWARD,
+                                     .start = start + 300 * US},
+                               .dur = 200 * US,
+                               .tid = 100,
+                               .call = call,
+                               .device = 1,
+                               .queue = 2};
+
+    synth_stream(synth, 1, 0, 100);
+    synth_call(synth, CK_KIND_API_OPENCL, NAME_LAUNCH, start + 50 * US, 10 * US,
+               SITE, call);
+    if (rank != 2 || step != 9) {
+        synth_call(synth, CK_KIND_COLLECTIVE, NAME_ALLREDUCE, start + 700 * US,
+                   50 * US * rank, SITE + 64, call + 1);
+    }
+    synth_step(synth, start, MS, step);
+    /* The device's thread stores in the order of completion. */
+    synth_stream(synth, 1, 1, 101);
+    synth_put(synth, &second);
+    synth_kernel(synth, NAME_FORWARD, start + 100 * US, 300 * US, 100, call);
+    synth_put(synth, &copy);
+}
+
+static void rank_put(const char *dir, int rank)
+{
+    struct synth_rank who = {.rank = rank,
+                             .size = 4,
+                             .host = "node",
+                             .timens = "t",
+                             .clock = CK_CLOCK_RAW,
+                             .start_raw = 0,
+                             .start_realtime = 0};
+    struct synth *synth = synth_create(dir, (unsigned)rank, &who);
+    struct ck_counter clock = {
+        .e = {.kind = CK_KIND_COUNTER, .name = NAME_CLOCK, .start = 10 * MS},
+        .value = 8 * MS,
+        .enabled = 100,
+        .running = 50};
+    struct ck_open open = {.e = {.kind = CK_KIND_OPEN,
+                                 .name = NAME_ALLREDUCE,
+                                 .start = 10 * MS + 700 * US},
+                           .site = SITE + 64,
+                           .tid = 100,
+                           .call = 29,
+                           .incarnation = 1,
+                           .kind = CK_KIND_COLLECTIVE,
+                           .seen = 10 * MS + 800 * US};
+
+    synth_text(synth, CK_KIND_PROCESS, 1, 100, 0, "train", 5);
+    synth_text(synth, CK_KIND_SYMBOL, 1, SITE + 64, 212, "step\0/s/train.c",
+               15);
+    synth_text(synth, CK_KIND_NAME, NAME_CLOCK, 0, 0, "task-clock", 10);
+    synth_put(synth, &clock);
+    if (rank == 2) {
+        synth_put(synth, &open);
+    }
+    synth_stream(synth, 1, 0, 100);
+    names_put(synth);
+    for (int step = 0; step < 10; step++) {
+        step_put(synth, MS + step * MS, step, rank);
+    }
+    synth_exit(synth, rank == 2 ? 9 : 0,
+               rank == 2 ? 10 * MS + 900 * US : 12 * MS, 100 * US);
+    synth_destroy(synth);
+}
+
+struct fixture {
+    char *base;
+    char run[4096];
+    char *text; /* of the last command */
+};
+
+static int fixture_setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    fixture->base = synth_dir();
+    (void)snprintf(fixture->run, sizeof(fixture->run), "%s/synth-four",
+                   fixture->base);
+    if (mkdir(fixture->run, 0700) != 0) {
+        return -1;
+    }
+    for (int rank = 0; rank < 4; rank++) {
+        rank_put(fixture->run, rank);
+    }
+    *state = fixture;
+    return 0;
+}
+
+static int fixture_teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    synth_remove(strdup(fixture->run));
+    synth_remove(fixture->base);
+    free(fixture->text);
+    free(fixture);
+    return 0;
+}
+
+/* Run `ckmerge ARGS` and keep what it says on both outputs; its status. */
+static int merge(struct fixture *fixture, const char *format, ...)
+{
+    char args[8192], command[16384], buffer[4096];
+    va_list list;
+    size_t length = 0, n;
+    FILE *pipe, *memory;
+
+    va_start(list, format);
+    (void)vsnprintf(args, sizeof(args), format, list);
+    va_end(list);
+    (void)snprintf(command, sizeof(command), "%s %s 2>&1 </dev/null",
+                   CK_TEST_CKMERGE, args);
+    free(fixture->text);
+    fixture->text = NULL;
+    memory = open_memstream(&fixture->text, &length);
+    pipe = popen(command, "re");
+    assert_non_null(pipe);
+    while ((n = fread(buffer, 1, sizeof(buffer), pipe)) > 0) {
+        (void)fwrite(buffer, 1, n, memory);
+    }
+    assert_int_equal(fclose(memory), 0);
+    return WEXITSTATUS(pclose(pipe));
+}
+
+static char *file_text(const char *path)
+{
+    char *text = calloc(1, 1 << 20);
+    FILE *file = fopen(path, "re");
+
+    assert_non_null(text);
+    if (file == NULL) {
+        free(text);
+        return NULL;
+    }
+    (void)fread(text, 1, (1 << 20) - 1, file);
+    (void)fclose(file);
+    return text;
+}
+
+/* Compare with tests/data; CK_REFRESH=1 writes it anew instead. */
+static void expect_file(const char *text, const char *name)
+{
+    char path[4096];
+    char *expected;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", CK_TEST_EXPECT, name);
+    if (getenv("CK_REFRESH") != NULL) {
+        FILE *file = fopen(path, "we");
+
+        assert_non_null(file);
+        assert_true(fputs(text, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+    }
+    expected = file_text(path);
+    assert_non_null(expected);
+    assert_string_equal(text, expected);
+    free(expected);
+}
+
+static void the_report_is_the_expected_one(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[8192];
+    char *kept;
+
+    assert_int_equal(merge(fixture, "%s", fixture->run), 0);
+    expect_file(fixture->text, "report.txt");
+    (void)snprintf(path, sizeof(path), "%s/report.txt", fixture->run);
+    kept = file_text(path);
+    assert_non_null(kept);
+    assert_string_equal(kept, fixture->text);
+    free(kept);
+    (void)snprintf(path, sizeof(path), "%s/report.json", fixture->run);
+    kept = file_text(path);
+    assert_non_null(kept);
+    assert_int_equal(merge(fixture, "--output json %s", fixture->run), 0);
+    assert_string_equal(kept, fixture->text);
+    expect_file(fixture->text, "report.json");
+    free(kept);
+}
+
+static void the_truth_is_in_the_json(void **state)
+{
+    static const char *const facts[] = {
+        "\"busy_ns\": 4500000,", /* ten times 450 us */
+        "\"idle_ns\": 5500000,", /* the rest of 10 ms */
+        "\"copy_ns\": 500000,",
+        "\"kernel_core_ns\": 5000000,", /* overlap counted twice */
+        "\"kernel_busy_ns\": 4000000,",
+        "\"busy_ns\": 10000000,", /* forward: 250 us, 10 steps, 4 ranks */
+        "\"busy_ns\": 6000000,",  /* backward: 150 us */
+        "\"mpi_ns\": 1500000,",   /* rank 3 */
+        "\"mpi_ns\": 1100000,",   /* rank 2: 9 x 100 + 200 us, cut */
+        "\"end\": \"signal\"",
+        "\"name\": \"MPI_Allreduce\"",
+        "\"file\": \"/s/train.c\"",
+        "\"line\": 212",
+        "\"kind\": \"steps\"",
+        "\"value\": 64000000", /* counted half of the time */
+        "\"ledger_closed\": true",
+    };
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge(fixture, "-o json %s", fixture->run), 0);
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+        if (strstr(fixture->text, facts[i]) == NULL) {
+            fail_msg("not in the JSON: %s", facts[i]);
+        }
+    }
+}
+
+static void a_part_of_the_run_and_some_ranks_can_be_asked_for(void **state)
+{
+    struct fixture *fixture = *state;
+
+    /* The run starts at 1 ms: this is [100, 400) us of the first step. */
+    assert_int_equal(merge(fixture,
+                           "--from 100us --to 400us --ranks 1,3 -o json %s",
+                           fixture->run),
+                     0);
+    assert_non_null(strstr(fixture->text, "\"wall_ns\": 600000,"));
+    assert_non_null(strstr(fixture->text, "\"busy_ns\": 600000,"));
+    assert_int_equal(merge(fixture, "--from 20ms %s", fixture->run), 1);
+    assert_int_equal(merge(fixture, "--ranks 7 %s", fixture->run), 1);
+    assert_non_null(strstr(fixture->text, "none of these ranks"));
+    assert_int_equal(merge(fixture, "--ranks x %s", fixture->run), 1);
+}
+
+static void a_sound_run_verifies(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge(fixture, "--verify %s", fixture->run), 0);
+    assert_string_equal(fixture->text, "");
+}
+
+static void the_trace_is_json_with_every_slice_and_arrow(void **state)
+{
+    struct fixture *fixture = *state;
+    char command[12288];
+
+    assert_int_equal(merge(fixture, "-q -o chrome=%s/t.json.gz %s",
+                           fixture->run, fixture->run),
+                     0);
+    (void)snprintf(
+        command, sizeof(command),
+        "python3 -c 'import gzip, json\n"
+        "t = json.load(gzip.open(\"%s/t.json.gz\"))[\"traceEvents\"]\n"
+        "x = [e for e in t if e[\"ph\"] == \"X\"]\n"
+        "n = lambda c: sum(e[\"cat\"] == c for e in x)\n"
+        "assert n(\"kernel\") == 80 and n(\"copy\") == 40, \"device\"\n"
+        "assert n(\"collective\") == 40, \"one is cut\"\n"
+        "assert n(\"step\") == 40 and n(\"opencl\") == 40, \"host\"\n"
+        "assert sum(e[\"ph\"] == \"s\" for e in t) == 120, \"arrows\"\n"
+        "assert sum(e[\"ph\"] == \"f\" for e in t) == 120, \"arrows\"\n"
+        "tracks = {}\n"
+        "for e in sorted(x, key=lambda e: (e[\"ts\"], -e[\"dur\"])):\n"
+        "    s = tracks.setdefault((e[\"pid\"], e[\"tid\"]), [])\n"
+        "    end = round((e[\"ts\"] + e[\"dur\"]) * 1000)\n"
+        "    while s and s[-1] <= round(e[\"ts\"] * 1000): s.pop()\n"
+        "    assert not s or end <= s[-1], \"slices overlap\"\n"
+        "    s.append(end)\n"
+        "assert len(tracks) == 12\n'",
+        fixture->run);
+    assert_int_equal(system(command), 0);
+}
+
+static void missing_ranks_and_damage_are_said_and_partial(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[8192];
+    FILE *file;
+
+    /* The file of rank 3: id "agent-3". */
+    (void)snprintf(path, sizeof(path),
+                   "%s/seg-6167656e742d33000000000000000000.ck", fixture->run);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(merge(fixture, "%s", fixture->run), 3);
+    assert_non_null(strstr(fixture->text, "3 of 4 ranks"));
+    assert_non_null(strstr(fixture->text, "rank 3 is not in the run"));
+    rank_put(fixture->run, 3);
+    file = fopen(path, "ae");
+    assert_non_null(file);
+    assert_true(fputs("torn", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(merge(fixture, "%s", fixture->run), 3);
+    assert_non_null(strstr(fixture->text, "1 damaged places"));
+    assert_int_equal(merge(fixture, "--verify %s", fixture->run), 3);
+    assert_non_null(strstr(fixture->text, "damaged"));
+    assert_int_equal(unlink(path), 0);
+    rank_put(fixture->run, 3);
+}
+
+static void misuse_gets_one_line_and_exit_two(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge(fixture, ""), 2);
+    assert_non_null(strstr(fixture->text, "no run directory"));
+    assert_int_equal(merge(fixture, "a b"), 2);
+    assert_int_equal(merge(fixture, "--output pdf %s", fixture->run), 2);
+    assert_int_equal(merge(fixture, "--no-such-option"), 2);
+    assert_int_equal(merge(fixture, "/nonexistent"), 1);
+    assert_ptr_equal(strchr(fixture->text, '\n'),
+                     fixture->text + strlen(fixture->text) - 1);
+    assert_int_equal(
+        merge(fixture, "-q -o json=/nonexistent/x %s", fixture->run), 1);
+    assert_int_equal(merge(fixture, "--help"), 0);
+    assert_non_null(strstr(fixture->text, "--output"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_report_is_the_expected_one),
+        cmocka_unit_test(the_truth_is_in_the_json),
+        cmocka_unit_test(a_part_of_the_run_and_some_ranks_can_be_asked_for),
+        cmocka_unit_test(a_sound_run_verifies),
+        cmocka_unit_test(the_trace_is_json_with_every_slice_and_arrow),
+        cmocka_unit_test(missing_ranks_and_damage_are_said_and_partial),
+        cmocka_unit_test(misuse_gets_one_line_and_exit_two),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
