@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,14 @@ struct function {
     const char *name;
 };
 
+/* Addresses of a compilation unit: clang writes no .debug_aranges, by which
+ * libdwfl would find the unit. */
+struct unit {
+    uint64_t start;
+    uint64_t end;
+    Dwarf_Die die;
+};
+
 struct symboltable {
     int fd;
     Elf *elf;
@@ -33,6 +42,10 @@ struct symboltable {
     size_t count;
     Dwfl *dwfl;
     Dwfl_Module *module; /* of dwfl; NULL = no lines */
+    struct unit *units;  /* sorted by start; read when first needed */
+    size_t unit_count;
+    uint64_t unit_bias;
+    bool has_units; /* they were tried */
 };
 
 static void id_print(Elf *elf, char build_id[SYMBOLTABLE_ID_BYTES])
@@ -220,6 +233,7 @@ void symboltable_destroy(struct symboltable *table)
         return;
     }
     dwfl_end(table->dwfl);
+    free(table->units);
     free(table->functions);
     (void)elf_end(table->elf);
     if (table->fd >= 0) {
@@ -229,7 +243,87 @@ void symboltable_destroy(struct symboltable *table)
     errno = saved;
 }
 
-void symboltable_find(const struct symboltable *table,
+static int unit_compare(const void *a, const void *b)
+{
+    const struct unit *one = a, *two = b;
+
+    return (one->start > two->start) - (one->start < two->start);
+}
+
+static int unit_add(struct symboltable *table, const struct unit *unit)
+{
+    size_t count = table->unit_count;
+
+    if ((count & (count - 1)) == 0) {
+        size_t room = count == 0 ? 1 : 2 * count;
+        struct unit *grown = realloc(table->units, room * sizeof(*unit));
+
+        if (grown == NULL) {
+            return -1;
+        }
+        table->units = grown;
+    }
+    table->units[table->unit_count++] = *unit;
+    return 0;
+}
+
+static void units_read(struct symboltable *table)
+{
+    Dwarf_Die *die = NULL;
+    Dwarf_Addr bias = 0;
+
+    table->has_units = true;
+    while ((die = dwfl_module_nextcu(table->module, die, &bias)) != NULL) {
+        Dwarf_Addr base, start, end;
+        ptrdiff_t at = 0;
+
+        while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+            const struct unit unit = {start, end, *die};
+
+            if (unit_add(table, &unit) != 0) {
+                return;
+            }
+        }
+    }
+    table->unit_bias = bias;
+    if (table->unit_count > 0) {
+        qsort(table->units, table->unit_count, sizeof(*table->units),
+              unit_compare);
+    }
+}
+
+static void unit_find(struct symboltable *table,
+                      uint64_t address,
+                      struct symbol_place *place)
+{
+    size_t low = 0, high;
+    Dwarf_Line *line = NULL;
+    int number = 0;
+
+    if (!table->has_units) {
+        units_read(table);
+    }
+    address -= table->unit_bias;
+    high = table->unit_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (table->units[middle].start <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low > 0 && address < table->units[low - 1].end) {
+        line = dwarf_getsrc_die(&table->units[low - 1].die, address);
+    }
+    if (line != NULL && dwarf_lineno(line, &number) == 0 && number > 0) {
+        place->file = dwarf_linesrc(line, NULL, NULL);
+        place->line = (uint32_t)number;
+    }
+}
+
+void symboltable_find(struct symboltable *table,
                       uint64_t address,
                       struct symbol_place *place)
 {
@@ -260,5 +354,7 @@ void symboltable_find(const struct symboltable *table,
 
         place->file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
         place->line = number > 0 ? (uint32_t)number : 0;
+    } else if (table->module != NULL) {
+        unit_find(table, address, place);
     }
 }

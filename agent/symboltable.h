@@ -35,7 +35,7 @@ struct symbol_place {
     const char *file;     /* borrowed; NULL = not known */
     uint32_t line;        /* 0 = not known */
 };
-void symboltable_find(const struct symboltable *table,
+void symboltable_find(struct symboltable *table,
                       uint64_t address,
                       struct symbol_place *place);
 
