@@ -113,7 +113,7 @@ static void cost_report(const struct cast *cast, struct report *report)
         const char *lines = cast->agents[i].exit;
         char value[32];
 
-        if (ck_lines_get(lines, strlen(lines), "cpu_ns", value,
+        if (ck_lines_get(lines, strlen(lines), "agent_cpu_ns", value,
                          sizeof(value))) {
             report->own_cpu += strtoll(value, NULL, 10);
             report->own_cpu_ranks++;
