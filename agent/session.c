@@ -208,9 +208,9 @@ static void state_step(struct session *session, ck_time_t now, const char *beat)
             session->state = SESSION_LEAVING;
         }
     }
-    if (beat != NULL && (session->state == SESSION_SENDING ||
-                         session->state == SESSION_LEAVING ||
-                         session->state == SESSION_LEFT)) {
+    if (beat != NULL &&
+        (session->state == SESSION_SENDING ||
+         session->state == SESSION_LEAVING || session->state == SESSION_LEFT)) {
         (void)ship_control(session->ship, CK_CONTROL_BEAT, beat);
     }
     if (session->state == SESSION_LEFT && session->wants_report &&
