@@ -84,6 +84,7 @@ struct cast_agent {
     int64_t start_raw; /* 0 = not said */
     int64_t start_realtime;
     bool has_exit;
+    bool is_exit_known; /* else the collector did not see the end */
     int status; /* wait status */
     const char *exit;
     int64_t exit_time; /* RAW of its host; 0 = not said */

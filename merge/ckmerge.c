@@ -421,15 +421,14 @@ int main(int argc, char **argv)
 
     ck_log_init("ckmerge", -1, CK_LOG_INFO);
     if (result == CK_CLI_DONE) {
-        return CK_EXIT_DONE;
+        code = CK_EXIT_DONE;
+    } else if (result == CK_CLI_WRONG || outputs_check(&options, &err) != 0) {
+        code = CK_EXIT_MISUSE;
+    } else {
+        files_raise();
+        code = job_do(&job, &err);
     }
-    if (result == CK_CLI_WRONG || outputs_check(&options, &err) != 0) {
-        ck_error("%s", err.text);
-        return CK_EXIT_MISUSE;
-    }
-    files_raise();
-    code = job_do(&job, &err);
-    if (code == CK_EXIT_FAILED) {
+    if (code == CK_EXIT_FAILED || code == CK_EXIT_MISUSE) {
         ck_error("%s", err.text);
     }
     job_fini(&job);

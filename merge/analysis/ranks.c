@@ -132,7 +132,7 @@ static void end_report(const struct cast_agent *agent,
                        const struct align *align,
                        struct report_rank *row)
 {
-    if (!agent->has_exit) {
+    if (!agent->has_exit || !agent->is_exit_known) {
         row->end = REPORT_END_UNKNOWN;
         return;
     }

@@ -88,6 +88,7 @@ static int exit_read(struct cast *cast,
     struct cast_agent *agent = &cast->agents[source->agent];
 
     agent->has_exit = true;
+    agent->is_exit_known = (text->e.flags & CK_FLAG_CUT) == 0;
     agent->status = (int)text->object;
     agent->exit = texts_keep(cast->texts, ck_text_bytes(text), text->length);
     if (!source->is_ticks || (text->e.flags & CK_FLAG_RAW) != 0) {

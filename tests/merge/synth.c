@@ -328,8 +328,8 @@ void synth_exit(struct synth *synth, int status, int64_t raw, int64_t cpu_ns)
 {
     char lines[128];
     int length = snprintf(lines, sizeof(lines),
-                          "status=%d\nevents=0\nlost=0\nagent_cpu_ns=%lld\n", status,
-                          (long long)cpu_ns);
+                          "status=%d\nevents=0\nlost=0\nagent_cpu_ns=%lld\n",
+                          status, (long long)cpu_ns);
     _Alignas(8) uint8_t room[sizeof(struct ck_text) + 256] = {0};
     struct ck_text *text = (struct ck_text *)room;
 
