@@ -1,0 +1,192 @@
+/* test_identity.c - rank, size, job and lines of an agent
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/identity.h"
+#include "schema/run.h"
+
+#define ENV_MAX 12
+
+struct place_case {
+    const char *env[ENV_MAX];
+    const char *launcher;
+    int rank;
+    int size;
+    int local_rank;
+    int local_size;
+};
+
+static const struct place_case places[] = {
+    {{"HOME=/"}, "none", 0, 1, 0, 1},
+    {{"OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_SIZE=8",
+      "OMPI_COMM_WORLD_LOCAL_RANK=1", "OMPI_COMM_WORLD_LOCAL_SIZE=2",
+      "PMIX_RANK=3"},
+     "openmpi",
+     3,
+     8,
+     1,
+     2},
+    {{"PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALRANKID=1", "MPI_LOCALNRANKS=2"},
+     "mpich",
+     1,
+     2,
+     1,
+     2},
+    {{"SLURM_PROCID=5", "SLURM_STEP_ID=0", "SLURM_STEP_NUM_TASKS=6",
+      "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2(x2),1,3",
+      "SLURM_NODEID=3"},
+     "slurm",
+     5,
+     6,
+     1,
+     3},
+    {{"PMIX_RANK=5", "SLURM_PROCID=5", "SLURM_STEP_ID=0",
+      "SLURM_STEP_NUM_TASKS=6", "SLURM_LOCALID=1",
+      "SLURM_STEP_TASKS_PER_NODE=2(x2),1,3", "SLURM_NODEID=1"},
+     "pmix",
+     5,
+     6,
+     1,
+     2},
+    /* sbatch's own shell is not a rank. */
+    {{"SLURM_PROCID=0", "SLURM_NTASKS=6"}, "none", 0, 1, 0, 1},
+    {{"RANK=2", "WORLD_SIZE=4", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=2"},
+     "torchrun",
+     2,
+     4,
+     0,
+     2},
+    /* A variable of that name which is no rank. */
+    {{"RANK=captain", "WORLD_SIZE=4"}, "none", 0, 1, 0, 1},
+    {{"RANK=2"}, "none", 0, 1, 0, 1},
+};
+
+static void each_launcher_is_read_by_its_own_variables(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        struct identity_place place;
+
+        identity_place_read((char *const *)(uintptr_t)places[i].env, &place);
+        assert_string_equal(place.launcher, places[i].launcher);
+        assert_int_equal(place.rank, places[i].rank);
+        assert_int_equal(place.size, places[i].size);
+        assert_int_equal(place.local_rank, places[i].local_rank);
+        assert_int_equal(place.local_size, places[i].local_size);
+    }
+}
+
+static void a_worker_below_one_agent_has_a_rank_of_its_own(void **state)
+{
+    char *const agent[] = {(char[]){"OMPI_COMM_WORLD_RANK=1"}, NULL};
+    char *const same[] = {(char[]){"OMPI_COMM_WORLD_RANK=1"}, NULL};
+    char *const worker[] = {(char[]){"OMPI_COMM_WORLD_RANK=1"},
+                            (char[]){"RANK=3"}, (char[]){"WORLD_SIZE=4"}, NULL};
+    struct identity_place place;
+
+    (void)state;
+    assert_false(identity_place_differs(agent, same, &place));
+    assert_true(identity_place_differs(agent, worker, &place));
+    assert_int_equal(place.rank, 3);
+    assert_int_equal(place.size, 4);
+    assert_string_equal(place.launcher, "torchrun");
+}
+
+static void agents_of_one_start_share_key_hash_and_run_name(void **state)
+{
+    char *env[] = {(char[]){"OMPI_COMM_WORLD_RANK=0"},
+                   (char[]){"OMPI_COMM_WORLD_SIZE=2"},
+                   (char[]){"OMPI_COMM_WORLD_LOCAL_SIZE=2"},
+                   (char[]){"PMIX_NAMESPACE=77"}, NULL};
+    struct identity first;
+    struct identity second;
+    char names[2][128];
+
+    (void)state;
+    assert_int_equal(identity_find(&first, env, NULL), 0);
+    env[0] = (char[]){"OMPI_COMM_WORLD_RANK=1"};
+    assert_int_equal(identity_find(&second, env, NULL), 0);
+    assert_string_equal(first.job_key, second.job_key);
+    assert_true(identity_hash(&first) == identity_hash(&second));
+    assert_memory_not_equal(first.agent, second.agent, 16);
+    assert_int_equal(identity_run_name(&first, names[0], 128), 0);
+    assert_int_equal(identity_run_name(&second, names[1], 128), 0);
+    assert_string_equal(names[0], names[1]);
+    assert_int_equal(strncmp(names[0], "ck-", 3), 0);
+    assert_true(identity_is_one_host(&first));
+}
+
+static void over_hosts_the_key_is_the_launchers_name_alone(void **state)
+{
+    char *const env[] = {(char[]){"OMPI_COMM_WORLD_RANK=0"},
+                         (char[]){"OMPI_COMM_WORLD_SIZE=4"},
+                         (char[]){"OMPI_COMM_WORLD_LOCAL_SIZE=2"},
+                         (char[]){"PMIX_NAMESPACE=77"}, NULL};
+    struct identity identity;
+
+    (void)state;
+    assert_int_equal(identity_find(&identity, env, NULL), 0);
+    assert_false(identity_is_one_host(&identity));
+    assert_string_equal(identity.job_key, "pmix-77");
+}
+
+static void a_job_name_of_the_user_wins_and_is_made_safe_for_paths(void **state)
+{
+    char *const env[] = {NULL};
+    struct identity identity;
+
+    (void)state;
+    assert_int_equal(identity_find(&identity, env, "a/b c"), 0);
+    assert_string_equal(identity.job_key, "job-a/b c");
+    assert_string_equal(identity.job, "a_b_c");
+}
+
+static void the_lines_say_who_we_are_and_the_token_only_when_given(void **state)
+{
+    char *const env[] = {NULL};
+    char *const argv[] = {(char[]){"./train"}, (char[]){"--steps"},
+                          (char[]){"3"}, NULL};
+    struct identity identity;
+    char lines[4096];
+    char value[256];
+    size_t length;
+
+    (void)state;
+    assert_int_equal(identity_find(&identity, env, NULL), 0);
+    identity_command(&identity, argv);
+    length = identity_lines(&identity, 42, NULL, lines, sizeof(lines));
+    assert_true(ck_lines_get(lines, length, "command", value, sizeof(value)));
+    assert_string_equal(value, "./train --steps 3");
+    assert_true(ck_lines_get(lines, length, "pid", value, sizeof(value)));
+    assert_string_equal(value, "42");
+    assert_true(ck_lines_get(lines, length, "timens", value, sizeof(value)));
+    assert_false(ck_lines_get(lines, length, "token", value, sizeof(value)));
+    length = identity_lines(&identity, 42, "beef", lines, sizeof(lines));
+    assert_true(ck_lines_get(lines, length, "token", value, sizeof(value)));
+    assert_string_equal(value, "beef");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_launcher_is_read_by_its_own_variables),
+        cmocka_unit_test(a_worker_below_one_agent_has_a_rank_of_its_own),
+        cmocka_unit_test(agents_of_one_start_share_key_hash_and_run_name),
+        cmocka_unit_test(over_hosts_the_key_is_the_launchers_name_alone),
+        cmocka_unit_test(
+            a_job_name_of_the_user_wins_and_is_made_safe_for_paths),
+        cmocka_unit_test(
+            the_lines_say_who_we_are_and_the_token_only_when_given),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,271 @@
+/* test_ringfile.c - the ring's file: sizes, backing, leftovers
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/ringfile.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static char work[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(work, "/tmp/ck-test-XXXXXX");
+    return mkdtemp(work) == NULL;
+}
+
+static int teardown(void **state)
+{
+    char command[128];
+
+    (void)state;
+    (void)snprintf(command, sizeof(command), "rm -rf %s", work);
+    return system(command);
+}
+
+static struct ringfile_wish wish_in(const char *dir, unsigned sharers)
+{
+    static uint8_t number;
+    struct ringfile_wish wish = {
+        .dir = dir, .sharers = sharers, .clock = CK_CLOCK_RAW, .rank = ~0u};
+
+    wish.agent[0] = ++number;
+    return wish;
+}
+
+static uint64_t plan_bytes(const struct ringfile_plan *plan)
+{
+    return CK_RING_HEADS_OFFSET + plan->slots * sizeof(struct ck_ring_slot) +
+           plan->outbox_bytes + plan->slots * plan->slot_bytes;
+}
+
+static void a_large_file_system_gives_the_defaults(void **state)
+{
+    struct ringfile_plan wish = {.slots = 0};
+    struct ringfile_plan plan;
+
+    (void)state;
+    assert_int_equal(ringfile_plan(&plan, 65536 * MIB, 65536 * MIB, 4, &wish),
+                     0);
+    assert_int_equal(plan.slot_bytes, CK_RING_SLOT_BYTES);
+    assert_int_equal(plan.outbox_bytes, CK_RING_OUTBOX_BYTES);
+    assert_true(plan.slots >= 256);
+}
+
+static void any_number_of_sharers_fits_in_64_mib_together(void **state)
+{
+    struct ringfile_plan wish = {.slots = 0};
+
+    (void)state;
+    for (unsigned sharers = 1; sharers <= 64; sharers++) {
+        struct ringfile_plan plan;
+
+        assert_int_equal(
+            ringfile_plan(&plan, 64 * MIB, 64 * MIB, sharers, &wish), 0);
+        assert_true(plan_bytes(&plan) * sharers <= 64 * MIB);
+        assert_true(plan.slots >= 4);
+        assert_true(plan.slot_bytes >= CK_TEXT_BYTES_MAX + CK_UNIT_BYTES);
+        assert_int_equal(plan.slot_bytes & (plan.slot_bytes - 1), 0);
+    }
+}
+
+static void too_little_memory_is_refused(void **state)
+{
+    struct ringfile_plan wish = {.slots = 0};
+    struct ringfile_plan plan = {.slots = 9};
+
+    (void)state;
+    assert_int_equal(ringfile_plan(&plan, 64 * MIB, 100 << 10, 1, &wish), -1);
+    assert_int_equal(plan.slots, 9);
+}
+
+static void a_new_file_is_private_backed_and_attachable(void **state)
+{
+    struct ringfile_wish wish = wish_in(work, 4);
+    struct ringfile file;
+    struct ck_ring ring;
+    struct ck_ring_writer writer;
+    struct ck_err err;
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(ringfile_create(&file, &wish, &err), 0);
+    assert_int_equal(stat(file.path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_true(file.backed >= 1);
+    assert_int_equal(setenv("CKAGENT_RING", file.path, 1), 0);
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_ANNOTATE), 0);
+    assert_int_equal(ck_ring_writer_init(&writer, &ring), 0);
+    memset(writer.body, 0x5a, (size_t)(writer.mask + 1) * CK_UNIT_BYTES);
+    /* Mapped twice in a row for the reader as well. */
+    assert_int_equal(ringfile_body(&file, 0)[file.header->slot_bytes + 17],
+                     0x5a);
+    ck_ring_writer_fini(&writer, &ring);
+    ringfile_unlink(&file);
+    ringfile_fini(&file);
+}
+
+static void slots_are_backed_ahead_of_need_and_bounded(void **state)
+{
+    struct ringfile_wish wish = wish_in(work, 1);
+    struct ringfile file;
+    struct ck_err err;
+    uint32_t before;
+
+    (void)state;
+    wish.plan.slot_bytes = 64 << 10;
+    wish.plan.slots = 8;
+    assert_int_equal(ringfile_create(&file, &wish, &err), 0);
+    before = file.backed;
+    assert_int_equal(ringfile_back(&file, before + 3, 2), 2);
+    assert_int_equal(ringfile_back(&file, before + 3, 2), 1);
+    assert_int_equal(ringfile_back(&file, before + 3, 2), 0);
+    (void)ringfile_back(&file, 1000, 1000);
+    assert_int_equal(file.backed, 8);
+    ringfile_unlink(&file);
+    ringfile_fini(&file);
+}
+
+static void a_leftover_is_removed_and_a_living_owners_file_is_not(void **state)
+{
+    struct ringfile_wish dead = wish_in(work, 1);
+    struct ringfile_wish alive = wish_in(work, 1);
+    struct ringfile file;
+    struct ringfile kept;
+    struct ck_err err;
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        _exit(ringfile_create(&file, &dead, &err) == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(ringfile_sweep(work), 1);
+    assert_int_equal(ringfile_create(&kept, &alive, &err), 0);
+    pid = fork();
+    if (pid == 0) {
+        _exit((int)ringfile_sweep(work));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(access(kept.path, F_OK), 0);
+    ringfile_unlink(&kept);
+    ringfile_fini(&kept);
+}
+
+static void a_directory_that_others_can_enter_is_refused(void **state)
+{
+    struct ringfile_wish wish = wish_in(work, 1);
+    struct ringfile file;
+    struct ck_err err;
+
+    (void)state;
+    assert_int_equal(chmod(work, 0755), 0);
+    assert_int_equal(ringfile_create(&file, &wish, &err), -1);
+    assert_non_null(strstr(err.text, work));
+    assert_int_equal(chmod(work, 0700), 0);
+}
+
+/* In a process of its own: a tmpfs of 64 MB, four rings, every page of every
+ * backed slot written. A page without memory behind it is a SIGBUS. */
+static int small_shm_child(void)
+{
+    struct ringfile files[4];
+    struct ck_err err;
+
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", work, "tmpfs", 0, "size=64m,mode=0700") != 0) {
+        return 77;
+    }
+    for (int i = 0; i < 4; i++) {
+        struct ringfile_wish wish = wish_in(work, 4);
+
+        if (ringfile_create(&files[i], &wish, &err) != 0) {
+            return 1;
+        }
+        while (ringfile_back(&files[i], 1000, 1000) > 0) {
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        uint64_t bytes = files[i].header->slot_bytes;
+
+        if (files[i].is_full || files[i].backed != files[i].header->slots ||
+            files[i].backed < 8) {
+            return 2;
+        }
+        if (setenv("CKAGENT_RING", files[i].path, 1) != 0) {
+            return 3;
+        }
+        for (uint32_t slot = 0; slot < files[i].backed; slot++) {
+            char zeros[4096] = {1};
+
+            for (uint64_t at = 0; at < bytes; at += sizeof(zeros)) {
+                if (pwrite(files[i].fd, zeros, sizeof(zeros),
+                           (off_t)(files[i].header->slot_offset + slot * bytes +
+                                   at)) != (ssize_t)sizeof(zeros)) {
+                    return 4;
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+static void four_rings_live_in_64_mb_of_shm(void **state)
+{
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        _exit(small_shm_child());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        print_message("SKIPPED: mounting a tmpfs is not permitted here\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_large_file_system_gives_the_defaults),
+        cmocka_unit_test(any_number_of_sharers_fits_in_64_mib_together),
+        cmocka_unit_test(too_little_memory_is_refused),
+        cmocka_unit_test_setup_teardown(
+            a_new_file_is_private_backed_and_attachable, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            slots_are_backed_ahead_of_need_and_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_leftover_is_removed_and_a_living_owners_file_is_not, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            a_directory_that_others_can_enter_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(four_rings_live_in_64_mb_of_shm, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

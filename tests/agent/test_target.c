@@ -1,0 +1,129 @@
+/* test_target.c - environment and start of the program to record
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/identity.h"
+#include "agent/target.h"
+
+static const struct target_injection injection = {
+    .ring = "/r", .preload = "/a.so:/b.so", .opencl = "/o.so", .cuda = "/c.so"};
+
+static void a_bare_environment_gets_all_four_variables(void **state)
+{
+    char *const env[] = {(char[]){"A=1"}, NULL};
+    char **made = target_environment(env, &injection);
+
+    (void)state;
+    assert_string_equal(identity_variable(made, "A"), "1");
+    assert_string_equal(identity_variable(made, "CKAGENT_RING"), "/r");
+    assert_string_equal(identity_variable(made, "LD_PRELOAD"), "/a.so:/b.so");
+    assert_string_equal(identity_variable(made, "OPENCL_LAYERS"), "/o.so");
+    assert_string_equal(identity_variable(made, "CUDA_INJECTION64_PATH"),
+                        "/c.so");
+    target_environment_free(made);
+}
+
+static void what_the_user_injects_stays_in_force(void **state)
+{
+    char *const env[] = {(char[]){"LD_PRELOAD=/u.so"},
+                         (char[]){"OPENCL_LAYERS=/v.so"},
+                         (char[]){"CUDA_INJECTION64_PATH=/w.so"},
+                         (char[]){"CKAGENT_RING=/old"}, NULL};
+    char **made = target_environment(env, &injection);
+
+    (void)state;
+    assert_string_equal(identity_variable(made, "LD_PRELOAD"),
+                        "/u.so:/a.so:/b.so");
+    assert_string_equal(identity_variable(made, "OPENCL_LAYERS"),
+                        "/o.so:/v.so");
+    assert_string_equal(identity_variable(made, "CUDA_INJECTION64_PATH"),
+                        "/w.so");
+    assert_string_equal(identity_variable(made, "CKAGENT_RING"), "/r");
+    target_environment_free(made);
+}
+
+static void libraries_that_were_not_built_change_nothing(void **state)
+{
+    static const struct target_injection only_ring = {.ring = "/r"};
+    char *const env[] = {NULL};
+    char **made = target_environment(env, &only_ring);
+
+    (void)state;
+    assert_string_equal(made[0], "CKAGENT_RING=/r");
+    assert_null(made[1]);
+    target_environment_free(made);
+}
+
+static int run(char *const *argv, int *status)
+{
+    struct target target;
+    sigset_t none;
+    int failed;
+
+    (void)sigemptyset(&none);
+    assert_int_equal(target_fork(&target, argv, environ, &none), 0);
+    /* Held: it has not become the program yet. */
+    assert_int_equal(waitpid(target.pid, status, WNOHANG), 0);
+    failed = target_go(&target);
+    assert_int_equal(waitpid(target.pid, status, 0), target.pid);
+    return failed;
+}
+
+static void the_program_runs_when_it_is_let_go(void **state)
+{
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char[]){"exit 5"},
+                          NULL};
+    int status;
+
+    (void)state;
+    assert_int_equal(run(argv, &status), 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+}
+
+static void a_failed_exec_comes_back_as_its_errno(void **state)
+{
+    char *const missing[] = {(char[]){"/nonexistent"}, NULL};
+    char *const data[] = {(char[]){"/etc/passwd"}, NULL};
+    int status;
+
+    (void)state;
+    assert_int_equal(run(missing, &status), ENOENT);
+    assert_int_equal(WEXITSTATUS(status), 127);
+    assert_int_equal(run(data, &status), EACCES);
+    assert_int_equal(WEXITSTATUS(status), 126);
+}
+
+static void a_dynamic_program_has_no_obstacle(void **state)
+{
+    (void)state;
+    assert_null(target_obstacle("sh"));
+    assert_null(target_obstacle("/nonexistent"));
+    assert_non_null(strstr(target_obstacle("/usr/bin/passwd"), "setuid"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bare_environment_gets_all_four_variables),
+        cmocka_unit_test(what_the_user_injects_stays_in_force),
+        cmocka_unit_test(libraries_that_were_not_built_change_nothing),
+        cmocka_unit_test(the_program_runs_when_it_is_let_go),
+        cmocka_unit_test(a_failed_exec_comes_back_as_its_errno),
+        cmocka_unit_test(a_dynamic_program_has_no_obstacle),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
