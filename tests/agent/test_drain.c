@@ -223,11 +223,13 @@ static void a_killed_writer_loses_nothing_that_it_committed(void **state)
         atomic_store(bench->committed, 0);
         bench->next_value = 0;
         pid = writer_fork(bench);
-        for (int turn = 0; turn < 10; turn++) {
+        for (int turn = 0; turn < 10 || atomic_load(bench->committed) == 0;
+             turn++) {
             step(bench, false);
             frames_take(bench);
             (void)usleep(300);
         }
+        step(bench, false);
         (void)nanosleep(&pause, NULL);
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
