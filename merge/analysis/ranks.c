@@ -176,7 +176,10 @@ static void open_report(const struct cast *cast,
     }
     if (best != NULL) {
         row->open = cast_name(cast, process, best->open.e.name);
-        row->open_place = cast_place(cast, process, best->open.site);
+        /* Marks are made by inline functions of ck.h: no place of interest. */
+        if (ck_kind_class(best->open.kind) != CK_CLASS_MARK) {
+            row->open_place = cast_place(cast, process, best->open.site);
+        }
     }
 }
 

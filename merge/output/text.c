@@ -184,27 +184,49 @@ static void put_end(const struct page *page, const struct report_rank *rank)
     fprintf(page->file, "%s\n", normal(page));
 }
 
+/* Who ended first, first: the others mostly ended because of it. Ends without
+ * a time come last. */
+static int by_end(const void *a, const void *b)
+{
+    const struct report_rank *left = *(const struct report_rank *const *)a;
+    const struct report_rank *right = *(const struct report_rank *const *)b;
+
+    if ((left->end_time == 0) != (right->end_time == 0)) {
+        return left->end_time == 0 ? 1 : -1;
+    }
+    if (left->end_time != right->end_time) {
+        return left->end_time < right->end_time ? -1 : 1;
+    }
+    return (left->number > right->number) - (left->number < right->number);
+}
+
 static void put_ends(const struct page *page)
 {
     const struct report *report = page->report;
-    size_t shown = 0, more = 0;
+    const struct report_rank **ends =
+        calloc(report->ranks_count + 1, sizeof(*ends));
+    size_t count = 0, limit;
 
+    if (ends == NULL) {
+        return;
+    }
     for (size_t i = 0; i < report->ranks_count; i++) {
         const struct report_rank *rank = &report->ranks[i];
 
-        if (rank->end == REPORT_END_EXITED && rank->code == 0) {
-            continue;
+        if (rank->end != REPORT_END_EXITED || rank->code != 0) {
+            ends[count++] = rank;
         }
-        if (shown == ROWS_ALL && !page->style->is_all_ranks) {
-            more++;
-            continue;
-        }
-        shown++;
-        put_end(page, rank);
     }
-    if (more > 0) {
-        fprintf(page->file, " and %zu more ranks (--all-ranks)\n", more);
+    qsort(ends, count, sizeof(*ends), by_end);
+    limit = page->style->is_all_ranks || count < ROWS_ALL ? count : ROWS_ALL;
+    for (size_t i = 0; i < limit; i++) {
+        put_end(page, ends[i]);
     }
+    if (count > limit) {
+        fprintf(page->file, " and %zu more ranks (--all-ranks)\n",
+                count - limit);
+    }
+    free(ends);
 }
 
 /* The device that was idle most. */
