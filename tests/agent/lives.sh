@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# lives.sh - whoever is killed, no committed record is lost
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program says numbered marks; collector, front, ckagg or the program itself
+# is killed by SIGKILL meanwhile. Every number must be in the run.
+#     lives.sh BIN TESTS SOURCE
+set -euo pipefail
+bin=$1 tests=$2 source=$3
+work=$(mktemp -d "${TMPDIR:-/tmp}/ck-lives.XXXXXX")
+export XDG_RUNTIME_DIR=$work
+trap 'rm -rf "$work"' EXIT
+count=20000
+
+fail() {
+    echo "FAILED: $*" >&2
+    [ ! -f "$work/err" ] || cat "$work/err" >&2
+    exit 1
+}
+
+# wait_for WHAT COMMAND...: until the command holds, at most 20 s.
+wait_for() {
+    local what=$1 i
+    shift
+    for ((i = 0; i < 400; i++)); do
+        ! "$@" 2>/dev/null || return 0
+        read -rt 0.05 <> <(:) || :
+    done
+    fail "waited 20 s for $what"
+}
+
+# Child of $1 that is named $2.
+child() {
+    local pid
+    for pid in $(cat "/proc/$1/task/$1/children"); do
+        [ "$(cat "/proc/$pid/comm")" != "$2" ] || echo "$pid"
+    done
+}
+has_child() { [ -n "$(child "$1" "$2")" ]; }
+is_gone() { ! kill -0 "$1" || grep -q '^State:.Z' "/proc/$1/status"; }
+has_data() { [ "$(stat -c %s "$1"/seg-*.ck | sort -n | tail -1)" -gt 4096 ]; }
+is_done() { grep -q '"state": "done"' "$1/manifest.json"; }
+
+# all_there DIR COUNT: the marks 0..COUNT-1 are in its segments and spools.
+all_there() {
+    local file
+    for file in "$1"/*.ck; do
+        /usr/bin/python3 "$source/tests/schema/reader.py" "$source/schema" \
+            "$file"
+    done | /usr/bin/python3 -c '
+import json, sys
+seen = set()
+for line in sys.stdin:
+    row = json.loads(line)
+    if row["e.kind"] == 1:
+        seen.add(row["value"])
+want = set(range(int(sys.argv[1])))
+if seen != want:
+    sys.exit("%d of %d marks" % (len(seen & want), len(want)))
+' "$2" || fail "$1: marks are missing"
+    echo "ok: $1: all $2 marks"
+}
+
+# start NAME OPTION...: the agent in $agent, its run in $work/NAME.
+start() {
+    local name=$1
+    shift
+    "$bin/ckagent" --dir "$work/$name" --report later "$@" -- \
+        "$tests/lives_target" "$count" 2>"$work/err" &
+    agent=$!
+    wait_for "the collector" has_child "$agent" ckagent-collect
+    collector=$(child "$agent" ckagent-collect)
+}
+
+status_is() {
+    local status=0
+    wait "$agent" || status=$?
+    [ "$status" = "$1" ] || fail "status $status, not $1"
+}
+
+start collector
+wait_for "data" has_data "$work/collector"
+kill -9 "$collector"
+status_is 3
+grep -q 'another one goes on' "$work/err" || fail "nothing was said"
+wait_for "the end" is_done "$work/collector"
+all_there "$work/collector" $count
+
+start front
+wait_for "data" has_data "$work/front"
+kill -9 "$agent"
+status_is 137
+wait_for "the end" is_done "$work/front"
+all_there "$work/front" $count
+
+start ckagg
+wait_for "data" has_data "$work/ckagg"
+kill -9 "$(child "$collector" ckagg)"
+status_is 3
+wait_for "the end" is_done "$work/ckagg"
+all_there "$work/ckagg" $count
+
+# Nobody to send to: the spool has it all.
+start spool --aggregator "ipc://$work/nobody"
+status_is 3
+wait_for "the collector's end" is_gone "$collector"
+all_there "$work/spool" $count
+grep -q "spool-" "$work/err" || fail "the spool's place was not said"
+
+# A spool limit too small is a loss, and the program is not kept waiting.
+start small --aggregator "ipc://$work/nobody" --spool-limit 16K \
+    --ring-bytes 600K
+status_is 3
+wait_for "the collector's end" is_gone "$collector"
+echo "ok: $work/small: ended"
+
+# The program kills itself: what it had committed is there, so is its end.
+status=0
+"$bin/ckagent" --dir "$work/target" --report none -- \
+    "$tests/lives_target" 5000 kill 2>"$work/err" || status=$?
+[ "$status" = 137 ] || fail "status $status of a killed program"
+wait_for "the end" is_done "$work/target"
+all_there "$work/target" 5000
