@@ -138,10 +138,43 @@ static void end_tell(struct front *front)
     }
 }
 
-/* The collector is gone before its work was done: once more, then without. */
+static void channel_step(struct front *front)
+{
+    struct channel_message message;
+    int rc = 0;
+
+    while (front->channel >= 0 &&
+           (rc = channel_receive(front->channel, &message)) == 1) {
+        size_t length = message.length;
+
+        if (message.type == CHANNEL_REPORT &&
+            front->wish->report == FRONT_REPORT_NOW) {
+            (void)fwrite(message.u.text, 1, length, stderr);
+            front->has_report = true;
+        } else if (message.type == CHANNEL_PLACE) {
+            if (length >= sizeof(front->place)) {
+                length = sizeof(front->place) - 1;
+            }
+            memcpy(front->place, message.u.text, length);
+            front->place[length] = '\0';
+        } else if (message.type == CHANNEL_WARN) {
+            ck_warn("%.*s", (int)length, message.u.text);
+        } else if (message.type == CHANNEL_DONE) {
+            front->is_done = true;
+        }
+    }
+    if (rc < 0) {
+        (void)close(front->channel);
+        front->channel = -1;
+    }
+}
+
+/* The collector is gone, and unless its last words say that its work was done:
+ * once more, then without. */
 static void collector_died(struct front *front, int status)
 {
     front->collector = 0;
+    channel_step(front);
     if (front->is_done) {
         return;
     }
@@ -215,37 +248,6 @@ static void signals_step(struct front *front)
 
     while (read(front->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         signal_take(front, (int)info.ssi_signo);
-    }
-}
-
-static void channel_step(struct front *front)
-{
-    struct channel_message message;
-    int rc = 0;
-
-    while (front->channel >= 0 &&
-           (rc = channel_receive(front->channel, &message)) == 1) {
-        size_t length = message.length;
-
-        if (message.type == CHANNEL_REPORT &&
-            front->wish->report == FRONT_REPORT_NOW) {
-            (void)fwrite(message.u.text, 1, length, stderr);
-            front->has_report = true;
-        } else if (message.type == CHANNEL_PLACE) {
-            if (length >= sizeof(front->place)) {
-                length = sizeof(front->place) - 1;
-            }
-            memcpy(front->place, message.u.text, length);
-            front->place[length] = '\0';
-        } else if (message.type == CHANNEL_WARN) {
-            ck_warn("%.*s", (int)length, message.u.text);
-        } else if (message.type == CHANNEL_DONE) {
-            front->is_done = true;
-        }
-    }
-    if (rc < 0) {
-        (void)close(front->channel);
-        front->channel = -1;
     }
 }
 
