@@ -85,7 +85,7 @@ struct cast_agent {
     int64_t start_realtime;
     bool has_exit;
     bool is_exit_known; /* else the collector did not see the end */
-    int status; /* wait status */
+    int status;         /* wait status */
     const char *exit;
     int64_t exit_time; /* RAW of its host; 0 = not said */
     struct cast_counter *counters;

@@ -24,7 +24,6 @@
 #include "merge/analysis/devices.h"
 #include "merge/analysis/kernels.h"
 #include "merge/analysis/ranks.h"
-#include "merge/analysis/trust.h"
 #include "merge/cast.h"
 #include "merge/cut.h"
 #include "merge/input/store.h"
@@ -34,6 +33,7 @@
 #include "merge/output/text.h"
 #include "merge/region.h"
 #include "merge/timeline.h"
+#include "merge/trust.h"
 #include "merge/verify.h"
 #include "schema/run.h"
 

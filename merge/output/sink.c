@@ -14,6 +14,8 @@
 
 #include <zlib.h>
 
+#include "merge/output/words.h"
+
 #define SINK_BYTES ((size_t)256 << 10)
 /* Room that one number, or one step of a string, needs at most. */
 #define SINK_ITEM 64
@@ -176,34 +178,13 @@ void sink_us(struct sink *sink, int64_t ns)
     sink->used += used;
 }
 
-/* Bytes of the UTF-8 character here, 0 when it is none. */
-static size_t utf8_length(const unsigned char *at)
-{
-    size_t length = at[0] < 0xc2   ? 0
-                    : at[0] < 0xe0 ? 2
-                    : at[0] < 0xf0 ? 3
-                    : at[0] < 0xf5 ? 4
-                                   : 0;
-
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
-        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f)) {
-        return 0;
-    }
-    return length;
-}
-
 void sink_string(struct sink *sink, const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
+    const char *at = text;
 
     sink_bytes(sink, "\"", 1);
     while (*at != '\0') {
-        size_t length = *at < 0x80 ? 1 : utf8_length(at);
+        size_t length = word_utf8(at);
         char *to = sink_room(sink);
 
         if (length == 0) {
@@ -212,9 +193,9 @@ void sink_string(struct sink *sink, const char *text)
             length = 1;
         } else if (*at == '"' || *at == '\\') {
             to[0] = '\\';
-            to[1] = (char)*at;
+            to[1] = *at;
             sink->used += 2;
-        } else if (*at < 0x20) {
+        } else if (length == 1 && (unsigned char)*at < 0x20) {
             sink->used += (size_t)snprintf(to, SINK_ITEM, "\\u%04x", *at);
         } else {
             memcpy(to, at, length);

@@ -110,40 +110,45 @@ struct word word_percent(ck_time_t part, ck_time_t whole)
     return word;
 }
 
-/* Bytes of the UTF-8 character at `text`, 0 when it is none. */
-static size_t utf8_length(const unsigned char *text)
+size_t word_utf8(const char *text)
 {
-    size_t length;
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length = at[0] < 0x80   ? 1
+                    : at[0] < 0xc2 ? 0
+                    : at[0] < 0xe0 ? 2
+                    : at[0] < 0xf0 ? 3
+                    : at[0] < 0xf5 ? 4
+                                   : 0;
 
-    if (text[0] < 0xc2 || text[0] > 0xf4) {
-        return 0;
-    }
-    length = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
     for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
+        if ((at[i] & 0xc0) != 0x80) {
             return 0;
         }
     }
-    /* C1 controls, surrogates, too long forms, beyond the last character */
-    if ((text[0] == 0xc2 && text[1] < 0xa0) ||
-        (text[0] == 0xe0 && text[1] < 0xa0) ||
-        (text[0] == 0xed && text[1] > 0x9f) ||
-        (text[0] == 0xf0 && text[1] < 0x90) ||
-        (text[0] == 0xf4 && text[1] > 0x8f)) {
+    /* Too long forms, surrogates, beyond the last character. */
+    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
+        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f)) {
         return 0;
     }
     return length;
 }
 
+/* True for a character of several bytes that moves no cursor. */
+static int is_shown(const char *text, size_t length)
+{
+    return length > 1 &&
+           !((unsigned char)text[0] == 0xc2 && (unsigned char)text[1] < 0xa0);
+}
+
 size_t word_escape(
     char *to, size_t room, const char *text, size_t columns, int is_plain)
 {
-    const unsigned char *at = (const unsigned char *)text;
+    const char *at = text;
     size_t used = 0, shown = 0;
     size_t keep_used = 0, keep_shown = 0; /* where "..." would go */
 
     while (*at != '\0' && used + 8 < room) {
-        size_t length = utf8_length(at);
+        size_t length = word_utf8(at);
 
         if (columns > 0 && shown == columns) {
             used = keep_used;
@@ -156,11 +161,11 @@ size_t word_escape(
             keep_used = used;
             keep_shown = shown;
         }
-        if (length > 0 && !is_plain) {
+        if (is_shown(at, length) && !is_plain) {
             memcpy(to + used, at, length);
             used += length;
         } else {
-            to[used++] = *at < 0x20 || *at >= 0x7f ? '?' : (char)*at;
+            to[used++] = (char)(*at < 0x20 || *at >= 0x7f ? '?' : *at);
         }
         at += length > 0 ? length : 1;
         shown++;

@@ -32,6 +32,9 @@ struct word word_number(double value);
 /* "38.5" of a whole of 100; "-" when there is no whole. */
 struct word word_percent(ck_time_t part, ck_time_t whole);
 
+/* Bytes of the UTF-8 character at `text`, 0 when it is none. */
+size_t word_utf8(const char *text);
+
 /* Copy a text for a terminal: control characters and bytes that are not UTF-8
  * become '?'; with `columns` > 0 it is cut there, "..." at its end. `is_plain`:
  * only ASCII. Returns the columns written. */

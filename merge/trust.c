@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/analysis/trust.h"
+#include "merge/trust.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CK_MERGE_ANALYSIS_TRUST_H
-#define CK_MERGE_ANALYSIS_TRUST_H
+#ifndef CK_MERGE_TRUST_H
+#define CK_MERGE_TRUST_H
 
 #include "merge/align.h"
 #include "merge/cast.h"

@@ -1,0 +1,78 @@
+/* page.c - what the parts of the text report share
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/page.h"
+
+#include <string.h>
+
+#include "merge/output/words.h"
+
+const char *page_dot(const struct page *page)
+{
+    return page->style->has_unicode ? "\302\267" : "|";
+}
+
+const char *page_bold(const struct page *page)
+{
+    return page->style->has_colour ? "\033[1m" : "";
+}
+
+const char *page_red(const struct page *page)
+{
+    return page->style->has_colour ? "\033[31m" : "";
+}
+
+const char *page_normal(const struct page *page)
+{
+    return page->style->has_colour ? "\033[0m" : "";
+}
+
+static size_t
+cell_put(const struct page *page, const char *text, size_t columns)
+{
+    char cell[512];
+    size_t shown = word_escape(cell, sizeof(cell), text == NULL ? "" : text,
+                               columns, !page->style->has_unicode);
+
+    fputs(cell, page->file);
+    return shown;
+}
+
+void page_cell(const struct page *page, const char *text, size_t columns)
+{
+    (void)cell_put(page, text, columns);
+}
+
+void page_column(const struct page *page, const char *text, size_t columns)
+{
+    for (size_t shown = cell_put(page, text, columns); shown < columns;
+         shown++) {
+        fputc(' ', page->file);
+    }
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = path == NULL ? NULL : strrchr(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
+void page_place(const struct page *page, const struct place *place)
+{
+    if (place->file != NULL && place->file[0] != '\0') {
+        page_cell(page, base_name(place->file), 28);
+        if (place->line != 0) {
+            fprintf(page->file, ":%u", place->line);
+        }
+    } else if (place->function != NULL) {
+        page_cell(page, place->function, 28);
+    }
+}
+
+bool page_has_place(const struct place *place)
+{
+    return (place->file != NULL && place->file[0] != '\0') ||
+           place->function != NULL;
+}

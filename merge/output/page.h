@@ -1,0 +1,45 @@
+/* page.h - what the parts of the text report share
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_OUTPUT_PAGE_H
+#define CK_MERGE_OUTPUT_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "merge/output/text.h"
+#include "merge/report.h"
+
+#define PAGE_COLUMNS 100
+/* More rows than that and only the extremes are shown. */
+#define PAGE_ROWS 16
+
+struct page {
+    const struct report *report;
+    const struct text_style *style;
+    FILE *file;
+};
+
+/* Static texts: a separator, and colours ("" where there are none). */
+const char *page_dot(const struct page *page);
+const char *page_bold(const struct page *page);
+const char *page_red(const struct page *page);
+const char *page_normal(const struct page *page);
+
+/* A text of the program in so many columns (0 = all), escaped. */
+void page_cell(const struct page *page, const char *text, size_t columns);
+/* The same, filled up with blanks. */
+void page_column(const struct page *page, const char *text, size_t columns);
+/* "train.c:212", or the function where no file is known. */
+void page_place(const struct page *page, const struct place *place);
+bool page_has_place(const struct place *place);
+
+/* The tables (tables.c). */
+void page_devices(const struct page *page);
+void page_kernels(const struct page *page);
+void page_calls(const struct page *page);
+void page_counters(const struct page *page);
+
+#endif

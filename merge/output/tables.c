@@ -1,0 +1,356 @@
+/* tables.c - the tables of the text report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/words.h"
+
+#define TOP_KERNELS 10
+#define TOP_CALLS 10
+#define TOP_COUNTERS 16
+#define BAR 18
+/* Rows at each end of a table of many devices. */
+#define ROWS_EACH 4
+
+static void put_ranks(const struct page *page,
+                      const struct report_device *device)
+{
+    char list[64];
+    size_t used = 0;
+
+    list[0] = '\0';
+    for (size_t i = 0; i < device->ranks_count && i < 3; i++) {
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d",
+                                 i > 0 ? "," : "", device->ranks[i]);
+    }
+    if (device->ranks_count > 3) {
+        (void)snprintf(list + used, sizeof(list) - used, ",..");
+    }
+    fprintf(page->file, "%5s", device->ranks_count == 0 ? "-" : list);
+}
+
+static void put_bar(const struct page *page, const struct report_device *device)
+{
+    bool has_unicode = page->style->has_unicode;
+    int busy =
+        device->wall > 0
+            ? (int)((double)device->busy * BAR / (double)device->wall + 0.5)
+            : 0;
+
+    for (int i = 0; i < BAR; i++) {
+        fputs(i < busy ? (has_unicode ? "\342\226\210" : "#")
+                       : (has_unicode ? "\342\226\221" : "."),
+              page->file);
+    }
+}
+
+static const struct report_rank *rank_of(const struct report *report,
+                                         const struct report_device *device)
+{
+    for (size_t i = 0; device->ranks_count > 0 && i < report->ranks_count;
+         i++) {
+        if (report->ranks[i].number == device->ranks[0]) {
+            return &report->ranks[i];
+        }
+    }
+    return NULL;
+}
+
+/* MPI and steps of a rank, in the last columns. */
+static void put_host(const struct page *page, const struct report_rank *rank)
+{
+    ck_time_t wall = region_length(page->report->region);
+
+    if (rank == NULL || rank->end == REPORT_END_MISSING) {
+        return;
+    }
+    fprintf(page->file, "  %5s",
+            rank->mpi_calls > 0 ? word_percent(rank->mpi, wall).text : "-");
+    if (rank->steps > 0) {
+        fprintf(page->file, "  %8.3g  %8.3g", (double)rank->step_median / 1e6,
+                (double)rank->step_max / 1e6);
+    }
+}
+
+static void put_device(const struct page *page,
+                       const struct report_device *device)
+{
+    char name[64];
+
+    put_ranks(page, device);
+    fputs("  ", page->file);
+    (void)snprintf(name, sizeof(name), "%.63s",
+                   device->name[0] != '\0' ? device->name : "(device)");
+    page_column(page, name, 18);
+    fprintf(page->file, " %6s %5s %5s  ",
+            word_percent(device->compute, device->wall).text,
+            word_percent(device->comm, device->wall).text,
+            word_percent(device->copy, device->wall).text);
+    put_bar(page, device);
+    fprintf(page->file, " %5s", word_percent(device->idle, device->wall).text);
+    put_host(page, rank_of(page->report, device));
+    fputc('\n', page->file);
+}
+
+static int by_idle(const void *a, const void *b)
+{
+    const struct report_device *left = *(const struct report_device *const *)a;
+    const struct report_device *right = *(const struct report_device *const *)b;
+
+    if (left->idle != right->idle) {
+        return left->idle < right->idle ? 1 : -1;
+    }
+    return (left > right) - (left < right);
+}
+
+/* Many devices: those most and least idle, with the middle one. */
+static void put_extremes(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t count = report->devices_count;
+    const struct report_device **order = calloc(count, sizeof(*order));
+
+    if (order == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        order[i] = &report->devices[i];
+    }
+    qsort(order, count, sizeof(*order), by_idle);
+    for (size_t i = 0; i < ROWS_EACH; i++) {
+        put_device(page, order[i]);
+    }
+    fputs("  ...  the middle one:\n", page->file);
+    put_device(page, order[count / 2]);
+    fputs("  ...  the least idle:\n", page->file);
+    for (size_t i = count - ROWS_EACH; i < count; i++) {
+        put_device(page, order[i]);
+    }
+    fprintf(page->file, "       %zu more devices: --all-ranks\n",
+            count - 2 * ROWS_EACH - 1);
+    free(order);
+}
+
+static void put_all(const struct page *page)
+{
+    const struct report_device *all = &page->report->all;
+    char devices[32];
+
+    (void)snprintf(devices, sizeof(devices), "%zu devices",
+                   page->report->devices_count);
+    fprintf(page->file, "  all  %-18s %6s %5s %5s  ", devices,
+            word_percent(all->compute, all->wall).text,
+            word_percent(all->comm, all->wall).text,
+            word_percent(all->copy, all->wall).text);
+    put_bar(page, all);
+    fprintf(page->file, " %5s\n", word_percent(all->idle, all->wall).text);
+    if (all->kernel_busy > 0) {
+        fprintf(page->file,
+                "       core time of kernels %s s in %s s of union: %.2f "
+                "kernels at a time\n",
+                word_seconds(all->kernel_core).text,
+                word_seconds(all->kernel_busy).text,
+                (double)all->kernel_core / (double)all->kernel_busy);
+    }
+}
+
+static bool has_device(const struct report *report, int32_t rank)
+{
+    for (size_t i = 0; i < report->devices_count; i++) {
+        for (size_t j = 0; j < report->devices[i].ranks_count; j++) {
+            if (report->devices[i].ranks[j] == rank) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Ranks that used no device still have MPI and steps. */
+static void put_deviceless(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t shown = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->end == REPORT_END_MISSING ||
+            has_device(report, rank->number) ||
+            (shown == PAGE_ROWS && !page->style->is_all_ranks)) {
+            continue;
+        }
+        shown++;
+        fprintf(page->file, "%5d  %-18s %6s %5s %5s  %*s %5s", rank->number,
+                "no device", "-", "-", "-", BAR, "", "-");
+        put_host(page, rank);
+        fputc('\n', page->file);
+    }
+}
+
+void page_devices(const struct page *page)
+{
+    const struct report *report = page->report;
+    bool has_unicode = page->style->has_unicode;
+
+    fprintf(page->file,
+            "\n%s RANK  DEVICE             COMPUTE  COMM  COPY  %s busy %s "
+            "idle       IDLE    MPI  STEP p50       max%s\n",
+            page_bold(page), has_unicode ? "\342\226\210" : "#",
+            has_unicode ? "\342\226\221" : ".", page_normal(page));
+    fprintf(page->file, "%32s %5s %5s  %*s %5s  %5s  %8s  %8s\n", "%", "%", "%",
+            BAR, "", "%", "%", "ms", "ms");
+    if (report->devices_count > PAGE_ROWS && !page->style->is_all_ranks) {
+        put_extremes(page);
+    } else {
+        for (size_t i = 0; i < report->devices_count; i++) {
+            put_device(page, &report->devices[i]);
+        }
+    }
+    put_deviceless(page);
+    if (report->devices_count > 1) {
+        put_all(page);
+    }
+}
+
+static void put_copies(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->copies_count; i++) {
+        const struct report_copy *copy = &report->copies[i];
+
+        if (copy->calls == 0) {
+            continue;
+        }
+        fprintf(page->file, "%s%s %s times, %s, %s s",
+                i == 0 ? " copies: " : "; ", copy->name,
+                word_count(copy->calls).text, word_bytes(copy->bytes).text,
+                word_seconds(copy->total).text);
+    }
+    if (report->copies_count > 0) {
+        fputc('\n', page->file);
+    }
+}
+
+void page_kernels(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    if (report->kernels_count == 0) {
+        return;
+    }
+    fprintf(page->file, "\n%s %-36s %10s %9s %7s %12s %12s   %s%s\n",
+            page_bold(page), "KERNELS", "calls", "busy s", "share", "median us",
+            "max us", "ranks", page_normal(page));
+    for (size_t i = 0; i < report->kernels_count && i < TOP_KERNELS; i++) {
+        const struct report_kernel *kernel = &report->kernels[i];
+
+        if (kernel->calls == 0) {
+            break;
+        }
+        fputc(' ', page->file);
+        page_column(page, kernel->name, 36);
+        fprintf(page->file, " %10s %9s %5s %% %12.4g %12.4g   ",
+                word_count(kernel->calls).text, word_seconds(kernel->busy).text,
+                word_percent(kernel->busy, report->all.kernel_busy).text,
+                (double)kernel->median / 1e3, (double)kernel->max / 1e3);
+        if (kernel->ranks == 1) {
+            fprintf(page->file, "%d\n", kernel->rank_first);
+        } else {
+            fprintf(page->file, "%d-%d\n", kernel->rank_first,
+                    kernel->rank_last);
+        }
+    }
+    if (report->kernels_count > TOP_KERNELS) {
+        fprintf(page->file, " and %zu more (report.json)\n",
+                report->kernels_count - TOP_KERNELS);
+    }
+    put_copies(page);
+}
+
+void page_calls(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    if (report->calls_count == 0) {
+        return;
+    }
+    fprintf(page->file, "\n%s %-34s %10s %9s %10s %6s  %s%s\n", page_bold(page),
+            "CALLS (host)", "calls", "total s", "max ms", "ranks",
+            "called from", page_normal(page));
+    for (size_t i = 0; i < report->calls_count && i < TOP_CALLS; i++) {
+        const struct report_call *call = &report->calls[i];
+
+        if (call->calls == 0) {
+            break;
+        }
+        fputc(' ', page->file);
+        page_column(page, call->name, 34);
+        fprintf(page->file, " %10s %9s %10.3g %6u  ",
+                word_count(call->calls).text, word_seconds(call->total).text,
+                (double)call->max / 1e6, call->ranks);
+        page_place(page, &call->place);
+        fputc('\n', page->file);
+    }
+    if (report->calls_count > TOP_CALLS) {
+        fprintf(page->file, " and %zu more places (report.json)\n",
+                report->calls_count - TOP_CALLS);
+    }
+}
+
+/* Counters of time are nanoseconds. */
+static struct word counter_word(const struct report_counter *counter)
+{
+    static const char *const times[] = {"task-clock", "cpu-clock",
+                                        "thread-cpu-time", "run-queue-wait"};
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        if (strcmp(counter->name, times[i]) == 0) {
+            return word_time((ck_time_t)counter->value);
+        }
+    }
+    return word_number(counter->value);
+}
+
+void page_counters(const struct page *page)
+{
+    const struct report *report = page->report;
+    int column;
+
+    if (report->counters_count == 0) {
+        return;
+    }
+    fprintf(page->file, "\n%s COUNTERS%s   ", page_bold(page),
+            page_normal(page));
+    column = 12;
+    for (size_t i = 0; i < report->counters_count && i < TOP_COUNTERS; i++) {
+        const struct report_counter *counter = &report->counters[i];
+        char item[96];
+        int length = snprintf(item, sizeof(item), "%.40s %s", counter->name,
+                              counter_word(counter).text);
+
+        if (counter->share < 0.995) {
+            length += snprintf(item + length, sizeof(item) - (size_t)length,
+                               " (counted %.0f %%)", counter->share * 100);
+        }
+        if (i > 0 && column + length + 3 > PAGE_COLUMNS) {
+            fprintf(page->file, "\n            ");
+            column = 12;
+        } else if (i > 0) {
+            fprintf(page->file, " %s ", page_dot(page));
+            column += 3;
+        }
+        page_cell(page, item, 0);
+        column += length;
+    }
+    for (size_t i = 0; i < report->rates_count; i++) {
+        fprintf(page->file, "%s%s %.3g", i == 0 ? "\n            " : "; ",
+                report->rates[i].name, report->rates[i].value);
+    }
+    fputc('\n', page->file);
+}
