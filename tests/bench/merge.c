@@ -1,0 +1,115 @@
+/* merge.c - how fast ckmerge reads, aligns, merges and explains a run
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     bench_merge CKMERGE [EVENTS_A_RANK [RANKS]]
+ *
+ * Writes a run of calls, collectives and kernels (in order of completion, so
+ * that the merge has to sort) through the schema's encoder, lets ckmerge
+ * report on it and draw its trace, and prints events a second and the peak of
+ * its memory. The figures are to be compared on one machine only.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/merge/synth.h"
+
+static void rank_write(const char *dir, int rank, int ranks, int64_t events)
+{
+    struct synth_rank who = {.rank = rank,
+                             .size = ranks,
+                             .host = "node",
+                             .timens = "t",
+                             .clock = CK_CLOCK_RAW,
+                             .start_raw = 1};
+    struct synth *synth = synth_create(dir, (unsigned)rank, &who);
+    int64_t at = 1000;
+    uint32_t call = 0;
+
+    synth_stream(synth, 1, 0, 100);
+    synth_text(synth, CK_KIND_NAME, 1, 0, 0, "clEnqueueNDRangeKernel", 22);
+    synth_text(synth, CK_KIND_NAME, 2, 0, 0, "MPI_Allreduce", 13);
+    synth_text(synth, CK_KIND_NAME, 3, 0, 0, "forward", 7);
+    for (int64_t done = 0; done < events;) {
+        uint32_t first = call;
+        int64_t begin = at;
+
+        synth_stream(synth, 1, 0, 100);
+        for (int i = 0; i < 4000 && done < events; i++, done += 2) {
+            synth_call(synth, CK_KIND_API_OPENCL, 1, at, 800, 0x1000, ++call);
+            synth_call(synth, CK_KIND_COLLECTIVE, 2, at + 3000, 5000, 0x1040,
+                       ++call);
+            at += 10000;
+        }
+        synth_stream(synth, 1, 1, 101);
+        for (uint32_t i = 0; i < (call - first) / 2 && done < events; i++) {
+            synth_kernel(synth, 3, begin + (int64_t)(i ^ 1) * 10000 + 1000,
+                         12000, 100, first + (i ^ 1) * 2 + 1);
+            done++;
+        }
+    }
+    synth_exit(synth, 0, at, 1);
+    synth_destroy(synth);
+}
+
+static int run_one(const char *program, char *const *argv, double *seconds)
+{
+    int64_t start = ck_time_raw();
+    struct rusage usage;
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        (void)execv(program, argv);
+        _exit(127);
+    }
+    if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status != 0) {
+        return -1;
+    }
+    *seconds = (double)(ck_time_raw() - start) / 1e9;
+    printf("  %.2f s (CPU %.2f s), peak memory %.1f MB\n", *seconds,
+           (double)usage.ru_utime.tv_sec +
+               (double)usage.ru_utime.tv_usec / 1e6 +
+               (double)usage.ru_stime.tv_sec +
+               (double)usage.ru_stime.tv_usec / 1e6,
+           (double)usage.ru_maxrss / 1024);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t events = argc > 2 ? strtoll(argv[2], NULL, 10) : 500000;
+    int ranks = argc > 3 ? atoi(argv[3]) : 4;
+    char *dir = synth_dir();
+    char trace[4200];
+    double report, chrome;
+    char *plain[] = {argv[1], (char *)"-q", dir, NULL};
+    char *drawn[] = {argv[1], (char *)"-q", trace, dir, NULL};
+
+    if (argc < 2 || events <= 0 || ranks <= 0) {
+        fprintf(stderr, "usage: bench_merge CKMERGE [EVENTS [RANKS]]\n");
+        return 2;
+    }
+    for (int rank = 0; rank < ranks; rank++) {
+        rank_write(dir, rank, ranks, events);
+    }
+    (void)snprintf(trace, sizeof(trace), "--output=chrome=%s/trace.json", dir);
+    printf("%d ranks, %lld events\nreport:\n", ranks,
+           (long long)(events * ranks));
+    if (run_one(argv[1], plain, &report) != 0) {
+        return 1;
+    }
+    printf("report and trace:\n");
+    if (run_one(argv[1], drawn, &chrome) != 0) {
+        return 1;
+    }
+    printf("ckmerge: %.2f M events/s, with the trace %.2f M events/s\n",
+           (double)(events * ranks) / report / 1e6,
+           (double)(events * ranks) / chrome / 1e6);
+    synth_remove(dir);
+    return 0;
+}
