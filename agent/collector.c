@@ -403,9 +403,21 @@ static void last_words(struct collector *collector, ck_time_t now)
 static void spool_rest(struct collector *collector)
 {
     const char *path;
+    char text[256];
 
-    (void)outlet_spool_all(&collector->outlet);
+    drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
+    drain_losses(collector->drain);
+    (void)own_flush(collector->own);
+    drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
     path = spool_path(collector->spool);
+    if (drain_lost(collector->drain) > 0) {
+        (void)snprintf(
+            text, sizeof(text),
+            "%llu records were lost: no aggregator, and the spool is bounded "
+            "(--spool-limit) or its disk is full",
+            (unsigned long long)drain_lost(collector->drain));
+        user_warn(collector, text);
+    }
     (void)channel_send(collector->wish->channel, CHANNEL_PLACE,
                        path == NULL ? "" : path,
                        path == NULL ? 0 : strlen(path));

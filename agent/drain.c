@@ -505,6 +505,11 @@ void drain_give_up(struct drain *drain)
     }
 }
 
+void drain_add_lost(struct drain *drain, uint64_t records)
+{
+    drain->lost_spool += records;
+}
+
 uint64_t drain_lost(const struct drain *drain)
 {
     return drain->lost + drain->lost_limit + drain->lost_spool +

@@ -50,6 +50,8 @@ bool drain_is_empty(const struct drain *drain);
 /* What could not be stored at the end is counted and left. */
 void drain_give_up(struct drain *drain);
 
+/* Records of frames that were dropped behind the slots. */
+void drain_add_lost(struct drain *drain, uint64_t records);
 /* Records lost so far, for any reason. */
 uint64_t drain_lost(const struct drain *drain);
 

@@ -11,6 +11,8 @@
 
 #include "schema/pack.h"
 
+#define SPOOL_KEPT_MAX ((uint64_t)1 << 20)
+
 /* A collector that was killed after its frame was in and before own_next
  * moved: the frames themselves tell. */
 static void own_next_recover(struct outbox *outbox)
@@ -113,6 +115,31 @@ static size_t frame_write(struct outlet *outlet,
     return ck_frame_bytes(&header);
 }
 
+/* The last of the spool's room is for what the collector says itself: what
+ * was lost must not be lost too. 0, or -1 with ENOSPC. */
+static int frame_spool(struct outlet *outlet, const void *frame, size_t bytes)
+{
+    struct ck_frame_header header;
+    uint64_t kept = spool_limit(outlet->spool) / 8;
+
+    memcpy(&header, frame, sizeof(header));
+    if (kept > SPOOL_KEPT_MAX) {
+        kept = SPOOL_KEPT_MAX;
+    }
+    if (header.stream.slot == CK_SLOT_COLLECTOR) {
+        kept = 0;
+    }
+    if (spool_bytes(outlet->spool) + bytes + kept >
+            spool_limit(outlet->spool) ||
+        spool_append(outlet->spool, frame, bytes) != 0) {
+        errno = ENOSPC;
+        return -1;
+    }
+    outlet->outbox.head->spooled++;
+    spool_remember(outlet);
+    return 0;
+}
+
 static int frame_place(struct outlet *outlet,
                        const struct ck_frame_header *header,
                        const void *payload)
@@ -134,12 +161,9 @@ static int frame_place(struct outlet *outlet,
             return -1;
         }
         bytes = frame_write(outlet, *header, payload, to);
-        if (spool_append(outlet->spool, to, bytes) != 0) {
-            errno = ENOSPC;
+        if (frame_spool(outlet, to, bytes) != 0) {
             return -1;
         }
-        outlet->outbox.head->spooled++;
-        spool_remember(outlet);
     }
     outlet->outbox.head->stored += bytes;
     return 0;
@@ -173,22 +197,45 @@ int outlet_put(struct outlet *outlet,
     return 0;
 }
 
+/* The oldest frame of the outbox to the spool. 0 or -1. */
+static int oldest_spool(struct outlet *outlet, const void *frame, size_t bytes)
+{
+    if (frame_spool(outlet, frame, bytes) != 0) {
+        return -1;
+    }
+    outbox_pop(&outlet->outbox);
+    return 0;
+}
+
 int outlet_spool_all(struct outlet *outlet)
 {
-    struct outbox *outbox = &outlet->outbox;
     const void *frame;
     size_t bytes;
 
-    while ((frame = outbox_oldest(outbox, &bytes)) != NULL) {
-        if (spool_append(outlet->spool, frame, bytes) != 0) {
-            errno = ENOSPC;
+    while ((frame = outbox_oldest(&outlet->outbox, &bytes)) != NULL) {
+        if (oldest_spool(outlet, frame, bytes) != 0) {
             return -1;
         }
-        outbox->head->spooled++;
-        spool_remember(outlet);
-        outbox_pop(outbox);
     }
     return 0;
+}
+
+uint64_t outlet_spool_rest(struct outlet *outlet)
+{
+    uint64_t lost = 0;
+    const void *frame;
+    size_t bytes;
+
+    while ((frame = outbox_oldest(&outlet->outbox, &bytes)) != NULL) {
+        if (oldest_spool(outlet, frame, bytes) != 0) {
+            struct ck_frame_header header;
+
+            memcpy(&header, frame, sizeof(header));
+            lost += header.records;
+            outbox_pop(&outlet->outbox);
+        }
+    }
+    return lost;
 }
 
 size_t

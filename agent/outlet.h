@@ -60,6 +60,10 @@ int outlet_put(struct outlet *outlet,
  * or -1 with errno ENOSPC: some are left. */
 int outlet_spool_all(struct outlet *outlet);
 
+/* The same at the end of all: frames of slots that find no room any more are
+ * dropped. Returns how many records that were. */
+uint64_t outlet_spool_rest(struct outlet *outlet);
+
 /* Note acknowledged positions. Returns the frames that were freed. */
 size_t
 outlet_ack(struct outlet *outlet, const struct ck_ack *acks, size_t count);

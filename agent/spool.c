@@ -314,6 +314,11 @@ uint64_t spool_bytes(const struct spool *spool)
     return spool->segment == NULL ? 0 : ck_segment_bytes(spool->segment);
 }
 
+uint64_t spool_limit(const struct spool *spool)
+{
+    return spool->limit;
+}
+
 const char *spool_path(const struct spool *spool)
 {
     return spool->path[0] == '\0' ? NULL : spool->path;

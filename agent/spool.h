@@ -50,6 +50,7 @@ size_t spool_ack(struct spool *spool, const struct ck_ack *acks, size_t count);
 /* Nothing is waiting in the file. */
 bool spool_is_empty(const struct spool *spool);
 uint64_t spool_bytes(const struct spool *spool);
+uint64_t spool_limit(const struct spool *spool);
 /* NULL = there is no file; borrowed. */
 const char *spool_path(const struct spool *spool);
 

@@ -113,7 +113,13 @@ start small --aggregator "ipc://$work/nobody" --spool-limit 16K \
     --ring-bytes 600K
 status_is 3
 wait_for "the collector's end" is_gone "$collector"
-echo "ok: $work/small: ended"
+grep -q 'records were lost' "$work/err" || fail "the loss was not said"
+[ "$(stat -c %s "$work"/small/spool-*.ck)" -le 16384 ] ||
+    fail "the spool is larger than its limit"
+/usr/bin/python3 "$source/tests/schema/reader.py" "$source/schema" \
+    "$work"/small/spool-*.ck >"$work/rows"
+grep -q '"e.kind":113,' "$work/rows" || fail "the loss was not recorded"
+echo "ok: $work/small: the loss is counted and said"
 
 # The program kills itself: what it had committed is there, so is its end.
 status=0
