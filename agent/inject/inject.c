@@ -4,8 +4,10 @@
  *
  *   process: unknown -> attached | off        thread: none -> writing -> ended
  *
- * A thread that gets no slot tries again after INJECT_RETRY records. A child
- * of fork() starts from "unknown" with an entry of its own in the ring.
+ * A thread that gets no slot tries again after RETRY_FIRST records, then after
+ * twice as many each time up to RETRY_LAST: the collector backs new slots
+ * within milliseconds, and a try costs a walk over the slot heads. A child of
+ * fork() starts from "unknown" with an entry of its own in the ring.
  */
 #include "agent/inject/inject.h"
 
@@ -19,7 +21,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define INJECT_RETRY 1024
+#define RETRY_FIRST 8
+#define RETRY_LAST 1024
 
 enum process_state {
     PROCESS_UNKNOWN = 0,
@@ -38,7 +41,8 @@ struct ck_ring inject_ring;
 __thread struct ck_ring_writer inject_thread;
 
 static __thread enum thread_state thread_state;
-static __thread uint32_t thread_wait; /* records until the next try */
+static __thread uint32_t thread_wait;  /* records until the next try */
+static __thread uint32_t thread_pause; /* records between the last tries */
 static _Atomic int process_state = PROCESS_UNKNOWN;
 static _Atomic int is_hooked; /* fork handler and thread key are there */
 static enum ck_library own_library;
@@ -66,6 +70,7 @@ static void child_after_fork(void)
     inject_thread.slot = NULL;
     thread_state = THREAD_NONE;
     thread_wait = 0;
+    thread_pause = 0;
     atomic_store(&process_state, PROCESS_UNKNOWN);
 }
 
@@ -120,7 +125,10 @@ static void thread_say(void)
 static struct ck_ring_writer *thread_claim(void)
 {
     if (ck_ring_writer_init(&inject_thread, &inject_ring) != 0) {
-        thread_wait = INJECT_RETRY;
+        thread_pause = thread_pause == 0           ? RETRY_FIRST
+                       : thread_pause < RETRY_LAST ? thread_pause * 2
+                                                   : RETRY_LAST;
+        thread_wait = thread_pause;
         atomic_fetch_add(&inject_ring.header->noslot, 1);
         return NULL;
     }
