@@ -135,7 +135,8 @@ int64_t quantile_at(struct quantile *q, double part)
     if (q->count == 0) {
         return 0;
     }
-    rank = (uint64_t)ceil(part * (double)q->count);
+    /* 0.07 * 20000 is a little more than 1400. */
+    rank = (uint64_t)ceil(part * (double)q->count - 1e-6);
     rank = rank == 0 ? 0 : rank - 1;
     if (rank >= q->count) {
         rank = q->count - 1;
