@@ -171,7 +171,8 @@ struct cast {
     size_t physicals_count, physicals_room;
     struct cast_rank *ranks; /* ascending by number */
     size_t ranks_count, ranks_room;
-    bool is_filtered; /* only wanted ranks are looked at */
+    bool is_size_said; /* some agent knew the size of the world */
+    bool is_filtered;  /* only wanted ranks are looked at */
     struct cast_domain *domains;
     size_t domains_count, domains_room;
     struct cast_note *notes;

@@ -270,7 +270,7 @@ int ranks_report(struct ranks *ranks,
     report->present = (uint32_t)cast->ranks_count;
     report->size = size;
     report->hosts = hosts_count(cast);
-    if (!cast->is_filtered) {
+    if (!cast->is_filtered && cast->is_size_said) {
         missing_report(cast, size, report);
     }
     qsort(report->ranks, report->ranks_count, sizeof(*report->ranks),

@@ -85,10 +85,10 @@ static void step_put(struct synth *synth, int64_t start, int step, int rank)
     synth_put(synth, &copy);
 }
 
-static void rank_put(const char *dir, int rank)
+static void rank_put(const char *dir, int rank, int size)
 {
     struct synth_rank who = {.rank = rank,
-                             .size = 4,
+                             .size = size,
                              .host = "node",
                              .timens = "t",
                              .clock = CK_CLOCK_RAW,
@@ -145,7 +145,7 @@ static int fixture_setup(void **state)
         return -1;
     }
     for (int rank = 0; rank < 4; rank++) {
-        rank_put(fixture->run, rank);
+        rank_put(fixture->run, rank, 4);
     }
     *state = fixture;
     return 0;
@@ -343,7 +343,7 @@ static void missing_ranks_and_damage_are_said_and_partial(void **state)
     assert_int_equal(merge(fixture, "%s", fixture->run), 3);
     assert_non_null(strstr(fixture->text, "3 of 4 ranks"));
     assert_non_null(strstr(fixture->text, "rank 3 is not in the run"));
-    rank_put(fixture->run, 3);
+    rank_put(fixture->run, 3, 4);
     file = fopen(path, "ae");
     assert_non_null(file);
     assert_true(fputs("torn", file) >= 0);
@@ -353,7 +353,35 @@ static void missing_ranks_and_damage_are_said_and_partial(void **state)
     assert_int_equal(merge(fixture, "--verify %s", fixture->run), 3);
     assert_non_null(strstr(fixture->text, "damaged"));
     assert_int_equal(unlink(path), 0);
-    rank_put(fixture->run, 3);
+    rank_put(fixture->run, 3, 4);
+}
+
+static size_t lines_with(const char *text, const char *part)
+{
+    size_t count = 0;
+
+    for (text = strstr(text, part); text != NULL;
+         text = strstr(text + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+static void many_ranks_show_the_extremes_unless_all_are_asked_for(void **state)
+{
+    struct fixture *fixture = *state;
+    char *dir = synth_dir();
+
+    for (int rank = 0; rank < 40; rank++) {
+        rank_put(dir, rank, 40);
+    }
+    assert_int_equal(merge(fixture, "%s", dir), 0);
+    assert_int_equal(lines_with(fixture->text, " pocl "), 9);
+    assert_non_null(strstr(fixture->text, "31 more devices: --all-ranks"));
+    assert_non_null(strstr(fixture->text, "40 devices"));
+    assert_int_equal(merge(fixture, "--all-ranks %s", dir), 0);
+    assert_int_equal(lines_with(fixture->text, " pocl "), 40);
+    synth_remove(dir);
 }
 
 static void misuse_gets_one_line_and_exit_two(void **state)
@@ -383,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_sound_run_verifies),
         cmocka_unit_test(the_trace_is_json_with_every_slice_and_arrow),
         cmocka_unit_test(missing_ranks_and_damage_are_said_and_partial),
+        cmocka_unit_test(many_ranks_show_the_extremes_unless_all_are_asked_for),
         cmocka_unit_test(misuse_gets_one_line_and_exit_two),
     };
 
