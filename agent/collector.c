@@ -39,6 +39,7 @@
 #define PERIOD_MAX (4 * CK_TIME_MS)
 #define PERIOD_MIN (1 * CK_TIME_MS)
 #define SLOTS_A_TURN 4
+#define TALK_PAUSE (20 * CK_TIME_MS)
 #define SYMBOLS_LIMIT (2 * CK_TIME_S)
 /* Without a word from the aggregator for so long, the end is spooled. */
 #define LEAVE_SILENCE (5 * CK_TIME_S)
@@ -69,11 +70,14 @@ struct collector {
     bool is_front_gone;
     bool is_end_known; /* `end` came from the front */
     bool is_flush;
+    bool has_word;        /* of the front, as poll says */
+    bool has_mail;        /* of the aggregator */
     int target_fd;        /* pidfd, -1 = none */
     struct ck_err warned; /* said last */
     int stderr_fd;        /* of the launcher, for a report without a front */
     ck_time_t phase_at;
     ck_time_t second_at;
+    ck_time_t talk_at;
     ck_time_t open_at;
     ck_time_t dead_at;
 };
@@ -531,7 +535,7 @@ static bool is_target_gone(const struct collector *collector)
 }
 
 /* Sleep until the next turn, a word of the front or of the aggregator. */
-static void turn_wait(const struct collector *collector, ck_time_t period)
+static void turn_wait(struct collector *collector, ck_time_t period)
 {
     struct timespec limit = {.tv_nsec = period};
     struct pollfd items[2] = {
@@ -541,6 +545,23 @@ static void turn_wait(const struct collector *collector, ck_time_t period)
     };
 
     (void)ppoll(items, 2, &limit, NULL);
+    collector->has_word = items[0].revents != 0;
+    collector->has_mail = items[1].revents != 0;
+}
+
+/* Is there anything to say or to hear? A look at the socket costs as much as
+ * a whole idle turn, and its descriptor tells only of changes: so look after
+ * each wake-up by it, whenever something waits to be sent, and now and then. */
+static bool is_talk_due(struct collector *collector, ck_time_t now)
+{
+    size_t bytes;
+
+    if (!collector->has_mail && now < collector->talk_at &&
+        outbox_unsent(&collector->outlet.outbox, &bytes) == NULL) {
+        return false;
+    }
+    collector->talk_at = now + TALK_PAUSE;
+    return true;
 }
 
 /* Shorter turns while slots fill fast. */
@@ -558,7 +579,9 @@ static void turn(struct collector *collector, ck_time_t *period)
     char beat[512];
     bool is_beat = false;
 
-    channel_step(collector);
+    if (collector->has_word) {
+        channel_step(collector);
+    }
     if (collector->phase == PHASE_RUNNING) {
         unsigned fill = drain_step(collector->drain, now, collector->is_flush);
 
@@ -573,11 +596,13 @@ static void turn(struct collector *collector, ck_time_t *period)
         collector->second_at = now + CK_TIME_S;
         is_beat = true;
     }
-    meet(collector, now);
-    if (is_beat) {
-        beat_text(collector, beat, sizeof(beat));
+    if (is_beat || is_talk_due(collector, now)) {
+        meet(collector, now);
+        if (is_beat) {
+            beat_text(collector, beat, sizeof(beat));
+        }
+        session_step(collector->session, now, is_beat ? beat : NULL);
     }
-    session_step(collector->session, now, is_beat ? beat : NULL);
     if (collector->phase == PHASE_LEAVING) {
         leaving_step(collector, now);
     } else if (collector->phase == PHASE_REPORT) {
