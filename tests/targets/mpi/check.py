@@ -383,7 +383,9 @@ def case_threads():
     for me, rank in enumerate(run([program("threads")])):
         slots = collections.Counter(r["slot"] for r in rank.calls
                                     if r["kind"] == "send")
-        expect(sorted(slots.values()) == [200] * 4, slots)
+        # A slot may serve a second thread once its first has ended.
+        expect(sum(slots.values()) == 800 and
+               all(n % 200 == 0 for n in slots.values()), slots)
         for comm in 3, 4, 5, 6:
             mine = [r for r in rank.calls if r.get("comm") == comm]
             kinds = collections.Counter(r["kind"] for r in mine)
