@@ -50,7 +50,7 @@ static void what_names_no_aggregator_is_refused(void **state)
                                         "host:7700",
                                         "udp://h:1",
                                         "tcp://",
-                                        "curve=" KEY,
+                                        ("curve=" KEY),
                                         "tcp://h:1 curve=short",
                                         "tcp://h:1 what"};
 
