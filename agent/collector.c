@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/account.h"
 #include "agent/apart.h"
 #include "agent/channel.h"
 #include "agent/clocksync.h"
@@ -65,10 +66,9 @@ struct collector {
     struct processes processes;
     struct session *session;
     struct rendezvous *rendezvous;
-    struct channel_end end;
+    struct account account;
     enum phase phase;
     bool is_front_gone;
-    bool is_end_known; /* `end` came from the front */
     bool is_flush;
     bool has_word;        /* of the front, as poll says */
     bool has_mail;        /* of the aggregator */
@@ -81,14 +81,6 @@ struct collector {
     ck_time_t open_at;
     ck_time_t dead_at;
 };
-
-static int64_t cpu_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
-}
 
 static void identity_say(struct collector *collector)
 {
@@ -175,6 +167,14 @@ static int collector_open(struct collector *collector,
         .symbols = collector->symbols,
         .env = wish->env,
     };
+    collector->account = (struct account){
+        .wish = wish,
+        .outlet = &collector->outlet,
+        .spool = collector->spool,
+        .drain = collector->drain,
+        .processes = &collector->processes,
+        .own = collector->own,
+    };
     collector->rendezvous = rendezvous_create(&meeting, err);
     return collector->rendezvous == NULL ? -1 : 0;
 }
@@ -229,26 +229,6 @@ static void meet(struct collector *collector, ck_time_t now)
     }
 }
 
-static void
-beat_text(const struct collector *collector, char *text, size_t room)
-{
-    const struct outbox_head *head = collector->outlet.outbox.head;
-    size_t used = 0;
-
-    (void)ck_lines_put_number(text, room - 1, &used, "events",
-                              (int64_t)head->records);
-    (void)ck_lines_put_number(text, room - 1, &used, "bytes",
-                              (int64_t)head->stored);
-    (void)ck_lines_put_number(text, room - 1, &used, "lost",
-                              (int64_t)drain_lost(collector->drain));
-    (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
-    (void)ck_lines_put_number(text, room - 1, &used, "outbox",
-                              (int64_t)outbox_used(&collector->outlet.outbox));
-    (void)ck_lines_put_number(text, room - 1, &used, "spool",
-                              (int64_t)spool_bytes(collector->spool));
-    text[used] = '\0';
-}
-
 /* Facts that are taken at the start, each second, and at the end. */
 static void facts_take(struct collector *collector)
 {
@@ -289,92 +269,6 @@ static bool paced_work(struct collector *collector, ck_time_t now)
     return true;
 }
 
-static void exit_say(struct collector *collector)
-{
-    const struct channel_end *end = &collector->end;
-    const struct outbox_head *head = collector->outlet.outbox.head;
-    const struct {
-        const char *key;
-        int64_t value;
-    } rows[] = {
-        {"status", end->status},
-        {"status_known", collector->is_end_known},
-        {"user_ns", end->user_ns},
-        {"system_ns", end->system_ns},
-        {"rss_kb", end->rss_kb},
-        {"minor_faults", end->minor_faults},
-        {"major_faults", end->major_faults},
-        {"voluntary", end->voluntary},
-        {"preempted", end->preempted},
-        {"libraries", processes_libraries(&collector->processes)},
-        {"images", collector->processes.told},
-        {"events", (int64_t)head->records},
-        {"bytes", (int64_t)head->stored},
-        {"spooled", (int64_t)head->spooled},
-        {"lost", (int64_t)drain_lost(collector->drain)},
-        {"agent_cpu_ns", cpu_ns()},
-    };
-    struct ck_text exit_record = {
-        .e = {.kind = CK_KIND_EXIT,
-              .flags = collector->is_end_known ? 0 : CK_FLAG_CUT},
-        .object = (uint32_t)end->status,
-    };
-    char lines[1024];
-    size_t used = 0;
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        (void)ck_lines_put_number(lines, sizeof(lines), &used, rows[i].key,
-                                  rows[i].value);
-    }
-    (void)own_text(collector->own, exit_record, lines, used);
-}
-
-static void notes_say(struct collector *collector)
-{
-    struct ck_ring_header *header = collector->wish->ring->header;
-    int rank = collector->wish->identity->place.rank;
-    uint64_t noprocess = atomic_load(&header->noprocess);
-
-    if (processes_libraries(&collector->processes) == 0) {
-        if (collector->wish->obstacle != NULL) {
-            own_note(collector->own,
-                     "rank %d: nothing could be recorded in the program: %s",
-                     rank, collector->wish->obstacle);
-        } else {
-            own_note(collector->own,
-                     "rank %d: the program made no call that is recorded",
-                     rank);
-        }
-    }
-    if (noprocess != 0) {
-        own_note(collector->own,
-                 "rank %d: %llu processes more than the table of %d holds "
-                 "were not recorded",
-                 rank, (unsigned long long)noprocess, CK_RING_PROCESSES);
-    }
-    if (collector->wish->ring->is_full) {
-        own_note(collector->own,
-                 "rank %d: memory for recording ran out in %s (%u threads)",
-                 rank, collector->wish->ring->path,
-                 collector->wish->ring->backed);
-    }
-}
-
-static void
-goodbye_text(const struct collector *collector, char *text, size_t room)
-{
-    size_t used = 0;
-
-    (void)ck_lines_put_number(text, room - 1, &used, "status",
-                              collector->end.status);
-    (void)ck_lines_put_number(text, room - 1, &used, "events",
-                              (int64_t)collector->outlet.outbox.head->records);
-    (void)ck_lines_put_number(text, room - 1, &used, "lost",
-                              (int64_t)drain_lost(collector->drain));
-    (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
-    text[used] = '\0';
-}
-
 /* The target has ended: empty the slots, say the rest. */
 static void last_words(struct collector *collector, ck_time_t now)
 {
@@ -394,10 +288,10 @@ static void last_words(struct collector *collector, ck_time_t now)
     if (collector->symbols != NULL) {
         (void)symbols_finish(collector->symbols, collector->own, SYMBOLS_LIMIT);
     }
-    notes_say(collector);
-    exit_say(collector);
+    account_notes(&collector->account);
+    account_exit(&collector->account);
     (void)own_flush(collector->own);
-    goodbye_text(collector, text, sizeof(text));
+    account_goodbye(&collector->account, text, sizeof(text));
     session_leave(collector->session, text);
     collector->phase = PHASE_LEAVING;
     collector->phase_at = ck_time_raw();
@@ -511,8 +405,8 @@ static void channel_step(struct collector *collector)
         } else if (message.type == CHANNEL_FLUSH) {
             collector->is_flush = true;
         } else if (message.type == CHANNEL_ENDED) {
-            collector->end = message.u.end;
-            collector->is_end_known = true;
+            collector->account.end = message.u.end;
+            collector->account.is_end_known = true;
         }
     }
 }
@@ -522,7 +416,7 @@ static bool is_target_gone(const struct collector *collector)
 {
     struct pollfd item = {.fd = collector->target_fd, .events = POLLIN};
 
-    if (collector->is_end_known) {
+    if (collector->account.is_end_known) {
         return true;
     }
     if (!collector->is_front_gone) {
@@ -599,7 +493,7 @@ static void turn(struct collector *collector, ck_time_t *period)
     if (is_beat || is_talk_due(collector, now)) {
         meet(collector, now);
         if (is_beat) {
-            beat_text(collector, beat, sizeof(beat));
+            account_beat(&collector->account, beat, sizeof(beat));
         }
         session_step(collector->session, now, is_beat ? beat : NULL);
     }

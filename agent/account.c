@@ -1,0 +1,120 @@
+/* account.c - what a collector says of its work: beat, end, notes, goodbye
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/account.h"
+
+#include <time.h>
+
+#include "schema/run.h"
+
+static int64_t cpu_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+}
+
+void account_beat(const struct account *account, char *text, size_t room)
+{
+    const struct outbox_head *head = account->outlet->outbox.head;
+    size_t used = 0;
+
+    (void)ck_lines_put_number(text, room - 1, &used, "events",
+                              (int64_t)head->records);
+    (void)ck_lines_put_number(text, room - 1, &used, "bytes",
+                              (int64_t)head->stored);
+    (void)ck_lines_put_number(text, room - 1, &used, "lost",
+                              (int64_t)drain_lost(account->drain));
+    (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
+    (void)ck_lines_put_number(text, room - 1, &used, "outbox",
+                              (int64_t)outbox_used(&account->outlet->outbox));
+    (void)ck_lines_put_number(text, room - 1, &used, "spool",
+                              (int64_t)spool_bytes(account->spool));
+    text[used] = '\0';
+}
+
+void account_exit(const struct account *account)
+{
+    const struct channel_end *end = &account->end;
+    const struct outbox_head *head = account->outlet->outbox.head;
+    const struct {
+        const char *key;
+        int64_t value;
+    } rows[] = {
+        {"status", end->status},
+        {"status_known", account->is_end_known},
+        {"user_ns", end->user_ns},
+        {"system_ns", end->system_ns},
+        {"rss_kb", end->rss_kb},
+        {"minor_faults", end->minor_faults},
+        {"major_faults", end->major_faults},
+        {"voluntary", end->voluntary},
+        {"preempted", end->preempted},
+        {"libraries", processes_libraries(account->processes)},
+        {"images", account->processes->told},
+        {"events", (int64_t)head->records},
+        {"bytes", (int64_t)head->stored},
+        {"spooled", (int64_t)head->spooled},
+        {"lost", (int64_t)drain_lost(account->drain)},
+        {"agent_cpu_ns", cpu_ns()},
+    };
+    struct ck_text exit_record = {
+        .e = {.kind = CK_KIND_EXIT,
+              .flags = account->is_end_known ? 0 : CK_FLAG_CUT},
+        .object = (uint32_t)end->status,
+    };
+    char lines[1024];
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)ck_lines_put_number(lines, sizeof(lines), &used, rows[i].key,
+                                  rows[i].value);
+    }
+    (void)own_text(account->own, exit_record, lines, used);
+}
+
+void account_notes(const struct account *account)
+{
+    struct ck_ring_header *header = account->wish->ring->header;
+    int rank = account->wish->identity->place.rank;
+    uint64_t noprocess = atomic_load(&header->noprocess);
+
+    if (processes_libraries(account->processes) == 0) {
+        if (account->wish->obstacle != NULL) {
+            own_note(account->own,
+                     "rank %d: nothing could be recorded in the program: %s",
+                     rank, account->wish->obstacle);
+        } else {
+            own_note(account->own,
+                     "rank %d: the program made no call that is recorded",
+                     rank);
+        }
+    }
+    if (noprocess != 0) {
+        own_note(account->own,
+                 "rank %d: %llu processes more than the table of %d holds "
+                 "were not recorded",
+                 rank, (unsigned long long)noprocess, CK_RING_PROCESSES);
+    }
+    if (account->wish->ring->is_full) {
+        own_note(account->own,
+                 "rank %d: memory for recording ran out in %s (%u threads)",
+                 rank, account->wish->ring->path, account->wish->ring->backed);
+    }
+}
+
+void account_goodbye(const struct account *account, char *text, size_t room)
+{
+    size_t used = 0;
+
+    (void)ck_lines_put_number(text, room - 1, &used, "status",
+                              account->end.status);
+    (void)ck_lines_put_number(text, room - 1, &used, "events",
+                              (int64_t)account->outlet->outbox.head->records);
+    (void)ck_lines_put_number(text, room - 1, &used, "lost",
+                              (int64_t)drain_lost(account->drain));
+    (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
+    text[used] = '\0';
+}

@@ -1,0 +1,40 @@
+/* account.h - what a collector says of its work: beat, end, notes, goodbye
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_ACCOUNT_H
+#define CK_AGENT_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/channel.h"
+#include "agent/collector.h"
+#include "agent/drain.h"
+#include "agent/outlet.h"
+#include "agent/own.h"
+#include "agent/processes.h"
+
+/* Where the figures come from; all borrowed. */
+struct account {
+    const struct collector_wish *wish;
+    const struct outlet *outlet;
+    const struct spool *spool;
+    const struct drain *drain;
+    const struct processes *processes;
+    struct own *own;
+    struct channel_end end; /* of the target */
+    bool is_end_known;      /* it came from the front */
+};
+
+/* Lines of a BEAT and of a GOODBYE (docs/protocol.md). */
+void account_beat(const struct account *account, char *text, size_t room);
+void account_goodbye(const struct account *account, char *text, size_t room);
+
+/* The EXIT record. */
+void account_exit(const struct account *account);
+
+/* Notes on what could not be recorded. */
+void account_notes(const struct account *account);
+
+#endif
