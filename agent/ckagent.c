@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/clocksync.h"
+#include "agent/endpoint.h"
 #include "agent/front.h"
 #include "agent/identity.h"
 #include "agent/ranks.h"
@@ -159,6 +160,19 @@ options_read(int *argc, char ***argv, struct ck_err *err)
         options.ranks = variable("CKAGENT_RANKS");
     }
     return result;
+}
+
+/* Texts that have a grammar of their own. 0, or -1 with err. */
+static int options_check(struct ck_err *err)
+{
+    struct endpoint endpoint;
+
+    if (options.ranks != NULL && ranks_check(options.ranks, err) != 0) {
+        return -1;
+    }
+    return options.aggregator == NULL
+               ? 0
+               : endpoint_parse(options.aggregator, &endpoint, err);
 }
 
 /* Paths that outlive a change of directory. */
@@ -344,7 +358,7 @@ int main(int argc, char **argv)
         strcmp(getenv("CKAGENT_OFF"), "0") != 0) {
         return run_plain(argv);
     }
-    if (options.ranks != NULL && ranks_check(options.ranks, &err) != 0) {
+    if (options_check(&err) != 0) {
         ck_error("%s", err.text);
         return CK_EXIT_AGENT_FAILED;
     }
