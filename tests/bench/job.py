@@ -1,0 +1,107 @@
+# job.py - jobs with and without ck, and lines of figures: for the benchmarks
+#
+# SPDX-License-Identifier: Apache-2.0
+"""Used by the programs of tests/bench that run whole jobs.
+
+A line of a figure is `NUMBER text | measured | target | verdict`, as
+bench_record prints it; lines that begin with # explain.
+"""
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+LIMIT_S = 300
+SKIP = 77
+
+
+class Bench:
+    """A build folder and a folder for runs that goes away at the end."""
+
+    def __init__(self, build):
+        self.build = os.path.abspath(build)
+        self.work = tempfile.mkdtemp(prefix="ck-bench-")
+        runtime = os.path.join(self.work, "runtime")
+        os.mkdir(runtime, 0o700)
+        self.environment = dict(
+            os.environ,
+            XDG_RUNTIME_DIR=runtime,
+            OMPI_ALLOW_RUN_AS_ROOT="1",
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+            OMPI_MCA_rmaps_base_oversubscribe="1",
+        )
+        self.runs = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def test(self, name):
+        return os.path.join(self.build, "tests", name)
+
+    def program(self, name):
+        return os.path.join(self.build, "bin", name)
+
+    def plain(self, command, **more):
+        """Output of a command that must succeed."""
+        done = subprocess.run(
+            command, env=self.environment, cwd=self.work, timeout=LIMIT_S,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+        if done.returncode != 0:
+            sys.exit("failed (%d): %s\n%s" % (
+                done.returncode, " ".join(command), done.stderr[-2000:]))
+        return done.stdout
+
+    def traced(self, command, launcher=(), options=()):
+        """(output, run directory, manifest) of a recorded job."""
+        self.runs += 1
+        directory = os.path.join(self.work, "run%d" % self.runs)
+        output = self.plain([*launcher, self.program("ckagent"), "--dir",
+                             directory, *options, "--", *command])
+        with open(os.path.join(directory, "manifest.json")) as file:
+            return output, directory, json.load(file)
+
+    def forget(self, directory):
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def agents_cpu_ns(manifest):
+    return sum(agent["cpu_ns"] for agent in manifest["agents"])
+
+
+def number_after(text, *words):
+    """The number that follows these words in one line of text."""
+    for line in text.splitlines():
+        parts = line.split()
+        for i in range(len(parts) - len(words)):
+            if tuple(parts[i:i + len(words)]) == words:
+                return float(parts[i + len(words)])
+    sys.exit("no %s in: %s" % (" ".join(words), text))
+
+
+def figure(name, measured, target, is_met, unit=""):
+    print("%-52s | %8.3f%s | %s | %s" % (
+        name, measured, unit, target, "met" if is_met else "MISSED"),
+        flush=True)
+
+
+def remark(text):
+    print("# " + text, flush=True)
+
+
+def skip(name, reason):
+    print("%-52s | - | - | skipped: %s" % (name, reason), flush=True)
+
+
+def interval(values):
+    """(low, median, high): distribution-free 95 % interval of the median."""
+    ordered = sorted(values)
+    n = len(ordered)
+    rank = max(int(math.floor((n - 1.96 * math.sqrt(n)) / 2)), 0)
+    middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+    return ordered[rank], middle, ordered[n - 1 - rank]
