@@ -1,0 +1,375 @@
+/* test_clockband.c - the truth of simulated clocks lies inside the band
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A world: theta(c) = offset + drift + thermal sine + steps, and a network of
+ * a least delay with exponential tails, spikes, asymmetry and loss. CK_SEED
+ * repeats a run.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "schema/clockband.h"
+
+struct world {
+    int64_t offset;
+    double drift_ppm;
+    double wander_ppm; /* amplitude of the sine in rate */
+    ck_time_t wander_period;
+    ck_time_t step_at; /* 0 = none */
+    int64_t step;
+    int64_t forward; /* least one-way delays, ns */
+    int64_t backward;
+    double tail;  /* mean of the exponential part, ns */
+    double spike; /* probability of a delay 50 times as long */
+    double loss;
+};
+
+static uint64_t seed;
+
+static uint64_t random_bits(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+static double random_unit(void)
+{
+    return ((double)(random_bits() >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static int64_t theta(const struct world *w, ck_time_t c)
+{
+    double value = w->drift_ppm * 1e-6 * (double)c;
+
+    if (w->wander_period > 0) {
+        double turn = 2 * M_PI / (double)w->wander_period;
+
+        value += w->wander_ppm * 1e-6 / turn * sin(turn * (double)c);
+    }
+    if (w->step_at > 0 && c >= w->step_at) {
+        value += (double)w->step;
+    }
+    return w->offset + llround(value);
+}
+
+static int64_t delay(const struct world *w, int64_t least)
+{
+    double tail = -log(random_unit()) * w->tail;
+
+    return least +
+           (int64_t)(random_unit() < w->spike ? 50 * (tail + w->tail) : tail);
+}
+
+static struct ck_clock_probe exchange(const struct world *w, ck_time_t at)
+{
+    struct ck_clock_probe p = {
+        .a1 = at, .error_forward = 2, .error_backward = 2};
+    ck_time_t arrival;
+
+    p.r2 = p.a1 + theta(w, p.a1) + delay(w, w->forward);
+    p.r3 = p.r2 + 2000;
+    arrival = p.r3 + delay(w, w->backward);
+    p.a4 = arrival - theta(w, at);
+    for (int i = 0; i < 4; i++) {
+        p.a4 = arrival - theta(w, p.a4);
+    }
+    if (random_unit() < w->loss) {
+        p.r3 = p.a4 = 0;
+    }
+    return p;
+}
+
+/* Bursts of 8 probes, `period` apart, over `span`. */
+static struct ck_clockband *
+world_probe(const struct world *w, ck_time_t span, ck_time_t period)
+{
+    struct ck_clockband *band = ck_clockband_create(NULL);
+
+    assert_non_null(band);
+    for (ck_time_t at = CK_TIME_S; at <= CK_TIME_S + span; at += period) {
+        ck_time_t c = at;
+
+        for (int i = 0; i < 8; i++) {
+            struct ck_clock_probe p = exchange(w, c);
+
+            assert_int_equal(ck_clockband_add(band, &p), 0);
+            c += 50000 + (ck_time_t)(random_unit() * 150000) +
+                 (p.a4 > c ? p.a4 - c : 0);
+        }
+    }
+    return band;
+}
+
+/* Checks at random instants; returns the largest error. */
+static ck_time_t world_check(const struct world *w,
+                             const struct ck_clockband *band,
+                             ck_time_t span,
+                             int checks)
+{
+    ck_time_t worst = 0;
+
+    for (int i = 0; i < checks; i++) {
+        ck_time_t at = CK_TIME_S + (ck_time_t)(random_unit() * (double)span);
+        struct ck_clock_offset o;
+        ck_time_t error;
+
+        assert_int_equal(ck_clockband_at(band, at, &o), 0);
+        error = llabs(o.offset - theta(w, at));
+        if (error > o.bound) {
+            fail_msg("at %lld: error %lld > bound %lld", (long long)at,
+                     (long long)error, (long long)o.bound);
+        }
+        worst = error > worst ? error : worst;
+    }
+    return worst;
+}
+
+static void one_burst_on_a_host_is_known_to_half_a_microsecond(void **state)
+{
+    struct world w = {.offset = 1000 * CK_TIME_S + 77,
+                      .forward = 250,
+                      .backward = 250,
+                      .tail = 60};
+    struct ck_clockband *band = world_probe(&w, 1, CK_TIME_S);
+    struct ck_clock_offset o;
+
+    (void)state;
+    assert_int_equal(ck_clockband_solve(band), 0);
+    assert_int_equal(ck_clockband_at(band, CK_TIME_S, &o), 0);
+    assert_true(llabs(o.offset - w.offset) <= 100);
+    assert_true(o.bound <= 500);
+    ck_clockband_destroy(band);
+}
+
+static void an_hour_with_drift_and_wander_stays_inside(void **state)
+{
+    static const struct {
+        const char *name;
+        struct world w;
+        ck_time_t limit;
+    } cases[] = {
+        {"kernel stamps",
+         {.offset = -5 * CK_TIME_S,
+          .drift_ppm = 20,
+          .wander_ppm = 0.3,
+          .wander_period = 900 * CK_TIME_S,
+          .forward = 3000,
+          .backward = 3200,
+          .tail = 800,
+          .spike = 0.02,
+          .loss = 0.01},
+         CK_TIME_US},
+        {"user stamps",
+         {.offset = 9 * CK_TIME_S,
+          .drift_ppm = -20,
+          .wander_ppm = 0.3,
+          .wander_period = 900 * CK_TIME_S,
+          .forward = 11000,
+          .backward = 12000,
+          .tail = 6000,
+          .spike = 0.05,
+          .loss = 0.01},
+         2 * CK_TIME_US},
+    };
+    ck_time_t span = 3600 * CK_TIME_S;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct ck_clockband *band = world_probe(&cases[i].w, span, CK_TIME_S);
+        struct ck_clockband_summary s;
+        ck_time_t worst;
+
+        assert_int_equal(ck_clockband_solve(band), 0);
+        worst = world_check(&cases[i].w, band, span, 400000);
+        ck_clockband_summarise(band, &s);
+        print_message("%s: worst error %lld ns, bound median %lld max %lld\n",
+                      cases[i].name, (long long)worst,
+                      (long long)s.bound_median, (long long)s.bound_max);
+        assert_int_equal(s.faults, 0);
+        assert_true(worst <= cases[i].limit);
+        ck_clockband_destroy(band);
+    }
+}
+
+static void random_worlds_are_covered_and_raise_no_fault(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        double base = pow(10, 2.5 + 5 * random_unit());
+        struct world w = {
+            .offset =
+                (int64_t)(random_bits() % 2000000000000ull) - 1000000000000ll,
+            .drift_ppm = 80 * random_unit() - 40,
+            .wander_ppm = 0.4 * random_unit(),
+            .wander_period =
+                (600 + (ck_time_t)(600 * random_unit())) * CK_TIME_S,
+            .forward = (int64_t)(base * (1 + random_unit())),
+            .backward = (int64_t)(base * (1 + random_unit())),
+            .tail = base * random_unit(),
+            .spike = 0.1 * random_unit(),
+            .loss = 0.2 * random_unit(),
+        };
+        ck_time_t span = (ck_time_t)(pow(10, 7 + 4.3 * random_unit()));
+        struct ck_clockband *band = world_probe(&w, span, CK_TIME_S * 2);
+
+        assert_int_equal(ck_clockband_solve(band), 0);
+        (void)world_check(&w, band, span, 1000);
+        assert_null(ck_clockband_fault(band, 0));
+        ck_clockband_destroy(band);
+    }
+}
+
+/* Some fault lies around the step. */
+static bool step_is_found(const struct world *w,
+                          const struct ck_clockband *band,
+                          bool *is_exact)
+{
+    const struct ck_clock_fault *fault;
+
+    for (size_t i = 0; (fault = ck_clockband_fault(band, i)) != NULL; i++) {
+        if (fault->from <= w->step_at && fault->to >= w->step_at) {
+            *is_exact = fault->bound == 0 ||
+                        llabs(fault->step - w->step) <= fault->bound;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void a_step_of_any_size_is_found_and_measured(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct world w = {
+            .offset = 12345,
+            .drift_ppm = 20,
+            .forward = 3000,
+            .backward = 3400,
+            .tail = 500,
+            .step_at = (5 + (ck_time_t)(50 * random_unit())) * CK_TIME_S +
+                       500 * CK_TIME_MS,
+            .step = (random_bits() & 1 ? 1 : -1) *
+                    (int64_t)pow(10, 4.2 + 5 * random_unit()),
+        };
+        ck_time_t span = 60 * CK_TIME_S;
+        struct ck_clockband *band = world_probe(&w, span, CK_TIME_S);
+        bool is_exact;
+
+        assert_int_equal(ck_clockband_solve(band), 0);
+        if (!step_is_found(&w, band, &is_exact)) {
+            fail_msg("round %d: a step of %lld at %lld is not found", round,
+                     (long long)w.step, (long long)w.step_at);
+        }
+        assert_true(is_exact);
+        (void)world_check(&w, band, span, 2000);
+        ck_clockband_destroy(band);
+    }
+}
+
+/* What must be found: more than RTT_min + 2 rho P. Delays are the least here,
+ * since a step hides behind longer ones. */
+static void a_step_just_beyond_the_round_trip_is_found(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        ck_time_t period = (1 + (ck_time_t)(random_bits() % 5)) * CK_TIME_S;
+        struct world w = {
+            .drift_ppm = 80 * random_unit() - 40,
+            .forward = 200 + (int64_t)(random_unit() * 4000),
+            .backward = 200 + (int64_t)(random_unit() * 4000),
+            .step_at = (30 + (ck_time_t)(60 * random_unit())) * CK_TIME_S +
+                       500 * CK_TIME_MS,
+        };
+        ck_time_t span = 120 * CK_TIME_S;
+        struct ck_clockband *band;
+        bool is_exact;
+
+        w.step = (w.forward + w.backward + 2 * period / 1000000 + 4) *
+                 (random_bits() & 1 ? 1 : -1);
+        band = world_probe(&w, span, period);
+        assert_int_equal(ck_clockband_solve(band), 0);
+        if (!step_is_found(&w, band, &is_exact)) {
+            fail_msg("round %d: a step of %lld at %lld is not found; period "
+                     "%lld rtt %lld",
+                     round, (long long)w.step, (long long)w.step_at,
+                     (long long)period, (long long)(w.forward + w.backward));
+        }
+        (void)world_check(&w, band, span, 2000);
+        ck_clockband_destroy(band);
+    }
+}
+
+static void one_bad_stamp_is_left_out_and_counted(void **state)
+{
+    struct world w = {.offset = 5,
+                      .drift_ppm = 5,
+                      .forward = 3000,
+                      .backward = 3000,
+                      .tail = 500};
+    ck_time_t span = 60 * CK_TIME_S;
+    struct ck_clockband *band = world_probe(&w, span, CK_TIME_S);
+    struct ck_clock_probe bad = exchange(&w, 30 * CK_TIME_S + 400000000);
+    const struct ck_clock_fault *fault;
+    struct ck_clockband_summary s;
+
+    (void)state;
+    bad.r2 -= CK_TIME_MS;
+    bad.r3 = bad.a4 = 0;
+    assert_int_equal(ck_clockband_add(band, &bad), 0);
+    assert_int_equal(ck_clockband_solve(band), 0);
+    fault = ck_clockband_fault(band, 0);
+    assert_non_null(fault);
+    assert_int_equal(fault->kind, CK_CLOCK_FAULT_PROBE);
+    assert_null(ck_clockband_fault(band, 1));
+    ck_clockband_summarise(band, &s);
+    assert_int_equal(s.dropped, 1);
+    (void)world_check(&w, band, span, 2000);
+    ck_clockband_destroy(band);
+}
+
+static void probes_without_sense_are_refused(void **state)
+{
+    struct ck_clockband *band = ck_clockband_create(NULL);
+    struct ck_clock_probe backwards = {.a1 = 10, .r2 = 5, .r3 = 6, .a4 = 9};
+    struct ck_clock_probe empty = {.a1 = 10};
+    struct ck_clock_probe half = {.a1 = 10, .r2 = 500};
+    struct ck_clock_offset o;
+
+    (void)state;
+    assert_int_equal(ck_clockband_add(band, &backwards), -1);
+    assert_int_equal(ck_clockband_add(band, &empty), -1);
+    assert_int_equal(ck_clockband_solve(band), -1);
+    assert_int_equal(ck_clockband_add(band, &half), 0);
+    assert_int_equal(ck_clockband_solve(band), -1);
+    assert_int_equal(ck_clockband_at(band, 10, &o), -1);
+    ck_clockband_destroy(band);
+}
+
+int main(void)
+{
+    const struct CMUnitTest cases[] = {
+        cmocka_unit_test(one_burst_on_a_host_is_known_to_half_a_microsecond),
+        cmocka_unit_test(an_hour_with_drift_and_wander_stays_inside),
+        cmocka_unit_test(random_worlds_are_covered_and_raise_no_fault),
+        cmocka_unit_test(a_step_of_any_size_is_found_and_measured),
+        cmocka_unit_test(a_step_just_beyond_the_round_trip_is_found),
+        cmocka_unit_test(one_bad_stamp_is_left_out_and_counted),
+        cmocka_unit_test(probes_without_sense_are_refused),
+    };
+    const char *given = getenv("CK_SEED");
+
+    seed = given != NULL ? strtoull(given, NULL, 0) : 20261121;
+    print_message("CK_SEED=%llu\n", (unsigned long long)seed);
+    return cmocka_run_group_tests(cases, NULL, NULL);
+}
