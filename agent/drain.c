@@ -21,6 +21,10 @@
  * processor's cache when it is encoded. */
 #define CUT_UNITS_MAX 16384
 #define CUT_AGE (100 * CK_TIME_MS)
+/* A frame costs some hundred bytes whatever is in it: fewer units than these
+ * wait longer. They are as safe in the slot as in the outbox. */
+#define CUT_UNITS_FEW 1024
+#define CUT_AGE_FEW CK_TIME_S
 #define OPEN_AGE (20 * CK_TIME_MS)
 #define SITES_KNOWN 4096 /* a power of two */
 
@@ -296,6 +300,13 @@ slot_free(struct drain *drain, uint32_t index, struct ck_ring_slot *slot)
     (void)atomic_compare_exchange_strong(&slot->state, &ended, CK_SLOT_FREE);
 }
 
+/* So much has waited for so long that it is worth a frame. */
+static bool is_due(uint64_t pending, uint64_t size, ck_time_t age)
+{
+    return pending >= CUT_UNITS_MAX || pending >= size / 8 ||
+           age >= (pending < CUT_UNITS_FEW ? CUT_AGE_FEW : CUT_AGE);
+}
+
 static unsigned
 slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
 {
@@ -325,9 +336,8 @@ slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
     if (pending > 0 && mirror->pending_since == 0) {
         mirror->pending_since = now;
     }
-    if (pending > 0 &&
-        (is_flush || state == CK_SLOT_ENDED || pending >= CUT_UNITS_MAX ||
-         pending >= size / 8 || now - mirror->pending_since >= CUT_AGE)) {
+    if (pending > 0 && (is_flush || state == CK_SLOT_ENDED ||
+                        is_due(pending, size, now - mirror->pending_since))) {
         slot_empty(drain, index, slot, head);
     }
     if (state == CK_SLOT_ENDED &&

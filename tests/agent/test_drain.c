@@ -52,7 +52,7 @@ static struct ringfile_wish bench_wish(const struct bench *bench)
 {
     struct ringfile_wish wish = {
         .dir = bench->work,
-        .plan = {.slots = 8, .slot_bytes = 256 << 10},
+        .plan = {.slots = 8, .slot_bytes = 512 << 10},
         .sharers = 1,
         .clock = CK_CLOCK_RAW,
         .agent = {1},
@@ -277,8 +277,7 @@ static void a_full_slot_is_counted_and_told_once(void **state)
     ck_ring_writer_fini(&writer, &ring);
 }
 
-static void
-little_waits_for_more_until_it_is_a_tenth_of_a_second_old(void **state)
+static void few_records_wait_for_more_until_they_are_a_second_old(void **state)
 {
     struct bench *bench = *state;
     struct ck_ring_writer writer;
@@ -287,6 +286,26 @@ little_waits_for_more_until_it_is_a_tenth_of_a_second_old(void **state)
 
     writer_open(&ring, &writer);
     mark_write(&writer, 0);
+    (void)drain_step(bench->drain, now, false);
+    (void)drain_step(bench->drain, now + 999 * CK_TIME_MS, false);
+    assert_true(outbox_is_empty(&bench->outlet.outbox));
+    (void)drain_step(bench->drain, now + 1000 * CK_TIME_MS, false);
+    assert_false(outbox_is_empty(&bench->outlet.outbox));
+    ck_ring_writer_fini(&writer, &ring);
+}
+
+static void
+what_fills_a_frame_waits_until_it_is_a_tenth_of_a_second_old(void **state)
+{
+    struct bench *bench = *state;
+    struct ck_ring_writer writer;
+    struct ck_ring ring;
+    ck_time_t now = ck_time_raw();
+
+    writer_open(&ring, &writer);
+    for (uint64_t i = 0; i < 1024; i++) {
+        mark_write(&writer, i);
+    }
     (void)drain_step(bench->drain, now, false);
     (void)drain_step(bench->drain, now + 99 * CK_TIME_MS, false);
     assert_true(outbox_is_empty(&bench->outlet.outbox));
@@ -382,7 +401,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_slot_is_counted_and_told_once,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
-            little_waits_for_more_until_it_is_a_tenth_of_a_second_old, setup,
+            few_records_wait_for_more_until_they_are_a_second_old, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            what_fills_a_frame_waits_until_it_is_a_tenth_of_a_second_old, setup,
             teardown),
         cmocka_unit_test_setup_teardown(
             a_long_open_call_is_told_once_and_again_as_cut_at_the_end, setup,
