@@ -50,13 +50,24 @@ struct align {
     size_t pairs_room;
     struct map *maps;
     size_t maps_count;
+    struct calibration *calibration;
     uint32_t *domains; /* by agent */
     size_t agents_count;
 };
 
 struct align *align_create(void)
 {
-    return calloc(1, sizeof(struct align));
+    struct align *align = calloc(1, sizeof(*align));
+
+    if (align == NULL) {
+        return NULL;
+    }
+    align->calibration = calibration_create();
+    if (align->calibration == NULL) {
+        free(align);
+        return NULL;
+    }
+    return align;
 }
 
 void align_destroy(struct align *align)
@@ -67,6 +78,7 @@ void align_destroy(struct align *align)
     for (size_t i = 0; i < align->maps_count; i++) {
         free(align->maps[i].points);
     }
+    calibration_destroy(align->calibration);
     free(align->pairs);
     free(align->maps);
     free(align->domains);
@@ -79,6 +91,9 @@ int align_fact(struct align *align,
 {
     struct pair *pair;
 
+    if (fact->e.kind == CK_KIND_CLOCK_PROBE) {
+        return calibration_probe(align->calibration, agent, fact);
+    }
     if (fact->e.kind != CK_KIND_CLOCK_PAIR ||
         (fact->clock != CK_CLOCK_TSC && fact->clock != CK_CLOCK_REALTIME)) {
         return 0;
@@ -236,11 +251,13 @@ static void map_place(struct align *align, uint32_t domain)
     struct map *map = &align->maps[domain];
     const struct map *axis = &align->maps[0];
 
-    map->domain.is_calibrated = domain == 0;
+    map->domain.clock = calibration_domain(align->calibration, domain);
+    map->domain.is_calibrated = map->domain.clock.method != CALIBRATION_NONE;
     map->domain.has_place =
-        domain == 0 || (map->has_realtime && axis->has_realtime);
-    if (map->domain.has_place && domain != 0) {
-        map->domain.offset = map->realtime - axis->realtime;
+        map->domain.is_calibrated || (map->has_realtime && axis->has_realtime);
+    if (map->domain.has_place && !map->domain.is_calibrated) {
+        map->domain.offset =
+            map->realtime - axis->realtime + axis->domain.clock.offset;
     }
 }
 
@@ -259,6 +276,9 @@ int align_close(struct align *align, const struct cast *cast)
     if (align->pairs_count > 0) {
         qsort(align->pairs, align->pairs_count, sizeof(*align->pairs),
               by_stamp);
+    }
+    if (calibration_close(align->calibration, cast) != 0) {
+        return -1;
     }
     for (uint32_t i = 0; i < align->maps_count; i++) {
         if (map_fill(align, cast, i) != 0) {
@@ -309,12 +329,30 @@ ck_time_t align_time(const struct align *align,
                      bool is_ticks,
                      int64_t stamp)
 {
-    struct map *map = &align->maps[align->domains[agent]];
+    uint32_t domain = align->domains[agent];
+    struct map *map = &align->maps[domain];
+    ck_time_t offset = map->domain.offset;
 
     if (is_ticks) {
         stamp = map_raw(map, stamp);
     }
-    return (ck_time_t)((uint64_t)stamp + (uint64_t)map->domain.offset);
+    if (map->domain.clock.method == CALIBRATION_PROBES) {
+        offset = calibration_offset(align->calibration, domain, stamp);
+    }
+    return (ck_time_t)((uint64_t)stamp + (uint64_t)offset);
+}
+
+int align_bound(const struct align *align,
+                uint32_t agent,
+                bool is_ticks,
+                int64_t stamp,
+                ck_time_t *bound)
+{
+    uint32_t domain = align->domains[agent];
+    struct map *map = &align->maps[domain];
+    ck_time_t raw = is_ticks ? map_raw(map, stamp) : stamp;
+
+    return calibration_bound(align->calibration, domain, raw, bound);
 }
 
 bool align_stamps(const struct align *align,
@@ -414,7 +452,9 @@ struct align_domain align_domain(const struct align *align, uint32_t domain)
 
 int64_t align_realtime(const struct align *align)
 {
-    return align->maps_count > 0 && align->maps[0].has_realtime
-               ? align->maps[0].realtime
+    const struct map *map = align->maps;
+
+    return align->maps_count > 0 && map->has_realtime
+               ? map->realtime - map->domain.clock.offset
                : 0;
 }

@@ -2,11 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The axis is CLOCK_MONOTONIC_RAW of domain 0, in nanoseconds. Within a
- * domain RAW is one clock, so its ranks are exactly aligned; ticks of the time
- * stamp counter go to RAW by one piecewise straight line a domain, made of the
- * (ticks, RAW) pairs that its collectors stored. Domains whose offset was not
- * measured are placed by their REALTIME snapshot, and said to be so.
+ * The axis is CLOCK_MONOTONIC_RAW of the reference clock, or else of domain 0
+ * (calibration.h), in nanoseconds. Within a domain RAW is one clock, so its
+ * ranks are exactly aligned; ticks of the time stamp counter go to RAW by one
+ * piecewise straight line a domain, made of the (ticks, RAW) pairs that its
+ * collectors stored. Domains whose offset was not measured are placed by their
+ * REALTIME snapshot, and said to be so.
  */
 #ifndef CK_MERGE_ALIGN_H
 #define CK_MERGE_ALIGN_H
@@ -15,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "merge/calibration.h"
 #include "merge/cast.h"
 #include "schema/event.h"
 #include "schema/time.h"
@@ -36,6 +38,14 @@ ck_time_t align_time(const struct align *align,
                      uint32_t agent,
                      bool is_ticks,
                      int64_t stamp);
+/* How far from the truth the axis may put a stamp of an agent, relative to the
+ * reference; two stamps of one domain are exact to each other. 0, or -1 when
+ * the agent's domain is not calibrated. */
+int align_bound(const struct align *align,
+                uint32_t agent,
+                bool is_ticks,
+                int64_t stamp,
+                ck_time_t *bound);
 /* First and last of stamps, on the axis; false when there were none. */
 bool align_stamps(const struct align *align,
                   uint32_t agent,
@@ -50,12 +60,13 @@ void align_record(const struct align *align,
 
 /* How a domain was placed. */
 struct align_domain {
-    bool is_calibrated; /* domain 0 and what was measured against it */
-    bool has_place;     /* else it starts where domain 0 starts */
-    size_t pairs;       /* (ticks, RAW) pairs of its map */
-    ck_time_t bound;    /* of the map: half the widest bracket */
-    ck_time_t offset;   /* added to its RAW */
-    bool lacks_pairs;   /* ticks were recorded and no pair was stored */
+    bool is_calibrated; /* on the axis, with a bound */
+    struct calibration_domain clock;
+    bool has_place;   /* else it starts where domain 0 starts */
+    size_t pairs;     /* (ticks, RAW) pairs of its map */
+    ck_time_t bound;  /* of the map: half the widest bracket */
+    ck_time_t offset; /* added to its RAW besides the calibration's */
+    bool lacks_pairs; /* ticks were recorded and no pair was stored */
 };
 struct align_domain align_domain(const struct align *align, uint32_t domain);
 /* REALTIME of the axis's zero, for dates; 0 = not known. */

@@ -4,6 +4,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -188,6 +189,122 @@ static void a_records_times_all_move_and_unknown_ones_stay(void **state)
     cast_destroy(cast);
 }
 
+/* theta = 5 s + 20 ppm; delays of 3 us each way. */
+static int64_t probed_theta(int64_t raw)
+{
+    return 5000000000 + raw / 50000;
+}
+
+static void probes_put(struct align *align, uint32_t agent, bool answers)
+{
+    for (int64_t at = 1000000000; at < 60000000000; at += 1000000000) {
+        struct ck_clock_fact fact = {
+            .e = {.kind = CK_KIND_CLOCK_PROBE, .start = at},
+            .value = at + probed_theta(at) + 3000,
+            .width = 20,
+        };
+
+        if (answers) {
+            fact.t3 = fact.value + 2000;
+            fact.t4 = fact.t3 + 3000 - probed_theta(at);
+        }
+        assert_int_equal(align_fact(align, agent, &fact), 0);
+    }
+}
+
+static uint32_t
+reference_make(struct cast *cast, const char *reference, int64_t realtime)
+{
+    uint32_t agent = agent_make(cast, 1, 0, "t", realtime);
+    char lines[200];
+
+    (void)snprintf(lines, sizeof(lines),
+                   "boot_id=b\ntimens=t\nreference_boot_id=b\n"
+                   "reference_timens=%s\n",
+                   reference);
+    cast->agents[agent].identity =
+        texts_keep(cast->texts, lines, sizeof(lines));
+    return agent;
+}
+
+static void a_probed_domain_is_put_on_the_references_axis(void **state)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t first = reference_make(cast, "t", 0);
+    uint32_t second = agent_make(cast, 2, 1, "u", 0);
+    struct align_domain domain;
+    int64_t last = INT64_MIN;
+    ck_time_t bound;
+
+    (void)state;
+    probes_put(align, second, true);
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    assert_true(align_domain(align, 0).is_calibrated);
+    assert_int_equal(align_bound(align, first, false, 77, &bound), 0);
+    assert_int_equal(bound, 0);
+    assert_int_equal(align_time(align, first, false, 77), 77);
+    for (int64_t at = 500000000; at < 61000000000; at += 777777) {
+        ck_time_t time = align_time(align, second, false, at);
+        ck_time_t truth = at + probed_theta(at);
+
+        assert_int_equal(align_bound(align, second, false, at, &bound), 0);
+        assert_true(bound < 8000);
+        assert_true(llabs(time - truth) <= bound);
+        assert_true(llabs(time - truth) <= 1000);
+        assert_true(time > last);
+        last = time;
+    }
+    domain = align_domain(align, 1);
+    assert_int_equal(domain.clock.method, CALIBRATION_PROBES);
+    assert_int_equal(domain.clock.band.probes, 59);
+    assert_int_equal(domain.clock.lost, 0);
+    assert_int_equal(domain.clock.band.rtt_min, 6000);
+    assert_true(llabs(domain.clock.band.drift_ppb - 20000) < 500);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
+static void probes_without_answers_calibrate_nothing(void **state)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t second = agent_make(cast, 2, 1, "u", 0);
+    ck_time_t bound;
+
+    (void)state;
+    (void)reference_make(cast, "t", 0);
+    probes_put(align, second, false);
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    assert_false(align_domain(align, 1).is_calibrated);
+    assert_int_equal(align_domain(align, 1).clock.lost, 59);
+    assert_int_equal(align_bound(align, second, false, 77, &bound), -1);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
+/* The lowest rank's domain is no party: nothing is said relative to it. */
+static void
+a_reference_that_the_first_rank_cannot_reach_calibrates_nobody(void **state)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t first = reference_make(cast, "elsewhere", 9000);
+    uint32_t second = agent_make(cast, 2, 1, "u", 0);
+
+    (void)state;
+    probes_put(align, second, true);
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    assert_true(align_domain(align, 0).is_calibrated);
+    assert_int_equal(align_time(align, first, false, 77), 77);
+    assert_false(align_domain(align, 1).is_calibrated);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +314,10 @@ int main(void)
         cmocka_unit_test(
             another_domain_is_placed_by_realtime_and_not_calibrated),
         cmocka_unit_test(ticks_without_pairs_are_told),
+        cmocka_unit_test(a_probed_domain_is_put_on_the_references_axis),
+        cmocka_unit_test(probes_without_answers_calibrate_nothing),
+        cmocka_unit_test(
+            a_reference_that_the_first_rank_cannot_reach_calibrates_nobody),
         cmocka_unit_test(a_records_times_all_move_and_unknown_ones_stay),
     };
 
