@@ -362,8 +362,46 @@ static int job_write(const struct job *job, struct ck_err *err)
     return write_format(job, OUTPUT_TEXT, NULL, err);
 }
 
+/* --max-clock-error: the two worst domains, one relative to the other. */
+static int job_gate(const struct job *job)
+{
+    const struct report *report = &job->report;
+    ck_time_t worst[2] = {0, 0};
+
+    if (job->options->max_clock_error < 0) {
+        return CK_EXIT_DONE;
+    }
+    for (size_t i = 0; i < report->domains_count; i++) {
+        const struct report_domain *domain = &report->domains[i];
+
+        if (domain->ranks == 0) {
+            continue;
+        }
+        if (!domain->is_calibrated) {
+            ck_error("--max-clock-error: the clock of host %s is not "
+                     "calibrated",
+                     domain->host);
+            return CK_EXIT_GATE_UNKNOWN;
+        }
+        if (domain->bound_max > worst[0]) {
+            worst[1] = worst[0];
+            worst[0] = domain->bound_max;
+        } else if (domain->bound_max > worst[1]) {
+            worst[1] = domain->bound_max;
+        }
+    }
+    if (worst[0] + worst[1] > job->options->max_clock_error) {
+        ck_error("--max-clock-error: clocks of two ranks may be %.3f us apart",
+                 (double)(worst[0] + worst[1]) / 1e3);
+        return CK_EXIT_GATE;
+    }
+    return CK_EXIT_DONE;
+}
+
 static int job_do(struct job *job, struct ck_err *err)
 {
+    int code;
+
     if (job_open(job, err) != 0 || job_region(job, err) != 0 ||
         job_consumers(job, err) != 0 || job_run(job, err) != 0 ||
         job_report(job, err) != 0) {
@@ -379,6 +417,10 @@ static int job_do(struct job *job, struct ck_err *err)
     }
     if (job_write(job, err) != 0) {
         return CK_EXIT_FAILED;
+    }
+    code = job_gate(job);
+    if (code != CK_EXIT_DONE) {
+        return code;
     }
     return report_is_complete(&job->report) ? CK_EXIT_DONE : CK_EXIT_PARTIAL;
 }
@@ -413,7 +455,8 @@ static int outputs_check(const struct options *options, struct ck_err *err)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.from = -1, .to = -1, .ranks = ""};
+    struct options options = {
+        .from = -1, .to = -1, .max_clock_error = -1, .ranks = ""};
     struct job job = {.options = &options};
     struct ck_err err = {""};
     enum ck_cli_result result = options_read(&options, argc, argv, &err);

@@ -17,9 +17,23 @@ void report_fini(struct report *report)
     free(report->counters);
     free(report->rates);
     free(report->losses);
+    for (size_t i = 0; i < report->domains_count; i++) {
+        free(report->domains[i].faults);
+    }
     free(report->domains);
     free(report->notes);
     memset(report, 0, sizeof(*report));
+}
+
+const char *report_fault_name(enum ck_clock_fault_kind kind)
+{
+    static const char *const names[] = {
+        [CK_CLOCK_FAULT_STEP] = "step",
+        [CK_CLOCK_FAULT_RATE] = "rate",
+        [CK_CLOCK_FAULT_PROBE] = "probe",
+    };
+
+    return names[kind];
 }
 
 bool report_is_complete(const struct report *report)

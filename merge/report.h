@@ -15,6 +15,7 @@
 
 #include "merge/interval.h"
 #include "merge/names.h"
+#include "schema/clockband.h"
 #include "schema/time.h"
 
 enum report_region {
@@ -133,8 +134,21 @@ struct report_domain {
     bool is_calibrated;
     bool has_place;
     bool lacks_pairs;
-    ck_time_t bound;
+    ck_time_t bound; /* of its map of ticks */
     size_t pairs;
+    bool is_probed;     /* against the reference; else what follows is 0 */
+    const char *method; /* static text */
+    ck_time_t offset;   /* of the reference: added to its times */
+    int64_t drift_ppb;
+    ck_time_t rtt_min; /* -1 = none */
+    uint64_t probes;
+    uint64_t lost;
+    uint64_t dropped;       /* bad ones, left out */
+    ck_time_t bound_median; /* of its times on the axis, over the run */
+    ck_time_t bound_max;
+    char grade; /* A B C D by bound_max */
+    const struct ck_clock_fault **faults;
+    size_t faults_count;
 };
 
 struct report_note {
@@ -195,6 +209,8 @@ struct report {
     bool is_ledger_closed;
 };
 
+/* "step", "rate" or "probe". */
+const char *report_fault_name(enum ck_clock_fault_kind kind);
 /* Frees the arrays; the texts are the cast's. */
 void report_fini(struct report *report);
 /* True when every announced rank is there, ended well, and nothing is lost. */

@@ -9,6 +9,9 @@
 
 #include "schema/run.h"
 
+/* Instants of the run at which bounds are looked at. */
+#define BOUNDS 1001
+
 /* In a person's words, by enum ck_lost. */
 static const char *const reasons[CAST_REASONS] = {
     [0] = "no reason given",
@@ -66,6 +69,73 @@ static void store_report(const struct cast *cast,
     }
 }
 
+static int time_order(const void *a, const void *b)
+{
+    ck_time_t x = *(const ck_time_t *)a;
+    ck_time_t y = *(const ck_time_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Median and maximum of a domain's bound over the run, at many instants. */
+static void bound_report(const struct cast *cast,
+                         const struct align *align,
+                         uint32_t domain,
+                         const struct report *report,
+                         struct report_domain *row)
+{
+    ck_time_t bounds[BOUNDS];
+    ck_time_t length = report->whole.end - report->whole.start;
+    size_t count = 0;
+    uint32_t agent = 0;
+
+    while (agent < cast->agents_count && cast->agents[agent].domain != domain) {
+        agent++;
+    }
+    for (size_t i = 0; agent < cast->agents_count && i < BOUNDS; i++) {
+        ck_time_t raw = report->whole.start - row->offset +
+                        (ck_time_t)((__int128)length * (int)i / (BOUNDS - 1));
+
+        count += align_bound(align, agent, false, raw, &bounds[count]) == 0;
+    }
+    if (count > 0) {
+        qsort(bounds, count, sizeof(*bounds), time_order);
+        row->bound_median = bounds[count / 2];
+        row->bound_max = bounds[count - 1];
+    }
+    row->grade = calibration_grade(row->bound_max);
+}
+
+/* What the probes said of a domain. 0 or -1. */
+static int clock_report(const struct align *align,
+                        uint32_t domain,
+                        struct report_domain *row)
+{
+    struct calibration_domain clock = align_domain(align, domain).clock;
+
+    row->method = calibration_name(clock.method);
+    row->is_probed = clock.method == CALIBRATION_PROBES;
+    if (!row->is_probed) {
+        return 0;
+    }
+    row->offset = clock.offset;
+    row->drift_ppb = clock.band.drift_ppb;
+    row->rtt_min = clock.band.rtt_min;
+    row->probes = clock.band.probes;
+    row->lost = clock.lost;
+    row->dropped = clock.band.dropped;
+    row->faults =
+        calloc(clock.band.faults + 1, sizeof(struct ck_clock_fault *));
+    if (row->faults == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < clock.band.faults; i++) {
+        row->faults[i] = align_fault(align, domain, i);
+    }
+    row->faults_count = clock.band.faults;
+    return 0;
+}
+
 static int domains_report(const struct cast *cast,
                           const struct align *align,
                           struct report *report)
@@ -74,6 +144,7 @@ static int domains_report(const struct cast *cast,
     if (report->domains == NULL) {
         return -1;
     }
+    report->domains_count = cast->domains_count;
     for (uint32_t i = 0; i < cast->domains_count; i++) {
         struct report_domain *row = &report->domains[i];
         struct align_domain domain = align_domain(align, i);
@@ -87,8 +158,11 @@ static int domains_report(const struct cast *cast,
         for (size_t r = 0; r < cast->ranks_count; r++) {
             row->ranks += cast->agents[cast->ranks[r].agent].domain == i;
         }
+        if (clock_report(align, i, row) != 0) {
+            return -1;
+        }
+        bound_report(cast, align, i, report, row);
     }
-    report->domains_count = cast->domains_count;
     return 0;
 }
 

@@ -228,6 +228,54 @@ static void put_domains(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+static void put_faults(struct ck_json *j, const struct report_domain *domain)
+{
+    ck_json_array(j, "faults");
+    for (size_t i = 0; i < domain->faults_count; i++) {
+        const struct ck_clock_fault *fault = domain->faults[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "kind", report_fault_name(fault->kind));
+        ck_json_int(j, "from_ns", fault->from);
+        ck_json_int(j, "to_ns", fault->to);
+        ck_json_int(j, "step_ns", fault->step);
+        ck_json_int(j, "bound_ns", fault->bound);
+        ck_json_int(j, "rate_ppb", fault->rate_ppb);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_clocks(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "clocks");
+    for (size_t i = 0; i < report->domains_count; i++) {
+        const struct report_domain *domain = &report->domains[i];
+        char grade[2] = {domain->grade, '\0'};
+
+        ck_json_object(j, NULL);
+        put_text(j, "host", domain->host);
+        ck_json_uint(j, "ranks", domain->ranks);
+        ck_json_string(j, "method", domain->method);
+        if (domain->is_calibrated) {
+            ck_json_string(j, "grade", grade);
+            ck_json_int(j, "offset_ns", domain->offset);
+            ck_json_int(j, "drift_ppb", domain->drift_ppb);
+            ck_json_int(j, "bound_median_ns", domain->bound_median);
+            ck_json_int(j, "bound_max_ns", domain->bound_max);
+        }
+        if (domain->is_probed) {
+            ck_json_int(j, "rtt_min_ns", domain->rtt_min);
+            ck_json_uint(j, "probes", domain->probes);
+            ck_json_uint(j, "lost", domain->lost);
+            ck_json_uint(j, "dropped", domain->dropped);
+            put_faults(j, domain);
+        }
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
 static void put_trust(struct ck_json *j, const struct report *report)
 {
     ck_json_object(j, "trust");
@@ -286,6 +334,7 @@ static void put_report(struct ck_json *j, const struct report *report)
     put_calls(j, report);
     put_counters(j, report);
     put_trust(j, report);
+    put_clocks(j, report);
     ck_json_end(j);
 }
 

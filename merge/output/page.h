@@ -36,6 +36,8 @@ void page_column(const struct page *page, const char *text, size_t columns);
 void page_place(const struct page *page, const struct place *place);
 bool page_has_place(const struct place *place);
 
+/* How the clocks were aligned (clocks.c). */
+void page_clocks(const struct page *page);
 /* The tables (tables.c). */
 void page_devices(const struct page *page);
 void page_kernels(const struct page *page);

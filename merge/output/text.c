@@ -210,43 +210,6 @@ static void put_answer(const struct page *page)
     }
 }
 
-static void put_clocks(const struct page *page)
-{
-    const struct report *report = page->report;
-
-    if (report->domains_count == 1) {
-        fprintf(page->file, "clocks: one domain, ranks exactly aligned");
-        if (report->domains[0].bound > 0) {
-            fprintf(page->file, " (map within %s)",
-                    word_time(report->domains[0].bound).text);
-        }
-        fputc('\n', page->file);
-    } else {
-        fprintf(page->file, "%zu clock domains, %snot calibrated%s",
-                report->domains_count, page_red(page), page_normal(page));
-        fputs(": other hosts are placed by their REALTIME\n", page->file);
-    }
-    for (size_t i = 0; i < report->domains_count; i++) {
-        const struct report_domain *domain = &report->domains[i];
-
-        if (domain->lacks_pairs) {
-            fputs("             ", page->file);
-            page_cell(page, domain->host, 30);
-            fprintf(page->file,
-                    ": %sno clock pairs were stored: its times are counter "
-                    "ticks%s\n",
-                    page_red(page), page_normal(page));
-        }
-        if (!domain->has_place) {
-            fputs("             ", page->file);
-            page_cell(page, domain->host, 30);
-            fputs(": not calibrated, no REALTIME snapshot: its place on the "
-                  "axis is not known\n",
-                  page->file);
-        }
-    }
-}
-
 static void put_losses(const struct page *page)
 {
     const struct report *report = page->report;
@@ -341,7 +304,7 @@ static void put_trust(const struct page *page)
             word_count(report->events + report->lost).text, page_dot(page),
             well, report->size);
     fputs("             ", page->file);
-    put_clocks(page);
+    page_clocks(page);
     put_losses(page);
     put_notes(page);
     if (report->devices_count > 0) {
