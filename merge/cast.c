@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/array.h"
+#include "merge/comm.h"
 #include "schema/run.h"
 
 #define NOTES_MAX 1024
@@ -40,6 +41,7 @@ void cast_destroy(struct cast *cast)
         names_destroy(cast->processes[i].names);
         free(cast->processes[i].devices);
         free(cast->processes[i].queues);
+        free(cast->processes[i].comms);
     }
     for (size_t i = 0; i < cast->physicals_count; i++) {
         free(cast->physicals[i].ranks);
@@ -364,7 +366,7 @@ int cast_close(struct cast *cast)
             }
         }
     }
-    return 0;
+    return comm_close(cast);
 }
 
 int32_t cast_size(const struct cast *cast)

@@ -105,6 +105,17 @@ struct cast_queue {
     const char *name;
 };
 
+/* A communicator as one process numbers it. */
+struct cast_comm {
+    uint32_t id;
+    uint32_t parent; /* id in the same process, 0 = none */
+    uint32_t number; /* of its creation from the parent */
+    int32_t size;
+    int32_t rank;      /* of this process in it */
+    const char *birth; /* how it was made, of whom; NULL = not fully said */
+    uint32_t global;   /* number in the run, CAST_NONE = not known */
+};
+
 /* A device as one process numbers it. */
 struct cast_device {
     uint32_t number;
@@ -129,6 +140,8 @@ struct cast_process {
     size_t devices_count, devices_room;
     struct cast_queue *queues;
     size_t queues_count, queues_room;
+    struct cast_comm *comms; /* by id */
+    size_t comms_count, comms_room;
 };
 
 struct cast_thread {
@@ -161,6 +174,7 @@ struct cast_note {
 
 struct cast {
     struct texts *texts;
+    uint32_t comms; /* communicators of the run */
     struct cast_agent *agents;
     size_t agents_count, agents_room;
     struct cast_process *processes;

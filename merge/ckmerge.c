@@ -20,9 +20,11 @@
 #include "launch/log.h"
 #include "merge/align.h"
 #include "merge/analysis/calls.h"
+#include "merge/analysis/causes.h"
 #include "merge/analysis/counters.h"
 #include "merge/analysis/devices.h"
 #include "merge/analysis/kernels.h"
+#include "merge/analysis/ledger.h"
 #include "merge/analysis/ranks.h"
 #include "merge/cast.h"
 #include "merge/cut.h"
@@ -37,7 +39,7 @@
 #include "merge/verify.h"
 #include "schema/run.h"
 
-#define CONSUMERS 5
+#define CONSUMERS 6
 
 /* One merge from the run to its report. */
 struct job {
@@ -49,6 +51,7 @@ struct job {
     struct kernels *kernels;
     struct calls *calls;
     struct ranks *ranks;
+    struct ledger *ledger;
     struct chrome *chrome;
     char chrome_path[PATH_MAX];
     struct report report;
@@ -59,6 +62,7 @@ static void job_fini(struct job *job)
 {
     report_fini(&job->report);
     chrome_destroy(job->chrome);
+    ledger_destroy(job->ledger);
     ranks_destroy(job->ranks);
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
@@ -169,8 +173,9 @@ static int job_consumers(struct job *job, struct ck_err *err)
     job->kernels = kernels_create(job->cast, region);
     job->calls = calls_create(job->cast, region);
     job->ranks = ranks_create(job->cast, region);
+    job->ledger = ledger_create(job->cast, job->align, region);
     if (job->devices == NULL || job->kernels == NULL || job->calls == NULL ||
-        job->ranks == NULL) {
+        job->ranks == NULL || job->ledger == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (chrome_where(job->options, job->chrome_path, err) != 0) {
@@ -198,7 +203,7 @@ static int job_run(struct job *job, struct ck_err *err)
     const struct timeline_consumer consumers[CONSUMERS] = {
         {devices_take, job->devices}, {kernels_take, job->kernels},
         {calls_take, job->calls},     {ranks_take, job->ranks},
-        {chrome_take, job->chrome},
+        {ledger_take, job->ledger},   {chrome_take, job->chrome},
     };
     struct timeline timeline = {
         .store = job->store,
@@ -225,6 +230,7 @@ static int job_report(struct job *job, struct ck_err *err)
     struct report *report = &job->report;
 
     if (devices_report(job->devices, report) != 0 ||
+        causes_report(job->ledger, job->cast, report) != 0 ||
         kernels_report(job->kernels, report) != 0 ||
         calls_report(job->calls, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||

@@ -11,6 +11,7 @@ void report_fini(struct report *report)
 {
     free(report->ranks);
     free(report->devices);
+    free(report->causes);
     free(report->kernels);
     free(report->copies);
     free(report->calls);

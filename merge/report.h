@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "merge/cause.h"
 #include "merge/interval.h"
 #include "merge/names.h"
 #include "schema/clockband.h"
@@ -56,6 +57,7 @@ struct report_rank {
 
 /* busy + idle = wall, and compute + comm + copy = busy, exactly. */
 struct report_device {
+    uint32_t physical; /* number in the cast */
     const char *name;
     const char *uuid;     /* "" = none */
     const int32_t *ranks; /* that used it; borrowed from the cast */
@@ -74,6 +76,32 @@ struct report_device {
     uint64_t bad_times; /* operations without usable stamps: in no figure */
     uint64_t gaps;
     ck_time_t longest_gap;
+    ck_time_t causes[CAUSES]; /* sum: idle */
+};
+
+/* What a thread did: in a call, or between two. NULL = none, not known. */
+struct report_activity {
+    const char *call; /* NULL = between calls */
+    struct place place;
+    const char *range; /* innermost */
+    const char *before;
+    struct place before_place;
+    const char *after;
+    struct place after_place;
+};
+
+/* Idle time of devices that has one cause. */
+struct report_cause {
+    enum cause cause;
+    const char *wait; /* which wait state, NULL = none */
+    int32_t rank;     /* whose device was idle; of several the first */
+    uint32_t ranks;   /* how many */
+    ck_time_t ns;
+    uint64_t count;             /* pieces of time */
+    struct report_activity did; /* the launching thread */
+    int32_t blamed;             /* rank that was waited for, or unknown */
+    ck_time_t blamed_ns;        /* of ns, in which it did: */
+    struct report_activity blamed_did;
 };
 
 struct report_kernel {
@@ -177,6 +205,8 @@ struct report {
     struct report_device *devices;
     size_t devices_count;
     struct report_device all; /* sums over devices; wall = devices * region */
+    struct report_cause *causes; /* longest first */
+    size_t causes_count;
     struct report_kernel *kernels;
     size_t kernels_count;
     struct report_copy *copies;

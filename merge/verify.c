@@ -48,7 +48,18 @@ static unsigned verify_sums(const struct report *report, FILE *file)
 
     for (size_t i = 0; i < report->devices_count; i++) {
         const struct report_device *device = &report->devices[i];
+        ck_time_t causes = 0;
 
+        for (size_t c = 0; c < CAUSES; c++) {
+            causes += device->causes[c];
+        }
+        if (causes != device->idle) {
+            fprintf(file,
+                    "device %zu: the causes, %" PRId64
+                    " ns, are not its idle time, %" PRId64 " ns\n",
+                    i, causes, device->idle);
+            found++;
+        }
         if (device->busy + device->idle != device->wall ||
             device->compute + device->comm + device->copy != device->busy) {
             fprintf(file,

@@ -212,6 +212,7 @@ int devices_report(const struct devices *devices, struct report *report)
         const struct device *device = &devices->items[i];
 
         device_report(device, &devices->cast->physicals[i], row);
+        row->physical = (uint32_t)i;
         if (row->busy + row->idle != row->wall) {
             report->is_ledger_closed = false;
         }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/array.h"
+#include "merge/comm.h"
 #include "schema/run.h"
 
 /* Open calls that one agent may show at once; more are not kept. */
@@ -258,10 +259,12 @@ static int text_read(struct cast *cast,
         return symbol_read(cast, source, text);
     case CK_KIND_PROCESS:
         return process_read(cast, source, text);
+    case CK_KIND_COMM:
+        return comm_enter(cast, source->process, text);
     case CK_KIND_NOTE:
         return cast_note(cast, ck_text_bytes(text), text->length);
     default:
-        return 0; /* COMM, STACK: nobody reads them yet */
+        return 0; /* STACK: nobody reads it yet */
     }
 }
 

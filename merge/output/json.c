@@ -101,6 +101,81 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_end(j);
 }
 
+/* The rows that add up to the region, and nkipy's names for some of them. */
+static void put_ledger(struct ck_json *j, const struct report_device *device)
+{
+    static const char *const names[] = {"d2h_transfer", "h2d_transfer",
+                                        "memory_mgmt", "exec_overhead",
+                                        "sync_wait"};
+
+    ck_json_object(j, "ledger");
+    ck_json_int(j, "compute", device->compute);
+    ck_json_int(j, "comm_transfer", device->comm);
+    ck_json_int(j, "comm_wait", 0);
+    ck_json_int(j, "copy_only", device->copy);
+    for (unsigned c = 0; c < CAUSES; c++) {
+        ck_json_int(j, cause_name(c), device->causes[c]);
+    }
+    ck_json_end(j);
+    ck_json_object(j, "nkipy");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        ck_time_t sum = 0;
+
+        for (unsigned c = 0; c < CAUSES; c++) {
+            const char *name = cause_nkipy(c);
+
+            sum += name != NULL && strcmp(name, names[i]) == 0
+                       ? device->causes[c]
+                       : 0;
+        }
+        ck_json_int(j, names[i], sum);
+    }
+    ck_json_end(j);
+}
+
+static void put_activity(struct ck_json *j,
+                         const char *name,
+                         const struct report_activity *activity)
+{
+    ck_json_object(j, name);
+    put_text(j, "range", activity->range);
+    put_text(j, "call", activity->call);
+    put_place(j, &activity->place);
+    ck_json_object(j, "after");
+    put_text(j, "call", activity->before);
+    put_place(j, &activity->before_place);
+    ck_json_end(j);
+    ck_json_object(j, "before");
+    put_text(j, "call", activity->after);
+    put_place(j, &activity->after_place);
+    ck_json_end(j);
+    ck_json_end(j);
+}
+
+static void put_causes(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "causes");
+    for (size_t i = 0; i < report->causes_count; i++) {
+        const struct report_cause *cause = &report->causes[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "cause", cause_name(cause->cause));
+        put_text(j, "wait", cause->wait);
+        ck_json_int(j, "rank", cause->rank);
+        ck_json_uint(j, "ranks", cause->ranks);
+        ck_json_int(j, "ns", cause->ns);
+        ck_json_uint(j, "count", cause->count);
+        put_activity(j, "host", &cause->did);
+        if (cause->blamed >= 0) {
+            ck_json_int(j, "blamed_rank", cause->blamed);
+            ck_json_int(j, "blamed_ns", cause->blamed_ns);
+            put_activity(j, "blamed", &cause->blamed_did);
+        }
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
 static void put_device(struct ck_json *j,
                        const char *name,
                        const struct report_device *device)
@@ -129,6 +204,7 @@ static void put_device(struct ck_json *j,
     ck_json_uint(j, "bad_times", device->bad_times);
     ck_json_uint(j, "gaps", device->gaps);
     ck_json_int(j, "longest_gap_ns", device->longest_gap);
+    put_ledger(j, device);
     ck_json_end(j);
 }
 
@@ -330,6 +406,7 @@ static void put_report(struct ck_json *j, const struct report *report)
     }
     ck_json_end(j);
     put_device(j, "all_devices", &report->all);
+    put_causes(j, report);
     put_kernels(j, report);
     put_calls(j, report);
     put_counters(j, report);

@@ -38,6 +38,8 @@ bool page_has_place(const struct place *place);
 
 /* How the clocks were aligned (clocks.c). */
 void page_clocks(const struct page *page);
+/* Why the devices were idle (why.c). */
+void page_why(const struct page *page);
 /* The tables (tables.c). */
 void page_devices(const struct page *page);
 void page_kernels(const struct page *page);

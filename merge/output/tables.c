@@ -12,7 +12,8 @@
 #define TOP_KERNELS 10
 #define TOP_CALLS 10
 #define TOP_COUNTERS 16
-#define BAR 18
+#define BAR 8
+#define NAME 14
 /* Rows at each end of a table of many devices. */
 #define ROWS_EACH 4
 
@@ -60,19 +61,34 @@ static const struct report_rank *rank_of(const struct report *report,
     return NULL;
 }
 
-/* MPI and steps of a rank, in the last columns. */
-static void put_host(const struct page *page, const struct report_rank *rank)
+/* Steps of a rank, in the last columns. */
+static void put_steps(const struct page *page, const struct report_rank *rank)
 {
-    ck_time_t wall = region_length(page->report->region);
-
-    if (rank == NULL || rank->end == REPORT_END_MISSING) {
+    if (rank == NULL || rank->end == REPORT_END_MISSING || rank->steps == 0) {
         return;
     }
-    fprintf(page->file, "  %5s",
-            rank->mpi_calls > 0 ? word_percent(rank->mpi, wall).text : "-");
-    if (rank->steps > 0) {
-        fprintf(page->file, "  %8.3g  %8.3g", (double)rank->step_median / 1e6,
-                (double)rank->step_max / 1e6);
+    fprintf(page->file, " %6.3g %6.3g", (double)rank->step_median / 1e6,
+            (double)rank->step_max / 1e6);
+}
+
+/* What a device was busy with, a bar, and why it was idle. */
+static void put_shares(const struct page *page,
+                       const struct report_device *device)
+{
+    ck_time_t columns[CAUSE_COLUMNS] = {0};
+
+    fprintf(page->file, " %6s %5s %5s  ",
+            word_percent(device->compute, device->wall).text,
+            word_percent(device->comm, device->wall).text,
+            word_percent(device->copy, device->wall).text);
+    put_bar(page, device);
+    fprintf(page->file, " %5s", word_percent(device->idle, device->wall).text);
+    for (unsigned c = 0; c < CAUSES; c++) {
+        columns[cause_column(c)] += device->causes[c];
+    }
+    for (unsigned c = 0; c < CAUSE_COLUMNS; c++) {
+        fprintf(page->file, " %5s",
+                word_percent(columns[c], device->wall).text);
     }
 }
 
@@ -85,14 +101,9 @@ static void put_device(const struct page *page,
     fputs("  ", page->file);
     (void)snprintf(name, sizeof(name), "%.63s",
                    device->name[0] != '\0' ? device->name : "(device)");
-    page_column(page, name, 18);
-    fprintf(page->file, " %6s %5s %5s  ",
-            word_percent(device->compute, device->wall).text,
-            word_percent(device->comm, device->wall).text,
-            word_percent(device->copy, device->wall).text);
-    put_bar(page, device);
-    fprintf(page->file, " %5s", word_percent(device->idle, device->wall).text);
-    put_host(page, rank_of(page->report, device));
+    page_column(page, name, NAME);
+    put_shares(page, device);
+    put_steps(page, rank_of(page->report, device));
     fputc('\n', page->file);
 }
 
@@ -142,12 +153,9 @@ static void put_all(const struct page *page)
 
     (void)snprintf(devices, sizeof(devices), "%zu devices",
                    page->report->devices_count);
-    fprintf(page->file, "  all  %-18s %6s %5s %5s  ", devices,
-            word_percent(all->compute, all->wall).text,
-            word_percent(all->comm, all->wall).text,
-            word_percent(all->copy, all->wall).text);
-    put_bar(page, all);
-    fprintf(page->file, " %5s\n", word_percent(all->idle, all->wall).text);
+    fprintf(page->file, "  all  %-*s", NAME, devices);
+    put_shares(page, all);
+    fputc('\n', page->file);
     if (all->kernel_busy > 0) {
         fprintf(page->file,
                 "       core time of kernels %s s in %s s of union: %.2f "
@@ -185,25 +193,35 @@ static void put_deviceless(const struct page *page)
             continue;
         }
         shown++;
-        fprintf(page->file, "%5d  %-18s %6s %5s %5s  %*s %5s", rank->number,
-                "no device", "-", "-", "-", BAR, "", "-");
-        put_host(page, rank);
-        fputc('\n', page->file);
+        fprintf(page->file, "%5d  %-*s %6s %5s %5s  %*s %5s", rank->number,
+                NAME, "no device", "-", "-", "-", BAR, "", "-");
+        fprintf(page->file, " %5s %5s %5s %5s %5s", "-", "-", "-", "-", "-");
+        put_steps(page, rank);
+        fprintf(page->file, "%s MPI %s %%\n", rank->steps > 0 ? "" : " ",
+                word_percent(rank->mpi, region_length(report->region)).text);
     }
+}
+
+static void put_titles(const struct page *page)
+{
+    bool has_unicode = page->style->has_unicode;
+
+    fprintf(page->file, "\n%s%52s IDLE BY CAUSE, %% of the region%s\n",
+            page_bold(page), "", page_normal(page));
+    fprintf(page->file,
+            "%s RANK  %-*s COMPUTE COMM  COPY  %s busy   IDLE  peer launch "
+            "host    io other STEP p50   max%s\n",
+            page_bold(page), NAME, "DEVICE", has_unicode ? "\342\226\210" : "#",
+            page_normal(page));
+    fprintf(page->file, "%*s %5s %5s  %*s %5s %29s %6s %6s\n", NAME + 14, "%",
+            "%", "%", BAR, "", "%", "", "ms", "ms");
 }
 
 void page_devices(const struct page *page)
 {
     const struct report *report = page->report;
-    bool has_unicode = page->style->has_unicode;
 
-    fprintf(page->file,
-            "\n%s RANK  DEVICE             COMPUTE  COMM  COPY  %s busy %s "
-            "idle       IDLE    MPI  STEP p50       max%s\n",
-            page_bold(page), has_unicode ? "\342\226\210" : "#",
-            has_unicode ? "\342\226\221" : ".", page_normal(page));
-    fprintf(page->file, "%32s %5s %5s  %*s %5s  %5s  %8s  %8s\n", "%", "%", "%",
-            BAR, "", "%", "%", "ms", "ms");
+    put_titles(page);
     if (report->devices_count > PAGE_ROWS && !page->style->is_all_ranks) {
         put_extremes(page);
     } else {

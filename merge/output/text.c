@@ -308,10 +308,11 @@ static void put_trust(const struct page *page)
     put_losses(page);
     put_notes(page);
     if (report->devices_count > 0) {
-        fprintf(page->file,
-                "             ledger %s: busy + idle = %s ns of device time\n",
-                report->is_ledger_closed ? "closes" : "DOES NOT CLOSE",
-                word_count((uint64_t)report->all.wall).text);
+        fprintf(
+            page->file,
+            "             ledger %s: busy + causes = %s ns of device time\n",
+            report->is_ledger_closed ? "closes" : "DOES NOT CLOSE",
+            word_count((uint64_t)report->all.wall).text);
     }
     put_cost(page);
 }
@@ -325,6 +326,7 @@ void output_text(const struct report *report,
     put_head(&page);
     put_ends(&page);
     put_answer(&page);
+    page_why(&page);
     page_devices(&page);
     page_kernels(&page);
     page_calls(&page);

@@ -1,0 +1,136 @@
+/* activity.c - numbers for what threads did
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/activity.h"
+
+#include <stdlib.h>
+
+#include "merge/array.h"
+#include "merge/table.h"
+
+#define NO_PLACE 0 /* numbers of places are from 1 on */
+
+struct activities {
+    const struct cast *cast; /* borrowed */
+    struct table *places;    /* process | kind, name, site */
+    struct table *keys;      /* range, call | before, after */
+    enum cause *causes;      /* by activity */
+    size_t count, room;
+};
+
+struct activities *activities_create(const struct cast *cast)
+{
+    struct activities *activities = calloc(1, sizeof(*activities));
+
+    if (activities == NULL) {
+        return NULL;
+    }
+    activities->cast = cast;
+    activities->places = table_create();
+    activities->keys = table_create();
+    if (activities->places == NULL || activities->keys == NULL) {
+        activities_destroy(activities);
+        return NULL;
+    }
+    return activities;
+}
+
+void activities_destroy(struct activities *activities)
+{
+    if (activities == NULL) {
+        return;
+    }
+    table_destroy(activities->places);
+    table_destroy(activities->keys);
+    free(activities->causes);
+    free(activities);
+}
+
+/* A number of (process, name, site); NO_PLACE for no span, -1 with ENOMEM. */
+static int64_t place_number(struct activities *activities,
+                            const struct host_span *span)
+{
+    int64_t number;
+
+    if (span == NULL) {
+        return NO_PLACE;
+    }
+    number = table_number(
+        activities->places,
+        (struct table_key){(uint64_t)span->process << 16 | span->kind,
+                           span->name, span->site});
+    return number < 0 ? -1 : number + 1;
+}
+
+int64_t activity_number(struct activities *activities,
+                        const struct host_state *did)
+{
+    int64_t range = place_number(activities, did->range);
+    int64_t call = place_number(activities, did->call);
+    int64_t before = place_number(activities, did->before);
+    int64_t after = place_number(activities, did->after);
+    struct table_key key;
+    int64_t number;
+
+    if (range < 0 || call < 0 || before < 0 || after < 0) {
+        return -1;
+    }
+    key = (struct table_key){(uint64_t)range,
+                             (uint64_t)call << 32 | (uint64_t)before,
+                             (uint64_t)after};
+    number = table_number(activities->keys, key);
+    if (number < 0 || (size_t)number < activities->count) {
+        return number;
+    }
+    if (array_grow(&activities->causes, &activities->room, activities->count,
+                   sizeof(*activities->causes)) != 0) {
+        return -1;
+    }
+    activities->causes[activities->count++] =
+        did->call == NULL
+            ? CAUSE_HOST_COMPUTE
+            : cause_of_call(did->call->kind,
+                            cast_name(activities->cast, did->call->process,
+                                      did->call->name));
+    return number;
+}
+
+enum cause activity_cause(const struct activities *activities, uint32_t number)
+{
+    return activities->causes[number];
+}
+
+/* Name and place of a numbered place; none for NO_PLACE. */
+static const char *place_text(const struct activities *activities,
+                              uint64_t number,
+                              struct place *place)
+{
+    struct table_key key;
+    const char *name;
+
+    *place = (struct place){NULL, NULL, 0};
+    if (number == NO_PLACE) {
+        return NULL;
+    }
+    key = table_key(activities->places, (size_t)number - 1);
+    *place = cast_place(activities->cast, (uint32_t)(key.a >> 16), key.c);
+    name =
+        cast_name(activities->cast, (uint32_t)(key.a >> 16), (uint32_t)key.b);
+    return name == NULL ? "(no name)" : name;
+}
+
+struct report_activity activity_report(const struct activities *activities,
+                                       uint32_t number)
+{
+    struct table_key key = table_key(activities->keys, number);
+    struct report_activity report;
+    struct place unused;
+
+    report.range = place_text(activities, key.a, &unused);
+    report.call = place_text(activities, key.b >> 32, &report.place);
+    report.before =
+        place_text(activities, key.b & UINT32_MAX, &report.before_place);
+    report.after = place_text(activities, key.c, &report.after_place);
+    return report;
+}

@@ -1,0 +1,27 @@
+/* activity.h - numbers for what threads did
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An activity is a call from a place, or the computation between two such
+ * calls, with the innermost range around it. There are as many as places in
+ * the program, not as calls.
+ */
+#ifndef CK_MERGE_ANALYSIS_ACTIVITY_H
+#define CK_MERGE_ANALYSIS_ACTIVITY_H
+
+#include "merge/analysis/host.h"
+#include "merge/report.h"
+
+struct activities;
+/* `cast` is borrowed. NULL with ENOMEM. */
+struct activities *activities_create(const struct cast *cast);
+void activities_destroy(struct activities *activities);
+/* Number of what a thread did; -1 with ENOMEM. */
+int64_t activity_number(struct activities *activities,
+                        const struct host_state *did);
+/* What a call into the activity's function counts as. */
+enum cause activity_cause(const struct activities *activities, uint32_t number);
+struct report_activity activity_report(const struct activities *activities,
+                                       uint32_t number);
+
+#endif

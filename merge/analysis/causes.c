@@ -1,0 +1,227 @@
+/* causes.c - the ledger's rows as the causes of the report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Waits for the same rank in calls from the same place are one cause, whoever
+ * waited. Other causes are one where a rank did the same.
+ */
+#include "merge/analysis/causes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/collective.h"
+
+/* A row with its activity in words. */
+struct item {
+    const struct ledger_row *row;
+    struct report_activity did;
+};
+
+static int compare_ints(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_texts(const char *left, const char *right)
+{
+    return strcmp(left == NULL ? "" : left, right == NULL ? "" : right);
+}
+
+static int compare_places(const struct place *a, const struct place *b)
+{
+    int order = compare_texts(a->file, b->file);
+
+    if (order == 0) {
+        order = compare_ints(a->line, b->line);
+    }
+    return order != 0 ? order : compare_texts(a->function, b->function);
+}
+
+static int compare_groups(const struct item *a, const struct item *b)
+{
+    int order = compare_ints(a->row->cause, b->row->cause);
+
+    if (order == 0) {
+        order = compare_ints(a->row->blamed, b->row->blamed);
+    }
+    if (order != 0) {
+        return order;
+    }
+    if (a->row->cause != CAUSE_MPI_WAIT) {
+        order = compare_ints(a->row->rank, b->row->rank);
+        return order != 0 ? order : compare_ints(a->row->did, b->row->did);
+    }
+    order = compare_texts(a->did.call, b->did.call);
+    return order != 0 ? order : compare_places(&a->did.place, &b->did.place);
+}
+
+/* Within a group what the blamed rank did, then who waited. */
+static int by_group(const void *left, const void *right)
+{
+    const struct item *a = left;
+    const struct item *b = right;
+    int order = compare_groups(a, b);
+
+    if (order == 0) {
+        order = compare_ints(a->row->blamed_did, b->row->blamed_did);
+    }
+    if (order == 0) {
+        order = compare_ints(a->row->rank, b->row->rank);
+    }
+    return order != 0 ? order : compare_ints(a->row->did, b->row->did);
+}
+
+static int by_length(const void *left, const void *right)
+{
+    const struct report_cause *a = left;
+    const struct report_cause *b = right;
+    int order = compare_ints(b->ns, a->ns);
+
+    if (order == 0) {
+        order = compare_ints(a->cause, b->cause);
+    }
+    return order != 0 ? order : compare_ints(a->rank, b->rank);
+}
+
+/* How many ranks are in a group, and the first of them. */
+static void
+ranks_count(const struct item *items, size_t count, struct report_cause *cause)
+{
+    cause->rank = items[0].row->rank;
+    for (size_t i = 0; i < count; i++) {
+        bool is_new = true;
+
+        /* Rows of a rank stand together but for several activities. */
+        for (size_t j = i; is_new && j-- > 0;) {
+            is_new = items[j].row->rank != items[i].row->rank;
+        }
+        cause->ranks += is_new;
+        if (items[i].row->rank < cause->rank) {
+            cause->rank = items[i].row->rank;
+        }
+    }
+}
+
+static void group_report(const struct ledger *ledger,
+                         const struct item *items,
+                         size_t count,
+                         struct report_cause *cause)
+{
+    ck_time_t sum = 0;
+
+    memset(cause, 0, sizeof(*cause));
+    cause->cause = items[0].row->cause;
+    cause->did = items[0].did;
+    cause->blamed = items[0].row->blamed;
+    if (cause->cause == CAUSE_MPI_WAIT) {
+        cause->wait = collective_wait_name(cause->did.call);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_row *row = items[i].row;
+
+        cause->ns += row->ns;
+        cause->count += row->count;
+        sum = i > 0 && row->blamed_did == items[i - 1].row->blamed_did
+                  ? sum + row->ns
+                  : row->ns;
+        if (row->blamed_did != CAST_NONE && sum > cause->blamed_ns) {
+            cause->blamed_ns = sum;
+            cause->blamed_did = ledger_activity(ledger, row->blamed_did);
+        }
+    }
+    ranks_count(items, count, cause);
+}
+
+static int groups_report(const struct ledger *ledger,
+                         const struct item *items,
+                         size_t count,
+                         struct report *report)
+{
+    report->causes = calloc(count + 1, sizeof(*report->causes));
+    if (report->causes == NULL) {
+        return -1;
+    }
+    for (size_t first = 0, last; first < count; first = last) {
+        for (last = first + 1;
+             last < count &&
+             compare_groups(&items[first], &items[last]) == 0;) {
+            last++;
+        }
+        group_report(ledger, &items[first], last - first,
+                     &report->causes[report->causes_count++]);
+    }
+    qsort(report->causes, report->causes_count, sizeof(*report->causes),
+          by_length);
+    if (report->causes_count > CAUSES_LISTED_MAX) {
+        report->causes_count = CAUSES_LISTED_MAX;
+    }
+    return 0;
+}
+
+/* The device of a row, if the report has it. */
+static bool is_reported(const struct report *report, uint32_t physical)
+{
+    for (size_t i = 0; i < report->devices_count; i++) {
+        if (report->devices[i].physical == physical) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void devices_close(const struct ledger *ledger, struct report *report)
+{
+    for (size_t i = 0; i < report->devices_count; i++) {
+        struct report_device *device = &report->devices[i];
+        ck_time_t sum = 0;
+
+        for (unsigned c = 0; c < CAUSES; c++) {
+            device->causes[c] = ledger_time(ledger, device->physical, c);
+            report->all.causes[c] += device->causes[c];
+            sum += device->causes[c];
+        }
+        if (sum != device->idle) {
+            report->is_ledger_closed = false;
+        }
+    }
+}
+
+int causes_report(struct ledger *ledger,
+                  const struct cast *cast,
+                  struct report *report)
+{
+    bool *reported = calloc(cast->physicals_count + 1, sizeof(*reported));
+    const struct ledger_row *rows;
+    struct item *items = NULL;
+    size_t count, used = 0;
+    int rc = -1;
+
+    if (reported == NULL || ledger_finish(ledger) != 0) {
+        goto free_reported;
+    }
+    rows = ledger_rows(ledger, &count);
+    items = calloc(count + 1, sizeof(*items));
+    if (items == NULL) {
+        goto free_reported;
+    }
+    for (uint32_t i = 0; i < cast->physicals_count; i++) {
+        reported[i] = is_reported(report, i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (reported[rows[i].device]) {
+            items[used].row = &rows[i];
+            if (rows[i].did != CAST_NONE) {
+                items[used].did = ledger_activity(ledger, rows[i].did);
+            }
+            used++;
+        }
+    }
+    qsort(items, used, sizeof(*items), by_group);
+    devices_close(ledger, report);
+    rc = groups_report(ledger, items, used, report);
+    free(items);
+free_reported:
+    free(reported);
+    return rc;
+}

@@ -1,0 +1,336 @@
+/* host.c - what the host threads did lately
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Spans lie in order of start, the outer one first. `parent` is the span that
+ * was open when one began. So every span that covers an instant is among the
+ * ancestors of the last one that began before it.
+ */
+#include "merge/analysis/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/table.h"
+
+/* Spans that begin together and are put in order. */
+#define INNER_MAX 16
+
+struct thread {
+    struct host_span *spans;
+    size_t count;
+    size_t room;
+    ck_time_t known_from;  /* before that spans were dropped */
+    uint32_t gone_call;    /* highest number of a call that went */
+    bool is_seen;          /* something was added */
+    bool has_gone;         /* `gone` holds */
+    struct host_span gone; /* the call, among those that went, left last */
+};
+
+struct host {
+    struct table *keys; /* process, tid -> thread */
+    struct thread *threads;
+    size_t count;
+    size_t limit; /* spans of one thread */
+};
+
+struct host *host_create(const struct cast *cast, size_t limit)
+{
+    struct host *host = calloc(1, sizeof(*host));
+
+    if (host == NULL) {
+        return NULL;
+    }
+    host->count = cast->threads_count;
+    host->limit = HOST_SPANS_MAX / (host->count + 1);
+    if (host->limit < HOST_SPANS_MIN) {
+        host->limit = HOST_SPANS_MIN;
+    }
+    host->limit = limit > 0 ? limit : host->limit;
+    host->keys = table_create();
+    host->threads = calloc(host->count + 1, sizeof(*host->threads));
+    if (host->keys == NULL || host->threads == NULL) {
+        host_destroy(host);
+        return NULL;
+    }
+    for (size_t i = 0; i < host->count; i++) {
+        struct table_key key = {cast->threads[i].process, cast->threads[i].tid,
+                                0};
+
+        host->threads[i].known_from = INT64_MIN;
+        if (table_number(host->keys, key) < 0) {
+            host_destroy(host);
+            return NULL;
+        }
+    }
+    return host;
+}
+
+void host_destroy(struct host *host)
+{
+    if (host == NULL) {
+        return;
+    }
+    for (size_t i = 0; host->threads != NULL && i < host->count; i++) {
+        free(host->threads[i].spans);
+    }
+    table_destroy(host->keys);
+    free(host->threads);
+    free(host);
+}
+
+bool host_has_room(const struct host *host, uint32_t thread)
+{
+    return host->threads[thread].count < host->threads[thread].room;
+}
+
+uint32_t host_thread(const struct host *host, uint32_t process, uint32_t tid)
+{
+    struct table_key key = {process, tid, 0};
+    int64_t number = table_number(host->keys, key);
+
+    return number < 0 || (size_t)number >= host->count ? HOST_NONE
+                                                       : (uint32_t)number;
+}
+
+bool host_is_seen(const struct host *host, uint32_t thread)
+{
+    return host->threads[thread].is_seen;
+}
+
+/* Put a span at the end; there is room. */
+static void span_append(struct thread *thread, const struct host_span *span)
+{
+    uint32_t parent =
+        thread->count == 0 ? HOST_NONE : (uint32_t)thread->count - 1;
+
+    while (parent != HOST_NONE && thread->spans[parent].end <= span->start) {
+        parent = thread->spans[parent].parent;
+    }
+    thread->spans[thread->count] = *span;
+    thread->spans[thread->count++].parent = parent;
+}
+
+/* Let spans go that ended by then. */
+static void spans_trim(struct thread *thread, ck_time_t horizon)
+{
+    size_t count = thread->count;
+
+    thread->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct host_span span = thread->spans[i];
+
+        if (span.end > horizon) {
+            span_append(thread, &span);
+            continue;
+        }
+        if (!span.is_call) {
+            continue;
+        }
+        if (!thread->has_gone || span.end >= thread->gone.end) {
+            thread->gone = span;
+            thread->has_gone = true;
+        }
+        if (span.call > thread->gone_call) {
+            thread->gone_call = span.call;
+        }
+    }
+}
+
+static int spans_room(struct thread *thread, size_t limit, ck_time_t horizon)
+{
+    struct host_span *grown;
+    size_t room;
+
+    spans_trim(thread, horizon);
+    if (thread->count >= limit) {
+        ck_time_t cut = thread->spans[thread->count / 2].start;
+
+        spans_trim(thread, cut);
+        thread->known_from = cut;
+    }
+    if (thread->count <= thread->room / 2 && thread->room > 0) {
+        return 0;
+    }
+    room = thread->room == 0 ? 64 : thread->room * 2;
+    grown = realloc(thread->spans, room * sizeof(*grown));
+    if (grown == NULL) {
+        return -1;
+    }
+    thread->spans = grown;
+    thread->room = room;
+    return 0;
+}
+
+/* Of spans that begin together the one entered first goes first: calls have
+ * numbers, else the longer one is the outer one. */
+static bool is_before(const struct host_span *span,
+                      const struct host_span *other)
+{
+    if (span->start != other->start) {
+        return false;
+    }
+    return span->call != 0 && other->call != 0 ? span->call < other->call
+                                               : span->end > other->end;
+}
+
+int host_add(struct host *host,
+             uint32_t number,
+             const struct host_span *span,
+             ck_time_t horizon)
+{
+    struct thread *thread = &host->threads[number];
+    struct host_span inner[INNER_MAX];
+    size_t moved = 0;
+
+    if (thread->count == thread->room &&
+        spans_room(thread, host->limit, horizon) != 0) {
+        return -1;
+    }
+    thread->is_seen = true;
+    while (thread->count > 0 && moved < INNER_MAX &&
+           is_before(span, &thread->spans[thread->count - 1])) {
+        inner[moved++] = thread->spans[--thread->count];
+    }
+    span_append(thread, span);
+    while (moved > 0) {
+        span_append(thread, &inner[--moved]);
+    }
+    return 0;
+}
+
+bool host_call(const struct host *host,
+               uint32_t number,
+               uint32_t call,
+               ck_time_t *enter)
+{
+    const struct thread *thread = &host->threads[number];
+
+    for (size_t i = thread->count; call != 0 && i-- > 0;) {
+        if (thread->spans[i].call == call) {
+            *enter = thread->spans[i].start;
+            return true;
+        }
+        if (thread->spans[i].call != 0 && thread->spans[i].call < call) {
+            break;
+        }
+    }
+    if (call != 0 && call <= thread->gone_call) {
+        *enter = INT64_MIN;
+        return true;
+    }
+    return false;
+}
+
+/* The last span that began by then, HOST_NONE = none. */
+static uint32_t span_at(const struct thread *thread, ck_time_t time)
+{
+    size_t low = 0;
+    size_t high = thread->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (thread->spans[middle].start <= time) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low == 0 ? HOST_NONE : (uint32_t)low - 1;
+}
+
+/* The call that was left last before `time`. */
+static const struct host_span *
+call_before(const struct thread *thread, uint32_t at, ck_time_t time)
+{
+    const struct host_span *best = NULL;
+
+    for (size_t i = at == HOST_NONE ? 0 : (size_t)at + 1;
+         best == NULL && i-- > 0;) {
+        if (thread->spans[i].is_call && thread->spans[i].end <= time) {
+            best = &thread->spans[i];
+        }
+    }
+    if (best == NULL) {
+        return thread->has_gone ? &thread->gone : NULL;
+    }
+    for (uint32_t up = best->parent; up != HOST_NONE;
+         up = thread->spans[up].parent) {
+        if (thread->spans[up].is_call && thread->spans[up].end <= time) {
+            best = &thread->spans[up];
+        }
+    }
+    return best;
+}
+
+static const struct host_span *call_after(const struct thread *thread,
+                                          uint32_t at)
+{
+    for (size_t i = at == HOST_NONE ? 0 : (size_t)at + 1; i < thread->count;
+         i++) {
+        if (thread->spans[i].is_call) {
+            return &thread->spans[i];
+        }
+    }
+    return NULL;
+}
+
+/* What the thread does at `time`, and in *until for how long. */
+static struct host_state state_at(const struct thread *thread,
+                                  uint32_t at,
+                                  ck_time_t time,
+                                  ck_time_t *until)
+{
+    struct host_state state = {.is_known = time >= thread->known_from};
+    size_t next = at == HOST_NONE ? 0 : (size_t)at + 1;
+
+    if (next < thread->count && thread->spans[next].start < *until) {
+        *until = thread->spans[next].start;
+    }
+    for (uint32_t up = at; up != HOST_NONE; up = thread->spans[up].parent) {
+        const struct host_span *span = &thread->spans[up];
+        const struct host_span **slot =
+            span->is_call ? &state.call : &state.range;
+
+        if (span->end > time && *slot == NULL) {
+            *slot = span;
+            *until = span->end < *until ? span->end : *until;
+        }
+    }
+    if (!state.is_known && thread->known_from < *until) {
+        *until = thread->known_from;
+    }
+    if (state.call == NULL) {
+        state.before = call_before(thread, at, time);
+        state.after = call_after(thread, at);
+    }
+    return state;
+}
+
+int host_walk(const struct host *host,
+              uint32_t number,
+              struct region part,
+              host_take_f take,
+              void *state)
+{
+    const struct thread *thread = &host->threads[number];
+    ck_time_t time = part.start;
+    uint32_t at = span_at(thread, time);
+
+    while (time < part.end) {
+        ck_time_t until = part.end;
+        struct host_state did = state_at(thread, at, time, &until);
+
+        if (take(state, (struct region){time, until}, &did) != 0) {
+            return -1;
+        }
+        time = until;
+        for (size_t next = at == HOST_NONE ? 0 : (size_t)at + 1;
+             next < thread->count && thread->spans[next].start <= time;
+             next++) {
+            at = (uint32_t)next;
+        }
+    }
+    return 0;
+}

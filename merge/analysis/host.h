@@ -1,0 +1,80 @@
+/* host.h - what the host threads did lately
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls and ranges of each thread, kept as far back as somebody may still ask
+ * (the horizon), and never more than a bound: what is dropped beyond it is
+ * known to be unknown.
+ */
+#ifndef CK_MERGE_ANALYSIS_HOST_H
+#define CK_MERGE_ANALYSIS_HOST_H
+
+#include "merge/timeline.h"
+
+/* Spans kept in all threads together, and at least in each. */
+#define HOST_SPANS_MAX ((size_t)1 << 19)
+#define HOST_SPANS_MIN ((size_t)1 << 10)
+#define HOST_NONE UINT32_MAX
+
+/* One call or range of a thread. */
+struct host_span {
+    ck_time_t start;
+    ck_time_t end;
+    uint64_t site;
+    uint32_t process;
+    uint32_t name;
+    uint32_t call; /* number in its thread; 0 = has none */
+    uint32_t comm; /* of the run, of a collective; CAST_NONE = not known */
+    uint32_t seq;
+    uint32_t parent; /* that was open when it began; HOST_NONE */
+    uint16_t kind;
+    bool is_call;    /* else a range */
+    bool is_waiting; /* its rank may have to wait for others in it */
+    bool is_root;
+};
+
+/* What a thread did in a piece of time; pointers hold during the call. */
+struct host_state {
+    bool is_known;
+    const struct host_span *call;   /* innermost, NULL = between calls */
+    const struct host_span *range;  /* innermost, NULL = none */
+    const struct host_span *before; /* between calls: the one left last */
+    const struct host_span *after;  /* and the one entered next */
+};
+
+struct host;
+/* `cast` is borrowed. `limit`: spans kept of one thread, 0 = as above. NULL
+ * with ENOMEM. */
+struct host *host_create(const struct cast *cast, size_t limit);
+void host_destroy(struct host *host);
+
+/* Make room for one span of the thread; spans that ended by `horizon` may go.
+ * True when host_add() will not need a horizon. */
+bool host_has_room(const struct host *host, uint32_t thread);
+/* Add a span; starts never step back in a thread. 0, or -1 with ENOMEM. */
+int host_add(struct host *host,
+             uint32_t thread,
+             const struct host_span *span,
+             ck_time_t horizon);
+/* Thread of a process by its tid, HOST_NONE = not in the run. */
+uint32_t host_thread(const struct host *host, uint32_t process, uint32_t tid);
+/* True once anything was added for it. */
+bool host_is_seen(const struct host *host, uint32_t thread);
+/* Enter of the call with that number, INT64_MIN when it ended too long ago to
+ * be kept. False when it is not recorded (so far). */
+bool host_call(const struct host *host,
+               uint32_t thread,
+               uint32_t call,
+               ck_time_t *enter);
+
+/* Calls `take` for each piece of `part`, in order, without holes. */
+typedef int (*host_take_f)(void *state,
+                           struct region piece,
+                           const struct host_state *did);
+int host_walk(const struct host *host,
+              uint32_t thread,
+              struct region part,
+              host_take_f take,
+              void *state);
+
+#endif

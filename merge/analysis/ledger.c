@@ -1,0 +1,569 @@
+/* ledger.c - why each device was idle, to the nanosecond
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An idle interval is looked at when the merge has passed the start of the
+ * operation that ends it: all that began before is known then. What host
+ * threads did is kept back to the oldest interval that is still open.
+ */
+#include "merge/analysis/ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/activity.h"
+#include "merge/analysis/collective.h"
+#include "merge/analysis/host.h"
+#include "merge/analysis/shadow.h"
+#include "merge/array.h"
+#include "merge/table.h"
+
+/* An idle interval [start, end) whose last moment the merge may not have
+ * passed yet, and the operation that ends it. */
+struct gap {
+    ck_time_t start;
+    ck_time_t end;
+    ck_time_t queued; /* 0 = not known */
+    uint32_t process;
+    uint32_t tid;
+    uint32_t call;
+    bool is_first; /* the device did nothing before it */
+};
+
+struct device {
+    bool is_used;
+    bool has_gap;
+    ck_time_t frontier; /* latest end of its operations */
+    struct gap gap;
+    ck_time_t sums[CAUSES];
+};
+
+struct ledger {
+    const struct cast *cast; /* borrowed */
+    struct region region;
+    struct host *host;
+    struct collective *collective;
+    struct activities *activities;
+    struct shadow *shadow; /* times that a loss or a tracer covers */
+    struct device *devices;
+    uint32_t *waiting; /* devices with a gap */
+    size_t waiting_count;
+    struct table *keys;
+    struct ledger_row *rows;
+    size_t rows_count, rows_room;
+};
+
+struct ledger *ledger_create(const struct cast *cast,
+                             const struct align *align,
+                             struct region region)
+{
+    struct ledger *ledger = calloc(1, sizeof(*ledger));
+
+    if (ledger == NULL) {
+        return NULL;
+    }
+    ledger->cast = cast;
+    ledger->region = region;
+    ledger->host = host_create(cast, 0);
+    ledger->collective = collective_create(cast, align);
+    ledger->activities = activities_create(cast);
+    ledger->shadow = shadow_create();
+    ledger->keys = table_create();
+    ledger->devices =
+        calloc(cast->physicals_count + 1, sizeof(*ledger->devices));
+    ledger->waiting =
+        calloc(cast->physicals_count + 1, sizeof(*ledger->waiting));
+    if (ledger->host == NULL || ledger->collective == NULL ||
+        ledger->activities == NULL || ledger->shadow == NULL ||
+        ledger->keys == NULL || ledger->devices == NULL ||
+        ledger->waiting == NULL) {
+        ledger_destroy(ledger);
+        return NULL;
+    }
+    return ledger;
+}
+
+void ledger_destroy(struct ledger *ledger)
+{
+    if (ledger == NULL) {
+        return;
+    }
+    host_destroy(ledger->host);
+    collective_destroy(ledger->collective);
+    activities_destroy(ledger->activities);
+    shadow_destroy(ledger->shadow);
+    table_destroy(ledger->keys);
+    free(ledger->devices);
+    free(ledger->waiting);
+    free(ledger->rows);
+    free(ledger);
+}
+
+/* A gap being shared out. */
+struct sharing {
+    struct ledger *ledger;
+    uint32_t device;
+    const struct gap *gap;
+    uint32_t thread;       /* h, HOST_NONE */
+    struct ledger_row row; /* what the next pieces are */
+};
+
+static int row_add(struct ledger *ledger, const struct ledger_row *what)
+{
+    struct table_key key = {(uint64_t)what->device << 8 | (uint64_t)what->cause,
+                            (uint64_t)what->did << 32 | what->blamed_did,
+                            (uint64_t)(uint32_t)what->rank << 32 |
+                                (uint32_t)what->blamed};
+    int64_t number = table_number(ledger->keys, key);
+
+    if (number < 0) {
+        return -1;
+    }
+    if ((size_t)number == ledger->rows_count) {
+        if (array_grow(&ledger->rows, &ledger->rows_room, ledger->rows_count,
+                       sizeof(*ledger->rows)) != 0) {
+            return -1;
+        }
+        ledger->rows[ledger->rows_count] = *what;
+        ledger->rows[ledger->rows_count].ns = 0;
+        ledger->rows[ledger->rows_count++].count = 0;
+    }
+    ledger->rows[number].ns += what->ns;
+    ledger->rows[number].count++;
+    ledger->devices[what->device].sums[what->cause] += what->ns;
+    return 0;
+}
+
+/* Enter a piece of the gap with sharing->row, but for what a loss or a tracer
+ * covers. */
+static int piece_add(struct sharing *sharing, struct region piece)
+{
+    struct ledger *ledger = sharing->ledger;
+
+    if (piece.start >= piece.end ||
+        !region_clip(ledger->region, &piece.start, &piece.end)) {
+        return 0;
+    }
+    while (piece.start < piece.end) {
+        struct ledger_row row = sharing->row;
+        ck_time_t until = piece.end;
+        enum cause cover = shadow_at(ledger->shadow, piece.start, &until);
+
+        if (cover != CAUSES) {
+            row.cause = cover;
+            row.did = row.blamed_did = CAST_NONE;
+            row.blamed = CAST_RANK_UNKNOWN;
+        }
+        row.ns = until - piece.start;
+        if (row_add(ledger, &row) != 0) {
+            return -1;
+        }
+        piece.start = until;
+    }
+    return 0;
+}
+
+static int plain_add(struct sharing *sharing,
+                     struct region piece,
+                     enum cause cause,
+                     uint32_t did)
+{
+    sharing->row.cause = cause;
+    sharing->row.did = did;
+    sharing->row.blamed_did = CAST_NONE;
+    sharing->row.blamed = CAST_RANK_UNKNOWN;
+    return piece_add(sharing, piece);
+}
+
+/* What the rank that was waited for did meanwhile. */
+static int
+blamed_take(void *state, struct region piece, const struct host_state *did)
+{
+    struct sharing *sharing = state;
+    int64_t number = CAST_NONE;
+
+    if (did->is_known) {
+        number = activity_number(sharing->ledger->activities, did);
+        if (number < 0) {
+            return -1;
+        }
+    }
+    sharing->row.blamed_did = (uint32_t)number;
+    return piece_add(sharing, piece);
+}
+
+/* A piece within a matched collective: before and after the last one came. */
+static int wait_add(struct sharing *sharing,
+                    struct region piece,
+                    const struct host_span *call,
+                    const struct collective_wait *wait)
+{
+    struct ledger *ledger = sharing->ledger;
+    struct region before = piece;
+    uint32_t did = sharing->row.did;
+
+    if (wait->until > piece.start) {
+        before.end = wait->until < piece.end ? wait->until : piece.end;
+        sharing->row.cause = wait->until - call->start > wait->error
+                                 ? CAUSE_MPI_WAIT
+                                 : CAUSE_BELOW_CLOCK;
+        if (sharing->row.cause == CAUSE_BELOW_CLOCK) {
+            if (plain_add(sharing, before, CAUSE_BELOW_CLOCK, did) != 0) {
+                return -1;
+            }
+        } else {
+            uint32_t process = ledger->cast->threads[wait->thread].process;
+
+            sharing->row.blamed = ledger->cast->processes[process].rank;
+            if (host_walk(ledger->host, wait->thread, before, blamed_take,
+                          sharing) != 0) {
+                return -1;
+            }
+        }
+        piece.start = before.end;
+    }
+    return plain_add(sharing, piece, CAUSE_MPI_TRANSFER, did);
+}
+
+/* What h did in a piece of the gap. */
+static int
+host_take(void *state, struct region piece, const struct host_state *did)
+{
+    struct sharing *sharing = state;
+    struct ledger *ledger = sharing->ledger;
+    struct collective_wait wait;
+    int64_t number;
+
+    if (!did->is_known) {
+        return plain_add(sharing, piece, CAUSE_UNATTRIBUTED, CAST_NONE);
+    }
+    number = activity_number(ledger->activities, did);
+    if (number < 0) {
+        return -1;
+    }
+    if (did->call != NULL &&
+        collective_wait(ledger->collective, did->call, &wait)) {
+        sharing->row.did = (uint32_t)number;
+        return wait_add(sharing, piece, did->call, &wait);
+    }
+    return plain_add(sharing, piece,
+                     activity_cause(ledger->activities, (uint32_t)number),
+                     (uint32_t)number);
+}
+
+/* When the operation that ends the gap was launched. */
+static ck_time_t
+gap_launch(const struct ledger *ledger, const struct gap *gap, uint32_t thread)
+{
+    ck_time_t enter;
+
+    if (thread != HOST_NONE &&
+        host_call(ledger->host, thread, gap->call, &enter)) {
+        return enter < gap->end ? enter : gap->end;
+    }
+    return gap->queued != 0 && gap->queued < gap->end ? gap->queued : gap->end;
+}
+
+static int gap_close(struct ledger *ledger, uint32_t index)
+{
+    struct device *device = &ledger->devices[index];
+    const struct gap *gap = &device->gap;
+    struct sharing sharing = {
+        .ledger = ledger,
+        .device = index,
+        .gap = gap,
+        .thread = host_thread(ledger->host, gap->process, gap->tid),
+        .row = {.device = index,
+                .rank = ledger->cast->processes[gap->process].rank}};
+    struct region starved = {gap->start, gap->end};
+    struct region launch = starved;
+    ck_time_t enter = gap_launch(ledger, gap, sharing.thread);
+
+    device->has_gap = false;
+    shadow_aim(ledger->shadow, ledger->cast->processes[gap->process].agent,
+               gap->process, gap->tid, starved);
+    if (gap->is_first) {
+        return plain_add(&sharing, starved, CAUSE_STARTUP, CAST_NONE);
+    }
+    if (enter <= gap->start) {
+        return plain_add(&sharing, starved, CAUSE_KERNEL_GAP, CAST_NONE);
+    }
+    starved.end = launch.start = enter;
+    if (sharing.thread == HOST_NONE ||
+        !host_is_seen(ledger->host, sharing.thread)) {
+        if (plain_add(&sharing, starved, CAUSE_NO_HOST_DATA, CAST_NONE) != 0) {
+            return -1;
+        }
+    } else if (region_clip(ledger->region, &starved.start, &starved.end) &&
+               host_walk(ledger->host, sharing.thread, starved, host_take,
+                         &sharing) != 0) {
+        return -1;
+    }
+    return plain_add(&sharing, launch, CAUSE_LAUNCH_LATENCY, CAST_NONE);
+}
+
+/* Close the gaps that ended before `now`. */
+static int gaps_close(struct ledger *ledger, ck_time_t now)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < ledger->waiting_count; i++) {
+        uint32_t index = ledger->waiting[i];
+
+        if (ledger->devices[index].gap.end >= now) {
+            ledger->waiting[kept++] = index;
+        } else if (gap_close(ledger, index) != 0) {
+            return -1;
+        }
+    }
+    ledger->waiting_count = kept;
+    return 0;
+}
+
+/* What began before and ended by then is of no interest any more. */
+static ck_time_t horizon_of(const struct ledger *ledger, ck_time_t now)
+{
+    ck_time_t horizon = now;
+
+    for (size_t i = 0; i < ledger->cast->physicals_count; i++) {
+        const struct device *device = &ledger->devices[i];
+        ck_time_t start =
+            device->has_gap ? device->gap.start : device->frontier;
+
+        if (device->is_used && start < horizon && start < ledger->region.end) {
+            horizon = start;
+        }
+    }
+    return horizon;
+}
+
+static int operation_take(struct ledger *ledger,
+                          const struct timeline_event *event,
+                          const struct gap *operation,
+                          uint32_t number)
+{
+    const struct cast_device *found =
+        cast_device(ledger->cast, event->process, number);
+    struct device *device;
+
+    if (found == NULL || event->start >= event->end ||
+        (event->record->flags & CK_FLAG_BAD_TIME) != 0) {
+        return 0;
+    }
+    device = &ledger->devices[found->physical];
+    if (device->has_gap) {
+        struct gap other = *operation;
+        uint32_t mine =
+            host_thread(ledger->host, device->gap.process, device->gap.tid);
+        uint32_t its = host_thread(ledger->host, other.process, other.tid);
+
+        /* Several begin at once: the one launched first. */
+        other.start = device->gap.start;
+        other.end = device->gap.end;
+        other.is_first = device->gap.is_first;
+        if (event->start == other.end &&
+            gap_launch(ledger, &other, its) <
+                gap_launch(ledger, &device->gap, mine)) {
+            device->gap = other;
+        }
+    } else if (!device->is_used || event->start > device->frontier) {
+        device->gap = *operation;
+        device->gap.start = device->is_used ? device->frontier : INT64_MIN;
+        device->gap.end = event->start;
+        device->gap.is_first = !device->is_used;
+        device->has_gap = true;
+        ledger->waiting[ledger->waiting_count++] = found->physical;
+    }
+    if (!device->is_used || event->end > device->frontier) {
+        device->frontier = event->end;
+    }
+    device->is_used = true;
+    return 0;
+}
+
+static int device_take(struct ledger *ledger,
+                       const struct timeline_event *event)
+{
+    if (event->record->kind >= CK_KIND_COPY_H2D) {
+        const struct ck_copy *copy = (const struct ck_copy *)event->record;
+        struct gap operation = {.queued = copy->queued,
+                                .process = event->process,
+                                .tid = copy->tid,
+                                .call = copy->call};
+
+        return operation_take(ledger, event, &operation, copy->device);
+    } else {
+        const struct ck_kernel *kernel =
+            (const struct ck_kernel *)event->record;
+        struct gap operation = {.queued = kernel->queued,
+                                .process = event->process,
+                                .tid = kernel->tid,
+                                .call = kernel->call};
+
+        return operation_take(ledger, event, &operation, kernel->device);
+    }
+}
+
+static int span_take(struct ledger *ledger,
+                     const struct timeline_event *event,
+                     struct host_span *span,
+                     uint32_t thread)
+{
+    if (thread >= ledger->cast->threads_count) {
+        return 0;
+    }
+    return host_add(ledger->host, thread, span,
+                    host_has_room(ledger->host, thread)
+                        ? INT64_MIN
+                        : horizon_of(ledger, event->start));
+}
+
+static int call_take(struct ledger *ledger, const struct timeline_event *event)
+{
+    /* The site and the number lie at the same place in all classes. */
+    const struct ck_call *record = (const struct ck_call *)event->record;
+    struct host_span span = {.start = event->start,
+                             .end = event->end,
+                             .site = record->site,
+                             .process = event->process,
+                             .name = record->e.name,
+                             .call = record->call,
+                             .comm = CAST_NONE,
+                             .kind = record->e.kind,
+                             .is_call = true};
+    uint32_t thread = event->thread;
+
+    if (ck_kind_class(record->e.kind) == CK_CLASS_CALL && record->call == 0 &&
+        record->extra >> 32 != 0) {
+        /* Told by the device's tracer, on a thread of its own. */
+        thread = host_thread(ledger->host, event->process,
+                             (uint32_t)(record->extra >> 32));
+    }
+    if (record->e.kind == CK_KIND_OVERHEAD) {
+        return shadow_add(
+            ledger->shadow,
+            &(struct shadow_part){{event->start, event->end},
+                                  CAUSE_PROFILER,
+                                  CAST_NONE,
+                                  event->process,
+                                  (uint32_t)(record->extra >> 32)},
+            horizon_of(ledger, event->start));
+    }
+    if (record->e.kind == CK_KIND_COLLECTIVE &&
+        collective_enter(ledger->collective, event, &span) != 0) {
+        return -1;
+    }
+    return span_take(ledger, event, &span, thread);
+}
+
+static int range_take(struct ledger *ledger, const struct timeline_event *event)
+{
+    struct host_span span = {.start = event->start,
+                             .end = event->end,
+                             .process = event->process,
+                             .name = event->record->name,
+                             .comm = CAST_NONE,
+                             .kind = event->record->kind};
+
+    return span_take(ledger, event, &span, event->thread);
+}
+
+static int lost_take(struct ledger *ledger, const struct timeline_event *event)
+{
+    const struct ck_counter *lost = (const struct ck_counter *)event->record;
+    ck_time_t end = event->start + lost->enabled;
+
+    return shadow_add(
+        ledger->shadow,
+        &(struct shadow_part){{event->start, end},
+                              CAUSE_LOST_DATA,
+                              ledger->cast->processes[event->process].agent,
+                              CAST_NONE,
+                              lost->tid},
+        horizon_of(ledger, event->start));
+}
+
+int ledger_take(void *consumer, const struct timeline_event *event)
+{
+    struct ledger *ledger = consumer;
+
+    if (ledger->cast->physicals_count == 0) {
+        return 0;
+    }
+    if (ledger->waiting_count > 0 && gaps_close(ledger, event->start) != 0) {
+        return -1;
+    }
+    if (timeline_is_device(event)) {
+        return device_take(ledger, event);
+    }
+    switch (ck_kind_class(event->record->kind)) {
+    case CK_CLASS_CALL:
+    case CK_CLASS_COLLECTIVE:
+        return call_take(ledger, event);
+    case CK_CLASS_MESSAGE:
+        /* A COMPLETE is no call: it says what one completed. */
+        return event->record->kind == CK_KIND_COMPLETE
+                   ? 0
+                   : call_take(ledger, event);
+    case CK_CLASS_MARK:
+        return event->record->kind == CK_KIND_RANGE ? range_take(ledger, event)
+                                                    : 0;
+    case CK_CLASS_COUNTER:
+        return event->record->kind == CK_KIND_LOST ? lost_take(ledger, event)
+                                                   : 0;
+    default:
+        return 0;
+    }
+}
+
+/* From its last operation on a device has no work. */
+static int tail_add(struct ledger *ledger, uint32_t index)
+{
+    const struct device *device = &ledger->devices[index];
+    const struct cast_physical *physical = &ledger->cast->physicals[index];
+    struct sharing sharing = {.ledger = ledger,
+                              .device = index,
+                              .row = {.device = index,
+                                      .rank = physical->ranks_count > 0
+                                                  ? physical->ranks[0]
+                                                  : CAST_RANK_UNKNOWN}};
+    struct region tail = ledger->region;
+
+    if (device->is_used && device->frontier > tail.start) {
+        tail.start = device->frontier;
+    }
+    shadow_aim(ledger->shadow, ledger->cast->processes[physical->process].agent,
+               physical->process, 0, tail);
+    return plain_add(&sharing, tail, CAUSE_END_OF_WORK, CAST_NONE);
+}
+
+int ledger_finish(struct ledger *ledger)
+{
+    if (gaps_close(ledger, INT64_MAX) != 0) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < ledger->cast->physicals_count; i++) {
+        if (tail_add(ledger, i) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+const struct ledger_row *ledger_rows(const struct ledger *ledger, size_t *count)
+{
+    *count = ledger->rows_count;
+    return ledger->rows;
+}
+
+ck_time_t
+ledger_time(const struct ledger *ledger, uint32_t device, enum cause cause)
+{
+    return ledger->devices[device].sums[cause];
+}
+
+struct report_activity ledger_activity(const struct ledger *ledger,
+                                       uint32_t number)
+{
+    return activity_report(ledger->activities, number);
+}

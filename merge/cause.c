@@ -1,0 +1,146 @@
+/* cause.c - why a device was idle: the causes, by precedence
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/cause.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "schema/event.h"
+
+static const struct {
+    const char *name;
+    const char *sentence;
+    enum cause_column column;
+    const char *nkipy;
+} causes[CAUSES] = {
+    [CAUSE_LOST_DATA] = {"lost_data", "records of its host are missing",
+                         CAUSE_COLUMN_OTHER, NULL},
+    [CAUSE_PROFILER] = {"profiler", "a tracer worked for itself",
+                        CAUSE_COLUMN_OTHER, NULL},
+    [CAUSE_STARTUP] = {"startup", "nothing had been launched yet",
+                       CAUSE_COLUMN_OTHER, NULL},
+    [CAUSE_END_OF_WORK] = {"end_of_work", "no work was left",
+                           CAUSE_COLUMN_OTHER, NULL},
+    [CAUSE_KERNEL_GAP] = {"kernel_gap",
+                          "work was queued, the device did not begin yet",
+                          CAUSE_COLUMN_LAUNCH, "exec_overhead"},
+    [CAUSE_LAUNCH_LATENCY] = {"launch_latency", "work was being launched",
+                              CAUSE_COLUMN_LAUNCH, "exec_overhead"},
+    [CAUSE_MPI_WAIT] = {"mpi_wait", "its host waited for another rank",
+                        CAUSE_COLUMN_PEER, NULL},
+    [CAUSE_BELOW_CLOCK] = {"below_clock_resolution",
+                           "ranks arrived within the clock error",
+                           CAUSE_COLUMN_PEER, NULL},
+    [CAUSE_MPI_TRANSFER] = {"mpi_transfer",
+                            "its host was in a collective that all had "
+                            "reached",
+                            CAUSE_COLUMN_PEER, NULL},
+    [CAUSE_MPI_CALL] = {"mpi_call", "its host was in an MPI call",
+                        CAUSE_COLUMN_PEER, NULL},
+    [CAUSE_GPU_SYNC] = {"gpu_sync", "its host woke up late from a wait for it",
+                        CAUSE_COLUMN_LAUNCH, "sync_wait"},
+    [CAUSE_H2D] = {"h2d", "its host was in a copy to the device",
+                   CAUSE_COLUMN_LAUNCH, "h2d_transfer"},
+    [CAUSE_D2H] = {"d2h", "its host was in a copy from the device",
+                   CAUSE_COLUMN_LAUNCH, "d2h_transfer"},
+    [CAUSE_MEM_MGMT] = {"mem_mgmt", "its host made or freed device memory",
+                        CAUSE_COLUMN_LAUNCH, "memory_mgmt"},
+    [CAUSE_GPU_API] = {"gpu_api", "its host was in another call of the API",
+                       CAUSE_COLUMN_LAUNCH, NULL},
+    [CAUSE_LOCK] = {"lock", "its host waited for a lock", CAUSE_COLUMN_HOST,
+                    NULL},
+    [CAUSE_IO] = {"io", "its host did input or output", CAUSE_COLUMN_IO, NULL},
+    [CAUSE_HOST_COMPUTE] = {"host_compute", "its host computed",
+                            CAUSE_COLUMN_HOST, NULL},
+    [CAUSE_NO_HOST_DATA] = {"no_host_data", "nothing is recorded of its host",
+                            CAUSE_COLUMN_OTHER, NULL},
+    [CAUSE_UNATTRIBUTED] = {"unattributed", "no evidence was left",
+                            CAUSE_COLUMN_OTHER, NULL},
+};
+
+const char *cause_name(enum cause cause)
+{
+    return causes[cause].name;
+}
+
+const char *cause_sentence(enum cause cause)
+{
+    return causes[cause].sentence;
+}
+
+enum cause_column cause_column(enum cause cause)
+{
+    return causes[cause].column;
+}
+
+const char *cause_nkipy(enum cause cause)
+{
+    return causes[cause].nkipy;
+}
+
+/* Beginnings of functions; the first that fits holds. */
+static const struct {
+    const char *start;
+    enum cause cause;
+} functions[] = {
+    {"clFinish", CAUSE_GPU_SYNC},
+    {"clWaitForEvents", CAUSE_GPU_SYNC},
+    {"cudaDeviceSynchronize", CAUSE_GPU_SYNC},
+    {"cudaStreamSynchronize", CAUSE_GPU_SYNC},
+    {"cudaEventSynchronize", CAUSE_GPU_SYNC},
+    {"cudaThreadSynchronize", CAUSE_GPU_SYNC},
+    {"cuCtxSynchronize", CAUSE_GPU_SYNC},
+    {"cuStreamSynchronize", CAUSE_GPU_SYNC},
+    {"cuEventSynchronize", CAUSE_GPU_SYNC},
+    {"clEnqueueRead", CAUSE_D2H},
+    {"clEnqueueMap", CAUSE_D2H},
+    {"cuMemcpyDtoH", CAUSE_D2H},
+    {"clEnqueueWrite", CAUSE_H2D},
+    {"clEnqueueUnmap", CAUSE_H2D},
+    {"cuMemcpyHtoD", CAUSE_H2D},
+    {"clCreateBuffer", CAUSE_MEM_MGMT},
+    {"clCreateSubBuffer", CAUSE_MEM_MGMT},
+    {"clCreateImage", CAUSE_MEM_MGMT},
+    {"clCreatePipe", CAUSE_MEM_MGMT},
+    {"clReleaseMemObject", CAUSE_MEM_MGMT},
+    {"clSVMAlloc", CAUSE_MEM_MGMT},
+    {"clSVMFree", CAUSE_MEM_MGMT},
+    {"cudaMalloc", CAUSE_MEM_MGMT},
+    {"cudaFree", CAUSE_MEM_MGMT},
+    {"cudaHostAlloc", CAUSE_MEM_MGMT},
+    {"cudaHostRegister", CAUSE_MEM_MGMT},
+    {"cudaHostUnregister", CAUSE_MEM_MGMT},
+    {"cuMemAlloc", CAUSE_MEM_MGMT},
+    {"cuMemFree", CAUSE_MEM_MGMT},
+    {"cuMemHost", CAUSE_MEM_MGMT},
+    {"pthread_mutex", CAUSE_LOCK},
+    {"pthread_cond", CAUSE_LOCK},
+    {"pthread_rwlock", CAUSE_LOCK},
+    {"pthread_barrier", CAUSE_LOCK},
+    {"pthread_spin", CAUSE_LOCK},
+    {"sem_", CAUSE_LOCK},
+};
+
+enum cause cause_of_call(unsigned kind, const char *function)
+{
+    switch (kind) {
+    case CK_KIND_SYNC:
+        return CAUSE_GPU_SYNC;
+    case CK_KIND_API_OPENCL:
+    case CK_KIND_API_CUDA_RUNTIME:
+    case CK_KIND_API_CUDA_DRIVER:
+    case CK_KIND_POSIX:
+        break;
+    default:
+        return CAUSE_MPI_CALL;
+    }
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        if (function != NULL && strncmp(function, functions[i].start,
+                                        strlen(functions[i].start)) == 0) {
+            return functions[i].cause;
+        }
+    }
+    return kind == CK_KIND_POSIX ? CAUSE_IO : CAUSE_GPU_API;
+}

@@ -1,0 +1,70 @@
+/* cause.h - why a device was idle: the causes, by precedence
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Every instant in which a device does nothing has one cause. Let [a, b) be a
+ * maximal idle interval, K the operation that starts at b (of several, the one
+ * launched first), h the thread that launched it, l0 the time that it entered
+ * the launching call (not recorded: the operation's queued stamp, else b). The
+ * first rule that fits an instant decides:
+ *
+ *   1  lost_data      records of h are known to be missing then
+ *   2  profiler       a tracer worked for itself on h
+ *   3  startup        the device had done nothing before in the run
+ *   4  end_of_work    it does nothing any more: no K
+ *   5  kernel_gap     l0 <= a: the work was there, the device did not begin
+ *   6  launch_latency from l0 on
+ *   7  the innermost call that h is in: mpi_wait, below_clock_resolution,
+ *      mpi_transfer, mpi_call, gpu_sync, h2d, d2h, mem_mgmt, gpu_api, lock, io
+ *   8  host_compute   h is between calls
+ *   9  no_host_data   nothing is recorded of h up to b
+ *  10  unattributed   what is known of h does not reach back so far
+ */
+#ifndef CK_MERGE_CAUSE_H
+#define CK_MERGE_CAUSE_H
+
+enum cause {
+    CAUSE_LOST_DATA,
+    CAUSE_PROFILER,
+    CAUSE_STARTUP,
+    CAUSE_END_OF_WORK,
+    CAUSE_KERNEL_GAP,
+    CAUSE_LAUNCH_LATENCY,
+    CAUSE_MPI_WAIT,
+    CAUSE_BELOW_CLOCK,
+    CAUSE_MPI_TRANSFER,
+    CAUSE_MPI_CALL,
+    CAUSE_GPU_SYNC,
+    CAUSE_H2D,
+    CAUSE_D2H,
+    CAUSE_MEM_MGMT,
+    CAUSE_GPU_API,
+    CAUSE_LOCK,
+    CAUSE_IO,
+    CAUSE_HOST_COMPUTE,
+    CAUSE_NO_HOST_DATA,
+    CAUSE_UNATTRIBUTED,
+    CAUSES
+};
+
+/* Columns of the text table. */
+enum cause_column {
+    CAUSE_COLUMN_PEER,
+    CAUSE_COLUMN_LAUNCH,
+    CAUSE_COLUMN_HOST,
+    CAUSE_COLUMN_IO,
+    CAUSE_COLUMN_OTHER,
+    CAUSE_COLUMNS
+};
+
+/* Static texts. */
+const char *cause_name(enum cause cause);
+/* What the device's host did, for a sentence: "was in %s". */
+const char *cause_sentence(enum cause cause);
+enum cause_column cause_column(enum cause cause);
+/* The name that readers of nkipy profiles know, NULL = none. */
+const char *cause_nkipy(enum cause cause);
+/* What a call into `function` of a record of `kind` counts as. */
+enum cause cause_of_call(unsigned kind, const char *function);
+
+#endif

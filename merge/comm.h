@@ -1,0 +1,24 @@
+/* comm.h - which communicators of different processes are one
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A process numbers its communicators by itself. Two of different processes
+ * are one when they were made in the same way, of the same members, as the
+ * same creation from one parent. Only those within which every member is known
+ * get a number in the run: no inter-communicators, no cut lists of members.
+ */
+#ifndef CK_MERGE_COMM_H
+#define CK_MERGE_COMM_H
+
+#include "merge/cast.h"
+#include "schema/event.h"
+
+/* Enter a COMM record of a process. 0, or -1 with ENOMEM. */
+int comm_enter(struct cast *cast, uint32_t process, const struct ck_text *text);
+/* Once all is read: number them. 0, or -1 with ENOMEM. */
+int comm_close(struct cast *cast);
+/* NULL = never said. */
+const struct cast_comm *
+comm_find(const struct cast *cast, uint32_t process, uint32_t id);
+
+#endif
