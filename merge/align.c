@@ -342,6 +342,18 @@ ck_time_t align_time(const struct align *align,
     return (ck_time_t)((uint64_t)stamp + (uint64_t)offset);
 }
 
+ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time)
+{
+    uint32_t domain = align->domains[agent];
+    const struct align_domain *of = &align->maps[domain].domain;
+    ck_time_t raw = time - of->offset - of->clock.offset;
+
+    if (of->clock.method != CALIBRATION_PROBES) {
+        return raw;
+    }
+    return time - calibration_offset(align->calibration, domain, raw);
+}
+
 int align_bound(const struct align *align,
                 uint32_t agent,
                 bool is_ticks,

@@ -46,6 +46,8 @@ int align_bound(const struct align *align,
                 bool is_ticks,
                 int64_t stamp,
                 ck_time_t *bound);
+/* A time on the axis as the agent's own RAW had it, within some ns. */
+ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time);
 /* First and last of stamps, on the axis; false when there were none. */
 bool align_stamps(const struct align *align,
                   uint32_t agent,

@@ -20,6 +20,7 @@
 #include "launch/log.h"
 #include "merge/align.h"
 #include "merge/analysis/calls.h"
+#include "merge/analysis/causality.h"
 #include "merge/analysis/causes.h"
 #include "merge/analysis/counters.h"
 #include "merge/analysis/devices.h"
@@ -39,7 +40,7 @@
 #include "merge/verify.h"
 #include "schema/run.h"
 
-#define CONSUMERS 6
+#define CONSUMERS 7
 
 /* One merge from the run to its report. */
 struct job {
@@ -51,6 +52,7 @@ struct job {
     struct kernels *kernels;
     struct calls *calls;
     struct ranks *ranks;
+    struct causality *causality;
     struct ledger *ledger;
     struct chrome *chrome;
     char chrome_path[PATH_MAX];
@@ -63,6 +65,7 @@ static void job_fini(struct job *job)
     report_fini(&job->report);
     chrome_destroy(job->chrome);
     ledger_destroy(job->ledger);
+    causality_destroy(job->causality);
     ranks_destroy(job->ranks);
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
@@ -173,9 +176,11 @@ static int job_consumers(struct job *job, struct ck_err *err)
     job->kernels = kernels_create(job->cast, region);
     job->calls = calls_create(job->cast, region);
     job->ranks = ranks_create(job->cast, region);
+    job->causality = causality_create(job->cast, job->align);
     job->ledger = ledger_create(job->cast, job->align, region);
     if (job->devices == NULL || job->kernels == NULL || job->calls == NULL ||
-        job->ranks == NULL || job->ledger == NULL) {
+        job->ranks == NULL || job->ledger == NULL ||
+        job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (chrome_where(job->options, job->chrome_path, err) != 0) {
@@ -203,7 +208,8 @@ static int job_run(struct job *job, struct ck_err *err)
     const struct timeline_consumer consumers[CONSUMERS] = {
         {devices_take, job->devices}, {kernels_take, job->kernels},
         {calls_take, job->calls},     {ranks_take, job->ranks},
-        {ledger_take, job->ledger},   {chrome_take, job->chrome},
+        {ledger_take, job->ledger},   {causality_take, job->causality},
+        {chrome_take, job->chrome},
     };
     struct timeline timeline = {
         .store = job->store,
@@ -238,6 +244,7 @@ static int job_report(struct job *job, struct ck_err *err)
         trust_report(job->cast, job->align, job->store, report) != 0) {
         return ck_err_set(err, "out of memory");
     }
+    causality_report(job->causality, report);
     if (job->chrome != NULL) {
         return chrome_finish(job->chrome, err);
     }

@@ -179,6 +179,18 @@ struct report_domain {
     size_t faults_count;
 };
 
+/* Messages and collectives between clock domains that run backwards in time:
+ * as the clocks were recorded, and as they are aligned. */
+struct report_causality {
+    uint64_t messages; /* matched */
+    uint64_t messages_before;
+    uint64_t messages_after;
+    uint64_t collectives;
+    uint64_t collectives_before;
+    uint64_t collectives_after;
+    uint64_t unmatched; /* ends of messages that were not looked at */
+};
+
 struct report_note {
     const char *text;
     uint64_t count;
@@ -231,6 +243,7 @@ struct report {
     uint64_t unknown; /* records of kinds that this version does not know */
     struct report_domain *domains;
     size_t domains_count;
+    struct report_causality causality;
     struct report_note *notes;
     size_t notes_count;
     ck_time_t own_cpu; /* ck's collectors, as they said at the end */

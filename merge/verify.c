@@ -82,12 +82,31 @@ static unsigned verify_sums(const struct report *report, FILE *file)
     return found;
 }
 
+/* Between clock domains. */
+static unsigned verify_causality(const struct report *report, FILE *file)
+{
+    const struct report_causality *causality = &report->causality;
+
+    if (report->domains_count < 2) {
+        return 0;
+    }
+    fprintf(file,
+            "%" PRIu64 " of %" PRIu64 " receives end before their send "
+            "(%" PRIu64 " before alignment), %" PRIu64 " of %" PRIu64
+            " collectives are left before the last enters (%" PRIu64 ")\n",
+            causality->messages_after, causality->messages,
+            causality->messages_before, causality->collectives_after,
+            causality->collectives, causality->collectives_before);
+    return causality->messages_after + causality->collectives_after > 0;
+}
+
 unsigned verify_print(const struct report *report,
                       uint64_t merged,
                       uint64_t expected,
                       FILE *file)
 {
-    unsigned found = verify_stored(report, file) + verify_sums(report, file);
+    unsigned found = verify_stored(report, file) + verify_sums(report, file) +
+                     verify_causality(report, file);
 
     if (merged != expected) {
         fprintf(file, "%" PRIu64 " of %" PRIu64 " stored events were merged\n",

@@ -352,6 +352,21 @@ static void put_clocks(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+static void put_causality(struct ck_json *j, const struct report *report)
+{
+    const struct report_causality *causality = &report->causality;
+
+    ck_json_object(j, "causality");
+    ck_json_uint(j, "messages", causality->messages);
+    ck_json_uint(j, "messages_before", causality->messages_before);
+    ck_json_uint(j, "messages_after", causality->messages_after);
+    ck_json_uint(j, "collectives", causality->collectives);
+    ck_json_uint(j, "collectives_before", causality->collectives_before);
+    ck_json_uint(j, "collectives_after", causality->collectives_after);
+    ck_json_uint(j, "unmatched", causality->unmatched);
+    ck_json_end(j);
+}
+
 static void put_trust(struct ck_json *j, const struct report *report)
 {
     ck_json_object(j, "trust");
@@ -412,6 +427,7 @@ static void put_report(struct ck_json *j, const struct report *report)
     put_counters(j, report);
     put_trust(j, report);
     put_clocks(j, report);
+    put_causality(j, report);
     ck_json_end(j);
 }
 
