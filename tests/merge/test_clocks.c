@@ -1,0 +1,256 @@
+/* test_clocks.c - the program on two ranks whose clocks are far apart
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The clock of rank 1 is 1000 s and 20 ppm behind that of rank 0, which is the
+ * reference. They send each other 50 messages that take 10 us, and meet in an
+ * MPI_Barrier each second; rank 1 probes once a second with delays of 3 us.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "tests/merge/synth.h"
+
+#define US ((int64_t)1000)
+#define S ((int64_t)1000000000)
+#define SECONDS 50
+
+enum name { NAME_SEND = 1, NAME_RECV, NAME_BARRIER };
+
+/* The reference's time as a rank's own clock had it. */
+static int64_t clock_of(int rank, int64_t time)
+{
+    return rank == 0 ? time : time - 1000 * S - time / 50000;
+}
+
+static void message_put(struct synth *synth,
+                        enum ck_kind kind,
+                        int rank,
+                        int64_t start,
+                        int64_t end)
+{
+    struct ck_message message = {
+        .e = {.kind = kind,
+              .name = kind == CK_KIND_SEND ? NAME_SEND : NAME_RECV,
+              .start = clock_of(rank, start)},
+        .dur = clock_of(rank, end) - clock_of(rank, start),
+        .comm = 1,
+        .peer = 1 - rank,
+        .tag = 7,
+        .bytes = 8,
+    };
+
+    synth_put(synth, &message);
+}
+
+static void barrier_put(struct synth *synth, int rank, int second, int64_t at)
+{
+    struct ck_collective barrier = {
+        .e = {.kind = CK_KIND_COLLECTIVE,
+              .name = NAME_BARRIER,
+              .start = clock_of(rank, at + rank * 20 * US)},
+        .dur = 30 * US - rank * 20 * US,
+        .comm = 1,
+        .seq = (uint32_t)second + 1,
+        .root = -1,
+    };
+
+    synth_put(synth, &barrier);
+}
+
+static void probe_put(struct synth *synth, int64_t at)
+{
+    struct ck_clock_fact fact = {
+        .e = {.kind = CK_KIND_CLOCK_PROBE,
+              .flags = CK_FLAG_RAW,
+              .start = clock_of(1, at)},
+        .value = at + 3 * US,
+        .t3 = at + 5 * US,
+        .t4 = clock_of(1, at + 8 * US),
+        .width = 20,
+    };
+
+    synth_put(synth, &fact);
+}
+
+static void rank_put(const char *dir, int rank, bool has_probes)
+{
+    static const char *const names[] = {"MPI_Send", "MPI_Recv", "MPI_Barrier"};
+    static const char reference[] =
+        "reference_boot_id=b\nreference_timens=zero\n";
+    struct synth_rank who = {.rank = rank,
+                             .size = 2,
+                             .host = rank == 0 ? "first" : "second",
+                             .timens = rank == 0 ? "zero" : "one"};
+    struct synth *synth = synth_create(dir, (unsigned)rank, &who);
+
+    for (int second = 0; has_probes && rank == 1 && second < SECONDS;
+         second++) {
+        probe_put(synth, 2000 * S + second * S + S / 2);
+    }
+    synth_text(synth, CK_KIND_EXIT, 0, 0, 0, reference, strlen(reference));
+    synth_stream(synth, 1, 0, 100);
+    for (uint32_t i = 0; i < 3; i++) {
+        synth_text(synth, CK_KIND_NAME, i + 1, 0, 0, names[i],
+                   strlen(names[i]));
+    }
+    for (int second = 0; second < SECONDS; second++) {
+        int64_t at = 2000 * S + second * S;
+
+        barrier_put(synth, rank, second, at);
+        for (int from = 0; from < 2; from++) {
+            int64_t start = at + (100 + from * 100) * US;
+
+            if (from == rank) {
+                message_put(synth, CK_KIND_SEND, rank, start, start + US);
+            } else {
+                message_put(synth, CK_KIND_RECV, rank, start, start + 10 * US);
+            }
+        }
+    }
+    synth_destroy(synth);
+}
+
+struct fixture {
+    char *probed;
+    char *blind; /* the same without probes */
+    char *text;  /* of the last command */
+};
+
+static int fixture_setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    fixture->probed = synth_dir();
+    fixture->blind = synth_dir();
+    for (int rank = 0; rank < 2; rank++) {
+        rank_put(fixture->probed, rank, true);
+        rank_put(fixture->blind, rank, false);
+    }
+    *state = fixture;
+    return 0;
+}
+
+static int fixture_teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    synth_remove(fixture->probed);
+    synth_remove(fixture->blind);
+    free(fixture->text);
+    free(fixture);
+    return 0;
+}
+
+/* Run `ckmerge ARGS RUN` and keep what it says on both outputs; its status. */
+static int merge(struct fixture *fixture, const char *args, const char *run)
+{
+    char command[8192], buffer[4096];
+    size_t length = 0, n;
+    FILE *pipe, *memory;
+
+    (void)snprintf(command, sizeof(command), "%s %s %s 2>&1 </dev/null",
+                   CK_TEST_CKMERGE, args, run);
+    free(fixture->text);
+    fixture->text = NULL;
+    memory = open_memstream(&fixture->text, &length);
+    pipe = popen(command, "re");
+    assert_non_null(pipe);
+    while ((n = fread(buffer, 1, sizeof(buffer), pipe)) > 0) {
+        (void)fwrite(buffer, 1, n, memory);
+    }
+    assert_int_equal(fclose(memory), 0);
+    return WEXITSTATUS(pclose(pipe));
+}
+
+/* The number after `"key": ` where `from` was seen before. */
+static int64_t number(const char *text, const char *from, const char *key)
+{
+    const char *at = strstr(text, from);
+
+    assert_non_null(at);
+    at = strstr(at, key);
+    assert_non_null(at);
+    return strtoll(at + strlen(key) + 2, NULL, 10);
+}
+
+static void the_report_says_offset_drift_and_bound(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *text;
+
+    assert_int_equal(merge(fixture, "-o json", fixture->probed), 0);
+    text = strstr(fixture->text, "\"method\": \"probes\"");
+    assert_non_null(text);
+    /* theta in the middle of the probes, at 2025 s. */
+    assert_true(llabs(number(text, "probes", "\"offset_ns\"") -
+                      (1000 * S + 2025 * S / 50000)) < 1000);
+    assert_true(llabs(number(text, "probes", "\"drift_ppb\"") - 20000) < 500);
+    assert_true(number(text, "probes", "\"bound_max_ns\"") < 10000);
+    assert_true(number(text, "probes", "\"bound_max_ns\"") > 3000);
+    assert_int_equal(number(text, "probes", "\"lost\""), 0);
+    assert_int_equal(merge(fixture, "", fixture->probed), 0);
+    assert_non_null(strstr(fixture->text, "2 clock domains, all calibrated"));
+    assert_non_null(strstr(fixture->text, "50 probes, 0 lost"));
+}
+
+static void no_message_runs_backwards_once_aligned(void **state)
+{
+    struct fixture *fixture = *state;
+
+    (void)merge(fixture, "-o json", fixture->probed);
+    assert_int_equal(number(fixture->text, "causality", "\"messages\""), 100);
+    assert_int_equal(number(fixture->text, "causality", "\"messages_before\""),
+                     50);
+    assert_int_equal(number(fixture->text, "causality", "\"messages_after\""),
+                     0);
+    assert_int_equal(
+        number(fixture->text, "causality", "\"collectives_before\""), 50);
+    assert_int_equal(
+        number(fixture->text, "causality", "\"collectives_after\""), 0);
+    (void)merge(fixture, "--verify", fixture->probed);
+    assert_non_null(strstr(fixture->text, "0 of 100 receives"));
+}
+
+static void messages_that_run_backwards_are_found(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge(fixture, "--verify", fixture->blind), 3);
+    assert_non_null(strstr(fixture->text, "50 of 100 receives"));
+    assert_non_null(strstr(fixture->text, "50 of 50 collectives"));
+}
+
+static void the_gate_passes_fails_or_cannot_tell(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(
+        merge(fixture, "-q --max-clock-error 20us", fixture->probed), 0);
+    assert_int_equal(
+        merge(fixture, "-q --max-clock-error 1us", fixture->probed), 4);
+    assert_int_equal(merge(fixture, "-q --max-clock-error 1us", fixture->blind),
+                     5);
+    assert_non_null(strstr(fixture->text, "not calibrated"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_report_says_offset_drift_and_bound),
+        cmocka_unit_test(no_message_runs_backwards_once_aligned),
+        cmocka_unit_test(messages_that_run_backwards_are_found),
+        cmocka_unit_test(the_gate_passes_fails_or_cannot_tell),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
