@@ -179,8 +179,7 @@ static int job_consumers(struct job *job, struct ck_err *err)
     job->causality = causality_create(job->cast, job->align);
     job->ledger = ledger_create(job->cast, job->align, region);
     if (job->devices == NULL || job->kernels == NULL || job->calls == NULL ||
-        job->ranks == NULL || job->ledger == NULL ||
-        job->causality == NULL) {
+        job->ranks == NULL || job->ledger == NULL || job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (chrome_where(job->options, job->chrome_path, err) != 0) {

@@ -23,8 +23,8 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "end so long after the run's start"},
         {CK_CLI_TEXT, "ranks", 0, "LIST", &o->ranks, NULL,
          "only these ranks: 0,4-7 (default: all)"},
-        {CK_CLI_DURATION, "max-clock-error", 0, "DURATION",
-         &o->max_clock_error, NULL,
+        {CK_CLI_DURATION, "max-clock-error", 0, "DURATION", &o->max_clock_error,
+         NULL,
          "exit 4 when the clocks of two ranks may be further apart than that, "
          "5 when that is not known (10us)"},
         {CK_CLI_HEADING, "How to show it", 0, NULL, NULL, NULL, NULL},
