@@ -90,7 +90,10 @@ ship_connect(struct ship *ship, const struct endpoint *endpoint, size_t url)
     if (ship->socket == NULL || options_set(ship) != 0) {
         return -1;
     }
-    if (endpoint->curve[0] != '\0' && curve_set(ship, endpoint->curve) != 0) {
+    /* Only tcp is encrypted: the service's ipc sockets do not speak CURVE. */
+    if (endpoint->curve[0] != '\0' &&
+        strncmp(endpoint->urls[url], "tcp://", 6) == 0 &&
+        curve_set(ship, endpoint->curve) != 0) {
         return -1;
     }
     if (zmq_connect(ship->socket, endpoint->urls[url]) != 0) {
