@@ -33,14 +33,18 @@ for _ in $(seq 100); do
 done
 ranks "$work/slurm" "[0, 1, 2]" slurm
 
-if command -v mpiexec.hydra >/dev/null && [ -x "$tests/mpi_ring_mpich" ]; then
+if command -v mpiexec.hydra >/dev/null && [ -x "$tests/p2p.mpich" ]; then
     timeout 100 mpiexec.hydra -n 2 "$bin/ckagent" --report none \
-        --dir "$work/mpich" -- "$tests/mpi_ring_mpich" >/dev/null
+        --dir "$work/mpich" -- "$tests/p2p.mpich" >/dev/null
     for _ in $(seq 100); do
         [ -s "$work/mpich/report.json" ] && break
         sleep 0.1
     done
     ranks "$work/mpich" "[0, 1]" mpich
+    same "mpich: MPI calls of both ranks" True \
+        "$(json "$work/report.json" "all(r['mpi_calls'] > 9 for r in j['ranks'])")"
+else
+    echo "left out: MPICH (packages mpich, libmpich-dev)"
 fi
 
 if command -v mpirun >/dev/null && [ -x "$tests/train" ]; then
