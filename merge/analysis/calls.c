@@ -105,10 +105,13 @@ int calls_take(void *consumer, const struct timeline_event *event)
     ck_time_t end = event->end;
     struct site *site;
 
-    /* A COMPLETE is no call: it says what one completed. */
+    /* A COMPLETE is no call: it says what one completed. Nor is a persistent
+     * request's transfer: its MPI_Start has a record of its own.
+     */
     if ((cls != CK_CLASS_CALL && cls != CK_CLASS_MESSAGE &&
          cls != CK_CLASS_COLLECTIVE) ||
         event->record->kind == CK_KIND_COMPLETE ||
+        (event->record->flags & CK_FLAG_PERSISTENT) != 0 ||
         event->record->kind == CK_KIND_OVERHEAD ||
         event->record->kind == CK_KIND_SYNC) {
         return 0;
