@@ -20,6 +20,7 @@ down() {
 }
 trap down EXIT
 ip netns add "$a" 2>/dev/null || skip "network namespaces are not permitted"
+ip netns exec "$a" true 2>/dev/null || skip "ip netns exec is not permitted"
 ip netns add "$b"
 ip link add "$a" type veth peer name "$b"
 ip link set "$a" netns "$a"
