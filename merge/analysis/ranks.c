@@ -106,6 +106,9 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     if (!is_mpi(event->record->kind) && event->record->kind != CK_KIND_STEP) {
         return 0;
     }
+    if ((event->record->flags & CK_FLAG_PERSISTENT) != 0) {
+        return 0; /* a transfer: the MPI_Start has a record of its own */
+    }
     index = cast_rank_index(ranks->cast, event->rank);
     if (index == CAST_NONE) {
         return 0;
