@@ -304,6 +304,10 @@ static void spool_rest(struct collector *collector)
     char text[256];
 
     drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
+    if (own_flush(collector->own) != 0) {
+        drain_add_lost(collector->drain, own_drop(collector->own));
+    }
+    collector->outlet.is_last = true;
     drain_losses(collector->drain);
     (void)own_flush(collector->own);
     drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));

@@ -115,18 +115,16 @@ static size_t frame_write(struct outlet *outlet,
     return ck_frame_bytes(&header);
 }
 
-/* The last of the spool's room is for what the collector says itself: what
- * was lost must not be lost too. 0, or -1 with ENOSPC. */
+/* The last of the spool's room is kept until the end, when the losses are
+ * said: what was lost must not be lost too. 0, or -1 with ENOSPC. */
 static int frame_spool(struct outlet *outlet, const void *frame, size_t bytes)
 {
-    struct ck_frame_header header;
     uint64_t kept = spool_limit(outlet->spool) / 8;
 
-    memcpy(&header, frame, sizeof(header));
     if (kept > SPOOL_KEPT_MAX) {
         kept = SPOOL_KEPT_MAX;
     }
-    if (header.stream.slot == CK_SLOT_COLLECTOR) {
+    if (outlet->is_last) {
         kept = 0;
     }
     if (spool_bytes(outlet->spool) + bytes + kept >

@@ -27,6 +27,7 @@ struct outlet {
     struct ck_batch_writer *writer;
     void *scratch; /* for frames that go to the spool */
     size_t scratch_room;
+    bool is_last; /* the spool's kept room may be used: losses are said now */
 };
 
 /* `memory` is the ring file's outbox. 0, or -1 with errno. */

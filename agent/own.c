@@ -154,6 +154,22 @@ int own_flush(struct own *own)
     return 0;
 }
 
+uint64_t own_drop(struct own *own)
+{
+    const uint8_t *at = (const uint8_t *)own->buffer;
+    const uint8_t *end = at + own->used;
+    uint64_t records = 0;
+
+    while (at < end) {
+        at += (size_t)((const struct ck_event *)at)->units * CK_UNIT_BYTES;
+        records++;
+    }
+    own->used = 0;
+    own->oldest = 0;
+    own->lost += records;
+    return records;
+}
+
 ck_time_t own_oldest(const struct own *own)
 {
     return own->used == 0 ? 0 : own->oldest;
