@@ -1,0 +1,69 @@
+# suite.sh - the MPICH project's test programs, built against the default MPI
+# shellcheck shell=bash
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Sourced after lib.sh. The sources come from Debian's source package mpich;
+# what is built stays in the cache. Gives: suite (its folder), suite_prepare,
+# suite_entries, suite_shuffle, suite_passes.
+need mpicc libopenmpi-dev
+need dpkg-source dpkg-dev
+
+suite=$cache/mpisuite
+suite_seconds=30 # a program may take
+
+# A private apt folder with the source lists, so that the system's stay.
+suite_fetch() {
+    local apt=$cache/apt-src
+    mkdir -p "$apt/lists/partial" "$suite.src"
+    sed 's/^Types: deb$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources \
+        >"$apt/src.sources" || return 1
+    local o=(-o Dir::Etc::sourcelist="$apt/src.sources"
+        -o Dir::Etc::sourceparts=/dev/null -o Dir::State::Lists="$apt/lists")
+    apt-get "${o[@]}" -qq update || return 1
+    (cd "$suite.src" && apt-get "${o[@]}" -qq source --download-only mpich)
+}
+
+suite_prepare() {
+    [ -e "$suite/.built" ] && return 0
+    suite_fetch >"$cache/mpisuite.log" 2>&1 ||
+        skip "the source package mpich cannot be had (see $cache/mpisuite.log)"
+    rm -rf "$suite"
+    tar -C "$suite.src" -xf "$suite.src"/mpich_*.orig.tar.xz
+    mv "$suite.src"/mpich-*/test/mpi "$suite"
+    rm -rf "$suite.src"
+    (
+        cd "$suite"
+        ./configure --with-mpi=/usr --disable-fortran --disable-f77 \
+            --disable-fc --disable-cxx --disable-spawn --disable-romio CC=mpicc
+        for dir in dtpools util pt2pt coll comm topo; do
+            make -k -j2 -C "$dir" CPPFLAGS=-DOMPI_OMIT_MPI1_COMPAT_DECLS=0 ||
+                true # programs for newer MPI standards do not build
+        done
+    ) >>"$cache/mpisuite.log" 2>&1
+    touch "$suite/.built"
+}
+
+# "dir program ranks" of plain entries (no arguments, at most 8 ranks).
+suite_entries() {
+    local dir
+    for dir in pt2pt coll comm topo; do
+        awk -v d="$dir" 'NF == 2 && $2 <= 8 && $1 !~ /^#/ {print d, $1, $2}' \
+            "$suite/$dir/testlist"* 2>/dev/null
+    done | sort -u | while read -r dir program ranks; do
+        [ ! -x "$suite/$dir/$program" ] || echo "$dir $program $ranks"
+    done
+}
+
+# Entries in an order that is the same each time, with the first ones of every
+# list.
+suite_shuffle() {
+    awk '{print (NR * 7919) % 1009, $0}' | sort -n | cut -d ' ' -f 2-
+}
+
+# suite_passes LOG COMMAND...: the suite's programs say "No Errors".
+suite_passes() {
+    local log=$1
+    shift
+    timeout -k 5 "$suite_seconds" "$@" >"$log" 2>&1 </dev/null && grep -q 'No Errors' "$log"
+}
