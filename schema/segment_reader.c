@@ -52,7 +52,8 @@ struct ck_segment_reader *ck_segment_reader_create(const char *path,
         return NULL;
     }
     reader->ended_at = UINT64_MAX;
-    reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* O_NONBLOCK: a FIFO of that name is refused, not waited for. */
+    reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (reader->fd < 0 || fstat(reader->fd, &st) != 0) {
         (void)ck_err_set(err, "cannot open %s: %s", path, strerror(errno));
         goto error;

@@ -306,12 +306,22 @@ static void half_a_frame_is_not_appended(void **state)
     ck_segment_destroy(segment);
 }
 
+static void a_fifo_is_refused_and_not_waited_for(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(mkfifo(f->path, 0600), 0);
+    assert_null(ck_segment_reader_create(f->path, &f->err));
+    assert_non_null(strstr(f->err.text, "not a regular file"));
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(what_was_appended_is_read),
+        CASE(a_fifo_is_refused_and_not_waited_for),
         CASE(a_new_file_is_private),
         CASE(a_torn_tail_is_cut_at_the_last_whole_frame),
         CASE(a_damaged_frame_is_skipped_and_counted),
