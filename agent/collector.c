@@ -305,8 +305,9 @@ static void spool_rest(struct collector *collector)
 
     drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
     if (own_flush(collector->own) != 0) {
-        drain_add_lost(collector->drain, own_drop(collector->own));
+        own_drop(collector->own);
     }
+    drain_add_lost(collector->drain, own_lost(collector->own));
     collector->outlet.is_last = true;
     drain_losses(collector->drain);
     (void)own_flush(collector->own);

@@ -22,7 +22,6 @@ struct own {
     enum ck_clock clock;
     uint32_t pid;
     size_t used;
-    uint64_t records;
     uint64_t lost;
     ck_time_t oldest;
     /* 8-aligned: records are structs */
@@ -62,7 +61,6 @@ static uint8_t *own_room(struct own *own, size_t bytes)
         own->oldest = ck_time_raw();
     }
     own->used += bytes;
-    own->records++;
     return at;
 }
 
@@ -154,30 +152,22 @@ int own_flush(struct own *own)
     return 0;
 }
 
-uint64_t own_drop(struct own *own)
+void own_drop(struct own *own)
 {
     const uint8_t *at = (const uint8_t *)own->buffer;
     const uint8_t *end = at + own->used;
-    uint64_t records = 0;
 
     while (at < end) {
         at += (size_t)((const struct ck_event *)at)->units * CK_UNIT_BYTES;
-        records++;
+        own->lost++;
     }
     own->used = 0;
     own->oldest = 0;
-    own->lost += records;
-    return records;
 }
 
 ck_time_t own_oldest(const struct own *own)
 {
     return own->used == 0 ? 0 : own->oldest;
-}
-
-uint64_t own_records(const struct own *own)
-{
-    return own->records;
 }
 
 uint64_t own_lost(const struct own *own)

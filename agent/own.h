@@ -47,14 +47,13 @@ void own_note(struct own *own, const char *format, ...)
 /* Make a frame of what is buffered. 0, or -1 with errno ENOSPC. */
 int own_flush(struct own *own);
 
-/* Forget what is buffered and found no place. Returns how many records. */
-uint64_t own_drop(struct own *own);
+/* Forget what is buffered and found no place: counted as lost. */
+void own_drop(struct own *own);
 
 /* When the oldest buffered record came (RAW), 0 = nothing buffered. */
 ck_time_t own_oldest(const struct own *own);
 
-/* Records put, and records that found no room. */
-uint64_t own_records(const struct own *own);
+/* Records that found no room. */
 uint64_t own_lost(const struct own *own);
 
 #endif

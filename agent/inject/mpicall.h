@@ -225,7 +225,6 @@ void mpi_message_send_init_leave(struct mpi_call *call);
 void mpi_message_recv_leave(struct mpi_call *call);
 void mpi_message_irecv_leave(struct mpi_call *call);
 void mpi_message_recv_init_leave(struct mpi_call *call);
-void mpi_message_matched_leave(struct mpi_call *call);
 void mpi_message_sendrecv_leave(struct mpi_call *call);
 void mpi_message_isendrecv_leave(struct mpi_call *call);
 void mpi_message_probe_leave(struct mpi_call *call);
