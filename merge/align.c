@@ -462,7 +462,7 @@ struct align_domain align_domain(const struct align *align, uint32_t domain)
     return align->maps[domain].domain;
 }
 
-const struct clock_fault *
+const struct ck_clock_fault *
 align_fault(const struct align *align, uint32_t domain, size_t index)
 {
     return calibration_fault(align->calibration, domain, index);

@@ -72,7 +72,7 @@ struct align_domain {
 };
 struct align_domain align_domain(const struct align *align, uint32_t domain);
 /* The index-th fault of its clock, borrowed; NULL beyond the last. */
-const struct clock_fault *
+const struct ck_clock_fault *
 align_fault(const struct align *align, uint32_t domain, size_t index);
 /* REALTIME of the axis's zero, for dates; 0 = not known. */
 int64_t align_realtime(const struct align *align);

@@ -19,7 +19,7 @@
 
 struct probe {
     uint32_t agent;
-    struct clock_probe stamps;
+    struct ck_clock_probe stamps;
 };
 
 /* The cell looked at last. */
@@ -31,7 +31,7 @@ struct cell {
 };
 
 struct domain {
-    struct clockband *band; /* NULL = not probed */
+    struct ck_clockband *band; /* NULL = not probed */
     struct calibration_domain facts;
     struct cell cell;
 };
@@ -54,7 +54,7 @@ void calibration_destroy(struct calibration *calibration)
         return;
     }
     for (size_t i = 0; i < calibration->domains_count; i++) {
-        clockband_destroy(calibration->domains[i].band);
+        ck_clockband_destroy(calibration->domains[i].band);
     }
     free(calibration->domains);
     free(calibration->probes);
@@ -73,7 +73,7 @@ int calibration_probe(struct calibration *calibration,
     }
     probe = &calibration->probes[calibration->probes_count++];
     probe->agent = agent;
-    probe->stamps = (struct clock_probe){
+    probe->stamps = (struct ck_clock_probe){
         .a1 = fact->e.start,
         .r2 = fact->value,
         .r3 = fact->t3,
@@ -124,10 +124,10 @@ static uint32_t reference_find(const struct cast *cast)
     return CAST_NONE;
 }
 
-static int probe_add(struct domain *domain, const struct clock_probe *stamps)
+static int probe_add(struct domain *domain, const struct ck_clock_probe *stamps)
 {
     if (domain->band == NULL) {
-        domain->band = clockband_create(NULL);
+        domain->band = ck_clockband_create(NULL);
         if (domain->band == NULL) {
             return -1;
         }
@@ -135,7 +135,7 @@ static int probe_add(struct domain *domain, const struct clock_probe *stamps)
     if (stamps->r2 == 0 || stamps->a4 == 0) {
         domain->facts.lost++;
     }
-    if (clockband_add(domain->band, stamps) != 0) {
+    if (ck_clockband_add(domain->band, stamps) != 0) {
         return errno == EINVAL ? 0 : -1;
     }
     return 0;
@@ -144,18 +144,18 @@ static int probe_add(struct domain *domain, const struct clock_probe *stamps)
 static int domain_solve(struct domain *domain)
 {
     struct calibration_domain *facts = &domain->facts;
-    struct clock_offset middle;
+    struct ck_clock_offset middle;
     ck_time_t at;
 
     if (domain->band == NULL) {
         return 0;
     }
-    if (clockband_solve(domain->band) != 0) {
+    if (ck_clockband_solve(domain->band) != 0) {
         return errno == ENODATA ? 0 : -1;
     }
-    clockband_summarise(domain->band, &facts->band);
+    ck_clockband_summarise(domain->band, &facts->band);
     at = facts->band.from + (facts->band.to - facts->band.from) / 2;
-    if (clockband_at(domain->band, at, &middle) == 0) {
+    if (ck_clockband_at(domain->band, at, &middle) == 0) {
         facts->method = CALIBRATION_PROBES;
         facts->offset = middle.offset;
     }
@@ -209,9 +209,9 @@ int calibration_close(struct calibration *calibration, const struct cast *cast)
 
 static ck_time_t band_offset(const struct domain *domain, ck_time_t raw)
 {
-    struct clock_offset offset = {0, 0};
+    struct ck_clock_offset offset = {0, 0};
 
-    (void)clockband_at(domain->band, raw, &offset);
+    (void)ck_clockband_at(domain->band, raw, &offset);
     return offset.offset;
 }
 
@@ -247,7 +247,7 @@ int calibration_bound(const struct calibration *calibration,
                       ck_time_t *bound)
 {
     const struct domain *domain = &calibration->domains[domain_number];
-    struct clock_offset offset;
+    struct ck_clock_offset offset;
     ck_time_t used;
 
     if (domain->facts.method == CALIBRATION_NONE) {
@@ -257,7 +257,7 @@ int calibration_bound(const struct calibration *calibration,
         *bound = 0;
         return 0;
     }
-    if (clockband_at(domain->band, raw, &offset) != 0) {
+    if (ck_clockband_at(domain->band, raw, &offset) != 0) {
         return -1;
     }
     /* What the cell's straight line adds. */
@@ -273,12 +273,12 @@ calibration_domain(const struct calibration *calibration, uint32_t domain)
     return calibration->domains[domain].facts;
 }
 
-const struct clock_fault *calibration_fault(
+const struct ck_clock_fault *calibration_fault(
     const struct calibration *calibration, uint32_t domain, size_t index)
 {
     const struct domain *of = &calibration->domains[domain];
 
-    return of->band == NULL ? NULL : clockband_fault(of->band, index);
+    return of->band == NULL ? NULL : ck_clockband_fault(of->band, index);
 }
 
 const char *calibration_name(enum calibration_method method)

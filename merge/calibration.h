@@ -4,7 +4,7 @@
  *
  * Domains probed the reference clock (the ckagg's domain, named by
  * reference_boot_id and reference_timens among an agent's identity or exit
- * lines). Their probes give a band each (merge/clockband.h). The axis is the
+ * lines). Their probes give a band each (schema/clockband.h). The axis is the
  * reference's RAW when domain 0 can be put on it, else domain 0's, and then
  * no other domain is calibrated.
  */
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "merge/cast.h"
-#include "merge/clockband.h"
+#include "schema/clockband.h"
 #include "schema/event.h"
 #include "schema/time.h"
 
@@ -53,12 +53,12 @@ struct calibration_domain {
     enum calibration_method method;
     ck_time_t offset; /* in the middle of its probes */
     uint64_t lost;    /* probes without an answer */
-    struct clockband_summary band;
+    struct ck_clockband_summary band;
 };
 struct calibration_domain
 calibration_domain(const struct calibration *calibration, uint32_t domain);
 /* The index-th fault of a domain, borrowed; NULL beyond the last. */
-const struct clock_fault *calibration_fault(
+const struct ck_clock_fault *calibration_fault(
     const struct calibration *calibration, uint32_t domain, size_t index);
 /* The name of a method, for people and for JSON. */
 const char *calibration_name(enum calibration_method method);

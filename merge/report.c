@@ -26,12 +26,12 @@ void report_fini(struct report *report)
     memset(report, 0, sizeof(*report));
 }
 
-const char *report_fault_name(enum clock_fault_kind kind)
+const char *report_fault_name(enum ck_clock_fault_kind kind)
 {
     static const char *const names[] = {
-        [CLOCK_FAULT_STEP] = "step",
-        [CLOCK_FAULT_RATE] = "rate",
-        [CLOCK_FAULT_PROBE] = "probe",
+        [CK_CLOCK_FAULT_STEP] = "step",
+        [CK_CLOCK_FAULT_RATE] = "rate",
+        [CK_CLOCK_FAULT_PROBE] = "probe",
     };
 
     return names[kind];

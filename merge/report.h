@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "merge/cause.h"
-#include "merge/clockband.h"
+#include "schema/clockband.h"
 #include "merge/interval.h"
 #include "merge/names.h"
 #include "schema/time.h"
@@ -175,7 +175,7 @@ struct report_domain {
     ck_time_t bound_median; /* of its times on the axis, over the run */
     ck_time_t bound_max;
     char grade; /* A B C D by bound_max */
-    const struct clock_fault **faults;
+    const struct ck_clock_fault **faults;
     size_t faults_count;
 };
 
@@ -253,7 +253,7 @@ struct report {
 };
 
 /* "step", "rate" or "probe". */
-const char *report_fault_name(enum clock_fault_kind kind);
+const char *report_fault_name(enum ck_clock_fault_kind kind);
 /* Frees the arrays; the texts are the cast's. */
 void report_fini(struct report *report);
 /* True when every announced rank is there, ended well, and nothing is lost. */

@@ -124,7 +124,8 @@ static int clock_report(const struct align *align,
     row->probes = clock.band.probes;
     row->lost = clock.lost;
     row->dropped = clock.band.dropped;
-    row->faults = calloc(clock.band.faults + 1, sizeof(struct clock_fault *));
+    row->faults =
+        calloc(clock.band.faults + 1, sizeof(struct ck_clock_fault *));
     if (row->faults == NULL) {
         return -1;
     }

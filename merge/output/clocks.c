@@ -51,11 +51,11 @@ static void put_faults(const struct page *page,
                        const struct report_domain *domain)
 {
     for (size_t i = 0; i < domain->faults_count && i < FAULTS_SHOWN; i++) {
-        const struct clock_fault *fault = domain->faults[i];
+        const struct ck_clock_fault *fault = domain->faults[i];
 
         fprintf(page->file, MARGIN "  %sfault%s: %s", page_red(page),
                 page_normal(page), report_fault_name(fault->kind));
-        if (fault->kind == CLOCK_FAULT_STEP) {
+        if (fault->kind == CK_CLOCK_FAULT_STEP) {
             fprintf(page->file, " of %s", word_time(fault->step).text);
             fprintf(page->file, " +- %s", word_time(fault->bound).text);
         }

@@ -308,7 +308,7 @@ static void put_faults(struct ck_json *j, const struct report_domain *domain)
 {
     ck_json_array(j, "faults");
     for (size_t i = 0; i < domain->faults_count; i++) {
-        const struct clock_fault *fault = domain->faults[i];
+        const struct ck_clock_fault *fault = domain->faults[i];
 
         ck_json_object(j, NULL);
         ck_json_string(j, "kind", report_fault_name(fault->kind));

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "merge/clockband.h"
+#include "schema/clockband.h"
 
 struct world {
     int64_t offset;
@@ -71,9 +71,10 @@ static int64_t delay(const struct world *w, int64_t least)
            (int64_t)(random_unit() < w->spike ? 50 * (tail + w->tail) : tail);
 }
 
-static struct clock_probe exchange(const struct world *w, ck_time_t at)
+static struct ck_clock_probe exchange(const struct world *w, ck_time_t at)
 {
-    struct clock_probe p = {.a1 = at, .error_forward = 2, .error_backward = 2};
+    struct ck_clock_probe p = {
+        .a1 = at, .error_forward = 2, .error_backward = 2};
     ck_time_t arrival;
 
     p.r2 = p.a1 + theta(w, p.a1) + delay(w, w->forward);
@@ -90,19 +91,19 @@ static struct clock_probe exchange(const struct world *w, ck_time_t at)
 }
 
 /* Bursts of 8 probes, `period` apart, over `span`. */
-static struct clockband *
+static struct ck_clockband *
 world_probe(const struct world *w, ck_time_t span, ck_time_t period)
 {
-    struct clockband *band = clockband_create(NULL);
+    struct ck_clockband *band = ck_clockband_create(NULL);
 
     assert_non_null(band);
     for (ck_time_t at = CK_TIME_S; at <= CK_TIME_S + span; at += period) {
         ck_time_t c = at;
 
         for (int i = 0; i < 8; i++) {
-            struct clock_probe p = exchange(w, c);
+            struct ck_clock_probe p = exchange(w, c);
 
-            assert_int_equal(clockband_add(band, &p), 0);
+            assert_int_equal(ck_clockband_add(band, &p), 0);
             c += 50000 + (ck_time_t)(random_unit() * 150000) +
                  (p.a4 > c ? p.a4 - c : 0);
         }
@@ -112,7 +113,7 @@ world_probe(const struct world *w, ck_time_t span, ck_time_t period)
 
 /* Checks at random instants; returns the largest error. */
 static ck_time_t world_check(const struct world *w,
-                             const struct clockband *band,
+                             const struct ck_clockband *band,
                              ck_time_t span,
                              int checks)
 {
@@ -120,10 +121,10 @@ static ck_time_t world_check(const struct world *w,
 
     for (int i = 0; i < checks; i++) {
         ck_time_t at = CK_TIME_S + (ck_time_t)(random_unit() * (double)span);
-        struct clock_offset o;
+        struct ck_clock_offset o;
         ck_time_t error;
 
-        assert_int_equal(clockband_at(band, at, &o), 0);
+        assert_int_equal(ck_clockband_at(band, at, &o), 0);
         error = llabs(o.offset - theta(w, at));
         if (error > o.bound) {
             fail_msg("at %lld: error %lld > bound %lld", (long long)at,
@@ -140,15 +141,15 @@ static void one_burst_on_a_host_is_known_to_half_a_microsecond(void **state)
                       .forward = 250,
                       .backward = 250,
                       .tail = 60};
-    struct clockband *band = world_probe(&w, 1, CK_TIME_S);
-    struct clock_offset o;
+    struct ck_clockband *band = world_probe(&w, 1, CK_TIME_S);
+    struct ck_clock_offset o;
 
     (void)state;
-    assert_int_equal(clockband_solve(band), 0);
-    assert_int_equal(clockband_at(band, CK_TIME_S, &o), 0);
+    assert_int_equal(ck_clockband_solve(band), 0);
+    assert_int_equal(ck_clockband_at(band, CK_TIME_S, &o), 0);
     assert_true(llabs(o.offset - w.offset) <= 100);
     assert_true(o.bound <= 500);
-    clockband_destroy(band);
+    ck_clockband_destroy(band);
 }
 
 static void an_hour_with_drift_and_wander_stays_inside(void **state)
@@ -185,19 +186,19 @@ static void an_hour_with_drift_and_wander_stays_inside(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct clockband *band = world_probe(&cases[i].w, span, CK_TIME_S);
-        struct clockband_summary s;
+        struct ck_clockband *band = world_probe(&cases[i].w, span, CK_TIME_S);
+        struct ck_clockband_summary s;
         ck_time_t worst;
 
-        assert_int_equal(clockband_solve(band), 0);
+        assert_int_equal(ck_clockband_solve(band), 0);
         worst = world_check(&cases[i].w, band, span, 400000);
-        clockband_summarise(band, &s);
+        ck_clockband_summarise(band, &s);
         print_message("%s: worst error %lld ns, bound median %lld max %lld\n",
                       cases[i].name, (long long)worst,
                       (long long)s.bound_median, (long long)s.bound_max);
         assert_int_equal(s.faults, 0);
         assert_true(worst <= cases[i].limit);
-        clockband_destroy(band);
+        ck_clockband_destroy(band);
     }
 }
 
@@ -220,23 +221,23 @@ static void random_worlds_are_covered_and_raise_no_fault(void **state)
             .loss = 0.2 * random_unit(),
         };
         ck_time_t span = (ck_time_t)(pow(10, 7 + 4.3 * random_unit()));
-        struct clockband *band = world_probe(&w, span, CK_TIME_S * 2);
+        struct ck_clockband *band = world_probe(&w, span, CK_TIME_S * 2);
 
-        assert_int_equal(clockband_solve(band), 0);
+        assert_int_equal(ck_clockband_solve(band), 0);
         (void)world_check(&w, band, span, 1000);
-        assert_null(clockband_fault(band, 0));
-        clockband_destroy(band);
+        assert_null(ck_clockband_fault(band, 0));
+        ck_clockband_destroy(band);
     }
 }
 
 /* Some fault lies around the step. */
 static bool step_is_found(const struct world *w,
-                          const struct clockband *band,
+                          const struct ck_clockband *band,
                           bool *is_exact)
 {
-    const struct clock_fault *fault;
+    const struct ck_clock_fault *fault;
 
-    for (size_t i = 0; (fault = clockband_fault(band, i)) != NULL; i++) {
+    for (size_t i = 0; (fault = ck_clockband_fault(band, i)) != NULL; i++) {
         if (fault->from <= w->step_at && fault->to >= w->step_at) {
             *is_exact = fault->bound == 0 ||
                         llabs(fault->step - w->step) <= fault->bound;
@@ -262,17 +263,17 @@ static void a_step_of_any_size_is_found_and_measured(void **state)
                     (int64_t)pow(10, 4.2 + 5 * random_unit()),
         };
         ck_time_t span = 60 * CK_TIME_S;
-        struct clockband *band = world_probe(&w, span, CK_TIME_S);
+        struct ck_clockband *band = world_probe(&w, span, CK_TIME_S);
         bool is_exact;
 
-        assert_int_equal(clockband_solve(band), 0);
+        assert_int_equal(ck_clockband_solve(band), 0);
         if (!step_is_found(&w, band, &is_exact)) {
             fail_msg("round %d: a step of %lld at %lld is not found", round,
                      (long long)w.step, (long long)w.step_at);
         }
         assert_true(is_exact);
         (void)world_check(&w, band, span, 2000);
-        clockband_destroy(band);
+        ck_clockband_destroy(band);
     }
 }
 
@@ -291,13 +292,13 @@ static void a_step_just_beyond_the_round_trip_is_found(void **state)
                        500 * CK_TIME_MS,
         };
         ck_time_t span = 120 * CK_TIME_S;
-        struct clockband *band;
+        struct ck_clockband *band;
         bool is_exact;
 
         w.step = (w.forward + w.backward + 2 * period / 1000000 + 4) *
                  (random_bits() & 1 ? 1 : -1);
         band = world_probe(&w, span, period);
-        assert_int_equal(clockband_solve(band), 0);
+        assert_int_equal(ck_clockband_solve(band), 0);
         if (!step_is_found(&w, band, &is_exact)) {
             fail_msg("round %d: a step of %lld at %lld is not found; period "
                      "%lld rtt %lld",
@@ -305,7 +306,7 @@ static void a_step_just_beyond_the_round_trip_is_found(void **state)
                      (long long)period, (long long)(w.forward + w.backward));
         }
         (void)world_check(&w, band, span, 2000);
-        clockband_destroy(band);
+        ck_clockband_destroy(band);
     }
 }
 
@@ -317,42 +318,42 @@ static void one_bad_stamp_is_left_out_and_counted(void **state)
                       .backward = 3000,
                       .tail = 500};
     ck_time_t span = 60 * CK_TIME_S;
-    struct clockband *band = world_probe(&w, span, CK_TIME_S);
-    struct clock_probe bad = exchange(&w, 30 * CK_TIME_S + 400000000);
-    const struct clock_fault *fault;
-    struct clockband_summary s;
+    struct ck_clockband *band = world_probe(&w, span, CK_TIME_S);
+    struct ck_clock_probe bad = exchange(&w, 30 * CK_TIME_S + 400000000);
+    const struct ck_clock_fault *fault;
+    struct ck_clockband_summary s;
 
     (void)state;
     bad.r2 -= CK_TIME_MS;
     bad.r3 = bad.a4 = 0;
-    assert_int_equal(clockband_add(band, &bad), 0);
-    assert_int_equal(clockband_solve(band), 0);
-    fault = clockband_fault(band, 0);
+    assert_int_equal(ck_clockband_add(band, &bad), 0);
+    assert_int_equal(ck_clockband_solve(band), 0);
+    fault = ck_clockband_fault(band, 0);
     assert_non_null(fault);
-    assert_int_equal(fault->kind, CLOCK_FAULT_PROBE);
-    assert_null(clockband_fault(band, 1));
-    clockband_summarise(band, &s);
+    assert_int_equal(fault->kind, CK_CLOCK_FAULT_PROBE);
+    assert_null(ck_clockband_fault(band, 1));
+    ck_clockband_summarise(band, &s);
     assert_int_equal(s.dropped, 1);
     (void)world_check(&w, band, span, 2000);
-    clockband_destroy(band);
+    ck_clockband_destroy(band);
 }
 
 static void probes_without_sense_are_refused(void **state)
 {
-    struct clockband *band = clockband_create(NULL);
-    struct clock_probe backwards = {.a1 = 10, .r2 = 5, .r3 = 6, .a4 = 9};
-    struct clock_probe empty = {.a1 = 10};
-    struct clock_probe half = {.a1 = 10, .r2 = 500};
-    struct clock_offset o;
+    struct ck_clockband *band = ck_clockband_create(NULL);
+    struct ck_clock_probe backwards = {.a1 = 10, .r2 = 5, .r3 = 6, .a4 = 9};
+    struct ck_clock_probe empty = {.a1 = 10};
+    struct ck_clock_probe half = {.a1 = 10, .r2 = 500};
+    struct ck_clock_offset o;
 
     (void)state;
-    assert_int_equal(clockband_add(band, &backwards), -1);
-    assert_int_equal(clockband_add(band, &empty), -1);
-    assert_int_equal(clockband_solve(band), -1);
-    assert_int_equal(clockband_add(band, &half), 0);
-    assert_int_equal(clockband_solve(band), -1);
-    assert_int_equal(clockband_at(band, 10, &o), -1);
-    clockband_destroy(band);
+    assert_int_equal(ck_clockband_add(band, &backwards), -1);
+    assert_int_equal(ck_clockband_add(band, &empty), -1);
+    assert_int_equal(ck_clockband_solve(band), -1);
+    assert_int_equal(ck_clockband_add(band, &half), 0);
+    assert_int_equal(ck_clockband_solve(band), -1);
+    assert_int_equal(ck_clockband_at(band, 10, &o), -1);
+    ck_clockband_destroy(band);
 }
 
 int main(void)

@@ -5,8 +5,8 @@
  * Inside of clockband: the constraints that probes give, and the trend g(c)
  * about which theta may wander. A cluster is what lies within 2 ms.
  */
-#ifndef CK_MERGE_CLOCKTREND_H
-#define CK_MERGE_CLOCKTREND_H
+#ifndef CK_SCHEMA_CLOCKTREND_H
+#define CK_SCHEMA_CLOCKTREND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,61 +15,61 @@
 #include "schema/time.h"
 
 /* No bound on this side. */
-#define CLOCK_NONE INT64_MAX
+#define CK_CLOCK_NONE INT64_MAX
 /* What no oscillator of a computer exceeds: 500 ppm. */
-#define CLOCK_RATE_CAP_PPB 500000
+#define CK_CLOCK_RATE_CAP_PPB 500000
 
 /* theta(at) <= value, or >= value. */
-struct clock_constraint {
+struct ck_clock_constraint {
     ck_time_t at; /* local clock */
     ck_time_t value;
     bool is_upper;
     bool is_dropped;
 };
 
-struct clock_point {
+struct ck_clock_point {
     ck_time_t at;
     ck_time_t middle;
     ck_time_t half;
 };
 
 /* Points in order of time. None: flat at 0; one: flat. */
-struct clocktrend {
-    struct clock_point *points;
+struct ck_clocktrend {
+    struct ck_clock_point *points;
     size_t count;
     int64_t rate_ppb; /* theta - g moves no faster */
 };
 
 /* 0, or -1 with ENOMEM. */
-int clocktrend_init(struct clocktrend *trend);
-void clocktrend_fini(struct clocktrend *trend);
+int ck_clocktrend_init(struct ck_clocktrend *trend);
+void ck_clocktrend_fini(struct ck_clocktrend *trend);
 
 /* Flat, with this rate. */
-void clocktrend_flatten(struct clocktrend *trend, int64_t rate_ppb);
+void ck_clocktrend_flatten(struct ck_clocktrend *trend, int64_t rate_ppb);
 /* Fit `count` constraints in order of time. `wander_ppb` is the rate that
  * theta may have about its trend; what is not known of the slope is added.
  * Where that is more than `blind_ppb`, the trend is flat with that rate. 0, or
  * -1 with ENOMEM. */
-int clocktrend_fit(struct clocktrend *trend,
-                   const struct clock_constraint *constraints,
-                   size_t count,
-                   int64_t wander_ppb,
-                   int64_t blind_ppb);
+int ck_clocktrend_fit(struct ck_clocktrend *trend,
+                      const struct ck_clock_constraint *constraints,
+                      size_t count,
+                      int64_t wander_ppb,
+                      int64_t blind_ppb);
 /* g(at): linear between points, the outer slopes beyond them. */
-ck_time_t clocktrend_at(const struct clocktrend *trend, ck_time_t at);
+ck_time_t ck_clocktrend_at(const struct ck_clocktrend *trend, ck_time_t at);
 
 /* End (exclusive) of the constraints that share a cluster with the first. */
-size_t clock_cluster(const struct clock_constraint *constraints,
-                     size_t first,
-                     size_t end);
+size_t ck_clock_cluster(const struct ck_clock_constraint *constraints,
+                        size_t first,
+                        size_t end);
 
 /* ceil(span * ppb / 1e9) for span >= 0: a bound may only grow. */
-static inline ck_time_t clock_drift(ck_time_t span, int64_t ppb)
+static inline ck_time_t ck_clock_drift(ck_time_t span, int64_t ppb)
 {
     return (ck_time_t)(((__int128)span * ppb + 999999999) / 1000000000);
 }
 
-static inline ck_time_t clock_distance(ck_time_t a, ck_time_t b)
+static inline ck_time_t ck_clock_distance(ck_time_t a, ck_time_t b)
 {
     return a > b ? a - b : b - a;
 }

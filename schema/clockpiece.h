@@ -10,21 +10,21 @@
  *
  * and each U, L remembers the constraint that it comes from.
  */
-#ifndef CK_MERGE_CLOCKPIECE_H
-#define CK_MERGE_CLOCKPIECE_H
+#ifndef CK_SCHEMA_CLOCKPIECE_H
+#define CK_SCHEMA_CLOCKPIECE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/clocktrend.h"
+#include "schema/clocktrend.h"
 #include "schema/time.h"
 
-struct clock_knot {
+struct ck_clock_knot {
     ck_time_t at;
     ck_time_t trend; /* g(at) */
-    ck_time_t upper; /* of theta - g; CLOCK_NONE = none */
-    ck_time_t lower; /* -CLOCK_NONE = none */
+    ck_time_t upper; /* of theta - g; CK_CLOCK_NONE = none */
+    ck_time_t lower; /* -CK_CLOCK_NONE = none */
     size_t upper_of; /* constraint that it comes from */
     size_t lower_of;
     int64_t rate_ppb; /* to the next knot */
@@ -32,13 +32,13 @@ struct clock_knot {
 };
 
 /* Both sides bounded. */
-static inline bool clock_knot_is_bounded(const struct clock_knot *knot)
+static inline bool ck_clock_knot_is_bounded(const struct ck_clock_knot *knot)
 {
-    return knot->upper != CLOCK_NONE && knot->lower != -CLOCK_NONE;
+    return knot->upper != CK_CLOCK_NONE && knot->lower != -CK_CLOCK_NONE;
 }
 
 /* Two constraints that contradict each other at the rate of the trend. */
-struct clock_conflict {
+struct ck_clock_conflict {
     size_t upper_of;
     size_t lower_of;
     ck_time_t excess; /* 0 = there is none */
@@ -46,27 +46,27 @@ struct clock_conflict {
 
 /* Make the knots of constraints [lo, hi) about a trend, each from its own
  * cluster alone. Returns how many; there is room for hi - lo. */
-size_t clockpiece_build(struct clock_knot *knots,
-                        const struct clock_constraint *constraints,
-                        size_t lo,
-                        size_t hi,
-                        const struct clocktrend *trend);
+size_t ck_clockpiece_build(struct ck_clock_knot *knots,
+                           const struct ck_clock_constraint *constraints,
+                           size_t lo,
+                           size_t hi,
+                           const struct ck_clocktrend *trend);
 /* The largest conflict between neighbouring knots, as they were built. A jump
  * of the clock bends the trend, and then much contradicts much; but nowhere in
  * so short a time as across the jump. */
-struct clock_conflict clockpiece_jump(const struct clock_knot *knots,
-                                      size_t count);
+struct ck_clock_conflict ck_clockpiece_jump(const struct ck_clock_knot *knots,
+                                            size_t count);
 /* The envelope: every knot gets what all others say. */
-void clockpiece_spread(struct clock_knot *knots, size_t count);
+void ck_clockpiece_spread(struct ck_clock_knot *knots, size_t count);
 /* The largest conflict of all, once spread. */
-struct clock_conflict clockpiece_refuted(const struct clock_knot *knots,
-                                         size_t count);
+struct ck_clock_conflict
+ck_clockpiece_refuted(const struct ck_clock_knot *knots, size_t count);
 /* Of a conflict, the constraint that contradicts several others near by while
  * the other one contradicts none but it; SIZE_MAX when neither is alone. */
-size_t clockpiece_outlier(const struct clock_conflict *conflict,
-                          const struct clock_constraint *constraints,
-                          size_t lo,
-                          size_t hi,
-                          const struct clocktrend *trend);
+size_t ck_clockpiece_outlier(const struct ck_clock_conflict *conflict,
+                             const struct ck_clock_constraint *constraints,
+                             size_t lo,
+                             size_t hi,
+                             const struct ck_clocktrend *trend);
 
 #endif

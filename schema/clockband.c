@@ -13,14 +13,14 @@
  * Between two stretches theta lies in the hull of what both say, so a cut
  * needs no belief about its cause.
  */
-#include "merge/clockband.h"
+#include "schema/clockband.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "merge/clockpiece.h"
-#include "merge/clocktrend.h"
+#include "schema/clockpiece.h"
+#include "schema/clocktrend.h"
 
 #define RATE_DEFAULT 1000
 #define RATE_BLIND 100000
@@ -35,17 +35,17 @@ struct stretch {
     size_t hi;
 };
 
-struct clockband {
-    struct clockband_options options;
-    struct clock_constraint *constraints;
+struct ck_clockband {
+    struct ck_clockband_options options;
+    struct ck_clock_constraint *constraints;
     size_t count;
     size_t room;
-    struct clock_knot *knots;
+    struct ck_clock_knot *knots;
     size_t knot_count;
     struct stretch *stretches; /* to do, the earliest on top */
     size_t stretch_count;
-    struct clocktrend trend; /* of the stretch in work */
-    struct clock_fault faults[FAULTS_MAX];
+    struct ck_clocktrend trend; /* of the stretch in work */
+    struct ck_clock_fault faults[FAULTS_MAX];
     size_t fault_count;
     uint64_t probes;
     uint64_t dropped;
@@ -53,9 +53,10 @@ struct clockband {
     bool is_sorted;
 };
 
-struct clockband *clockband_create(const struct clockband_options *options)
+struct ck_clockband *
+ck_clockband_create(const struct ck_clockband_options *options)
 {
-    struct clockband *band = calloc(1, sizeof(*band));
+    struct ck_clockband *band = calloc(1, sizeof(*band));
 
     if (band == NULL) {
         return NULL;
@@ -70,29 +71,29 @@ struct clockband *clockband_create(const struct clockband_options *options)
         band->options.rate_blind_ppb = RATE_BLIND;
     }
     band->rtt_min = -1;
-    if (clocktrend_init(&band->trend) != 0) {
+    if (ck_clocktrend_init(&band->trend) != 0) {
         free(band);
         return NULL;
     }
     return band;
 }
 
-void clockband_destroy(struct clockband *band)
+void ck_clockband_destroy(struct ck_clockband *band)
 {
     if (band == NULL) {
         return;
     }
-    clocktrend_fini(&band->trend);
+    ck_clocktrend_fini(&band->trend);
     free(band->constraints);
     free(band->knots);
     free(band->stretches);
     free(band);
 }
 
-static int constraints_reserve(struct clockband *band, size_t more)
+static int constraints_reserve(struct ck_clockband *band, size_t more)
 {
     size_t room = band->room == 0 ? 64 : band->room;
-    struct clock_constraint *grown;
+    struct ck_clock_constraint *grown;
 
     while (room < band->count + more) {
         room *= 2;
@@ -110,20 +111,23 @@ static int constraints_reserve(struct clockband *band, size_t more)
 }
 
 /* A stamp or an error so large that sums of them might wrap. */
-static bool probe_is_wild(const struct clock_probe *probe)
+static bool probe_is_wild(const struct ck_clock_probe *probe)
 {
     const ck_time_t values[] = {probe->a1, probe->r2, probe->r3, probe->a4};
 
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-        if (values[i] < -CLOCK_NONE / 8 || values[i] > CLOCK_NONE / 8) {
+        if (values[i] < -CK_CLOCK_NONE / 8 || values[i] > CK_CLOCK_NONE / 8) {
             return true;
         }
     }
-    return probe->error_forward < 0 || probe->error_forward > CLOCK_NONE / 8 ||
-           probe->error_backward < 0 || probe->error_backward > CLOCK_NONE / 8;
+    return probe->error_forward < 0 ||
+           probe->error_forward > CK_CLOCK_NONE / 8 ||
+           probe->error_backward < 0 ||
+           probe->error_backward > CK_CLOCK_NONE / 8;
 }
 
-int clockband_add(struct clockband *band, const struct clock_probe *probe)
+int ck_clockband_add(struct ck_clockband *band,
+                     const struct ck_clock_probe *probe)
 {
     bool has_forward = probe->a1 != 0 && probe->r2 != 0;
     bool has_backward = probe->r3 != 0 && probe->a4 != 0;
@@ -139,14 +143,14 @@ int clockband_add(struct clockband *band, const struct clock_probe *probe)
         return -1;
     }
     if (has_forward) {
-        band->constraints[band->count++] = (struct clock_constraint){
+        band->constraints[band->count++] = (struct ck_clock_constraint){
             .at = probe->a1,
             .value = probe->r2 - probe->a1 - delay + probe->error_forward,
             .is_upper = true,
         };
     }
     if (has_backward) {
-        band->constraints[band->count++] = (struct clock_constraint){
+        band->constraints[band->count++] = (struct ck_clock_constraint){
             .at = probe->a4,
             .value = probe->r3 - probe->a4 + delay - probe->error_backward,
         };
@@ -165,8 +169,8 @@ int clockband_add(struct clockband *band, const struct clock_probe *probe)
 
 static int constraint_order(const void *a, const void *b)
 {
-    const struct clock_constraint *x = a;
-    const struct clock_constraint *y = b;
+    const struct ck_clock_constraint *x = a;
+    const struct ck_clock_constraint *y = b;
 
     if (x->at != y->at) {
         return x->at < y->at ? -1 : 1;
@@ -174,14 +178,14 @@ static int constraint_order(const void *a, const void *b)
     return (int)x->is_upper - (int)y->is_upper;
 }
 
-static void fault_add(struct clockband *band, struct clock_fault fault)
+static void fault_add(struct ck_clockband *band, struct ck_clock_fault fault)
 {
     if (band->fault_count < FAULTS_MAX) {
         band->faults[band->fault_count++] = fault;
     }
 }
 
-static void stretch_push(struct clockband *band, size_t lo, size_t hi)
+static void stretch_push(struct ck_clockband *band, size_t lo, size_t hi)
 {
     if (lo < hi) {
         band->stretches[band->stretch_count++] = (struct stretch){lo, hi};
@@ -189,13 +193,13 @@ static void stretch_push(struct clockband *band, size_t lo, size_t hi)
 }
 
 /* Leave out a constraint that is alone against many. */
-static bool stretch_repair(struct clockband *band,
+static bool stretch_repair(struct ck_clockband *band,
                            const struct stretch *work,
-                           const struct clock_conflict *bad)
+                           const struct ck_clock_conflict *bad)
 {
-    size_t outlier = clockpiece_outlier(bad, band->constraints, work->lo,
-                                        work->hi, &band->trend);
-    struct clock_constraint *c;
+    size_t outlier = ck_clockpiece_outlier(bad, band->constraints, work->lo,
+                                           work->hi, &band->trend);
+    struct ck_clock_constraint *c;
 
     if (outlier == SIZE_MAX) {
         return false;
@@ -203,8 +207,8 @@ static bool stretch_repair(struct clockband *band,
     c = &band->constraints[outlier];
     c->is_dropped = true;
     band->dropped++;
-    fault_add(band, (struct clock_fault){
-                        .kind = CLOCK_FAULT_PROBE,
+    fault_add(band, (struct ck_clock_fault){
+                        .kind = CK_CLOCK_FAULT_PROBE,
                         .from = c->at,
                         .to = c->at,
                         .step = bad->excess,
@@ -213,9 +217,9 @@ static bool stretch_repair(struct clockband *band,
 }
 
 /* Cut between the two origins: left, each knot between, right. */
-static void stretch_cut(struct clockband *band,
+static void stretch_cut(struct ck_clockband *band,
                         const struct stretch *work,
-                        const struct clock_conflict *bad)
+                        const struct ck_clock_conflict *bad)
 {
     bool is_up = bad->upper_of < bad->lower_of;
     size_t a = is_up ? bad->upper_of : bad->lower_of;
@@ -226,19 +230,19 @@ static void stretch_cut(struct clockband *band,
         span == 0 ? INT64_MAX : (__int128)excess * 1000000000 / span;
     size_t first = band->stretch_count;
 
-    fault_add(
-        band,
-        (struct clock_fault){
-            .kind = needed > RATE_STEP ? CLOCK_FAULT_STEP : CLOCK_FAULT_RATE,
-            .from = band->constraints[a].at,
-            .to = band->constraints[b].at,
-            .step = is_up ? excess : -excess,
-            .rate_ppb =
-                needed > RATE_STEP ? 0 : band->trend.rate_ppb + (int64_t)needed,
-        });
+    fault_add(band, (struct ck_clock_fault){
+                        .kind = needed > RATE_STEP ? CK_CLOCK_FAULT_STEP
+                                                   : CK_CLOCK_FAULT_RATE,
+                        .from = band->constraints[a].at,
+                        .to = band->constraints[b].at,
+                        .step = is_up ? excess : -excess,
+                        .rate_ppb = needed > RATE_STEP ? 0
+                                                       : band->trend.rate_ppb +
+                                                             (int64_t)needed,
+                    });
     stretch_push(band, work->lo, a + 1);
     for (size_t at = a + 1; at < b;) {
-        size_t end = clock_cluster(band->constraints, at, b);
+        size_t end = ck_clock_cluster(band->constraints, at, b);
 
         stretch_push(band, at, end);
         at = end;
@@ -254,39 +258,39 @@ static void stretch_cut(struct clockband *band,
 }
 
 /* So many faults: every cluster alone, which is always true of its instant. */
-static void stretch_shred(struct clockband *band, const struct stretch *work)
+static void stretch_shred(struct ck_clockband *band, const struct stretch *work)
 {
-    clocktrend_flatten(&band->trend, CLOCK_RATE_CAP_PPB);
+    ck_clocktrend_flatten(&band->trend, CK_CLOCK_RATE_CAP_PPB);
     for (size_t at = work->lo; at < work->hi;) {
-        size_t end = clock_cluster(band->constraints, at, work->hi);
+        size_t end = ck_clock_cluster(band->constraints, at, work->hi);
 
         band->knot_count +=
-            clockpiece_build(&band->knots[band->knot_count], band->constraints,
-                             at, end, &band->trend);
+            ck_clockpiece_build(&band->knots[band->knot_count],
+                                band->constraints, at, end, &band->trend);
         at = end;
     }
 }
 
 /* Solve one stretch: append its knots, or put its parts on the stack. */
-static int stretch_solve(struct clockband *band, struct stretch work)
+static int stretch_solve(struct ck_clockband *band, struct stretch work)
 {
-    struct clock_knot *knots = &band->knots[band->knot_count];
+    struct ck_clock_knot *knots = &band->knots[band->knot_count];
 
     while (band->fault_count < FAULTS_MAX) {
-        struct clock_conflict bad;
+        struct ck_clock_conflict bad;
         size_t count;
 
-        if (clocktrend_fit(&band->trend, &band->constraints[work.lo],
-                           work.hi - work.lo, band->options.rate_ppb,
-                           band->options.rate_blind_ppb) != 0) {
+        if (ck_clocktrend_fit(&band->trend, &band->constraints[work.lo],
+                              work.hi - work.lo, band->options.rate_ppb,
+                              band->options.rate_blind_ppb) != 0) {
             return -1;
         }
-        count = clockpiece_build(knots, band->constraints, work.lo, work.hi,
-                                 &band->trend);
-        bad = clockpiece_jump(knots, count);
+        count = ck_clockpiece_build(knots, band->constraints, work.lo, work.hi,
+                                    &band->trend);
+        bad = ck_clockpiece_jump(knots, count);
         if (bad.excess == 0) {
-            clockpiece_spread(knots, count);
-            bad = clockpiece_refuted(knots, count);
+            ck_clockpiece_spread(knots, count);
+            bad = ck_clockpiece_refuted(knots, count);
         }
         if (bad.excess == 0) {
             band->knot_count += count;
@@ -303,41 +307,42 @@ static int stretch_solve(struct clockband *band, struct stretch work)
 
 /* Index of the last bounded knot at or before `local`, else of the first
  * after it; knot_count = none. */
-static size_t knot_near(const struct clockband *band, ck_time_t local);
+static size_t knot_near(const struct ck_clockband *band, ck_time_t local);
 
 /* Size of each step from the knots on both sides of it. */
-static void steps_measure(struct clockband *band)
+static void steps_measure(struct ck_clockband *band)
 {
     for (size_t i = 0; i < band->fault_count; i++) {
-        struct clock_fault *fault = &band->faults[i];
+        struct ck_clock_fault *fault = &band->faults[i];
         size_t x = knot_near(band, fault->from);
         size_t y = knot_near(band, fault->to);
-        const struct clock_knot *a = &band->knots[x];
-        const struct clock_knot *b = &band->knots[y];
+        const struct ck_clock_knot *a = &band->knots[x];
+        const struct ck_clock_knot *b = &band->knots[y];
 
-        if (fault->kind == CLOCK_FAULT_PROBE || x == band->knot_count ||
+        if (fault->kind == CK_CLOCK_FAULT_PROBE || x == band->knot_count ||
             y == band->knot_count || x == y) {
             continue;
         }
         fault->step = (b->lower + (b->upper - b->lower) / 2 + b->trend) -
                       (a->lower + (a->upper - a->lower) / 2 + a->trend);
-        fault->bound = (a->upper - a->lower + b->upper - b->lower + 1) / 2 +
-                       clock_drift(b->at - a->at, band->options.rate_blind_ppb);
+        fault->bound =
+            (a->upper - a->lower + b->upper - b->lower + 1) / 2 +
+            ck_clock_drift(b->at - a->at, band->options.rate_blind_ppb);
     }
 }
 
 static int fault_order(const void *a, const void *b)
 {
-    const struct clock_fault *x = a;
-    const struct clock_fault *y = b;
+    const struct ck_clock_fault *x = a;
+    const struct ck_clock_fault *y = b;
 
     return (x->from > y->from) - (x->from < y->from);
 }
 
 /* Memory of a solve: at most one knot and one stretch a constraint. */
-static int band_reset(struct clockband *band)
+static int band_reset(struct ck_clockband *band)
 {
-    struct clock_knot *knots =
+    struct ck_clock_knot *knots =
         realloc(band->knots, band->count * sizeof(*knots));
     struct stretch *stretches;
 
@@ -358,7 +363,7 @@ static int band_reset(struct clockband *band)
     return 0;
 }
 
-int clockband_solve(struct clockband *band)
+int ck_clockband_solve(struct ck_clockband *band)
 {
     bool has_upper = false;
     bool has_lower = false;
@@ -396,13 +401,13 @@ int clockband_solve(struct clockband *band)
 }
 
 /* Bounds on theta at `local` as one knot of the piece says. */
-static void knot_reach(const struct clock_knot *knot,
+static void knot_reach(const struct ck_clock_knot *knot,
                        ck_time_t local,
                        int64_t rate,
                        ck_time_t trend,
                        ck_time_t bounds[2])
 {
-    ck_time_t moved = clock_drift(clock_distance(local, knot->at), rate);
+    ck_time_t moved = ck_clock_drift(ck_clock_distance(local, knot->at), rate);
 
     bounds[0] = knot->lower - moved + trend;
     bounds[1] = knot->upper + moved + trend;
@@ -411,10 +416,10 @@ static void knot_reach(const struct clock_knot *knot,
 /* g at `local`, continued from the two knots of one piece around or next to
  * it; a piece of one knot is flat. */
 static ck_time_t
-knots_trend(const struct clockband *band, size_t k, ck_time_t local)
+knots_trend(const struct ck_clockband *band, size_t k, ck_time_t local)
 {
-    const struct clock_knot *a = &band->knots[k];
-    const struct clock_knot *b;
+    const struct ck_clock_knot *a = &band->knots[k];
+    const struct ck_clock_knot *b;
 
     if (a->is_last && (k == 0 || a[-1].is_last)) {
         return a->trend;
@@ -426,7 +431,7 @@ knots_trend(const struct clockband *band, size_t k, ck_time_t local)
 }
 
 /* Number of knots at or before `local`. */
-static size_t knots_before(const struct clockband *band, ck_time_t local)
+static size_t knots_before(const struct ck_clockband *band, ck_time_t local)
 {
     size_t low = 0;
     size_t high = band->knot_count;
@@ -443,18 +448,18 @@ static size_t knots_before(const struct clockband *band, ck_time_t local)
     return low;
 }
 
-static size_t knot_near(const struct clockband *band, ck_time_t local)
+static size_t knot_near(const struct ck_clockband *band, ck_time_t local)
 {
     size_t at = knots_before(band, local);
     size_t k;
 
     for (k = at; k > 0; k--) {
-        if (clock_knot_is_bounded(&band->knots[k - 1])) {
+        if (ck_clock_knot_is_bounded(&band->knots[k - 1])) {
             return k - 1;
         }
     }
     for (k = at; k < band->knot_count; k++) {
-        if (clock_knot_is_bounded(&band->knots[k])) {
+        if (ck_clock_knot_is_bounded(&band->knots[k])) {
             break;
         }
     }
@@ -478,20 +483,21 @@ bounds_join(ck_time_t left[2], const ck_time_t right[2], bool is_inside)
 }
 
 /* Pieces with one side only are passed over. */
-int clockband_at(const struct clockband *band,
-                 ck_time_t local,
-                 struct clock_offset *offset)
+int ck_clockband_at(const struct ck_clockband *band,
+                    ck_time_t local,
+                    struct ck_clock_offset *offset)
 {
-    const struct clock_knot *knots = band->knots;
+    const struct ck_clock_knot *knots = band->knots;
     size_t after = knots_before(band, local);
     size_t before = after; /* one past the left neighbour */
     ck_time_t bounds[2] = {0, 0};
     bool is_inside;
 
-    while (before > 0 && !clock_knot_is_bounded(&knots[before - 1])) {
+    while (before > 0 && !ck_clock_knot_is_bounded(&knots[before - 1])) {
         before--;
     }
-    while (after < band->knot_count && !clock_knot_is_bounded(&knots[after])) {
+    while (after < band->knot_count &&
+           !ck_clock_knot_is_bounded(&knots[after])) {
         after++;
     }
     if (before == 0 && after == band->knot_count) {
@@ -531,16 +537,16 @@ static int bound_order(const void *a, const void *b)
 }
 
 /* Median and maximum over the knots. */
-static void bounds_summarise(const struct clockband *band,
-                             struct clockband_summary *summary)
+static void bounds_summarise(const struct ck_clockband *band,
+                             struct ck_clockband_summary *summary)
 {
     size_t count = 0;
     ck_time_t *bounds = malloc((band->knot_count + 1) * sizeof(*bounds));
 
     for (size_t k = 0; bounds != NULL && k < band->knot_count; k++) {
-        const struct clock_knot *knot = &band->knots[k];
+        const struct ck_clock_knot *knot = &band->knots[k];
 
-        if (clock_knot_is_bounded(knot)) {
+        if (ck_clock_knot_is_bounded(knot)) {
             bounds[count++] = (knot->upper - knot->lower + 1) / 2;
         }
     }
@@ -552,13 +558,13 @@ static void bounds_summarise(const struct clockband *band,
     free(bounds);
 }
 
-void clockband_summarise(const struct clockband *band,
-                         struct clockband_summary *summary)
+void ck_clockband_summarise(const struct ck_clockband *band,
+                            struct ck_clockband_summary *summary)
 {
-    struct clock_offset first;
-    struct clock_offset last;
+    struct ck_clock_offset first;
+    struct ck_clock_offset last;
 
-    *summary = (struct clockband_summary){
+    *summary = (struct ck_clockband_summary){
         .probes = band->probes,
         .dropped = band->dropped,
         .rtt_min = band->rtt_min,
@@ -571,16 +577,16 @@ void clockband_summarise(const struct clockband *band,
     summary->from = band->knots[0].at;
     summary->to = band->knots[band->knot_count - 1].at;
     if (summary->to > summary->from &&
-        clockband_at(band, summary->from, &first) == 0 &&
-        clockband_at(band, summary->to, &last) == 0) {
+        ck_clockband_at(band, summary->from, &first) == 0 &&
+        ck_clockband_at(band, summary->to, &last) == 0) {
         summary->drift_ppb =
             (int64_t)((__int128)(last.offset - first.offset) * 1000000000 /
                       (summary->to - summary->from));
     }
 }
 
-const struct clock_fault *clockband_fault(const struct clockband *band,
-                                          size_t index)
+const struct ck_clock_fault *ck_clockband_fault(const struct ck_clockband *band,
+                                                size_t index)
 {
     return index < band->fault_count ? &band->faults[index] : NULL;
 }

@@ -18,8 +18,8 @@
  * stays within the hypothesis, which the data can refute but not prove.
  * Times are ns.
  */
-#ifndef CK_MERGE_CLOCKBAND_H
-#define CK_MERGE_CLOCKBAND_H
+#ifndef CK_SCHEMA_CLOCKBAND_H
+#define CK_SCHEMA_CLOCKBAND_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@
 #include "schema/time.h"
 
 /* One exchange. Stamps that are missing are 0. */
-struct clock_probe {
+struct ck_clock_probe {
     ck_time_t a1;             /* sent, local clock */
     ck_time_t r2;             /* received, reference clock */
     ck_time_t r3;             /* answered, reference clock */
@@ -37,20 +37,20 @@ struct clock_probe {
 };
 
 /* Zeros mean the defaults. */
-struct clockband_options {
+struct ck_clockband_options {
     ck_time_t delay_min;    /* least one-way delay that is sure (0) */
     int64_t rate_ppb;       /* wander about the trend (1000 = 1 ppm) */
     int64_t rate_blind_ppb; /* without a trend (100000 = 100 ppm) */
 };
 
-enum clock_fault_kind {
-    CLOCK_FAULT_STEP = 1,  /* the clock jumped between two probes */
-    CLOCK_FAULT_RATE = 2,  /* it ran faster or slower than the hypothesis */
-    CLOCK_FAULT_PROBE = 3, /* one probe contradicts all others: left out */
+enum ck_clock_fault_kind {
+    CK_CLOCK_FAULT_STEP = 1,  /* the clock jumped between two probes */
+    CK_CLOCK_FAULT_RATE = 2,  /* it ran faster or slower than the hypothesis */
+    CK_CLOCK_FAULT_PROBE = 3, /* one probe contradicts all others: left out */
 };
 
-struct clock_fault {
-    enum clock_fault_kind kind;
+struct ck_clock_fault {
+    enum ck_clock_fault_kind kind;
     ck_time_t from;   /* local clock: last good, */
     ck_time_t to;     /* first after */
     ck_time_t step;   /* change of theta (STEP), excess (PROBE), 0 (RATE) */
@@ -59,12 +59,12 @@ struct clock_fault {
 };
 
 /* theta at one local time. */
-struct clock_offset {
+struct ck_clock_offset {
     ck_time_t offset; /* add to the local time */
     ck_time_t bound;  /* |truth - offset| <= bound */
 };
 
-struct clockband_summary {
+struct ck_clockband_summary {
     uint64_t probes;
     uint64_t dropped;       /* bad probes left out */
     ck_time_t rtt_min;      /* of probes with all four stamps; -1 = none */
@@ -76,28 +76,30 @@ struct clockband_summary {
     size_t faults;
 };
 
-struct clockband;
+struct ck_clockband;
 
 /* NULL with ENOMEM. options may be NULL. */
-struct clockband *clockband_create(const struct clockband_options *options);
-void clockband_destroy(struct clockband *band);
+struct ck_clockband *
+ck_clockband_create(const struct ck_clockband_options *options);
+void ck_clockband_destroy(struct ck_clockband *band);
 
 /* Add a probe, in any order of time; copied. 0, or -1 with errno: EINVAL it
  * gives no constraint or runs backwards, ENOMEM. */
-int clockband_add(struct clockband *band, const struct clock_probe *probe);
+int ck_clockband_add(struct ck_clockband *band,
+                     const struct ck_clock_probe *probe);
 /* Compute the band from all probes so far; may be called again after more.
  * 0, or -1 with errno: ENODATA no side is bounded, ENOMEM. */
-int clockband_solve(struct clockband *band);
+int ck_clockband_solve(struct ck_clockband *band);
 
 /* theta at a local time, also outside of the probes. 0, or -1 with ENODATA
  * before a successful solve. O(log probes). */
-int clockband_at(const struct clockband *band,
-                 ck_time_t local,
-                 struct clock_offset *offset);
-void clockband_summarise(const struct clockband *band,
-                         struct clockband_summary *summary);
+int ck_clockband_at(const struct ck_clockband *band,
+                    ck_time_t local,
+                    struct ck_clock_offset *offset);
+void ck_clockband_summarise(const struct ck_clockband *band,
+                            struct ck_clockband_summary *summary);
 /* The index-th fault in order of time, borrowed; NULL beyond the last. */
-const struct clock_fault *clockband_fault(const struct clockband *band,
-                                          size_t index);
+const struct ck_clock_fault *ck_clockband_fault(const struct ck_clockband *band,
+                                                size_t index);
 
 #endif

@@ -11,7 +11,7 @@
  * so that much is added to the rate at which theta may leave the trend. A
  * longer window makes it smaller and follows a changing drift less well.
  */
-#include "merge/clocktrend.h"
+#include "schema/clocktrend.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,29 +24,29 @@
 #define SPAN_MIN (100 * CK_TIME_MS)
 #define POINTS_MAX 4096
 
-int clocktrend_init(struct clocktrend *trend)
+int ck_clocktrend_init(struct ck_clocktrend *trend)
 {
     trend->points = calloc(POINTS_MAX + 1, sizeof(*trend->points));
     trend->count = 0;
-    trend->rate_ppb = CLOCK_RATE_CAP_PPB;
+    trend->rate_ppb = CK_CLOCK_RATE_CAP_PPB;
     return trend->points == NULL ? -1 : 0;
 }
 
-void clocktrend_fini(struct clocktrend *trend)
+void ck_clocktrend_fini(struct ck_clocktrend *trend)
 {
     free(trend->points);
     trend->points = NULL;
 }
 
-void clocktrend_flatten(struct clocktrend *trend, int64_t rate_ppb)
+void ck_clocktrend_flatten(struct ck_clocktrend *trend, int64_t rate_ppb)
 {
     trend->count = 0;
     trend->rate_ppb = rate_ppb;
 }
 
-size_t clock_cluster(const struct clock_constraint *constraints,
-                     size_t first,
-                     size_t end)
+size_t ck_clock_cluster(const struct ck_clock_constraint *constraints,
+                        size_t first,
+                        size_t end)
 {
     size_t at = first + 1;
 
@@ -58,16 +58,16 @@ size_t clock_cluster(const struct clock_constraint *constraints,
 }
 
 /* What one cluster alone says; false: one side only, or a contradiction. */
-static bool cluster_point(const struct clock_constraint *constraints,
+static bool cluster_point(const struct ck_clock_constraint *constraints,
                           size_t first,
                           size_t end,
-                          struct clock_point *point)
+                          struct ck_clock_point *point)
 {
-    ck_time_t upper = CLOCK_NONE;
-    ck_time_t lower = -CLOCK_NONE;
+    ck_time_t upper = CK_CLOCK_NONE;
+    ck_time_t lower = -CK_CLOCK_NONE;
 
     for (size_t i = first; i < end; i++) {
-        const struct clock_constraint *c = &constraints[i];
+        const struct ck_clock_constraint *c = &constraints[i];
 
         if (c->is_dropped) {
             continue;
@@ -78,14 +78,14 @@ static bool cluster_point(const struct clock_constraint *constraints,
             lower = c->value > lower ? c->value : lower;
         }
     }
-    if (upper == CLOCK_NONE || lower == -CLOCK_NONE || upper < lower) {
+    if (upper == CK_CLOCK_NONE || lower == -CK_CLOCK_NONE || upper < lower) {
         return false;
     }
     point->at = constraints[first].at;
     point->middle = lower + (upper - lower) / 2;
     point->half =
         (upper - lower + 1) / 2 +
-        clock_drift(constraints[end - 1].at - point->at, CLUSTER_RATE_PPB);
+        ck_clock_drift(constraints[end - 1].at - point->at, CLUSTER_RATE_PPB);
     return true;
 }
 
@@ -99,7 +99,7 @@ static int time_order(const void *a, const void *b)
 
 /* Median half width over the clusters, -1 = none is two-sided, and how many
  * there are. 0 or -1. */
-static int half_median(const struct clock_constraint *constraints,
+static int half_median(const struct ck_clock_constraint *constraints,
                        size_t count,
                        ck_time_t *median,
                        size_t *clusters)
@@ -111,8 +111,8 @@ static int half_median(const struct clock_constraint *constraints,
         return -1;
     }
     for (size_t at = 0; at < count;) {
-        size_t end = clock_cluster(constraints, at, count);
-        struct clock_point point;
+        size_t end = ck_clock_cluster(constraints, at, count);
+        struct ck_clock_point point;
 
         if (cluster_point(constraints, at, end, &point)) {
             halves[found++] = point.half;
@@ -152,8 +152,8 @@ static size_t windows_count(ck_time_t span,
 
 /* Points are taken from the first half of a window (the last: from its
  * second), so that they lie at least half a window apart. */
-static void points_collect(struct clocktrend *trend,
-                           const struct clock_constraint *constraints,
+static void points_collect(struct ck_clocktrend *trend,
+                           const struct ck_clock_constraint *constraints,
                            size_t count,
                            size_t windows)
 {
@@ -161,14 +161,14 @@ static void points_collect(struct clocktrend *trend,
     ck_time_t span = constraints[count - 1].at - start + 1;
 
     for (size_t at = 0; at < count;) {
-        size_t end = clock_cluster(constraints, at, count);
+        size_t end = ck_clock_cluster(constraints, at, count);
         ck_time_t from = constraints[at].at - start;
         size_t window = (size_t)((__int128)from * (__int128)windows / span);
         ck_time_t begin =
             (ck_time_t)((__int128)span * (__int128)window / (__int128)windows);
         bool is_first_half = from - begin < span / (ck_time_t)windows / 2;
-        struct clock_point *next = &trend->points[trend->count];
-        struct clock_point point;
+        struct ck_clock_point *next = &trend->points[trend->count];
+        struct ck_clock_point point;
 
         if (is_first_half != (window + 1 == windows) &&
             cluster_point(constraints, at, end, &point)) {
@@ -184,30 +184,31 @@ static void points_collect(struct clocktrend *trend,
 }
 
 /* The most that a slope between neighbouring points may be wrong. */
-static int64_t slopes_slack(const struct clocktrend *trend)
+static int64_t slopes_slack(const struct ck_clocktrend *trend)
 {
     __int128 slack = 0;
 
     for (size_t i = 1; i < trend->count; i++) {
-        const struct clock_point *a = &trend->points[i - 1];
-        const struct clock_point *b = &trend->points[i];
+        const struct ck_clock_point *a = &trend->points[i - 1];
+        const struct ck_clock_point *b = &trend->points[i];
         __int128 error =
             (__int128)(a->half + b->half) * 1000000000 / (b->at - a->at) + 1;
 
         slack = error > slack ? error : slack;
     }
-    return slack > CLOCK_RATE_CAP_PPB ? CLOCK_RATE_CAP_PPB : (int64_t)slack;
+    return slack > CK_CLOCK_RATE_CAP_PPB ? CK_CLOCK_RATE_CAP_PPB
+                                         : (int64_t)slack;
 }
 
 /* Flat at the first two-sided cluster. */
-static void trend_blind(struct clocktrend *trend,
-                        const struct clock_constraint *constraints,
+static void trend_blind(struct ck_clocktrend *trend,
+                        const struct ck_clock_constraint *constraints,
                         size_t count,
                         int64_t blind_ppb)
 {
-    clocktrend_flatten(trend, blind_ppb);
+    ck_clocktrend_flatten(trend, blind_ppb);
     for (size_t at = 0; trend->count == 0 && at < count;) {
-        size_t end = clock_cluster(constraints, at, count);
+        size_t end = ck_clock_cluster(constraints, at, count);
 
         if (cluster_point(constraints, at, end, &trend->points[0])) {
             trend->count = 1;
@@ -216,11 +217,11 @@ static void trend_blind(struct clocktrend *trend,
     }
 }
 
-int clocktrend_fit(struct clocktrend *trend,
-                   const struct clock_constraint *constraints,
-                   size_t count,
-                   int64_t wander_ppb,
-                   int64_t blind_ppb)
+int ck_clocktrend_fit(struct ck_clocktrend *trend,
+                      const struct ck_clock_constraint *constraints,
+                      size_t count,
+                      int64_t wander_ppb,
+                      int64_t blind_ppb)
 {
     ck_time_t span = constraints[count - 1].at - constraints[0].at;
     ck_time_t half;
@@ -230,7 +231,7 @@ int clocktrend_fit(struct clocktrend *trend,
     if (half_median(constraints, count, &half, &clusters) != 0) {
         return -1;
     }
-    clocktrend_flatten(trend, blind_ppb);
+    ck_clocktrend_flatten(trend, blind_ppb);
     if (half >= 0 && span >= SPAN_MIN) {
         points_collect(
             trend, constraints, count,
@@ -246,12 +247,12 @@ int clocktrend_fit(struct clocktrend *trend,
     return 0;
 }
 
-ck_time_t clocktrend_at(const struct clocktrend *trend, ck_time_t at)
+ck_time_t ck_clocktrend_at(const struct ck_clocktrend *trend, ck_time_t at)
 {
     size_t low = 0;
     size_t high = trend->count;
-    const struct clock_point *a;
-    const struct clock_point *b;
+    const struct ck_clock_point *a;
+    const struct ck_clock_point *b;
 
     if (trend->count < 2) {
         return trend->count == 0 ? 0 : trend->points[0].middle;

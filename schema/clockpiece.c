@@ -2,22 +2,22 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/clockpiece.h"
+#include "schema/clockpiece.h"
 
 /* How far around a constraint its contradictions are counted. */
 #define WITNESS_SPAN (15 * CK_TIME_S)
 #define WITNESS_ENOUGH 3
 
-static void knot_fill(struct clock_knot *knot,
-                      const struct clock_constraint *constraints,
+static void knot_fill(struct ck_clock_knot *knot,
+                      const struct ck_clock_constraint *constraints,
                       size_t first,
                       size_t end,
-                      const struct clocktrend *trend)
+                      const struct ck_clocktrend *trend)
 {
     for (size_t i = first; i < end; i++) {
-        const struct clock_constraint *c = &constraints[i];
-        ck_time_t moved = clock_drift(c->at - knot->at, trend->rate_ppb);
-        ck_time_t value = c->value - clocktrend_at(trend, c->at);
+        const struct ck_clock_constraint *c = &constraints[i];
+        ck_time_t moved = ck_clock_drift(c->at - knot->at, trend->rate_ppb);
+        ck_time_t value = c->value - ck_clocktrend_at(trend, c->at);
 
         if (c->is_dropped) {
             continue;
@@ -33,38 +33,39 @@ static void knot_fill(struct clock_knot *knot,
 }
 
 /* Carry the bounds of `from` to `to`, `rate` and their distance between. */
-static void
-knot_relax(struct clock_knot *to, const struct clock_knot *from, int64_t rate)
+static void knot_relax(struct ck_clock_knot *to,
+                       const struct ck_clock_knot *from,
+                       int64_t rate)
 {
-    ck_time_t moved = clock_drift(clock_distance(to->at, from->at), rate);
+    ck_time_t moved = ck_clock_drift(ck_clock_distance(to->at, from->at), rate);
 
-    if (from->upper != CLOCK_NONE && from->upper + moved < to->upper) {
+    if (from->upper != CK_CLOCK_NONE && from->upper + moved < to->upper) {
         to->upper = from->upper + moved;
         to->upper_of = from->upper_of;
     }
-    if (from->lower != -CLOCK_NONE && from->lower - moved > to->lower) {
+    if (from->lower != -CK_CLOCK_NONE && from->lower - moved > to->lower) {
         to->lower = from->lower - moved;
         to->lower_of = from->lower_of;
     }
 }
 
-size_t clockpiece_build(struct clock_knot *knots,
-                        const struct clock_constraint *constraints,
-                        size_t lo,
-                        size_t hi,
-                        const struct clocktrend *trend)
+size_t ck_clockpiece_build(struct ck_clock_knot *knots,
+                           const struct ck_clock_constraint *constraints,
+                           size_t lo,
+                           size_t hi,
+                           const struct ck_clocktrend *trend)
 {
     size_t count = 0;
 
     for (size_t at = lo; at < hi;) {
-        size_t end = clock_cluster(constraints, at, hi);
-        struct clock_knot *knot = &knots[count++];
+        size_t end = ck_clock_cluster(constraints, at, hi);
+        struct ck_clock_knot *knot = &knots[count++];
 
-        *knot = (struct clock_knot){
+        *knot = (struct ck_clock_knot){
             .at = constraints[at].at,
-            .trend = clocktrend_at(trend, constraints[at].at),
-            .upper = CLOCK_NONE,
-            .lower = -CLOCK_NONE,
+            .trend = ck_clocktrend_at(trend, constraints[at].at),
+            .upper = CK_CLOCK_NONE,
+            .lower = -CK_CLOCK_NONE,
             .rate_ppb = trend->rate_ppb,
         };
         knot_fill(knot, constraints, at, end, trend);
@@ -75,28 +76,28 @@ size_t clockpiece_build(struct clock_knot *knots,
 }
 
 /* Keep the conflict of an upper and a lower bound if it is the largest. */
-static void conflict_note(struct clock_conflict *worst,
-                          const struct clock_knot *upper,
-                          const struct clock_knot *lower,
+static void conflict_note(struct ck_clock_conflict *worst,
+                          const struct ck_clock_knot *upper,
+                          const struct ck_clock_knot *lower,
                           int64_t rate)
 {
-    ck_time_t span = clock_distance(upper->at, lower->at);
+    ck_time_t span = ck_clock_distance(upper->at, lower->at);
     ck_time_t excess;
 
-    if (upper->upper == CLOCK_NONE || lower->lower == -CLOCK_NONE) {
+    if (upper->upper == CK_CLOCK_NONE || lower->lower == -CK_CLOCK_NONE) {
         return;
     }
-    excess = lower->lower - upper->upper - clock_drift(span, rate);
+    excess = lower->lower - upper->upper - ck_clock_drift(span, rate);
     if (excess > worst->excess) {
-        *worst =
-            (struct clock_conflict){upper->upper_of, lower->lower_of, excess};
+        *worst = (struct ck_clock_conflict){upper->upper_of, lower->lower_of,
+                                            excess};
     }
 }
 
-struct clock_conflict clockpiece_jump(const struct clock_knot *knots,
-                                      size_t count)
+struct ck_clock_conflict ck_clockpiece_jump(const struct ck_clock_knot *knots,
+                                            size_t count)
 {
-    struct clock_conflict worst = {0, 0, 0};
+    struct ck_clock_conflict worst = {0, 0, 0};
 
     for (size_t k = 0; k < count; k++) {
         conflict_note(&worst, &knots[k], &knots[k], 0);
@@ -110,7 +111,7 @@ struct clock_conflict clockpiece_jump(const struct clock_knot *knots,
     return worst;
 }
 
-void clockpiece_spread(struct clock_knot *knots, size_t count)
+void ck_clockpiece_spread(struct ck_clock_knot *knots, size_t count)
 {
     for (size_t k = 1; k < count; k++) {
         knot_relax(&knots[k], &knots[k - 1], knots[k - 1].rate_ppb);
@@ -120,10 +121,10 @@ void clockpiece_spread(struct clock_knot *knots, size_t count)
     }
 }
 
-struct clock_conflict clockpiece_refuted(const struct clock_knot *knots,
-                                         size_t count)
+struct ck_clock_conflict
+ck_clockpiece_refuted(const struct ck_clock_knot *knots, size_t count)
 {
-    struct clock_conflict worst = {0, 0, 0};
+    struct ck_clock_conflict worst = {0, 0, 0};
 
     for (size_t k = 0; k < count; k++) {
         conflict_note(&worst, &knots[k], &knots[k], 0);
@@ -132,19 +133,19 @@ struct clock_conflict clockpiece_refuted(const struct clock_knot *knots,
 }
 
 /* How many constraints near by contradict constraint i. */
-static unsigned witnesses_count(const struct clock_constraint *constraints,
+static unsigned witnesses_count(const struct ck_clock_constraint *constraints,
                                 size_t lo,
                                 size_t hi,
                                 size_t i,
-                                const struct clocktrend *trend)
+                                const struct ck_clocktrend *trend)
 {
-    const struct clock_constraint *c = &constraints[i];
-    ck_time_t value = c->value - clocktrend_at(trend, c->at);
+    const struct ck_clock_constraint *c = &constraints[i];
+    ck_time_t value = c->value - ck_clocktrend_at(trend, c->at);
     unsigned count = 0;
 
     for (size_t k = lo; k < hi; k++) {
-        const struct clock_constraint *other = &constraints[k];
-        ck_time_t span = clock_distance(other->at, c->at);
+        const struct ck_clock_constraint *other = &constraints[k];
+        ck_time_t span = ck_clock_distance(other->at, c->at);
         ck_time_t moved;
         ck_time_t theirs;
 
@@ -152,18 +153,18 @@ static unsigned witnesses_count(const struct clock_constraint *constraints,
             span > WITNESS_SPAN) {
             continue;
         }
-        theirs = other->value - clocktrend_at(trend, other->at);
-        moved = clock_drift(span, trend->rate_ppb);
+        theirs = other->value - ck_clocktrend_at(trend, other->at);
+        moved = ck_clock_drift(span, trend->rate_ppb);
         count += c->is_upper ? value + moved < theirs : value - moved > theirs;
     }
     return count;
 }
 
-size_t clockpiece_outlier(const struct clock_conflict *conflict,
-                          const struct clock_constraint *constraints,
-                          size_t lo,
-                          size_t hi,
-                          const struct clocktrend *trend)
+size_t ck_clockpiece_outlier(const struct ck_clock_conflict *conflict,
+                             const struct ck_clock_constraint *constraints,
+                             size_t lo,
+                             size_t hi,
+                             const struct ck_clocktrend *trend)
 {
     unsigned upper =
         witnesses_count(constraints, lo, hi, conflict->upper_of, trend);
