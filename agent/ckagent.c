@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "agent/clocksync.h"
-#include "agent/endpoint.h"
 #include "agent/front.h"
 #include "agent/identity.h"
 #include "agent/ranks.h"
@@ -20,6 +19,7 @@
 #include "launch/child.h"
 #include "launch/cli.h"
 #include "launch/log.h"
+#include "schema/endpoint.h"
 #include "schema/pack.h"
 
 extern char **environ;
@@ -165,14 +165,17 @@ options_read(int *argc, char ***argv, struct ck_err *err)
 /* Texts that have a grammar of their own. 0, or -1 with err. */
 static int options_check(struct ck_err *err)
 {
-    struct endpoint endpoint;
+    struct ck_endpoint endpoint;
+    struct ck_err wrong;
 
     if (options.ranks != NULL && ranks_check(options.ranks, err) != 0) {
         return -1;
     }
-    return options.aggregator == NULL
-               ? 0
-               : endpoint_parse(options.aggregator, &endpoint, err);
+    if (options.aggregator != NULL &&
+        ck_endpoint_parse(options.aggregator, &endpoint, &wrong) != 0) {
+        return ck_err_set(err, "aggregator: %s", wrong.text);
+    }
+    return 0;
 }
 
 /* Paths that outlive a change of directory. */

@@ -207,7 +207,7 @@ static void user_warn(const struct collector *collector, const char *text)
 /* Find or start the aggregator. */
 static void meet(struct collector *collector, ck_time_t now)
 {
-    struct endpoint endpoint;
+    struct ck_endpoint endpoint;
     struct ck_err err;
     size_t url;
     int rc = rendezvous_step(collector->rendezvous, now,
@@ -215,7 +215,7 @@ static void meet(struct collector *collector, ck_time_t now)
 
     if (rc == 1) {
         rc = session_open(collector->session, &endpoint, url, &err);
-        if (rc == 0 && strncmp(endpoint.urls[url], "tcp:", 4) == 0 &&
+        if (rc == 0 && ck_endpoint_is_tcp(endpoint.urls[url]) &&
             !collector->wish->is_pack_given) {
             /* A wire between hosts is worth some compression. */
             collector->outlet.pack = CK_PACK_LZ4;

@@ -193,7 +193,7 @@ int embedded_start(struct embedded *embedded,
 }
 
 /* "ckagg ready ENDPOINT... run=DIR" -> endpoint. True when it is that. */
-static bool ready_parse(char *line, char endpoint[ENDPOINT_TEXT])
+static bool ready_parse(char *line, char endpoint[CK_ENDPOINT_TEXT_BYTES])
 {
     char *text = line + strlen("ckagg ready ");
     char *run;
@@ -205,10 +205,12 @@ static bool ready_parse(char *line, char endpoint[ENDPOINT_TEXT])
     if (run != NULL) {
         *run = '\0';
     }
-    return snprintf(endpoint, ENDPOINT_TEXT, "%s", text) < ENDPOINT_TEXT;
+    return snprintf(endpoint, CK_ENDPOINT_TEXT_BYTES, "%s", text) <
+           CK_ENDPOINT_TEXT_BYTES;
 }
 
-int embedded_ready(struct embedded *embedded, char endpoint[ENDPOINT_TEXT])
+int embedded_ready(struct embedded *embedded,
+                   char endpoint[CK_ENDPOINT_TEXT_BYTES])
 {
     size_t room = sizeof(embedded->line) - 1 - embedded->used;
     ssize_t n;

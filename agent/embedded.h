@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "agent/endpoint.h"
 #include "agent/identity.h"
+#include "schema/endpoint.h"
 #include "schema/err.h"
 
 /* Files of the meeting point of a job on this host. */
@@ -31,7 +31,7 @@ struct embedded {
     pid_t pid; /* 0 = none started by us */
     int ready; /* its stdout; -1 = none */
     size_t used;
-    char line[ENDPOINT_TEXT + PATH_MAX]; /* of its stdout so far */
+    char line[CK_ENDPOINT_TEXT_BYTES + PATH_MAX]; /* of its stdout so far */
 };
 
 /* How ckagg is to be started. */
@@ -52,6 +52,7 @@ int embedded_start(struct embedded *embedded,
 
 /* Look for the ready line: 1 and `endpoint` (text without "ckagg ready" and
  * without run=) when it has come, else 0; -1: it ended. */
-int embedded_ready(struct embedded *embedded, char endpoint[ENDPOINT_TEXT]);
+int embedded_ready(struct embedded *embedded,
+                   char endpoint[CK_ENDPOINT_TEXT_BYTES]);
 
 #endif

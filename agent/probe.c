@@ -76,12 +76,12 @@ static int connect_start(const char *url)
 }
 
 int probe_start(struct probe *probe,
-                const struct endpoint *endpoint,
+                const struct ck_endpoint *endpoint,
                 ck_time_t now)
 {
     int started = 0;
 
-    for (size_t i = 0; i < ENDPOINT_URLS; i++) {
+    for (size_t i = 0; i < CK_ENDPOINT_URLS; i++) {
         probe->fds[i] =
             i < endpoint->count ? connect_start(endpoint->urls[i]) : -1;
         started += probe->fds[i] >= 0;
@@ -93,7 +93,7 @@ int probe_start(struct probe *probe,
 
 void probe_stop(struct probe *probe)
 {
-    for (size_t i = 0; probe->is_running && i < ENDPOINT_URLS; i++) {
+    for (size_t i = 0; probe->is_running && i < CK_ENDPOINT_URLS; i++) {
         if (probe->fds[i] >= 0) {
             (void)close(probe->fds[i]);
             probe->fds[i] = -1;
@@ -123,7 +123,7 @@ int probe_step(struct probe *probe, ck_time_t now)
 {
     int left = 0;
 
-    for (int i = 0; i < ENDPOINT_URLS; i++) {
+    for (int i = 0; i < CK_ENDPOINT_URLS; i++) {
         int rc = probe->fds[i] < 0 ? -1 : connect_step(probe->fds[i]);
 
         if (rc == 1) {

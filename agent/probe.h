@@ -10,20 +10,20 @@
 
 #include <stdbool.h>
 
-#include "agent/endpoint.h"
+#include "schema/endpoint.h"
 #include "schema/time.h"
 
 #define PROBE_LIMIT (300 * CK_TIME_MS)
 
 struct probe {
-    int fds[ENDPOINT_URLS]; /* -1 = not tried, or failed */
+    int fds[CK_ENDPOINT_URLS]; /* -1 = not tried, or failed */
     ck_time_t until;
     bool is_running;
 };
 
 /* Begin with every numeric tcp URL of the endpoint. Returns how many. */
 int probe_start(struct probe *probe,
-                const struct endpoint *endpoint,
+                const struct ck_endpoint *endpoint,
                 ck_time_t now);
 /* Index of a URL that answered; -1 not yet; -2 none did in time. */
 int probe_step(struct probe *probe, ck_time_t now);

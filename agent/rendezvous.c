@@ -44,7 +44,7 @@ struct rendezvous {
     ck_time_t created;
     ck_time_t start_at; /* when to try to start ckagg, 0 = never */
     ck_time_t look_at;
-    struct endpoint candidate; /* being probed */
+    struct ck_endpoint candidate; /* being probed */
     struct probe probe;
 };
 
@@ -62,7 +62,7 @@ struct rendezvous *rendezvous_create(const struct rendezvous_wish *wish,
     made->created = ck_time_raw();
     made->is_one_host = identity_is_one_host(wish->identity);
     if (wish->aggregator != NULL) {
-        if (endpoint_parse(wish->aggregator, &made->candidate, err) != 0) {
+        if (ck_endpoint_parse(wish->aggregator, &made->candidate, err) != 0) {
             free(made);
             return NULL;
         }
@@ -153,7 +153,7 @@ static int start_step(struct rendezvous *rendezvous,
 /* 0, or -1 with err: the ckagg that we started ended at once. */
 static int ready_step(struct rendezvous *rendezvous, struct ck_err *err)
 {
-    char text[ENDPOINT_TEXT];
+    char text[CK_ENDPOINT_TEXT_BYTES];
     int rc = embedded_ready(&rendezvous->embedded, text);
 
     if (rc == 1) {
@@ -174,10 +174,10 @@ static int ready_step(struct rendezvous *rendezvous, struct ck_err *err)
 static int
 candidate_take(struct rendezvous *rendezvous, const char *text, ck_time_t now)
 {
-    struct endpoint endpoint;
-    struct endpoint remote;
+    struct ck_endpoint endpoint;
+    struct ck_endpoint remote;
 
-    if (endpoint_parse(text, &endpoint, NULL) != 0) {
+    if (ck_endpoint_parse(text, &endpoint, NULL) != 0) {
         return -1;
     }
     remote = endpoint;
@@ -186,9 +186,7 @@ candidate_take(struct rendezvous *rendezvous, const char *text, ck_time_t now)
         const char *url = endpoint.urls[i];
 
         /* Sockets and loopback of another host are not ours. */
-        if (strncmp(url, "tcp://", 6) == 0 &&
-            strncmp(url, "tcp://127.", 10) != 0 &&
-            strncmp(url, "tcp://[::1]", 11) != 0) {
+        if (ck_endpoint_is_tcp(url) && !ck_endpoint_is_loopback(url)) {
             memcpy(remote.urls[remote.count++], url, sizeof(remote.urls[0]));
         }
     }
@@ -202,7 +200,7 @@ candidate_take(struct rendezvous *rendezvous, const char *text, ck_time_t now)
 }
 
 /* An endpoint file in a run directory that the user gave; only ours counts. */
-static bool file_read(const char *dir, char text[ENDPOINT_TEXT])
+static bool file_read(const char *dir, char text[CK_ENDPOINT_TEXT_BYTES])
 {
     char path[PATH_MAX];
     struct stat st;
@@ -219,7 +217,7 @@ static bool file_read(const char *dir, char text[ENDPOINT_TEXT])
     }
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
         (st.st_mode & 022) == 0) {
-        n = read(fd, text, ENDPOINT_TEXT - 1);
+        n = read(fd, text, CK_ENDPOINT_TEXT_BYTES - 1);
     }
     (void)close(fd);
     text[n > 0 ? n : 0] = '\0';
@@ -230,7 +228,7 @@ static bool file_read(const char *dir, char text[ENDPOINT_TEXT])
 static void remote_look(struct rendezvous *rendezvous, ck_time_t now)
 {
     struct ck_ring_header *header = rendezvous->wish.header;
-    char text[ENDPOINT_TEXT];
+    char text[CK_ENDPOINT_TEXT_BYTES];
 
     if (now < rendezvous->look_at) {
         return;
@@ -239,8 +237,8 @@ static void remote_look(struct rendezvous *rendezvous, ck_time_t now)
     /* acquire: pairs with ckmpi's release after the text */
     if (header != NULL &&
         atomic_load_explicit(&header->is_found, memory_order_acquire) != 0) {
-        memcpy(text, header->found, sizeof(text));
-        text[sizeof(text) - 1] = '\0';
+        memcpy(text, header->found, sizeof(header->found));
+        text[sizeof(header->found) - 1] = '\0';
         if (candidate_take(rendezvous, text, now) == 0) {
             return;
         }
@@ -256,7 +254,7 @@ static void remote_look(struct rendezvous *rendezvous, ck_time_t now)
 static int given_step(struct rendezvous *rendezvous, ck_time_t now)
 {
     if (rendezvous->candidate.count == 1 ||
-        strncmp(rendezvous->candidate.urls[0], "ipc://", 6) == 0 ||
+        !ck_endpoint_is_tcp(rendezvous->candidate.urls[0]) ||
         probe_start(&rendezvous->probe, &rendezvous->candidate, now) == 0) {
         return 0;
     }
@@ -265,7 +263,7 @@ static int given_step(struct rendezvous *rendezvous, ck_time_t now)
 
 static int hand_out(struct rendezvous *rendezvous,
                     size_t at,
-                    struct endpoint *endpoint,
+                    struct ck_endpoint *endpoint,
                     size_t *url)
 {
     rendezvous->is_found = true;
@@ -276,7 +274,7 @@ static int hand_out(struct rendezvous *rendezvous,
 
 static int find_step(struct rendezvous *rendezvous,
                      ck_time_t now,
-                     struct endpoint *endpoint,
+                     struct ck_endpoint *endpoint,
                      size_t *url)
 {
     if (rendezvous->probe.is_running) {
@@ -307,7 +305,7 @@ static int find_step(struct rendezvous *rendezvous,
 int rendezvous_step(struct rendezvous *rendezvous,
                     ck_time_t now,
                     bool is_heard,
-                    struct endpoint *endpoint,
+                    struct ck_endpoint *endpoint,
                     size_t *url,
                     struct ck_err *err)
 {

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/endpoint.h"
 #include "agent/identity.h"
+#include "schema/endpoint.h"
 #include "schema/err.h"
 #include "schema/ring.h"
 #include "schema/time.h"
@@ -44,7 +44,7 @@ void rendezvous_destroy(struct rendezvous *rendezvous);
 int rendezvous_step(struct rendezvous *rendezvous,
                     ck_time_t now,
                     bool is_heard,
-                    struct endpoint *endpoint,
+                    struct ck_endpoint *endpoint,
                     size_t *url,
                     struct ck_err *err);
 

@@ -27,7 +27,7 @@ struct session {
     const struct identity *identity; /* borrowed */
     struct outlet *outlet;           /* borrowed */
     struct ship *ship;
-    struct endpoint endpoint;
+    struct ck_endpoint endpoint;
     enum session_state state;
     ck_time_t hello_at; /* when hello was said last, 0 = not */
     ck_time_t heard;
@@ -63,7 +63,7 @@ void session_destroy(struct session *session)
 }
 
 int session_open(struct session *session,
-                 const struct endpoint *endpoint,
+                 const struct ck_endpoint *endpoint,
                  size_t url,
                  struct ck_err *err)
 {

@@ -17,9 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/endpoint.h"
 #include "agent/identity.h"
 #include "agent/outlet.h"
+#include "schema/endpoint.h"
 #include "schema/time.h"
 
 enum session_state {
@@ -40,7 +40,7 @@ void session_destroy(struct session *session);
 
 /* The aggregator is there (or will be). 0, or -1 with err. */
 int session_open(struct session *session,
-                 const struct endpoint *endpoint,
+                 const struct ck_endpoint *endpoint,
                  size_t url,
                  struct ck_err *err);
 

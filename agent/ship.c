@@ -78,7 +78,7 @@ static int curve_set(struct ship *ship, const char *server)
 }
 
 static int
-ship_connect(struct ship *ship, const struct endpoint *endpoint, size_t url)
+ship_connect(struct ship *ship, const struct ck_endpoint *endpoint, size_t url)
 {
     size_t length = sizeof(ship->fd);
 
@@ -91,8 +91,7 @@ ship_connect(struct ship *ship, const struct endpoint *endpoint, size_t url)
         return -1;
     }
     /* Only tcp is encrypted: the service's ipc sockets do not speak CURVE. */
-    if (endpoint->curve[0] != '\0' &&
-        strncmp(endpoint->urls[url], "tcp://", 6) == 0 &&
+    if (endpoint->curve[0] != '\0' && ck_endpoint_is_tcp(endpoint->urls[url]) &&
         curve_set(ship, endpoint->curve) != 0) {
         return -1;
     }
@@ -102,7 +101,7 @@ ship_connect(struct ship *ship, const struct endpoint *endpoint, size_t url)
     return zmq_getsockopt(ship->socket, ZMQ_FD, &ship->fd, &length);
 }
 
-struct ship *ship_create(const struct endpoint *endpoint,
+struct ship *ship_create(const struct ck_endpoint *endpoint,
                          size_t url,
                          const uint8_t agent[16],
                          struct ck_err *err)

@@ -12,14 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/endpoint.h"
+#include "schema/endpoint.h"
 #include "schema/err.h"
 #include "schema/wire.h"
 
 struct ship;
 
 /* Connect to one URL of the endpoint. NULL with err. */
-struct ship *ship_create(const struct endpoint *endpoint,
+struct ship *ship_create(const struct ck_endpoint *endpoint,
                          size_t url,
                          const uint8_t agent[16],
                          struct ck_err *err);

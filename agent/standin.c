@@ -21,7 +21,7 @@
 static void standin_run(const struct rendezvous_wish *wish)
 {
     static const struct timespec pause = {.tv_nsec = 100000000};
-    struct endpoint endpoint;
+    struct ck_endpoint endpoint;
     struct rendezvous *rendezvous = rendezvous_create(wish, NULL);
     size_t url;
 

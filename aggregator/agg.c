@@ -18,6 +18,8 @@
 
 #include <zmq.h>
 
+#include "aggregator/endpoint.h"
+
 #define LINGER_MS 1000
 #define BACKLOG 4096
 #define HANDSHAKE_MS 10000
@@ -35,8 +37,8 @@ struct agg {
     unsigned turn;          /* socket that is asked first */
     zmq_msg_t body;
     bool has_body;
-    struct endpoint endpoint;
-    char secret[ENDPOINT_CURVE_BYTES];
+    struct ck_endpoint endpoint;
+    char secret[CK_ENDPOINT_CURVE_BYTES];
 };
 
 struct option_int {
@@ -96,7 +98,7 @@ static int router_options(void *socket, int kind)
                : 0;
 }
 
-static int token_make(char token[ENDPOINT_TOKEN_BYTES])
+static int token_make(char token[CK_ENDPOINT_TOKEN_BYTES])
 {
     uint8_t bytes[16];
 
@@ -122,7 +124,7 @@ static int keys_make(struct agg *agg, struct ck_err *err)
         zmq_setsockopt(agg->sockets[SOCKET_TCP], ZMQ_CURVE_SERVER, &on,
                        sizeof(on)) != 0 ||
         zmq_setsockopt(agg->sockets[SOCKET_TCP], ZMQ_CURVE_SECRETKEY,
-                       agg->secret, ENDPOINT_CURVE_BYTES) != 0) {
+                       agg->secret, CK_ENDPOINT_CURVE_BYTES) != 0) {
         return ck_err_set(err, "cannot set up keys: %s", zmq_strerror(errno));
     }
     agg->has_token = true;
@@ -157,8 +159,8 @@ static const char *bind_hint(int kind)
 
 static int url_bind(struct agg *agg, const char *url, struct ck_err *err)
 {
-    int kind = endpoint_is_tcp(url) ? SOCKET_TCP : SOCKET_IPC;
-    char bound[ENDPOINT_URL_BYTES];
+    int kind = ck_endpoint_is_tcp(url) ? SOCKET_TCP : SOCKET_IPC;
+    char bound[CK_ENDPOINT_URL_BYTES];
     size_t length = sizeof(bound);
     /* With it, 0.0.0.0 would become a mapped IPv6 address. */
     int has_six = strchr(url, '[') || strchr(url, '*');
@@ -193,12 +195,12 @@ static int sockets_open(struct agg *agg,
 
     for (size_t i = 0; i < options->urls_count; i++) {
         const char *url = options->urls[i];
-        int kind = endpoint_is_tcp(url) ? SOCKET_TCP : SOCKET_IPC;
+        int kind = ck_endpoint_is_tcp(url) ? SOCKET_TCP : SOCKET_IPC;
 
-        if (endpoint_check_url(url, err) != 0) {
+        if (ck_endpoint_check_listen(url, err) != 0) {
             return -1;
         }
-        has_stranger |= kind == SOCKET_TCP && !endpoint_is_loopback(url);
+        has_stranger |= kind == SOCKET_TCP && !ck_endpoint_is_loopback(url);
         if (!agg->sockets[kind] &&
             !(agg->sockets[kind] = router_create(agg, kind, err))) {
             return -1;
@@ -261,7 +263,7 @@ void agg_destroy(struct agg *agg)
     errno = saved;
 }
 
-const struct endpoint *agg_endpoint(const struct agg *agg)
+const struct ck_endpoint *agg_endpoint(const struct agg *agg)
 {
     return &agg->endpoint;
 }
@@ -373,10 +375,10 @@ int agg_send(struct agg *agg,
     return zmq_send(socket, bytes, length, ZMQ_DONTWAIT) < 0 ? -1 : 0;
 }
 
-static int client_keys(void *socket, const struct endpoint *to)
+static int client_keys(void *socket, const struct ck_endpoint *to)
 {
-    char public_key[ENDPOINT_CURVE_BYTES];
-    char secret_key[ENDPOINT_CURVE_BYTES];
+    char public_key[CK_ENDPOINT_CURVE_BYTES];
+    char secret_key[CK_ENDPOINT_CURVE_BYTES];
     int result;
 
     if (zmq_curve_keypair(public_key, secret_key) != 0) {
@@ -434,7 +436,7 @@ static int url_ask(void *context,
     if (socket && socket_bound(socket) == 0 &&
         options_set(socket, options, sizeof(options) / sizeof(options[0])) ==
             0 &&
-        (!question->to->curve[0] || !endpoint_is_tcp(url) ||
+        (!question->to->curve[0] || !ck_endpoint_is_tcp(url) ||
          client_keys(socket, question->to) == 0) &&
         zmq_connect(socket, url) == 0) {
         result = client_talk(socket, question, answer, length);
@@ -457,7 +459,7 @@ int agg_ask(const struct agg_question *question,
     int result = -1;
     int saved = errno;
 
-    for (size_t i = 0; context && i < question->to->urls_count; i++) {
+    for (size_t i = 0; context && i < question->to->count; i++) {
         result =
             url_ask(context, question->to->urls[i], question, answer, length);
         if (result == 0) {

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregator/endpoint.h"
 #include "aggregator/route.h"
+#include "schema/endpoint.h"
 #include "schema/err.h"
 #include "schema/frame.h"
 
@@ -50,7 +50,7 @@ struct agg *agg_create(const struct agg_options *options, struct ck_err *err);
 void agg_destroy(struct agg *agg);
 
 /* What peers need to reach us; borrowed. */
-const struct endpoint *agg_endpoint(const struct agg *agg);
+const struct ck_endpoint *agg_endpoint(const struct agg *agg);
 /* True when a hello on this route has to carry the token. */
 bool agg_needs_token(const struct agg *agg, const struct route *route);
 
@@ -68,7 +68,7 @@ int agg_send(struct agg *agg,
              size_t length);
 
 struct agg_question {
-    const struct endpoint *to;
+    const struct ck_endpoint *to;
     const void *bytes;
     size_t length;
     int timeout_ms; /* for each URL */

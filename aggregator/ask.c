@@ -16,10 +16,10 @@
 
 #define ASK_TIMEOUT_MS 3000
 
-static int file_endpoint(struct endpoint *to, struct ck_err *err)
+static int file_endpoint(struct ck_endpoint *to, struct ck_err *err)
 {
     const char *path = getenv("CKAGG_KEYFILE");
-    char text[ENDPOINT_TEXT_BYTES] = "";
+    char text[CK_ENDPOINT_TEXT_BYTES] = "";
     FILE *file = path && path[0] ? fopen(path, "re") : NULL;
 
     if (!path || !path[0]) {
@@ -34,18 +34,18 @@ static int file_endpoint(struct endpoint *to, struct ck_err *err)
         text[0] = '\0';
     }
     (void)fclose(file);
-    return endpoint_parse(text, to, err);
+    return ck_endpoint_parse(text, to, err);
 }
 
-int ask_endpoint(const char *given, struct endpoint *to, struct ck_err *err)
+int ask_endpoint(const char *given, struct ck_endpoint *to, struct ck_err *err)
 {
     const char *text = given ? given : getenv("CKAGENT_AGGREGATOR");
-    struct endpoint keys;
+    struct ck_endpoint keys;
 
     if (!text || !text[0]) {
         return file_endpoint(to, err);
     }
-    if (endpoint_parse(text, to, err) != 0) {
+    if (ck_endpoint_parse(text, to, err) != 0) {
         return -1;
     }
     if (!to->token[0] && getenv("CKAGG_KEYFILE") &&
@@ -75,12 +75,12 @@ static int answer_print(void *answer, size_t length, struct ck_err *err)
     return CK_EXIT_DONE;
 }
 
-int ask_status(const struct endpoint *to,
+int ask_status(const struct ck_endpoint *to,
                const char *format,
                struct ck_err *err)
 {
     struct ck_batch_writer *writer = ck_batch_writer_create();
-    char lines[ENDPOINT_TOKEN_BYTES + 64] = "";
+    char lines[CK_ENDPOINT_TOKEN_BYTES + 64] = "";
     struct ck_control control = {
         .type = CK_CONTROL_STATUS, .version = CK_FRAME_VERSION, .text = lines};
     struct agg_question question = {.to = to, .timeout_ms = ASK_TIMEOUT_MS};

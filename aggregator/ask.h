@@ -5,17 +5,17 @@
 #ifndef CK_AGGREGATOR_ASK_H
 #define CK_AGGREGATOR_ASK_H
 
-#include "aggregator/endpoint.h"
+#include "schema/endpoint.h"
 #include "schema/err.h"
 
 /* The endpoint that a client means: `given`, else CKAGENT_AGGREGATOR, else
  * what the file of CKAGG_KEYFILE holds. Keys that `given` lacks come from
  * that file. 0, or -1 with err. */
-int ask_endpoint(const char *given, struct endpoint *to, struct ck_err *err);
+int ask_endpoint(const char *given, struct ck_endpoint *to, struct ck_err *err);
 
 /* Print the status on stdout; format "json" or "table". Exit code; err on
  * failure. */
-int ask_status(const struct endpoint *to,
+int ask_status(const struct ck_endpoint *to,
                const char *format,
                struct ck_err *err);
 

@@ -188,10 +188,10 @@ static int keyfile_write(const char *text, struct ck_err *err)
 /* The ready line; the embedded one then lets go of its starter's files. */
 static int say_ready(const struct agg *agg, const char *dir, struct ck_err *err)
 {
-    char text[ENDPOINT_TEXT_BYTES];
+    char text[CK_ENDPOINT_TEXT_BYTES];
     int fd;
 
-    endpoint_text(agg_endpoint(agg), text, sizeof(text));
+    ck_endpoint_text(agg_endpoint(agg), text, sizeof(text));
     if (keyfile_write(text, err) != 0) {
         return -1;
     }
@@ -311,7 +311,7 @@ static int check(int argc, struct ck_err *err)
 
 int main(int argc, char **argv)
 {
-    struct endpoint to;
+    struct ck_endpoint to;
     struct ck_err err;
 
     ck_log_init("ckagg", -1, CK_LOG_INFO);

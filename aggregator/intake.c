@@ -183,7 +183,7 @@ static bool has_right(const struct intake *intake,
                       const struct route *route,
                       const struct ck_control *control)
 {
-    char token[ENDPOINT_TOKEN_BYTES] = "";
+    char token[CK_ENDPOINT_TOKEN_BYTES] = "";
 
     if (!agg_needs_token(intake->agg, route)) {
         return true;

@@ -62,7 +62,7 @@ static int port_open(bool is_listening, char *url, size_t room)
 
 static void the_address_that_answers_is_taken(void **state)
 {
-    struct endpoint endpoint = {.count = 2};
+    struct ck_endpoint endpoint = {.count = 2};
     struct probe probe;
     int closed = port_open(false, endpoint.urls[0], 256);
     int open = port_open(true, endpoint.urls[1], 256);
@@ -84,7 +84,7 @@ static void the_address_that_answers_is_taken(void **state)
 static void after_the_limit_none_is_taken(void **state)
 {
     /* A test network that nobody routes. */
-    struct endpoint endpoint = {.urls = {"tcp://192.0.2.1:9"}, .count = 1};
+    struct ck_endpoint endpoint = {.urls = {"tcp://192.0.2.1:9"}, .count = 1};
     struct probe probe;
     ck_time_t now = ck_time_raw();
 
@@ -98,8 +98,8 @@ static void after_the_limit_none_is_taken(void **state)
 
 static void names_are_not_probed(void **state)
 {
-    struct endpoint endpoint = {.urls = {"tcp://localhost:9", "ipc:///x"},
-                                .count = 2};
+    struct ck_endpoint endpoint = {.urls = {"tcp://localhost:9", "ipc:///x"},
+                                   .count = 2};
     struct probe probe;
 
     (void)state;
@@ -125,7 +125,7 @@ static void a_given_address_is_handed_out_at_once(void **state)
                                    .aggregator = "tcp://node:7700 token=ab",
                                    .dir = work};
     struct rendezvous *rendezvous;
-    struct endpoint endpoint;
+    struct ck_endpoint endpoint;
     size_t url = 9;
 
     (void)state;
@@ -159,7 +159,7 @@ static void a_rank_of_the_same_host_goes_to_the_jobs_socket(void **state)
     struct rendezvous_wish wish = {.identity = &identity, .dir = work};
     struct rendezvous *rendezvous;
     struct embedded_place place;
-    struct endpoint endpoint;
+    struct ck_endpoint endpoint;
     size_t url;
 
     (void)state;
@@ -181,7 +181,7 @@ static void a_rank_of_another_host_waits_for_what_ckmpi_finds(void **state)
     struct rendezvous_wish wish = {
         .identity = &identity, .dir = work, .header = &header};
     struct rendezvous *rendezvous;
-    struct endpoint endpoint;
+    struct ck_endpoint endpoint;
     ck_time_t now = ck_time_raw();
     size_t url;
 

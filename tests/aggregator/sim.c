@@ -24,8 +24,8 @@
 
 #include <zmq.h>
 
-#include "aggregator/endpoint.h"
 #include "launch/child.h"
+#include "schema/endpoint.h"
 #include "schema/event.h"
 #include "schema/run.h"
 #include "schema/segment.h"
@@ -38,7 +38,7 @@ struct sim {
     void *context;
     void *socket;
     uint8_t agent[16];
-    char token[ENDPOINT_TOKEN_BYTES];
+    char token[CK_ENDPOINT_TOKEN_BYTES];
     struct ck_batch_writer *writer;
     uint8_t *frame;
     struct ck_mark *marks;
@@ -119,7 +119,7 @@ int sim_agg_end(struct sim_agg *agg, int signal)
     return sim_agg_wait(agg);
 }
 
-static void socket_open(struct sim *sim, const struct endpoint *to)
+static void socket_open(struct sim *sim, const struct ck_endpoint *to)
 {
     char public_key[41];
     char secret_key[41];
@@ -130,7 +130,7 @@ static void socket_open(struct sim *sim, const struct endpoint *to)
     sim->socket = zmq_socket(sim->context, ZMQ_DEALER);
     (void)zmq_setsockopt(sim->socket, ZMQ_LINGER, &linger, sizeof(linger));
     (void)zmq_setsockopt(sim->socket, ZMQ_SNDTIMEO, &wait, sizeof(wait));
-    if (to->curve[0] && endpoint_is_tcp(to->urls[0])) {
+    if (to->curve[0] && ck_endpoint_is_tcp(to->urls[0])) {
         (void)zmq_curve_keypair(public_key, secret_key);
         (void)zmq_setsockopt(sim->socket, ZMQ_CURVE_SERVERKEY, to->curve, 41);
         (void)zmq_setsockopt(sim->socket, ZMQ_CURVE_PUBLICKEY, public_key, 41);
@@ -144,9 +144,9 @@ static void socket_open(struct sim *sim, const struct endpoint *to)
 struct sim *sim_create(const char *endpoint, uint8_t id)
 {
     struct sim *sim = calloc(1, sizeof(*sim));
-    struct endpoint to;
+    struct ck_endpoint to;
 
-    if (!sim || endpoint_parse(endpoint, &to, NULL) != 0) {
+    if (!sim || ck_endpoint_parse(endpoint, &to, NULL) != 0) {
         abort();
     }
     memset(sim->agent, id, sizeof(sim->agent));

@@ -297,7 +297,7 @@ static void tcp_beyond_loopback_wants_key_and_token(void **state)
     a = sim_create(agg.endpoint, 0xa0);
     sim_welcome(a, 0, 1);
     strcpy(wrong, agg.endpoint);
-    wrong[token - agg.endpoint + 6] ^= 1;
+    wrong[token - agg.endpoint + 6] = token[6] == '0' ? '1' : '0';
     b = sim_create(wrong, 0xb0);
     sim_hello(b, 1, 1, "");
     control = sim_wait(b, CK_CONTROL_REFUSED);

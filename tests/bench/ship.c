@@ -24,9 +24,9 @@
 
 #include <zmq.h>
 
-#include "aggregator/endpoint.h"
 #include "launch/child.h"
 #include "launch/cli.h"
+#include "schema/endpoint.h"
 #include "schema/frame.h"
 #include "schema/run.h"
 #include "schema/time.h"
@@ -62,7 +62,7 @@ static _Noreturn void die(const char *what)
     exit(1);
 }
 
-static void *dealer(void *context, const struct endpoint *to)
+static void *dealer(void *context, const struct ck_endpoint *to)
 {
     void *socket = zmq_socket(context, ZMQ_DEALER);
     int mark = WINDOW_FRAMES;
@@ -129,7 +129,7 @@ static bool control_take(struct sender *sender, int type, int flags)
 }
 
 static void
-sender_open(struct sender *sender, void *context, const struct endpoint *to)
+sender_open(struct sender *sender, void *context, const struct ck_endpoint *to)
 {
     char text[256];
     struct ck_frame_header *header;
@@ -191,7 +191,7 @@ static bool sender_step(struct sender *sender)
 }
 
 /* All frames of all agents, acknowledged; seconds. */
-static double load(const struct endpoint *to)
+static double load(const struct ck_endpoint *to)
 {
     static struct sender senders[AGENTS_MAX];
     static zmq_pollitem_t items[AGENTS_MAX];
@@ -261,7 +261,7 @@ static void router(const char *url)
 
 static double bare(const char dir[128])
 {
-    struct endpoint to = {.urls_count = 1};
+    struct ck_endpoint to = {.count = 1};
     void *context;
     void *socket;
     uint8_t *frame = calloc(1, FRAME_BYTES);
@@ -315,7 +315,7 @@ static double served(const char dir[128])
                     url,
                     NULL};
     struct ck_child child = {.path = path, .argv = argv, .fds = {-1, 1, -2}};
-    struct endpoint to;
+    struct ck_endpoint to;
     struct ck_err err;
     struct ck_run_files files;
     pid_t pid;
@@ -336,7 +336,7 @@ static double served(const char dir[128])
     }
     (void)close(ends[1]);
     if (read(ends[0], line, sizeof(line) - 1) <= 0 ||
-        endpoint_parse(url, &to, &err) != 0) {
+        ck_endpoint_parse(url, &to, &err) != 0) {
         die("ckagg is not ready");
     }
     (void)close(ends[0]);
@@ -427,7 +427,7 @@ static const struct ck_cli cli = {
 
 int main(int argc, char **argv)
 {
-    struct endpoint to;
+    struct ck_endpoint to;
     struct ck_err err;
     enum ck_cli_result result = ck_cli_parse(&cli, &argc, &argv, &err);
 
@@ -446,7 +446,7 @@ int main(int argc, char **argv)
     if (!options.to) {
         options.agents = 1;
         compare();
-    } else if (endpoint_parse(options.to, &to, &err) != 0) {
+    } else if (ck_endpoint_parse(options.to, &to, &err) != 0) {
         (void)fprintf(stderr, "ship: %s\n", err.text);
         return CK_EXIT_MISUSE;
     } else {
