@@ -12,6 +12,7 @@
 #include "agent/clocksync.h"
 #include "agent/front.h"
 #include "agent/identity.h"
+#include "agent/places.h"
 #include "agent/ranks.h"
 #include "agent/spool.h"
 #include "agent/standin.h"
@@ -137,6 +138,12 @@ static int run_unrecorded(char **argv, const struct ck_err *err)
     return run_plain(argv);
 }
 
+/* What is true for all ranks is said by the first that is recorded. */
+static bool is_speaker(const struct identity *identity)
+{
+    return identity->place.rank == ranks_first(options.ranks);
+}
+
 /* CKAGENT_OPTIONS first, then the command line. Result as ck_cli_parse(). */
 static enum ck_cli_result
 options_read(int *argc, char ***argv, struct ck_err *err)
@@ -174,42 +181,6 @@ static int options_check(struct ck_err *err)
     if (options.aggregator != NULL &&
         ck_endpoint_parse(options.aggregator, &endpoint, &wrong) != 0) {
         return ck_err_set(err, "aggregator: %s", wrong.text);
-    }
-    return 0;
-}
-
-/* Paths that outlive a change of directory. */
-struct places {
-    char dir[PATH_MAX];
-    char fallback[PATH_MAX];
-};
-
-static int absolute(char path[PATH_MAX], const char *name)
-{
-    char here[PATH_MAX];
-
-    if (name[0] == '/') {
-        return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX ? 0 : -1;
-    }
-    if (getcwd(here, sizeof(here)) == NULL) {
-        return -1;
-    }
-    return snprintf(path, PATH_MAX, "%s/%s", here, name) < PATH_MAX ? 0 : -1;
-}
-
-static int places_find(struct places *places,
-                       const struct identity *identity,
-                       struct ck_err *err)
-{
-    const char *tmp = variable("TMPDIR");
-    char name[128];
-
-    if (identity_run_name(identity, name, sizeof(name)) != 0 ||
-        absolute(places->dir, options.dir != NULL ? options.dir : name) != 0 ||
-        snprintf(places->fallback, PATH_MAX, "%s/%s",
-                 tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
-                 name) >= PATH_MAX) {
-        return ck_err_set(err, "run directory: %s", strerror(ENAMETOOLONG));
     }
     return 0;
 }
@@ -372,8 +343,12 @@ int main(int argc, char **argv)
     identity_command(&identity, argv);
     ck_log_init("ckagent", identity.place.is_ranked ? identity.place.rank : -1,
                 options.is_verbose ? CK_LOG_DEBUG : CK_LOG_WARN);
-    if (places_find(&places, &identity, &err) != 0) {
+    if (places_find(&places, &identity, options.dir, &err) != 0 ||
+        (places.is_moved && options.is_strict)) {
         return run_unrecorded(argv, &err);
+    }
+    if (places.is_moved && is_speaker(&identity)) {
+        ck_warn("%s; this run goes to %s", err.text, places.dir);
     }
     if (ranks_has(options.ranks, identity.place.rank)) {
         return run_recorded(argv, &identity, &places);

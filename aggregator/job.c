@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "aggregator/manifest.h"
+#include "schema/owner.h"
 #include "schema/run.h"
 
 struct job {
@@ -122,27 +123,29 @@ static int job_reopen(struct job *job, struct ck_err *err)
     return result;
 }
 
-/* A run directory is of one job: that of the segments in it. */
-static int job_check_key(struct job *job, struct ck_err *err)
+/* A run directory is of one job. Looked at before anything is written. */
+static int job_check_owner(struct job *job, struct ck_err *err)
 {
-    char key[JOB_KEY_BYTES];
+    struct ck_owner owner;
 
-    for (size_t i = 0; i < job->peers_count; i++) {
-        const char *lines = store_identity(peer_store(job->peers[i]));
-
-        if (!ck_lines_get(lines, strlen(lines), "job_key", key, sizeof(key)) ||
-            !key[0]) {
-            continue;
-        }
-        if (!job->facts.key[0]) {
-            strcpy(job->facts.key, key);
-        } else if (strcmp(job->facts.key, key) != 0) {
-            errno = EEXIST;
-            return ck_err_set(err,
-                              "%s holds the run of another job (%.64s); give "
-                              "another directory, or remove it",
-                              job->facts.dir, key);
-        }
+    if (!ck_owner_read(job->facts.dir, &owner)) {
+        return 0;
+    }
+    if (!job->facts.key[0] && owner.is_done) {
+        errno = EEXIST;
+        return ck_err_set(err,
+                          "%s holds a finished run; give another directory, "
+                          "or remove it",
+                          job->facts.dir);
+    }
+    if (!job->facts.key[0]) {
+        strcpy(job->facts.key, owner.job_key);
+    } else if (owner.job_key[0] && strcmp(job->facts.key, owner.job_key)) {
+        errno = EEXIST;
+        return ck_err_set(err,
+                          "%s holds the run of another job (%.64s); give "
+                          "another directory, or remove it",
+                          job->facts.dir, owner.job_key);
     }
     return 0;
 }
@@ -168,8 +171,9 @@ struct job *job_create(const struct job_options *options, struct ck_err *err)
     job->facts.opened = ck_time_raw();
     job->facts.merge_exit = -1;
     job->is_touched = true;
-    if (ck_run_create(job->facts.dir, err) != 0 || job_reopen(job, err) != 0 ||
-        job_check_key(job, err) != 0 || job_save(job, err) != 0) {
+    if (ck_run_create(job->facts.dir, err) != 0 ||
+        job_check_owner(job, err) != 0 || job_reopen(job, err) != 0 ||
+        job_save(job, err) != 0) {
         goto error;
     }
     return job;
