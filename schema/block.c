@@ -1,0 +1,224 @@
+/* block.c - some records of one class, coded column by column
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * First one pass finds the columns in which no record of the block differs
+ * from what is expected: they cost nothing more. Most columns of most blocks
+ * are of that kind.
+ */
+#include "schema/block.h"
+
+/* Bytes that a block can add to a column: 10 a number, and 4 a run, of which
+ * there is at most one for each number and one at the end; 8 are written
+ * beyond the end. */
+#define BLOCK_BYTES ((size_t)FIELD_BLOCK * 14 + 64)
+/* Words of the longest fixed part. */
+#define WORDS_MAX 12
+
+/* Two words at once: every processor has that. */
+#define VECTOR_BYTES 16
+
+/* LEB128. Lengths up to three, which most numbers have, go their own way; up
+ * to 56 bits there is no branch on the length: the groups of seven are spread
+ * over eight bytes. Writes up to 8 bytes whatever the length.
+ */
+static inline uint8_t *put_number(uint8_t *out, uint64_t z)
+{
+    uint64_t x;
+    unsigned length;
+
+    if (z < 0x80) {
+        *out = (uint8_t)z;
+        return out + 1;
+    }
+    if (z < 0x200000) {
+        unsigned is_three = z >= 0x4000;
+        uint32_t spread =
+            (uint32_t)((z & 0x7f) | (z & 0x3f80) << 1 | (z & 0x1fc000) << 2);
+
+        spread |= 0x80u | is_three << 15;
+        memcpy(out, &spread, sizeof(spread));
+        return out + 2 + is_three;
+    }
+    if (__builtin_expect(z >> 56 != 0, 0)) {
+        return block_number(out, z);
+    }
+    length = (70u - (unsigned)__builtin_clzll(z)) / 7;
+    x = (z & 0x0fffffffu) | (z & 0x00fffffff0000000u) << 4;
+    x = (x & 0x00003fff00003fffu) | (x & 0x0fffc0000fffc000u) << 2;
+    x = (x & 0x007f007f007f007fu) | (x & 0x3f803f803f803f80u) << 1;
+    x |= 0x8080808080808080u >> (64 - 8 * (length - 1)) & 0x8080808080808080u;
+    memcpy(out, &x, 8);
+    return out + length;
+}
+
+static inline uint64_t zigzag(int64_t d)
+{
+    return (uint64_t)d << 1 ^ (uint64_t)(d >> 63);
+}
+
+/* The difference of two values of so many bytes, as a signed number. */
+static inline int64_t difference(uint64_t a, uint64_t b, unsigned bytes)
+{
+    unsigned shift = 64 - 8 * bytes;
+
+    return (int64_t)((a - b) << shift) >> shift;
+}
+
+static inline uint64_t value_of(const uint8_t *row,
+                                const struct field *f,
+                                unsigned bytes,
+                                bool is_back)
+{
+    uint64_t value = field_load(row + f->offset, bytes);
+
+    return is_back ? field_back(
+                         field_load(row + offsetof(struct ck_event, start), 8),
+                         value)
+                   : value;
+}
+
+/* One column of a block; bytes and is_back are constants at each call, so
+ * each is a loop of its own. Nothing is read again that the written bytes
+ * might have changed.
+ */
+static inline __attribute__((always_inline)) void
+put_column(struct column *column,
+           const struct block *block,
+           const struct field *f,
+           const uint8_t *const *peer,
+           unsigned bytes,
+           bool is_back)
+{
+    const struct field field = *f;
+    const unsigned count = block->count;
+    uint8_t *out = column->bytes + column->used;
+    uint64_t run = column->run;
+
+    for (unsigned i = 0; i < count; i++) {
+        int64_t d =
+            difference(value_of(block->row[i + 1], &field, bytes, is_back),
+                       value_of(peer[i], &field, bytes, is_back), bytes);
+
+        if (d == 0) {
+            run++;
+            continue;
+        }
+        if (run != 0) {
+            out = block_run(out, run);
+            run = 0;
+        }
+        out = put_number(out, zigzag(d));
+    }
+    column->used = (size_t)(out - column->bytes);
+    column->run = run;
+}
+
+static void put_field(struct column *column,
+                      const struct block *block,
+                      const struct field *f,
+                      const uint8_t *const *peer)
+{
+    if (f->code == FIELD_BACK) {
+        put_column(column, block, f, peer, 8, true);
+    } else if (f->bytes == 8) {
+        put_column(column, block, f, peer, 8, false);
+    } else if (f->bytes == 4) {
+        put_column(column, block, f, peer, 4, false);
+    } else if (f->bytes == 2) {
+        put_column(column, block, f, peer, 2, false);
+    } else {
+        put_column(column, block, f, peer, 1, false);
+    }
+}
+
+typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
+
+/* Bits in which any record of the block differs from its predecessor: word 0
+ * (kind, flags, name) from the record before, the others from the one of the
+ * same context.
+ */
+static inline __attribute__((always_inline)) void
+find_changes(const struct block *block, uint64_t *changed, unsigned units)
+{
+    const size_t bytes = (size_t)units * CK_UNIT_BYTES;
+    vector any[WORDS_MAX * 8 / VECTOR_BYTES] = {{0}};
+    uint64_t head = 0;
+
+    for (unsigned i = 0; i < block->count; i++) {
+        const uint8_t *row = block->row[i + 1];
+        const uint8_t *peer = block->peer[i];
+
+        head |= field_load(row, 8) ^ field_load(block->row[i], 8);
+        for (size_t at = 0; at < bytes; at += VECTOR_BYTES) {
+            vector a;
+            vector b;
+
+            memcpy(&a, row + at, VECTOR_BYTES);
+            memcpy(&b, peer + at, VECTOR_BYTES);
+            any[at / VECTOR_BYTES] |= a ^ b;
+        }
+    }
+    memcpy(changed, any, bytes);
+    changed[0] = head;
+    changed[1] = 1; /* start: always */
+}
+
+static void put_or_count(struct column *column,
+                         const struct block *block,
+                         const struct field *f,
+                         const uint64_t *changed)
+{
+    const uint8_t *const *peer = block->peer;
+
+    if (field_load((const uint8_t *)changed + f->offset, f->bytes) == 0 &&
+        f->code == FIELD_SAME) {
+        column->run += block->count;
+        return;
+    }
+    if (f->offset < sizeof(struct ck_event)) {
+        peer = block->row;
+    }
+    put_field(column, block, f, peer);
+}
+
+static const struct field head_fields[FIELD_FIRST] = {
+    {2, FIELD_SAME, offsetof(struct ck_event, kind)},
+    {1, FIELD_SAME, offsetof(struct ck_event, flags)},
+    {4, FIELD_SAME, offsetof(struct ck_event, name)},
+    {8, FIELD_SAME, offsetof(struct ck_event, start)},
+};
+
+int block_flush(struct block *block, unsigned cls)
+{
+    uint64_t changed[WORDS_MAX];
+
+    if (block->count == 0) {
+        return 0;
+    }
+    for (unsigned c = 0; c < FIELD_FIRST || ck_fields[cls][c].bytes != 0; c++) {
+        if (column_reserve(&block->column[c], BLOCK_BYTES) != 0) {
+            return -1;
+        }
+    }
+    switch (ck_field_units[cls]) {
+    case 1:
+        find_changes(block, changed, 1);
+        break;
+    case 2:
+        find_changes(block, changed, 2);
+        break;
+    default:
+        find_changes(block, changed, 3);
+    }
+    for (unsigned c = 0; c < FIELD_FIRST; c++) {
+        put_or_count(&block->column[c], block, &head_fields[c], changed);
+    }
+    for (unsigned c = FIELD_FIRST; ck_fields[cls][c].bytes != 0; c++) {
+        put_or_count(&block->column[c], block, &ck_fields[cls][c], changed);
+    }
+    block->row[0] = block->row[block->count];
+    block->records += block->count;
+    block->count = 0;
+    return 0;
+}

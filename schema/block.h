@@ -1,0 +1,59 @@
+/* block.h - some records of one class, coded column by column
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Used by encode.c alone, which fills the block.
+ */
+#ifndef CK_SCHEMA_BLOCK_H
+#define CK_SCHEMA_BLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/columns.h"
+#include "schema/field.h"
+
+struct column {
+    uint8_t *bytes;
+    size_t used;
+    size_t room;
+    uint64_t run; /* zero differences not written yet */
+};
+
+struct block {
+    /* row[0] is the last record of the block before. */
+    const uint8_t *row[FIELD_BLOCK + 1];
+    const uint8_t *peer[FIELD_BLOCK]; /* predecessors in the same context */
+    unsigned count;
+    uint32_t records; /* of earlier blocks too */
+    const uint8_t *last[FIELD_CONTEXTS];
+    struct column column[COLUMNS_MAX];
+    struct column text;
+};
+
+/* Make room for so many more bytes. 0, or -1 with ENOMEM. */
+int column_reserve(struct column *column, size_t bytes);
+
+/* Code the records of the block, which is empty afterwards. 0, or -1 with
+ * ENOMEM. */
+int block_flush(struct block *block, unsigned cls);
+
+/* LEB128, for what is written seldom. Up to 10 bytes. */
+static inline uint8_t *block_number(uint8_t *out, uint64_t number)
+{
+    while (number >= 0x80) {
+        *out++ = (uint8_t)(number | 0x80);
+        number >>= 7;
+    }
+    *out = (uint8_t)number;
+    return out + 1;
+}
+
+/* A run of zero differences. */
+static inline uint8_t *block_run(uint8_t *out, uint64_t run)
+{
+    *out = 0;
+    return block_number(out + 1, run - 1);
+}
+
+#endif
