@@ -19,13 +19,12 @@
 #include "launch/cli.h"
 #include "launch/log.h"
 #include "merge/align.h"
+#include "merge/analysis/blame.h"
 #include "merge/analysis/calls.h"
 #include "merge/analysis/causality.h"
-#include "merge/analysis/causes.h"
 #include "merge/analysis/counters.h"
 #include "merge/analysis/devices.h"
 #include "merge/analysis/kernels.h"
-#include "merge/analysis/ledger.h"
 #include "merge/analysis/ranks.h"
 #include "merge/cast.h"
 #include "merge/cut.h"
@@ -53,7 +52,7 @@ struct job {
     struct calls *calls;
     struct ranks *ranks;
     struct causality *causality;
-    struct ledger *ledger;
+    struct blame *blame;
     struct chrome *chrome;
     char chrome_path[PATH_MAX];
     struct report report;
@@ -64,7 +63,7 @@ static void job_fini(struct job *job)
 {
     report_fini(&job->report);
     chrome_destroy(job->chrome);
-    ledger_destroy(job->ledger);
+    blame_destroy(job->blame);
     causality_destroy(job->causality);
     ranks_destroy(job->ranks);
     calls_destroy(job->calls);
@@ -177,9 +176,9 @@ static int job_consumers(struct job *job, struct ck_err *err)
     job->calls = calls_create(job->cast, region);
     job->ranks = ranks_create(job->cast, region);
     job->causality = causality_create(job->cast, job->align);
-    job->ledger = ledger_create(job->cast, job->align, region);
+    job->blame = blame_create(job->cast, job->align, region);
     if (job->devices == NULL || job->kernels == NULL || job->calls == NULL ||
-        job->ranks == NULL || job->ledger == NULL || job->causality == NULL) {
+        job->ranks == NULL || job->blame == NULL || job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (chrome_where(job->options, job->chrome_path, err) != 0) {
@@ -207,7 +206,7 @@ static int job_run(struct job *job, struct ck_err *err)
     const struct timeline_consumer consumers[CONSUMERS] = {
         {devices_take, job->devices}, {kernels_take, job->kernels},
         {calls_take, job->calls},     {ranks_take, job->ranks},
-        {ledger_take, job->ledger},   {causality_take, job->causality},
+        {blame_take, job->blame},     {causality_take, job->causality},
         {chrome_take, job->chrome},
     };
     struct timeline timeline = {
@@ -235,7 +234,7 @@ static int job_report(struct job *job, struct ck_err *err)
     struct report *report = &job->report;
 
     if (devices_report(job->devices, report) != 0 ||
-        causes_report(job->ledger, job->cast, report) != 0 ||
+        blame_report(job->blame, report) != 0 ||
         kernels_report(job->kernels, report) != 0 ||
         calls_report(job->calls, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||

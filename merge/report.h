@@ -99,8 +99,9 @@ struct report_cause {
     ck_time_t ns;
     uint64_t count;             /* pieces of time */
     struct report_activity did; /* the launching thread */
-    int32_t blamed;             /* rank that was waited for, or unknown */
-    ck_time_t blamed_ns;        /* of ns, in which it did: */
+    int32_t last;   /* rank that most of it was waited for, or unknown */
+    int32_t blamed; /* the one that that one waited for itself, and so on */
+    ck_time_t blamed_ns; /* of ns, in which it did: */
     struct report_activity blamed_did;
 };
 

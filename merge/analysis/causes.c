@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/collective.h"
+#include "merge/analysis/scene.h"
 
 /* A row with its activity in words. */
 struct item {
@@ -52,7 +52,10 @@ static int compare_groups(const struct item *a, const struct item *b)
         order = compare_ints(a->row->rank, b->row->rank);
         return order != 0 ? order : compare_ints(a->row->did, b->row->did);
     }
-    order = compare_texts(a->did.call, b->did.call);
+    order = compare_ints(a->row->wait, b->row->wait);
+    if (order == 0) {
+        order = compare_texts(a->did.call, b->did.call);
+    }
     return order != 0 ? order : compare_places(&a->did.place, &b->did.place);
 }
 
@@ -84,6 +87,30 @@ static int by_length(const void *left, const void *right)
     return order != 0 ? order : compare_ints(a->rank, b->rank);
 }
 
+/* The rank that most of a group's time was waited for directly. */
+static int32_t last_find(const struct item *items, size_t count)
+{
+    int32_t best = CAST_RANK_UNKNOWN;
+    ck_time_t most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t sum = 0;
+
+        if (items[i].row->last == best) {
+            continue;
+        }
+        for (size_t j = i; j < count; j++) {
+            sum +=
+                items[j].row->last == items[i].row->last ? items[j].row->ns : 0;
+        }
+        if (sum > most) {
+            most = sum;
+            best = items[i].row->last;
+        }
+    }
+    return best;
+}
+
 /* How many ranks are in a group, and the first of them. */
 static void
 ranks_count(const struct item *items, size_t count, struct report_cause *cause)
@@ -103,7 +130,7 @@ ranks_count(const struct item *items, size_t count, struct report_cause *cause)
     }
 }
 
-static void group_report(const struct ledger *ledger,
+static void group_report(const struct scene *scene,
                          const struct item *items,
                          size_t count,
                          struct report_cause *cause)
@@ -115,7 +142,8 @@ static void group_report(const struct ledger *ledger,
     cause->did = items[0].did;
     cause->blamed = items[0].row->blamed;
     if (cause->cause == CAUSE_MPI_WAIT) {
-        cause->wait = collective_wait_name(cause->did.call);
+        cause->wait = wait_kind_name(items[0].row->wait);
+        cause->last = last_find(items, count);
     }
     for (size_t i = 0; i < count; i++) {
         const struct ledger_row *row = items[i].row;
@@ -127,13 +155,13 @@ static void group_report(const struct ledger *ledger,
                   : row->ns;
         if (row->blamed_did != CAST_NONE && sum > cause->blamed_ns) {
             cause->blamed_ns = sum;
-            cause->blamed_did = ledger_activity(ledger, row->blamed_did);
+            cause->blamed_did = scene_activity_report(scene, row->blamed_did);
         }
     }
     ranks_count(items, count, cause);
 }
 
-static int groups_report(const struct ledger *ledger,
+static int groups_report(const struct scene *scene,
                          const struct item *items,
                          size_t count,
                          struct report *report)
@@ -148,7 +176,7 @@ static int groups_report(const struct ledger *ledger,
              compare_groups(&items[first], &items[last]) == 0;) {
             last++;
         }
-        group_report(ledger, &items[first], last - first,
+        group_report(scene, &items[first], last - first,
                      &report->causes[report->causes_count++]);
     }
     qsort(report->causes, report->causes_count, sizeof(*report->causes),
@@ -188,6 +216,7 @@ static void devices_close(const struct ledger *ledger, struct report *report)
 }
 
 int causes_report(struct ledger *ledger,
+                  const struct scene *scene,
                   const struct cast *cast,
                   struct report *report)
 {
@@ -212,14 +241,14 @@ int causes_report(struct ledger *ledger,
         if (reported[rows[i].device]) {
             items[used].row = &rows[i];
             if (rows[i].did != CAST_NONE) {
-                items[used].did = ledger_activity(ledger, rows[i].did);
+                items[used].did = scene_activity_report(scene, rows[i].did);
             }
             used++;
         }
     }
     qsort(items, used, sizeof(*items), by_group);
     devices_close(ledger, report);
-    rc = groups_report(ledger, items, used, report);
+    rc = groups_report(scene, items, used, report);
     free(items);
 free_reported:
     free(reported);

@@ -14,6 +14,7 @@
 /* Write report->causes and the causes of the devices, which devices_report()
  * has written before. 0, or -1 with ENOMEM. */
 int causes_report(struct ledger *ledger,
+                  const struct scene *scene,
                   const struct cast *cast,
                   struct report *report);
 

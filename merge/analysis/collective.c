@@ -7,33 +7,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/match.h"
 #include "merge/comm.h"
 
+/* Beginnings of what follows "MPI_"; the first that fits holds. */
 static const struct {
-    const char *function;
+    const char *start;
     enum collective_role role;
 } roles[] = {
-    {"MPI_Barrier", COLLECTIVE_BARRIER},
-    {"MPI_Allreduce", COLLECTIVE_ALL},
-    {"MPI_Allgather", COLLECTIVE_ALL},
-    {"MPI_Allgatherv", COLLECTIVE_ALL},
-    {"MPI_Alltoall", COLLECTIVE_ALL},
-    {"MPI_Alltoallv", COLLECTIVE_ALL},
-    {"MPI_Alltoallw", COLLECTIVE_ALL},
-    {"MPI_Reduce_scatter", COLLECTIVE_ALL},
-    {"MPI_Reduce_scatter_block", COLLECTIVE_ALL},
-    {"MPI_Bcast", COLLECTIVE_FROM_ROOT},
-    {"MPI_Scatter", COLLECTIVE_FROM_ROOT},
-    {"MPI_Scatterv", COLLECTIVE_FROM_ROOT},
-    {"MPI_Reduce", COLLECTIVE_TO_ROOT},
-    {"MPI_Gather", COLLECTIVE_TO_ROOT},
-    {"MPI_Gatherv", COLLECTIVE_TO_ROOT},
+    {"Barrier", COLLECTIVE_BARRIER},
+    {"Allreduce", COLLECTIVE_ALL},
+    {"Allgather", COLLECTIVE_ALL},
+    {"Alltoall", COLLECTIVE_ALL},
+    {"Reduce_scatter", COLLECTIVE_ALL},
+    {"Bcast", COLLECTIVE_FROM_ROOT},
+    {"Scatter", COLLECTIVE_FROM_ROOT},
+    {"Reduce", COLLECTIVE_TO_ROOT},
+    {"Gather", COLLECTIVE_TO_ROOT},
+    {"Scan", COLLECTIVE_SCAN},
+    {"Exscan", COLLECTIVE_SCAN},
+    {"Neighbor_", COLLECTIVE_NEIGHBOUR},
+    {"Comm_create_", COLLECTIVE_OTHER}, /* of a group, not of all */
+    {"Comm_create", COLLECTIVE_BARRIER},
+    {"Comm_dup", COLLECTIVE_BARRIER},
+    {"Comm_split", COLLECTIVE_BARRIER},
+    {"Cart_create", COLLECTIVE_BARRIER},
+    {"Graph_create", COLLECTIVE_BARRIER},
+    {"Dist_graph_create", COLLECTIVE_BARRIER},
 };
 
 /* Who entered a call last so far. */
 struct latest {
     ck_time_t enter;
     uint32_t thread; /* CAST_NONE = nobody yet */
+    int64_t mark;    /* largest */
 };
 
 /* One call of all members. */
@@ -41,9 +48,13 @@ struct instance {
     uint32_t seq; /* 0 = none */
     uint32_t arrived;
     int32_t size;
+    enum collective_role role;
+    bool is_blocking;
+    bool has_bytes;
     struct latest any;
     struct latest root;
     struct latest others;
+    struct collective_part *parts; /* NULL = not needed */
 };
 
 /* The latest instances of a communicator, by number modulo the window. */
@@ -52,34 +63,63 @@ struct window {
     size_t room; /* a power of two */
 };
 
+/* Roles by address of the name: kept texts stay where they are. */
+#define ROLES_KNOWN 64
+
 struct collective {
-    const struct cast *cast;   /* borrowed */
-    const struct align *align; /* borrowed */
-    struct window *windows;    /* by communicator of the run */
+    const struct cast *cast; /* borrowed */
+    collective_meet_f meet;  /* NULL = nobody asks */
+    void *state;
+    struct window *windows; /* by communicator of the run; the world is last
+                               where nobody described it */
+    struct {
+        const char *name;
+        enum collective_role role;
+    } known[ROLES_KNOWN];
 };
 
 enum collective_role collective_role(const char *function)
 {
-    for (size_t i = 0; function != NULL && i < sizeof(roles) / sizeof(roles[0]);
-         i++) {
-        if (strcmp(function, roles[i].function) == 0) {
+    char name[48];
+    size_t skip = 4;
+
+    if (function == NULL || strncmp(function, "MPI", 3) != 0) {
+        return COLLECTIVE_OTHER;
+    }
+    skip += function[3] == 'X';
+    if (strlen(function) <= skip || strlen(function) - skip >= sizeof(name)) {
+        return COLLECTIVE_OTHER;
+    }
+    strcpy(name, function + skip);
+    if (name[0] == 'I' && name[1] >= 'a' && name[1] <= 'z') {
+        memmove(name, name + 1, strlen(name));
+        name[0] = (char)(name[0] - 'a' + 'A');
+    }
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (strncmp(name, roles[i].start, strlen(roles[i].start)) == 0) {
             return roles[i].role;
         }
     }
     return COLLECTIVE_OTHER;
 }
 
-const char *collective_wait_name(const char *function)
+static enum collective_role role_of(struct collective *collective,
+                                    const char *name)
 {
-    static const char *const names[] = {"other", "wait_at_barrier",
-                                        "wait_at_nxn", "late_broadcast",
-                                        "early_reduce"};
+    size_t at = (size_t)((uintptr_t)name >> 4) % ROLES_KNOWN;
 
-    return names[collective_role(function)];
+    if (name == NULL) {
+        return COLLECTIVE_OTHER;
+    }
+    if (collective->known[at].name != name) {
+        collective->known[at].name = name;
+        collective->known[at].role = collective_role(name);
+    }
+    return collective->known[at].role;
 }
 
-struct collective *collective_create(const struct cast *cast,
-                                     const struct align *align)
+struct collective *
+collective_create(const struct cast *cast, collective_meet_f meet, void *state)
 {
     struct collective *collective = calloc(1, sizeof(*collective));
 
@@ -87,7 +127,8 @@ struct collective *collective_create(const struct cast *cast,
         return NULL;
     }
     collective->cast = cast;
-    collective->align = align;
+    collective->meet = meet;
+    collective->state = state;
     collective->windows =
         calloc((size_t)cast->comms + 1, sizeof(*collective->windows));
     if (collective->windows == NULL) {
@@ -102,8 +143,13 @@ void collective_destroy(struct collective *collective)
     if (collective == NULL) {
         return;
     }
-    for (size_t i = 0; i < collective->cast->comms; i++) {
-        free(collective->windows[i].items);
+    for (size_t i = 0; i <= collective->cast->comms; i++) {
+        struct window *window = &collective->windows[i];
+
+        for (size_t j = 0; j < window->room; j++) {
+            free(window->items[j].parts);
+        }
+        free(window->items);
     }
     free(collective->windows);
     free(collective);
@@ -142,108 +188,203 @@ static struct instance *instance_find(struct window *window, uint32_t seq)
 }
 
 static void latest_add(struct latest *latest,
-                       const struct timeline_event *event)
+                       ck_time_t enter,
+                       uint32_t thread,
+                       int64_t mark)
 {
-    if (latest->thread == CAST_NONE || event->start > latest->enter) {
-        latest->enter = event->start;
-        latest->thread = event->thread;
+    if (latest->thread == CAST_NONE || mark > latest->mark) {
+        latest->mark = mark;
+    }
+    if (latest->thread == CAST_NONE || enter > latest->enter) {
+        latest->enter = enter;
+        latest->thread = thread;
     }
 }
 
-static void instance_begin(struct instance *item, uint32_t seq, int32_t size)
+static int instance_begin(const struct collective *collective,
+                          struct instance *item,
+                          const struct collective_call *call,
+                          int32_t size)
 {
+    bool has_parts = collective->meet != NULL ||
+                     call->role == COLLECTIVE_SCAN ||
+                     call->role == COLLECTIVE_NEIGHBOUR;
+
+    free(item->parts);
     memset(item, 0, sizeof(*item));
-    item->seq = seq;
+    item->seq = call->seq;
     item->size = size;
+    item->role = call->role;
+    item->is_blocking = item->has_bytes = true;
     item->any.thread = item->root.thread = item->others.thread = CAST_NONE;
+    if (!has_parts) {
+        return 0;
+    }
+    item->parts = calloc((size_t)size, sizeof(*item->parts));
+    if (item->parts == NULL) {
+        item->seq = 0;
+        return -1;
+    }
+    for (int32_t i = 0; i < size; i++) {
+        item->parts[i].thread = CAST_NONE;
+    }
+    return 0;
+}
+
+/* Tell of a meeting to which all have come. */
+static int instance_meet(const struct collective *collective,
+                         struct instance *item)
+{
+    struct collective_meeting meeting = {.role = item->role,
+                                         .has_bytes = item->has_bytes,
+                                         .size = (uint32_t)item->size,
+                                         .parts = item->parts};
+
+    if (collective->meet == NULL || !item->is_blocking) {
+        return 0;
+    }
+    for (int32_t i = 0; i < item->size; i++) {
+        if (item->parts[i].thread == CAST_NONE) {
+            return 0;
+        }
+    }
+    return collective->meet(collective->state, &meeting);
+}
+
+static int instance_enter(const struct collective *collective,
+                          struct instance *item,
+                          const struct timeline_event *event,
+                          const struct collective_call *call,
+                          int64_t mark)
+{
+    const struct ck_collective *record =
+        (const struct ck_collective *)event->record;
+
+    item->arrived++;
+    item->is_blocking =
+        item->is_blocking && record->e.kind == CK_KIND_COLLECTIVE;
+    item->has_bytes =
+        item->has_bytes && record->bytes_in > 0 && record->bytes_out > 0;
+    latest_add(&item->any, event->start, event->thread, mark);
+    latest_add(call->is_root ? &item->root : &item->others, event->start,
+               event->thread, mark);
+    if (item->parts != NULL && call->rank >= 0 && call->rank < item->size) {
+        item->parts[call->rank] = (struct collective_part){
+            event->process, event->thread, event->start, event->end, mark};
+    }
+    return item->arrived == (uint32_t)item->size
+               ? instance_meet(collective, item)
+               : 0;
 }
 
 int collective_enter(struct collective *collective,
                      const struct timeline_event *event,
-                     struct host_span *span)
+                     int64_t mark,
+                     struct collective_call *call)
 {
     const struct ck_collective *record =
         (const struct ck_collective *)event->record;
+    const struct cast *cast = collective->cast;
     const struct cast_comm *comm =
-        comm_find(collective->cast, event->process, record->comm);
-    enum collective_role role = collective_role(
-        cast_name(collective->cast, event->process, record->e.name));
+        comm_find(cast, event->process, record->comm);
     struct instance *item;
+    uint32_t number;
 
-    span->comm = CAST_NONE;
-    if (comm == NULL || comm->global == CAST_NONE || record->seq == 0 ||
-        role == COLLECTIVE_OTHER) {
+    *call = (struct collective_call){.comm = CAST_NONE, .seq = record->seq};
+    call->role =
+        role_of(collective, cast_name(cast, event->process, record->e.name));
+    if (call->role == COLLECTIVE_OTHER || record->seq == 0 ||
+        !match_place(cast, event, record->comm, &number, &call->rank)) {
         return 0;
     }
-    item = instance_find(&collective->windows[comm->global], record->seq);
+    number = number < cast->comms ? number : cast->comms;
+    item = instance_find(&collective->windows[number], record->seq);
     if (item == NULL) {
         return -1;
     }
     if (item->seq > record->seq) {
         return 0; /* too far back */
     }
-    if (item->seq < record->seq) {
-        instance_begin(item, record->seq, comm->size);
-    }
-    span->comm = comm->global;
-    span->seq = record->seq;
-    span->is_root = record->root >= 0 && record->root == comm->rank;
-    span->is_waiting = role == COLLECTIVE_BARRIER ||
+    call->is_root = record->root >= 0 && record->root == call->rank;
+    call->is_waiting = call->role == COLLECTIVE_BARRIER ||
                        (record->bytes_in > 0 &&
-                        (role == COLLECTIVE_ALL ||
-                         span->is_root == (role == COLLECTIVE_TO_ROOT)));
-    item->arrived++;
-    latest_add(&item->any, event);
-    latest_add(span->is_root ? &item->root : &item->others, event);
-    return 0;
+                        (call->role == COLLECTIVE_FROM_ROOT ? !call->is_root
+                         : call->role == COLLECTIVE_TO_ROOT ? call->is_root
+                                                            : true));
+    if (item->seq < record->seq &&
+        instance_begin(collective, item, call,
+                       comm != NULL ? comm->size : cast_size(cast)) != 0) {
+        return -1;
+    }
+    call->comm = number;
+    return instance_enter(collective, item, event, call, mark);
 }
 
-static uint32_t domain_of(const struct cast *cast, uint32_t process)
+/* The ranks up to one's own. False when one of them has not come. */
+static bool
+scan_latest(const struct instance *item, int32_t rank, struct latest *latest)
 {
-    return cast->agents[cast->processes[process].agent].domain;
+    latest->thread = CAST_NONE;
+    for (int32_t i = 0; i <= rank && i < item->size; i++) {
+        const struct collective_part *part = &item->parts[i];
+
+        if (part->thread == CAST_NONE) {
+            return false;
+        }
+        latest_add(latest, part->enter, part->thread, part->mark);
+    }
+    return true;
 }
 
-/* Within a domain clocks are one. Between domains nothing is claimed: their
- * maps have bounds, but who came first is decided by the sum of those at the
- * two instants. False when the two cannot be compared. */
-static bool error_of(const struct collective *collective,
-                     uint32_t process,
-                     uint32_t other,
-                     ck_time_t *error)
+/* Who came last of those that the call waits for. */
+static bool latest_find(const struct instance *item,
+                        const struct collective_call *call,
+                        struct latest *latest)
 {
-    *error = 0;
-    return domain_of(collective->cast, process) ==
-           domain_of(collective->cast, other);
+    switch (call->role) {
+    case COLLECTIVE_FROM_ROOT:
+        *latest = item->root;
+        return latest->thread != CAST_NONE;
+    case COLLECTIVE_TO_ROOT:
+        *latest = item->others;
+        break;
+    case COLLECTIVE_SCAN:
+        return scan_latest(item, call->rank, latest);
+    case COLLECTIVE_NEIGHBOUR:
+        return false;
+    default:
+        *latest = item->any;
+        break;
+    }
+    return item->arrived == (uint32_t)item->size;
 }
 
 bool collective_wait(const struct collective *collective,
-                     const struct host_span *span,
+                     const struct collective_call *call,
                      struct collective_wait *wait)
 {
     const struct window *window;
     const struct instance *item;
-    const struct latest *latest;
-    const struct cast *cast = collective->cast;
-    enum collective_role role =
-        collective_role(cast_name(cast, span->process, span->name));
+    struct latest latest;
 
-    if (span->kind != CK_KIND_COLLECTIVE || span->comm == CAST_NONE) {
+    if (call->comm == CAST_NONE) {
         return false;
     }
-    window = &collective->windows[span->comm];
-    item = &window->items[span->seq & (window->room - 1)];
-    if (item->seq != span->seq || item->arrived != (uint32_t)item->size) {
+    window = &collective->windows[call->comm];
+    item = &window->items[call->seq & (window->room - 1)];
+    if (item->seq != call->seq || item->role != call->role) {
         return false;
     }
-    *wait = (struct collective_wait){span->start, CAST_NONE, 0};
-    latest = role == COLLECTIVE_FROM_ROOT ? &item->root
-             : role == COLLECTIVE_TO_ROOT ? &item->others
-                                          : &item->any;
-    if (!span->is_waiting || latest->thread == CAST_NONE) {
-        return true;
+    *wait = (struct collective_wait){INT64_MIN, CAST_NONE, INT64_MIN};
+    if (!call->is_waiting) {
+        return item->arrived == (uint32_t)item->size;
     }
-    wait->until = latest->enter;
-    wait->thread = latest->thread;
-    return error_of(collective, span->process,
-                    cast->threads[latest->thread].process, &wait->error);
+    if (!latest_find(item, call, &latest)) {
+        return false;
+    }
+    if (latest.thread != CAST_NONE) {
+        *wait =
+            (struct collective_wait){latest.enter, latest.thread, latest.mark};
+    }
+    return true;
 }

@@ -2,20 +2,22 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Blocking collectives are matched by communicator and number. With E_i the
- * time that member i entered, a rank waits until
+ * Collectives are matched by communicator and number. With E_i the time that
+ * member i entered (a non-blocking one: posted it), a rank waits until
  *
  *     all to all      max E_j
  *     one to all      E_root, if it is not the root
  *     all to one      max E_j of the others, if it is the root
+ *     scan            max E_j of the ranks up to its own
+ *     neighbourhood   max E_j of the ranks that it receives from
  *
- * provided that it receives something (a barrier: always).
+ * provided that it receives something (a barrier, or the making of a
+ * communicator: always).
  */
 #ifndef CK_MERGE_ANALYSIS_COLLECTIVE_H
 #define CK_MERGE_ANALYSIS_COLLECTIVE_H
 
 #include "merge/align.h"
-#include "merge/analysis/host.h"
 #include "merge/timeline.h"
 
 /* Calls of one communicator that are kept; older ones are forgotten. */
@@ -27,32 +29,62 @@ enum collective_role {
     COLLECTIVE_ALL,
     COLLECTIVE_FROM_ROOT,
     COLLECTIVE_TO_ROOT,
+    COLLECTIVE_SCAN,
+    COLLECTIVE_NEIGHBOUR,
 };
+/* Of a function, in any of its forms: blocking, I..., ..._init, ..._c. */
 enum collective_role collective_role(const char *function);
-/* "wait_at_barrier", "wait_at_nxn", "late_broadcast", "early_reduce". */
-const char *collective_wait_name(const char *function);
 
-struct collective;
-/* Borrowed. NULL with ENOMEM. */
-struct collective *collective_create(const struct cast *cast,
-                                     const struct align *align);
-void collective_destroy(struct collective *collective);
-/* Enter a call; fills in what its span says about it (comm, seq, is_waiting,
- * is_root). 0, or -1 with ENOMEM. */
-int collective_enter(struct collective *collective,
-                     const struct timeline_event *event,
-                     struct host_span *span);
+/* A rank's part in a collective. */
+struct collective_call {
+    uint32_t comm; /* within `collective`; CAST_NONE = not known */
+    uint32_t seq;
+    int32_t rank; /* in the communicator */
+    enum collective_role role;
+    bool is_waiting; /* its rank may have to wait for others */
+    bool is_root;
+};
 
 /* Until when a call had to wait, and for whom. */
 struct collective_wait {
     ck_time_t until; /* <= enter: did not wait */
-    uint32_t thread; /* that came last, in the cast */
-    ck_time_t error; /* of comparing the two clocks */
+    uint32_t thread; /* that came last, in the cast; CAST_NONE */
+    int64_t mark;    /* largest of those of the ranks it waits for */
 };
+
+/* All parts of one blocking collective, once the last has come. */
+struct collective_part {
+    uint32_t process;
+    uint32_t thread; /* CAST_NONE = none */
+    ck_time_t enter;
+    ck_time_t exit;
+    int64_t mark;
+};
+struct collective_meeting {
+    enum collective_role role;
+    bool has_bytes; /* nobody sent or received nothing */
+    uint32_t size;
+    const struct collective_part *parts; /* by rank in the communicator */
+};
+/* 0, or -1: collective_enter() ends with it. */
+typedef int (*collective_meet_f)(void *state,
+                                 const struct collective_meeting *meeting);
+
+struct collective;
+/* Cast borrowed. `meet` may be NULL. NULL with ENOMEM. */
+struct collective *
+collective_create(const struct cast *cast, collective_meet_f meet, void *state);
+void collective_destroy(struct collective *collective);
+/* Enter a COLLECTIVE or ICOLLECTIVE record; `mark` is kept for its rank. 0, or
+ * -1 with ENOMEM or what `meet` said. */
+int collective_enter(struct collective *collective,
+                     const struct timeline_event *event,
+                     int64_t mark,
+                     struct collective_call *call);
 /* False when not all that it takes is known: a member's call is not recorded,
  * or the merge has not come to it. */
 bool collective_wait(const struct collective *collective,
-                     const struct host_span *span,
+                     const struct collective_call *call,
                      struct collective_wait *wait);
 
 #endif

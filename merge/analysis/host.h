@@ -23,14 +23,10 @@ struct host_span {
     uint64_t site;
     uint32_t process;
     uint32_t name;
-    uint32_t call; /* number in its thread; 0 = has none */
-    uint32_t comm; /* of the run, of a collective; CAST_NONE = not known */
-    uint32_t seq;
+    uint32_t call;   /* number in its thread; 0 = has none */
     uint32_t parent; /* that was open when it began; HOST_NONE */
     uint16_t kind;
-    bool is_call;    /* else a range */
-    bool is_waiting; /* its rank may have to wait for others in it */
-    bool is_root;
+    bool is_call; /* else a range */
 };
 
 /* What a thread did in a piece of time; pointers hold during the call. */

@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/activity.h"
-#include "merge/analysis/collective.h"
-#include "merge/analysis/host.h"
-#include "merge/analysis/shadow.h"
 #include "merge/array.h"
 #include "merge/table.h"
 
@@ -41,10 +37,7 @@ struct device {
 struct ledger {
     const struct cast *cast; /* borrowed */
     struct region region;
-    struct host *host;
-    struct collective *collective;
-    struct activities *activities;
-    struct shadow *shadow; /* times that a loss or a tracer covers */
+    struct scene *scene; /* borrowed */
     struct device *devices;
     uint32_t *waiting; /* devices with a gap */
     size_t waiting_count;
@@ -53,8 +46,10 @@ struct ledger {
     size_t rows_count, rows_room;
 };
 
+static ck_time_t ledger_horizon(const void *state, ck_time_t now);
+
 struct ledger *ledger_create(const struct cast *cast,
-                             const struct align *align,
+                             struct scene *scene,
                              struct region region)
 {
     struct ledger *ledger = calloc(1, sizeof(*ledger));
@@ -64,21 +59,19 @@ struct ledger *ledger_create(const struct cast *cast,
     }
     ledger->cast = cast;
     ledger->region = region;
-    ledger->host = host_create(cast, 0);
-    ledger->collective = collective_create(cast, align);
-    ledger->activities = activities_create(cast);
-    ledger->shadow = shadow_create();
+    ledger->scene = scene;
     ledger->keys = table_create();
     ledger->devices =
         calloc(cast->physicals_count + 1, sizeof(*ledger->devices));
     ledger->waiting =
         calloc(cast->physicals_count + 1, sizeof(*ledger->waiting));
-    if (ledger->host == NULL || ledger->collective == NULL ||
-        ledger->activities == NULL || ledger->shadow == NULL ||
-        ledger->keys == NULL || ledger->devices == NULL ||
+    if (ledger->keys == NULL || ledger->devices == NULL ||
         ledger->waiting == NULL) {
         ledger_destroy(ledger);
         return NULL;
+    }
+    if (cast->physicals_count > 0) {
+        scene_client(scene, ledger_horizon, ledger);
     }
     return ledger;
 }
@@ -88,10 +81,6 @@ void ledger_destroy(struct ledger *ledger)
     if (ledger == NULL) {
         return;
     }
-    host_destroy(ledger->host);
-    collective_destroy(ledger->collective);
-    activities_destroy(ledger->activities);
-    shadow_destroy(ledger->shadow);
     table_destroy(ledger->keys);
     free(ledger->devices);
     free(ledger->waiting);
@@ -110,10 +99,11 @@ struct sharing {
 
 static int row_add(struct ledger *ledger, const struct ledger_row *what)
 {
-    struct table_key key = {(uint64_t)what->device << 8 | (uint64_t)what->cause,
-                            (uint64_t)what->did << 32 | what->blamed_did,
-                            (uint64_t)(uint32_t)what->rank << 32 |
-                                (uint32_t)what->blamed};
+    struct table_key key = {
+        (uint64_t)what->device << 40 | (uint64_t)(what->last & 0xffffff) << 16 |
+            (uint64_t)what->wait << 8 | (uint64_t)what->cause,
+        (uint64_t)what->did << 32 | what->blamed_did,
+        (uint64_t)(uint32_t)what->rank << 32 | (uint32_t)what->blamed};
     int64_t number = table_number(ledger->keys, key);
 
     if (number < 0) {
@@ -147,12 +137,14 @@ static int piece_add(struct sharing *sharing, struct region piece)
     while (piece.start < piece.end) {
         struct ledger_row row = sharing->row;
         ck_time_t until = piece.end;
-        enum cause cover = shadow_at(ledger->shadow, piece.start, &until);
+        enum cause cover =
+            shadow_at(scene_shadow(ledger->scene), piece.start, &until);
 
         if (cover != CAUSES) {
             row.cause = cover;
             row.did = row.blamed_did = CAST_NONE;
-            row.blamed = CAST_RANK_UNKNOWN;
+            row.blamed = row.last = CAST_RANK_UNKNOWN;
+            row.wait = WAIT_NONE;
         }
         row.ns = until - piece.start;
         if (row_add(ledger, &row) != 0) {
@@ -171,52 +163,56 @@ static int plain_add(struct sharing *sharing,
     sharing->row.cause = cause;
     sharing->row.did = did;
     sharing->row.blamed_did = CAST_NONE;
-    sharing->row.blamed = CAST_RANK_UNKNOWN;
+    sharing->row.blamed = sharing->row.last = CAST_RANK_UNKNOWN;
+    sharing->row.wait = WAIT_NONE;
     return piece_add(sharing, piece);
 }
 
-/* What the rank that was waited for did meanwhile. */
+/* What the rank at the end of the chain did meanwhile. */
 static int
-blamed_take(void *state, struct region piece, const struct host_state *did)
+blamed_take(void *state, struct region piece, const struct scene_origin *origin)
 {
     struct sharing *sharing = state;
+    const struct cast *cast = sharing->ledger->cast;
     int64_t number = CAST_NONE;
 
-    if (did->is_known) {
-        number = activity_number(sharing->ledger->activities, did);
+    if (origin->did->is_known) {
+        number = scene_activity(sharing->ledger->scene, origin->did);
         if (number < 0) {
             return -1;
         }
     }
+    sharing->row.blamed =
+        cast->processes[cast->threads[origin->thread].process].rank;
     sharing->row.blamed_did = (uint32_t)number;
     return piece_add(sharing, piece);
 }
 
-/* A piece within a matched collective: before and after the last one came. */
+/* A piece within a call of which it is known for whom it waited: before and
+ * after that one came. */
 static int wait_add(struct sharing *sharing,
                     struct region piece,
                     const struct host_span *call,
-                    const struct collective_wait *wait)
+                    const struct wait *wait)
 {
     struct ledger *ledger = sharing->ledger;
+    const struct cast *cast = ledger->cast;
     struct region before = piece;
     uint32_t did = sharing->row.did;
 
     if (wait->until > piece.start) {
         before.end = wait->until < piece.end ? wait->until : piece.end;
-        sharing->row.cause = wait->until - call->start > wait->error
-                                 ? CAUSE_MPI_WAIT
-                                 : CAUSE_BELOW_CLOCK;
-        if (sharing->row.cause == CAUSE_BELOW_CLOCK) {
+        if (wait->until - call->start <= wait->error) {
             if (plain_add(sharing, before, CAUSE_BELOW_CLOCK, did) != 0) {
                 return -1;
             }
         } else {
-            uint32_t process = ledger->cast->threads[wait->thread].process;
-
-            sharing->row.blamed = ledger->cast->processes[process].rank;
-            if (host_walk(ledger->host, wait->thread, before, blamed_take,
-                          sharing) != 0) {
+            sharing->row.cause = CAUSE_MPI_WAIT;
+            sharing->row.wait = wait->kind;
+            sharing->row.last =
+                cast->processes[cast->threads[wait->thread].process].rank;
+            if (scene_blame(ledger->scene, wait->thread, before, blamed_take,
+                            sharing) != 0) {
                 return -1;
             }
         }
@@ -231,23 +227,23 @@ host_take(void *state, struct region piece, const struct host_state *did)
 {
     struct sharing *sharing = state;
     struct ledger *ledger = sharing->ledger;
-    struct collective_wait wait;
+    struct wait wait;
     int64_t number;
 
     if (!did->is_known) {
         return plain_add(sharing, piece, CAUSE_UNATTRIBUTED, CAST_NONE);
     }
-    number = activity_number(ledger->activities, did);
+    number = scene_activity(ledger->scene, did);
     if (number < 0) {
         return -1;
     }
     if (did->call != NULL &&
-        collective_wait(ledger->collective, did->call, &wait)) {
+        scene_wait(ledger->scene, sharing->thread, did->call, &wait)) {
         sharing->row.did = (uint32_t)number;
         return wait_add(sharing, piece, did->call, &wait);
     }
     return plain_add(sharing, piece,
-                     activity_cause(ledger->activities, (uint32_t)number),
+                     scene_activity_cause(ledger->scene, (uint32_t)number),
                      (uint32_t)number);
 }
 
@@ -258,7 +254,7 @@ gap_launch(const struct ledger *ledger, const struct gap *gap, uint32_t thread)
     ck_time_t enter;
 
     if (thread != HOST_NONE &&
-        host_call(ledger->host, thread, gap->call, &enter)) {
+        host_call(scene_host(ledger->scene), thread, gap->call, &enter)) {
         return enter < gap->end ? enter : gap->end;
     }
     return gap->queued != 0 && gap->queued < gap->end ? gap->queued : gap->end;
@@ -272,7 +268,8 @@ static int gap_close(struct ledger *ledger, uint32_t index)
         .ledger = ledger,
         .device = index,
         .gap = gap,
-        .thread = host_thread(ledger->host, gap->process, gap->tid),
+        .thread =
+            host_thread(scene_host(ledger->scene), gap->process, gap->tid),
         .row = {.device = index,
                 .rank = ledger->cast->processes[gap->process].rank}};
     struct region starved = {gap->start, gap->end};
@@ -280,8 +277,9 @@ static int gap_close(struct ledger *ledger, uint32_t index)
     ck_time_t enter = gap_launch(ledger, gap, sharing.thread);
 
     device->has_gap = false;
-    shadow_aim(ledger->shadow, ledger->cast->processes[gap->process].agent,
-               gap->process, gap->tid, starved);
+    shadow_aim(scene_shadow(ledger->scene),
+               ledger->cast->processes[gap->process].agent, gap->process,
+               gap->tid, starved);
     if (gap->is_first) {
         return plain_add(&sharing, starved, CAUSE_STARTUP, CAST_NONE);
     }
@@ -290,13 +288,13 @@ static int gap_close(struct ledger *ledger, uint32_t index)
     }
     starved.end = launch.start = enter;
     if (sharing.thread == HOST_NONE ||
-        !host_is_seen(ledger->host, sharing.thread)) {
+        !host_is_seen(scene_host(ledger->scene), sharing.thread)) {
         if (plain_add(&sharing, starved, CAUSE_NO_HOST_DATA, CAST_NONE) != 0) {
             return -1;
         }
     } else if (region_clip(ledger->region, &starved.start, &starved.end) &&
-               host_walk(ledger->host, sharing.thread, starved, host_take,
-                         &sharing) != 0) {
+               host_walk(scene_host(ledger->scene), sharing.thread, starved,
+                         host_take, &sharing) != 0) {
         return -1;
     }
     return plain_add(&sharing, launch, CAUSE_LAUNCH_LATENCY, CAST_NONE);
@@ -321,8 +319,9 @@ static int gaps_close(struct ledger *ledger, ck_time_t now)
 }
 
 /* What began before and ended by then is of no interest any more. */
-static ck_time_t horizon_of(const struct ledger *ledger, ck_time_t now)
+static ck_time_t ledger_horizon(const void *state, ck_time_t now)
 {
+    const struct ledger *ledger = state;
     ck_time_t horizon = now;
 
     for (size_t i = 0; i < ledger->cast->physicals_count; i++) {
@@ -353,9 +352,10 @@ static int operation_take(struct ledger *ledger,
     device = &ledger->devices[found->physical];
     if (device->has_gap) {
         struct gap other = *operation;
-        uint32_t mine =
-            host_thread(ledger->host, device->gap.process, device->gap.tid);
-        uint32_t its = host_thread(ledger->host, other.process, other.tid);
+        uint32_t mine = host_thread(scene_host(ledger->scene),
+                                    device->gap.process, device->gap.tid);
+        uint32_t its =
+            host_thread(scene_host(ledger->scene), other.process, other.tid);
 
         /* Several begin at once: the one launched first. */
         other.start = device->gap.start;
@@ -404,116 +404,16 @@ static int device_take(struct ledger *ledger,
     }
 }
 
-static int span_take(struct ledger *ledger,
-                     const struct timeline_event *event,
-                     struct host_span *span,
-                     uint32_t thread)
+int ledger_settle(struct ledger *ledger, ck_time_t now)
 {
-    if (thread >= ledger->cast->threads_count) {
-        return 0;
-    }
-    return host_add(ledger->host, thread, span,
-                    host_has_room(ledger->host, thread)
-                        ? INT64_MIN
-                        : horizon_of(ledger, event->start));
-}
-
-static int call_take(struct ledger *ledger, const struct timeline_event *event)
-{
-    /* The site and the number lie at the same place in all classes. */
-    const struct ck_call *record = (const struct ck_call *)event->record;
-    struct host_span span = {.start = event->start,
-                             .end = event->end,
-                             .site = record->site,
-                             .process = event->process,
-                             .name = record->e.name,
-                             .call = record->call,
-                             .comm = CAST_NONE,
-                             .kind = record->e.kind,
-                             .is_call = true};
-    uint32_t thread = event->thread;
-
-    if (ck_kind_class(record->e.kind) == CK_CLASS_CALL && record->call == 0 &&
-        record->extra >> 32 != 0) {
-        /* Told by the device's tracer, on a thread of its own. */
-        thread = host_thread(ledger->host, event->process,
-                             (uint32_t)(record->extra >> 32));
-    }
-    if (record->e.kind == CK_KIND_OVERHEAD) {
-        return shadow_add(
-            ledger->shadow,
-            &(struct shadow_part){{event->start, event->end},
-                                  CAUSE_PROFILER,
-                                  CAST_NONE,
-                                  event->process,
-                                  (uint32_t)(record->extra >> 32)},
-            horizon_of(ledger, event->start));
-    }
-    if (record->e.kind == CK_KIND_COLLECTIVE &&
-        collective_enter(ledger->collective, event, &span) != 0) {
-        return -1;
-    }
-    return span_take(ledger, event, &span, thread);
-}
-
-static int range_take(struct ledger *ledger, const struct timeline_event *event)
-{
-    struct host_span span = {.start = event->start,
-                             .end = event->end,
-                             .process = event->process,
-                             .name = event->record->name,
-                             .comm = CAST_NONE,
-                             .kind = event->record->kind};
-
-    return span_take(ledger, event, &span, event->thread);
-}
-
-static int lost_take(struct ledger *ledger, const struct timeline_event *event)
-{
-    const struct ck_counter *lost = (const struct ck_counter *)event->record;
-    ck_time_t end = event->start + lost->enabled;
-
-    return shadow_add(
-        ledger->shadow,
-        &(struct shadow_part){{event->start, end},
-                              CAUSE_LOST_DATA,
-                              ledger->cast->processes[event->process].agent,
-                              CAST_NONE,
-                              lost->tid},
-        horizon_of(ledger, event->start));
+    return ledger->waiting_count > 0 ? gaps_close(ledger, now) : 0;
 }
 
 int ledger_take(void *consumer, const struct timeline_event *event)
 {
     struct ledger *ledger = consumer;
 
-    if (ledger->cast->physicals_count == 0) {
-        return 0;
-    }
-    if (ledger->waiting_count > 0 && gaps_close(ledger, event->start) != 0) {
-        return -1;
-    }
-    if (timeline_is_device(event)) {
-        return device_take(ledger, event);
-    }
-    switch (ck_kind_class(event->record->kind)) {
-    case CK_CLASS_CALL:
-    case CK_CLASS_COLLECTIVE:
-        return call_take(ledger, event);
-    case CK_CLASS_MESSAGE:
-        /* A COMPLETE is no call: it says what one completed. */
-        return event->record->kind == CK_KIND_COMPLETE
-                   ? 0
-                   : call_take(ledger, event);
-    case CK_CLASS_MARK:
-        return event->record->kind == CK_KIND_RANGE ? range_take(ledger, event)
-                                                    : 0;
-    case CK_CLASS_COUNTER:
-        return event->record->kind == CK_KIND_LOST ? lost_take(ledger, event)
-                                                   : 0;
-    default:
-        return 0;
-    }
+    return timeline_is_device(event) ? device_take(ledger, event) : 0;
 }
 
 /* From its last operation on a device has no work. */
@@ -532,7 +432,8 @@ static int tail_add(struct ledger *ledger, uint32_t index)
     if (device->is_used && device->frontier > tail.start) {
         tail.start = device->frontier;
     }
-    shadow_aim(ledger->shadow, ledger->cast->processes[physical->process].agent,
+    shadow_aim(scene_shadow(ledger->scene),
+               ledger->cast->processes[physical->process].agent,
                physical->process, 0, tail);
     return plain_add(&sharing, tail, CAUSE_END_OF_WORK, CAST_NONE);
 }
@@ -560,10 +461,4 @@ ck_time_t
 ledger_time(const struct ledger *ledger, uint32_t device, enum cause cause)
 {
     return ledger->devices[device].sums[cause];
-}
-
-struct report_activity ledger_activity(const struct ledger *ledger,
-                                       uint32_t number)
-{
-    return activity_report(ledger->activities, number);
 }

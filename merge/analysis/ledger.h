@@ -8,24 +8,30 @@
 #ifndef CK_MERGE_ANALYSIS_LEDGER_H
 #define CK_MERGE_ANALYSIS_LEDGER_H
 
-#include "merge/align.h"
+#include "merge/analysis/scene.h"
 #include "merge/report.h"
 #include "merge/timeline.h"
 
 struct ledger;
 /* Borrowed. NULL with ENOMEM. */
 struct ledger *ledger_create(const struct cast *cast,
-                             const struct align *align,
+                             struct scene *scene,
                              struct region region);
 void ledger_destroy(struct ledger *ledger);
+/* Before the scene takes an event at `now`, and the ledger after it. 0, or -1
+ * with ENOMEM. */
+int ledger_settle(struct ledger *ledger, ck_time_t now);
 int ledger_take(void *ledger, const struct timeline_event *event);
 
 /* Time of a device with one cause, from one activity to one blamed one. */
 struct ledger_row {
     uint32_t device; /* physical */
     enum cause cause;
-    int32_t rank;   /* of the launching thread, or the device's first */
-    int32_t blamed; /* rank waited for; CAST_RANK_UNKNOWN = none */
+    int32_t rank; /* of the launching thread, or the device's first */
+    enum wait_kind wait;
+    int32_t last;   /* rank waited for; CAST_RANK_UNKNOWN = none */
+    int32_t blamed; /* the one that, through others maybe, that one waited
+                       for */
     uint32_t did;   /* activities; CAST_NONE = none */
     uint32_t blamed_did;
     ck_time_t ns;
@@ -39,7 +45,5 @@ const struct ledger_row *ledger_rows(const struct ledger *ledger,
 /* Time of a device with a cause. */
 ck_time_t
 ledger_time(const struct ledger *ledger, uint32_t device, enum cause cause);
-struct report_activity ledger_activity(const struct ledger *ledger,
-                                       uint32_t number);
 
 #endif

@@ -167,6 +167,7 @@ static void put_causes(struct ck_json *j, const struct report *report)
         ck_json_uint(j, "count", cause->count);
         put_activity(j, "host", &cause->did);
         if (cause->blamed >= 0) {
+            ck_json_int(j, "last_rank", cause->last);
             ck_json_int(j, "blamed_rank", cause->blamed);
             ck_json_int(j, "blamed_ns", cause->blamed_ns);
             put_activity(j, "blamed", &cause->blamed_did);

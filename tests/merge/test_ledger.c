@@ -17,9 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/collective.h"
-#include "merge/analysis/host.h"
 #include "merge/analysis/ledger.h"
+#include "merge/analysis/scene.h"
 #include "merge/comm.h"
 
 #define RANKS 3
@@ -455,7 +454,9 @@ oracle(const struct world *world, int rank, ck_time_t t, int *blamed)
                : CAUSE_NO_HOST_DATA;
 }
 
-static void ledger_feed(struct ledger *ledger, const struct world *world)
+static void ledger_feed(struct ledger *ledger,
+                        struct scene *scene,
+                        const struct world *world)
 {
     for (size_t i = 0; i < world->count; i++) {
         const struct event *event = &world->events[i];
@@ -466,6 +467,8 @@ static void ledger_feed(struct ledger *ledger, const struct world *world)
                                        .process = (uint32_t)event->rank,
                                        .thread = (uint32_t)event->rank};
 
+        assert_int_equal(ledger_settle(ledger, given.start), 0);
+        assert_int_equal(scene_take(scene, &given, 0), 0);
         assert_int_equal(ledger_take(ledger, &given), 0);
     }
     assert_int_equal(ledger_finish(ledger), 0);
@@ -488,12 +491,12 @@ static ck_time_t blamed_time(const struct ledger *ledger, int device, int rank)
 /* How many figures differ. */
 static int world_compare(const struct world *world)
 {
-    struct ledger *ledger =
-        ledger_create(world->cast, world->align, world->region);
+    struct scene *scene = scene_create(world->cast, world->align, 0);
+    struct ledger *ledger = ledger_create(world->cast, scene, world->region);
     int wrong = 0;
 
     assert_non_null(ledger);
-    ledger_feed(ledger, world);
+    ledger_feed(ledger, scene, world);
     for (int rank = 0; rank < RANKS; rank++) {
         ck_time_t sums[CAUSES + 1] = {0};
         ck_time_t blames[RANKS] = {0};
@@ -518,6 +521,7 @@ static int world_compare(const struct world *world)
         }
     }
     ledger_destroy(ledger);
+    scene_destroy(scene);
     return wrong;
 }
 

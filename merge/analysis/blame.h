@@ -1,0 +1,26 @@
+/* blame.h - all that asks why somebody stood still, in the right order
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Before the scene takes an event, what ended earlier is settled; after it the
+ * event goes to those who count it.
+ */
+#ifndef CK_MERGE_ANALYSIS_BLAME_H
+#define CK_MERGE_ANALYSIS_BLAME_H
+
+#include "merge/align.h"
+#include "merge/report.h"
+#include "merge/timeline.h"
+
+struct blame;
+/* Borrowed. NULL with ENOMEM. */
+struct blame *blame_create(const struct cast *cast,
+                           const struct align *align,
+                           struct region region);
+void blame_destroy(struct blame *blame);
+/* A timeline_take_f. */
+int blame_take(void *blame, const struct timeline_event *event);
+/* After devices_report(). 0, or -1 with ENOMEM. */
+int blame_report(struct blame *blame, struct report *report);
+
+#endif

@@ -1,0 +1,278 @@
+/* scene.c - what the host threads did lately, and for whom they waited
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/scene.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "merge/analysis/activity.h"
+
+struct scene {
+    const struct cast *cast; /* borrowed */
+    struct host *host;
+    struct waits *waits;
+    struct activities *activities;
+    struct shadow *shadow;
+    struct {
+        waits_horizon_f horizon;
+        const void *client;
+    } clients[SCENE_CLIENTS_MAX];
+    size_t clients_count;
+};
+
+static ck_time_t scene_horizon(const void *state, ck_time_t now)
+{
+    const struct scene *scene = state;
+    ck_time_t horizon = now;
+
+    for (size_t i = 0; i < scene->clients_count; i++) {
+        ck_time_t time =
+            scene->clients[i].horizon(scene->clients[i].client, now);
+
+        horizon = time < horizon ? time : horizon;
+    }
+    return horizon;
+}
+
+struct scene *scene_create(const struct cast *cast,
+                           const struct align *align,
+                           uint64_t eager_bytes)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+
+    if (scene == NULL) {
+        return NULL;
+    }
+    scene->cast = cast;
+    scene->host = host_create(cast, 0);
+    scene->waits = waits_create(cast, align, eager_bytes);
+    scene->activities = activities_create(cast);
+    scene->shadow = shadow_create();
+    if (scene->host == NULL || scene->waits == NULL ||
+        scene->activities == NULL || scene->shadow == NULL) {
+        scene_destroy(scene);
+        return NULL;
+    }
+    waits_horizon(scene->waits, scene_horizon, scene);
+    return scene;
+}
+
+void scene_destroy(struct scene *scene)
+{
+    if (scene == NULL) {
+        return;
+    }
+    host_destroy(scene->host);
+    waits_destroy(scene->waits);
+    activities_destroy(scene->activities);
+    shadow_destroy(scene->shadow);
+    free(scene);
+}
+
+void scene_client(struct scene *scene, waits_horizon_f f, const void *client)
+{
+    assert(scene->clients_count < SCENE_CLIENTS_MAX);
+    scene->clients[scene->clients_count].horizon = f;
+    scene->clients[scene->clients_count++].client = client;
+}
+
+const struct host *scene_host(const struct scene *scene)
+{
+    return scene->host;
+}
+
+struct shadow *scene_shadow(struct scene *scene)
+{
+    return scene->shadow;
+}
+
+struct match_counts scene_counts(const struct scene *scene)
+{
+    return waits_counts(scene->waits);
+}
+
+bool scene_wait(const struct scene *scene,
+                uint32_t thread,
+                const struct host_span *call,
+                struct wait *wait)
+{
+    return waits_find(scene->waits, thread, call->call, call->start, wait);
+}
+
+int64_t scene_activity(struct scene *scene, const struct host_state *did)
+{
+    return activity_number(scene->activities, did);
+}
+
+enum cause scene_activity_cause(const struct scene *scene, uint32_t number)
+{
+    return activity_cause(scene->activities, number);
+}
+
+struct report_activity scene_activity_report(const struct scene *scene,
+                                             uint32_t number)
+{
+    return activity_report(scene->activities, number);
+}
+
+/* ---- taking ------------------------------------------------------------- */
+
+static int span_take(struct scene *scene,
+                     const struct timeline_event *event,
+                     const struct host_span *span,
+                     uint32_t thread)
+{
+    if (thread >= scene->cast->threads_count) {
+        return 0;
+    }
+    return host_add(scene->host, thread, span,
+                    host_has_room(scene->host, thread)
+                        ? INT64_MIN
+                        : scene_horizon(scene, event->start));
+}
+
+static int overhead_take(struct scene *scene,
+                         const struct timeline_event *event)
+{
+    const struct ck_call *record = (const struct ck_call *)event->record;
+    struct shadow_part part = {{event->start, event->end},
+                               CAUSE_PROFILER,
+                               CAST_NONE,
+                               event->process,
+                               (uint32_t)(record->extra >> 32)};
+
+    return shadow_add(scene->shadow, &part, scene_horizon(scene, event->start));
+}
+
+static int call_take(struct scene *scene, const struct timeline_event *event)
+{
+    /* The site and the number lie at the same place in all classes. */
+    const struct ck_call *record = (const struct ck_call *)event->record;
+    struct host_span span = {.start = event->start,
+                             .end = event->end,
+                             .site = record->site,
+                             .process = event->process,
+                             .name = record->e.name,
+                             .call = record->call,
+                             .kind = record->e.kind,
+                             .is_call = true};
+    uint32_t thread = event->thread;
+
+    if (record->e.kind == CK_KIND_OVERHEAD) {
+        return overhead_take(scene, event);
+    }
+    if (ck_kind_class(record->e.kind) == CK_CLASS_CALL && record->call == 0 &&
+        record->extra >> 32 != 0) {
+        /* Told by the device's tracer, on a thread of its own. */
+        thread = host_thread(scene->host, event->process,
+                             (uint32_t)(record->extra >> 32));
+    }
+    return span_take(scene, event, &span, thread);
+}
+
+static int range_take(struct scene *scene, const struct timeline_event *event)
+{
+    struct host_span span = {.start = event->start,
+                             .end = event->end,
+                             .process = event->process,
+                             .name = event->record->name,
+                             .kind = event->record->kind};
+
+    return span_take(scene, event, &span, event->thread);
+}
+
+static int lost_take(struct scene *scene, const struct timeline_event *event)
+{
+    const struct ck_counter *lost = (const struct ck_counter *)event->record;
+    struct shadow_part part = {{event->start, event->start + lost->enabled},
+                               CAUSE_LOST_DATA,
+                               scene->cast->processes[event->process].agent,
+                               CAST_NONE,
+                               lost->tid};
+
+    return shadow_add(scene->shadow, &part, scene_horizon(scene, event->start));
+}
+
+int scene_take(struct scene *scene,
+               const struct timeline_event *event,
+               int64_t mark)
+{
+    unsigned kind = event->record->kind;
+
+    switch (ck_kind_class(kind)) {
+    case CK_CLASS_MESSAGE:
+    case CK_CLASS_COLLECTIVE:
+        if (waits_take(scene->waits, event, mark) != 0) {
+            return -1;
+        }
+        /* A COMPLETE is no call: it says what one completed. Nor is a
+         * persistent request's transfer: its start has a record of its own. */
+        return kind == CK_KIND_COMPLETE ||
+                       (event->record->flags & CK_FLAG_PERSISTENT) != 0
+                   ? 0
+                   : call_take(scene, event);
+    case CK_CLASS_CALL:
+        return call_take(scene, event);
+    case CK_CLASS_MARK:
+        return kind == CK_KIND_RANGE ? range_take(scene, event) : 0;
+    case CK_CLASS_COUNTER:
+        if (kind != CK_KIND_LOST) {
+            return 0;
+        }
+        return waits_take(scene->waits, event, mark) != 0
+                   ? -1
+                   : lost_take(scene, event);
+    default:
+        return 0;
+    }
+}
+
+/* ---- chains ------------------------------------------------------------- */
+
+struct chain {
+    const struct scene *scene;
+    scene_blame_f take;
+    void *state;
+    uint32_t thread;
+    unsigned hops;
+};
+
+static int
+chain_take(void *state, struct region piece, const struct host_state *did)
+{
+    const struct chain *chain = state;
+    struct scene_origin origin = {chain->thread, chain->hops, did};
+    struct wait wait;
+
+    if (did->is_known && did->call != NULL && chain->hops < SCENE_CHAIN_MAX &&
+        scene_wait(chain->scene, chain->thread, did->call, &wait) &&
+        wait.until > piece.start &&
+        wait.until - did->call->start > wait.error) {
+        struct region before = {
+            piece.start, wait.until < piece.end ? wait.until : piece.end};
+        struct chain next = *chain;
+
+        next.thread = wait.thread;
+        next.hops++;
+        if (host_walk(chain->scene->host, next.thread, before, chain_take,
+                      &next) != 0) {
+            return -1;
+        }
+        piece.start = before.end;
+    }
+    return piece.start < piece.end ? chain->take(chain->state, piece, &origin)
+                                   : 0;
+}
+
+int scene_blame(const struct scene *scene,
+                uint32_t thread,
+                struct region part,
+                scene_blame_f take,
+                void *state)
+{
+    struct chain chain = {scene, take, state, thread, 0};
+
+    return host_walk(scene->host, thread, part, chain_take, &chain);
+}

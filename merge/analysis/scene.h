@@ -1,0 +1,66 @@
+/* scene.h - what the host threads did lately, and for whom they waited
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Takes every event once for all analyses that look back: calls and ranges of
+ * threads (host.h), times that a loss or a tracer covers (shadow.h), who
+ * waited for whom (waits.h). It keeps what began after the horizon, the
+ * earliest time that one of its clients still asks about.
+ */
+#ifndef CK_MERGE_ANALYSIS_SCENE_H
+#define CK_MERGE_ANALYSIS_SCENE_H
+
+#include "merge/analysis/host.h"
+#include "merge/analysis/shadow.h"
+#include "merge/analysis/waits.h"
+#include "merge/report.h"
+
+#define SCENE_CLIENTS_MAX 4
+/* Ranks that a chain of waits is followed through. */
+#define SCENE_CHAIN_MAX 32
+
+struct scene;
+/* Borrowed; eager_bytes as in waits.h. NULL with ENOMEM. */
+struct scene *scene_create(const struct cast *cast,
+                           const struct align *align,
+                           uint64_t eager_bytes);
+void scene_destroy(struct scene *scene);
+/* `f` says from when on the client asks. At most SCENE_CLIENTS_MAX. */
+void scene_client(struct scene *scene, waits_horizon_f f, const void *client);
+/* The next event; `mark` belongs to its call. 0, or -1 with ENOMEM. */
+int scene_take(struct scene *scene,
+               const struct timeline_event *event,
+               int64_t mark);
+
+const struct host *scene_host(const struct scene *scene);
+struct shadow *scene_shadow(struct scene *scene);
+struct match_counts scene_counts(const struct scene *scene);
+/* For whom the thread waited in a call of its (waits_find()). */
+bool scene_wait(const struct scene *scene,
+                uint32_t thread,
+                const struct host_span *call,
+                struct wait *wait);
+/* Number of what a thread did, and what it counts as; -1 with ENOMEM. */
+int64_t scene_activity(struct scene *scene, const struct host_state *did);
+enum cause scene_activity_cause(const struct scene *scene, uint32_t number);
+struct report_activity scene_activity_report(const struct scene *scene,
+                                             uint32_t number);
+
+/* The end of a chain: who waited for nobody. */
+struct scene_origin {
+    uint32_t thread;
+    unsigned hops; /* ranks between it and the one that was asked about */
+    const struct host_state *did;
+};
+typedef int (*scene_blame_f)(void *state,
+                             struct region piece,
+                             const struct scene_origin *origin);
+/* What `thread` did in `part`, piece by piece; where it waited for another one
+ * itself, what that one did, and so on. */
+int scene_blame(const struct scene *scene,
+                uint32_t thread,
+                struct region part,
+                scene_blame_f take,
+                void *state);
+
+#endif

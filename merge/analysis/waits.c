@@ -1,0 +1,586 @@
+/* waits.c - until when each MPI call had to wait, and for whom
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A call has one fact about the messages that it completed, and one for each
+ * collective. They lie in order of the calls' numbers, by thread.
+ */
+#include "merge/analysis/waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/array.h"
+#include "merge/table.h"
+
+/* Who was last (or first, where any would do) of one kind of partners. */
+struct partner {
+    uint32_t thread; /* CAST_NONE = none */
+    ck_time_t until;
+    int64_t mark;
+};
+
+struct fact {
+    uint32_t call;
+    uint32_t expected; /* receives that it completed */
+    uint32_t known;    /* those of them whose send is known */
+    bool is_collective;
+    ck_time_t left; /* return of the call, or its enter if not known */
+    struct partner sender;
+    struct partner receiver;
+    struct collective_call collective;
+};
+
+struct thread {
+    struct fact *facts;
+    size_t count, room;
+    uint32_t gone; /* highest number of a call whose facts are forgotten */
+};
+
+/* A collective that a request stands for. */
+struct pending {
+    bool is_set;
+    struct collective_call call;
+};
+
+struct waits {
+    const struct cast *cast;   /* borrowed */
+    const struct align *align; /* borrowed */
+    uint64_t eager_bytes;
+    struct collective *collective;
+    struct matcher *matcher;
+    struct thread *threads;
+    size_t limit; /* facts of one thread */
+    struct table *request_keys;
+    struct pending *pending;
+    size_t pending_count, pending_room;
+    waits_horizon_f horizon;
+    const void *horizon_state;
+    ck_time_t now;
+};
+
+/* How a call that completes several things waits for them. */
+enum rule { RULE_ALL, RULE_ANY, RULE_NONE };
+
+const char *wait_kind_name(enum wait_kind kind)
+{
+    static const char *const names[WAIT_KINDS] = {
+        [WAIT_LATE_SENDER] = "late_sender",
+        [WAIT_LATE_RECEIVER] = "late_receiver",
+        [WAIT_BARRIER] = "wait_at_barrier",
+        [WAIT_NXN] = "wait_at_nxn",
+        [WAIT_LATE_BROADCAST] = "late_broadcast",
+        [WAIT_EARLY_REDUCE] = "early_reduce",
+        [WAIT_EARLY_SCAN] = "early_scan",
+        [WAIT_NEIGHBOURS] = "wait_at_neighbours",
+    };
+
+    return names[kind];
+}
+
+static enum rule rule_of(const char *function)
+{
+    static const struct {
+        const char *start;
+        enum rule rule;
+    } rules[] = {{"MPI_Test", RULE_NONE},
+                 {"MPI_Request_get_status", RULE_NONE},
+                 {"MPI_Waitany", RULE_ANY},
+                 {"MPI_Waitsome", RULE_ANY}};
+
+    for (size_t i = 0; function != NULL && i < sizeof(rules) / sizeof(rules[0]);
+         i++) {
+        if (strncmp(function, rules[i].start, strlen(rules[i].start)) == 0) {
+            return rules[i].rule;
+        }
+    }
+    return RULE_ALL;
+}
+
+/* ---- facts -------------------------------------------------------------- */
+
+static void facts_trim(struct thread *thread, ck_time_t horizon, size_t limit)
+{
+    size_t kept = 0;
+    size_t from = 0;
+
+    for (size_t i = 0; i < thread->count; i++) {
+        if (thread->facts[i].left > horizon) {
+            thread->facts[kept++] = thread->facts[i];
+        }
+    }
+    if (kept >= limit) {
+        from = kept / 2;
+        thread->gone = thread->facts[from].call;
+        memmove(thread->facts, thread->facts + from,
+                (kept - from) * sizeof(*thread->facts));
+    }
+    thread->count = kept - from;
+}
+
+/* The first fact of a call or a later one. */
+static size_t fact_at(const struct thread *thread, uint32_t call)
+{
+    size_t low = 0, high = thread->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (thread->facts[middle].call < call) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* A fresh fact of a call, behind those that it has; NULL with ENOMEM. */
+static struct fact *
+fact_new(struct waits *waits, uint32_t number, uint32_t call, ck_time_t left)
+{
+    struct thread *thread = &waits->threads[number];
+    size_t at;
+
+    if (thread->count == thread->room) {
+        ck_time_t horizon =
+            waits->horizon != NULL
+                ? waits->horizon(waits->horizon_state, waits->now)
+                : INT64_MIN;
+
+        facts_trim(thread, horizon, waits->limit);
+        if (thread->count > thread->room / 2 || thread->room == 0) {
+            size_t count = thread->room;
+
+            if (array_grow(&thread->facts, &thread->room, count,
+                           sizeof(*thread->facts)) != 0) {
+                return NULL;
+            }
+        }
+    }
+    at = thread->count;
+    while (at > 0 && thread->facts[at - 1].call > call) {
+        at--;
+    }
+    memmove(&thread->facts[at + 1], &thread->facts[at],
+            (thread->count - at) * sizeof(*thread->facts));
+    thread->count++;
+    thread->facts[at] =
+        (struct fact){.call = call,
+                      .left = left,
+                      .sender = {CAST_NONE, INT64_MIN, INT64_MIN},
+                      .receiver = {CAST_NONE, INT64_MIN, INT64_MIN}};
+    return &thread->facts[at];
+}
+
+/* The fact about messages of a call, made when it has none; NULL: out of
+ * memory, or the thread is not known (errno 0). */
+static struct fact *
+fact_find(struct waits *waits, const struct match_call *call, ck_time_t left)
+{
+    struct thread *thread;
+
+    if (call->thread >= waits->cast->threads_count) {
+        return NULL;
+    }
+    thread = &waits->threads[call->thread];
+    for (size_t i = fact_at(thread, call->number);
+         i < thread->count && thread->facts[i].call == call->number; i++) {
+        if (!thread->facts[i].is_collective) {
+            return &thread->facts[i];
+        }
+    }
+    return fact_new(waits, call->thread, call->number, left);
+}
+
+static bool is_forgotten(const struct waits *waits,
+                         const struct match_call *call)
+{
+    return call->thread >= waits->cast->threads_count || call->number == 0 ||
+           call->number <= waits->threads[call->thread].gone;
+}
+
+static void partner_add(struct partner *partner,
+                        enum rule rule,
+                        uint32_t thread,
+                        ck_time_t until,
+                        int64_t mark)
+{
+    if (partner->thread == CAST_NONE ||
+        (rule == RULE_ALL ? mark > partner->mark : mark < partner->mark)) {
+        partner->mark = mark;
+    }
+    if (partner->thread == CAST_NONE ||
+        (rule == RULE_ALL ? until > partner->until : until < partner->until)) {
+        partner->until = until;
+        partner->thread = thread;
+    }
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+static int received_add(struct waits *waits,
+                        enum match_news news,
+                        const struct match *match,
+                        enum rule rule)
+{
+    const struct match_end *send = &match->send;
+    struct fact *fact =
+        fact_find(waits, &match->recv.completed, match->recv.done);
+
+    if (fact == NULL) {
+        return -1;
+    }
+    if (news == MATCH_COMPLETED) {
+        fact->expected++;
+        return 0;
+    }
+    fact->known += news == MATCH_RECEIVED;
+    partner_add(&fact->sender, rule, send->posted.thread, send->post,
+                send->mark);
+    return 0;
+}
+
+/* A send that was over before its receive was posted waited for nobody. */
+static int
+sent_add(struct waits *waits, const struct match *match, enum rule rule)
+{
+    const struct match_end *recv = &match->recv;
+    struct fact *fact;
+
+    if (match->send.done <= recv->post) {
+        return 0;
+    }
+    fact = fact_find(waits, &match->send.completed, match->send.done);
+    if (fact == NULL) {
+        return -1;
+    }
+    partner_add(&fact->receiver, rule, recv->posted.thread, recv->post,
+                match->bytes > waits->eager_bytes ? recv->mark : INT64_MIN);
+    return 0;
+}
+
+static int
+match_take(void *state, enum match_news news, const struct match *match)
+{
+    struct waits *waits = state;
+    const struct match_end *end =
+        news == MATCH_SENT ? &match->send : &match->recv;
+    enum rule rule =
+        rule_of(cast_name(waits->cast, end->process, end->completed.name));
+
+    if (rule == RULE_NONE || is_forgotten(waits, &end->completed)) {
+        return 0;
+    }
+    return news == MATCH_SENT ? sent_add(waits, match, rule)
+                              : received_add(waits, news, match, rule);
+}
+
+/* ---- collectives -------------------------------------------------------- */
+
+/* The request's entry; NULL with ENOMEM. */
+static struct pending *
+pending_find(struct waits *waits, uint32_t process, uint64_t request)
+{
+    struct table_key key = {process, request, 0};
+    int64_t number = table_number(waits->request_keys, key);
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number == waits->pending_count) {
+        if (array_grow(&waits->pending, &waits->pending_room,
+                       waits->pending_count, sizeof(*waits->pending)) != 0) {
+            return NULL;
+        }
+        waits->pending[waits->pending_count++].is_set = false;
+    }
+    return &waits->pending[number];
+}
+
+static int collective_add(struct waits *waits,
+                          const struct match_call *call,
+                          ck_time_t left,
+                          const struct collective_call *what)
+{
+    struct fact *fact;
+
+    if (is_forgotten(waits, call)) {
+        return 0;
+    }
+    fact = fact_new(waits, call->thread, call->number, left);
+    if (fact == NULL) {
+        return -1;
+    }
+    fact->is_collective = true;
+    fact->collective = *what;
+    return 0;
+}
+
+static int collective_take(struct waits *waits,
+                           const struct timeline_event *event,
+                           int64_t mark)
+{
+    const struct ck_collective *record =
+        (const struct ck_collective *)event->record;
+    struct match_call call = {event->thread, record->call, record->e.name};
+    struct collective_call what;
+    struct pending *pending;
+
+    if (collective_enter(waits->collective, event, mark, &what) != 0) {
+        return -1;
+    }
+    if (record->e.kind == CK_KIND_COLLECTIVE) {
+        return what.role == COLLECTIVE_OTHER
+                   ? 0
+                   : collective_add(waits, &call, event->end, &what);
+    }
+    if (record->request == 0) {
+        return 0;
+    }
+    pending = pending_find(waits, event->process, record->request);
+    if (pending == NULL) {
+        return -1;
+    }
+    pending->is_set = true;
+    pending->call = what;
+    return 0;
+}
+
+/* A request is complete: if it stands for a collective, its call waited for
+ * that. */
+static int complete_take(struct waits *waits,
+                         const struct timeline_event *event)
+{
+    const struct ck_message *record = (const struct ck_message *)event->record;
+    struct match_call call = {event->thread, record->call, record->e.name};
+    struct pending *pending;
+
+    if (record->request == 0) {
+        return 0;
+    }
+    pending = pending_find(waits, event->process, record->request);
+    if (pending == NULL) {
+        return -1;
+    }
+    if (!pending->is_set) {
+        return 0;
+    }
+    pending->is_set = false;
+    if (rule_of(cast_name(waits->cast, event->process, record->e.name)) ==
+        RULE_NONE) {
+        return 0;
+    }
+    return collective_add(waits, &call, event->start, &pending->call);
+}
+
+/* A blocking call that sends has a fact even if it waits for nobody. */
+static int send_take(struct waits *waits, const struct timeline_event *event)
+{
+    const struct ck_message *record = (const struct ck_message *)event->record;
+    struct match_call call = {event->thread, record->call, record->e.name};
+
+    if (record->request != 0 || is_forgotten(waits, &call)) {
+        return 0;
+    }
+    return fact_find(waits, &call, event->end) == NULL ? -1 : 0;
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
+struct waits *waits_create(const struct cast *cast,
+                           const struct align *align,
+                           uint64_t eager_bytes)
+{
+    struct waits *waits = calloc(1, sizeof(*waits));
+
+    if (waits == NULL) {
+        return NULL;
+    }
+    waits->cast = cast;
+    waits->align = align;
+    waits->eager_bytes = eager_bytes;
+    waits->limit = WAITS_MAX / (cast->threads_count + 1);
+    waits->limit = waits->limit < WAITS_MIN ? WAITS_MIN : waits->limit;
+    waits->collective = collective_create(cast, NULL, NULL);
+    waits->matcher = matcher_create(cast, match_take, waits);
+    waits->threads = calloc(cast->threads_count + 1, sizeof(*waits->threads));
+    waits->request_keys = table_create();
+    if (waits->collective == NULL || waits->matcher == NULL ||
+        waits->threads == NULL || waits->request_keys == NULL) {
+        waits_destroy(waits);
+        return NULL;
+    }
+    return waits;
+}
+
+void waits_destroy(struct waits *waits)
+{
+    if (waits == NULL) {
+        return;
+    }
+    for (size_t i = 0; waits->threads != NULL && i < waits->cast->threads_count;
+         i++) {
+        free(waits->threads[i].facts);
+    }
+    free(waits->threads);
+    free(waits->pending);
+    table_destroy(waits->request_keys);
+    matcher_destroy(waits->matcher);
+    collective_destroy(waits->collective);
+    free(waits);
+}
+
+void waits_horizon(struct waits *waits, waits_horizon_f f, const void *state)
+{
+    waits->horizon = f;
+    waits->horizon_state = state;
+}
+
+struct match_counts waits_counts(const struct waits *waits)
+{
+    return matcher_counts(waits->matcher);
+}
+
+int waits_take(struct waits *waits,
+               const struct timeline_event *event,
+               int64_t mark)
+{
+    waits->now = event->start;
+    if ((event->record->flags & (CK_FLAG_CUT | CK_FLAG_FAILED)) != 0 &&
+        event->record->kind != CK_KIND_COMPLETE) {
+        return 0;
+    }
+    switch (event->record->kind) {
+    case CK_KIND_COLLECTIVE:
+    case CK_KIND_ICOLLECTIVE:
+        return collective_take(waits, event, mark);
+    case CK_KIND_COMPLETE:
+        if (complete_take(waits, event) != 0) {
+            return -1;
+        }
+        break;
+    case CK_KIND_SEND:
+    case CK_KIND_SENDRECV:
+        if (send_take(waits, event) != 0) {
+            return -1;
+        }
+        break;
+    default:
+        break;
+    }
+    return matcher_take(waits->matcher, event, mark);
+}
+
+/* Within a domain clocks are one; between domains each time has its bound.
+ * False when the two cannot be compared. */
+static bool error_of(const struct waits *waits,
+                     uint32_t thread,
+                     uint32_t other,
+                     ck_time_t time,
+                     ck_time_t *error)
+{
+    const struct cast *cast = waits->cast;
+    uint32_t agent = cast->processes[cast->threads[thread].process].agent;
+    uint32_t its = cast->processes[cast->threads[other].process].agent;
+    ck_time_t bound = 0, its_bound = 0;
+
+    *error = 0;
+    if (cast->agents[agent].domain == cast->agents[its].domain) {
+        return true;
+    }
+    if (align_bound(waits->align, agent, false,
+                    align_undo(waits->align, agent, time), &bound) != 0 ||
+        align_bound(waits->align, its, false,
+                    align_undo(waits->align, its, time), &its_bound) != 0) {
+        return false;
+    }
+    *error = bound + its_bound;
+    return true;
+}
+
+static enum wait_kind kind_of_role(enum collective_role role)
+{
+    static const enum wait_kind kinds[] = {
+        [COLLECTIVE_OTHER] = WAIT_NONE,
+        [COLLECTIVE_BARRIER] = WAIT_BARRIER,
+        [COLLECTIVE_ALL] = WAIT_NXN,
+        [COLLECTIVE_FROM_ROOT] = WAIT_LATE_BROADCAST,
+        [COLLECTIVE_TO_ROOT] = WAIT_EARLY_REDUCE,
+        [COLLECTIVE_SCAN] = WAIT_EARLY_SCAN,
+        [COLLECTIVE_NEIGHBOUR] = WAIT_NEIGHBOURS,
+    };
+
+    return kinds[role];
+}
+
+static void wait_widen(struct wait *wait,
+                       enum wait_kind kind,
+                       const struct partner *partner)
+{
+    if (partner->thread == CAST_NONE) {
+        return;
+    }
+    wait->mark = partner->mark > wait->mark ? partner->mark : wait->mark;
+    if (partner->until > wait->until) {
+        wait->until = partner->until;
+        wait->thread = partner->thread;
+        wait->kind = kind;
+    }
+}
+
+/* What one fact says about a call entered at `enter`. False: not known. */
+static bool fact_tell(const struct waits *waits,
+                      const struct fact *fact,
+                      ck_time_t enter,
+                      struct wait *wait)
+{
+    struct collective_wait what;
+    struct partner partner;
+
+    if (!fact->is_collective) {
+        if (fact->known < fact->expected) {
+            return false;
+        }
+        wait_widen(wait, WAIT_LATE_SENDER, &fact->sender);
+        if (wait->until <= enter) {
+            wait_widen(wait, WAIT_LATE_RECEIVER, &fact->receiver);
+        } else if (fact->receiver.thread != CAST_NONE &&
+                   fact->receiver.mark > wait->mark) {
+            wait->mark = fact->receiver.mark;
+        }
+        return true;
+    }
+    if (!collective_wait(waits->collective, &fact->collective, &what)) {
+        return false;
+    }
+    partner = (struct partner){what.thread, what.until, what.mark};
+    wait_widen(wait, kind_of_role(fact->collective.role), &partner);
+    return true;
+}
+
+bool waits_find(const struct waits *waits,
+                uint32_t number,
+                uint32_t call,
+                ck_time_t enter,
+                struct wait *wait)
+{
+    const struct thread *thread;
+    bool is_found = false;
+
+    if (number >= waits->cast->threads_count || call == 0) {
+        return false;
+    }
+    thread = &waits->threads[number];
+    *wait = (struct wait){WAIT_NONE, INT64_MIN, CAST_NONE, 0, INT64_MIN};
+    for (size_t i = fact_at(thread, call);
+         i < thread->count && thread->facts[i].call == call; i++) {
+        if (!fact_tell(waits, &thread->facts[i], enter, wait)) {
+            return false;
+        }
+        is_found = true;
+    }
+    return is_found &&
+           (wait->thread == CAST_NONE ||
+            error_of(waits, number, wait->thread, wait->until, &wait->error));
+}

@@ -1,0 +1,72 @@
+/* waits.h - until when each MPI call had to wait, and for whom
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A call waits for what is complete when it returns: of a receive until its
+ * message was sent (late sender), of a send until its receive was posted, if
+ * that came before the send was over (late receiver), of a collective until
+ * its members came (collective.h). Of several the latest counts; for a call
+ * that returns with the first of many (MPI_Waitany, MPI_Waitsome) the
+ * earliest. A late receiver counts only where no sender is waited for. Calls
+ * that only test wait for nobody.
+ */
+#ifndef CK_MERGE_ANALYSIS_WAITS_H
+#define CK_MERGE_ANALYSIS_WAITS_H
+
+#include "merge/align.h"
+#include "merge/analysis/collective.h"
+#include "merge/analysis/match.h"
+
+/* Facts about calls kept in all threads together, and at least in each. */
+#define WAITS_MAX ((size_t)1 << 17)
+#define WAITS_MIN ((size_t)1 << 9)
+
+enum wait_kind {
+    WAIT_NONE,
+    WAIT_LATE_SENDER,
+    WAIT_LATE_RECEIVER,
+    WAIT_BARRIER,
+    WAIT_NXN,
+    WAIT_LATE_BROADCAST,
+    WAIT_EARLY_REDUCE,
+    WAIT_EARLY_SCAN,
+    WAIT_NEIGHBOURS,
+    WAIT_KINDS
+};
+/* "late_sender" ...; static. NULL for WAIT_NONE. */
+const char *wait_kind_name(enum wait_kind kind);
+
+struct wait {
+    enum wait_kind kind;
+    ck_time_t until; /* INT64_MIN = waited for nobody */
+    uint32_t thread; /* that came last, CAST_NONE */
+    ck_time_t error; /* of comparing the clocks of the two */
+    int64_t mark;    /* the largest one of what was waited for; INT64_MIN */
+};
+
+struct waits;
+/* Borrowed. A send of up to so many bytes needs no receive: its mark does not
+ * count. NULL with ENOMEM. */
+struct waits *waits_create(const struct cast *cast,
+                           const struct align *align,
+                           uint64_t eager_bytes);
+void waits_destroy(struct waits *waits);
+/* Facts about calls that were left by then may go. */
+typedef ck_time_t (*waits_horizon_f)(const void *state, ck_time_t now);
+void waits_horizon(struct waits *waits, waits_horizon_f f, const void *state);
+/* The next event of any kind; `mark` belongs to its call. 0, or -1 with
+ * ENOMEM. */
+int waits_take(struct waits *waits,
+               const struct timeline_event *event,
+               int64_t mark);
+/* What a call of a thread, entered at `enter`, waited for, once all events up
+ * to its return were taken. False when not all is known that it takes, or it is
+ * no such call. */
+bool waits_find(const struct waits *waits,
+                uint32_t thread,
+                uint32_t call,
+                ck_time_t enter,
+                struct wait *wait);
+struct match_counts waits_counts(const struct waits *waits);
+
+#endif
