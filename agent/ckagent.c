@@ -14,6 +14,7 @@
 #include "agent/identity.h"
 #include "agent/places.h"
 #include "agent/ranks.h"
+#include "agent/salvage.h"
 #include "agent/spool.h"
 #include "agent/standin.h"
 #include "agent/target.h"
@@ -39,6 +40,7 @@ static struct options {
     int64_t spool_limit;
     bool is_insecure;
     bool is_strict;
+    bool is_clean;
     bool is_verbose;
 } options = {
     .clock = "auto",
@@ -83,6 +85,9 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_FLAG, "strict", 0, NULL, &options.is_strict, NULL,
      "do not run the program when it cannot be recorded (default: warn once "
      "and run it plain)"},
+    {CK_CLI_FLAG, "clean", 0, NULL, &options.is_clean, NULL,
+     "run nothing: move to disk what killed agents left in memory, and remove "
+     "it there; with --dir only what belongs to that run"},
     {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "log more"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };
@@ -107,6 +112,8 @@ static const struct ck_cli cli = {
     .options = table,
     .stops_at_operand = true,
 };
+
+#define SALVAGE_LIMIT CK_TIME_S /* at the start of a run */
 
 /* Text of a variable that is set and not empty, else NULL. */
 static const char *variable(const char *name)
@@ -275,6 +282,32 @@ static void wish_fill(struct front_wish *wish,
     }
 }
 
+/* What a killed agent left: said where somebody can use it. */
+static void salvage_tell(const char *path,
+                         enum salvage_state state,
+                         const struct salvage *found,
+                         void *context)
+{
+    int *failed = context;
+
+    if (state == SALVAGE_FAILED) {
+        ck_warn("%s, left by a killed agent, could not be recovered: %s", path,
+                found->why);
+        ++*failed;
+    } else if (state == SALVAGE_LIVES && options.is_clean) {
+        ck_warn("%s: process %d still runs without its agent; its records are "
+                "recovered when it has ended",
+                path, (int)found->program);
+        ++*failed;
+    } else if (state == SALVAGE_DONE && found->spool[0] != '\0') {
+        (void)fprintf(stderr,
+                      "ckagent: %llu records that a killed agent of rank %d "
+                      "left are now in %s; ckmerge reads them\n",
+                      (unsigned long long)found->records, (int)found->rank,
+                      found->spool);
+    }
+}
+
 /* The recorded way. */
 static int run_recorded(char **argv,
                         const struct identity *identity,
@@ -286,7 +319,9 @@ static int run_recorded(char **argv,
     struct ringfile ring;
     struct ck_err err;
     char **env;
+    int failed = 0;
 
+    salvage_all(NULL, ck_time_raw() + SALVAGE_LIMIT, salvage_tell, &failed);
     if (ring_make(&ring, identity, &err) != 0) {
         return run_unrecorded(argv, &err);
     }
@@ -308,6 +343,20 @@ static int run_recorded(char **argv,
     return front_run(&wish);
 }
 
+/* --clean. Exit status. */
+static int run_clean(void)
+{
+    char dir[PATH_MAX];
+    int failed = 0;
+
+    if (options.dir != NULL && realpath(options.dir, dir) == NULL) {
+        ck_error("%s: %s", options.dir, strerror(errno));
+        return CK_EXIT_AGENT_FAILED;
+    }
+    salvage_all(options.dir != NULL ? dir : NULL, 0, salvage_tell, &failed);
+    return failed == 0 ? CK_EXIT_DONE : CK_EXIT_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     struct identity identity;
@@ -323,6 +372,9 @@ int main(int argc, char **argv)
     if (result == CK_CLI_WRONG) {
         ck_error("%s", err.text);
         return CK_EXIT_AGENT_FAILED;
+    }
+    if (options.is_clean) {
+        return run_clean();
     }
     if (argc == 0) {
         ck_error("no program given; try: mpirun -n 4 ckagent -- ./train");

@@ -101,7 +101,10 @@ static void first_words(struct collector *collector)
     size_t bytes;
     const void *frame;
 
+    outbox_keep_dir(outbox, collector->wish->dir);
     if (outbox->head->own_next != 0) {
+        (void)spool_identity(collector->spool, outbox->head->identity,
+                             outbox->head->identity_bytes);
         own_note(collector->own,
                  "the collector of rank %d was restarted (%llu so far)",
                  collector->wish->identity->place.rank,
@@ -112,6 +115,7 @@ static void first_words(struct collector *collector)
     (void)own_flush(collector->own);
     frame = outbox_walk(outbox, &at, &bytes);
     if (frame != NULL) {
+        outbox_keep_identity(outbox, frame, bytes);
         (void)spool_identity(collector->spool, frame, bytes);
     }
     if (collector->wish->counters == NULL &&
@@ -265,6 +269,8 @@ static bool paced_work(struct collector *collector, ck_time_t now)
     facts_take(collector);
     if (session_dir(collector->session)[0] != '\0') {
         spool_prefer(collector->spool, session_dir(collector->session));
+        outbox_keep_dir(&collector->outlet.outbox,
+                        session_dir(collector->session));
     }
     return true;
 }

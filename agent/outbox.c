@@ -13,7 +13,8 @@
 
 #include "schema/frame.h"
 
-#define OUTBOX_MAGIC 0x3130584f42544b43ull /* "CKTBOX01" */
+#define OUTBOX_MAGIC 0x3230584f42544b43ull /* "CKTBOX02" */
+#define AREA_LEAST ((size_t)4096)
 #define ENTRY_ALIGN ((uint64_t)16)
 
 static uint64_t entry_bytes(uint64_t frame)
@@ -66,7 +67,7 @@ int outbox_init(struct outbox *outbox, void *memory, size_t bytes)
     };
     uint64_t area;
 
-    if (bytes < 2 * sizeof(struct outbox_head)) {
+    if (bytes < sizeof(struct outbox_head) + AREA_LEAST) {
         errno = EINVAL;
         return -1;
     }
@@ -83,6 +84,30 @@ int outbox_init(struct outbox *outbox, void *memory, size_t bytes)
     *outbox = made;
     outbox_rewind(outbox);
     return 0;
+}
+
+void outbox_keep_identity(struct outbox *outbox,
+                          const void *frame,
+                          size_t bytes)
+{
+    struct outbox_head *head = outbox->head;
+
+    head->identity_bytes = 0;
+    if (bytes <= sizeof(head->identity)) {
+        memcpy(head->identity, frame, bytes);
+        atomic_thread_fence(memory_order_release);
+        head->identity_bytes = (uint32_t)bytes;
+    }
+}
+
+void outbox_keep_dir(struct outbox *outbox, const char *dir)
+{
+    struct outbox_head *head = outbox->head;
+    size_t length = strlen(dir);
+
+    if (length < sizeof(head->dir) && strcmp(head->dir, dir) != 0) {
+        memcpy(head->dir, dir, length + 1);
+    }
 }
 
 size_t outbox_frame_max(const struct outbox *outbox)

@@ -17,8 +17,8 @@
 
 #include "schema/wire.h"
 
-/* First page of the outbox in the ring file: all that a restarted collector
- * must know. */
+/* First pages of the outbox in the ring file: all that a restarted collector
+ * must know, or one that comes when both collector and front are gone. */
 struct outbox_head {
     uint64_t magic;
     uint64_t bytes;      /* of the entries' area */
@@ -31,10 +31,13 @@ struct outbox_head {
     uint64_t lost;       /* records lost between slot and spool so far */
     uint64_t collectors; /* that have worked on it */
     char spool[1024];    /* path of the spool file; "" = none */
-    uint8_t pad[2992];
+    char dir[1024];      /* where a spool file is to lie; "" = not known */
+    uint32_t identity_bytes;
+    uint32_t pad0;
+    uint64_t identity[757]; /* the sealed frame that says who we are */
 };
 
-_Static_assert(sizeof(struct outbox_head) == 4096, "one page");
+_Static_assert(sizeof(struct outbox_head) == 8192, "whole pages");
 
 enum outbox_state {
     OUTBOX_FILLER = 0, /* unused bytes up to the end of the area */
@@ -65,6 +68,13 @@ int outbox_init(struct outbox *outbox, void *memory, size_t bytes);
 void *outbox_reserve(struct outbox *outbox, size_t bytes);
 /* The frame reserved last is complete, with `bytes` <= what was reserved. */
 void outbox_commit(struct outbox *outbox, size_t bytes);
+
+/* Keep the frame that opens every spool file, and the directory for it. What
+ * is too long is left out. */
+void outbox_keep_identity(struct outbox *outbox,
+                          const void *frame,
+                          size_t bytes);
+void outbox_keep_dir(struct outbox *outbox, const char *dir);
 
 /* The oldest frame not yet sent, or NULL; borrowed until it is freed. */
 const void *outbox_unsent(struct outbox *outbox, size_t *bytes);

@@ -8,7 +8,6 @@
  */
 #include "agent/ringfile.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -130,47 +129,12 @@ static int dir_ready(const char *dir)
     return 0;
 }
 
-static bool is_ring_name(const char *name)
+bool ringfile_is_name(const char *name)
 {
     size_t length = strlen(name);
 
     return length > sizeof(NAME_SUFFIX) &&
            strcmp(name + length - strlen(NAME_SUFFIX), NAME_SUFFIX) == 0;
-}
-
-/* The lock is held by every process that has the file from its creator. A
- * name that is not ours to lock is left alone. */
-static bool leftover_remove(int dir, const char *name)
-{
-    int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    bool is_removed = false;
-
-    if (fd < 0) {
-        return false;
-    }
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        is_removed = unlinkat(dir, name, 0) == 0;
-    }
-    (void)close(fd);
-    return is_removed;
-}
-
-unsigned ringfile_sweep(const char *dir)
-{
-    unsigned removed = 0;
-    DIR *stream = opendir(dir);
-    struct dirent *entry;
-
-    if (stream == NULL) {
-        return 0;
-    }
-    while ((entry = readdir(stream)) != NULL) {
-        if (is_ring_name(entry->d_name)) {
-            removed += leftover_remove(dirfd(stream), entry->d_name);
-        }
-    }
-    (void)closedir(stream);
-    return removed;
 }
 
 /* Open a new locked file: made under a name that no sweep looks at, locked,
@@ -266,7 +230,6 @@ static int create_in(struct ringfile *ring,
     if (dir_ready(dir) != 0) {
         return -1;
     }
-    (void)ringfile_sweep(dir);
     if (statvfs(dir, &fs) != 0) {
         return -1;
     }
@@ -294,23 +257,30 @@ static int create_in(struct ringfile *ring,
     return -1;
 }
 
+size_t ringfile_dirs(char dirs[RINGFILE_DIRS][RINGFILE_DIR_BYTES])
+{
+    const char *tmp = getenv("TMPDIR");
+
+    (void)snprintf(dirs[0], RINGFILE_DIR_BYTES, "/dev/shm/ck-%u",
+                   (unsigned)geteuid());
+    (void)snprintf(dirs[1], RINGFILE_DIR_BYTES, "%s/ck-%u",
+                   tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
+                   (unsigned)geteuid());
+    return RINGFILE_DIRS;
+}
+
 int ringfile_create(struct ringfile *ring,
                     const struct ringfile_wish *wish,
                     struct ck_err *err)
 {
-    const char *tmp = getenv("TMPDIR");
-    char dirs[2][200];
-    size_t count = 0;
+    char dirs[RINGFILE_DIRS][RINGFILE_DIR_BYTES];
+    size_t count = 1;
     struct ringfile made;
 
     if (wish->dir != NULL) {
-        (void)snprintf(dirs[count++], sizeof(dirs[0]), "%s", wish->dir);
+        (void)snprintf(dirs[0], sizeof(dirs[0]), "%s", wish->dir);
     } else {
-        (void)snprintf(dirs[count++], sizeof(dirs[0]), "/dev/shm/ck-%u",
-                       (unsigned)geteuid());
-        (void)snprintf(dirs[count++], sizeof(dirs[0]), "%s/ck-%u",
-                       tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
-                       (unsigned)geteuid());
+        count = ringfile_dirs(dirs);
     }
     for (size_t i = 0; i < count; i++) {
         if (create_in(&made, dirs[i], wish) == 0) {
@@ -320,6 +290,82 @@ int ringfile_create(struct ringfile *ring,
         (void)ck_err_set(err, "cannot make recording memory in %s: %s", dirs[i],
                          strerror(errno));
     }
+    return -1;
+}
+
+/* Are these the sizes of a file of so many bytes? */
+static bool is_header_sound(const struct ck_ring_header *header, uint64_t bytes)
+{
+    return header->magic == CK_RING_MAGIC &&
+           header->version == CK_RING_VERSION && header->slots > 0 &&
+           header->slots <= CK_RING_SLOTS_MAX &&
+           header->header_bytes == head_bytes(header->slots) &&
+           header->outbox_offset == header->header_bytes &&
+           header->outbox_bytes % PAGE_BYTES == 0 &&
+           header->outbox_bytes < bytes &&
+           header->slot_offset ==
+               header->outbox_offset + header->outbox_bytes &&
+           header->slot_bytes >= SLOT_BYTES_LEAST &&
+           header->slot_bytes <= bytes &&
+           header->slot_bytes == power_below(header->slot_bytes) &&
+           bytes == header->slot_offset + header->slots * header->slot_bytes;
+}
+
+/* Map what header says. 0, or -1 with errno. */
+static int adopted_map(struct ringfile *ring,
+                       const struct ck_ring_header *header)
+{
+    struct ck_ring_slot *heads;
+    void *map = mmap(NULL, header->slot_offset, PROT_READ | PROT_WRITE,
+                     MAP_SHARED, ring->fd, 0);
+
+    if (map == MAP_FAILED) {
+        return -1;
+    }
+    ring->bodies = calloc(header->slots, sizeof(*ring->bodies));
+    if (ring->bodies == NULL) {
+        (void)munmap(map, header->slot_offset);
+        return -1;
+    }
+    ring->header = map;
+    ring->outbox = (uint8_t *)map + header->header_bytes;
+    heads = ck_ring_heads(ring->header);
+    while (ring->backed < header->slots &&
+           atomic_load(&heads[ring->backed].state) != CK_SLOT_UNBACKED) {
+        ring->backed++;
+    }
+    return 0;
+}
+
+int ringfile_adopt(struct ringfile *ring, const char *path)
+{
+    struct ringfile made = {.fd = -1};
+    struct ck_ring_header header;
+    struct stat st;
+    int saved = EPROTO;
+
+    if (strlen(path) >= sizeof(made.path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(made.path, path);
+    made.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (made.fd < 0) {
+        return -1;
+    }
+    if (flock(made.fd, LOCK_EX | LOCK_NB) != 0 || fstat(made.fd, &st) != 0) {
+        saved = errno;
+    } else if (pread(made.fd, &header, sizeof(header), 0) ==
+                   (ssize_t)sizeof(header) &&
+               is_header_sound(&header, (uint64_t)st.st_size)) {
+        if (adopted_map(&made, &header) == 0) {
+            *ring = made;
+            return 0;
+        }
+        saved = errno;
+    }
+    (void)close(made.fd);
+    errno = saved;
     return -1;
 }
 

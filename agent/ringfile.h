@@ -55,9 +55,7 @@ struct ringfile_wish {
     uint8_t agent[16];
 };
 
-/* Make the file with the first slots backed. Leftovers in the directory are
- * removed. 0, or -1 with err.
- */
+/* Make the file with the first slots backed. 0, or -1 with err. */
 int ringfile_create(struct ringfile *ring,
                     const struct ringfile_wish *wish,
                     struct ck_err *err);
@@ -74,7 +72,18 @@ unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most);
 /* The slot's body, mapped twice in a row for reading. NULL with errno. */
 const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot);
 
-/* Remove ring files in `dir` whose owner is gone. Returns how many. */
-unsigned ringfile_sweep(const char *dir);
+/* Directories where ring files are made without a wish: /dev/shm's, TMPDIR's.
+ * `dirs` has room for RINGFILE_DIRS. Returns how many. */
+#define RINGFILE_DIRS 2
+#define RINGFILE_DIR_BYTES 200
+size_t ringfile_dirs(char dirs[RINGFILE_DIRS][RINGFILE_DIR_BYTES]);
+
+/* Is this the name of a ring file? */
+bool ringfile_is_name(const char *name);
+
+/* Open a ring file that nobody holds, to be its only reader. 0, or -1 with
+ * errno: EWOULDBLOCK its agent lives, EPROTO not a ring of this version.
+ */
+int ringfile_adopt(struct ringfile *ring, const char *path);
 
 #endif

@@ -84,7 +84,7 @@ void spool_prefer(struct spool *spool, const char *dir)
 
 int spool_identity(struct spool *spool, const void *frame, size_t bytes)
 {
-    void *copy = malloc(bytes);
+    void *copy = bytes > 0 ? malloc(bytes) : NULL;
 
     if (copy == NULL) {
         return -1;

@@ -33,6 +33,7 @@
 #include "merge/output/chrome.h"
 #include "merge/output/json.h"
 #include "merge/output/text.h"
+#include "merge/recover.h"
 #include "merge/region.h"
 #include "merge/timeline.h"
 #include "merge/trust.h"
@@ -93,6 +94,7 @@ static const char *run_name(struct cast *cast, const char *run)
 /* Read what the run says about itself. */
 static int job_open(struct job *job, struct ck_err *err)
 {
+    recover_rings(job->options->run);
     job->cast = cast_create();
     job->align = align_create();
     if (job->cast == NULL || job->align == NULL) {

@@ -40,6 +40,7 @@ child() {
 has_child() { [ -n "$(child "$1" "$2")" ]; }
 is_gone() { ! kill -0 "$1" || grep -q '^State:.Z' "/proc/$1/status"; }
 has_data() { [ "$(stat -c %s "$1"/seg-*.ck | sort -n | tail -1)" -gt 4096 ]; }
+is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 is_done() { grep -q '"state": "done"' "$1/manifest.json"; }
 
 # all_there DIR COUNT: the marks 0..COUNT-1 are in its segments and spools.
@@ -128,3 +129,19 @@ status=0
 [ "$status" = 137 ] || fail "status $status of a killed program"
 wait_for "the end" is_done "$work/target"
 all_there "$work/target" 5000
+
+# Front, collector and ckagg are killed, the program too: its ring file is all
+# that is left. The next ckmerge moves it to the run and reads it.
+start nobody
+wait_for "data" has_data "$work/nobody"
+target=$(child "$agent" lives_target)
+ckagg=$(child "$collector" ckagg)
+kill -STOP "$collector"
+wait_for "records in the ring" is_stopped "$collector"
+kill -9 "$agent" "$ckagg" "$collector"
+wait_for "the program's end" is_gone "$target"
+"$bin/ckmerge" "$work/nobody" >"$work/report" 2>"$work/err" || true
+grep -q 'that a killed agent' "$work/err" || fail "the recovery was not said"
+all_there "$work/nobody" $count
+grep -q 'recovered from its ring$' "$work/report" ||
+    fail "the report does not mention the recovery"

@@ -14,7 +14,7 @@
 #include "agent/outbox.h"
 #include "schema/frame.h"
 
-#define MEMORY_BYTES (4096 + 4096)
+#define MEMORY_BYTES (sizeof(struct outbox_head) + 4096)
 
 static int setup(void **state)
 {

@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,33 +145,57 @@ static void slots_are_backed_ahead_of_need_and_bounded(void **state)
     ringfile_fini(&file);
 }
 
-static void a_leftover_is_removed_and_a_living_owners_file_is_not(void **state)
+static void only_a_file_that_nobody_holds_is_adopted(void **state)
 {
-    struct ringfile_wish dead = wish_in(work, 1);
-    struct ringfile_wish alive = wish_in(work, 1);
+    struct ringfile_wish wish = wish_in(work, 1);
     struct ringfile file;
-    struct ringfile kept;
+    struct ringfile adopted;
     struct ck_err err;
-    int status;
-    pid_t pid = fork();
 
     (void)state;
-    if (pid == 0) {
-        _exit(ringfile_create(&file, &dead, &err) == 0 ? 0 : 1);
+    assert_int_equal(ringfile_create(&file, &wish, &err), 0);
+    assert_int_equal(ringfile_adopt(&adopted, file.path), -1);
+    assert_int_equal(errno, EWOULDBLOCK);
+    (void)ringfile_back(&file, 6, 6);
+    ringfile_fini(&file);
+    assert_int_equal(ringfile_adopt(&adopted, file.path), 0);
+    assert_true(adopted.backed >= 6);
+    assert_memory_equal(adopted.header->agent, wish.agent, sizeof(wish.agent));
+    ringfile_unlink(&adopted);
+    ringfile_fini(&adopted);
+}
+
+static void a_file_that_is_no_ring_is_refused(void **state)
+{
+    static const struct {
+        long at;
+        uint8_t byte;
+    } wrong[] = {
+        {offsetof(struct ck_ring_header, magic), 'X'},
+        {offsetof(struct ck_ring_header, version), 99},
+        {offsetof(struct ck_ring_header, slots) + 2, 1},
+        {offsetof(struct ck_ring_header, slot_bytes), 1},
+        {offsetof(struct ck_ring_header, slot_bytes) + 7, 0x80},
+        {offsetof(struct ck_ring_header, outbox_bytes) + 7, 0x80},
+        {offsetof(struct ck_ring_header, slot_offset), 8},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct ringfile_wish wish = wish_in(work, 1);
+        struct ringfile file;
+        struct ck_err err;
+        int fd;
+
+        assert_int_equal(ringfile_create(&file, &wish, &err), 0);
+        ringfile_fini(&file);
+        fd = open(file.path, O_WRONLY | O_CLOEXEC);
+        assert_int_equal(pwrite(fd, &wrong[i].byte, 1, wrong[i].at), 1);
+        assert_int_equal(close(fd), 0);
+        assert_int_equal(ringfile_adopt(&file, file.path), -1);
+        assert_int_equal(errno, EPROTO);
+        ringfile_unlink(&file);
     }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    assert_int_equal(ringfile_sweep(work), 1);
-    assert_int_equal(ringfile_create(&kept, &alive, &err), 0);
-    pid = fork();
-    if (pid == 0) {
-        _exit((int)ringfile_sweep(work));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    assert_int_equal(access(kept.path, F_OK), 0);
-    ringfile_unlink(&kept);
-    ringfile_fini(&kept);
 }
 
 static void a_directory_that_others_can_enter_is_refused(void **state)
@@ -259,8 +285,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             slots_are_backed_ahead_of_need_and_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(
-            a_leftover_is_removed_and_a_living_owners_file_is_not, setup,
-            teardown),
+            only_a_file_that_nobody_holds_is_adopted, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_no_ring_is_refused,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_directory_that_others_can_enter_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(four_rings_live_in_64_mb_of_shm, setup,

@@ -1,0 +1,290 @@
+/* salvage.c - records left in the ring file of an agent that was killed
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A collector's last words, without a collector: the same outlet, drain and
+ * spool work on the adopted file. It is removed only when all of it is on
+ * disk; positions make a second try, or a frame that had arrived after all,
+ * harmless.
+ */
+#include "agent/salvage.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/clocksync.h"
+#include "agent/drain.h"
+#include "agent/outlet.h"
+#include "agent/own.h"
+#include "agent/ringfile.h"
+#include "agent/spool.h"
+
+#define UNBORN_AGE 60 /* s: a file that never got its name */
+
+/* Does a process of the table have the file mapped? */
+static bool has_mapped(uint32_t pid, const char *path)
+{
+    char name[64];
+    char *line = NULL;
+    size_t room = 0;
+    bool is_there = false;
+    FILE *maps;
+
+    (void)snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+    maps = fopen(name, "re");
+    while (maps != NULL && !is_there && getline(&line, &room, maps) > 0) {
+        is_there = strstr(line, path) != NULL;
+    }
+    free(line);
+    if (maps != NULL) {
+        (void)fclose(maps);
+    }
+    return is_there;
+}
+
+/* A process that still records into the file, or 0. */
+static pid_t program_find(const struct ringfile *ring)
+{
+    struct ck_ring_process *table = ck_ring_processes(ring->header);
+
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        if (atomic_load(&table[i].key) != 0 && table[i].pid != 0 &&
+            has_mapped(table[i].pid, ring->path)) {
+            return (pid_t)table[i].pid;
+        }
+    }
+    return 0;
+}
+
+static bool is_empty(const struct ringfile *ring, const struct outbox *outbox)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(ring->header);
+
+    for (uint32_t i = 0; i < ring->backed; i++) {
+        if (atomic_load(&heads[i].head) != atomic_load(&heads[i].tail)) {
+            return false;
+        }
+    }
+    return outbox_is_empty(outbox);
+}
+
+/* The tools of one salvage. */
+struct work {
+    struct ringfile *ring;
+    struct outlet outlet;
+    struct clocksync sync;
+    struct spool *spool;
+    struct own *own;
+    struct drain *drain;
+};
+
+static void work_close(struct work *work)
+{
+    drain_destroy(work->drain);
+    own_destroy(work->own);
+    if (work->outlet.writer != NULL) {
+        outlet_fini(&work->outlet);
+    }
+    spool_destroy(work->spool);
+}
+
+static int work_open(struct work *work, struct ringfile *ring, const char *dir)
+{
+    const struct ck_ring_header *header = ring->header;
+    char fallback[PATH_MAX];
+    const char *tmp = getenv("TMPDIR");
+
+    work->ring = ring;
+    (void)snprintf(fallback, sizeof(fallback), "%s/ck-recovered-%u",
+                   tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
+                   (unsigned)geteuid());
+    work->spool = spool_create(dir[0] != '\0' ? dir : fallback, fallback,
+                               header->agent, UINT64_MAX / 2);
+    if (work->spool == NULL ||
+        outlet_init(&work->outlet, ring->outbox, header->outbox_bytes,
+                    work->spool, header->agent) != 0) {
+        return -1;
+    }
+    work->outlet.is_last = true;
+    if (work->outlet.outbox.head->identity_bytes <=
+        sizeof(work->outlet.outbox.head->identity)) {
+        (void)spool_identity(work->spool, work->outlet.outbox.head->identity,
+                             work->outlet.outbox.head->identity_bytes);
+    }
+    clocksync_init(&work->sync, (enum ck_clock)header->clock);
+    work->own = own_create(&work->outlet, (enum ck_clock)header->clock,
+                           (uint32_t)getpid());
+    if (work->own == NULL) {
+        return -1;
+    }
+    work->drain = drain_create(ring, &work->outlet, work->own, &work->sync, 0);
+    return work->drain == NULL ? -1 : 0;
+}
+
+/* Records in the frames of the outbox. */
+static uint64_t outbox_records(const struct outbox *outbox)
+{
+    struct ck_frame_header header;
+    uint64_t count = 0;
+    uint64_t at = 0;
+    size_t bytes;
+    const void *frame;
+
+    while ((frame = outbox_walk(outbox, &at, &bytes)) != NULL) {
+        memcpy(&header, frame, sizeof(header));
+        count += header.records;
+    }
+    return count;
+}
+
+/* Slots and outbox to the spool. 0, or -1 with errno. */
+static int work_do(struct work *work, uint64_t *records)
+{
+    const struct ck_ring_header *header = work->ring->header;
+    uint64_t before = work->outlet.outbox.head->records;
+    uint64_t waiting = outbox_records(&work->outlet.outbox);
+
+    if (outlet_spool_all(&work->outlet) != 0) {
+        return -1;
+    }
+    own_note(
+        work->own,
+        "rank %d: ckagent was killed; the rest was recovered from its ring",
+        (int)header->rank);
+    (void)drain_step(work->drain, ck_time_raw(), true);
+    drain_find_dead(work->drain, true);
+    (void)drain_step(work->drain, ck_time_raw(), true);
+    drain_losses(work->drain);
+    if (!drain_is_empty(work->drain) || own_flush(work->own) != 0 ||
+        outlet_spool_all(&work->outlet) != 0) {
+        errno = ENOSPC;
+        return -1;
+    }
+    /* Without our own sentence. */
+    *records = waiting + work->outlet.outbox.head->records - before - 1;
+    return 0;
+}
+
+static enum salvage_state ring_empty(struct ringfile *ring,
+                                     const struct outbox_head *head,
+                                     struct salvage *found)
+{
+    struct work work = {.ring = NULL};
+    enum salvage_state state = SALVAGE_DONE;
+    char dir[sizeof(head->dir)];
+
+    memcpy(dir, head->dir, sizeof(dir));
+    dir[sizeof(dir) - 1] = '\0';
+    if (work_open(&work, ring, dir) != 0 ||
+        (!is_empty(ring, &work.outlet.outbox) &&
+         work_do(&work, &found->records) != 0)) {
+        (void)snprintf(found->why, sizeof(found->why), "%s",
+                       errno == EPROTO ? "its outbox is damaged"
+                                       : strerror(errno));
+        state = SALVAGE_FAILED;
+    }
+    if (work.spool != NULL && spool_path(work.spool) != NULL) {
+        (void)snprintf(found->spool, sizeof(found->spool), "%s",
+                       spool_path(work.spool));
+    }
+    work_close(&work);
+    return state;
+}
+
+enum salvage_state
+salvage_ring(const char *path, const char *dir, struct salvage *found)
+{
+    const struct outbox_head *head;
+    enum salvage_state state;
+    struct ringfile ring;
+
+    memset(found, 0, sizeof(*found));
+    if (ringfile_adopt(&ring, path) != 0) {
+        (void)snprintf(found->why, sizeof(found->why), "%s",
+                       errno == EPROTO ? "not a ring file of this version"
+                                       : strerror(errno));
+        return errno == EWOULDBLOCK || errno == ENOENT ? SALVAGE_BUSY
+                                                       : SALVAGE_FAILED;
+    }
+    found->rank = ring.header->rank;
+    head = ring.outbox;
+    if (dir != NULL && strncmp(head->dir, dir, sizeof(head->dir)) != 0) {
+        state = SALVAGE_OTHER;
+    } else if ((found->program = program_find(&ring)) != 0) {
+        state = SALVAGE_LIVES;
+    } else {
+        state = ring_empty(&ring, head, found);
+    }
+    if (state == SALVAGE_DONE) {
+        ringfile_unlink(&ring);
+    }
+    ringfile_fini(&ring);
+    return state;
+}
+
+/* A file that was being made when its maker was killed. */
+static void unborn_remove(int dir, const char *name)
+{
+    struct stat st;
+    int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0) {
+        return;
+    }
+    if (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > UNBORN_AGE &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        (void)unlinkat(dir, name, 0);
+    }
+    (void)close(fd);
+}
+
+static bool is_unborn(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 9 && strcmp(name + length - 9, ".ring.new") == 0;
+}
+
+void salvage_all(const char *dir,
+                 ck_time_t until,
+                 salvage_say *say,
+                 void *context)
+{
+    char dirs[RINGFILE_DIRS][RINGFILE_DIR_BYTES];
+    size_t count = ringfile_dirs(dirs);
+
+    for (size_t i = 0; i < count; i++) {
+        DIR *stream = opendir(dirs[i]);
+        struct dirent *entry;
+
+        while (stream != NULL && (entry = readdir(stream)) != NULL &&
+               (until == 0 || ck_time_raw() < until)) {
+            struct salvage found;
+            enum salvage_state state;
+            char path[RINGFILE_DIR_BYTES + 256];
+
+            if (is_unborn(entry->d_name)) {
+                unborn_remove(dirfd(stream), entry->d_name);
+            }
+            if (!ringfile_is_name(entry->d_name)) {
+                continue;
+            }
+            (void)snprintf(path, sizeof(path), "%s/%s", dirs[i], entry->d_name);
+            state = salvage_ring(path, dir, &found);
+            if (state != SALVAGE_BUSY && state != SALVAGE_OTHER) {
+                say(path, state, &found, context);
+            }
+        }
+        if (stream != NULL) {
+            (void)closedir(stream);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/* recover.c - what killed agents of a run left in memory, moved to the run
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/recover.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch/child.h"
+#include "launch/log.h"
+#include "schema/time.h"
+
+#define RECOVER_LIMIT (60 * CK_TIME_S)
+
+static bool has_ring(const char *root)
+{
+    char path[PATH_MAX];
+    bool is_there = false;
+    struct dirent *entry;
+    DIR *stream;
+
+    (void)snprintf(path, sizeof(path), "%s/ck-%u", root, (unsigned)geteuid());
+    stream = opendir(path);
+    while (stream != NULL && !is_there && (entry = readdir(stream)) != NULL) {
+        size_t length = strlen(entry->d_name);
+
+        is_there =
+            length > 5 && strcmp(entry->d_name + length - 5, ".ring") == 0;
+    }
+    if (stream != NULL) {
+        (void)closedir(stream);
+    }
+    return is_there;
+}
+
+void recover_rings(const char *run)
+{
+    const char *tmp = getenv("TMPDIR");
+    char program[PATH_MAX];
+    char dir[PATH_MAX];
+    char *argv[] = {program, "--clean", "--dir", dir, NULL};
+    struct ck_child child = {
+        .path = program, .argv = argv, .fds = {-1, -1, -2}};
+    struct ck_err err;
+    pid_t pid;
+    int status;
+
+    if ((!has_ring("/dev/shm") &&
+         !has_ring(tmp != NULL && tmp[0] == '/' ? tmp : "/tmp")) ||
+        realpath(run, dir) == NULL ||
+        ck_child_find("ckagent", program, NULL) != 0) {
+        return;
+    }
+    if (ck_child_start(&child, &pid, &err) != 0) {
+        ck_warn("records left in memory are not looked for: %s", err.text);
+    } else if (ck_child_wait(pid, RECOVER_LIMIT, &status) != 1) {
+        ck_warn("%s still moves records that were left in memory; merge again "
+                "when it has ended",
+                program);
+    }
+}

@@ -1,0 +1,213 @@
+/* test_salvage.c - what a killed agent left in its ring file is moved to disk
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/outbox.h"
+#include "agent/ringfile.h"
+#include "agent/salvage.h"
+#include "schema/segment.h"
+#include "schema/wire.h"
+
+#define MARKS 5000
+
+static char work[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(work, "/tmp/ck-test-XXXXXX");
+    return mkdtemp(work) == NULL;
+}
+
+static int teardown(void **state)
+{
+    char command[128];
+
+    (void)state;
+    (void)snprintf(command, sizeof(command), "rm -rf %s", work);
+    return system(command);
+}
+
+/* A ring with MARKS marks of a thread that is gone, and nobody who holds it.
+ * Its writer is a child, so that no process of the table lives. */
+static void ring_leave(char path[256], const char *dir)
+{
+    static uint8_t number;
+    struct ringfile_wish wish = {
+        .dir = work, .sharers = 1, .clock = CK_CLOCK_RAW, .rank = 3};
+    struct ringfile file;
+    struct outbox outbox;
+    struct ck_err err;
+    int status;
+    pid_t pid;
+
+    wish.agent[0] = ++number;
+    assert_int_equal(ringfile_create(&file, &wish, &err), 0);
+    assert_int_equal(
+        outbox_init(&outbox, file.outbox, file.header->outbox_bytes), 0);
+    outbox_keep_dir(&outbox, dir);
+    strcpy(path, file.path);
+    pid = fork();
+    if (pid == 0) {
+        struct ck_ring ring;
+        struct ck_ring_writer writer;
+
+        (void)setenv("CKAGENT_RING", path, 1);
+        if (ck_ring_attach(&ring, CK_LIBRARY_ANNOTATE) != 0 ||
+            ck_ring_writer_init(&writer, &ring) != 0) {
+            _exit(1);
+        }
+        for (int i = 0; i < MARKS; i++) {
+            struct ck_mark *mark = ck_ring_begin(&writer, CK_CLOCK_RAW, 1);
+
+            *mark = (struct ck_mark){
+                .e = {.kind = CK_KIND_MARK, .units = 1, .start = 1000 + i},
+                .value = i};
+            ck_ring_commit(&writer, 1);
+        }
+        (void)kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    ringfile_fini(&file);
+}
+
+/* Records of kind MARK in a segment file. */
+static unsigned marks_in(const char *path)
+{
+    struct ck_err err;
+    struct ck_segment_reader *reader = ck_segment_reader_create(path, &err);
+    struct ck_frame_header header;
+    const void *payload;
+    unsigned records = 0;
+
+    assert_non_null(reader);
+    while (ck_segment_next(reader, &header, &payload) == 1) {
+        if (header.stream.slot != CK_SLOT_COLLECTOR) {
+            records += header.records;
+        }
+    }
+    ck_segment_reader_destroy(reader);
+    return records;
+}
+
+static void all_of_it_is_moved_and_the_file_removed(void **state)
+{
+    struct salvage found;
+    char path[256];
+    char dir[96];
+
+    (void)state;
+    (void)snprintf(dir, sizeof(dir), "%s/run", work);
+    ring_leave(path, dir);
+    assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_DONE);
+    assert_int_equal(found.records, MARKS);
+    assert_int_equal(found.rank, 3);
+    assert_non_null(strstr(found.spool, dir));
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(marks_in(found.spool), MARKS);
+}
+
+static void another_runs_ring_stays(void **state)
+{
+    struct salvage found;
+    char path[256];
+    char dir[96];
+
+    (void)state;
+    (void)snprintf(dir, sizeof(dir), "%s/mine", work);
+    ring_leave(path, dir);
+    assert_int_equal(salvage_ring(path, "/somewhere/else", &found),
+                     SALVAGE_OTHER);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(salvage_ring(path, dir, &found), SALVAGE_DONE);
+    assert_int_equal(marks_in(found.spool), MARKS);
+}
+
+static void a_living_programs_ring_stays(void **state)
+{
+    struct ringfile_wish wish = {
+        .dir = work, .sharers = 1, .clock = CK_CLOCK_RAW, .agent = {0xee}};
+    struct ringfile file;
+    struct ck_ring ring;
+    struct salvage found;
+    struct ck_err err;
+    char path[256];
+
+    (void)state;
+    assert_int_equal(ringfile_create(&file, &wish, &err), 0);
+    strcpy(path, file.path);
+    (void)setenv("CKAGENT_RING", path, 1);
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_ANNOTATE), 0);
+    ringfile_fini(&file);
+    assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_LIVES);
+    assert_int_equal(found.program, getpid());
+    assert_int_equal(access(path, F_OK), 0);
+    (void)unlink(path);
+}
+
+/* A disk that is full: a limit on the size of files. */
+static void what_finds_no_room_stays_in_the_file(void **state)
+{
+    struct rlimit full = {64, RLIM_INFINITY};
+    struct rlimit before;
+    struct salvage found;
+    char path[256];
+    char dir[96];
+
+    (void)state;
+    (void)snprintf(dir, sizeof(dir), "%s/full", work);
+    ring_leave(path, dir);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+    assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_FAILED);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_true(found.why[0] != '\0');
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_DONE);
+    assert_int_equal(marks_in(found.spool), MARKS);
+}
+
+static void what_is_no_ring_is_named_and_stays(void **state)
+{
+    struct salvage found;
+    char path[128];
+    FILE *file;
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/0123456789abcdef.ring", work);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs("no ring", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_FAILED);
+    assert_non_null(strstr(found.why, "not a ring"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_of_it_is_moved_and_the_file_removed),
+        cmocka_unit_test(another_runs_ring_stays),
+        cmocka_unit_test(a_living_programs_ring_stays),
+        cmocka_unit_test(what_finds_no_room_stays_in_the_file),
+        cmocka_unit_test(what_is_no_ring_is_named_and_stays),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
