@@ -15,6 +15,7 @@
 #include "agent/places.h"
 #include "agent/ranks.h"
 #include "agent/salvage.h"
+#include "agent/sampler.h"
 #include "agent/spool.h"
 #include "agent/standin.h"
 #include "agent/target.h"
@@ -34,10 +35,14 @@ static struct options {
     const char *clock;
     const char *report;
     const char *pack;
+    const char *posix;
+    const char *sample;
     int64_t limit;
     int64_t ring_bytes;
     int64_t slot_bytes;
     int64_t spool_limit;
+    int64_t posix_threshold;
+    int64_t sample_hz;
     bool is_insecure;
     bool is_strict;
     bool is_clean;
@@ -45,6 +50,8 @@ static struct options {
 } options = {
     .clock = "auto",
     .report = "now",
+    .posix = "on",
+    .sample_hz = SAMPLER_HZ,
     .spool_limit = (int64_t)SPOOL_LIMIT_BYTES,
 };
 
@@ -58,6 +65,14 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_CHOICE, "clock", 0, NULL, &options.clock, "auto|tsc|raw",
      "stamps of the records: tsc is the cheapest, raw always works (default "
      "auto: tsc where the kernel keeps time by it)"},
+    {CK_CLI_CHOICE, "posix", 0, NULL, &options.posix, "on|off",
+     "calls of libc that wait: files, sockets, locks, sleeps (default on)"},
+    {CK_CLI_DURATION, "posix-threshold", 0, "TIME", &options.posix_threshold,
+     NULL,
+     "record calls of libc that take so long, count the others (default 10us)"},
+    {CK_CLI_TEXT, "sample", 0, "HZ|off", &options.sample, NULL,
+     "samples of each thread's place a second of its CPU time, and the times "
+     "that it has no CPU (default 99)"},
     {CK_CLI_HEADING, "Where to", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "dir", 'd', "DIR", &options.dir, NULL,
      "run directory (default CKAGENT_DIR, else ck-JOB-START here)"},
@@ -176,6 +191,27 @@ options_read(int *argc, char ***argv, struct ck_err *err)
     return result;
 }
 
+/* A rate, or "off". 0, or -1 with err. */
+static int sample_check(struct ck_err *err)
+{
+    char *end;
+
+    if (options.sample == NULL) {
+        return 0;
+    }
+    if (strcmp(options.sample, "off") == 0) {
+        options.sample_hz = 0;
+        return 0;
+    }
+    options.sample_hz = strtoll(options.sample, &end, 10);
+    if (*end != '\0' || options.sample_hz < 1 ||
+        options.sample_hz > SAMPLER_HZ_MAX) {
+        return ck_err_set(err, "--sample %s: off, or 1 to %d a second",
+                          options.sample, SAMPLER_HZ_MAX);
+    }
+    return 0;
+}
+
 /* Texts that have a grammar of their own. 0, or -1 with err. */
 static int options_check(struct ck_err *err)
 {
@@ -184,6 +220,12 @@ static int options_check(struct ck_err *err)
 
     if (options.ranks != NULL && ranks_check(options.ranks, err) != 0) {
         return -1;
+    }
+    if (sample_check(err) != 0) {
+        return -1;
+    }
+    if (options.posix_threshold < 0 || options.posix_threshold > CK_TIME_S) {
+        return ck_err_set(err, "--posix-threshold: 0 to 1s");
     }
     if (options.aggregator != NULL &&
         ck_endpoint_parse(options.aggregator, &endpoint, &wrong) != 0) {
@@ -194,19 +236,22 @@ static int options_check(struct ck_err *err)
 
 /* Libraries for the target; what was not built is left out. */
 struct libraries {
-    char preload[2 * PATH_MAX];
+    char preload[3 * PATH_MAX];
     char opencl[PATH_MAX];
     char cuda[PATH_MAX];
 };
 
 static void libraries_find(struct libraries *libraries)
 {
-    static const char *const preloads[] = {"libckmpi.so", "libckannotate.so"};
+    static const char *const preloads[] = {"libckmpi.so", "libckannotate.so",
+                                           "libckposix.so"};
+    size_t count = sizeof(preloads) / sizeof(preloads[0]);
     char path[PATH_MAX];
     size_t used = 0;
 
     libraries->preload[0] = '\0';
-    for (size_t i = 0; i < sizeof(preloads) / sizeof(preloads[0]); i++) {
+    count -= strcmp(options.posix, "off") == 0;
+    for (size_t i = 0; i < count; i++) {
         if (ck_child_find(preloads[i], path, NULL) == 0) {
             used += (size_t)snprintf(libraries->preload + used,
                                      sizeof(libraries->preload) - used, "%s%s",
@@ -259,6 +304,7 @@ static void wish_fill(struct front_wish *wish,
                       const struct places *places)
 {
     wish->report = report_choice();
+    wish->sample_hz = options.sample_hz;
     wish->collector = (struct collector_wish){
         .identity = identity,
         .ring = ring,
@@ -325,6 +371,7 @@ static int run_recorded(char **argv,
     if (ring_make(&ring, identity, &err) != 0) {
         return run_unrecorded(argv, &err);
     }
+    ring.header->posix_threshold_ns = (uint32_t)options.posix_threshold;
     libraries_find(&libraries);
     injection = (struct target_injection){
         .ring = ring.path,

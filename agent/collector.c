@@ -31,6 +31,7 @@
 #include "agent/own.h"
 #include "agent/processes.h"
 #include "agent/rendezvous.h"
+#include "agent/sampler.h"
 #include "agent/session.h"
 #include "agent/spool.h"
 #include "agent/symbols.h"
@@ -121,6 +122,10 @@ static void first_words(struct collector *collector)
     if (collector->wish->counters == NULL &&
         collector->wish->counters_why != NULL) {
         own_note(collector->own, "%s", collector->wish->counters_why);
+    }
+    if (collector->wish->sampler_why != NULL) {
+        own_note(collector->own, "no CPU samples: %s",
+                 collector->wish->sampler_why);
     }
 }
 
@@ -244,6 +249,14 @@ static void facts_take(struct collector *collector)
     drain_losses(collector->drain);
 }
 
+static void samples_take(struct collector *collector)
+{
+    if (collector->wish->sampler != NULL) {
+        sampler_step(collector->wish->sampler, collector->own,
+                     collector->wish->ring->header, collector->symbols);
+    }
+}
+
 /* Everything that has its own, slower pace. True when a beat is due. */
 static bool paced_work(struct collector *collector, ck_time_t now)
 {
@@ -253,6 +266,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         collector->open_at = now + 10 * CK_TIME_MS;
         drain_open_calls(collector->drain, now, false);
         processes_step(&collector->processes);
+        samples_take(collector);
     }
     if (now >= collector->dead_at) {
         collector->dead_at = now + 250 * CK_TIME_MS;
@@ -291,6 +305,10 @@ static void last_words(struct collector *collector, ck_time_t now)
         drain_give_up(collector->drain);
     }
     facts_take(collector);
+    samples_take(collector);
+    if (collector->wish->sampler != NULL) {
+        sampler_notes(collector->wish->sampler, collector->own);
+    }
     if (collector->symbols != NULL) {
         (void)symbols_finish(collector->symbols, collector->own, SYMBOLS_LIMIT);
     }

@@ -17,6 +17,7 @@
 #include "schema/frame.h"
 
 struct counters;
+struct sampler;
 
 /* What the front tells a collector before it forks it; all borrowed. */
 struct collector_wish {
@@ -24,6 +25,8 @@ struct collector_wish {
     struct ringfile *ring;
     struct counters *counters; /* NULL = none */
     const char *counters_why;  /* why there are none, or NULL */
+    struct sampler *sampler;   /* NULL = none */
+    const char *sampler_why;   /* why there is none, or NULL */
     const char *aggregator;    /* endpoint text, or NULL */
     const char *dir;           /* run directory */
     const char *fallback;      /* for the spool */

@@ -23,6 +23,7 @@
 #include "agent/channel.h"
 #include "agent/counters.h"
 #include "agent/groupwatch.h"
+#include "agent/sampler.h"
 #include "agent/target.h"
 #include "launch/cli.h"
 #include "launch/log.h"
@@ -35,6 +36,7 @@ struct front {
     struct target target;
     struct groupwatch watch;
     struct counters *counters;
+    struct sampler *sampler;
     pid_t collector; /* 0 = none */
     int channel;     /* -1 = none */
     int signals;     /* signalfd */
@@ -343,6 +345,7 @@ int front_run(struct front_wish *wish)
                           .target = {.go = -1, .result = -1},
                           .watch = {.hold = -1}};
     struct ck_err err;
+    struct ck_err sampler_err;
     int failed;
 
     if (signals_open(&front) != 0 ||
@@ -355,6 +358,13 @@ int front_run(struct front_wish *wish)
     front.counters = counters_create(front.target.pid, &err);
     wish->collector.counters = front.counters;
     wish->collector.counters_why = front.counters == NULL ? err.text : NULL;
+    if (wish->sample_hz > 0) {
+        front.sampler =
+            sampler_create(front.target.pid, wish->sample_hz, &sampler_err);
+        wish->collector.sampler = front.sampler;
+        wish->collector.sampler_why =
+            front.sampler == NULL ? sampler_err.text : NULL;
+    }
     wish->collector.target = front.target.pid;
     groupwatch_start(&front.watch);
     if (collector_start(&front) != 0) {

@@ -20,8 +20,9 @@ struct front_wish {
     char *const *argv;               /* the target's */
     char *const *env;                /* the target's, with the injection */
     struct collector_wish collector; /* complete but for target, channel and
-                                        counters */
+                                        counters and sampler */
     enum front_report report;
+    int64_t sample_hz; /* 0 = no samples */
 };
 
 /* Start target and collector, wait, and end this process as the target

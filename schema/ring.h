@@ -141,7 +141,8 @@ struct ck_ring_header {
     _Atomic uint32_t is_found;
     char publish[CK_RING_ENDPOINT_BYTES];
     char found[CK_RING_ENDPOINT_BYTES];
-    uint8_t pad[1920];
+    uint32_t posix_threshold_ns; /* ckposix records longer calls; 0 = default */
+    uint8_t pad[1916];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");

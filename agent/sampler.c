@@ -1,0 +1,446 @@
+/* sampler.c - the kernel's rings of samples and switches
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An event that children inherit can only be mapped for one CPU, so there is
+ * an event and a ring for each CPU that the target may run on. What a thread
+ * does on different CPUs lies in different rings: switches of one step are put
+ * in order by their times, and a switch in that is seen before its switch out
+ * waits for it.
+ */
+#include "agent/sampler.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/stacks.h"
+#include "agent/switches.h"
+
+#define CPUS_MAX 1024
+#define PAGES_FEW 16 /* data pages of a ring */
+#define PAGES_MANY 4 /* with more than CPUS_FEW of them */
+#define CPUS_FEW 16
+#define IMAGES                                                                 \
+    256 /* process ids that are looked up at once; a power of two              \
+         */
+#define RECORD_MAX 65536
+
+struct ring {
+    int fd;
+    struct perf_event_mmap_page *page; /* NULL = not mapped */
+    size_t bytes;                      /* of the data */
+};
+
+struct image {
+    uint32_t pid;
+    uint32_t incarnation; /* 0 = does not record (yet) */
+};
+
+struct sampler {
+    struct ring *rings;
+    size_t count;
+    int64_t period; /* ns */
+    bool is_mapped;
+    struct stacks *stacks;
+    struct switches *switches;
+    struct image images[IMAGES];
+    uint32_t images_seen; /* header->incarnations when they were looked up */
+    uint64_t lost;        /* records, as the kernel says */
+    uint64_t strange;     /* of processes that record nothing */
+    uint64_t unmapped;    /* rings */
+    uint64_t wrapped[RECORD_MAX / sizeof(uint64_t)];
+};
+
+/* What a step works with. */
+struct step {
+    struct sampler *sampler;
+    struct own *own;
+    struct ck_ring_header *header;
+    struct symbols *symbols;
+};
+
+/* Trailer of every record that is no sample. */
+struct sample_id {
+    uint32_t pid;
+    uint32_t tid;
+    uint64_t time;
+    uint32_t cpu;
+    uint32_t reserved;
+};
+
+/* Head of a sample; the call chain follows. */
+struct sample {
+    struct perf_event_header header;
+    uint64_t ip;
+    uint32_t pid;
+    uint32_t tid;
+    uint64_t time;
+    uint32_t cpu;
+    uint32_t reserved;
+    uint64_t count;
+};
+
+static int event_open(pid_t pid, int cpu, int64_t period, bool is_user_only)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof(attr),
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .sample_period = (uint64_t)period,
+        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                       PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN,
+        .disabled = 1,
+        .inherit = 1,
+        .enable_on_exec = 1,
+        .exclude_kernel = is_user_only,
+        .exclude_hv = is_user_only,
+        .exclude_callchain_kernel = 1,
+        .sample_id_all = 1,
+        .context_switch = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC_RAW,
+        .watermark = 1,
+    };
+
+    return (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
+                        PERF_FLAG_FD_CLOEXEC);
+}
+
+static const char *why_words(int error)
+{
+    switch (error) {
+    case EACCES:
+    case EPERM:
+        return "perf_event is not permitted here (set "
+               "kernel.perf_event_paranoid to 2 or less, or let the container "
+               "have perf_event_open)";
+    case ENOSYS:
+        return "this kernel has no perf_event, or a container filters it";
+    case EMFILE:
+    case ENFILE:
+        return "too many open files (raise ulimit -n)";
+    case EINVAL:
+        return "this kernel is too old for it (before 4.3)";
+    default:
+        return strerror(error);
+    }
+}
+
+static int events_open(struct sampler *sampler, pid_t pid)
+{
+    bool is_user_only = false;
+    cpu_set_t cpus;
+
+    if (sched_getaffinity(pid, sizeof(cpus), &cpus) != 0) {
+        return -1;
+    }
+    sampler->rings =
+        calloc((size_t)CPU_COUNT(&cpus) + 1, sizeof(*sampler->rings));
+    if (sampler->rings == NULL) {
+        return -1;
+    }
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < CPUS_MAX; cpu++) {
+        int fd;
+
+        if (!CPU_ISSET(cpu, &cpus)) {
+            continue;
+        }
+        fd = event_open(pid, cpu, sampler->period, is_user_only);
+        if (fd < 0 && (errno == EACCES || errno == EPERM) && !is_user_only) {
+            is_user_only = true;
+            fd = event_open(pid, cpu, sampler->period, is_user_only);
+        }
+        if (fd < 0) {
+            return -1;
+        }
+        sampler->rings[sampler->count++] = (struct ring){.fd = fd};
+    }
+    return 0;
+}
+
+struct sampler *
+sampler_create(pid_t held_child, int64_t hz, struct ck_err *why_not)
+{
+    struct sampler *sampler = calloc(1, sizeof(*sampler));
+
+    if (sampler == NULL) {
+        (void)ck_err_set(why_not, "out of memory");
+        return NULL;
+    }
+    sampler->period = CK_TIME_S / hz;
+    sampler->stacks = stacks_create();
+    sampler->switches = switches_create();
+    if (sampler->stacks == NULL || sampler->switches == NULL ||
+        events_open(sampler, held_child) != 0) {
+        (void)ck_err_set(why_not, "%s", why_words(errno));
+        sampler_destroy(sampler);
+        return NULL;
+    }
+    return sampler;
+}
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void sampler_destroy(struct sampler *sampler)
+{
+    int saved = errno;
+
+    if (sampler == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < sampler->count; i++) {
+        if (sampler->rings[i].page != NULL) {
+            (void)munmap(sampler->rings[i].page,
+                         page_bytes() + sampler->rings[i].bytes);
+        }
+        (void)close(sampler->rings[i].fd);
+    }
+    free(sampler->rings);
+    stacks_destroy(sampler->stacks);
+    switches_destroy(sampler->switches);
+    free(sampler);
+    errno = saved;
+}
+
+/* Locked memory is limited: a smaller ring is better than none. */
+static void ring_map(struct ring *ring, size_t pages)
+{
+    for (; pages > 0 && ring->page == NULL; pages /= 2) {
+        void *at = mmap(NULL, page_bytes() * (1 + pages),
+                        PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+
+        if (at != MAP_FAILED) {
+            ring->page = at;
+            ring->bytes = page_bytes() * pages;
+        }
+    }
+}
+
+static void rings_map(struct sampler *sampler)
+{
+    sampler->is_mapped = true;
+    for (size_t i = 0; i < sampler->count; i++) {
+        ring_map(&sampler->rings[i],
+                 sampler->count > CPUS_FEW ? PAGES_MANY : PAGES_FEW);
+        sampler->unmapped += sampler->rings[i].page == NULL;
+    }
+}
+
+/* Number of the newest image with that process id, 0 = none records. */
+static uint32_t image_search(struct ck_ring_header *header, uint32_t pid)
+{
+    struct ck_ring_process *table = ck_ring_processes(header);
+    uint32_t newest = 0;
+
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        /* acquire: pairs with the release in process_enter() */
+        uint32_t number =
+            atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
+
+        if (number > newest && table[i].pid == pid) {
+            newest = number;
+        }
+    }
+    return newest;
+}
+
+static uint32_t image_find(const struct step *step, uint32_t pid)
+{
+    struct sampler *sampler = step->sampler;
+    struct image *image = &sampler->images[pid % IMAGES];
+    uint32_t given = atomic_load(&step->header->incarnations);
+
+    if (given != sampler->images_seen) {
+        memset(sampler->images, 0, sizeof(sampler->images));
+        sampler->images_seen = given;
+    }
+    if (image->pid != pid) {
+        *image = (struct image){pid, image_search(step->header, pid)};
+    }
+    return image->incarnation;
+}
+
+/* The user's part of a call chain, innermost first; it is the first address
+ * and then return addresses. How many. */
+static size_t frames_take(const struct sample *sample,
+                          uint64_t frames[SAMPLER_FRAMES_MAX])
+{
+    const uint64_t *chain = (const uint64_t *)(sample + 1);
+    size_t room = (sample->header.size - sizeof(*sample)) / sizeof(*chain);
+    size_t used = 0;
+
+    for (size_t i = 0; i < sample->count && i < room; i++) {
+        if (chain[i] < PERF_CONTEXT_MAX && used < SAMPLER_FRAMES_MAX) {
+            frames[used++] = chain[i];
+        }
+    }
+    if (used == 0 && (sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+                         PERF_RECORD_MISC_USER) {
+        frames[used++] = sample->ip;
+    }
+    if (used > 0) {
+        frames[0]++; /* as a return address: one past the instruction */
+    }
+    return used;
+}
+
+static void sample_take(const struct step *step, const struct sample *sample)
+{
+    uint32_t incarnation = image_find(step, sample->pid);
+    uint64_t frames[SAMPLER_FRAMES_MAX];
+    struct ck_sample record = {
+        .e = {.kind = CK_KIND_SAMPLE,
+              .units = sizeof(record) / CK_UNIT_BYTES,
+              .flags = CK_FLAG_RAW,
+              .name = incarnation,
+              .start = (int64_t)sample->time},
+        .tid = sample->tid,
+        .cpu = sample->cpu,
+        .weight = step->sampler->period,
+    };
+    size_t count;
+
+    if (incarnation == 0) {
+        step->sampler->strange++;
+        return;
+    }
+    count = frames_take(sample, frames);
+    if (count > 0) {
+        record.ip = frames[0] - 1;
+        record.stack =
+            stacks_number(step->sampler->stacks, step->own, step->symbols,
+                          &(struct stack){incarnation, frames, count});
+    }
+    (void)own_put(step->own, &record.e);
+}
+
+static void switch_take(const struct step *step,
+                        const struct perf_event_header *header)
+{
+    const struct sample_id *id = (const void *)(header + 1);
+    uint32_t incarnation;
+
+    if (header->size < sizeof(*header) + sizeof(*id)) {
+        return;
+    }
+    incarnation = image_find(step, id->pid);
+    if (incarnation == 0) {
+        return;
+    }
+    switches_add(
+        step->sampler->switches, step->own,
+        &(struct switch_seen){
+            .time = (ck_time_t)id->time,
+            .tid = id->tid,
+            .incarnation = incarnation,
+            .is_out = (header->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
+            .is_preempted =
+                (header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0,
+        });
+}
+
+static void record_take(const struct step *step,
+                        const struct perf_event_header *header)
+{
+    const uint64_t *words = (const uint64_t *)(header + 1);
+
+    switch (header->type) {
+    case PERF_RECORD_SAMPLE:
+        if (header->size >= sizeof(struct sample)) {
+            sample_take(step, (const struct sample *)header);
+        }
+        break;
+    case PERF_RECORD_SWITCH:
+        switch_take(step, header);
+        break;
+    case PERF_RECORD_LOST:
+        if (header->size >= sizeof(*header) + 2 * sizeof(*words)) {
+            step->sampler->lost += words[1];
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void ring_drain(const struct step *step, struct ring *ring)
+{
+    uint8_t *data = (uint8_t *)ring->page + page_bytes();
+    uint64_t tail = ring->page->data_tail;
+    /* acquire: pairs with the kernel's store of the head after the data */
+    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+
+    while (head - tail >= sizeof(struct perf_event_header)) {
+        size_t at = tail % ring->bytes;
+        const struct perf_event_header *header = (const void *)(data + at);
+        size_t size = header->size;
+
+        if (size < sizeof(*header) || size > head - tail) {
+            break;
+        }
+        if (at + size > ring->bytes) {
+            size_t first = ring->bytes - at;
+
+            memcpy(step->sampler->wrapped, data + at, first);
+            memcpy((uint8_t *)step->sampler->wrapped + first, data,
+                   size - first);
+            header = (const void *)step->sampler->wrapped;
+        }
+        record_take(step, header);
+        tail += size;
+    }
+    /* release: the kernel may overwrite what was read */
+    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+}
+
+void sampler_step(struct sampler *sampler,
+                  struct own *own,
+                  struct ck_ring_header *header,
+                  struct symbols *symbols)
+{
+    struct step step = {sampler, own, header, symbols};
+
+    if (!sampler->is_mapped) {
+        rings_map(sampler);
+    }
+    for (size_t i = 0; i < sampler->count; i++) {
+        if (sampler->rings[i].page != NULL) {
+            ring_drain(&step, &sampler->rings[i]);
+        }
+    }
+    switches_settle(sampler->switches, own);
+}
+
+void sampler_notes(const struct sampler *sampler, struct own *own)
+{
+    if (sampler->lost > 0) {
+        own_note(own,
+                 "%llu CPU samples and switches were lost in the kernel's "
+                 "rings: causes of host time are coarser there",
+                 (unsigned long long)sampler->lost);
+    }
+    if (sampler->unmapped > 0) {
+        own_note(own,
+                 "no CPU samples from %llu of %zu CPUs: no memory to lock "
+                 "(raise ulimit -l)",
+                 (unsigned long long)sampler->unmapped, sampler->count);
+    }
+    if (stacks_left_out(sampler->stacks) > 0) {
+        own_note(own,
+                 "%llu CPU samples have no stack: more than %d different ones",
+                 (unsigned long long)stacks_left_out(sampler->stacks),
+                 SAMPLER_STACKS_MAX);
+    }
+}

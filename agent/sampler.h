@@ -1,0 +1,50 @@
+/* sampler.h - where a target's threads are, and when they have no CPU
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * perf_event on all threads and children of the target, a ring of the kernel
+ * a CPU: a sample of the user's stack each 1/hz s of CPU time, and every
+ * switch of the scheduler. No signal reaches the target. The front creates
+ * it; the collector's thread maps and drains it.
+ */
+#ifndef CK_AGENT_SAMPLER_H
+#define CK_AGENT_SAMPLER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/own.h"
+#include "schema/err.h"
+#include "schema/ring.h"
+
+#define SAMPLER_HZ 99
+#define SAMPLER_HZ_MAX 10000
+/* Different stacks that are told; samples with others have their innermost
+ * address only. */
+#define SAMPLER_STACKS_MAX 8192
+/* Frames of a stack that are kept, and those that get names. */
+#define SAMPLER_FRAMES_MAX 32
+#define SAMPLER_FRAMES_NAMED 8
+/* Shorter times off the CPU are counted and not told. */
+#define SAMPLER_OFF_MIN_NS 20000
+
+struct sampler;
+struct symbols;
+
+/* Open the events on a child that is still held before its exec. NULL with
+ * why_not: no rights, no perf_event, no memory. */
+struct sampler *
+sampler_create(pid_t held_child, int64_t hz, struct ck_err *why_not);
+void sampler_destroy(struct sampler *sampler);
+
+/* Say what came since the last step: SAMPLE, STACK, PREEMPTED and BLOCKED
+ * records. `header` tells the process images by pid; `symbols` (may be NULL)
+ * notes the addresses. All borrowed. */
+void sampler_step(struct sampler *sampler,
+                  struct own *own,
+                  struct ck_ring_header *header,
+                  struct symbols *symbols);
+/* The note on what was lost or left out, if anything was. */
+void sampler_notes(const struct sampler *sampler, struct own *own);
+
+#endif

@@ -1,0 +1,115 @@
+/* switches.c - switches of the scheduler as times off the CPU
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread's switches alternate: out, in, out ... A switch in that is read
+ * before its switch out (they lay in two CPUs' rings, and the second was read
+ * a step later) waits as `in` until that comes.
+ */
+#include "agent/switches.h"
+
+#include <stdlib.h>
+
+#include "agent/sampler.h"
+
+#define BATCH 4096
+/* Threads whose last switch is kept, by tid: others with the same remainder
+ * push each other out, which loses an interval. */
+#define THREADS 4096
+
+struct thread {
+    uint32_t tid;
+    bool is_preempted;
+    ck_time_t out; /* 0 = runs, or not seen yet */
+    ck_time_t in;  /* 0 = none waits */
+};
+
+struct switches {
+    size_t count;
+    struct switch_seen batch[BATCH];
+    struct thread threads[THREADS];
+};
+
+struct switches *switches_create(void)
+{
+    return calloc(1, sizeof(struct switches));
+}
+
+void switches_destroy(struct switches *switches)
+{
+    free(switches);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct switch_seen *left = a;
+    const struct switch_seen *right = b;
+
+    return (left->time > right->time) - (left->time < right->time);
+}
+
+static void interval_say(struct own *own,
+                         const struct thread *thread,
+                         uint32_t incarnation,
+                         ck_time_t end)
+{
+    struct ck_mark record = {
+        .e = {.kind =
+                  thread->is_preempted ? CK_KIND_PREEMPTED : CK_KIND_BLOCKED,
+              .units = sizeof(record) / CK_UNIT_BYTES,
+              .flags = CK_FLAG_RAW,
+              .name = incarnation,
+              .start = thread->out},
+        .dur = end - thread->out,
+        .value = thread->tid,
+    };
+
+    if (record.dur >= SAMPLER_OFF_MIN_NS) {
+        (void)own_put(own, &record.e);
+    }
+}
+
+static void
+switch_settle(struct thread *thread, struct own *own, struct switch_seen *seen)
+{
+    if (thread->tid != seen->tid) {
+        *thread = (struct thread){.tid = seen->tid};
+    }
+    if (!seen->is_out) {
+        if (thread->out == 0) {
+            thread->in = seen->time;
+            return;
+        }
+        interval_say(own, thread, seen->incarnation, seen->time);
+        thread->out = 0;
+        return;
+    }
+    thread->out = seen->time;
+    thread->is_preempted = seen->is_preempted;
+    if (thread->in > seen->time) {
+        interval_say(own, thread, seen->incarnation, thread->in);
+        thread->out = 0;
+    }
+    thread->in = 0;
+}
+
+void switches_settle(struct switches *switches, struct own *own)
+{
+    qsort(switches->batch, switches->count, sizeof(*switches->batch), by_time);
+    for (size_t i = 0; i < switches->count; i++) {
+        struct switch_seen *seen = &switches->batch[i];
+
+        switch_settle(&switches->threads[seen->tid % THREADS], own, seen);
+    }
+    switches->count = 0;
+}
+
+void switches_add(struct switches *switches,
+                  struct own *own,
+                  const struct switch_seen *seen)
+{
+    if (switches->count == BATCH) {
+        switches_settle(switches, own);
+    }
+    switches->batch[switches->count++] = *seen;
+}

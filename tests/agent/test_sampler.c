@@ -1,0 +1,246 @@
+/* test_sampler.c - samples and switches of a real child
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The child runs this program again: two threads compute for a known CPU
+ * time, one of them then sleeps. Where perf_event is not permitted the case
+ * is skipped with the reason.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/sampler.h"
+#include "agent/symbols.h"
+#include "tests/agent/said.h"
+
+#define WORK_NS (400 * CK_TIME_MS)
+#define SLEEP_NS (60 * CK_TIME_MS)
+#define HZ 500
+
+static struct ck_ring_header *header;
+static struct said said;
+static struct sampler *sampler;
+static char why[CK_ERR_BYTES];
+
+/* Not inlined, so that it has a name of its own. */
+__attribute__((noinline)) static uint64_t sampled_work(void)
+{
+    struct timespec ts;
+    uint64_t sum = 1;
+
+    do {
+        for (int i = 0; i < 20000; i++) {
+            sum = sum * 6364136223846793005ull + 1442695040888963407ull;
+        }
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    } while (ts.tv_sec * CK_TIME_S + ts.tv_nsec < WORK_NS);
+    return sum;
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    return (void *)(uintptr_t)(sampled_work() | 1);
+}
+
+static int child_main(void)
+{
+    struct timespec pause = {.tv_nsec = SLEEP_NS};
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, work, NULL) != 0) {
+        return 1;
+    }
+    (void)work(NULL);
+    (void)nanosleep(&pause, NULL);
+    (void)pthread_join(thread, NULL);
+    return 0;
+}
+
+static pid_t child_start(int *go)
+{
+    int ends[2];
+    pid_t pid;
+    char byte;
+
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)close(ends[1]);
+        (void)!read(ends[0], &byte, 1);
+        (void)execl("/proc/self/exe", "test_sampler", "child", (char *)NULL);
+        _exit(127);
+    }
+    (void)close(ends[0]);
+    *go = ends[1];
+    return pid;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    header = calloc(1, CK_RING_HEADS_OFFSET);
+    said_init(&said);
+    return header == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    sampler_destroy(sampler);
+    sampler = NULL;
+    said_fini(&said);
+    free(header);
+    return 0;
+}
+
+/* Run the child to its end, with a step each 10 ms. */
+static pid_t child_run(struct symbols *symbols)
+{
+    struct timespec pause = {.tv_nsec = 10 * CK_TIME_MS};
+    struct ck_ring_process *entry = ck_ring_processes(header);
+    struct ck_err err;
+    int status;
+    int go;
+    pid_t pid = child_start(&go);
+
+    sampler = sampler_create(pid, HZ, &err);
+    (void)snprintf(why, sizeof(why), "%s", sampler == NULL ? err.text : "");
+    entry->pid = (uint32_t)pid;
+    atomic_store(&entry->incarnation, 1);
+    atomic_store(&header->incarnations, 1);
+    (void)close(go);
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        (void)nanosleep(&pause, NULL);
+        if (sampler != NULL) {
+            if (symbols != NULL) {
+                symbols_seen_process(symbols, 1, pid);
+            }
+            sampler_step(sampler, said.own, header, symbols);
+        }
+    }
+    assert_int_equal(status, 0);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", why);
+        skip();
+    }
+    sampler_step(sampler, said.own, header, symbols);
+    return pid;
+}
+
+/* Text of the SYMBOL of an address, or "". */
+static const char *symbol_of(uint64_t address)
+{
+    const struct ck_text *text = NULL;
+
+    while ((text = said_next(&said, CK_KIND_SYMBOL, text)) != NULL) {
+        if (text->object == address) {
+            return ck_text_bytes(text);
+        }
+    }
+    return "";
+}
+
+/* The innermost address of a stack. */
+static uint64_t stack_leaf(uint32_t number)
+{
+    const struct ck_text *text = NULL;
+    uint64_t leaf = 0;
+
+    while ((text = said_next(&said, CK_KIND_STACK, text)) != NULL) {
+        if (text->e.name == number) {
+            assert_int_equal(text->extra, 1);
+            memcpy(&leaf, ck_text_bytes(text), sizeof(leaf));
+        }
+    }
+    return leaf;
+}
+
+static void samples_count_cpu_time_and_name_the_function(void **state)
+{
+    struct symbols *symbols = symbols_create();
+    const struct ck_sample *sample = NULL;
+    int64_t total = 0;
+    int64_t named = 0;
+    uint32_t tids[2] = {0, 0};
+
+    (void)state;
+    (void)child_run(symbols);
+    assert_int_equal(symbols_finish(symbols, said.own, CK_TIME_S), 0);
+    said_read(&said);
+    while ((sample = said_next(&said, CK_KIND_SAMPLE, sample)) != NULL) {
+        assert_int_equal(sample->e.name, 1);
+        total += sample->weight;
+        if (strcmp(symbol_of(stack_leaf((uint32_t)sample->stack)),
+                   "sampled_work") == 0) {
+            named += sample->weight;
+        }
+        if (tids[0] == 0 || sample->tid == tids[0]) {
+            tids[0] = sample->tid;
+        } else {
+            tids[1] = sample->tid;
+        }
+    }
+    symbols_destroy(symbols);
+    /* Two threads; a virtual machine may steal some. */
+    assert_in_range(total, 2 * WORK_NS * 8 / 10, 2 * WORK_NS * 13 / 10);
+    assert_true(named > total * 7 / 10);
+    assert_true(tids[1] != 0);
+}
+
+static void a_sleep_is_a_time_blocked(void **state)
+{
+    const struct ck_mark *mark = NULL;
+    ck_time_t longest = 0;
+    pid_t pid;
+
+    (void)state;
+    pid = child_run(NULL);
+    said_read(&said);
+    while ((mark = said_next(&said, CK_KIND_BLOCKED, mark)) != NULL) {
+        if (mark->value == pid && mark->dur > longest) {
+            longest = mark->dur;
+        }
+    }
+    assert_in_range(longest, SLEEP_NS, SLEEP_NS + CK_TIME_S);
+}
+
+static void a_refusal_is_said_with_its_reason(void **state)
+{
+    struct ck_err err;
+
+    (void)state;
+    /* No such process: as any other refusal. */
+    sampler = sampler_create(0x3fffffff, HZ, &err);
+    assert_null(sampler);
+    assert_true(strlen(err.text) > 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            samples_count_cpu_time_and_name_the_function, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_sleep_is_a_time_blocked, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_refusal_is_said_with_its_reason,
+                                        setup, teardown),
+    };
+
+    if (argc == 2 && strcmp(argv[1], "child") == 0) {
+        return child_main();
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
