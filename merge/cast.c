@@ -41,6 +41,7 @@ void cast_destroy(struct cast *cast)
         names_destroy(cast->processes[i].names);
         free(cast->processes[i].devices);
         free(cast->processes[i].queues);
+        free(cast->processes[i].libc);
         free(cast->processes[i].comms);
     }
     for (size_t i = 0; i < cast->physicals_count; i++) {

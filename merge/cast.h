@@ -62,6 +62,15 @@ struct cast_counter {
     int64_t running;
 };
 
+/* Running totals of a thread's calls of one function of libc. */
+struct cast_libc {
+    uint32_t name;
+    uint32_t tid; /* 0 = threads that ended without a word of their own */
+    uint64_t calls;
+    ck_time_t ns;
+    uint64_t bytes;
+};
+
 /* A call that was entered and, so far as is stored, never left. */
 struct cast_open {
     struct ck_open open;
@@ -140,6 +149,8 @@ struct cast_process {
     size_t devices_count, devices_room;
     struct cast_queue *queues;
     size_t queues_count, queues_room;
+    struct cast_libc *libc;
+    size_t libc_count, libc_room;
     struct cast_comm *comms; /* by id */
     size_t comms_count, comms_room;
 };

@@ -52,6 +52,13 @@ static const struct {
     [CAUSE_LOCK] = {"lock", "its host waited for a lock", CAUSE_COLUMN_HOST,
                     NULL},
     [CAUSE_IO] = {"io", "its host did input or output", CAUSE_COLUMN_IO, NULL},
+    [CAUSE_SLEEP] = {"sleep", "its host slept", CAUSE_COLUMN_HOST, NULL},
+    [CAUSE_OFFCPU_RUNNABLE] = {"offcpu_runnable",
+                               "its host was ready to run and had no CPU",
+                               CAUSE_COLUMN_HOST, NULL},
+    [CAUSE_OFFCPU_BLOCKED] = {"offcpu_blocked",
+                              "its host waited in the kernel, outside calls",
+                              CAUSE_COLUMN_HOST, NULL},
     [CAUSE_HOST_COMPUTE] = {"host_compute", "its host computed",
                             CAUSE_COLUMN_HOST, NULL},
     [CAUSE_NO_HOST_DATA] = {"no_host_data", "nothing is recorded of its host",
@@ -115,12 +122,17 @@ static const struct {
     {"cuMemAlloc", CAUSE_MEM_MGMT},
     {"cuMemFree", CAUSE_MEM_MGMT},
     {"cuMemHost", CAUSE_MEM_MGMT},
+    {"pthread_join", CAUSE_LOCK},
     {"pthread_mutex", CAUSE_LOCK},
     {"pthread_cond", CAUSE_LOCK},
     {"pthread_rwlock", CAUSE_LOCK},
     {"pthread_barrier", CAUSE_LOCK},
     {"pthread_spin", CAUSE_LOCK},
     {"sem_", CAUSE_LOCK},
+    {"nanosleep", CAUSE_SLEEP},
+    {"clock_nanosleep", CAUSE_SLEEP},
+    {"usleep", CAUSE_SLEEP},
+    {"sleep", CAUSE_SLEEP},
 };
 
 enum cause cause_of_call(unsigned kind, const char *function)
@@ -143,4 +155,9 @@ enum cause cause_of_call(unsigned kind, const char *function)
         }
     }
     return kind == CK_KIND_POSIX ? CAUSE_IO : CAUSE_GPU_API;
+}
+
+const char *cause_libc_group(const char *function)
+{
+    return cause_name(cause_of_call(CK_KIND_POSIX, function));
 }

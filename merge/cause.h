@@ -15,8 +15,11 @@
  *   5  kernel_gap     l0 <= a: the work was there, the device did not begin
  *   6  launch_latency from l0 on
  *   7  the innermost call that h is in: mpi_wait, below_clock_resolution,
- *      mpi_transfer, mpi_call, gpu_sync, h2d, d2h, mem_mgmt, gpu_api, lock, io
- *   8  host_compute   h is between calls
+ *      mpi_transfer, mpi_call, gpu_sync, h2d, d2h, mem_mgmt, gpu_api, lock, io,
+ *      sleep
+ *   8  host_compute   h is between calls and, as far as is known, has a CPU;
+ *      offcpu_runnable  it was preempted, offcpu_blocked  it waited in the
+ *      kernel for something that no call tells
  *   9  no_host_data   nothing is recorded of h up to b
  *  10  unattributed   what is known of h does not reach back so far
  */
@@ -41,7 +44,10 @@ enum cause {
     CAUSE_GPU_API,
     CAUSE_LOCK,
     CAUSE_IO,
+    CAUSE_SLEEP,
     CAUSE_HOST_COMPUTE,
+    CAUSE_OFFCPU_RUNNABLE,
+    CAUSE_OFFCPU_BLOCKED,
     CAUSE_NO_HOST_DATA,
     CAUSE_UNATTRIBUTED,
     CAUSES
@@ -64,6 +70,8 @@ const char *cause_sentence(enum cause cause);
 enum cause_column cause_column(enum cause cause);
 /* The name that readers of nkipy profiles know, NULL = none. */
 const char *cause_nkipy(enum cause cause);
+/* "lock", "sleep" or "io": what a function of libc is for. */
+const char *cause_libc_group(const char *function);
 /* What a call into `function` of a record of `kind` counts as. */
 enum cause cause_of_call(unsigned kind, const char *function);
 

@@ -25,6 +25,7 @@
 #include "merge/analysis/counters.h"
 #include "merge/analysis/devices.h"
 #include "merge/analysis/kernels.h"
+#include "merge/analysis/libc.h"
 #include "merge/analysis/ranks.h"
 #include "merge/cast.h"
 #include "merge/cut.h"
@@ -239,6 +240,7 @@ static int job_report(struct job *job, struct ck_err *err)
         blame_report(job->blame, report) != 0 ||
         kernels_report(job->kernels, report) != 0 ||
         calls_report(job->calls, report) != 0 ||
+        libc_report(job->cast, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
         counters_report(job->cast, report) != 0 ||
         trust_report(job->cast, job->align, job->store, report) != 0) {

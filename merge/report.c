@@ -15,6 +15,7 @@ void report_fini(struct report *report)
     free(report->kernels);
     free(report->copies);
     free(report->calls);
+    free(report->libc);
     free(report->counters);
     free(report->rates);
     free(report->losses);

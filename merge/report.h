@@ -140,6 +140,18 @@ struct report_call {
     uint32_t ranks;
 };
 
+/* Calls of one function of libc, in the whole run. */
+struct report_libc {
+    const char *name;
+    const char *group; /* io, lock, sleep */
+    uint64_t calls;
+    uint64_t bytes;
+    ck_time_t total; /* of calls that were timed: not of a free lock */
+    uint32_t threads;
+    uint32_t ranks;
+    const struct report_call *call; /* the place it took longest; NULL */
+};
+
 struct report_counter {
     const char *name;
     double value;   /* scaled up where it was multiplexed */
@@ -226,6 +238,8 @@ struct report {
     size_t copies_count;
     struct report_call *calls;
     size_t calls_count;
+    struct report_libc *libc; /* longest first */
+    size_t libc_count;
     struct report_counter *counters;
     size_t counters_count;
     struct report_rate *rates;

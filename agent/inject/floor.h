@@ -22,6 +22,7 @@
 #ifdef FLOOR_BASE
 #define FLOOR(symbol) __asm__(".symver " #symbol "," #symbol "@" FLOOR_BASE);
 FLOOR(dlsym)
+FLOOR(dlvsym)
 FLOOR(dlopen)
 FLOOR(dlclose)
 FLOOR(dlerror)
@@ -33,12 +34,18 @@ FLOOR(pthread_setspecific)
 FLOOR(pthread_once)
 FLOOR(pthread_sigmask)
 FLOOR(pthread_create)
-FLOOR(pthread_join)
 FLOOR(pthread_detach)
 FLOOR(pthread_mutex_trylock)
+FLOOR(pthread_rwlock_tryrdlock)
+FLOOR(pthread_rwlock_trywrlock)
+FLOOR(pthread_testcancel)
 FLOOR(sem_init)
 FLOOR(sem_post)
+FLOOR(sem_trywait)
+#ifndef FLOOR_OF_POSIX /* ckposix defines these */
+FLOOR(pthread_join)
 FLOOR(sem_wait)
+#endif
 #undef FLOOR
 #endif
 

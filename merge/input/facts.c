@@ -290,6 +290,32 @@ static int counter_read(struct cast_agent *agent,
     return 0;
 }
 
+static int libc_read(struct cast_process *process,
+                     const struct ck_counter *calls)
+{
+    struct cast_libc total = {
+        .name = calls->e.name,
+        .tid = calls->tid,
+        .calls = (uint64_t)calls->value,
+        .ns = calls->enabled,
+        .bytes = (uint64_t)calls->running,
+    };
+
+    for (size_t i = process->libc_count; i-- > 0;) {
+        if (process->libc[i].name == total.name &&
+            process->libc[i].tid == total.tid) {
+            process->libc[i] = total;
+            return 0;
+        }
+    }
+    if (array_grow(&process->libc, &process->libc_room, process->libc_count,
+                   sizeof(total)) != 0) {
+        return -1;
+    }
+    process->libc[process->libc_count++] = total;
+    return 0;
+}
+
 /* Keep the thread's stack of open calls as last seen: a look at depth d
  * replaces what was open at d and deeper. */
 static int open_read(struct cast_agent *agent,
@@ -369,6 +395,10 @@ int facts_read(struct cast *cast,
 
             agent->lost[lost->reason % CAST_REASONS] += (uint64_t)lost->value;
             return 0;
+        }
+        if (event->kind == CK_KIND_CALLS) {
+            return libc_read(&cast->processes[source->process],
+                             (const struct ck_counter *)event);
         }
         return counter_read(agent, (const struct ck_counter *)event);
     case CK_CLASS_OPEN:

@@ -460,6 +460,9 @@ static int take_mark(struct chrome *chrome, const struct timeline_event *event)
     int64_t pid = pid_of(chrome, event);
     struct track_row row;
 
+    if (mark->e.kind == CK_KIND_PREEMPTED || mark->e.kind == CK_KIND_BLOCKED) {
+        return 0; /* they would hide what the thread did meanwhile */
+    }
     if (mark->e.kind == CK_KIND_VALUE) {
         put_value(chrome, event, mark->value);
         return 0;

@@ -265,6 +265,25 @@ static void put_calls(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+static void put_libc(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "libc");
+    for (size_t i = 0; i < report->libc_count; i++) {
+        const struct report_libc *libc = &report->libc[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "name", libc->name);
+        ck_json_string(j, "group", libc->group);
+        ck_json_uint(j, "calls", libc->calls);
+        ck_json_int(j, "total_ns", libc->total);
+        ck_json_uint(j, "bytes", libc->bytes);
+        ck_json_uint(j, "threads", libc->threads);
+        ck_json_uint(j, "ranks", libc->ranks);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
 static void put_counters(struct ck_json *j, const struct report *report)
 {
     ck_json_array(j, "counters");
@@ -425,6 +444,7 @@ static void put_report(struct ck_json *j, const struct report *report)
     put_causes(j, report);
     put_kernels(j, report);
     put_calls(j, report);
+    put_libc(j, report);
     put_counters(j, report);
     put_trust(j, report);
     put_clocks(j, report);

@@ -40,6 +40,8 @@ bool page_has_place(const struct place *place);
 void page_clocks(const struct page *page);
 /* Why the devices were idle (why.c). */
 void page_why(const struct page *page);
+/* Files, sockets, locks and sleeps (libc.c). */
+void page_libc(const struct page *page);
 /* The tables (tables.c). */
 void page_devices(const struct page *page);
 void page_kernels(const struct page *page);

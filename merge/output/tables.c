@@ -291,33 +291,42 @@ void page_kernels(const struct page *page)
     put_copies(page);
 }
 
+static void put_host_call(const struct page *page,
+                          const struct report_call *call)
+{
+    fputc(' ', page->file);
+    page_column(page, call->name, 34);
+    fprintf(page->file, " %10s %9s %10.3g %6u  ", word_count(call->calls).text,
+            word_seconds(call->total).text, (double)call->max / 1e6,
+            call->ranks);
+    page_place(page, &call->place);
+    fputc('\n', page->file);
+}
+
+/* Long calls of libc have a table of their own. */
 void page_calls(const struct page *page)
 {
     const struct report *report = page->report;
+    size_t shown = 0;
 
-    if (report->calls_count == 0) {
-        return;
-    }
-    fprintf(page->file, "\n%s %-34s %10s %9s %10s %6s  %s%s\n", page_bold(page),
-            "CALLS (host)", "calls", "total s", "max ms", "ranks",
-            "called from", page_normal(page));
-    for (size_t i = 0; i < report->calls_count && i < TOP_CALLS; i++) {
+    for (size_t i = 0; i < report->calls_count; i++) {
         const struct report_call *call = &report->calls[i];
 
-        if (call->calls == 0) {
-            break;
+        if (call->calls == 0 || strcmp(call->kind, "posix") == 0) {
+            continue;
         }
-        fputc(' ', page->file);
-        page_column(page, call->name, 34);
-        fprintf(page->file, " %10s %9s %10.3g %6u  ",
-                word_count(call->calls).text, word_seconds(call->total).text,
-                (double)call->max / 1e6, call->ranks);
-        page_place(page, &call->place);
-        fputc('\n', page->file);
+        if (shown == 0) {
+            fprintf(page->file, "\n%s %-34s %10s %9s %10s %6s  %s%s\n",
+                    page_bold(page), "CALLS (host)", "calls", "total s",
+                    "max ms", "ranks", "called from", page_normal(page));
+        }
+        if (shown++ < TOP_CALLS) {
+            put_host_call(page, call);
+        }
     }
-    if (report->calls_count > TOP_CALLS) {
+    if (shown > TOP_CALLS) {
         fprintf(page->file, " and %zu more places (report.json)\n",
-                report->calls_count - TOP_CALLS);
+                shown - TOP_CALLS);
     }
 }
 

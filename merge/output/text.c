@@ -330,6 +330,7 @@ void output_text(const struct report *report,
     page_devices(&page);
     page_kernels(&page);
     page_calls(&page);
+    page_libc(&page);
     page_counters(&page);
     put_trust(&page);
     fprintf(file, "%s MORE%s        ckmerge --output chrome ", page_bold(&page),

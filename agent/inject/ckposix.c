@@ -1,0 +1,174 @@
+/* ckposix.c - the entry points: functions of libc that may block
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Loaded with LD_PRELOAD. A wrapper takes as many words as the function has
+ * arguments and hands the same words on, as ckmpi's do. The C names are our
+ * own, so that no macro or inline of the headers can meet them; the symbols
+ * are libc's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/inject/posixcall.h"
+#include "agent/inject/posixpath.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define PARAMETERS_1 long w0
+#define PARAMETERS_2 PARAMETERS_1, long w1
+#define PARAMETERS_3 PARAMETERS_2, long w2
+#define PARAMETERS_4 PARAMETERS_3, long w3
+#define PARAMETERS_5 PARAMETERS_4, long w4
+#define PARAMETERS_6 PARAMETERS_5, long w5
+#define PARAMETERS_7 PARAMETERS_6, long w6
+
+#define NAMES_1 w0
+#define NAMES_2 NAMES_1, w1
+#define NAMES_3 NAMES_2, w2
+#define NAMES_4 NAMES_3, w3
+#define NAMES_5 NAMES_4, w4
+#define NAMES_6 NAMES_5, w5
+#define NAMES_7 NAMES_6, w6
+
+#define TYPES_1 long
+#define TYPES_2 TYPES_1, long
+#define TYPES_3 TYPES_2, long
+#define TYPES_4 TYPES_3, long
+#define TYPES_5 TYPES_4, long
+#define TYPES_6 TYPES_5, long
+#define TYPES_7 TYPES_6, long
+
+/* The second word, where there is one. */
+#define SECOND_1 0
+#define SECOND_2 w1
+#define SECOND_3 w1
+#define SECOND_4 w1
+#define SECOND_5 w1
+#define SECOND_6 w1
+#define SECOND_7 w1
+
+/* The library's own descriptor, between its open and its close. */
+static __thread int own_fd = -1;
+
+/* What a finished call says about its object. */
+static inline struct posix_object
+object_of(enum posix_shape shape, long first, long second, long rc)
+{
+    struct posix_object object = {0};
+
+    switch (shape) {
+    case POSIX_BYTES:
+        object.number = (uint32_t)first + 1;
+        object.bytes = rc > 0 ? (uint64_t)rc : 0;
+        object.is_failed = rc < 0;
+        break;
+    case POSIX_FD:
+        object.number = (uint32_t)first + 1;
+        object.is_failed = (int)rc < 0;
+        break;
+    case POSIX_OPEN:
+    case POSIX_OPENAT:
+        object.is_failed = (int)rc < 0;
+        if ((int)rc >= 0) {
+            posix_path_set(
+                (int)rc, (const char *)(shape == POSIX_OPEN ? first : second));
+            object.number = (uint32_t)rc + 1;
+        }
+        break;
+    case POSIX_ADDRESS:
+        object.address = (uint64_t)first;
+        object.is_failed = (int)rc != 0;
+        break;
+    case POSIX_BARRIER:
+        object.address = (uint64_t)first;
+        object.is_failed = (int)rc > 0;
+        break;
+    case POSIX_NUMBER:
+    case POSIX_THREAD:
+        object.is_failed = (int)rc != 0;
+        break;
+    case POSIX_REST:
+        break;
+    default:
+        object.is_failed = (int)rc < 0;
+        break;
+    }
+    return object;
+}
+
+/* Calls that are not the program's. */
+static inline bool is_own(enum posix_shape shape, long first, long second)
+{
+    if (shape == POSIX_OPEN || shape == POSIX_OPENAT) {
+        return posix_path_is_ring(
+            (const char *)(shape == POSIX_OPEN ? first : second));
+    }
+    return shape == POSIX_CLOSE && (int)first == own_fd && own_fd >= 0;
+}
+
+static inline void own_done(enum posix_shape shape, long rc)
+{
+    own_fd = shape == POSIX_CLOSE ? -1 : (int)rc;
+}
+
+#define POSIX_ENTRY(symbol_, name, words, shape_)                              \
+    static struct posix_entry data_##symbol_ = {                               \
+        .symbol = #symbol_,                                                    \
+        .function = POSIX_##name,                                              \
+        .shape = POSIX_##shape_,                                               \
+    };                                                                         \
+                                                                               \
+    EXPORT long entry_##symbol_(PARAMETERS_##words) __asm__(#symbol_);         \
+    long entry_##symbol_(PARAMETERS_##words)                                   \
+    {                                                                          \
+        long (*next)(TYPES_##words) =                                          \
+            (long (*)(TYPES_##words))posix_next(&data_##symbol_);              \
+        struct posix_object object;                                            \
+        struct posix_call call;                                                \
+        long rc;                                                               \
+                                                                               \
+        if (__builtin_expect(next == NULL, 0)) {                               \
+            errno = ENOSYS;                                                    \
+            return -1;                                                         \
+        }                                                                      \
+        if (posix_is_inside()) {                                               \
+            return next(NAMES_##words);                                        \
+        }                                                                      \
+        if (is_own(POSIX_##shape_, w0, SECOND_##words)) {                      \
+            rc = next(NAMES_##words);                                          \
+            own_done(POSIX_##shape_, rc);                                      \
+            return rc;                                                         \
+        }                                                                      \
+        if (POSIX_##shape_ == POSIX_CLOSE) {                                   \
+            posix_path_forget((int)w0);                                        \
+        }                                                                      \
+        posix_begin(&call);                                                    \
+        rc = next(NAMES_##words);                                              \
+        object = object_of(POSIX_##shape_, w0, SECOND_##words, rc);            \
+        posix_end(&call, &data_##symbol_, __builtin_return_address(0),         \
+                  &object);                                                    \
+        return rc;                                                             \
+    }
+#include "agent/inject/posix.def"
+
+static struct posix_entry *const entries[] = {
+#define POSIX_ENTRY(symbol_, name, words, shape_) &data_##symbol_,
+#include "agent/inject/posix.def"
+};
+
+__attribute__((constructor)) static void library_load(void)
+{
+    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+        (void)posix_next_find(entries[i]);
+    }
+    posix_lock_load();
+    posix_stream_load();
+    if (getenv(CK_RING_ENV) == NULL) {
+        return;
+    }
+    posix_path_load();
+    posix_counts_load();
+    inject_load(CK_LIBRARY_POSIX);
+    posix_call_load();
+}

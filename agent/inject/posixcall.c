@@ -1,0 +1,217 @@
+/* posixcall.c - stamps, records and the next definition of a symbol
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A process attaches when it makes its first long call after LIFE_MIN, so
+ * that the short-lived helpers of a script take no entry of the ring. Until a
+ * thread has a slot its calls carry RAW stamps.
+ */
+#include "agent/inject/posixcall.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "agent/inject/posixpath.h"
+
+#define LIFE_MIN (100 * CK_TIME_MS)
+#define SAY_EACH CK_TIME_S
+
+/* A wait for 10 us is two switches on a machine of today; recording it costs
+ * 0.5 % of that. Shorter ones cannot be told from the scheduler's noise. */
+#define THRESHOLD_NS 10000
+
+enum { ATTACH_NONE, ATTACH_NOW, ATTACH_DONE };
+
+int64_t posix_threshold = THRESHOLD_NS;
+
+struct inject_label posix_labels[] = {
+#define POSIX_FUNCTION(name) INJECT_LABEL(#name),
+#include "agent/inject/posix.def"
+};
+
+static int64_t loaded_raw;
+static int64_t loaded_ticks;
+static _Atomic int attach_state = ATTACH_NONE;
+static _Atomic uint64_t tick_scale; /* ns of a tick << 32; 0 = not known */
+
+static __thread int64_t said_at;   /* RAW, totals of this thread */
+static __thread int8_t is_our_own; /* 1 a thread of ours, -1 not, 0 unknown */
+
+posix_next_f posix_next_find(struct posix_entry *entry)
+{
+    union {
+        void *object;
+        posix_next_f call;
+    } found = {NULL};
+
+#if defined(__x86_64__)
+    /* Two versions of these; without one dlsym() may find the old one. */
+    if (strncmp(entry->symbol, "pthread_cond_", 13) == 0) {
+        found.object = dlvsym(RTLD_NEXT, entry->symbol, "GLIBC_2.3.2");
+    }
+#endif
+    if (found.object == NULL) {
+        found.object = dlsym(RTLD_NEXT, entry->symbol);
+    }
+    atomic_store_explicit(&entry->next, found.call, memory_order_relaxed);
+    return found.call;
+}
+
+bool posix_is_worth_it(void)
+{
+    return loaded_raw != 0 && (inject_thread.slot != NULL ||
+                               ck_time_raw() - loaded_raw >= LIFE_MIN);
+}
+
+/* Over the whole life so far: at least LIFE_MIN, so the error of the two
+ * pairs of reads is below 1e-5. */
+static void scale_find(void)
+{
+    int64_t ticks = ck_time_ticks() - loaded_ticks;
+    int64_t ns = ck_time_raw() - loaded_raw;
+
+    if (ticks > 0 && ns > 0) {
+        atomic_store_explicit(
+            &tick_scale,
+            (uint64_t)(((unsigned __int128)ns << 32) / (uint64_t)ticks),
+            memory_order_relaxed);
+    }
+}
+
+int64_t posix_elapsed(const struct posix_call *call, int64_t *end)
+{
+    uint64_t scale;
+
+    if (call->is_raw) {
+        *end = ck_time_raw();
+        return *end - call->start;
+    }
+    *end = inject_now();
+    if (inject_ring.clock != CK_CLOCK_TSC) {
+        return *end - call->start;
+    }
+    scale = atomic_load_explicit(&tick_scale, memory_order_relaxed);
+    return (int64_t)((unsigned __int128)(uint64_t)(*end - call->start) *
+                         scale >>
+                     32);
+}
+
+/* Threads of our own libraries wait, too: their names begin with "ck-". */
+static bool is_own_thread(void)
+{
+    char name[17] = "";
+
+    if (is_our_own == 0) {
+        (void)prctl(PR_GET_NAME, name);
+        is_our_own = strncmp(name, "ck-", 3) == 0 ? 1 : -1;
+    }
+    return is_our_own > 0;
+}
+
+/* The first thread attaches the process; what others end meanwhile is in the
+ * totals and no loss: they would only be told that somebody is at it. */
+static struct ck_ring_writer *writer_first(void)
+{
+    struct ck_ring_writer *writer = NULL;
+    int none = ATTACH_NONE;
+
+    if (atomic_compare_exchange_strong(&attach_state, &none, ATTACH_NOW)) {
+        scale_find();
+        writer = inject_writer();
+        atomic_store(&attach_state, ATTACH_DONE);
+    } else if (none == ATTACH_DONE) {
+        writer = inject_writer();
+    }
+    return writer;
+}
+
+/* This thread's writer, unless it is inside another call or ours. */
+static struct ck_ring_writer *writer_find(void)
+{
+    struct ck_ring_writer *writer;
+
+    if (inject_thread.slot != NULL) {
+        return &inject_thread;
+    }
+    if (!posix_is_worth_it() || is_own_thread()) {
+        return NULL;
+    }
+    writer = writer_first();
+    if (writer != NULL && inject_ring.header->posix_threshold_ns != 0) {
+        posix_threshold = inject_ring.header->posix_threshold_ns;
+    }
+    return writer == NULL || posix_is_inside() ? NULL : writer;
+}
+
+static void record_write(const struct posix_call *call,
+                         const struct posix_entry *entry,
+                         int64_t end,
+                         const void *site,
+                         const struct posix_object *object)
+{
+    uint32_t name = inject_label_id(&posix_labels[entry->function]);
+    uint32_t related = object->related;
+    struct ck_call *record;
+
+    if (object->number != 0) {
+        related = posix_path_id((int)object->number - 1);
+    }
+    record = ck_ring_begin(&inject_thread, inject_ring.clock, 2);
+    if (record == NULL) {
+        return;
+    }
+    *record = (struct ck_call){
+        .e = {.kind = CK_KIND_POSIX,
+              .units = 2,
+              .flags = (uint8_t)((call->is_raw ? CK_FLAG_RAW : 0) |
+                                 (object->is_failed ? CK_FLAG_FAILED : 0)),
+              .name = name,
+              .start = call->start},
+        .dur = end - call->start,
+        .site = (uint64_t)(uintptr_t)site,
+        .object = object->number,
+        .bytes = object->bytes,
+        .arg = object->address,
+        .extra = related,
+    };
+    ck_ring_commit(&inject_thread, 2);
+}
+
+void posix_record(const struct posix_call *call,
+                  const struct posix_entry *entry,
+                  int64_t end,
+                  const void *site,
+                  const struct posix_object *object)
+{
+    int saved = errno;
+    int64_t now;
+
+    if (writer_find() != NULL) {
+        record_write(call, entry, end, site, object);
+        now = ck_time_raw();
+        if (now - said_at >= SAY_EACH) {
+            said_at = now;
+            posix_counts_say();
+        }
+    }
+    errno = saved;
+}
+
+static void child_after_fork(void)
+{
+    loaded_raw = ck_time_raw();
+    loaded_ticks = ck_time_ticks();
+    said_at = 0;
+    is_our_own = 0;
+    atomic_store(&attach_state, ATTACH_NONE);
+}
+
+void posix_call_load(void)
+{
+    loaded_raw = ck_time_raw();
+    loaded_ticks = ck_time_ticks();
+    (void)pthread_atfork(NULL, NULL, child_after_fork);
+}

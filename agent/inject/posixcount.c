@@ -1,0 +1,187 @@
+/* posixcount.c - how often each thread called which function of libc
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread that ends without a slot in the ring adds its counts to those of
+ * the process; so short-lived threads cost nobody a slot.
+ */
+#include "agent/inject/posixcount.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/inject/posixcall.h"
+
+__thread struct posix_counts *posix_mine;
+
+static __thread bool is_ended;
+static struct posix_counts pool[POSIX_THREADS];
+static _Atomic uint64_t others[POSIX_FUNCTIONS][3]; /* calls, ns, bytes */
+static _Atomic uint32_t uncounted;                  /* threads */
+static pthread_key_t key;
+static _Atomic int has_key;
+
+static void counts_say_as(const struct posix_counts *counts, uint32_t tid)
+{
+    struct ck_ring_writer *writer = inject_writer();
+
+    for (unsigned i = 0; writer != NULL && i < POSIX_FUNCTIONS; i++) {
+        const struct posix_count *count = &counts->of[i];
+        struct ck_counter *record;
+        uint32_t name;
+
+        if (count->calls == 0) {
+            continue;
+        }
+        name = inject_label_id(&posix_labels[i]);
+        record = ck_ring_begin(writer, inject_ring.clock, 2);
+        if (record == NULL) {
+            return;
+        }
+        *record = (struct ck_counter){
+            .e = {.kind = CK_KIND_CALLS,
+                  .units = 2,
+                  .name = name,
+                  .start = inject_now()},
+            .value = (int64_t)count->calls,
+            .enabled = (int64_t)count->ns,
+            .running = (int64_t)count->bytes,
+            .tid = tid,
+        };
+        ck_ring_commit(writer, 2);
+    }
+}
+
+void posix_counts_say(void)
+{
+    if (posix_mine != NULL) {
+        counts_say_as(posix_mine, posix_mine->tid);
+    }
+}
+
+static void others_add(const struct posix_counts *counts)
+{
+    for (unsigned i = 0; i < POSIX_FUNCTIONS; i++) {
+        const struct posix_count *count = &counts->of[i];
+
+        if (count->calls > 0) {
+            atomic_fetch_add(&others[i][0], count->calls);
+            atomic_fetch_add(&others[i][1], count->ns);
+            atomic_fetch_add(&others[i][2], count->bytes);
+        }
+    }
+}
+
+static void block_free(struct posix_counts *counts)
+{
+    memset(counts->of, 0, sizeof(counts->of));
+    /* release: pairs with the exchange in posix_counts_claim() */
+    atomic_store_explicit(&counts->is_used, 0, memory_order_release);
+}
+
+static void thread_end(void *block)
+{
+    struct posix_counts *counts = block;
+
+    is_ended = true;
+    posix_mine = NULL;
+    if (inject_thread.slot != NULL) {
+        counts_say_as(counts, counts->tid);
+    } else {
+        others_add(counts);
+    }
+    block_free(counts);
+}
+
+struct posix_counts *posix_counts_claim(void)
+{
+    int saved = errno;
+
+    if (is_ended) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < POSIX_THREADS; i++) {
+        struct posix_counts *counts = &pool[i];
+
+        if (atomic_load_explicit(&counts->is_used, memory_order_relaxed) != 0 ||
+            atomic_exchange_explicit(&counts->is_used, 1,
+                                     memory_order_acquire) != 0) {
+            continue;
+        }
+        counts->tid = (uint32_t)syscall(SYS_gettid);
+        posix_mine = counts;
+        if (atomic_load(&has_key)) {
+            (void)pthread_setspecific(key, counts);
+        }
+        errno = saved;
+        return counts;
+    }
+    atomic_fetch_add(&uncounted, 1);
+    is_ended = true;
+    errno = saved;
+    return NULL;
+}
+
+/* A child has this thread only, and starts from nothing. */
+static void child_after_fork(void)
+{
+    for (unsigned i = 0; i < POSIX_THREADS; i++) {
+        if (atomic_load(&pool[i].is_used)) {
+            block_free(&pool[i]);
+        }
+    }
+    for (unsigned i = 0; i < POSIX_FUNCTIONS; i++) {
+        for (unsigned j = 0; j < 3; j++) {
+            atomic_store(&others[i][j], 0);
+        }
+    }
+    atomic_store(&uncounted, 0);
+    posix_mine = NULL;
+    if (atomic_load(&has_key)) {
+        (void)pthread_setspecific(key, NULL);
+    }
+}
+
+void posix_counts_load(void)
+{
+    /* Before inject.c's key: a thread says its counts while it has a slot. */
+    if (pthread_key_create(&key, thread_end) == 0) {
+        atomic_store(&has_key, 1);
+    }
+    (void)pthread_atfork(NULL, NULL, child_after_fork);
+}
+
+/* At the end of the process, for all threads that are left. */
+__attribute__((destructor)) static void library_unload(void)
+{
+    struct posix_counts rest;
+
+    if (!posix_is_worth_it() || inject_writer() == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < POSIX_THREADS; i++) {
+        if (atomic_load(&pool[i].is_used)) {
+            counts_say_as(&pool[i], pool[i].tid);
+        }
+    }
+    memset(&rest, 0, sizeof(rest));
+    for (unsigned i = 0; i < POSIX_FUNCTIONS; i++) {
+        rest.of[i].calls = atomic_load(&others[i][0]);
+        rest.of[i].ns = atomic_load(&others[i][1]);
+        rest.of[i].bytes = atomic_load(&others[i][2]);
+    }
+    counts_say_as(&rest, 0);
+    if (atomic_load(&uncounted) > 0) {
+        char text[120];
+
+        (void)snprintf(text, sizeof(text),
+                       "calls of libc by %u threads beyond %d at once are "
+                       "not counted",
+                       atomic_load(&uncounted), POSIX_THREADS);
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0, text);
+    }
+}

@@ -1,0 +1,15 @@
+/* libc.h - how often the ranks called which function of libc
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_LIBC_H
+#define CK_MERGE_ANALYSIS_LIBC_H
+
+#include "merge/cast.h"
+#include "merge/report.h"
+
+/* Write report->libc from the totals that the threads said; calls_report()
+ * has been called before. 0, or -1 with ENOMEM. */
+int libc_report(const struct cast *cast, struct report *report);
+
+#endif
