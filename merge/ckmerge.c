@@ -237,11 +237,12 @@ static int job_report(struct job *job, struct ck_err *err)
     struct report *report = &job->report;
 
     if (devices_report(job->devices, report) != 0 ||
-        blame_report(job->blame, report) != 0 ||
         kernels_report(job->kernels, report) != 0 ||
         calls_report(job->calls, report) != 0 ||
         libc_report(job->cast, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
+        blame_finish(job->blame) != 0 ||
+        blame_report(job->blame, report) != 0 ||
         counters_report(job->cast, report) != 0 ||
         trust_report(job->cast, job->align, job->store, report) != 0) {
         return ck_err_set(err, "out of memory");

@@ -12,6 +12,7 @@ void report_fini(struct report *report)
     free(report->ranks);
     free(report->devices);
     free(report->causes);
+    free(report->waits);
     free(report->kernels);
     free(report->copies);
     free(report->calls);

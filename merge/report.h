@@ -45,6 +45,10 @@ struct report_rank {
     ck_time_t mpi;      /* union of MPI calls over its threads */
     ck_time_t mpi_core; /* their sum */
     uint64_t mpi_calls;
+    ck_time_t waited;       /* in MPI, for other ranks */
+    ck_time_t waited_below; /* within the clock error: for nobody */
+    uint64_t waits;
+    ck_time_t caused; /* that other ranks waited because of it */
     uint64_t steps;
     ck_time_t step_median;
     ck_time_t step_max;
@@ -232,6 +236,8 @@ struct report {
     struct report_device all; /* sums over devices; wall = devices * region */
     struct report_cause *causes; /* longest first */
     size_t causes_count;
+    struct report_cause *waits; /* of hosts in MPI, longest first */
+    size_t waits_count;
     struct report_kernel *kernels;
     size_t kernels_count;
     struct report_copy *copies;

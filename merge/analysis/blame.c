@@ -1,23 +1,55 @@
 /* blame.c - all that asks why somebody stood still, in the right order
  *
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * An MPI call is looked at once the merge has passed its return: all that it
+ * may have waited for began before.
  */
 #include "merge/analysis/blame.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "merge/analysis/causes.h"
 #include "merge/analysis/ledger.h"
+#include "merge/analysis/replay.h"
 #include "merge/analysis/scene.h"
+#include "merge/analysis/waitstates.h"
+#include "merge/array.h"
 
 /* Messages up to that size are taken to be sent without a receive. */
 #define EAGER_BYTES 4096
+
+/* An MPI call that is not yet looked at. */
+struct pending {
+    uint32_t thread;
+    struct host_span call;
+    bool is_replayed;
+};
 
 struct blame {
     const struct cast *cast; /* borrowed */
     struct scene *scene;
     struct ledger *ledger;
+    struct waitstates *waitstates;
+    struct replay *replay;
+    struct pending *pending;
+    size_t pending_count, pending_room;
+    ck_time_t due; /* earliest return of one that is pending */
 };
+
+static ck_time_t blame_horizon(const void *state, ck_time_t now)
+{
+    const struct blame *blame = state;
+    ck_time_t horizon = now;
+
+    for (size_t i = 0; i < blame->pending_count; i++) {
+        ck_time_t start = blame->pending[i].call.start;
+
+        horizon = start < horizon ? start : horizon;
+    }
+    return horizon;
+}
 
 struct blame *blame_create(const struct cast *cast,
                            const struct align *align,
@@ -29,14 +61,19 @@ struct blame *blame_create(const struct cast *cast,
         return NULL;
     }
     blame->cast = cast;
+    blame->due = INT64_MAX;
     blame->scene = scene_create(cast, align, EAGER_BYTES);
     if (blame->scene != NULL) {
         blame->ledger = ledger_create(cast, blame->scene, region);
+        blame->waitstates = waitstates_create(cast, blame->scene, region);
+        blame->replay = replay_create(cast, region);
     }
-    if (blame->ledger == NULL) {
+    if (blame->ledger == NULL || blame->waitstates == NULL ||
+        blame->replay == NULL) {
         blame_destroy(blame);
         return NULL;
     }
+    scene_client(blame->scene, blame_horizon, blame);
     return blame;
 }
 
@@ -45,23 +82,212 @@ void blame_destroy(struct blame *blame)
     if (blame == NULL) {
         return;
     }
+    replay_destroy(blame->replay);
+    waitstates_destroy(blame->waitstates);
     ledger_destroy(blame->ledger);
     scene_destroy(blame->scene);
+    free(blame->pending);
     free(blame);
+}
+
+const struct scene *blame_scene(const struct blame *blame)
+{
+    return blame->scene;
+}
+
+const struct waitstates *blame_waitstates(const struct blame *blame)
+{
+    return blame->waitstates;
+}
+
+const struct replay *blame_replay(const struct blame *blame)
+{
+    return blame->replay;
+}
+
+/* ---- calls -------------------------------------------------------------- */
+
+static bool is_mpi(const struct timeline_event *event)
+{
+    unsigned kind = event->record->kind;
+
+    return kind == CK_KIND_MPI_CALL || kind == CK_KIND_SEND ||
+           kind == CK_KIND_RECV || kind == CK_KIND_PROBE ||
+           kind == CK_KIND_SENDRECV || kind == CK_KIND_COLLECTIVE ||
+           kind == CK_KIND_ICOLLECTIVE;
+}
+
+/* A call that only posts or looks: on an ideal network it takes no time. */
+static bool is_instant(const struct blame *blame, const struct host_span *call)
+{
+    static const char *const names[] = {
+        "MPI_Start",  "MPI_Test",         "MPI_Iprobe",
+        "MPI_Cancel", "MPI_Request_free", "MPI_Request_get_status"};
+    const char *name = cast_name(blame->cast, call->process, call->name);
+
+    if (call->kind != CK_KIND_MPI_CALL) {
+        return true; /* a send, a receive or a collective that is only posted */
+    }
+    for (size_t i = 0; name != NULL && i < sizeof(names) / sizeof(names[0]);
+         i++) {
+        if (strncmp(name, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void pending_replay(struct blame *blame, struct pending *pending)
+{
+    const struct host_span *call = &pending->call;
+    enum replay_call what = REPLAY_UNKNOWN;
+    struct wait wait = {.mark = INT64_MIN};
+
+    if (pending->is_replayed) {
+        return;
+    }
+    pending->is_replayed = true;
+    if (scene_wait(blame->scene, pending->thread, call, &wait)) {
+        what = REPLAY_KNOWN;
+    } else if (call->kind != CK_KIND_COLLECTIVE && is_instant(blame, call)) {
+        what = REPLAY_KNOWN;
+        wait.mark = INT64_MIN;
+    }
+    replay_leave(blame->replay, pending->thread, call->end, what, wait.mark);
+}
+
+static int pending_close(struct blame *blame, struct pending *pending)
+{
+    const struct host_span *call = &pending->call;
+    struct wait wait;
+
+    pending_replay(blame, pending);
+    if (!scene_wait(blame->scene, pending->thread, call, &wait)) {
+        return 0;
+    }
+    return waitstates_add(blame->waitstates, pending->thread,
+                          (struct region){call->start, call->end}, &wait);
+}
+
+/* Look at the calls that returned before `now`. */
+static int pendings_close(struct blame *blame, ck_time_t now)
+{
+    size_t kept = 0;
+
+    if (now <= blame->due) {
+        return 0;
+    }
+    blame->due = INT64_MAX;
+    for (size_t i = 0; i < blame->pending_count; i++) {
+        struct pending *pending = &blame->pending[i];
+
+        if (pending->call.end < now) {
+            if (pending_close(blame, pending) != 0) {
+                return -1;
+            }
+            continue;
+        }
+        blame->due =
+            pending->call.end < blame->due ? pending->call.end : blame->due;
+        blame->pending[kept++] = *pending;
+    }
+    blame->pending_count = kept;
+    return 0;
+}
+
+/* The thread has left its call before; the mark of this one. */
+static int64_t call_enter(struct blame *blame,
+                          const struct timeline_event *event)
+{
+    for (size_t i = 0; i < blame->pending_count; i++) {
+        if (blame->pending[i].thread == event->thread) {
+            pending_replay(blame, &blame->pending[i]);
+        }
+    }
+    return replay_enter(blame->replay, event->thread, event->start);
+}
+
+static int call_add(struct blame *blame, const struct timeline_event *event)
+{
+    /* The site and the number lie at the same place in all classes. */
+    const struct ck_call *record = (const struct ck_call *)event->record;
+    struct pending pending = {.thread = event->thread,
+                              .call = {.start = event->start,
+                                       .end = event->end,
+                                       .site = record->site,
+                                       .process = event->process,
+                                       .name = record->e.name,
+                                       .call = record->call,
+                                       .kind = record->e.kind,
+                                       .is_call = true}};
+
+    if (array_grow(&blame->pending, &blame->pending_room, blame->pending_count,
+                   sizeof(pending)) != 0) {
+        return -1;
+    }
+    blame->pending[blame->pending_count++] = pending;
+    blame->due = event->end < blame->due ? event->end : blame->due;
+    return 0;
 }
 
 int blame_take(void *state, const struct timeline_event *event)
 {
     struct blame *blame = state;
+    bool is_persistent = (event->record->flags & CK_FLAG_PERSISTENT) != 0;
+    bool is_call = is_mpi(event) && !is_persistent &&
+                   event->thread < blame->cast->threads_count;
+    int64_t mark = 0;
 
     if (ledger_settle(blame->ledger, event->start) != 0 ||
-        scene_take(blame->scene, event, 0) != 0) {
+        pendings_close(blame, event->start) != 0) {
+        return -1;
+    }
+    if (is_call) {
+        mark = call_enter(blame, event);
+    } else if (is_persistent && event->thread < blame->cast->threads_count) {
+        mark = replay_mark(blame->replay, event->thread);
+    }
+    if (scene_take(blame->scene, event, mark) != 0 ||
+        (is_call && call_add(blame, event) != 0)) {
         return -1;
     }
     return ledger_take(blame->ledger, event);
 }
 
+int blame_finish(struct blame *blame)
+{
+    return pendings_close(blame, INT64_MAX);
+}
+
+static void ranks_report(const struct blame *blame, struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        struct report_rank *rank = &report->ranks[i];
+        uint32_t index = cast_rank_index(blame->cast, rank->number);
+
+        if (index != CAST_NONE) {
+            const struct waitstates_rank *sums =
+                waitstates_rank(blame->waitstates, index);
+
+            rank->waited = sums->waited;
+            rank->waited_below = sums->below;
+            rank->waits = sums->waits;
+            rank->caused = sums->caused;
+        }
+    }
+}
+
 int blame_report(struct blame *blame, struct report *report)
 {
-    return causes_report(blame->ledger, blame->scene, blame->cast, report);
+    const struct ledger_row *rows;
+    size_t count;
+
+    if (causes_report(blame->ledger, blame->scene, report) != 0) {
+        return -1;
+    }
+    rows = waitstates_rows(blame->waitstates, &count);
+    report->waits =
+        causes_group(blame->scene, rows, count, &report->waits_count);
+    ranks_report(blame, report);
+    return report->waits == NULL ? -1 : 0;
 }

@@ -13,6 +13,9 @@
 #include "merge/timeline.h"
 
 struct blame;
+struct replay;
+struct scene;
+struct waitstates;
 /* Borrowed. NULL with ENOMEM. */
 struct blame *blame_create(const struct cast *cast,
                            const struct align *align,
@@ -20,7 +23,14 @@ struct blame *blame_create(const struct cast *cast,
 void blame_destroy(struct blame *blame);
 /* A timeline_take_f. */
 int blame_take(void *blame, const struct timeline_event *event);
-/* After devices_report(). 0, or -1 with ENOMEM. */
+/* Once all events were taken. 0, or -1 with ENOMEM. */
+int blame_finish(struct blame *blame);
+/* Borrowed, for those who report of them. */
+const struct scene *blame_scene(const struct blame *blame);
+const struct waitstates *blame_waitstates(const struct blame *blame);
+const struct replay *blame_replay(const struct blame *blame);
+/* Into the report's causes, waits and ranks; after devices_report() and
+ * ranks_report(). 0, or -1 with ENOMEM. */
 int blame_report(struct blame *blame, struct report *report);
 
 #endif

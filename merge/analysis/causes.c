@@ -161,30 +161,50 @@ static void group_report(const struct scene *scene,
     ranks_count(items, count, cause);
 }
 
-static int groups_report(const struct scene *scene,
-                         const struct item *items,
-                         size_t count,
-                         struct report *report)
+static void groups_fill(const struct scene *scene,
+                        const struct item *items,
+                        size_t items_count,
+                        struct report_cause *causes,
+                        size_t *count)
 {
-    report->causes = calloc(count + 1, sizeof(*report->causes));
-    if (report->causes == NULL) {
-        return -1;
-    }
-    for (size_t first = 0, last; first < count; first = last) {
+    *count = 0;
+    for (size_t first = 0, last; first < items_count; first = last) {
         for (last = first + 1;
-             last < count &&
+             last < items_count &&
              compare_groups(&items[first], &items[last]) == 0;) {
             last++;
         }
-        group_report(scene, &items[first], last - first,
-                     &report->causes[report->causes_count++]);
+        group_report(scene, &items[first], last - first, &causes[(*count)++]);
     }
-    qsort(report->causes, report->causes_count, sizeof(*report->causes),
-          by_length);
-    if (report->causes_count > CAUSES_LISTED_MAX) {
-        report->causes_count = CAUSES_LISTED_MAX;
+    qsort(causes, *count, sizeof(*causes), by_length);
+    if (*count > CAUSES_LISTED_MAX) {
+        *count = CAUSES_LISTED_MAX;
     }
-    return 0;
+}
+
+struct report_cause *causes_group(const struct scene *scene,
+                                  const struct ledger_row *rows,
+                                  size_t rows_count,
+                                  size_t *count)
+{
+    struct report_cause *causes = calloc(rows_count + 1, sizeof(*causes));
+    struct item *items = calloc(rows_count + 1, sizeof(*items));
+
+    if (causes == NULL || items == NULL) {
+        free(causes);
+        free(items);
+        return NULL;
+    }
+    for (size_t i = 0; i < rows_count; i++) {
+        items[i].row = &rows[i];
+        if (rows[i].did != CAST_NONE) {
+            items[i].did = scene_activity_report(scene, rows[i].did);
+        }
+    }
+    qsort(items, rows_count, sizeof(*items), by_group);
+    groups_fill(scene, items, rows_count, causes, count);
+    free(items);
+    return causes;
 }
 
 /* The device of a row, if the report has it. */
@@ -217,40 +237,27 @@ static void devices_close(const struct ledger *ledger, struct report *report)
 
 int causes_report(struct ledger *ledger,
                   const struct scene *scene,
-                  const struct cast *cast,
                   struct report *report)
 {
-    bool *reported = calloc(cast->physicals_count + 1, sizeof(*reported));
+    struct ledger_row *kept;
     const struct ledger_row *rows;
-    struct item *items = NULL;
     size_t count, used = 0;
-    int rc = -1;
 
-    if (reported == NULL || ledger_finish(ledger) != 0) {
-        goto free_reported;
+    if (ledger_finish(ledger) != 0) {
+        return -1;
     }
     rows = ledger_rows(ledger, &count);
-    items = calloc(count + 1, sizeof(*items));
-    if (items == NULL) {
-        goto free_reported;
-    }
-    for (uint32_t i = 0; i < cast->physicals_count; i++) {
-        reported[i] = is_reported(report, i);
+    kept = calloc(count + 1, sizeof(*kept));
+    if (kept == NULL) {
+        return -1;
     }
     for (size_t i = 0; i < count; i++) {
-        if (reported[rows[i].device]) {
-            items[used].row = &rows[i];
-            if (rows[i].did != CAST_NONE) {
-                items[used].did = scene_activity_report(scene, rows[i].did);
-            }
-            used++;
+        if (is_reported(report, rows[i].device)) {
+            kept[used++] = rows[i];
         }
     }
-    qsort(items, used, sizeof(*items), by_group);
     devices_close(ledger, report);
-    rc = groups_report(scene, items, used, report);
-    free(items);
-free_reported:
-    free(reported);
-    return rc;
+    report->causes = causes_group(scene, kept, used, &report->causes_count);
+    free(kept);
+    return report->causes == NULL ? -1 : 0;
 }

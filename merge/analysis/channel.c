@@ -79,14 +79,19 @@ static struct match match_of(const struct matcher *matcher,
     return match;
 }
 
-int post_completed(struct matcher *matcher, const struct post *recv)
+int post_completed(struct matcher *matcher, const struct post *post)
 {
     struct match match = {.comm = CAST_NONE,
-                          .source = recv->peer,
-                          .tag = recv->tag,
-                          .bytes = recv->bytes,
-                          .recv = recv->end};
+                          .source = -1,
+                          .destination = -1,
+                          .tag = post->tag,
+                          .bytes = post->bytes};
 
+    if (post->is_send) {
+        match.send = post->end;
+    } else {
+        match.recv = post->end;
+    }
     return matcher->take(matcher->state, MATCH_COMPLETED, &match);
 }
 

@@ -72,8 +72,8 @@ struct matcher {
 /* Keep a post. POST_NONE when there are too many, or out of memory. */
 uint32_t post_new(struct matcher *matcher, const struct post *what);
 void post_free(struct matcher *matcher, uint32_t index);
-/* Say that a receive is complete. 0, or -1. */
-int post_completed(struct matcher *matcher, const struct post *recv);
+/* Say that an end is complete. 0, or -1. */
+int post_completed(struct matcher *matcher, const struct post *post);
 void queue_add(struct matcher *matcher, struct queue *queue, uint32_t index);
 
 /* POST_NONE = too many, or out of memory. */

@@ -377,7 +377,7 @@ bool collective_wait(const struct collective *collective,
     }
     *wait = (struct collective_wait){INT64_MIN, CAST_NONE, INT64_MIN};
     if (!call->is_waiting) {
-        return item->arrived == (uint32_t)item->size;
+        return true;
     }
     if (!latest_find(item, call, &latest)) {
         return false;

@@ -474,6 +474,9 @@ static int complete_take(struct matcher *matcher,
     if (!post->is_send) {
         return recv_done(matcher, event, index);
     }
+    if (post_completed(matcher, post) != 0) {
+        return -1;
+    }
     if (post->is_gone) {
         post_free(matcher, index);
         return 0;

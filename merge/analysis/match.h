@@ -53,7 +53,7 @@ struct match {
 };
 
 enum match_news {
-    MATCH_COMPLETED, /* a receive is complete; of `match` only recv holds */
+    MATCH_COMPLETED, /* an end is complete: the one that is_done holds */
     MATCH_RECEIVED,  /* a receive is complete and its send known */
     MATCH_SENT,      /* a send is complete and its receive known */
     MATCH_PROBED,    /* `recv` is the probe that saw the message */

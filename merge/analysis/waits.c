@@ -241,14 +241,25 @@ static int received_add(struct waits *waits,
     return 0;
 }
 
-/* A send that was over before its receive was posted waited for nobody. */
+/* A send that does not end before its receive is posted. */
+static bool is_synchronous(const struct waits *waits, const struct match *match)
+{
+    const char *name =
+        cast_name(waits->cast, match->send.process, match->send.posted.name);
+
+    return match->bytes > waits->eager_bytes ||
+           (name != NULL && (strncmp(name, "MPI_Ssend", 9) == 0 ||
+                             strncmp(name, "MPI_Issend", 10) == 0));
+}
+
+/* One that was over before its receive was posted waited for nobody. */
 static int
 sent_add(struct waits *waits, const struct match *match, enum rule rule)
 {
     const struct match_end *recv = &match->recv;
     struct fact *fact;
 
-    if (match->send.done <= recv->post) {
+    if (match->send.done <= recv->post || !is_synchronous(waits, match)) {
         return 0;
     }
     fact = fact_find(waits, &match->send.completed, match->send.done);
@@ -256,7 +267,7 @@ sent_add(struct waits *waits, const struct match *match, enum rule rule)
         return -1;
     }
     partner_add(&fact->receiver, rule, recv->posted.thread, recv->post,
-                match->bytes > waits->eager_bytes ? recv->mark : INT64_MIN);
+                recv->mark);
     return 0;
 }
 
@@ -264,16 +275,23 @@ static int
 match_take(void *state, enum match_news news, const struct match *match)
 {
     struct waits *waits = state;
-    const struct match_end *end =
-        news == MATCH_SENT ? &match->send : &match->recv;
+    bool is_send =
+        news == MATCH_SENT || (news == MATCH_COMPLETED && match->send.is_done);
+    const struct match_end *end = is_send ? &match->send : &match->recv;
     enum rule rule =
         rule_of(cast_name(waits->cast, end->process, end->completed.name));
 
     if (rule == RULE_NONE || is_forgotten(waits, &end->completed)) {
         return 0;
     }
-    return news == MATCH_SENT ? sent_add(waits, match, rule)
-                              : received_add(waits, news, match, rule);
+    if (news == MATCH_SENT) {
+        return sent_add(waits, match, rule);
+    }
+    if (is_send) {
+        /* It may have waited for nobody: then that is known. */
+        return fact_find(waits, &end->completed, end->done) == NULL ? -1 : 0;
+    }
+    return received_add(waits, news, match, rule);
 }
 
 /* ---- collectives -------------------------------------------------------- */

@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A call waits for what is complete when it returns: of a receive until its
- * message was sent (late sender), of a send until its receive was posted, if
- * that came before the send was over (late receiver), of a collective until
- * its members came (collective.h). Of several the latest counts; for a call
- * that returns with the first of many (MPI_Waitany, MPI_Waitsome) the
- * earliest. A late receiver counts only where no sender is waited for. Calls
- * that only test wait for nobody.
+ * message was sent (late sender), of a large or synchronous send until its
+ * receive was posted, if that came before the send was over (late receiver), of
+ * a collective until its members came (collective.h). Of several the latest
+ * counts; for a call that returns with the first of many (MPI_Waitany,
+ * MPI_Waitsome) the earliest. A late receiver counts only where no sender is
+ * waited for. Calls that only test wait for nobody.
  */
 #ifndef CK_MERGE_ANALYSIS_WAITS_H
 #define CK_MERGE_ANALYSIS_WAITS_H
@@ -45,8 +45,8 @@ struct wait {
 };
 
 struct waits;
-/* Borrowed. A send of up to so many bytes needs no receive: its mark does not
- * count. NULL with ENOMEM. */
+/* Borrowed. A send of up to so many bytes needs no receive. NULL with ENOMEM.
+ */
 struct waits *waits_create(const struct cast *cast,
                            const struct align *align,
                            uint64_t eager_bytes);

@@ -371,11 +371,14 @@ static enum cause host_cause(const struct world *world,
         break;
     }
     collective = &event->record.collective;
+    if (collective->bytes_in == 0) {
+        return CAUSE_MPI_TRANSFER;
+    }
     if (world->last[collective->seq] < 0 ||
         world->latest[collective->seq] > next->record.e.start) {
         return CAUSE_MPI_CALL;
     }
-    if (collective->bytes_in == 0 || t >= world->latest[collective->seq]) {
+    if (t >= world->latest[collective->seq]) {
         return CAUSE_MPI_TRANSFER;
     }
     *blamed = world->last[collective->seq];

@@ -1,0 +1,192 @@
+/* waitstates.c - how long ranks stood in MPI, for whom, and why
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/waitstates.h"
+
+#include <stdlib.h>
+
+#include "merge/array.h"
+#include "merge/table.h"
+
+struct waitstates {
+    const struct cast *cast; /* borrowed */
+    struct scene *scene;     /* borrowed */
+    struct region region;
+    struct waitstates_rank *ranks; /* by index in the cast */
+    struct table *keys;
+    struct ledger_row *rows;
+    size_t rows_count, rows_room;
+};
+
+struct waitstates *waitstates_create(const struct cast *cast,
+                                     struct scene *scene,
+                                     struct region region)
+{
+    struct waitstates *waitstates = calloc(1, sizeof(*waitstates));
+
+    if (waitstates == NULL) {
+        return NULL;
+    }
+    waitstates->cast = cast;
+    waitstates->scene = scene;
+    waitstates->region = region;
+    waitstates->keys = table_create();
+    waitstates->ranks =
+        calloc(cast->ranks_count + 1, sizeof(*waitstates->ranks));
+    if (waitstates->keys == NULL || waitstates->ranks == NULL) {
+        waitstates_destroy(waitstates);
+        return NULL;
+    }
+    return waitstates;
+}
+
+void waitstates_destroy(struct waitstates *waitstates)
+{
+    if (waitstates == NULL) {
+        return;
+    }
+    table_destroy(waitstates->keys);
+    free(waitstates->ranks);
+    free(waitstates->rows);
+    free(waitstates);
+}
+
+/* One wait on its way into the rows. */
+struct standing {
+    struct waitstates *waitstates;
+    const struct wait *wait;
+    struct ledger_row row;
+    bool is_counted; /* in some row */
+};
+
+static uint32_t rank_of(const struct waitstates *waitstates, uint32_t thread)
+{
+    const struct cast *cast = waitstates->cast;
+
+    return cast_rank_index(cast,
+                           cast->processes[cast->threads[thread].process].rank);
+}
+
+static int row_add(struct standing *standing, ck_time_t ns)
+{
+    struct waitstates *waitstates = standing->waitstates;
+    const struct ledger_row *what = &standing->row;
+    struct table_key key = {
+        (uint64_t)what->device << 40 | (uint64_t)(what->last & 0xffffff) << 16 |
+            (uint64_t)what->wait << 8 | (uint64_t)what->cause,
+        (uint64_t)what->did << 32 | what->blamed_did, (uint32_t)what->blamed};
+    int64_t number = table_number(waitstates->keys, key);
+
+    if (number < 0) {
+        return -1;
+    }
+    if ((size_t)number == waitstates->rows_count) {
+        if (array_grow(&waitstates->rows, &waitstates->rows_room,
+                       waitstates->rows_count, sizeof(*what)) != 0) {
+            return -1;
+        }
+        waitstates->rows[waitstates->rows_count++] = *what;
+    }
+    waitstates->rows[number].ns += ns;
+    waitstates->rows[number].count += !standing->is_counted;
+    standing->is_counted = true;
+    return 0;
+}
+
+static int
+blamed_take(void *state, struct region piece, const struct scene_origin *origin)
+{
+    struct standing *standing = state;
+    struct waitstates *waitstates = standing->waitstates;
+    const struct cast *cast = waitstates->cast;
+    uint32_t index = rank_of(waitstates, origin->thread);
+    int64_t number = CAST_NONE;
+
+    if (origin->did->is_known) {
+        number = scene_activity(waitstates->scene, origin->did);
+        if (number < 0) {
+            return -1;
+        }
+    }
+    if (index != CAST_NONE) {
+        waitstates->ranks[index].caused += region_length(piece);
+    }
+    standing->row.blamed =
+        cast->processes[cast->threads[origin->thread].process].rank;
+    standing->row.blamed_did = (uint32_t)number;
+    return row_add(standing, region_length(piece));
+}
+
+/* What the waiting thread was in, for the place of the call. */
+static int
+piece_take(void *state, struct region piece, const struct host_state *did)
+{
+    struct standing *standing = state;
+    struct waitstates *waitstates = standing->waitstates;
+    const struct wait *wait = standing->wait;
+    int64_t number = CAST_NONE;
+
+    if (did->is_known) {
+        number = scene_activity(waitstates->scene, did);
+        if (number < 0) {
+            return -1;
+        }
+    }
+    standing->row.did = (uint32_t)number;
+    if (standing->row.cause == CAUSE_BELOW_CLOCK) {
+        waitstates->ranks[standing->row.device].below += region_length(piece);
+        standing->row.blamed = CAST_RANK_UNKNOWN;
+        standing->row.blamed_did = CAST_NONE;
+        return row_add(standing, region_length(piece));
+    }
+    waitstates->ranks[standing->row.device].waited += region_length(piece);
+    return scene_blame(waitstates->scene, wait->thread, piece, blamed_take,
+                       standing);
+}
+
+int waitstates_add(struct waitstates *waitstates,
+                   uint32_t thread,
+                   struct region call,
+                   const struct wait *wait)
+{
+    const struct cast *cast = waitstates->cast;
+    const struct cast_process *process =
+        &cast->processes[cast->threads[thread].process];
+    struct region part = call;
+    struct standing standing = {.waitstates = waitstates,
+                                .wait = wait,
+                                .row = {.device = rank_of(waitstates, thread),
+                                        .wait = wait->kind,
+                                        .rank = process->rank}};
+
+    part.end = wait->until < part.end ? wait->until : part.end;
+    if (standing.row.device == CAST_NONE || wait->thread == CAST_NONE ||
+        part.start >= part.end ||
+        !region_clip(waitstates->region, &part.start, &part.end)) {
+        return 0;
+    }
+    standing.row.cause = wait->until - call.start > wait->error
+                             ? CAUSE_MPI_WAIT
+                             : CAUSE_BELOW_CLOCK;
+    standing.row.last =
+        standing.row.cause == CAUSE_BELOW_CLOCK
+            ? CAST_RANK_UNKNOWN
+            : cast->processes[cast->threads[wait->thread].process].rank;
+    waitstates->ranks[standing.row.device].waits++;
+    return host_walk(scene_host(waitstates->scene), thread, part, piece_take,
+                     &standing);
+}
+
+const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,
+                                         size_t *count)
+{
+    *count = waitstates->rows_count;
+    return waitstates->rows;
+}
+
+const struct waitstates_rank *
+waitstates_rank(const struct waitstates *waitstates, uint32_t index)
+{
+    return &waitstates->ranks[index];
+}

@@ -1,0 +1,40 @@
+/* waitstates.h - how long ranks stood in MPI, for whom, and why
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Of every rank's threads, whether or not they use a device. Rows as those of
+ * the ledger: `device` is the waiting rank's index in the cast, the cause
+ * mpi_wait or below_clock_resolution, count the number of waits.
+ */
+#ifndef CK_MERGE_ANALYSIS_WAITSTATES_H
+#define CK_MERGE_ANALYSIS_WAITSTATES_H
+
+#include "merge/analysis/ledger.h"
+#include "merge/analysis/scene.h"
+
+struct waitstates;
+/* Borrowed. NULL with ENOMEM. */
+struct waitstates *waitstates_create(const struct cast *cast,
+                                     struct scene *scene,
+                                     struct region region);
+void waitstates_destroy(struct waitstates *waitstates);
+/* A call that the thread was in and what it waited for, once the scene has
+ * taken all that began by its return. 0, or -1 with ENOMEM. */
+int waitstates_add(struct waitstates *waitstates,
+                   uint32_t thread,
+                   struct region call,
+                   const struct wait *wait);
+const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,
+                                         size_t *count);
+
+/* Sums of a rank, by its index in the cast. */
+struct waitstates_rank {
+    ck_time_t waited; /* for others */
+    ck_time_t below;  /* the same, within the clock error: nobody is blamed */
+    ck_time_t caused; /* that others waited because of it */
+    uint64_t waits;
+};
+const struct waitstates_rank *
+waitstates_rank(const struct waitstates *waitstates, uint32_t index);
+
+#endif
