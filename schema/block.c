@@ -68,17 +68,18 @@ static inline int64_t difference(uint64_t a, uint64_t b, unsigned bytes)
 static inline uint64_t value_of(const uint8_t *row,
                                 const struct field *f,
                                 unsigned bytes,
-                                bool is_back)
+                                enum field_code code)
 {
     uint64_t value = field_load(row + f->offset, bytes);
 
-    return is_back ? field_back(
-                         field_load(row + offsetof(struct ck_event, start), 8),
-                         value)
-                   : value;
+    return code == FIELD_BACK
+               ? field_back(
+                     field_load(row + offsetof(struct ck_event, start), 8),
+                     value)
+               : value;
 }
 
-/* One column of a block; bytes and is_back are constants at each call, so
+/* One column of a block; bytes and code are constants at each call, so
  * each is a loop of its own. Nothing is read again that the written bytes
  * might have changed.
  */
@@ -86,19 +87,23 @@ static inline __attribute__((always_inline)) void
 put_column(struct column *column,
            const struct block *block,
            const struct field *f,
-           const uint8_t *const *peer,
            unsigned bytes,
-           bool is_back)
+           enum field_code code)
 {
     const struct field field = *f;
+    const uint8_t *const *peer =
+        code == FIELD_NEXT || field.offset < sizeof(struct ck_event)
+            ? block->row
+            : block->peer;
+    const uint64_t step = code == FIELD_NEXT ? 1 : 0;
     const unsigned count = block->count;
     uint8_t *out = column->bytes + column->used;
     uint64_t run = column->run;
 
     for (unsigned i = 0; i < count; i++) {
         int64_t d =
-            difference(value_of(block->row[i + 1], &field, bytes, is_back),
-                       value_of(peer[i], &field, bytes, is_back), bytes);
+            difference(value_of(block->row[i + 1], &field, bytes, code),
+                       value_of(peer[i], &field, bytes, code) + step, bytes);
 
         if (d == 0) {
             run++;
@@ -117,19 +122,39 @@ put_column(struct column *column,
 static void put_field(struct column *column,
                       const struct block *block,
                       const struct field *f,
-                      const uint8_t *const *peer)
+                      bool is_next)
 {
     if (f->code == FIELD_BACK) {
-        put_column(column, block, f, peer, 8, true);
+        put_column(column, block, f, 8, FIELD_BACK);
+    } else if (is_next && f->bytes == 8) {
+        put_column(column, block, f, 8, FIELD_NEXT);
+    } else if (is_next) {
+        put_column(column, block, f, 4, FIELD_NEXT);
     } else if (f->bytes == 8) {
-        put_column(column, block, f, peer, 8, false);
+        put_column(column, block, f, 8, FIELD_SAME);
     } else if (f->bytes == 4) {
-        put_column(column, block, f, peer, 4, false);
+        put_column(column, block, f, 4, FIELD_SAME);
     } else if (f->bytes == 2) {
-        put_column(column, block, f, peer, 2, false);
+        put_column(column, block, f, 2, FIELD_SAME);
     } else {
-        put_column(column, block, f, peer, 1, false);
+        put_column(column, block, f, 1, FIELD_SAME);
     }
+}
+
+/* Does the field count up by one in all records of the block? */
+static inline __attribute__((always_inline)) bool
+is_counting(const struct block *block, size_t offset, unsigned bytes)
+{
+    uint64_t value = field_load(block->row[0] + offset, bytes);
+    uint64_t mask = ~(uint64_t)0 >> (64 - 8 * bytes);
+
+    for (unsigned i = 1; i <= block->count; i++) {
+        value = (value + 1) & mask;
+        if (field_load(block->row[i] + offset, bytes) != value) {
+            return false;
+        }
+    }
+    return true;
 }
 
 typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
@@ -164,22 +189,63 @@ find_changes(const struct block *block, uint64_t *changed, unsigned units)
     changed[1] = 1; /* start: always */
 }
 
-static void put_or_count(struct column *column,
-                         const struct block *block,
+/* Would most records of the block cost nothing if the field was coded as
+ * NEXT? The first block of a batch decides for the others. */
+static bool is_mostly_counting(const struct block *block, const struct field *f)
+{
+    unsigned hits = 0;
+
+    for (unsigned i = 0; i < block->count; i++) {
+        uint64_t before = field_load(block->row[i] + f->offset, f->bytes);
+        uint64_t value = field_load(block->row[i + 1] + f->offset, f->bytes);
+
+        hits += difference(value, before + 1, f->bytes) == 0;
+    }
+    return hits > block->count / 2;
+}
+
+static uint32_t choose_next(const struct block *block, unsigned cls)
+{
+    uint32_t next = 0;
+
+    for (unsigned c = FIELD_FIRST; ck_fields[cls][c].bytes != 0; c++) {
+        const struct field *f = &ck_fields[cls][c];
+
+        if (f->code == FIELD_NEXT && is_mostly_counting(block, f)) {
+            next |= UINT32_C(1) << c;
+        }
+    }
+    return next;
+}
+
+static bool is_expected(const struct block *block,
+                        const struct field *f,
+                        const uint64_t *changed,
+                        bool is_next)
+{
+    if (f->code == FIELD_BACK) {
+        return false;
+    }
+    if (is_next) {
+        return f->bytes == 8 ? is_counting(block, f->offset, 8)
+                             : is_counting(block, f->offset, 4);
+    }
+    return field_load((const uint8_t *)changed + f->offset, f->bytes) == 0;
+}
+
+static void put_or_count(struct block *block,
+                         unsigned c,
                          const struct field *f,
                          const uint64_t *changed)
 {
-    const uint8_t *const *peer = block->peer;
+    struct column *column = &block->column[c];
+    bool is_next = (block->next >> c & 1) != 0;
 
-    if (field_load((const uint8_t *)changed + f->offset, f->bytes) == 0 &&
-        f->code == FIELD_SAME) {
+    if (is_expected(block, f, changed, is_next)) {
         column->run += block->count;
-        return;
+    } else {
+        put_field(column, block, f, is_next);
     }
-    if (f->offset < sizeof(struct ck_event)) {
-        peer = block->row;
-    }
-    put_field(column, block, f, peer);
 }
 
 static const struct field head_fields[FIELD_FIRST] = {
@@ -201,6 +267,9 @@ int block_flush(struct block *block, unsigned cls)
             return -1;
         }
     }
+    if (block->records == 0) {
+        block->next = choose_next(block, cls);
+    }
     switch (ck_field_units[cls]) {
     case 1:
         find_changes(block, changed, 1);
@@ -212,10 +281,10 @@ int block_flush(struct block *block, unsigned cls)
         find_changes(block, changed, 3);
     }
     for (unsigned c = 0; c < FIELD_FIRST; c++) {
-        put_or_count(&block->column[c], block, &head_fields[c], changed);
+        put_or_count(block, c, &head_fields[c], changed);
     }
     for (unsigned c = FIELD_FIRST; ck_fields[cls][c].bytes != 0; c++) {
-        put_or_count(&block->column[c], block, &ck_fields[cls][c], changed);
+        put_or_count(block, c, &ck_fields[cls][c], changed);
     }
     block->row[0] = block->row[block->count];
     block->records += block->count;

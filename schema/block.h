@@ -25,7 +25,8 @@ struct block {
     const uint8_t *row[FIELD_BLOCK + 1];
     const uint8_t *peer[FIELD_BLOCK]; /* predecessors in the same context */
     unsigned count;
-    uint32_t records; /* of earlier blocks too */
+    uint32_t records; /* of the blocks before */
+    uint32_t next;    /* bits of columns coded as NEXT in this batch */
     const uint8_t *last[FIELD_CONTEXTS];
     struct column column[COLUMNS_MAX];
     struct column text;

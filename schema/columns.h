@@ -29,6 +29,7 @@ struct columns_bytes {
 
 struct columns_group {
     uint32_t records;
+    uint32_t next; /* bits of the columns that are coded as NEXT */
     struct columns_bytes column[COLUMNS_MAX];
     struct columns_bytes text; /* of text classes */
 };

@@ -3,24 +3,15 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The order of the batch says where each record goes; then each class is
- * decoded block by block, column by column, into its places. Text records
- * are decoded into a dense array first, because their places depend on their
- * lengths. Every byte is checked: numbers against their width, runs against
- * the records left, columns against their end.
+ * decoded into its places (group.c). Text records are decoded into a dense
+ * array first, because their places depend on their lengths.
  */
 #include "schema/columns.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "schema/field.h"
-
-struct reader {
-    const uint8_t *at;
-    const uint8_t *end;
-    uint64_t run; /* zero differences still to come */
-    bool is_absent;
-};
+#include "schema/group.h"
 
 struct decoder {
     const struct columns_view *view;
@@ -32,226 +23,6 @@ struct decoder {
     uint8_t *dense[CK_CLASS_LIMIT];  /* text classes: their fixed units */
     void *memory;                    /* of both */
 };
-
-/* A reader of some bytes; of none when there are none. */
-static struct reader reader_of(const struct columns_bytes *bytes)
-{
-    static const uint8_t nothing[1];
-    const uint8_t *at = bytes->length == 0 ? nothing : bytes->bytes;
-
-    return (struct reader){at, at + bytes->length, 0, bytes->length == 0};
-}
-
-/* LEB128 without needless zeros, at most 64 bits. 0 or -1. */
-static inline int get_number(struct reader *reader, uint64_t *number)
-{
-    const uint8_t *at = reader->at;
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-
-    do {
-        if (at == reader->end || shift > 63) {
-            return -1;
-        }
-        byte = *at++;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (shift == 63 && byte > 1) {
-            return -1;
-        }
-        shift += 7;
-    } while (byte & 0x80);
-    if (byte == 0 && shift > 7) {
-        return -1;
-    }
-    reader->at = at;
-    *number = value;
-    return 0;
-}
-
-static int get_run(struct reader *reader, uint64_t left)
-{
-    uint64_t more;
-
-    reader->at++;
-    if (get_number(reader, &more) != 0 || more >= left) {
-        return -1;
-    }
-    reader->run = more + 1;
-    return 0;
-}
-
-static inline int64_t unzigzag(uint64_t z)
-{
-    return (int64_t)(z >> 1 ^ (0 - (z & 1)));
-}
-
-/* The rows of a block and their predecessors. */
-struct rows {
-    uint8_t *const *row;
-    const uint8_t *const *peer;
-    unsigned count;
-    uint64_t left; /* records from here to the end of the group */
-};
-
-static inline __attribute__((always_inline)) void
-set_value(uint8_t *row,
-          const uint8_t *peer,
-          const struct field *f,
-          int64_t d,
-          unsigned bytes,
-          bool is_back)
-{
-    const size_t start = offsetof(struct ck_event, start);
-    uint64_t value = field_load(peer + f->offset, bytes);
-
-    if (is_back) {
-        value = field_back(field_load(peer + start, 8), value);
-    }
-    value += (uint64_t)d;
-    if (is_back) {
-        value = field_back_undo(field_load(row + start, 8), value);
-    }
-    field_store(row + f->offset, value, bytes);
-}
-
-static inline __attribute__((always_inline)) int
-get_column(struct reader *reader,
-           const struct rows *rows,
-           const struct field *f,
-           unsigned bytes,
-           bool is_back)
-{
-    uint64_t limit = ~(uint64_t)0 >> (64 - 8 * bytes);
-    unsigned i = 0;
-
-    while (i < rows->count) {
-        uint64_t z;
-
-        if (reader->run != 0) {
-            set_value(rows->row[i], rows->peer[i], f, 0, bytes, is_back);
-            reader->run--;
-            i++;
-            continue;
-        }
-        if (reader->at == reader->end) {
-            return -1;
-        }
-        if (*reader->at == 0) {
-            if (get_run(reader, rows->left - i) != 0) {
-                return -1;
-            }
-            continue;
-        }
-        if (get_number(reader, &z) != 0 || z > limit) {
-            return -1;
-        }
-        set_value(rows->row[i], rows->peer[i], f, unzigzag(z), bytes, is_back);
-        i++;
-    }
-    return 0;
-}
-
-static int
-get_field(struct reader *reader, const struct rows *rows, const struct field *f)
-{
-    if (reader->is_absent) {
-        return 0; /* zeros, as the rows are already */
-    }
-    if (f->code == FIELD_BACK) {
-        return get_column(reader, rows, f, 8, true);
-    }
-    switch (f->bytes) {
-    case 8:
-        return get_column(reader, rows, f, 8, false);
-    case 4:
-        return get_column(reader, rows, f, 4, false);
-    case 2:
-        return get_column(reader, rows, f, 2, false);
-    default:
-        return get_column(reader, rows, f, 1, false);
-    }
-}
-
-static const struct field head_fields[FIELD_FIRST] = {
-    {2, FIELD_SAME, offsetof(struct ck_event, kind)},
-    {1, FIELD_SAME, offsetof(struct ck_event, flags)},
-    {4, FIELD_SAME, offsetof(struct ck_event, name)},
-    {8, FIELD_SAME, offsetof(struct ck_event, start)},
-};
-
-/* Predecessors by context, once kind and name are known. */
-static void
-find_peers(const struct rows *rows, const uint8_t **peer, const uint8_t **last)
-{
-    for (unsigned i = 0; i < rows->count; i++) {
-        struct ck_event head;
-        unsigned context;
-
-        memcpy(&head, rows->row[i], sizeof(head));
-        context = field_context(head.kind, head.name);
-        peer[i] = last[context];
-        last[context] = rows->row[i];
-    }
-}
-
-static int get_block(struct reader *readers,
-                     unsigned cls,
-                     struct rows *rows,
-                     const uint8_t *before,
-                     const uint8_t **last)
-{
-    const uint8_t *peer[FIELD_BLOCK];
-
-    peer[0] = before;
-    for (unsigned i = 1; i < rows->count; i++) {
-        peer[i] = rows->row[i - 1];
-    }
-    rows->peer = peer;
-    for (unsigned c = 0; c < FIELD_FIRST; c++) {
-        if (get_field(&readers[c], rows, &head_fields[c]) != 0) {
-            return -1;
-        }
-    }
-    find_peers(rows, peer, last);
-    for (unsigned c = FIELD_FIRST; ck_fields[cls][c].bytes != 0; c++) {
-        if (get_field(&readers[c], rows, &ck_fields[cls][c]) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int
-get_group(const struct columns_group *group, unsigned cls, uint8_t *const *row)
-{
-    const uint8_t *zeros = (const uint8_t *)ck_field_zeros;
-    const uint8_t *last[FIELD_CONTEXTS];
-    struct reader readers[COLUMNS_MAX];
-
-    for (unsigned c = 0; c < COLUMNS_MAX; c++) {
-        readers[c] = reader_of(&group->column[c]);
-    }
-    for (unsigned i = 0; i < FIELD_CONTEXTS; i++) {
-        last[i] = zeros;
-    }
-    for (uint32_t i = 0; i < group->records; i += FIELD_BLOCK) {
-        uint32_t left = group->records - i;
-        struct rows rows = {row + i, NULL,
-                            left < FIELD_BLOCK ? left : FIELD_BLOCK, left};
-
-        if (get_block(readers, cls, &rows, i == 0 ? zeros : row[i - 1], last) !=
-            0) {
-            return -1;
-        }
-    }
-    for (unsigned c = 0; c < FIELD_FIRST || ck_fields[cls][c].bytes != 0; c++) {
-        if (readers[c].at != readers[c].end || readers[c].run != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
 
 /* Each record's kind must be of its class, or unknown to us. */
 static int check_kinds(struct decoder *decoder, unsigned cls, uint32_t records)
@@ -274,7 +45,7 @@ static int next_run(struct reader *order, unsigned *cls, uint32_t *count)
 {
     uint64_t number;
 
-    if (get_number(order, &number) != 0 ||
+    if (reader_number(order, &number) != 0 ||
         number >> 5 >= CK_FRAME_RECORDS_MAX) {
         return -1;
     }
@@ -366,7 +137,8 @@ static int get_texts(struct decoder *decoder, unsigned cls)
     for (uint32_t i = 0; i < group->records; i++) {
         decoder->row[cls][i] = decoder->dense[cls] + (size_t)i * CK_UNIT_BYTES;
     }
-    if (get_group(group, cls, decoder->row[cls]) != 0) {
+    if (group_decode(&decoder->view->groups[cls], cls, decoder->row[cls]) !=
+        0) {
         return -1;
     }
     for (uint32_t i = 0; i < group->records; i++) {
@@ -404,10 +176,8 @@ static inline int place_record(struct decoder *decoder,
     if ((size_t)units * CK_UNIT_BYTES > rows->room - rows->used) {
         return -1;
     }
-    for (unsigned i = 0; i < units; i++) {
-        memset(place + (size_t)i * CK_UNIT_BYTES, 0, CK_UNIT_BYTES);
-    }
     if (field_is_text(cls)) {
+        memset(place, 0, (size_t)units * CK_UNIT_BYTES);
         memcpy(place, *row, CK_UNIT_BYTES);
         if (length > 0) {
             memcpy(place + CK_UNIT_BYTES, cursor->text[cls], length);
@@ -488,8 +258,9 @@ static int decode_all(struct decoder *decoder,
         if (!is_wanted(decoder, cls)) {
             continue;
         }
-        if ((!field_is_text(cls) && get_group(&decoder->view->groups[cls], cls,
-                                              decoder->row[cls]) != 0) ||
+        if ((!field_is_text(cls) &&
+             group_decode(&decoder->view->groups[cls], cls,
+                          decoder->row[cls]) != 0) ||
             check_kinds(decoder, cls, decoder->counts[cls]) != 0) {
             return ck_err_set(err, "damaged batch: %s columns do not decode",
                               ck_class_name(cls));

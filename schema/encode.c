@@ -75,6 +75,7 @@ static void block_reset(struct block *block)
     block->row[0] = zeros;
     block->count = 0;
     block->records = 0;
+    block->next = 0;
     block->text.used = 0;
     for (unsigned i = 0; i < FIELD_CONTEXTS; i++) {
         block->last[i] = zeros;
@@ -265,10 +266,11 @@ static int encoder_finish(struct columns_encoder *encoder)
     return 0;
 }
 
-/* Write the last run of a column that is not zero throughout. */
-static struct columns_bytes column_finish(struct column *column)
+/* Write the last run of a column. One that is zero throughout is left out,
+ * but not where it says how it is coded. */
+static struct columns_bytes column_finish(struct column *column, bool is_next)
 {
-    if (column->used != 0 && column->run != 0) {
+    if ((column->used != 0 || is_next) && column->run != 0) {
         column->used =
             (size_t)(block_run(column->bytes + column->used, column->run) -
                      column->bytes);
@@ -289,11 +291,13 @@ static void encoder_view(struct columns_encoder *encoder,
         struct columns_group *group = &view->groups[cls];
 
         group->records = block->records;
+        group->next = block->next;
         if (block->records == 0) {
             continue;
         }
         for (unsigned c = 0; c < COLUMNS_MAX; c++) {
-            group->column[c] = column_finish(&block->column[c]);
+            group->column[c] =
+                column_finish(&block->column[c], block->next >> c & 1);
         }
         group->text.bytes = block->text.bytes;
         group->text.length = block->text.used;

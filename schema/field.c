@@ -13,7 +13,12 @@
 
 #define CK_FIELD(CLASS, column, member, code)                                  \
     _Static_assert(column >= FIELD_FIRST && column < COLUMNS_MAX,              \
-                   "column number of " #CLASS "." #member);
+                   "column number of " #CLASS "." #member);                    \
+    _Static_assert(FIELD_##code == FIELD_SAME ||                               \
+                       sizeof(((row_##CLASS *)0)->member) == 8 ||              \
+                       (FIELD_##code == FIELD_NEXT &&                          \
+                        sizeof(((row_##CLASS *)0)->member) == 4),              \
+                   "width of " #CLASS "." #member " for its code");
 #include "schema/kind.def"
 
 const struct field ck_fields[CK_CLASS_LIMIT][COLUMNS_MAX] = {

@@ -25,6 +25,7 @@
 enum field_code {
     FIELD_SAME = 0,
     FIELD_BACK = 1,
+    FIELD_NEXT = 2,
 };
 
 struct field {

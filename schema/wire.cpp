@@ -28,6 +28,7 @@ static_assert(sizeof(struct ck_ack) == sizeof(ck::wire::Ack) &&
               "acks are used where they lie");
 
 static const char control_identifier[] = "CKC1";
+static const char batch_identifier_1[] = "CKB1";
 
 struct ck_batch_writer {
     struct columns_encoder *encoder;
@@ -87,8 +88,8 @@ static fb::Offset<ck::wire::Group> put_group(fb::FlatBufferBuilder &builder,
         if (group.column[c].length != 0) {
             auto data = put_bytes(builder, group.column[c]);
 
-            columns[count++] =
-                ck::wire::CreateColumn(builder, static_cast<uint8_t>(c), data);
+            columns[count++] = ck::wire::CreateColumn(
+                builder, static_cast<uint8_t>(c), data, group.next >> c & 1);
         }
     }
     auto list = builder.CreateVector(columns, count);
@@ -145,7 +146,7 @@ static struct columns_bytes bytes_of(const fb::Vector<uint8_t> *vector)
     return bytes;
 }
 
-/* False when a known column comes twice. */
+/* False when a known column comes twice or is coded in an unknown way. */
 static bool get_group(const ck::wire::Group *from, struct columns_group *group)
 {
     group->records = from->records();
@@ -159,10 +160,11 @@ static bool get_group(const ck::wire::Group *from, struct columns_group *group)
         if (number >= COLUMNS_MAX) {
             continue; /* of a later version */
         }
-        if (group->column[number].length != 0) {
+        if (group->column[number].length != 0 || column->code() > 1) {
             return false;
         }
         group->column[number] = bytes_of(column->data());
+        group->next |= static_cast<uint32_t>(column->code()) << number;
     }
     return true;
 }
@@ -188,6 +190,19 @@ static bool get_view(const ck::wire::Batch *batch, struct columns_view *view)
     return true;
 }
 
+static bool is_batch(const void *payload, size_t bytes)
+{
+    fb::Verifier verifier(static_cast<const uint8_t *>(payload), bytes,
+                          verify_depth, verify_tables);
+
+    if (bytes < 8 || bytes > CK_FRAME_RAW_MAX) {
+        return false;
+    }
+    return fb::BufferHasIdentifier(payload, batch_identifier_1)
+               ? verifier.VerifyBuffer<ck::wire::Batch>(batch_identifier_1)
+               : ck::wire::VerifyBatchBuffer(verifier);
+}
+
 static bool is_aligned(const void *bytes)
 {
     return reinterpret_cast<uintptr_t>(bytes) % 8 == 0;
@@ -202,8 +217,6 @@ int ck_batch_decode_classes(const void *payload,
                             size_t *rows_used,
                             struct ck_err *err)
 {
-    fb::Verifier verifier(static_cast<const uint8_t *>(payload), payload_bytes,
-                          verify_depth, verify_tables);
     struct columns_rows out = {static_cast<uint8_t *>(rows), rows_bytes, 0};
     struct ck_batch_info found;
     struct columns_view view;
@@ -211,15 +224,14 @@ int ck_batch_decode_classes(const void *payload,
     if (!is_aligned(payload) || !is_aligned(rows)) {
         return ck_err_set(err, "batch or its rows are not 8-aligned");
     }
-    if (payload_bytes < 8 || payload_bytes > CK_FRAME_RAW_MAX ||
-        !ck::wire::VerifyBatchBuffer(verifier)) {
+    if (!is_batch(payload, payload_bytes)) {
         return ck_err_set(err, "%zu bytes are not a batch", payload_bytes);
     }
     const ck::wire::Batch *batch = ck::wire::GetBatch(payload);
 
     if (batch->clock() > CK_CLOCK_DEVICE || !get_view(batch, &view)) {
-        return ck_err_set(err, "damaged batch: unknown clock, or a group or "
-                               "column that comes twice");
+        return ck_err_set(err, "damaged batch: unknown clock or code, or a "
+                               "group or column that comes twice");
     }
     if (columns_decode(&view, classes, &found, &out, err) != 0) {
         return -1;

@@ -68,6 +68,7 @@ def group_rows(buf, t):
     name, _, text = classes[field(buf, t, 0, "<B")[0]]
     count, taken, last, rows = field(buf, t, 1, "<I")[0], 0, {}, []
     data = {field(buf, c, 0, "<B")[0]: octets(buf, c, 1) for c in tables(buf, t, 2)}
+    next_ = {field(buf, c, 0, "<B")[0] for c in tables(buf, t, 2) if field(buf, c, 2, "<B")[0]}
     diffs = {c: differences(data.get(c, b""), count) for c in range(32)}
     for i in range(count):
         raw = {m: (rows[-1][0][m] if rows else 0) + diffs[c][i] & (1 << int(ty.strip("uint"))) - 1
@@ -75,7 +76,10 @@ def group_rows(buf, t):
         context = (raw["e.name"] ^ raw["e.kind"] * 7) % 256
         stored = {}
         for c, member, type_, code in columns[name]:
-            before = last.get(context, {}).get(member, M64 if code == "BACK" else 0)
+            if c in next_:
+                before = (rows[-1][0][member] if rows else 0) + 1
+            else:
+                before = last.get(context, {}).get(member, M64 if code == "BACK" else 0)
             stored[member] = before + diffs[c][i] & (1 << int(type_.strip("uint"))) - 1
             raw[member] = back(raw["e.start"], stored[member]) if code == "BACK" else stored[member]
         last[context] = stored
@@ -98,6 +102,7 @@ while (at := blob.find(b"CKF1", at)) >= 0:
         at += 1
         continue
     buf, at = blob[at + 64:end], at + 64 + (length + 7) // 8 * 8
+    assert buf[4:8] in (b"CKB1", b"CKB2")
     batch = struct.unpack_from("<I", buf)[0]
     groups = {field(buf, g, 0, "<B")[0]: group_rows(buf, g) for g in tables(buf, batch, 6)}
     order, p = octets(buf, batch, 5), 0

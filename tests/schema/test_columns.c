@@ -211,6 +211,108 @@ static void an_unchanging_column_is_left_out(void **state)
     assert_int_equal(f->view.order.length, 3);
 }
 
+/* Three calls with the numbers of a column, coded as NEXT or not. */
+static void assert_call_numbers(struct fixture *f,
+                                bool is_next,
+                                const char *column,
+                                const uint32_t expected[3])
+{
+    static const uint8_t order = 2 << 5 | CK_CLASS_CALL;
+    static const uint8_t kind[] = {2 * CK_KIND_MPI_CALL, 0, 1};
+    static const uint8_t name[] = {14, 2, 4}; /* 7 8 10: three contexts */
+    struct columns_group *group = &f->view.groups[CK_CLASS_CALL];
+    const struct ck_call *calls = (const struct ck_call *)f->back;
+    size_t used;
+
+    memset(&f->view, 0, sizeof(f->view));
+    f->view.order = (struct columns_bytes){&order, 1};
+    group->records = 3;
+    group->next = is_next ? 1u << 6 : 0;
+    group->column[0] = (struct columns_bytes){kind, sizeof(kind)};
+    group->column[2] = (struct columns_bytes){name, sizeof(name)};
+    group->column[6] =
+        (struct columns_bytes){(const uint8_t *)column, strlen(column)};
+    assert_int_equal(decode(f, 192, ~0u, &used), 0);
+    assert_int_equal(used, 192);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(calls[i].call, expected[i]);
+    }
+}
+
+static void a_next_column_counts_from_record_to_record(void **state)
+{
+    static const uint32_t same[3] = {5, 1, 2};
+    static const uint32_t next[3] = {6, 8, 11};
+    static const uint32_t zeros[3] = {0, 0, 0};
+    static const uint32_t ones[3] = {1, 2, 3};
+
+    assert_call_numbers(*state, false, "\x0a\x02\x04", same);
+    assert_call_numbers(*state, true, "\x0a\x02\x04", next);
+    assert_call_numbers(*state, false, "", zeros);
+    assert_call_numbers(*state, true, "", ones);
+}
+
+static void a_next_column_must_be_a_plain_number(void **state)
+{
+    struct fixture *f = *state;
+    struct ck_kernel r = {.e = {CK_KIND_KERNEL, 3, 0, 0, 0}};
+    size_t used;
+
+    for (unsigned c = 0; c < COLUMNS_MAX; c++) {
+        memcpy(f->rows, &r, sizeof(r));
+        assert_int_equal(encode(f, sizeof(r)), 0);
+        f->view.groups[CK_CLASS_KERNEL].next = 1u << c;
+        /* 5, 6: BACK */
+        assert_int_equal(decode(f, sizeof(r), ~0u, &used),
+                         c == 5 || c == 6 ? -1 : 0);
+    }
+}
+
+static void kernels_make(struct fixture *f, uint32_t first, size_t count)
+{
+    struct ck_kernel r = {.e = {CK_KIND_KERNEL, 3, 0, 0, 0}};
+
+    for (size_t i = 0; i < count; i++) {
+        r.e.name = (uint32_t)i % 3;
+        r.call = first + (uint32_t)i;
+        r.correlation = r.call;
+        memcpy(f->rows + i * sizeof(r), &r, sizeof(r));
+    }
+}
+
+static void numbers_that_count_up_cost_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct columns_group *group = &f->view.groups[CK_CLASS_KERNEL];
+    const size_t count = FIELD_BLOCK + 10;
+
+    kernels_make(f, 1, count);
+    assert_round_trip(f, count * sizeof(struct ck_kernel));
+    assert_int_equal(group->next, 1u << 8 | 1u << 17);
+    assert_int_equal(group->column[8].length, 3);
+    assert_int_equal(group->column[17].length, 3);
+    /* Over the end of 32 bits, which is not the end of 64. */
+    kernels_make(f, 0xfffffffe, count);
+    assert_round_trip(f, count * sizeof(struct ck_kernel));
+    assert_int_equal(group->column[8].length, 1 + 3);
+    assert_true(group->column[17].length > 1 + 3);
+}
+
+static void numbers_that_do_not_count_up_are_coded_by_context(void **state)
+{
+    struct fixture *f = *state;
+    struct columns_group *group = &f->view.groups[CK_CLASS_KERNEL];
+    struct ck_kernel *rows = (struct ck_kernel *)f->rows;
+
+    kernels_make(f, 1, 1000);
+    for (size_t i = 0; i < 1000; i++) {
+        rows[i].call = 7;
+        rows[i].correlation = i < 20 ? i : 0;
+    }
+    assert_round_trip(f, 1000 * sizeof(struct ck_kernel));
+    assert_int_equal(group->next, 0);
+}
+
 static void an_unknown_kind_is_left_out_and_counted(void **state)
 {
     struct fixture *f = *state;
@@ -415,6 +517,10 @@ int main(void)
         cmocka_unit_test(no_records_make_an_empty_batch),
         cmocka_unit_test(the_documented_example_is_true),
         cmocka_unit_test(an_unchanging_column_is_left_out),
+        cmocka_unit_test(a_next_column_counts_from_record_to_record),
+        cmocka_unit_test(a_next_column_must_be_a_plain_number),
+        cmocka_unit_test(numbers_that_count_up_cost_nothing),
+        cmocka_unit_test(numbers_that_do_not_count_up_are_coded_by_context),
         cmocka_unit_test(an_unknown_kind_is_left_out_and_counted),
         cmocka_unit_test(a_record_that_lies_about_its_length_is_left_out),
         cmocka_unit_test(a_record_of_no_units_or_beyond_the_end_is_refused),

@@ -138,6 +138,33 @@ static void a_misaligned_batch_is_refused(void **state)
     free(copy);
 }
 
+static void batches_of_version_1_are_read_and_of_3_refused(void **state)
+{
+    uint8_t rows[64] __attribute__((aligned(8)));
+    uint8_t back[64] __attribute__((aligned(8)));
+    struct ck_mark record = {.e = {CK_KIND_MARK, 1, 0, 7, 100}};
+    struct ck_batch_info info = {.clock = CK_CLOCK_RAW};
+    const void *payload;
+    size_t bytes;
+    uint8_t *copy;
+
+    memcpy(rows, &record, CK_UNIT_BYTES);
+    assert_int_equal(ck_batch_encode(*state, &info, rows, CK_UNIT_BYTES,
+                                     &payload, &bytes, NULL),
+                     0);
+    copy = malloc(bytes);
+    memcpy(copy, payload, bytes);
+    assert_memory_equal(copy + 4, "CKB2", 4);
+    copy[7] = '1';
+    assert_int_equal(
+        ck_batch_decode(copy, bytes, &info, back, sizeof(back), NULL), 0);
+    assert_memory_equal(rows, back, CK_UNIT_BYTES);
+    copy[7] = '3';
+    assert_int_equal(
+        ck_batch_decode(copy, bytes, &info, back, sizeof(back), NULL), -1);
+    free(copy);
+}
+
 static void a_control_message_comes_back(void **state)
 {
     struct ck_ack acks[3] = {{{1, 2}, 3}, {{4, 5}, UINT64_MAX}, {{0, ~0u}, 0}};
@@ -250,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_batch_cut_at_any_byte_is_refused),
         cmocka_unit_test(flipped_bits_are_safe),
         cmocka_unit_test(a_misaligned_batch_is_refused),
+        cmocka_unit_test(batches_of_version_1_are_read_and_of_3_refused),
         cmocka_unit_test(a_control_message_comes_back),
         cmocka_unit_test(an_empty_control_message_comes_back),
         cmocka_unit_test(a_control_message_cut_or_flipped_is_safe),

@@ -1,0 +1,372 @@
+/* group.c - the columns of one class back to records
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Block by block, column by column. A record begins as a copy of the one
+ * that it is compared with, so a column that does not change in a block costs
+ * nothing more. Every byte is checked: numbers against their width, runs
+ * against the records left, columns against their end.
+ */
+#include "schema/group.h"
+
+/* LEB128 without needless zeros, at most 64 bits. 0 or -1. */
+static int get_number_slow(struct reader *reader, uint64_t *number)
+{
+    const uint8_t *at = reader->at;
+    uint64_t value = 0;
+    unsigned shift = 0;
+    uint8_t byte;
+
+    do {
+        if (at == reader->end || shift > 63) {
+            return -1;
+        }
+        byte = *at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (shift == 63 && byte > 1) {
+            return -1;
+        }
+        shift += 7;
+    } while (byte & 0x80);
+    if (byte == 0 && shift > 7) {
+        return -1;
+    }
+    reader->at = at;
+    *number = value;
+    return 0;
+}
+
+/* The same; where eight bytes are left, a number of up to 56 bits is taken
+ * from one load: the groups of seven are moved together.
+ */
+static inline int get_number(struct reader *reader, uint64_t *number)
+{
+    const uint8_t *at = reader->at;
+    uint64_t x;
+    uint64_t ends;
+
+    if (at != reader->end && *at < 0x80) {
+        *number = *at;
+        reader->at = at + 1;
+        return 0;
+    }
+    if (reader->end - at < 8) {
+        return get_number_slow(reader, number);
+    }
+    memcpy(&x, at, sizeof(x));
+    ends = ~x & 0x8080808080808080;
+    if (__builtin_expect(ends == 0, 0)) {
+        return get_number_slow(reader, number);
+    }
+    ends ^= ends - 1; /* all bits up to the end of the number */
+    x &= ends & 0x7f7f7f7f7f7f7f7f;
+    if ((x & (ends ^ ends >> 8)) == 0) {
+        return -1;
+    }
+    reader->at = at + (unsigned)(__builtin_ctzll(~ends | 1ull << 63) + 1) / 8;
+    x = (x & 0x007f007f007f007f) | (x & 0x7f007f007f007f00) >> 1;
+    x = (x & 0x00003fff00003fff) | (x & 0x3fff00003fff0000) >> 2;
+    *number = (x & 0x0fffffff) | (x & 0x0fffffff00000000) >> 4;
+    return 0;
+}
+
+int reader_number(struct reader *reader, uint64_t *number)
+{
+    return get_number(reader, number);
+}
+
+/* A column: one that is absent is a run of zeros. */
+static struct reader reader_of_column(const struct columns_bytes *bytes,
+                                      uint32_t records)
+{
+    struct reader reader = reader_of(bytes);
+
+    reader.run = bytes->length == 0 ? records : 0;
+    return reader;
+}
+
+static int get_run(struct reader *reader, uint64_t left)
+{
+    uint64_t more;
+
+    reader->at++;
+    if (get_number(reader, &more) != 0 || more >= left) {
+        return -1;
+    }
+    reader->run = more + 1;
+    return 0;
+}
+
+static inline int64_t unzigzag(uint64_t z)
+{
+    return (int64_t)(z >> 1 ^ (0 - (z & 1)));
+}
+
+/* The next difference of a column, whose `left` numbers from here on are not
+ * yet read: zero within a run. 0 or -1. */
+static inline __attribute__((always_inline)) int get_difference(
+    struct reader *reader, uint64_t left, unsigned bytes, int64_t *difference)
+{
+    const uint64_t limit = ~(uint64_t)0 >> (64 - 8 * bytes);
+    uint64_t z;
+
+    if (reader->run == 0 && reader->at != reader->end && *reader->at == 0 &&
+        get_run(reader, left) != 0) {
+        return -1;
+    }
+    if (reader->run != 0) {
+        reader->run--;
+        *difference = 0;
+        return 0;
+    }
+    if (get_number(reader, &z) != 0 || z > limit) {
+        return -1;
+    }
+    *difference = unzigzag(z);
+    return 0;
+}
+
+/* The rows of a block. */
+struct rows {
+    uint8_t *const *row;
+    const uint8_t *before; /* the row before the first */
+    const uint8_t *const *peer;
+    unsigned count;
+    uint64_t left; /* records from here to the end of the group */
+};
+
+/* True, and the zeros are taken, when a column has no others in this block. */
+static inline bool
+is_still(struct reader *reader, const struct rows *rows, int *rc)
+{
+    if (reader->run == 0 && reader->at != reader->end && *reader->at == 0) {
+        *rc |= get_run(reader, rows->left);
+    }
+    if (reader->run < rows->count) {
+        return false;
+    }
+    reader->run -= rows->count;
+    return true;
+}
+
+/* A column whose numbers are differences to the row before, less `step`. */
+static inline __attribute__((always_inline)) int
+get_running(struct reader *from,
+            const struct rows *rows,
+            const struct field *f,
+            unsigned bytes,
+            uint64_t step)
+{
+    struct reader reader = *from;
+    const size_t offset = f->offset;
+    const unsigned count = rows->count;
+    uint64_t value = field_load(rows->before + offset, bytes);
+    int rc = 0;
+
+    if (is_still(&reader, rows, &rc)) {
+        for (unsigned i = 0; i < count; i++) {
+            value += step;
+            field_store(rows->row[i] + offset, value, bytes);
+        }
+        *from = reader;
+        return rc;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        int64_t d;
+
+        if (get_difference(&reader, rows->left - i, bytes, &d) != 0) {
+            return -1;
+        }
+        value += (uint64_t)d + step;
+        field_store(rows->row[i] + offset, value, bytes);
+    }
+    *from = reader;
+    return rc;
+}
+
+/* A column whose numbers are differences to the row of the same context; rows
+ * hold the values of those already. */
+static inline __attribute__((always_inline)) int
+get_same(struct reader *from,
+         const struct rows *rows,
+         const struct field *f,
+         unsigned bytes)
+{
+    struct reader reader = *from;
+    const size_t offset = f->offset;
+    const unsigned count = rows->count;
+    int rc = 0;
+
+    if (is_still(&reader, rows, &rc)) {
+        *from = reader;
+        return rc;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        int64_t d;
+
+        if (get_difference(&reader, rows->left - i, bytes, &d) != 0) {
+            return -1;
+        }
+        field_store(rows->row[i] + offset,
+                    field_load(rows->peer[i] + offset, bytes) + (uint64_t)d,
+                    bytes);
+    }
+    *from = reader;
+    return rc;
+}
+
+static int
+get_back(struct reader *from, const struct rows *rows, const struct field *f)
+{
+    const size_t start = offsetof(struct ck_event, start);
+    struct reader reader = *from;
+    const size_t offset = f->offset;
+
+    for (unsigned i = 0; i < rows->count; i++) {
+        const uint8_t *peer = rows->peer[i];
+        uint8_t *row = rows->row[i];
+        uint64_t value = field_back(field_load(peer + start, 8),
+                                    field_load(peer + offset, 8));
+        int64_t d;
+
+        if (get_difference(&reader, rows->left - i, 8, &d) != 0) {
+            return -1;
+        }
+        value =
+            field_back_undo(field_load(row + start, 8), value + (uint64_t)d);
+        field_store(row + offset, value, 8);
+    }
+    *from = reader;
+    return 0;
+}
+
+static int get_field(struct reader *reader,
+                     const struct rows *rows,
+                     const struct field *f,
+                     bool is_next)
+{
+    if (is_next) {
+        if (f->code == FIELD_BACK || f->bytes < 4) {
+            return -1;
+        }
+        return f->bytes == 8 ? get_running(reader, rows, f, 8, 1)
+                             : get_running(reader, rows, f, 4, 1);
+    }
+    if (f->code == FIELD_BACK) {
+        return get_back(reader, rows, f);
+    }
+    switch (f->bytes) {
+    case 8:
+        return get_same(reader, rows, f, 8);
+    case 4:
+        return get_same(reader, rows, f, 4);
+    case 2:
+        return get_same(reader, rows, f, 2);
+    default:
+        return get_same(reader, rows, f, 1);
+    }
+}
+
+/* kind, flags, name, start. */
+static int get_head(struct reader *readers, const struct rows *rows)
+{
+    static const struct field kind = {2, FIELD_SAME,
+                                      offsetof(struct ck_event, kind)};
+    static const struct field flags = {1, FIELD_SAME,
+                                       offsetof(struct ck_event, flags)};
+    static const struct field name = {4, FIELD_SAME,
+                                      offsetof(struct ck_event, name)};
+    static const struct field start = {8, FIELD_SAME,
+                                       offsetof(struct ck_event, start)};
+
+    return get_running(&readers[0], rows, &kind, 2, 0) |
+           get_running(&readers[1], rows, &flags, 1, 0) |
+           get_running(&readers[2], rows, &name, 4, 0) |
+           get_running(&readers[3], rows, &start, 8, 0);
+}
+
+/* Find the predecessors by context, now that kind and name are known. A row
+ * begins as the copy of its own: then only what differs is left to do.
+ */
+static inline __attribute__((always_inline)) void
+copy_peers(const struct rows *rows,
+           const uint8_t **peer,
+           const uint8_t **last,
+           unsigned units)
+{
+    const size_t head = sizeof(struct ck_event);
+
+    for (unsigned i = 0; i < rows->count; i++) {
+        uint8_t *row = rows->row[i];
+        struct ck_event event;
+        unsigned context;
+
+        memcpy(&event, row, sizeof(event));
+        context = field_context(event.kind, event.name);
+        peer[i] = last[context];
+        memcpy(row + head, peer[i] + head, units * CK_UNIT_BYTES - head);
+        last[context] = row;
+    }
+}
+
+static int get_block(struct reader *readers,
+                     unsigned cls,
+                     struct rows *rows,
+                     uint32_t next,
+                     const uint8_t **last)
+{
+    const uint8_t *peer[FIELD_BLOCK];
+
+    rows->peer = peer;
+    if (get_head(readers, rows) != 0) {
+        return -1;
+    }
+    switch (ck_field_units[cls]) {
+    case 1:
+        copy_peers(rows, peer, last, 1);
+        break;
+    case 2:
+        copy_peers(rows, peer, last, 2);
+        break;
+    default:
+        copy_peers(rows, peer, last, 3);
+    }
+    for (unsigned c = FIELD_FIRST; ck_fields[cls][c].bytes != 0; c++) {
+        if (get_field(&readers[c], rows, &ck_fields[cls][c], next >> c & 1) !=
+            0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int group_decode(const struct columns_group *group,
+                 unsigned cls,
+                 uint8_t *const *row)
+{
+    const uint8_t *zeros = (const uint8_t *)ck_field_zeros;
+    const uint8_t *last[FIELD_CONTEXTS];
+    struct reader readers[COLUMNS_MAX];
+
+    for (unsigned c = 0; c < COLUMNS_MAX; c++) {
+        readers[c] = reader_of_column(&group->column[c], group->records);
+    }
+    for (unsigned i = 0; i < FIELD_CONTEXTS; i++) {
+        last[i] = zeros;
+    }
+    for (uint32_t i = 0; i < group->records; i += FIELD_BLOCK) {
+        uint32_t left = group->records - i;
+        struct rows rows = {row + i, i == 0 ? zeros : row[i - 1], NULL,
+                            left < FIELD_BLOCK ? left : FIELD_BLOCK, left};
+
+        if (get_block(readers, cls, &rows, group->next, last) != 0) {
+            return -1;
+        }
+    }
+    for (unsigned c = 0; c < FIELD_FIRST || ck_fields[cls][c].bytes != 0; c++) {
+        if (readers[c].at != readers[c].end || readers[c].run != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
