@@ -24,6 +24,7 @@
 struct pending {
     uint32_t thread;
     struct host_span call;
+    bool is_instant;
     bool is_replayed;
 };
 
@@ -118,15 +119,22 @@ static bool is_mpi(const struct timeline_event *event)
 }
 
 /* A call that only posts or looks: on an ideal network it takes no time. */
-static bool is_instant(const struct blame *blame, const struct host_span *call)
+static bool is_instant(const struct blame *blame,
+                       const struct timeline_event *event)
 {
     static const char *const names[] = {
-        "MPI_Start",  "MPI_Test",         "MPI_Iprobe",
-        "MPI_Cancel", "MPI_Request_free", "MPI_Request_get_status"};
-    const char *name = cast_name(blame->cast, call->process, call->name);
+        "MPI_Start",        "MPI_Test",
+        "MPI_Iprobe",       "MPI_Improbe",
+        "MPI_Mrecv",        "MPI_Cancel",
+        "MPI_Request_free", "MPI_Request_get_status"};
+    const char *name =
+        cast_name(blame->cast, event->process, event->record->name);
 
-    if (call->kind != CK_KIND_MPI_CALL) {
-        return true; /* a send, a receive or a collective that is only posted */
+    if (event->record->kind == CK_KIND_ICOLLECTIVE ||
+        (ck_kind_class(event->record->kind) == CK_CLASS_MESSAGE &&
+         event->record->kind != CK_KIND_PROBE &&
+         ((const struct ck_message *)event->record)->request != 0)) {
+        return true;
     }
     for (size_t i = 0; name != NULL && i < sizeof(names) / sizeof(names[0]);
          i++) {
@@ -149,7 +157,7 @@ static void pending_replay(struct blame *blame, struct pending *pending)
     pending->is_replayed = true;
     if (scene_wait(blame->scene, pending->thread, call, &wait)) {
         what = REPLAY_KNOWN;
-    } else if (call->kind != CK_KIND_COLLECTIVE && is_instant(blame, call)) {
+    } else if (pending->is_instant) {
         what = REPLAY_KNOWN;
         wait.mark = INT64_MIN;
     }
@@ -212,6 +220,7 @@ static int call_add(struct blame *blame, const struct timeline_event *event)
     /* The site and the number lie at the same place in all classes. */
     const struct ck_call *record = (const struct ck_call *)event->record;
     struct pending pending = {.thread = event->thread,
+                              .is_instant = is_instant(blame, event),
                               .call = {.start = event->start,
                                        .end = event->end,
                                        .site = record->site,

@@ -15,6 +15,7 @@ struct scene {
     struct waits *waits;
     struct activities *activities;
     struct shadow *shadow;
+    ck_time_t *inside; /* by thread: until when it is in a library's call */
     struct {
         waits_horizon_f horizon;
         const void *client;
@@ -50,8 +51,10 @@ struct scene *scene_create(const struct cast *cast,
     scene->waits = waits_create(cast, align, eager_bytes);
     scene->activities = activities_create(cast);
     scene->shadow = shadow_create();
+    scene->inside = calloc(cast->threads_count + 1, sizeof(*scene->inside));
     if (scene->host == NULL || scene->waits == NULL ||
-        scene->activities == NULL || scene->shadow == NULL) {
+        scene->activities == NULL || scene->shadow == NULL ||
+        scene->inside == NULL) {
         scene_destroy(scene);
         return NULL;
     }
@@ -68,6 +71,7 @@ void scene_destroy(struct scene *scene)
     waits_destroy(scene->waits);
     activities_destroy(scene->activities);
     shadow_destroy(scene->shadow);
+    free(scene->inside);
     free(scene);
 }
 
@@ -146,6 +150,23 @@ static int overhead_take(struct scene *scene,
     return shadow_add(scene->shadow, &part, scene_horizon(scene, event->start));
 }
 
+/* A call of libc that a library makes for its own is a part of that library's
+ * call. */
+static bool is_part(struct scene *scene, const struct timeline_event *event)
+{
+    ck_time_t *inside;
+
+    if (event->thread >= scene->cast->threads_count) {
+        return false;
+    }
+    inside = &scene->inside[event->thread];
+    if (event->record->kind == CK_KIND_POSIX) {
+        return event->start < *inside;
+    }
+    *inside = event->end > *inside ? event->end : *inside;
+    return false;
+}
+
 static int call_take(struct scene *scene, const struct timeline_event *event)
 {
     /* The site and the number lie at the same place in all classes. */
@@ -162,6 +183,9 @@ static int call_take(struct scene *scene, const struct timeline_event *event)
 
     if (record->e.kind == CK_KIND_OVERHEAD) {
         return overhead_take(scene, event);
+    }
+    if (is_part(scene, event)) {
+        return 0;
     }
     if (ck_kind_class(record->e.kind) == CK_CLASS_CALL && record->call == 0 &&
         record->extra >> 32 != 0) {

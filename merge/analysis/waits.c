@@ -59,44 +59,6 @@ struct waits {
     ck_time_t now;
 };
 
-/* How a call that completes several things waits for them. */
-enum rule { RULE_ALL, RULE_ANY, RULE_NONE };
-
-const char *wait_kind_name(enum wait_kind kind)
-{
-    static const char *const names[WAIT_KINDS] = {
-        [WAIT_LATE_SENDER] = "late_sender",
-        [WAIT_LATE_RECEIVER] = "late_receiver",
-        [WAIT_BARRIER] = "wait_at_barrier",
-        [WAIT_NXN] = "wait_at_nxn",
-        [WAIT_LATE_BROADCAST] = "late_broadcast",
-        [WAIT_EARLY_REDUCE] = "early_reduce",
-        [WAIT_EARLY_SCAN] = "early_scan",
-        [WAIT_NEIGHBOURS] = "wait_at_neighbours",
-    };
-
-    return names[kind];
-}
-
-static enum rule rule_of(const char *function)
-{
-    static const struct {
-        const char *start;
-        enum rule rule;
-    } rules[] = {{"MPI_Test", RULE_NONE},
-                 {"MPI_Request_get_status", RULE_NONE},
-                 {"MPI_Waitany", RULE_ANY},
-                 {"MPI_Waitsome", RULE_ANY}};
-
-    for (size_t i = 0; function != NULL && i < sizeof(rules) / sizeof(rules[0]);
-         i++) {
-        if (strncmp(function, rules[i].start, strlen(rules[i].start)) == 0) {
-            return rules[i].rule;
-        }
-    }
-    return RULE_ALL;
-}
-
 /* ---- facts -------------------------------------------------------------- */
 
 static void facts_trim(struct thread *thread, ck_time_t horizon, size_t limit)
@@ -201,17 +163,18 @@ static bool is_forgotten(const struct waits *waits,
 }
 
 static void partner_add(struct partner *partner,
-                        enum rule rule,
+                        enum wait_rule rule,
                         uint32_t thread,
                         ck_time_t until,
                         int64_t mark)
 {
     if (partner->thread == CAST_NONE ||
-        (rule == RULE_ALL ? mark > partner->mark : mark < partner->mark)) {
+        (rule == WAIT_RULE_ALL ? mark > partner->mark : mark < partner->mark)) {
         partner->mark = mark;
     }
     if (partner->thread == CAST_NONE ||
-        (rule == RULE_ALL ? until > partner->until : until < partner->until)) {
+        (rule == WAIT_RULE_ALL ? until > partner->until
+                               : until < partner->until)) {
         partner->until = until;
         partner->thread = thread;
     }
@@ -222,7 +185,7 @@ static void partner_add(struct partner *partner,
 static int received_add(struct waits *waits,
                         enum match_news news,
                         const struct match *match,
-                        enum rule rule)
+                        enum wait_rule rule)
 {
     const struct match_end *send = &match->send;
     struct fact *fact =
@@ -254,7 +217,7 @@ static bool is_synchronous(const struct waits *waits, const struct match *match)
 
 /* One that was over before its receive was posted waited for nobody. */
 static int
-sent_add(struct waits *waits, const struct match *match, enum rule rule)
+sent_add(struct waits *waits, const struct match *match, enum wait_rule rule)
 {
     const struct match_end *recv = &match->recv;
     struct fact *fact;
@@ -278,10 +241,10 @@ match_take(void *state, enum match_news news, const struct match *match)
     bool is_send =
         news == MATCH_SENT || (news == MATCH_COMPLETED && match->send.is_done);
     const struct match_end *end = is_send ? &match->send : &match->recv;
-    enum rule rule =
-        rule_of(cast_name(waits->cast, end->process, end->completed.name));
+    enum wait_rule rule =
+        wait_rule_of(cast_name(waits->cast, end->process, end->completed.name));
 
-    if (rule == RULE_NONE || is_forgotten(waits, &end->completed)) {
+    if (rule == WAIT_RULE_NONE || is_forgotten(waits, &end->completed)) {
         return 0;
     }
     if (news == MATCH_SENT) {
@@ -385,8 +348,8 @@ static int complete_take(struct waits *waits,
         return 0;
     }
     pending->is_set = false;
-    if (rule_of(cast_name(waits->cast, event->process, record->e.name)) ==
-        RULE_NONE) {
+    if (wait_rule_of(cast_name(waits->cast, event->process, record->e.name)) ==
+        WAIT_RULE_NONE) {
         return 0;
     }
     return collective_add(waits, &call, event->start, &pending->call);
@@ -517,21 +480,6 @@ static bool error_of(const struct waits *waits,
     return true;
 }
 
-static enum wait_kind kind_of_role(enum collective_role role)
-{
-    static const enum wait_kind kinds[] = {
-        [COLLECTIVE_OTHER] = WAIT_NONE,
-        [COLLECTIVE_BARRIER] = WAIT_BARRIER,
-        [COLLECTIVE_ALL] = WAIT_NXN,
-        [COLLECTIVE_FROM_ROOT] = WAIT_LATE_BROADCAST,
-        [COLLECTIVE_TO_ROOT] = WAIT_EARLY_REDUCE,
-        [COLLECTIVE_SCAN] = WAIT_EARLY_SCAN,
-        [COLLECTIVE_NEIGHBOUR] = WAIT_NEIGHBOURS,
-    };
-
-    return kinds[role];
-}
-
 static void wait_widen(struct wait *wait,
                        enum wait_kind kind,
                        const struct partner *partner)
@@ -573,7 +521,7 @@ static bool fact_tell(const struct waits *waits,
         return false;
     }
     partner = (struct partner){what.thread, what.until, what.mark};
-    wait_widen(wait, kind_of_role(fact->collective.role), &partner);
+    wait_widen(wait, wait_kind_of(fact->collective.role), &partner);
     return true;
 }
 

@@ -16,25 +16,11 @@
 #include "merge/align.h"
 #include "merge/analysis/collective.h"
 #include "merge/analysis/match.h"
+#include "merge/analysis/waitkind.h"
 
 /* Facts about calls kept in all threads together, and at least in each. */
 #define WAITS_MAX ((size_t)1 << 17)
 #define WAITS_MIN ((size_t)1 << 9)
-
-enum wait_kind {
-    WAIT_NONE,
-    WAIT_LATE_SENDER,
-    WAIT_LATE_RECEIVER,
-    WAIT_BARRIER,
-    WAIT_NXN,
-    WAIT_LATE_BROADCAST,
-    WAIT_EARLY_REDUCE,
-    WAIT_EARLY_SCAN,
-    WAIT_NEIGHBOURS,
-    WAIT_KINDS
-};
-/* "late_sender" ...; static. NULL for WAIT_NONE. */
-const char *wait_kind_name(enum wait_kind kind);
 
 struct wait {
     enum wait_kind kind;
