@@ -40,7 +40,14 @@
 
 #define PERIOD_MAX (4 * CK_TIME_MS)
 #define PERIOD_MIN (1 * CK_TIME_MS)
-#define SLOTS_A_TURN 4
+/* Slots that stand ready: with their first memory, and with all of it. */
+#define SLOTS_AHEAD 64
+#define SLOTS_WHOLE 2 /* and one a process image, up to SLOTS_WHOLE_MAX */
+#define SLOTS_WHOLE_MAX 8
+#define SLOTS_A_TURN 16
+#define SLOTS_FEW 16 /* so few left: look more often for dead threads */
+#define DEAD_PAUSE (250 * CK_TIME_MS)
+#define DEAD_PAUSE_FEW (20 * CK_TIME_MS)
 #define TALK_PAUSE (20 * CK_TIME_MS)
 #define SYMBOLS_LIMIT (2 * CK_TIME_S)
 /* Without a word from the aggregator for so long, the end is spooled. */
@@ -269,7 +276,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         samples_take(collector);
     }
     if (now >= collector->dead_at) {
-        collector->dead_at = now + 250 * CK_TIME_MS;
+        collector->dead_at = now + DEAD_PAUSE;
         drain_find_dead(collector->drain, false);
     }
     if (oldest != 0 &&
@@ -496,6 +503,23 @@ static ck_time_t period_for(unsigned fill)
     return fill >= 4 ? PERIOD_MAX / 2 : PERIOD_MAX;
 }
 
+/* Have slots ready for threads to come: as many again as there are. */
+static void slots_offer(struct collector *collector, ck_time_t now)
+{
+    struct ringfile *ring = collector->wish->ring;
+    unsigned left = ringfile_free(ring);
+    unsigned used = ring->backed - left;
+    unsigned whole = SLOTS_WHOLE + collector->processes.told;
+
+    if (left < SLOTS_FEW && collector->dead_at > now + DEAD_PAUSE_FEW) {
+        collector->dead_at = now + DEAD_PAUSE_FEW;
+    }
+    (void)ringfile_widen(
+        ring, whole < SLOTS_WHOLE_MAX ? whole : SLOTS_WHOLE_MAX, SLOTS_A_TURN);
+    (void)ringfile_back(ring, used > SLOTS_AHEAD ? used : SLOTS_AHEAD,
+                        SLOTS_A_TURN);
+}
+
 static void turn(struct collector *collector, ck_time_t *period)
 {
     ck_time_t now = ck_time_raw();
@@ -509,8 +533,7 @@ static void turn(struct collector *collector, ck_time_t *period)
         unsigned fill = drain_step(collector->drain, now, collector->is_flush);
 
         *period = period_for(fill);
-        (void)ringfile_back(collector->wish->ring,
-                            2 + collector->processes.told, SLOTS_A_TURN);
+        slots_offer(collector, now);
         is_beat = paced_work(collector, now);
         if (is_target_gone(collector)) {
             last_words(collector, now);
@@ -548,6 +571,7 @@ int collector_run(const struct collector_wish *wish)
         return 1;
     }
     wish->ring->header->owner_pid = (uint32_t)getpid();
+    ringfile_look(wish->ring);
     first_words(&collector);
     facts_take(&collector);
     collector.second_at = ck_time_raw() + CK_TIME_S;

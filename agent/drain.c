@@ -46,6 +46,7 @@ struct drain {
     const struct clocksync *sync; /* borrowed */
     struct symbols *symbols;      /* borrowed, may be NULL */
     uint64_t limit;
+    uint64_t pid_space;
     uint64_t lost;        /* in all */
     uint64_t lost_limit;  /* not yet recorded */
     uint64_t lost_broken; /* units behind a broken record, not yet recorded */
@@ -76,6 +77,7 @@ struct drain *drain_create(struct ringfile *ring,
     drain->own = own;
     drain->sync = sync;
     drain->limit = limit;
+    drain->pid_space = ck_ring_pid_space();
     return drain;
 }
 
@@ -92,17 +94,18 @@ void drain_symbols(struct drain *drain, struct symbols *symbols)
     drain->symbols = symbols;
 }
 
-static uint32_t pid_of(struct ck_ring_header *header, uint32_t incarnation)
+static const struct ck_ring_process *process_of(struct ck_ring_header *header,
+                                                uint32_t incarnation)
 {
     struct ck_ring_process *table = ck_ring_processes(header);
 
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
         if (atomic_load_explicit(&table[i].incarnation, memory_order_acquire) ==
             incarnation) {
-            return table[i].pid;
+            return &table[i];
         }
     }
-    return 0;
+    return NULL;
 }
 
 static bool is_thread_there(uint32_t pid, uint32_t tid)
@@ -112,16 +115,31 @@ static bool is_thread_there(uint32_t pid, uint32_t tid)
             errno != ESRCH);
 }
 
-/* The slot has a new thread: forget what was known of the one before. */
+/* The slot has a new thread: forget what was known of the one before. Where its
+ * process does not know its pid namespace, a thread that is not seen at the
+ * first look counts as one that cannot be seen. */
 static void mirror_fill(struct drain *drain,
                         struct drain_slot *mirror,
                         const struct ck_ring_slot *slot)
 {
+    const struct ck_ring_process *process =
+        process_of(drain->ring->header, slot->incarnation);
+    uint64_t space = process == NULL ? 0 : process->pid_space;
+
     mirror->incarnation = slot->incarnation;
-    mirror->tid = slot->tid;
-    mirror->pid = pid_of(drain->ring->header, slot->incarnation);
-    mirror->is_foreign = !is_thread_there(mirror->pid, mirror->tid);
+    mirror->tid = atomic_load(&slot->tid);
+    mirror->pid = process == NULL ? 0 : process->pid;
+    mirror->is_foreign = space != 0
+                             ? space != drain->pid_space
+                             : !is_thread_there(mirror->pid, mirror->tid);
     mirror->pending_since = 0;
+    memset(mirror->open_told, 0, sizeof(mirror->open_told));
+}
+
+/* The records that follow are another thread's of the same image. */
+static void mirror_turn(struct drain_slot *mirror, uint32_t tid)
+{
+    mirror->tid = tid;
     memset(mirror->open_told, 0, sizeof(mirror->open_told));
 }
 
@@ -137,12 +155,17 @@ static void site_seen(struct drain *drain, uint32_t incarnation, uint64_t site)
     }
 }
 
-/* Whole records at the front of `units`, up to one frame's worth. Returns
- * their units; *records their number. A result of 0 with units > 0: the first
- * record is broken.
+static uint32_t thread_of(const uint8_t *record)
+{
+    return (uint32_t)((const struct ck_text *)record)->object;
+}
+
+/* Whole records of one thread at the front of `units`, up to one frame's
+ * worth. Returns their units; *records their number. A result of 0 with units
+ * > 0: the first record is broken.
  */
 static uint64_t cut_measure(struct drain *drain,
-                            uint32_t incarnation,
+                            struct drain_slot *mirror,
                             const uint8_t *at,
                             uint64_t units,
                             uint64_t *records)
@@ -159,10 +182,16 @@ static uint64_t cut_measure(struct drain *drain,
         if (length == 0 || taken + length > units) {
             break;
         }
+        if (kind == CK_KIND_THREAD && thread_of(at) != mirror->tid) {
+            if (taken > 0) {
+                break;
+            }
+            mirror_turn(mirror, thread_of(at));
+        }
         /* Calls, messages and collectives have their site at one place. */
         if (kind >= CK_KIND_MPI_CALL && kind <= CK_KIND_ICOLLECTIVE &&
             length > 1 && drain->symbols != NULL) {
-            site_seen(drain, incarnation, call->site);
+            site_seen(drain, mirror->incarnation, call->site);
         }
         taken += length;
         at += (size_t)length * CK_UNIT_BYTES;
@@ -188,7 +217,6 @@ slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
         .stream = {.incarnation = mirror->incarnation, .slot = index},
         .clock = drain->sync->clock,
         .pid = mirror->pid,
-        .tid = mirror->tid,
         .first = tail,
     };
     uint64_t records;
@@ -199,8 +227,8 @@ slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
         return 0;
     }
     cut.records = body + (tail & mask) * CK_UNIT_BYTES;
-    whole =
-        cut_measure(drain, mirror->incarnation, cut.records, units, &records);
+    whole = cut_measure(drain, mirror, cut.records, units, &records);
+    cut.tid = mirror->tid;
     if (whole == 0) {
         drain->lost_broken += 1;
         return units;
@@ -288,78 +316,6 @@ static void slot_losses(struct drain *drain, uint32_t index)
     }
 }
 
-/* Give an ended and empty slot back. The counters go on from where they are.
- */
-static void
-slot_free(struct drain *drain, uint32_t index, struct ck_ring_slot *slot)
-{
-    uint32_t ended = CK_SLOT_ENDED;
-
-    slot_losses(drain, index);
-    drain->slots[index].incarnation = 0;
-    (void)atomic_compare_exchange_strong(&slot->state, &ended, CK_SLOT_FREE);
-}
-
-/* So much has waited for so long that it is worth a frame. */
-static bool is_due(uint64_t pending, uint64_t size, ck_time_t age)
-{
-    return pending >= CUT_UNITS_MAX || pending >= size / 8 ||
-           age >= (pending < CUT_UNITS_FEW ? CUT_AGE_FEW : CUT_AGE);
-}
-
-static unsigned
-slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
-{
-    struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
-    struct drain_slot *mirror = &drain->slots[index];
-    uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
-    /* acquire: pairs with the release in slot_claim() */
-    uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-    uint64_t head;
-    uint64_t pending;
-
-    if (state != CK_SLOT_LIVE && state != CK_SLOT_ENDED) {
-        return 0;
-    }
-    if (mirror->incarnation != slot->incarnation || mirror->tid != slot->tid) {
-        mirror_fill(drain, mirror, slot);
-    }
-    /* acquire: pairs with the release in ck_ring_commit() */
-    head = atomic_load_explicit(&slot->head, memory_order_acquire);
-    pending = head - atomic_load_explicit(&slot->tail, memory_order_relaxed);
-    if (pending > size) {
-        /* Not a ring any more: somebody wrote where he should not. */
-        drain->lost_broken++;
-        atomic_store_explicit(&slot->tail, head, memory_order_release);
-        pending = 0;
-    }
-    if (pending > 0 && mirror->pending_since == 0) {
-        mirror->pending_since = now;
-    }
-    if (pending > 0 && (is_flush || state == CK_SLOT_ENDED ||
-                        is_due(pending, size, now - mirror->pending_since))) {
-        slot_empty(drain, index, slot, head);
-    }
-    if (state == CK_SLOT_ENDED &&
-        atomic_load_explicit(&slot->tail, memory_order_relaxed) ==
-            atomic_load_explicit(&slot->head, memory_order_acquire)) {
-        slot_free(drain, index, slot);
-    }
-    return (unsigned)(pending * 100 / size);
-}
-
-unsigned drain_step(struct drain *drain, ck_time_t now, bool is_flush)
-{
-    unsigned fullest = 0;
-
-    for (uint32_t i = 0; i < drain->ring->backed; i++) {
-        unsigned fill = slot_step(drain, i, now, is_flush);
-
-        fullest = fill > fullest ? fill : fullest;
-    }
-    return fullest;
-}
-
 /* Copy an open call if it does not change meanwhile. Its number, or 0. */
 static uint32_t open_read(const struct ck_ring_open *entry,
                           struct ck_open *open)
@@ -386,6 +342,8 @@ slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
     struct drain_slot *mirror = &drain->slots[index];
     uint32_t depth = atomic_load_explicit(&slot->depth, memory_order_acquire);
+    /* Not the mirror's: older records may wait in the slot. */
+    uint32_t tid = atomic_load(&slot->tid);
 
     for (uint32_t i = 0; i < depth && i < CK_RING_OPEN_MAX; i++) {
         struct ck_open open;
@@ -393,7 +351,7 @@ slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
 
         memset(&open, 0, sizeof(open));
         call = open_read(&slot->open[i], &open);
-        if (call == 0 ||
+        if (call == 0 || tid != atomic_load(&slot->tid) ||
             (!is_end &&
              (mirror->open_told[i] == call ||
               now - clocksync_raw(drain->sync, open.e.start) < OPEN_AGE))) {
@@ -403,7 +361,7 @@ slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
         open.e.kind = CK_KIND_OPEN;
         open.e.units = sizeof(open) / CK_UNIT_BYTES;
         open.e.flags = is_end ? CK_FLAG_CUT : 0;
-        open.tid = mirror->tid;
+        open.tid = tid;
         open.depth = i;
         open.incarnation = mirror->incarnation;
         open.seen = ck_time_stamp(drain->sync->clock);
@@ -412,6 +370,93 @@ slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
         }
         (void)own_put(drain->own, &open.e);
     }
+}
+
+/* Give an ended slot back if it is empty. Held while it is looked at: a thread
+ * might take it, record and end meanwhile. The counters go on from where they
+ * are.
+ */
+static void
+slot_free(struct drain *drain, uint32_t index, struct ck_ring_slot *slot)
+{
+    uint32_t ended = CK_SLOT_ENDED;
+
+    if (!atomic_compare_exchange_strong(&slot->state, &ended,
+                                        CK_SLOT_CLAIMED)) {
+        return;
+    }
+    if (atomic_load_explicit(&slot->head, memory_order_acquire) !=
+        atomic_load_explicit(&slot->tail, memory_order_relaxed)) {
+        atomic_store(&slot->state, CK_SLOT_ENDED);
+        return;
+    }
+    if (atomic_load(&slot->depth) > 0) {
+        /* The thread ended inside a call. */
+        slot_open_calls(drain, index, 0, true);
+    }
+    slot_losses(drain, index);
+    drain->slots[index].incarnation = 0;
+    atomic_store(&slot->state, CK_SLOT_FREE);
+    atomic_fetch_add(&drain->ring->header->offers, 1);
+}
+
+/* So much has waited for so long that it is worth a frame. */
+static bool is_due(uint64_t pending, uint64_t size, ck_time_t age)
+{
+    return pending >= CUT_UNITS_MAX || pending >= size / 8 ||
+           age >= (pending < CUT_UNITS_FEW ? CUT_AGE_FEW : CUT_AGE);
+}
+
+static unsigned
+slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
+{
+    struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
+    struct drain_slot *mirror = &drain->slots[index];
+    uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
+    /* acquire: pairs with the release in slot_claim() */
+    uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+    uint64_t head;
+    uint64_t pending;
+
+    if (state != CK_SLOT_LIVE && state != CK_SLOT_ENDED) {
+        return 0;
+    }
+    /* Another thread of the image says so by its first record. */
+    if (mirror->incarnation != slot->incarnation) {
+        mirror_fill(drain, mirror, slot);
+    }
+    /* acquire: pairs with the release in ck_ring_commit() */
+    head = atomic_load_explicit(&slot->head, memory_order_acquire);
+    pending = head - atomic_load_explicit(&slot->tail, memory_order_relaxed);
+    if (pending > size) {
+        /* Not a ring any more: somebody wrote where he should not. */
+        drain->lost_broken++;
+        atomic_store_explicit(&slot->tail, head, memory_order_release);
+        pending = 0;
+    }
+    if (pending > 0 && mirror->pending_since == 0) {
+        mirror->pending_since = now;
+    }
+    if (pending > 0 && (is_flush || state == CK_SLOT_ENDED ||
+                        is_due(pending, size, now - mirror->pending_since))) {
+        slot_empty(drain, index, slot, head);
+    }
+    if (state == CK_SLOT_ENDED) {
+        slot_free(drain, index, slot);
+    }
+    return (unsigned)(pending * 100 / size);
+}
+
+unsigned drain_step(struct drain *drain, ck_time_t now, bool is_flush)
+{
+    unsigned fullest = 0;
+
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        unsigned fill = slot_step(drain, i, now, is_flush);
+
+        fullest = fill > fullest ? fill : fullest;
+    }
+    return fullest;
 }
 
 void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end)
@@ -427,26 +472,41 @@ void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end)
     }
 }
 
+/* The thread of a LIVE slot is gone. Its state is read before its tid: a thread
+ * that takes the slot over writes them the other way round. */
+static bool is_slot_dead(const struct drain_slot *mirror,
+                         const struct ck_ring_slot *slot)
+{
+    uint32_t tid = atomic_load(&slot->tid);
+
+    return !mirror->is_foreign && !is_thread_there(mirror->pid, tid) &&
+           atomic_load(&slot->state) == CK_SLOT_LIVE &&
+           atomic_load(&slot->tid) == tid;
+}
+
+static void slot_find_dead(struct drain *drain, uint32_t index, bool is_end)
+{
+    struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
+    uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+
+    if (drain->slots[index].incarnation == 0 ||
+        (state != CK_SLOT_LIVE && state != CK_SLOT_CLAIMED)) {
+        return;
+    }
+    if (is_end ||
+        (state == CK_SLOT_LIVE && is_slot_dead(&drain->slots[index], slot))) {
+        /* What a dead thread was in stays to be told. */
+        slot_open_calls(drain, index, 0, true);
+        atomic_store(&slot->depth, 0);
+        (void)atomic_compare_exchange_strong(&slot->state, &state,
+                                             CK_SLOT_ENDED);
+    }
+}
+
 void drain_find_dead(struct drain *drain, bool is_end)
 {
-    struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
-
     for (uint32_t i = 0; i < drain->ring->backed; i++) {
-        struct drain_slot *mirror = &drain->slots[i];
-        uint32_t live = CK_SLOT_LIVE;
-
-        if (mirror->incarnation == 0 ||
-            atomic_load_explicit(&heads[i].state, memory_order_acquire) !=
-                CK_SLOT_LIVE) {
-            continue;
-        }
-        if (is_end || (!mirror->is_foreign &&
-                       !is_thread_there(mirror->pid, mirror->tid))) {
-            /* What a dead thread was in stays to be told. */
-            slot_open_calls(drain, i, 0, true);
-            (void)atomic_compare_exchange_strong(&heads[i].state, &live,
-                                                 CK_SLOT_ENDED);
-        }
+        slot_find_dead(drain, i, is_end);
     }
 }
 
@@ -504,9 +564,9 @@ void drain_give_up(struct drain *drain)
 
         while (body != NULL && head - tail <= mask + 1 && tail != head) {
             uint64_t records;
-            uint64_t whole =
-                cut_measure(drain, 0, body + (tail & mask) * CK_UNIT_BYTES,
-                            head - tail, &records);
+            uint64_t whole = cut_measure(drain, &drain->slots[i],
+                                         body + (tail & mask) * CK_UNIT_BYTES,
+                                         head - tail, &records);
 
             drain->lost_spool += records;
             tail = whole == 0 ? head : tail + whole;

@@ -4,7 +4,9 @@
  *
  * A store to a page of a full tmpfs is a SIGBUS in the target, so no page is
  * ever offered without memory behind it: the head and the outbox are
- * allocated here, a slot before its state becomes FREE.
+ * allocated here, the first part of a slot before its state becomes FREE, the
+ * rest before `backed` says so. A burst of new threads finds many slots with
+ * their first part; a slot that is used gets the rest.
  */
 #include "agent/ringfile.h"
 
@@ -26,7 +28,12 @@
 #define SLOTS_LEAST 4
 #define SLOT_BYTES_LEAST ((uint64_t)16 << 10)
 #define OUTBOX_BYTES_LEAST ((uint64_t)64 << 10)
-#define SLOTS_AT_START 4
+/* Backed when the file is made: whole ones for the threads that every program
+ * has, first parts for a burst of threads. */
+#define SLOTS_WHOLE 4
+#define SLOTS_AT_START 68
+#define SLOT_FIRST_BYTES ((uint64_t)128 << 10)
+#define SLOT_FIRST_LEAST ((uint64_t)8 << 10)
 #define NAME_SUFFIX ".ring"
 
 static uint64_t page_round(uint64_t bytes)
@@ -84,25 +91,26 @@ int ringfile_plan(struct ringfile_plan *plan,
     if (made.slot_bytes < SLOT_BYTES_LEAST) {
         made.slot_bytes = SLOT_BYTES_LEAST;
     }
-    /* A quarter for the outbox, the rest for slots: at least 8 of them, or
-     * smaller ones. */
+    /* A quarter for the outbox, the rest for slots: 8 whole ones of them or
+     * more, or smaller ones. */
     while (made.outbox_bytes > budget / 4 &&
            made.outbox_bytes > OUTBOX_BYTES_LEAST) {
         made.outbox_bytes = page_round(made.outbox_bytes / 2);
     }
     room = head_bytes(made.slots) + made.outbox_bytes;
-    if (room >= budget) {
-        made.slots = 64;
+    while (room > budget / 2 && made.slots > SLOTS_LEAST) {
+        made.slots /= 2;
         room = head_bytes(made.slots) + made.outbox_bytes;
     }
     room = budget > room ? budget - room : 0;
     while (room / made.slot_bytes < 8 && made.slot_bytes > SLOT_BYTES_LEAST) {
         made.slot_bytes /= 2;
     }
-    if (made.slots > room / made.slot_bytes) {
-        made.slots = (uint32_t)(room / made.slot_bytes);
+    made.body_bytes = made.slots * made.slot_bytes;
+    if (made.body_bytes > room) {
+        made.body_bytes = room;
     }
-    if (made.slots < SLOTS_LEAST) {
+    if (made.body_bytes / made.slot_bytes < SLOTS_LEAST) {
         errno = ENOSPC;
         return -1;
     }
@@ -187,6 +195,20 @@ static void header_fill(struct ck_ring_header *header,
     header->magic = CK_RING_MAGIC;
 }
 
+/* Half of the memory at most goes to first parts of slots. */
+static uint64_t first_bytes(const struct ringfile_plan *plan)
+{
+    uint64_t bytes = power_below(plan->body_bytes / 2 / SLOTS_AT_START);
+
+    if (bytes < SLOT_FIRST_LEAST) {
+        bytes = SLOT_FIRST_LEAST;
+    }
+    if (bytes > SLOT_FIRST_BYTES) {
+        bytes = SLOT_FIRST_BYTES;
+    }
+    return bytes < plan->slot_bytes ? bytes : plan->slot_bytes;
+}
+
 /* Size the file, allocate its head and outbox, map them. */
 static int file_fill(struct ringfile *ring,
                      const struct ringfile_plan *plan,
@@ -213,6 +235,9 @@ static int file_fill(struct ringfile *ring,
     }
     ring->header = map;
     ring->outbox = (uint8_t *)map + head;
+    ring->body_bytes = plan->body_bytes;
+    ring->body_left = plan->body_bytes;
+    ring->first_bytes = first_bytes(plan);
     header_fill(ring->header, plan, wish);
     return 0;
 }
@@ -248,6 +273,7 @@ static int create_in(struct ringfile *ring,
     }
     if (file_fill(ring, &plan, wish) == 0 &&
         ringfile_back(ring, SLOTS_AT_START, SLOTS_AT_START) > 0) {
+        (void)ringfile_widen(ring, SLOTS_WHOLE, SLOTS_WHOLE);
         return 0;
     }
     saved = errno;
@@ -315,7 +341,6 @@ static bool is_header_sound(const struct ck_ring_header *header, uint64_t bytes)
 static int adopted_map(struct ringfile *ring,
                        const struct ck_ring_header *header)
 {
-    struct ck_ring_slot *heads;
     void *map = mmap(NULL, header->slot_offset, PROT_READ | PROT_WRITE,
                      MAP_SHARED, ring->fd, 0);
 
@@ -329,11 +354,7 @@ static int adopted_map(struct ringfile *ring,
     }
     ring->header = map;
     ring->outbox = (uint8_t *)map + header->header_bytes;
-    heads = ck_ring_heads(ring->header);
-    while (ring->backed < header->slots &&
-           atomic_load(&heads[ring->backed].state) != CK_SLOT_UNBACKED) {
-        ring->backed++;
-    }
+    ringfile_look(ring);
     return 0;
 }
 
@@ -400,16 +421,69 @@ void ringfile_unlink(struct ringfile *ring)
     errno = saved;
 }
 
-static unsigned slots_free(const struct ringfile *ring)
+void ringfile_look(struct ringfile *ring)
+{
+    struct ck_ring_header *header = ring->header;
+    struct ck_ring_slot *heads = ck_ring_heads(header);
+    uint64_t given = 0;
+
+    for (ring->backed = 0; ring->backed < header->slots; ring->backed++) {
+        uint64_t units = atomic_load(&heads[ring->backed].backed);
+
+        if (atomic_load(&heads[ring->backed].state) == CK_SLOT_UNBACKED) {
+            break;
+        }
+        given += units == CK_RING_BACKED_ALL ? header->slot_bytes
+                                             : units * CK_UNIT_BYTES;
+    }
+    ring->body_left = ring->body_bytes > given ? ring->body_bytes - given : 0;
+}
+
+static bool is_free(const struct ck_ring_slot *slot)
+{
+    return atomic_load_explicit(&slot->state, memory_order_relaxed) ==
+           CK_SLOT_FREE;
+}
+
+unsigned ringfile_free(const struct ringfile *ring)
 {
     struct ck_ring_slot *heads = ck_ring_heads(ring->header);
     unsigned count = 0;
 
     for (uint32_t i = 0; i < ring->backed; i++) {
-        count += atomic_load_explicit(&heads[i].state, memory_order_relaxed) ==
-                 CK_SLOT_FREE;
+        count += is_free(&heads[i]);
     }
     return count;
+}
+
+static bool is_whole(const struct ck_ring_slot *slot)
+{
+    return atomic_load_explicit(&slot->backed, memory_order_relaxed) ==
+           CK_RING_BACKED_ALL;
+}
+
+/* Give memory to the body from `from` to `to` bytes. 0 or -1. */
+static int
+body_back(struct ringfile *ring, uint32_t index, uint64_t from, uint64_t to)
+{
+    struct ck_ring_header *header = ring->header;
+    struct ck_ring_slot *slot = &ck_ring_heads(header)[index];
+    uint64_t at = header->slot_offset + index * header->slot_bytes + from;
+
+    if (to - from > ring->body_left) {
+        return -1;
+    }
+    if (fallocate(ring->fd, 0, (off_t)at, (off_t)(to - from)) != 0) {
+        ring->is_full = true;
+        return -1;
+    }
+    ring->body_left -= to - from;
+    /* release: pairs with the acquire in ck_ring_has_room() */
+    atomic_store_explicit(&slot->backed,
+                          to == header->slot_bytes ? CK_RING_BACKED_ALL
+                                                   : to / CK_UNIT_BYTES,
+                          memory_order_release);
+    return 0;
 }
 
 unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most)
@@ -417,15 +491,11 @@ unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most)
     struct ck_ring_header *header = ring->header;
     struct ck_ring_slot *heads = ck_ring_heads(header);
     unsigned added = 0;
-    unsigned have = slots_free(ring);
+    unsigned have = ringfile_free(ring);
 
     while (have + added < ahead && added < most &&
            ring->backed < header->slots) {
-        off_t at =
-            (off_t)(header->slot_offset + ring->backed * header->slot_bytes);
-
-        if (fallocate(ring->fd, 0, at, (off_t)header->slot_bytes) != 0) {
-            ring->is_full = true;
+        if (body_back(ring, ring->backed, 0, ring->first_bytes) != 0) {
             break;
         }
         /* release: whoever claims the slot sees its memory backed */
@@ -433,6 +503,49 @@ unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most)
                               memory_order_release);
         ring->backed++;
         added++;
+    }
+    if (added > 0) {
+        atomic_fetch_add(&header->offers, 1);
+    }
+    return added;
+}
+
+/* Give the rest of the body its memory. 0 or -1. */
+static int slot_widen(struct ringfile *ring, uint32_t index)
+{
+    struct ck_ring_slot *slot = &ck_ring_heads(ring->header)[index];
+
+    return body_back(ring, index, atomic_load(&slot->backed) * CK_UNIT_BYTES,
+                     ring->header->slot_bytes);
+}
+
+/* What has memory is being used up: an eighth by a thread that lives, half by
+ * those before. */
+static bool is_filling(const struct ck_ring_slot *slot)
+{
+    uint32_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
+
+    return atomic_load_explicit(&slot->head, memory_order_relaxed) >
+           atomic_load_explicit(&slot->backed, memory_order_relaxed) /
+               (state == CK_SLOT_LIVE ? 8 : 2);
+}
+
+unsigned ringfile_widen(struct ringfile *ring, unsigned ahead, unsigned most)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(ring->header);
+    unsigned free_whole = 0;
+    unsigned added = 0;
+
+    for (uint32_t i = 0; i < ring->backed && added < most; i++) {
+        bool is_wanted = is_free(&heads[i]) && free_whole < ahead;
+
+        if (!is_whole(&heads[i]) && (is_wanted || is_filling(&heads[i]))) {
+            if (slot_widen(ring, i) != 0) {
+                break;
+            }
+            added++;
+        }
+        free_whole += is_free(&heads[i]) && is_whole(&heads[i]);
     }
     return added;
 }

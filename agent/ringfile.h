@@ -21,6 +21,7 @@ struct ringfile_plan {
     uint32_t slots;
     uint64_t slot_bytes;   /* a power of two */
     uint64_t outbox_bytes; /* whole pages */
+    uint64_t body_bytes;   /* memory for all slots together, as they need it */
 };
 
 /* Sizes for one of `sharers` agents on a file system with `total` bytes of
@@ -37,7 +38,10 @@ struct ringfile {
     struct ck_ring_header *header; /* mapped: header, tables, heads */
     void *outbox;                  /* mapped, header->outbox_bytes */
     uint8_t **bodies;              /* by slot; NULL = not mapped yet */
-    uint32_t backed;               /* slots with memory, from 0 on */
+    uint32_t backed;               /* slots with some memory, from 0 on */
+    uint64_t body_bytes;           /* memory for all slots, as planned */
+    uint64_t body_left;            /* of these */
+    uint64_t first_bytes;          /* of a slot before it is used */
     bool is_full;                  /* the file system gave no more */
     int fd;
     char path[256];
@@ -55,7 +59,7 @@ struct ringfile_wish {
     uint8_t agent[16];
 };
 
-/* Make the file with the first slots backed. 0, or -1 with err. */
+/* Make the file with its first slots backed. 0, or -1 with err. */
 int ringfile_create(struct ringfile *ring,
                     const struct ringfile_wish *wish,
                     struct ck_err *err);
@@ -64,10 +68,19 @@ void ringfile_fini(struct ringfile *ring);
 /* Remove the file's name: mapped memory stays usable. */
 void ringfile_unlink(struct ringfile *ring);
 
-/* Give memory to more slots until `ahead` of them are free, at most `most` in
- * this call. Returns the slots that were added.
+/* Give the first part of their memory to more slots until `ahead` of them are
+ * free, at most `most` in this call. Returns the slots that were added.
  */
 unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most);
+/* Give all of their memory to slots that are being filled, and to free ones
+ * until `ahead` of these are whole; at most `most` in this call. Returns how
+ * many that were.
+ */
+unsigned ringfile_widen(struct ringfile *ring, unsigned ahead, unsigned most);
+/* Look what has memory: another process may have given it. */
+void ringfile_look(struct ringfile *ring);
+/* Slots that a thread may claim. */
+unsigned ringfile_free(const struct ringfile *ring);
 
 /* The slot's body, mapped twice in a row for reading. NULL with errno. */
 const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot);

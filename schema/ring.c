@@ -14,8 +14,17 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Units that a slot must have left to be taken over: some marks, or some
+ * calls. */
+#define ROOM_LEAST 1024
+
+#define PAGE_BYTES ((uint64_t)4096)
+#define READY_BYTES ((uint64_t)64 << 10)
+#define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which older headers lack */
 
 /* Random bytes of this exec, folded; the same in a forked child. */
 static uint32_t image_tag(void)
@@ -52,34 +61,87 @@ static int header_check(const struct ck_ring_header *header, uint64_t bytes)
     return 0;
 }
 
-static struct ck_ring_header *header_map(const char *path)
+static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
 {
-    struct ck_ring_header *header = MAP_FAILED;
-    off_t file_bytes;
-    size_t bytes;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    struct ck_ring_header *header =
+        mmap(NULL, sizeof(*header), PROT_READ, MAP_SHARED, fd, 0);
+    uint64_t bytes;
+    int rc;
 
+    if (header == MAP_FAILED) {
+        return -1;
+    }
+    rc = header_check(header, file_bytes);
+    bytes = header->header_bytes;
+    (void)munmap(header, sizeof(*header));
+    if (rc != 0) {
+        return -1;
+    }
+    header = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (header == MAP_FAILED) {
+        return -1;
+    }
+    ring->header = header;
+    return 0;
+}
+
+/* Addresses for all bodies, so that a slot can be mapped without its file: a
+ * program may close what it does not know, change its root or its user. */
+static void bodies_reserve(struct ck_ring *ring, int fd)
+{
+    uint64_t bytes = ring->header->slot_bytes * ring->header->slots;
+    void *map = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd,
+                     (off_t)ring->header->slot_offset);
+
+    ring->bodies = map == MAP_FAILED ? NULL : map;
+}
+
+int ck_ring_map(struct ck_ring *ring)
+{
+    const char *path = getenv(CK_RING_ENV);
+    struct ck_ring made = {.header = NULL};
+    off_t bytes;
+    int rc = -1;
+    int fd;
+
+    if (path == NULL || path[0] != '/') {
+        errno = ENOENT;
+        return -1;
+    }
+    if (strlen(path) >= sizeof(made.path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
-        return NULL;
+        return -1;
     }
     /* Not fstat(): a C library before 2.33 does not export it. */
-    file_bytes = lseek(fd, 0, SEEK_END);
-    if (file_bytes >= (off_t)sizeof(*header)) {
-        header = mmap(NULL, sizeof(*header), PROT_READ, MAP_SHARED, fd, 0);
-    } else {
-        errno = EPROTO;
+    bytes = lseek(fd, 0, SEEK_END);
+    errno = EPROTO;
+    if (bytes >= (off_t)sizeof(struct ck_ring_header)) {
+        rc = header_map(&made, fd, (uint64_t)bytes);
     }
-    if (header != MAP_FAILED) {
-        int rc = header_check(header, (uint64_t)file_bytes);
-
-        bytes = header->header_bytes;
-        (void)munmap(header, sizeof(*header));
-        header = rc == 0 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                fd, 0)
-                         : MAP_FAILED;
+    if (rc == 0) {
+        bodies_reserve(&made, fd);
+        strcpy(made.path, path);
+        made.clock = (enum ck_clock)made.header->clock;
+        *ring = made;
     }
     (void)close(fd);
-    return header == MAP_FAILED ? NULL : header;
+    return rc;
+}
+
+uint64_t ck_ring_pid_space(void)
+{
+    char name[64] = "";
+    const char *digits;
+
+    if (readlink("/proc/self/ns/pid", name, sizeof(name) - 1) <= 0) {
+        return 0;
+    }
+    digits = strchr(name, '[');
+    return digits == NULL ? 0 : strtoull(digits + 1, NULL, 10);
 }
 
 /* Enter (pid, image) in the table; the winner of an entry numbers it. */
@@ -89,6 +151,7 @@ static struct ck_ring_process *process_enter(struct ck_ring_header *header)
     uint32_t pid = (uint32_t)getpid();
     uint64_t key = ((uint64_t)pid << 32) | image_tag() | 1;
     uint64_t at = (key * 0x9e3779b97f4a7c15ull) >> 40;
+    uint64_t space = ck_ring_pid_space();
 
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
         struct ck_ring_process *entry = &table[(at + i) % CK_RING_PROCESSES];
@@ -96,6 +159,7 @@ static struct ck_ring_process *process_enter(struct ck_ring_header *header)
 
         if (atomic_compare_exchange_strong(&entry->key, &seen, key)) {
             entry->pid = pid;
+            entry->pid_space = space;
             entry->started = ck_time_raw();
             atomic_store_explicit(&entry->incarnation,
                                   atomic_fetch_add(&header->incarnations, 1) +
@@ -127,46 +191,56 @@ static uint32_t process_incarnation(struct ck_ring_process *process)
     return number;
 }
 
-int ck_ring_attach(struct ck_ring *ring, enum ck_library library)
+int ck_ring_enter(struct ck_ring *ring, enum ck_library library)
 {
-    const char *path = getenv(CK_RING_ENV);
-    struct ck_ring_header *header;
-    struct ck_ring_process *process;
+    struct ck_ring_process *process = process_enter(ring->header);
     uint32_t incarnation;
 
-    if (path == NULL || path[0] != '/') {
-        errno = ENOENT;
+    if (process == NULL) {
         return -1;
     }
-    if (strlen(path) >= sizeof(ring->path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    header = header_map(path);
-    if (header == NULL) {
-        return -1;
-    }
-    process = process_enter(header);
-    incarnation = process == NULL ? 0 : process_incarnation(process);
+    incarnation = process_incarnation(process);
     if (incarnation == 0) {
-        (void)munmap(header, header->header_bytes);
-        errno = ENOSPC;
+        errno = EAGAIN;
         return -1;
     }
     atomic_fetch_or(&process->libraries, (uint32_t)library);
-    strcpy(ring->path, path);
-    ring->header = header;
-    ring->process = process;
-    ring->incarnation = incarnation;
-    ring->clock = (enum ck_clock)header->clock;
+    atomic_store(&ring->process, process);
+    atomic_store(&ring->incarnation, incarnation);
+    return 0;
+}
+
+int ck_ring_attach(struct ck_ring *ring, enum ck_library library)
+{
+    struct ck_ring made;
+
+    if (ck_ring_map(&made) != 0) {
+        return -1;
+    }
+    if (ck_ring_enter(&made, library) != 0) {
+        int saved = errno;
+
+        (void)munmap(made.header, made.header->header_bytes);
+        errno = saved;
+        return -1;
+    }
+    *ring = made;
     return 0;
 }
 
 void ck_ring_forget(struct ck_ring *ring)
 {
-    ring->header = NULL;
-    ring->process = NULL;
-    ring->incarnation = 0;
+    atomic_store(&ring->process, NULL);
+    atomic_store(&ring->incarnation, 0);
+}
+
+static void slot_end(struct ck_ring_header *header, struct ck_ring_slot *slot)
+{
+    uint32_t live = CK_SLOT_LIVE;
+
+    if (atomic_compare_exchange_strong(&slot->state, &live, CK_SLOT_ENDED)) {
+        atomic_fetch_add(&header->offers, 1);
+    }
 }
 
 /* Only the thread itself looks for its tid, so find-then-claim is no race. */
@@ -177,10 +251,13 @@ slot_find(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
 
     for (uint32_t i = 0; i < header->slots; i++) {
         struct ck_ring_slot *slot = &heads[i];
+        uint32_t state =
+            atomic_load_explicit(&slot->state, memory_order_acquire);
 
-        if (atomic_load_explicit(&slot->state, memory_order_acquire) !=
-                CK_SLOT_LIVE ||
-            slot->tid != tid) {
+        if (state == CK_SLOT_UNBACKED) {
+            break; /* slots are backed in order */
+        }
+        if (state != CK_SLOT_LIVE || atomic_load(&slot->tid) != tid) {
             continue;
         }
         if (slot->incarnation == incarnation) {
@@ -188,100 +265,269 @@ slot_find(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
         }
         /* An image that exec has replaced in this very thread. */
         if (slot->incarnation != 0) {
-            uint32_t live = CK_SLOT_LIVE;
-
-            (void)atomic_compare_exchange_strong(&slot->state, &live,
-                                                 CK_SLOT_ENDED);
+            slot_end(header, slot);
         }
     }
     return NULL;
 }
 
-static struct ck_ring_slot *
-slot_claim(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
+bool ck_ring_has_room(struct ck_ring_slot *slot, uint64_t mask, unsigned units)
+{
+    uint64_t size = mask + 1;
+    /* acquire: both pair with the collector's release */
+    uint64_t seen = atomic_load_explicit(&slot->tail, memory_order_acquire);
+    uint64_t backed = atomic_load_explicit(&slot->backed, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&slot->head, memory_order_relaxed);
+
+    if (backed != CK_RING_BACKED_ALL && backed - seen < size) {
+        seen = backed - size; /* may lie before 0: positions are modular */
+    }
+    slot->tail_seen = seen;
+    return head + units - seen <= size;
+}
+
+/* What a claim looks for. */
+struct claim {
+    uint32_t incarnation;
+    uint64_t mask; /* of a body */
+    bool is_picky; /* all memory is there and half of it is empty */
+};
+
+/* The slot, if it is of that state, to this thread alone for a moment. A slot
+ * that ended is taken from a thread of the same image only, and while there
+ * is some room; what its thread was in, the collector has to tell first.
+ */
+static bool
+slot_win(struct ck_ring_slot *slot, uint32_t state, const struct claim *claim)
+{
+    uint64_t room = claim->is_picky || claim->mask < 2 * ROOM_LEAST
+                        ? claim->mask / 2
+                        : ROOM_LEAST;
+    uint32_t expected = state;
+
+    if (!atomic_compare_exchange_strong(&slot->state, &expected,
+                                        CK_SLOT_CLAIMED)) {
+        return false;
+    }
+    if (state == CK_SLOT_FREE ||
+        (slot->incarnation == claim->incarnation &&
+         atomic_load(&slot->depth) == 0 &&
+         ck_ring_has_room(slot, claim->mask, (unsigned)room))) {
+        return true;
+    }
+    atomic_store(&slot->state, CK_SLOT_ENDED);
+    return false;
+}
+
+/* The first slot that this thread can win. Its state before, or
+ * CK_SLOT_UNBACKED. */
+static uint32_t slot_search(struct ck_ring_header *header,
+                            const struct claim *claim,
+                            struct ck_ring_slot **found)
 {
     struct ck_ring_slot *heads = ck_ring_heads(header);
 
     for (uint32_t i = 0; i < header->slots; i++) {
         struct ck_ring_slot *slot = &heads[i];
-        uint32_t state = CK_SLOT_FREE;
+        uint32_t state =
+            atomic_load_explicit(&slot->state, memory_order_acquire);
+        bool is_whole = atomic_load(&slot->backed) == CK_RING_BACKED_ALL;
 
-        if (!atomic_compare_exchange_strong(&slot->state, &state,
-                                            CK_SLOT_CLAIMED)) {
-            continue;
+        if (state == CK_SLOT_UNBACKED) {
+            break;
         }
-        slot->tid = tid;
-        slot->incarnation = incarnation;
-        slot->is_busy = 0;
-        slot->calls = 0;
-        slot->tail_seen = atomic_load(&slot->tail);
-        atomic_store(&slot->users, 0);
-        atomic_store(&slot->depth, 0);
-        /* release: pairs with the acquire loads of state */
-        atomic_store_explicit(&slot->state, CK_SLOT_LIVE, memory_order_release);
-        return slot;
+        if ((state == CK_SLOT_FREE || state == CK_SLOT_ENDED) &&
+            (is_whole || !claim->is_picky) && slot_win(slot, state, claim)) {
+            *found = slot;
+            return state;
+        }
     }
-    errno = EAGAIN;
-    return NULL;
+    return CK_SLOT_UNBACKED;
 }
 
-/* Map the body twice in a row: reserve the addresses, then fix both. The first
- * mapping gets its page tables filled now (a recording would meet a fault each
- * 128 records otherwise); the second is touched only by records that wrap.
- */
-static uint8_t *body_map(const struct ck_ring *ring, uint64_t index)
+/* A slot for this thread. Its state before, or CK_SLOT_UNBACKED. */
+static uint32_t slot_claim(struct ck_ring_header *header,
+                           uint32_t incarnation,
+                           uint32_t tid,
+                           struct ck_ring_slot **found)
+{
+    struct claim claim = {
+        .incarnation = incarnation,
+        .mask = header->slot_bytes / CK_UNIT_BYTES - 1,
+        .is_picky = true,
+    };
+    uint32_t before = slot_search(header, &claim, found);
+    struct ck_ring_slot *slot;
+
+    if (before == CK_SLOT_UNBACKED) {
+        claim.is_picky = false;
+        before = slot_search(header, &claim, found);
+    }
+    if (before == CK_SLOT_UNBACKED) {
+        errno = EAGAIN;
+        return before;
+    }
+    slot = *found;
+    atomic_store(&slot->tid, tid);
+    slot->incarnation = incarnation;
+    slot->is_busy = 0;
+    slot->is_told = 0;
+    if (before == CK_SLOT_FREE) {
+        slot->calls = 0; /* else unique among all that wait to be read */
+    }
+    (void)ck_ring_has_room(slot, claim.mask, 0);
+    atomic_store(&slot->users, 0);
+    atomic_store(&slot->depth, 0);
+    /* release: pairs with the acquire loads of state */
+    atomic_store_explicit(&slot->state, CK_SLOT_LIVE, memory_order_release);
+    return before;
+}
+
+/* Map the same pages once more: an old size of 0 does that. Not by mremap():
+ * UCX puts its own in its place, which loses the fifth argument. 0 or -1. */
+static int half_copy(uint8_t *from, uint64_t bytes, uint8_t *to)
+{
+    return syscall(SYS_mremap, from, (uint64_t)0, bytes,
+                   (unsigned long)(MREMAP_MAYMOVE | MREMAP_FIXED),
+                   to) == (long)(uintptr_t)to
+               ? 0
+               : -1;
+}
+
+/* Both halves at `base`, which is reserved, from the bodies' reservation. */
+static int
+halves_copy(uint8_t *base, const struct ck_ring *ring, uint64_t index)
+{
+    uint64_t bytes = ring->header->slot_bytes;
+    uint8_t *from = ring->bodies + index * bytes;
+
+    if (ring->bodies == NULL || half_copy(from, bytes, base) != 0 ||
+        half_copy(from, bytes, base + bytes) != 0) {
+        return -1;
+    }
+    return mprotect(base, 2 * bytes, PROT_READ | PROT_WRITE);
+}
+
+/* The same from the file. */
+static int halves_map(uint8_t *base, const struct ck_ring *ring, uint64_t index)
 {
     uint64_t bytes = ring->header->slot_bytes;
     off_t offset = (off_t)(ring->header->slot_offset + index * bytes);
-    uint8_t *base;
+    int flags = MAP_SHARED | MAP_FIXED;
+    int prot = PROT_READ | PROT_WRITE;
     int fd = open(ring->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int rc = 0;
 
     if (fd < 0) {
-        return NULL;
+        return -1;
     }
-    base = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base != MAP_FAILED &&
-        (mmap(base, bytes, PROT_READ | PROT_WRITE,
-              MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
-              offset) == MAP_FAILED ||
-         mmap(base + bytes, bytes, PROT_READ | PROT_WRITE,
-              MAP_SHARED | MAP_FIXED, fd, offset) == MAP_FAILED)) {
-        (void)munmap(base, 2 * bytes);
-        base = MAP_FAILED;
+    if (mmap(base, bytes, prot, flags, fd, offset) == MAP_FAILED ||
+        mmap(base + bytes, bytes, prot, flags, fd, offset) == MAP_FAILED) {
+        rc = -1;
     }
     (void)close(fd);
-    return base == MAP_FAILED ? NULL : base;
+    return rc;
+}
+
+/* Fill the page tables where the slot is written next: a recording would meet
+ * a fault each 128 records otherwise. The first thread of a process gets all
+ * of them, others, which may be short-lived and many, the next few. No page
+ * without memory behind it is touched. A kernel before 5.14 does without. */
+static void body_ready(uint8_t *base,
+                       const struct ck_ring *ring,
+                       const struct ck_ring_slot *slot)
+{
+    uint64_t bytes = ring->header->slot_bytes;
+    uint64_t backed = atomic_load(&slot->backed);
+    uint64_t from = atomic_load(&slot->head) * CK_UNIT_BYTES & (bytes - 1);
+    uint64_t to;
+
+    from &= ~(PAGE_BYTES - 1);
+    to = from + READY_BYTES;
+    if (backed == CK_RING_BACKED_ALL) {
+        backed = bytes / CK_UNIT_BYTES;
+        if (atomic_load(&slot->tid) == (uint32_t)getpid()) {
+            from = 0;
+            to = bytes;
+        }
+    }
+    if (to > backed * CK_UNIT_BYTES) {
+        to = backed * CK_UNIT_BYTES & ~(PAGE_BYTES - 1);
+    }
+    if (to > from) {
+        (void)madvise(base + from, to - from, POPULATE_WRITE);
+    }
+}
+
+/* Map the body twice in a row: reserve the addresses, then fix both. */
+static uint8_t *body_map(const struct ck_ring *ring,
+                         const struct ck_ring_slot *slot)
+{
+    uint64_t bytes = ring->header->slot_bytes;
+    uint64_t index = (uint64_t)(slot - ck_ring_heads(ring->header));
+    uint8_t *base =
+        mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (base == MAP_FAILED) {
+        return NULL;
+    }
+    if (halves_copy(base, ring, index) != 0 &&
+        halves_map(base, ring, index) != 0) {
+        int saved = errno;
+
+        (void)munmap(base, 2 * bytes);
+        errno = saved;
+        return NULL;
+    }
+    body_ready(base, ring, slot);
+    return base;
+}
+
+/* The records of another thread may be right before: say whose these are. The
+ * slot was won with half of its room left. */
+static void thread_say(struct ck_ring_writer *writer, struct ck_ring *ring)
+{
+    struct ck_text text = {.e = {.kind = CK_KIND_THREAD},
+                           .object = atomic_load(&writer->slot->tid)};
+    char name[17] = "";
+
+    (void)prctl(PR_GET_NAME, name);
+    (void)ck_ring_text(writer, ring, text, name, strlen(name));
+    writer->slot->is_told = 1;
 }
 
 int ck_ring_writer_init(struct ck_ring_writer *writer, struct ck_ring *ring)
 {
     struct ck_ring_header *header = ring->header;
+    struct ck_ring_writer made = {.mask =
+                                      header->slot_bytes / CK_UNIT_BYTES - 1};
+    uint32_t incarnation = atomic_load(&ring->incarnation);
     uint32_t tid = thread_id();
-    struct ck_ring_slot *slot;
-    uint8_t *body;
-    bool is_new = false;
+    uint32_t before = CK_SLOT_LIVE;
 
-    slot = slot_find(header, ring->incarnation, tid);
-    if (slot == NULL) {
-        slot = slot_claim(header, ring->incarnation, tid);
-        is_new = true;
+    made.slot = slot_find(header, incarnation, tid);
+    if (made.slot == NULL) {
+        before = slot_claim(header, incarnation, tid, &made.slot);
     }
-    if (slot == NULL) {
+    if (before == CK_SLOT_UNBACKED) {
         return -1;
     }
-    body = body_map(ring, (uint64_t)(slot - ck_ring_heads(header)));
-    if (body == NULL) {
-        if (is_new) {
-            atomic_store(&slot->state, CK_SLOT_ENDED);
+    made.body = body_map(ring, made.slot);
+    if (made.body == NULL) {
+        if (before != CK_SLOT_LIVE) {
+            atomic_store(&made.slot->state, CK_SLOT_ENDED);
         }
         return -1;
     }
-    atomic_fetch_add(&slot->users, 1);
-    writer->body = body;
-    writer->mask = header->slot_bytes / CK_UNIT_BYTES - 1;
+    if (before == CK_SLOT_ENDED) {
+        thread_say(&made, ring);
+    }
+    atomic_fetch_add(&made.slot->users, 1);
+    writer->body = made.body;
+    writer->mask = made.mask;
     /* A signal handler takes a writer with a slot as complete. */
     atomic_signal_fence(memory_order_seq_cst);
-    writer->slot = slot;
+    writer->slot = made.slot;
     return 0;
 }
 
@@ -297,21 +543,18 @@ void ck_ring_writer_fini(struct ck_ring_writer *writer, struct ck_ring *ring)
     writer->body = NULL;
     (void)munmap(body, 2 * (writer->mask + 1) * CK_UNIT_BYTES);
     if (ring->header != NULL && atomic_fetch_sub(&slot->users, 1) == 1) {
-        uint32_t live = CK_SLOT_LIVE;
-
-        (void)atomic_compare_exchange_strong(&slot->state, &live,
-                                             CK_SLOT_ENDED);
+        slot_end(ring->header, slot);
     }
 }
 
 uint32_t ck_ring_name_id(struct ck_ring *ring)
 {
-    return atomic_fetch_add(&ring->process->names, 1) + 1;
+    return atomic_fetch_add(&atomic_load(&ring->process)->names, 1) + 1;
 }
 
 uint32_t ck_ring_object_id(struct ck_ring *ring)
 {
-    return atomic_fetch_add(&ring->process->objects, 1) + 1;
+    return atomic_fetch_add(&atomic_load(&ring->process)->objects, 1) + 1;
 }
 
 int ck_ring_text(struct ck_ring_writer *writer,

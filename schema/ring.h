@@ -28,7 +28,7 @@
 
 #define CK_RING_ENV "CKAGENT_RING"
 #define CK_RING_MAGIC 0x3130474e49524b43ull /* "CKRING01" */
-#define CK_RING_VERSION 1
+#define CK_RING_VERSION 2
 #define CK_RING_PROCESSES 1024
 #define CK_RING_SLOTS_MAX 1024
 #define CK_RING_OPEN_MAX 16
@@ -37,15 +37,20 @@
 #define CK_RING_OUTBOX_BYTES ((uint64_t)8 << 20) /* default */
 
 /* Life of a slot. The thread that owns it moves LIVE -> ENDED; everything
- * else is the collector's, but for the claim FREE -> LIVE.
+ * else is the collector's, but for the claims FREE -> LIVE and, by a thread of
+ * the same image, ENDED -> LIVE: such a slot still holds records of threads
+ * before it, so each new owner begins with its THREAD record.
  */
 enum ck_slot_state {
     CK_SLOT_UNBACKED = 0, /* no memory behind it: never touch the body */
     CK_SLOT_FREE = 1,     /* backed (fallocate), may be claimed */
-    CK_SLOT_CLAIMED = 2,  /* won by a thread, not yet filled in */
+    CK_SLOT_CLAIMED = 2,  /* won by a thread or the collector for a moment */
     CK_SLOT_LIVE = 3,
     CK_SLOT_ENDED = 4, /* its thread is gone; free once drained */
 };
+
+/* `backed` of a slot whose whole body has memory. */
+#define CK_RING_BACKED_ALL UINT64_MAX
 
 /* A call that was entered and not yet left. */
 struct ck_ring_open {
@@ -63,13 +68,14 @@ struct ck_ring_open {
 struct ck_ring_slot {
     /* Claim. */
     _Atomic uint32_t state; /* enum ck_slot_state */
-    uint32_t tid;
+    _Atomic uint32_t tid;
     uint32_t incarnation;
     _Atomic uint32_t users; /* libraries that write to it */
-    uint8_t pad0[48];
+    uint32_t is_told;       /* its owner's THREAD record was written */
+    uint8_t pad0[44];
     /* Writer. */
     _Atomic uint64_t head;    /* next position to write; release at a commit */
-    uint64_t tail_seen;       /* the writer's copy of tail */
+    uint64_t tail_seen;       /* a body before the end of the room known */
     uint32_t is_busy;         /* a record is being written (signal re-entry) */
     uint32_t calls;           /* numbers given to calls of this thread */
     _Atomic uint64_t dropped; /* records, since the file was made */
@@ -79,7 +85,10 @@ struct ck_ring_slot {
     uint8_t pad1[8];
     /* Reader. */
     _Atomic uint64_t tail; /* first position not yet in the outbox */
-    uint8_t pad2[56];
+    /* Positions before it have memory behind them: less than the body while
+     * the slot is new, CK_RING_BACKED_ALL from its first lap on. */
+    _Atomic uint64_t backed;
+    uint8_t pad2[48];
     /* Open calls: depth may exceed CK_RING_OPEN_MAX, entries do not. */
     _Atomic uint32_t depth;
     uint8_t pad3[60];
@@ -99,7 +108,8 @@ struct ck_ring_process {
     _Atomic uint32_t objects;     /* ids given to devices, queues, comms */
     int64_t started;              /* RAW ns of the attach */
     _Atomic uint32_t libraries;   /* bits: enum ck_library */
-    uint8_t pad[28];
+    uint64_t pid_space;           /* ck_ring_pid_space() of its own */
+    uint8_t pad[16];
 };
 
 /* Injected libraries, for what the report says was recorded. */
@@ -142,7 +152,8 @@ struct ck_ring_header {
     char publish[CK_RING_ENDPOINT_BYTES];
     char found[CK_RING_ENDPOINT_BYTES];
     uint32_t posix_threshold_ns; /* ckposix records longer calls; 0 = default */
-    uint8_t pad[1916];
+    _Atomic uint32_t offers;     /* times that a slot became claimable */
+    uint8_t pad[1912];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");
@@ -172,9 +183,11 @@ static inline struct ck_ring_slot *ck_ring_heads(struct ck_ring_header *header)
 
 /* A process image's side of the ring; one in each injected library. */
 struct ck_ring {
-    struct ck_ring_header *header; /* NULL = not attached */
-    struct ck_ring_process *process;
-    uint32_t incarnation;
+    struct ck_ring_header *header; /* NULL = not mapped */
+    uint8_t *bodies;               /* reserved, not to be touched; or NULL */
+    /* Threads that enter at the same time store the same. */
+    _Atomic(struct ck_ring_process *) process;
+    _Atomic uint32_t incarnation; /* 0 = not entered */
     enum ck_clock clock;
     char path[256];
 };
@@ -186,16 +199,27 @@ struct ck_ring_writer {
     uint64_t mask;             /* units - 1 */
 };
 
-/* Map the ring named by CKAGENT_RING and enter this process image in its
- * table. 0, or -1 with errno: ENOENT no agent (variable unset), EPROTO not a
- * ring of this version, ENOSPC the table is full. Not async-signal-safe.
+/* Map the ring named by CKAGENT_RING. 0, or -1 with errno: ENOENT no agent
+ * (variable unset), EPROTO not a ring of this version. What is mapped serves
+ * for the life of the process, whatever becomes of its files and its user.
  */
+int ck_ring_map(struct ck_ring *ring);
+/* Enter this process image in the table of a mapped ring. Any thread may, any
+ * number of times. 0, or -1 with errno: ENOSPC the table is full, EAGAIN
+ * another thread is at it. Not for a signal handler.
+ */
+int ck_ring_enter(struct ck_ring *ring, enum ck_library library);
+/* Both. */
 int ck_ring_attach(struct ck_ring *ring, enum ck_library library);
-/* Forget an inherited ring (child after fork); unmaps nothing. */
+/* Number of this process's pid namespace: pids of another mean nothing here.
+ * 0 = not known. */
+uint64_t ck_ring_pid_space(void);
+/* Leave the image of the parent (child after fork); the ring stays mapped. */
 void ck_ring_forget(struct ck_ring *ring);
 
-/* Find this thread's slot or claim a free one, and map it. 0, or -1 with
- * errno (EAGAIN: no free slot now, counted as lost by the caller's record).
+/* Find this thread's slot or claim one, and map it. 0, or -1 with errno
+ * (EAGAIN: none now, counted as lost by the caller's record; worth another
+ * try once header->offers has changed).
  */
 int ck_ring_writer_init(struct ck_ring_writer *writer, struct ck_ring *ring);
 /* Leave the slot (thread exit). The last library's leave ends the slot. */
@@ -214,6 +238,11 @@ int ck_ring_text(struct ck_ring_writer *writer,
                  struct ck_text text,
                  const char *bytes,
                  size_t length);
+
+/* Look again how far the slot may be written: by the reader's tail and by the
+ * memory behind it. Is there room for so many units? `mask` is the writer's.
+ */
+bool ck_ring_has_room(struct ck_ring_slot *slot, uint64_t mask, unsigned units);
 
 /* Count a record that found no room (the slow path of ck_ring_begin). */
 void ck_ring_count_lost(struct ck_ring_slot *slot, enum ck_clock clock);
@@ -238,10 +267,7 @@ static inline void *ck_ring_begin(struct ck_ring_writer *writer,
     head = atomic_load_explicit(&slot->head, memory_order_relaxed);
     if (__builtin_expect(head + units - slot->tail_seen > writer->mask + 1,
                          0)) {
-        /* acquire: pairs with the collector's release of tail */
-        slot->tail_seen =
-            atomic_load_explicit(&slot->tail, memory_order_acquire);
-        if (head + units - slot->tail_seen > writer->mask + 1) {
+        if (!ck_ring_has_room(slot, writer->mask, units)) {
             ck_ring_count_lost(slot, clock);
             slot->is_busy = 0;
             return NULL;

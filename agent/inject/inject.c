@@ -2,34 +2,26 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *   process: unknown -> attached | off        thread: none -> writing -> ended
+ *   process: mapped or off -> entered         thread: none -> writing -> ended
  *
- * A thread that gets no slot tries again after RETRY_FIRST records, then after
- * twice as many each time up to RETRY_LAST: the collector backs new slots
- * within milliseconds, and a try costs a walk over the slot heads. A child of
- * fork() starts from "unknown" with an entry of its own in the ring.
+ * The ring is mapped when the library is loaded; a process takes an entry in
+ * it with its first record, whichever threads make it, without one waiting for
+ * the other.
+ * A thread that gets no slot tries again when the ring says that one has
+ * become claimable, which costs a load a record until then. Where a slot could
+ * not be mapped, the pauses grow, counted in such offers. A child of fork()
+ * takes an entry of its own.
  */
 #include "agent/inject/inject.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define RETRY_FIRST 8
-#define RETRY_LAST 1024
-
-enum process_state {
-    PROCESS_UNKNOWN = 0,
-    PROCESS_ATTACHING = 1,
-    PROCESS_ATTACHED = 2,
-    PROCESS_OFF = 3,
-};
+#define OFFERS_MAX 1024
 
 enum thread_state {
     THREAD_NONE = 0,
@@ -41,14 +33,13 @@ struct ck_ring inject_ring;
 __thread struct ck_ring_writer inject_thread;
 
 static __thread enum thread_state thread_state;
-static __thread uint32_t thread_wait;  /* records until the next try */
-static __thread uint32_t thread_pause; /* records between the last tries */
-static _Atomic int process_state = PROCESS_UNKNOWN;
-static _Atomic int is_hooked; /* fork handler and thread key are there */
+static __thread uint32_t thread_offers; /* header->offers at the last try */
+static __thread uint32_t thread_pause;  /* offers until the next; 0 = none */
+static _Atomic int is_ready; /* ring mapped, fork handler and thread key set */
 static enum ck_library own_library;
 static pthread_key_t thread_key;
 
-static _Atomic uint64_t missed; /* records during an attach or a claim */
+static _Atomic uint64_t missed; /* records during an entry or a claim */
 
 /* Texts of the program: a table of pointers into a pool that only grows, so
  * that a signal handler may enter one.
@@ -69,17 +60,12 @@ static void child_after_fork(void)
     ck_ring_forget(&inject_ring);
     inject_thread.slot = NULL;
     thread_state = THREAD_NONE;
-    thread_wait = 0;
     thread_pause = 0;
-    atomic_store(&process_state, PROCESS_UNKNOWN);
 }
 
 /* Fork handlers and keys outlive a fork: set them up once an image. */
 static int hooks_install(void)
 {
-    if (atomic_load(&is_hooked)) {
-        return 0;
-    }
     if (pthread_key_create(&thread_key, thread_end) != 0) {
         return -1;
     }
@@ -87,30 +73,21 @@ static int hooks_install(void)
         (void)pthread_key_delete(thread_key);
         return -1;
     }
-    atomic_store(&is_hooked, 1);
     return 0;
 }
 
-static int process_attach(void)
+/* A full table is final; another thread that is just entering is not. */
+static int process_enter(void)
 {
-    int unknown = PROCESS_UNKNOWN;
-    int rc;
-
-    if (atomic_load(&process_state) == PROCESS_ATTACHED) {
+    if (atomic_load(&inject_ring.incarnation) != 0 ||
+        ck_ring_enter(&inject_ring, own_library) == 0) {
         return 0;
     }
-    /* One thread attaches; the others miss the few records meanwhile. */
-    if (!atomic_compare_exchange_strong(&process_state, &unknown,
-                                        PROCESS_ATTACHING)) {
-        atomic_fetch_add(&missed, 1);
-        return -1;
+    if (errno == ENOSPC) {
+        atomic_store(&is_ready, 0);
     }
-    rc = hooks_install();
-    if (rc == 0) {
-        rc = ck_ring_attach(&inject_ring, own_library);
-    }
-    atomic_store(&process_state, rc == 0 ? PROCESS_ATTACHED : PROCESS_OFF);
-    return rc;
+    atomic_fetch_add(&missed, 1);
+    return -1;
 }
 
 /* The slot's first word about its thread. */
@@ -124,16 +101,22 @@ static void thread_say(void)
 
 static struct ck_ring_writer *thread_claim(void)
 {
+    uint32_t offers = atomic_load(&inject_ring.header->offers);
+
     if (ck_ring_writer_init(&inject_thread, &inject_ring) != 0) {
-        thread_pause = thread_pause == 0           ? RETRY_FIRST
-                       : thread_pause < RETRY_LAST ? thread_pause * 2
-                                                   : RETRY_LAST;
-        thread_wait = thread_pause;
+        bool is_first = errno == EAGAIN || thread_pause == 0;
+
+        thread_pause = is_first                    ? 1
+                       : thread_pause < OFFERS_MAX ? thread_pause * 2
+                                                   : OFFERS_MAX;
+        thread_offers = offers;
         atomic_fetch_add(&inject_ring.header->noslot, 1);
         return NULL;
     }
+    thread_pause = 0;
     (void)pthread_setspecific(thread_key, &inject_ring);
-    if (atomic_load(&inject_thread.slot->users) == 1) {
+    if (inject_thread.slot->is_told == 0) {
+        inject_thread.slot->is_told = 1;
         thread_say();
     }
     return &inject_thread;
@@ -152,17 +135,17 @@ struct ck_ring_writer *inject_writer_slow(void)
         return NULL;
     }
     if (thread_state != THREAD_NONE ||
-        atomic_load_explicit(&process_state, memory_order_relaxed) ==
-            PROCESS_OFF) {
+        atomic_load_explicit(&is_ready, memory_order_relaxed) == 0) {
         return NULL;
     }
-    if (thread_wait > 0) {
-        thread_wait--;
+    if (thread_pause != 0 &&
+        atomic_load(&inject_ring.header->offers) - thread_offers <
+            thread_pause) {
         atomic_fetch_add(&inject_ring.header->noslot, 1);
         return NULL;
     }
     thread_state = THREAD_CLAIMING;
-    if (process_attach() == 0 && !atomic_load(&inject_ring.header->is_off)) {
+    if (process_enter() == 0 && !atomic_load(&inject_ring.header->is_off)) {
         writer = thread_claim();
     }
     thread_state = THREAD_NONE;
@@ -174,38 +157,16 @@ struct ck_ring_writer *inject_writer_slow(void)
     return writer;
 }
 
-/* Count the library in the ring's first page, without attaching. */
-static void header_count(const char *path)
-{
-    struct ck_ring_header *header = MAP_FAILED;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-
-    if (fd < 0) {
-        return;
-    }
-    if (lseek(fd, 0, SEEK_END) >= (off_t)sizeof(*header)) {
-        header = mmap(NULL, sizeof(*header), PROT_READ | PROT_WRITE, MAP_SHARED,
-                      fd, 0);
-    }
-    (void)close(fd);
-    if (header == MAP_FAILED) {
-        return;
-    }
-    if (header->magic == CK_RING_MAGIC && header->version == CK_RING_VERSION) {
-        atomic_fetch_or(&header->loaded, (uint32_t)own_library);
-    }
-    (void)munmap(header, sizeof(*header));
-}
-
 void inject_load(enum ck_library library)
 {
-    const char *path = getenv(CK_RING_ENV);
     int saved = errno;
 
-    own_library = library;
-    if (path != NULL && path[0] == '/') {
-        (void)hooks_install();
-        header_count(path);
+    if (atomic_load(&is_ready) == 0 && ck_ring_map(&inject_ring) == 0) {
+        own_library = library;
+        atomic_fetch_or(&inject_ring.header->loaded, (uint32_t)library);
+        if (hooks_install() == 0) {
+            atomic_store(&is_ready, 1);
+        }
     }
     errno = saved;
 }

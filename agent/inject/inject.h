@@ -30,13 +30,14 @@ struct inject_label {
         literal, 0                                                             \
     }
 
-/* To be called from the library's constructor (or its entry point): notes
- * the library in the ring's header and sets up the fork and thread hooks, if
- * there is an agent. Does not attach yet. Keeps errno.
+/* To be called from the library's constructor (or its entry point): maps the
+ * ring, notes the library in its header and sets up the fork and thread hooks,
+ * if there is an agent. The process enters the ring with its first record.
+ * Keeps errno.
  */
 void inject_load(enum ck_library library);
 
-/* The slow path of inject_writer(): attach on first use in a process, claim
+/* The slow path of inject_writer(): enter on first use in a process, claim
  * a slot on first use in a thread. NULL if there is no agent, recording is
  * off, the thread is at its end, or no slot was free (counted). Keeps errno.
  */

@@ -45,14 +45,15 @@ struct scene {
     uint64_t lost;
     uint64_t reentered;
     char *names[8][NAMES_MAX]; /* by incarnation and id */
+    uint32_t reading[SLOTS];   /* by slot: the thread that says records */
     int status;
     char output[256];
 };
 
-static void record_take(struct scene *scene,
-                        const struct ck_ring_slot *slot,
-                        const struct ck_event *event)
+static void
+record_take(struct scene *scene, uint32_t index, const struct ck_event *event)
 {
+    const struct ck_ring_slot *slot = &ck_ring_heads(scene->ring.header)[index];
     const struct ck_text *text = (const struct ck_text *)event;
     struct taken *taken = &scene->records[scene->count];
 
@@ -61,11 +62,13 @@ static void record_take(struct scene *scene,
         assert_true(event->name < NAMES_MAX);
         scene->names[slot->incarnation][event->name] =
             strndup(ck_text_bytes(text), text->length);
+    } else if (event->kind == CK_KIND_THREAD) {
+        scene->reading[index] = (uint32_t)text->object;
     } else if (ck_kind_class(event->kind) == CK_CLASS_MARK) {
         assert_true(scene->count < RECORDS_MAX);
         memcpy(&taken->mark, event, sizeof(taken->mark));
         taken->name = scene->names[slot->incarnation][event->name];
-        taken->tid = slot->tid;
+        taken->tid = scene->reading[index];
         taken->incarnation = slot->incarnation;
         scene->count++;
     }
@@ -74,7 +77,10 @@ static void record_take(struct scene *scene,
 static void slot_drain(struct scene *scene, uint32_t index)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(scene->ring.header)[index];
-    uint32_t state = atomic_load(&slot->state);
+    uint32_t state = CK_SLOT_ENDED;
+    /* Held, so that no thread takes an ended slot meanwhile. */
+    bool is_held =
+        atomic_compare_exchange_strong(&slot->state, &state, CK_SLOT_CLAIMED);
     uint64_t mask = scene->ring.header->slot_bytes / CK_UNIT_BYTES - 1;
     uint64_t head, tail;
     const uint8_t *body;
@@ -90,15 +96,16 @@ static void slot_drain(struct scene *scene, uint32_t index)
             (const void *)(body + (tail & mask) * CK_UNIT_BYTES);
 
         assert_true(event->units > 0);
-        record_take(scene, slot, event);
+        record_take(scene, index, event);
         tail += event->units;
     }
     assert_int_equal(tail, head);
     atomic_store_explicit(&slot->tail, tail, memory_order_release);
-    if (state == CK_SLOT_ENDED) {
+    if (is_held) {
         scene->lost += atomic_load(&slot->dropped);
         scene->reentered += atomic_load(&slot->reentered);
         atomic_store(&slot->state, CK_SLOT_FREE);
+        atomic_fetch_add(&scene->ring.header->offers, 1);
     }
 }
 
@@ -171,6 +178,7 @@ static int setup(void **state)
         return -1;
     }
     (void)ringfile_back(&scene->ring, SLOTS, SLOTS);
+    (void)ringfile_widen(&scene->ring, SLOTS, SLOTS);
     *state = scene;
     return 0;
 }

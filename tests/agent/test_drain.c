@@ -5,6 +5,7 @@
  * The writers are real processes on a real ring; what comes out is counted in
  * the frames of the outbox.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -44,6 +45,8 @@ struct bench {
     uint64_t disordered;
     struct ck_open open; /* last OPEN record */
     uint64_t opens;
+    uint32_t tids[8]; /* of the first frames of slots */
+    size_t tid_count;
     struct ck_counter lost; /* last LOST record */
     uint64_t losses;
 };
@@ -140,6 +143,9 @@ static void frames_take(struct bench *bench)
                             header.length, &info, bench->rows, ROWS_BYTES,
                             NULL),
             0);
+        if (header.stream.slot != CK_SLOT_COLLECTOR && bench->tid_count < 8) {
+            bench->tids[bench->tid_count++] = info.tid;
+        }
         for (uint32_t i = 0; i < info.records; i++) {
             const struct ck_event *event = (const struct ck_event *)at;
 
@@ -346,6 +352,74 @@ a_long_open_call_is_told_once_and_again_as_cut_at_the_end(void **state)
     ck_ring_writer_fini(&writer, &ring);
 }
 
+static void *thread_writes(void *argument)
+{
+    struct ck_ring *ring = argument;
+    struct ck_ring_writer writer;
+
+    if (ck_ring_writer_init(&writer, ring) == 0) {
+        uint64_t tid = atomic_load(&writer.slot->tid);
+        struct ck_text text = {.e = {.kind = CK_KIND_THREAD}, .object = tid};
+
+        if (!writer.slot->is_told) { /* as agent/inject does */
+            (void)ck_ring_text(&writer, ring, text, "", 0);
+        }
+        mark_write(&writer, 1);
+        mark_write(&writer, 2);
+        ck_ring_writer_fini(&writer, ring);
+        return (void *)(uintptr_t)tid;
+    }
+    return NULL;
+}
+
+/* A thread that ends leaves its slot to the next before it is read. */
+static void threads_of_one_slot_get_frames_of_their_own(void **state)
+{
+    struct bench *bench = *state;
+    struct ck_ring ring;
+    void *tids[3];
+
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_ANNOTATE), 0);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, thread_writes, &ring),
+                         0);
+        assert_int_equal(pthread_join(thread, &tids[i]), 0);
+        assert_non_null(tids[i]);
+    }
+    step(bench, false);
+    frames_take(bench);
+    assert_int_equal(bench->records, 3 * 3);
+    assert_int_equal(bench->tid_count, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bench->tids[i], (uintptr_t)tids[i]);
+    }
+    assert_int_equal(atomic_load(&ck_ring_heads(bench->ring.header)[0].state),
+                     CK_SLOT_FREE);
+}
+
+/* As pthread_exit() in a handler does. */
+static void a_call_that_its_thread_never_left_is_told_as_cut(void **state)
+{
+    struct bench *bench = *state;
+    struct ck_ring_open call = {.start = ck_time_raw(), .site = 7, .kind = 16};
+    struct ck_ring_writer writer;
+    struct ck_ring ring;
+
+    writer_open(&ring, &writer);
+    mark_write(&writer, 0);
+    (void)ck_ring_open(&writer, &call);
+    ck_ring_writer_fini(&writer, &ring);
+    step(bench, false);
+    step(bench, false);
+    (void)own_flush(bench->own);
+    frames_take(bench);
+    assert_int_equal(bench->opens, 1);
+    assert_int_equal(bench->open.site, 7);
+    assert_int_equal(bench->open.e.flags, CK_FLAG_CUT);
+}
+
 static void overwritten_memory_is_counted_and_the_slot_goes_on(void **state)
 {
     struct bench *bench = *state;
@@ -409,6 +483,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_long_open_call_is_told_once_and_again_as_cut_at_the_end, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(
+            threads_of_one_slot_get_frames_of_their_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_call_that_its_thread_never_left_is_told_as_cut, setup, teardown),
         cmocka_unit_test_setup_teardown(
             overwritten_memory_is_counted_and_the_slot_goes_on, setup,
             teardown),

@@ -55,7 +55,7 @@ static struct ringfile_wish wish_in(const char *dir, unsigned sharers)
 static uint64_t plan_bytes(const struct ringfile_plan *plan)
 {
     return CK_RING_HEADS_OFFSET + plan->slots * sizeof(struct ck_ring_slot) +
-           plan->outbox_bytes + plan->slots * plan->slot_bytes;
+           plan->outbox_bytes + plan->body_bytes;
 }
 
 static void a_large_file_system_gives_the_defaults(void **state)
@@ -83,6 +83,8 @@ static void any_number_of_sharers_fits_in_64_mib_together(void **state)
             ringfile_plan(&plan, 64 * MIB, 64 * MIB, sharers, &wish), 0);
         assert_true(plan_bytes(&plan) * sharers <= 64 * MIB);
         assert_true(plan.slots >= 4);
+        assert_true(plan.body_bytes >= 4 * plan.slot_bytes);
+        assert_true(sharers > 4 || plan.slots >= 128);
         assert_true(plan.slot_bytes >= CK_TEXT_BYTES_MAX + CK_UNIT_BYTES);
         assert_int_equal(plan.slot_bytes & (plan.slot_bytes - 1), 0);
     }
@@ -133,14 +135,62 @@ static void slots_are_backed_ahead_of_need_and_bounded(void **state)
 
     (void)state;
     wish.plan.slot_bytes = 64 << 10;
-    wish.plan.slots = 8;
+    wish.plan.slots = 80;
     assert_int_equal(ringfile_create(&file, &wish, &err), 0);
     before = file.backed;
+    assert_true(before >= 64);
     assert_int_equal(ringfile_back(&file, before + 3, 2), 2);
     assert_int_equal(ringfile_back(&file, before + 3, 2), 1);
     assert_int_equal(ringfile_back(&file, before + 3, 2), 0);
     (void)ringfile_back(&file, 1000, 1000);
-    assert_int_equal(file.backed, 8);
+    assert_int_equal(file.backed, 80);
+    assert_int_equal(ringfile_free(&file), 80);
+    ringfile_unlink(&file);
+    ringfile_fini(&file);
+}
+
+static uint64_t backed_of(const struct ringfile *file, uint32_t slot)
+{
+    return atomic_load(&ck_ring_heads(file->header)[slot].backed);
+}
+
+static void a_slot_gets_all_its_memory_once_it_is_used(void **state)
+{
+    struct ringfile_wish wish = wish_in(work, 1);
+    struct ck_ring_slot *slot;
+    struct ringfile file;
+    struct ringfile again;
+    struct ck_err err;
+    struct stat before;
+    struct stat after;
+
+    (void)state;
+    wish.plan.slots = 16;
+    assert_int_equal(ringfile_create(&file, &wish, &err), 0);
+    assert_int_equal(file.backed, 16);
+    assert_int_equal(backed_of(&file, 3), CK_RING_BACKED_ALL);
+    assert_true(backed_of(&file, 4) < 2 * MIB / CK_UNIT_BYTES);
+    assert_int_equal(ringfile_widen(&file, 4, 99), 0);
+    slot = &ck_ring_heads(file.header)[9];
+    atomic_store(&slot->state, CK_SLOT_LIVE);
+    assert_int_equal(ringfile_widen(&file, 4, 99), 0);
+    assert_int_equal(fstat(file.fd, &before), 0);
+    atomic_store(&slot->head, backed_of(&file, 9) / 8 + 1);
+    assert_int_equal(ringfile_widen(&file, 4, 99), 1);
+    assert_int_equal(backed_of(&file, 9), CK_RING_BACKED_ALL);
+    assert_int_equal(fstat(file.fd, &after), 0);
+    assert_int_equal((uint64_t)(after.st_blocks - before.st_blocks) * 512,
+                     2 * MIB - backed_of(&file, 10) * CK_UNIT_BYTES);
+    /* Another process finds the same. */
+    again = file;
+    again.backed = 1;
+    again.body_left = 0;
+    ringfile_look(&again);
+    assert_int_equal(again.backed, 16);
+    assert_int_equal(again.body_left, file.body_left);
+    /* And free ones ahead of need. */
+    assert_int_equal(ringfile_widen(&file, 7, 2), 2);
+    assert_int_equal(ringfile_widen(&file, 7, 99), 1);
     ringfile_unlink(&file);
     ringfile_fini(&file);
 }
@@ -229,14 +279,14 @@ static int small_shm_child(void)
         if (ringfile_create(&files[i], &wish, &err) != 0) {
             return 1;
         }
-        while (ringfile_back(&files[i], 1000, 1000) > 0) {
+        while (ringfile_back(&files[i], 1000, 1000) > 0 ||
+               ringfile_widen(&files[i], 1000, 1000) > 0) {
         }
     }
     for (int i = 0; i < 4; i++) {
         uint64_t bytes = files[i].header->slot_bytes;
 
-        if (files[i].is_full || files[i].backed != files[i].header->slots ||
-            files[i].backed < 8) {
+        if (files[i].is_full || files[i].backed < 68) {
             return 2;
         }
         if (setenv("CKAGENT_RING", files[i].path, 1) != 0) {
@@ -244,8 +294,11 @@ static int small_shm_child(void)
         }
         for (uint32_t slot = 0; slot < files[i].backed; slot++) {
             char zeros[4096] = {1};
+            uint64_t backed = backed_of(&files[i], slot);
+            uint64_t end =
+                backed == CK_RING_BACKED_ALL ? bytes : backed * CK_UNIT_BYTES;
 
-            for (uint64_t at = 0; at < bytes; at += sizeof(zeros)) {
+            for (uint64_t at = 0; at < end; at += sizeof(zeros)) {
                 if (pwrite(files[i].fd, zeros, sizeof(zeros),
                            (off_t)(files[i].header->slot_offset + slot * bytes +
                                    at)) != (ssize_t)sizeof(zeros)) {
@@ -284,6 +337,8 @@ int main(void)
             a_new_file_is_private_backed_and_attachable, setup, teardown),
         cmocka_unit_test_setup_teardown(
             slots_are_backed_ahead_of_need_and_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_slot_gets_all_its_memory_once_it_is_used, setup, teardown),
         cmocka_unit_test_setup_teardown(
             only_a_file_that_nobody_holds_is_adopted, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_no_ring_is_refused,

@@ -60,6 +60,7 @@ static int setup(void **state)
     f->header->slot_offset = head;
     for (int i = 0; i < SLOTS; i++) {
         atomic_store(&ck_ring_heads(f->header)[i].state, CK_SLOT_FREE);
+        atomic_store(&ck_ring_heads(f->header)[i].backed, CK_RING_BACKED_ALL);
     }
     *state = f;
     return setenv(CK_RING_ENV, f->path, 1);
@@ -272,6 +273,7 @@ static void an_exec_ends_the_slot_of_the_image_before(void **state)
 struct worker {
     struct ck_ring *ring;
     int rc;
+    int marks;
 };
 
 static void *work(void *argument)
@@ -280,7 +282,7 @@ static void *work(void *argument)
     struct ck_ring_writer writer = {0};
 
     worker->rc = ck_ring_writer_init(&writer, worker->ring);
-    for (int i = 0; worker->rc == 0 && i < 400; i++) {
+    for (int i = 0; worker->rc == 0 && i < worker->marks; i++) {
         worker->rc = put_mark(&writer, i);
     }
     ck_ring_writer_fini(&writer, worker->ring);
@@ -296,7 +298,7 @@ static void threads_have_slots_of_their_own_and_end_them(void **state)
 
     assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), 0);
     for (int i = 0; i < SLOTS; i++) {
-        workers[i] = (struct worker){&ring, -1};
+        workers[i] = (struct worker){&ring, -1, 400};
         assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]),
                          0);
     }
@@ -310,13 +312,139 @@ static void threads_have_slots_of_their_own_and_end_them(void **state)
     }
 }
 
+/* One after the other, in threads that end: 10 marks each. */
+static void threads_in_turn(struct ck_ring *ring, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct worker worker = {ring, -1, 10};
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, work, &worker), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(worker.rc, 0);
+    }
+}
+
+static void a_slot_that_ended_is_taken_by_the_next_thread(void **state)
+{
+    struct fixture *f = *state;
+    struct ck_ring ring = {0};
+    const struct ck_text *text = unit_at(f, 0, 10);
+    uint32_t offers;
+
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), 0);
+    offers = atomic_load(&f->header->offers);
+    threads_in_turn(&ring, 3);
+    assert_int_equal(atomic_load(&f->header->offers), offers + 3);
+    assert_int_equal(atomic_load(&head_of(f, 1)->head), 0);
+    /* What is not the first thread's begins with its name. */
+    assert_int_equal(text->e.kind, CK_KIND_THREAD);
+    assert_int_equal(((const struct ck_mark *)unit_at(f, 0, 10))->e.units, 2);
+    assert_int_equal(((const struct ck_mark *)unit_at(f, 0, 12))->value, 0);
+    text = unit_at(f, 0, 22);
+    assert_int_equal(text->e.kind, CK_KIND_THREAD);
+    assert_int_equal(text->object, atomic_load(&head_of(f, 0)->tid));
+    assert_int_equal(atomic_load(&head_of(f, 0)->head), 34);
+}
+
+/* Does a thread of image 1 get slot 0, where all others are not to be had? */
+static void slot_is_taken(struct fixture *f, bool is_taken)
+{
+    struct ck_ring ring = {0};
+    struct ck_ring_writer writer = {0};
+    int rc;
+
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), 0);
+    assert_int_equal(ring.incarnation, 1);
+    rc = ck_ring_writer_init(&writer, &ring);
+    assert_int_equal(rc, is_taken ? 0 : -1);
+    if (is_taken) {
+        assert_int_equal(writer.slot - ck_ring_heads(ring.header), 0);
+    }
+    assert_int_equal(f->header->slots, SLOTS);
+    ck_ring_writer_fini(&writer, &ring);
+    assert_int_equal(atomic_load(&head_of(f, 0)->state), CK_SLOT_ENDED);
+}
+
+static void a_slot_that_ended_is_not_taken_in_some_cases(void **state)
+{
+    struct fixture *f = *state;
+
+    for (unsigned i = 0; i < SLOTS; i++) {
+        head_of(f, i)->incarnation = i == 0 ? 1 : 9;
+        atomic_store(&head_of(f, i)->state, CK_SLOT_ENDED);
+    }
+    slot_is_taken(f, true);
+    /* Another image's. */
+    head_of(f, 0)->incarnation = 2;
+    slot_is_taken(f, false);
+    head_of(f, 0)->incarnation = 1;
+    /* It ended inside a call, which the collector has to tell. */
+    atomic_store(&head_of(f, 0)->depth, 1);
+    slot_is_taken(f, false);
+    atomic_store(&head_of(f, 0)->depth, 0);
+    /* Half of it is full. */
+    atomic_store(&head_of(f, 0)->head, SLOT_UNITS / 2 + 10);
+    slot_is_taken(f, false);
+    /* As it can be. */
+    atomic_store(&head_of(f, 0)->tail, 300);
+    slot_is_taken(f, true);
+}
+
+static void a_slot_is_written_as_far_as_its_memory_goes(void **state)
+{
+    struct fixture *f = *state;
+    struct ck_ring ring = {0};
+    struct ck_ring_writer writer = {0};
+    struct ck_ring_slot *slot = head_of(f, 0);
+
+    for (unsigned i = 0; i < SLOTS; i++) {
+        atomic_store(&head_of(f, i)->backed, 128);
+    }
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), 0);
+    assert_int_equal(ck_ring_writer_init(&writer, &ring), 0);
+    for (int i = 0; i < 128; i++) {
+        assert_int_equal(put_mark(&writer, i), 0);
+    }
+    assert_int_equal(put_mark(&writer, 128), -1);
+    atomic_store(&slot->tail, 100);
+    assert_int_equal(put_mark(&writer, 128), -1);
+    atomic_store(&slot->backed, 256);
+    for (int i = 128; i < 256; i++) {
+        assert_int_equal(put_mark(&writer, i), 0);
+    }
+    assert_int_equal(put_mark(&writer, 256), -1);
+    atomic_store(&slot->backed, CK_RING_BACKED_ALL);
+    for (uint64_t i = 256; i < SLOT_UNITS + 100; i++) {
+        assert_int_equal(put_mark(&writer, (int64_t)i), 0);
+    }
+    assert_int_equal(put_mark(&writer, 0), -1);
+    assert_int_equal(atomic_load(&slot->dropped), 4);
+    ck_ring_writer_fini(&writer, &ring);
+}
+
+static void whole_slots_are_taken_first(void **state)
+{
+    struct fixture *f = *state;
+    struct ck_ring ring = {0};
+    struct ck_ring_writer writer = {0};
+
+    for (unsigned i = 0; i < SLOTS - 1; i++) {
+        atomic_store(&head_of(f, i)->backed, 128);
+    }
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), 0);
+    assert_int_equal(ck_ring_writer_init(&writer, &ring), 0);
+    assert_int_equal(writer.slot - ck_ring_heads(ring.header), SLOTS - 1);
+    ck_ring_writer_fini(&writer, &ring);
+}
+
 /* One thread writes while another reads: under TSan this shows that head and
  * tail alone order the bytes. */
 static void a_reader_sees_whole_records_in_order(void **state)
 {
     struct fixture *f = *state;
     struct ck_ring ring = {0};
-    struct worker worker = {&ring, -1};
+    struct worker worker = {&ring, -1, 400};
     struct ck_ring_slot *slot = head_of(f, 0);
     uint64_t tail = 0;
     pthread_t thread;
@@ -398,6 +526,10 @@ int main(void)
         CASE(a_forked_child_gets_an_incarnation_of_its_own),
         CASE(an_exec_ends_the_slot_of_the_image_before),
         CASE(threads_have_slots_of_their_own_and_end_them),
+        CASE(a_slot_that_ended_is_taken_by_the_next_thread),
+        CASE(a_slot_that_ended_is_not_taken_in_some_cases),
+        CASE(a_slot_is_written_as_far_as_its_memory_goes),
+        CASE(whole_slots_are_taken_first),
         CASE(a_reader_sees_whole_records_in_order),
         CASE(without_a_free_slot_a_thread_is_refused),
         CASE(a_foreign_or_hostile_ring_is_refused),

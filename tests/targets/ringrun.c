@@ -73,6 +73,9 @@ static void text_write(struct ck_json *json, const struct ck_text *text)
     ck_json_string(json, "text", bytes);
 }
 
+/* Whose records are read from a slot; its THREAD records say so. */
+static uint32_t reading[CK_RING_SLOTS_MAX];
+
 /* Head of every line. */
 static void slot_write(struct ck_json *json,
                        const char *kind,
@@ -82,7 +85,7 @@ static void slot_write(struct ck_json *json,
     ck_json_object(json, NULL);
     ck_json_string(json, "kind", kind);
     ck_json_uint(json, "slot", index);
-    ck_json_uint(json, "slot_tid", slot->tid);
+    ck_json_uint(json, "slot_tid", reading[index]);
     ck_json_uint(json, "incarnation", slot->incarnation);
 }
 
@@ -102,6 +105,11 @@ static void record_write(FILE *out,
     enum ck_class cls = ck_kind_class(event->kind);
     struct ck_json *json = ck_json_create(out, false);
 
+    if (event->kind == CK_KIND_THREAD) {
+        reading[index] = (uint32_t)((const struct ck_text *)event)->object;
+    } else if (reading[index] == 0) {
+        reading[index] = atomic_load(&slot->tid);
+    }
     slot_write(json, ck_kind_name(event->kind), slot, index);
     ck_json_uint(json, "flags", event->flags);
     ck_json_uint(json, "name", event->name);
@@ -124,8 +132,10 @@ static int slot_drain(FILE *out, struct ringfile *ring, uint32_t index)
     uint64_t mask = ring->header->slot_bytes / CK_UNIT_BYTES - 1;
     uint64_t tail = atomic_load(&slot->tail);
     const uint8_t *body = ringfile_body(ring, index);
-    /* Read before the head: an ended thread writes no more. */
-    uint32_t state = atomic_load(&slot->state);
+    /* Held, so that no thread takes an ended slot meanwhile. */
+    uint32_t state = CK_SLOT_ENDED;
+    bool is_held =
+        atomic_compare_exchange_strong(&slot->state, &state, CK_SLOT_CLAIMED);
     uint64_t head = atomic_load(&slot->head);
 
     while (tail != head) {
@@ -139,8 +149,9 @@ static int slot_drain(FILE *out, struct ringfile *ring, uint32_t index)
         tail += event->units;
     }
     atomic_store(&slot->tail, tail);
-    if (state == CK_SLOT_ENDED) {
+    if (is_held) {
         atomic_store(&slot->state, CK_SLOT_FREE);
+        atomic_fetch_add(&ring->header->offers, 1);
     }
     return 0;
 }
@@ -158,6 +169,7 @@ static int ring_drain(FILE *out, struct ringfile *ring)
         }
     }
     (void)ringfile_back(ring, 4, 4);
+    (void)ringfile_widen(ring, 4, 4);
     return 0;
 }
 
@@ -236,6 +248,7 @@ static int run(const char *path,
         return 125;
     }
     (void)ringfile_back(&ring, ready, ready);
+    (void)ringfile_widen(&ring, ready, ready);
     child = fork();
     if (child == 0) {
         (void)setenv(CK_RING_ENV, ring.path, 1);

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# threads.sh - threads that are born and die in crowds lose no record
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# bursts says numbered marks in threads: many at once, thousands one after the
+# other, waves of them. Every number must be in the run, with as many threads
+# as there were. Where /dev/shm is too small for all of them, what is missing
+# is counted and nothing breaks.
+. "$(dirname "$0")/lib.sh"
+source_dir=$(cd "$here/../.." && pwd)
+
+# marks DIR COUNT: how many of the marks 0..COUNT-1 are in the run, and of how
+# many threads. A mark that is there twice, or is none of them, fails.
+marks() {
+    local file
+    for file in "$1"/*.ck; do
+        /usr/bin/python3 "$source_dir/tests/schema/reader.py" \
+            "$source_dir/schema" "$file"
+    done | /usr/bin/python3 -c '
+import json, sys
+seen, threads = set(), set()
+for line in sys.stdin:
+    row = json.loads(line)
+    if row["e.kind"] == 1:
+        if row["value"] in seen or row["value"] >= int(sys.argv[1]):
+            sys.exit("mark %d" % row["value"])
+        seen.add(row["value"])
+    elif row["e.kind"] == int(sys.argv[2]):
+        threads.add(row["object"])
+print(len(seen), len(threads))
+' "$2" "$thread_kind" || fail "$1: a mark is there twice or unknown"
+}
+thread_kind=$(sed -n 's/^CK_KIND(\([0-9]*\), THREAD,.*/\1/p' \
+    "$source_dir/schema/kind.def")
+[ -n "$thread_kind" ] || fail "no THREAD in kind.def"
+
+# burst NAME THREADS AT_ONCE MARKS
+burst() {
+    local count=$(($2 * $4)) out
+    out=$("$bin/ckagent" --report none --dir "$work/$1" -- \
+        "$tests/hard_bursts" "$2" "$3" "$4") || fail "$1: status $?"
+    same "$1: stdout" "$count" "$out"
+    wait_done "$work/$1"
+    same "$1: lost" 0 "$(json "$work/$1/manifest.json" 'j["lost"]')"
+    same "$1: marks, threads" "$count $2" "$(marks "$work/$1" "$count")"
+}
+
+# wait_done DIR: until ckagg has closed the run.
+wait_done() {
+    local i
+    for ((i = 0; i < 400; i++)); do
+        ! grep -q '"state": "done"' "$1/manifest.json" 2>/dev/null || return 0
+        read -rt 0.05 <> <(:) || :
+    done
+    fail "$1 was not closed in 20 s"
+}
+
+burst twenty 20 20 1000
+burst sixty-four 64 64 1000
+burst waves 640 64 100
+burst crowd 6400 64 5
+burst line 10000 1 5
+
+# 4 ranks in 64 MB: not all find a slot at once, and the sums are right.
+if command -v mpirun >/dev/null && unshare -m true 2>/dev/null; then
+    unshare -m sh -c 'mount -t tmpfs -o size=64m,mode=1777 tmpfs /dev/shm &&
+        exec "$@"' sh mpirun -n 4 --mca btl self,tcp "$bin/ckagent" \
+        --report none --dir "$work/small" -- "$tests/hard_bursts" 256 64 1000 \
+        >"$work/small.out" || fail "small: status $?"
+    same "small: stdout" 4 "$(grep -c '^256000$' "$work/small.out")"
+    wait_done "$work/small"
+    total=$(json "$work/small/manifest.json" 'j["lost"] + sum(
+        a["records"] for a in j["agents"])')
+    lost=$(json "$work/small/manifest.json" 'j["lost"]')
+    echo "ok: 64 MB of /dev/shm, 4 x 64 threads at once: $lost of $total lost"
+    [ "$total" -ge 1024000 ] || fail "small: records are missing uncounted"
+else
+    echo "left out: 64 MB of /dev/shm (needs mpirun and a mount namespace)"
+fi
