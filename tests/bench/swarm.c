@@ -1,0 +1,522 @@
+/* swarm.c - thousands of agents on one ckagg: their numbers, its memory
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     bench_swarm [--agents N] [--seconds T] [--rate R] [--keep DIR]
+ *
+ * Each agent is the collector's own code from outbox to socket (outlet,
+ * session, ship), with an identity of its own and a connection of its own;
+ * many of them share a process. All join, send R frames a second for half of
+ * the time; then half of the processes are killed by SIGKILL at once and
+ * others go on from their outboxes, as a restarted collector does. At the end
+ * all say goodbye, and the stored segments are read: each position of each
+ * agent must be there, once.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/identity.h"
+#include "agent/outlet.h"
+#include "agent/own.h"
+#include "agent/session.h"
+#include "launch/child.h"
+#include "launch/cli.h"
+#include "schema/endpoint.h"
+#include "schema/run.h"
+#include "schema/segment.h"
+
+#define AGENTS_A_WORKER 128
+#define WORKERS_MAX 64
+#define OUTBOX_BYTES ((size_t)64 << 10)
+#define MARKS 64
+#define STEP (20 * CK_TIME_MS)
+#define JOIN_LIMIT (120 * CK_TIME_S)
+#define LEAVE_LIMIT (120 * CK_TIME_S)
+
+static struct {
+    int64_t agents;
+    int64_t seconds;
+    int64_t rate;
+    const char *keep;
+} options = {.agents = 4096, .seconds = 20, .rate = 1};
+
+/* What an agent keeps when its process is killed: shared memory. */
+struct memory {
+    uint64_t next;    /* position of the next mark */
+    uint32_t has_met; /* a WELCOME came */
+    uint32_t has_left;
+    uint8_t pad[4080];
+    uint8_t outbox[OUTBOX_BYTES];
+};
+
+/* One for all processes. */
+struct shared {
+    _Atomic uint32_t is_leaving;
+};
+
+struct agent {
+    struct memory *memory;
+    struct identity identity;
+    struct spool *spool;
+    struct outlet outlet;
+    struct own *own;
+    struct session *session;
+    ck_time_t due;
+};
+
+static struct memory *memories;
+static struct shared *shared;
+static struct ck_endpoint endpoint;
+static char root[128];
+
+static _Noreturn void die(const char *what)
+{
+    (void)fprintf(stderr, "bench_swarm: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static void identity_make(struct identity *identity, unsigned number)
+{
+    static struct identity common;
+
+    if (common.start_raw == 0 &&
+        identity_find(&common, (char *[]){NULL}, "swarm") != 0) {
+        die("identity");
+    }
+    *identity = common;
+    memset(identity->agent, 0, sizeof(identity->agent));
+    memcpy(identity->agent, "swarm", 5);
+    memcpy(identity->agent + 8, &number, sizeof(number));
+    identity->place = (struct identity_place){
+        .is_ranked = true,
+        .rank = (int)number,
+        .size = (int)options.agents,
+        .local_rank = (int)number,
+        .local_size = (int)options.agents,
+        .launcher = "none",
+    };
+    (void)snprintf(identity->command, sizeof(identity->command), "swarm");
+}
+
+static void agent_open(struct agent *agent, unsigned number)
+{
+    struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY}};
+    char lines[4096];
+    struct ck_err err = {""};
+    size_t used;
+
+    agent->memory = &memories[number];
+    identity_make(&agent->identity, number);
+    agent->spool = spool_create(root, root, agent->identity.agent, 1 << 20);
+    if (agent->spool == NULL ||
+        outlet_init(&agent->outlet, agent->memory->outbox, OUTBOX_BYTES,
+                    agent->spool, agent->identity.agent) != 0) {
+        die("outlet");
+    }
+    agent->own = own_create(&agent->outlet, CK_CLOCK_RAW, (uint32_t)getpid());
+    agent->session = session_create(&agent->identity, &agent->outlet);
+    if (agent->own == NULL || agent->session == NULL ||
+        session_open(agent->session, &endpoint, 0, &err) != 0) {
+        die(err.text[0] != '\0' ? err.text : "session");
+    }
+    if (agent->outlet.outbox.head->own_next == 0) {
+        used = identity_lines(&agent->identity, getpid(), NULL, lines,
+                              sizeof(lines));
+        (void)own_text(agent->own, head, lines, used);
+        (void)own_flush(agent->own);
+    }
+    /* Not all in the same moment. */
+    agent->due = ck_time_raw() + (ck_time_t)(number * 7919u % 1000u) *
+                                     CK_TIME_MS /
+                                     (options.rate > 0 ? options.rate : 1);
+}
+
+/* One frame of marks whose content follows from their position. */
+static void agent_put(struct agent *agent)
+{
+    struct ck_mark marks[MARKS];
+    struct outlet_cut cut = {
+        .stream = {.incarnation = 1, .slot = 0},
+        .clock = CK_CLOCK_RAW,
+        .pid = 1,
+        .tid = 1,
+        .first = agent->memory->next,
+        .records = marks,
+        .bytes = sizeof(marks),
+    };
+    uint32_t taken;
+
+    for (unsigned i = 0; i < MARKS; i++) {
+        int64_t at = (int64_t)cut.first + i;
+
+        marks[i] = (struct ck_mark){
+            .e = {.kind = CK_KIND_MARK, .units = 1, .start = at * 1000},
+            .value = at};
+    }
+    if (outlet_put(&agent->outlet, &cut, &taken) == 0) {
+        agent->memory->next += taken;
+    }
+}
+
+static void agent_step(struct agent *agent, ck_time_t now, bool is_beat)
+{
+    bool is_leaving = shared->is_leaving != 0;
+
+    if (now >= agent->due && !is_leaving && options.rate > 0) {
+        agent->due += CK_TIME_S / options.rate;
+        agent_put(agent);
+    }
+    if (is_leaving) {
+        session_leave(agent->session, "status=0\n");
+    }
+    session_step(agent->session, now, is_beat ? "events=0\nlost=0\n" : NULL);
+    if (session_state(agent->session) >= SESSION_SENDING &&
+        session_state(agent->session) <= SESSION_LEFT) {
+        agent->memory->has_met = 1;
+    }
+    if (session_state(agent->session) == SESSION_LEFT) {
+        agent->memory->has_left = 1;
+    }
+    if (session_state(agent->session) == SESSION_REFUSED) {
+        (void)fprintf(stderr, "bench_swarm: refused: %s\n",
+                      session_refusal(agent->session));
+        _exit(1);
+    }
+}
+
+/* A process of agents first .. first + count - 1. */
+static _Noreturn void worker_run(unsigned first, unsigned count)
+{
+    struct agent *agents = calloc(count, sizeof(*agents));
+    ck_time_t second = ck_time_raw();
+    unsigned left = 0;
+
+    for (unsigned i = 0; agents != NULL && i < count; i++) {
+        agent_open(&agents[i], first + i);
+    }
+    while (agents != NULL && left < count) {
+        ck_time_t now = ck_time_raw();
+        bool is_beat = now - second >= CK_TIME_S;
+        struct timespec pause = {.tv_nsec = STEP};
+
+        second = is_beat ? now : second;
+        left = 0;
+        for (unsigned i = 0; i < count; i++) {
+            agent_step(&agents[i], now, is_beat);
+            left += agents[i].memory->has_left;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    _exit(0);
+}
+
+static pid_t worker_start(unsigned first, unsigned count)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        worker_run(first, count);
+    }
+    if (pid < 0) {
+        die("fork");
+    }
+    return pid;
+}
+
+/* ckagg as a service below `root`; its pid. */
+static pid_t ckagg_start(void)
+{
+    char program[PATH_MAX];
+    char url[192];
+    char line[1024];
+    char *argv[] = {program, "--listen",   url,  "--dir",
+                    root,    "--no-merge", NULL, NULL};
+    int out[2];
+    struct ck_child child = {.path = program, .argv = argv};
+    struct ck_err err;
+    ssize_t n;
+    pid_t pid;
+
+    (void)snprintf(url, sizeof(url), "ipc://%s/swarm.sock", root);
+    if (ck_child_find("ckagg", program, &err) != 0 || pipe(out) != 0) {
+        die("ckagg");
+    }
+    child.fds[0] = -1;
+    child.fds[1] = out[1];
+    child.fds[2] = -2;
+    if (ck_child_start(&child, &pid, &err) != 0) {
+        die(err.text);
+    }
+    (void)close(out[1]);
+    n = read(out[0], line, sizeof(line) - 1);
+    if (n <= 0 || ck_endpoint_parse(url, &endpoint, &err) != 0) {
+        die("ckagg is not ready");
+    }
+    return pid;
+}
+
+/* Resident memory in kB and CPU time in ms of a process. */
+static long memory_of(pid_t pid)
+{
+    char path[64];
+    char line[256];
+    long kb = -1;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        (void)sscanf(line, "VmRSS: %ld", &kb);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kb;
+}
+
+static double cpu_of(pid_t pid)
+{
+    char path[64];
+    unsigned long user = 0, system = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (file == NULL ||
+        fscanf(file,
+               "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
+               "%lu %lu",
+               &user, &system) != 2) {
+        user = system = 0;
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static unsigned count_met(bool is_left)
+{
+    unsigned count = 0;
+
+    for (int64_t i = 0; i < options.agents; i++) {
+        count += is_left ? memories[i].has_left : memories[i].has_met;
+    }
+    return count;
+}
+
+static void wait_all(bool is_left, ck_time_t limit, const char *what)
+{
+    ck_time_t until = ck_time_raw() + limit;
+    struct timespec pause = {.tv_nsec = 50 * CK_TIME_MS};
+
+    while (count_met(is_left) < (unsigned)options.agents) {
+        if (ck_time_raw() > until) {
+            (void)fprintf(stderr, "bench_swarm: %u of %lld agents %s\n",
+                          count_met(is_left), (long long)options.agents, what);
+            exit(1);
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+static void watch(pid_t ckagg, double seconds, const char *what)
+{
+    ck_time_t start = ck_time_raw();
+    double cpu = cpu_of(ckagg);
+    long first = memory_of(ckagg);
+    long most = first;
+
+    while ((double)(ck_time_raw() - start) / 1e9 < seconds) {
+        struct timespec pause = {.tv_nsec = 200 * CK_TIME_MS};
+        long now = memory_of(ckagg);
+
+        most = now > most ? now : most;
+        (void)nanosleep(&pause, NULL);
+    }
+    (void)printf("%-28s RSS %ld kB at first, %ld at most, %ld at last; "
+                 "CPU %.1f %% of a core\n",
+                 what, first, most, memory_of(ckagg),
+                 (cpu_of(ckagg) - cpu) / seconds * 100);
+}
+
+/* Positions of the agent's stream 1.0 in its segment: each once. */
+static bool segment_check(const char *run, unsigned number, uint64_t *twice)
+{
+    struct identity identity;
+    struct ck_segment_reader *reader;
+    struct ck_frame_header header;
+    const void *payload;
+    char path[PATH_MAX];
+    struct ck_err err;
+    uint64_t next = 0;
+    bool is_whole = true;
+
+    identity_make(&identity, number);
+    if (ck_run_segment_path(path, run, identity.agent, false) != 0 ||
+        (reader = ck_segment_reader_create(path, &err)) == NULL) {
+        return memories[number].next == 0;
+    }
+    while (ck_segment_next(reader, &header, &payload) == 1) {
+        if (header.stream.slot != CK_SLOT_COLLECTOR) {
+            *twice += header.first < next ? next - header.first : 0;
+            is_whole = is_whole && header.first <= next;
+            next = header.first + header.units;
+        }
+    }
+    ck_segment_reader_destroy(reader);
+    return is_whole && next == memories[number].next;
+}
+
+static int stored_check(void)
+{
+    char run[PATH_MAX];
+    char command[PATH_MAX + 64];
+    uint64_t marks = 0, twice = 0;
+    unsigned wrong = 0;
+    FILE *find;
+
+    (void)snprintf(command, sizeof(command),
+                   "find %s -name manifest.json -printf '%%h'", root);
+    find = popen(command, "r");
+    if (find == NULL || fgets(run, sizeof(run), find) == NULL) {
+        die("no run directory");
+    }
+    (void)pclose(find);
+    for (int64_t i = 0; i < options.agents; i++) {
+        wrong += !segment_check(run, (unsigned)i, &twice);
+        marks += memories[i].next;
+    }
+    (void)printf("%-28s %llu marks of %lld agents, %llu stored twice, %u "
+                 "agents with a gap\n",
+                 "stored", (unsigned long long)marks, (long long)options.agents,
+                 (unsigned long long)twice, wrong);
+    return wrong == 0 && twice == 0 ? 0 : 1;
+}
+
+static void options_read(int argc, char **argv)
+{
+    static const struct ck_cli_option table[] = {
+        {CK_CLI_INT, "agents", 0, "N", &options.agents, NULL,
+         "agents (4096)"},
+        {CK_CLI_INT, "seconds", 0, "T", &options.seconds, NULL,
+         "seconds of load (20)"},
+        {CK_CLI_INT, "rate", 0, "R", &options.rate, NULL,
+         "frames of an agent a second (1)"},
+        {CK_CLI_TEXT, "keep", 0, "DIR", &options.keep, NULL,
+         "work there and leave it (a directory of its own)"},
+        {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
+    };
+    static const struct ck_cli cli = {
+        .program = "bench_swarm",
+        .usage = "[OPTION]...",
+        .summary = "Many agents of one job on one ckagg.",
+        .options = table,
+    };
+    struct ck_err err;
+    enum ck_cli_result result = ck_cli_parse(&cli, &argc, &argv, &err);
+
+    if (result != CK_CLI_RUN || options.agents < 2 ||
+        options.agents > WORKERS_MAX * AGENTS_A_WORKER) {
+        exit(result == CK_CLI_DONE ? 0 : 2);
+    }
+}
+
+static void prepare(void)
+{
+    struct rlimit files;
+    size_t bytes = (size_t)options.agents * sizeof(*memories);
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+    (void)snprintf(root, sizeof(root), "%s",
+                   options.keep != NULL ? options.keep
+                                        : "/tmp/ck-swarm.XXXXXX");
+    if (options.keep == NULL ? mkdtemp(root) == NULL
+                             : ck_run_create(root, NULL) != 0) {
+        die(root);
+    }
+    memories = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memories == MAP_FAILED || shared == MAP_FAILED) {
+        die("memory");
+    }
+}
+
+static unsigned share_of(unsigned worker)
+{
+    unsigned first = worker * AGENTS_A_WORKER;
+    unsigned left = (unsigned)options.agents - first;
+
+    return left < AGENTS_A_WORKER ? left : AGENTS_A_WORKER;
+}
+
+int main(int argc, char **argv)
+{
+    pid_t workers[WORKERS_MAX];
+    unsigned count;
+    ck_time_t start;
+    char command[192];
+    pid_t ckagg;
+    int status;
+    int rc;
+
+    options_read(argc, argv);
+    prepare();
+    count = ((unsigned)options.agents + AGENTS_A_WORKER - 1) / AGENTS_A_WORKER;
+    ckagg = ckagg_start();
+    start = ck_time_raw();
+    for (unsigned i = 0; i < count; i++) {
+        workers[i] = worker_start(i * AGENTS_A_WORKER, share_of(i));
+    }
+    wait_all(false, JOIN_LIMIT, "joined");
+    (void)printf("%-28s %.2f s\n", "all joined after",
+                 (double)(ck_time_raw() - start) / 1e9);
+    watch(ckagg, (double)options.seconds / 2, "steady");
+    start = ck_time_raw();
+    for (unsigned i = 0; i < count; i += 2) {
+        (void)kill(workers[i], SIGKILL);
+        (void)waitpid(workers[i], &status, 0);
+        for (unsigned j = 0; j < share_of(i); j++) {
+            memories[i * AGENTS_A_WORKER + j].has_met = 0;
+        }
+    }
+    for (unsigned i = 0; i < count; i += 2) {
+        workers[i] = worker_start(i * AGENTS_A_WORKER, share_of(i));
+    }
+    wait_all(false, JOIN_LIMIT, "joined again");
+    (void)printf("%-28s %.2f s\n", "half killed, back after",
+                 (double)(ck_time_raw() - start) / 1e9);
+    watch(ckagg, (double)options.seconds / 2, "steady again");
+    start = ck_time_raw();
+    shared->is_leaving = 1;
+    wait_all(true, LEAVE_LIMIT, "left");
+    (void)printf("%-28s %.2f s\n", "all left after",
+                 (double)(ck_time_raw() - start) / 1e9);
+    for (unsigned i = 0; i < count; i++) {
+        (void)waitpid(workers[i], &status, 0);
+    }
+    (void)kill(ckagg, SIGTERM);
+    (void)waitpid(ckagg, &status, 0);
+    rc = stored_check();
+    if (options.keep == NULL) {
+        (void)snprintf(command, sizeof(command), "rm -rf %s", root);
+        rc |= system(command) != 0;
+    }
+    return rc;
+}
