@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "merge/array.h"
+#include "merge/clockmap.h"
 #include "schema/run.h"
 
 /* Two points nearer than this are one: their brackets would tilt the line. */
@@ -40,7 +41,8 @@ struct map {
     size_t hint;  /* where the last stamp was found */
     double slope; /* outside */
     struct align_domain domain;
-    int64_t realtime; /* REALTIME - RAW */
+    struct clockmap *clock; /* NULL = one offset; borrowed */
+    int64_t realtime;       /* REALTIME - RAW */
     bool has_realtime;
 };
 
@@ -246,19 +248,41 @@ map_realtime(struct align *align, const struct cast *cast, uint32_t domain)
     }
 }
 
+/* What is added to the RAW of domains that have no map. */
 static void map_place(struct align *align, uint32_t domain)
 {
     struct map *map = &align->maps[domain];
     const struct map *axis = &align->maps[0];
+    ck_time_t zero;
 
     map->domain.clock = calibration_domain(align->calibration, domain);
+    map->clock = calibration_map(align->calibration, domain);
     map->domain.is_calibrated = map->domain.clock.method != CALIBRATION_NONE;
     map->domain.has_place =
         map->domain.is_calibrated || (map->has_realtime && axis->has_realtime);
+    map->domain.offset = map->domain.clock.offset;
     if (map->domain.has_place && !map->domain.is_calibrated) {
-        map->domain.offset =
-            map->realtime - axis->realtime + axis->domain.clock.offset;
+        zero = axis->domain.clock.offset;
+        map->domain.offset = map->realtime - axis->realtime + zero;
     }
+}
+
+int align_settle(struct align *align, const struct clockedges *edges)
+{
+    ck_time_t *errors = calloc(align->maps_count + 1, sizeof(*errors));
+    int rc = -1;
+
+    for (size_t i = 0; errors != NULL && i < align->maps_count; i++) {
+        errors[i] = align->maps[i].domain.bound;
+    }
+    if (errors != NULL) {
+        rc = calibration_solve(align->calibration, edges, errors);
+    }
+    free(errors);
+    for (uint32_t i = 0; rc == 0 && i < align->maps_count; i++) {
+        map_place(align, i);
+    }
+    return rc;
 }
 
 int align_close(struct align *align, const struct cast *cast)
@@ -329,29 +353,30 @@ ck_time_t align_time(const struct align *align,
                      bool is_ticks,
                      int64_t stamp)
 {
-    uint32_t domain = align->domains[agent];
-    struct map *map = &align->maps[domain];
+    struct map *map = &align->maps[align->domains[agent]];
     ck_time_t offset = map->domain.offset;
 
     if (is_ticks) {
         stamp = map_raw(map, stamp);
     }
-    if (map->domain.clock.method == CALIBRATION_PROBES) {
-        offset = calibration_offset(align->calibration, domain, stamp);
+    if (map->clock != NULL) {
+        offset = clock_map(map->clock, stamp);
     }
     return (ck_time_t)((uint64_t)stamp + (uint64_t)offset);
 }
 
 ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time)
 {
-    uint32_t domain = align->domains[agent];
-    const struct align_domain *of = &align->maps[domain].domain;
-    ck_time_t raw = time - of->offset - of->clock.offset;
+    const struct map *map = &align->maps[align->domains[agent]];
+    ck_time_t raw = time - map->domain.offset;
 
-    if (of->clock.method != CALIBRATION_PROBES) {
+    if (map->clock == NULL) {
         return raw;
     }
-    return time - calibration_offset(align->calibration, domain, raw);
+    /* The offset hardly changes while it is wrong. */
+    raw = time - clock_map(map->clock, raw);
+    raw = time - clock_map(map->clock, raw);
+    return time - clock_map(map->clock, raw);
 }
 
 int align_bound(const struct align *align,
@@ -360,11 +385,22 @@ int align_bound(const struct align *align,
                 int64_t stamp,
                 ck_time_t *bound)
 {
-    uint32_t domain = align->domains[agent];
-    struct map *map = &align->maps[domain];
-    ck_time_t raw = is_ticks ? map_raw(map, stamp) : stamp;
+    struct map *map = &align->maps[align->domains[agent]];
+    ck_time_t error;
 
-    return calibration_bound(align->calibration, domain, raw, bound);
+    if (!map->domain.is_calibrated) {
+        return -1;
+    }
+    if (map->clock == NULL) {
+        *bound = 0;
+        return 0;
+    }
+    error = clockmap_error(map->clock, is_ticks ? map_raw(map, stamp) : stamp);
+    if (error == CLOCKMAP_ERROR_UNKNOWN) {
+        return -1;
+    }
+    *bound = error;
+    return 0;
 }
 
 bool align_stamps(const struct align *align,
@@ -466,6 +502,12 @@ const struct ck_clock_fault *
 align_fault(const struct align *align, uint32_t domain, size_t index)
 {
     return calibration_fault(align->calibration, domain, index);
+}
+
+const struct clocksolve_fault *align_conflict(const struct align *align,
+                                              size_t index)
+{
+    return calibration_conflict(align->calibration, index);
 }
 
 int64_t align_realtime(const struct align *align)

@@ -22,6 +22,7 @@
 #include "schema/time.h"
 
 struct align;
+struct clockedges;
 /* NULL with ENOMEM. */
 struct align *align_create(void);
 void align_destroy(struct align *align);
@@ -30,8 +31,12 @@ void align_destroy(struct align *align);
 int align_fact(struct align *align,
                uint32_t agent,
                const struct ck_clock_fact *fact);
-/* Once the cast is closed: make the maps. `cast` is read only now. 0 or -1. */
+/* Once the cast is closed: place every domain roughly, by one offset. `cast`
+ * is read only now. 0 or -1. */
 int align_close(struct align *align, const struct cast *cast);
+/* Make the maps for good, with what messages and collectives say (NULL =
+ * nothing). 0, or -1 with ENOMEM. */
+int align_settle(struct align *align, const struct clockedges *edges);
 
 /* A stamp of an agent on the axis. */
 ck_time_t align_time(const struct align *align,
@@ -67,13 +72,16 @@ struct align_domain {
     bool has_place;   /* else it starts where domain 0 starts */
     size_t pairs;     /* (ticks, RAW) pairs of its map */
     ck_time_t bound;  /* of the map: half the widest bracket */
-    ck_time_t offset; /* added to its RAW besides the calibration's */
+    ck_time_t offset; /* added to its RAW where it is not calibrated */
     bool lacks_pairs; /* ticks were recorded and no pair was stored */
 };
 struct align_domain align_domain(const struct align *align, uint32_t domain);
 /* The index-th fault of its clock, borrowed; NULL beyond the last. */
 const struct ck_clock_fault *
 align_fault(const struct align *align, uint32_t domain, size_t index);
+/* The index-th contradiction between facts, borrowed; NULL beyond the last. */
+const struct clocksolve_fault *align_conflict(const struct align *align,
+                                              size_t index);
 /* REALTIME of the axis's zero, for dates; 0 = not known. */
 int64_t align_realtime(const struct align *align);
 

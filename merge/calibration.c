@@ -2,9 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A band is asked once a cell of 2^20 ns: inside of it the offset is a
- * straight line between the values at its ends, since records come in order of
- * time and a look into the band costs more than all else.
+ * Two ways: each domain's band against the reference as it is, or all facts in
+ * one graph, in which the reference is a clock like the others.
  */
 #include "merge/calibration.h"
 
@@ -13,27 +12,21 @@
 #include <string.h>
 
 #include "merge/array.h"
+#include "merge/clockedges.h"
+#include "merge/clockgraph.h"
+#include "merge/clocksolve.h"
+#include "schema/clocktrend.h"
 #include "schema/run.h"
-
-#define CELL_BITS 20
 
 struct probe {
     uint32_t agent;
     struct ck_clock_probe stamps;
 };
 
-/* The cell looked at last. */
-struct cell {
-    int64_t number; /* RAW >> CELL_BITS */
-    ck_time_t offset;
-    ck_time_t change; /* to the next cell */
-    bool is_set;
-};
-
 struct domain {
     struct ck_clockband *band; /* NULL = not probed */
     struct calibration_domain facts;
-    struct cell cell;
+    struct clockmap map;
 };
 
 struct calibration {
@@ -41,6 +34,10 @@ struct calibration {
     size_t probes_count, probes_room;
     struct domain *domains;
     size_t domains_count;
+    uint32_t *domain_of; /* agent */
+    uint32_t reference;  /* domain, CAST_NONE = none of them */
+    struct clockgraph *graph;
+    struct clocksolve *solve;
 };
 
 struct calibration *calibration_create(void)
@@ -55,7 +52,11 @@ void calibration_destroy(struct calibration *calibration)
     }
     for (size_t i = 0; i < calibration->domains_count; i++) {
         ck_clockband_destroy(calibration->domains[i].band);
+        clockmap_fini(&calibration->domains[i].map);
     }
+    clocksolve_destroy(calibration->solve);
+    clockgraph_destroy(calibration->graph);
+    free(calibration->domain_of);
     free(calibration->domains);
     free(calibration->probes);
     free(calibration);
@@ -173,21 +174,38 @@ static void axis_withdraw(struct calibration *calibration)
     }
 }
 
+/* Which clocks the bands put on the reference's axis. */
+static void axis_choose(struct calibration *calibration)
+{
+    if (calibration->reference != CAST_NONE) {
+        calibration->domains[calibration->reference].facts.method =
+            CALIBRATION_SAME;
+    }
+    if (calibration->domains_count > 0 &&
+        calibration->domains[0].facts.method == CALIBRATION_NONE) {
+        axis_withdraw(calibration);
+    }
+}
+
 int calibration_close(struct calibration *calibration, const struct cast *cast)
 {
-    uint32_t reference = reference_find(cast);
-
+    calibration->reference = reference_find(cast);
     calibration->domains =
         calloc(cast->domains_count + 1, sizeof(*calibration->domains));
-    if (calibration->domains == NULL) {
+    calibration->domain_of =
+        calloc(cast->agents_count + 1, sizeof(*calibration->domain_of));
+    if (calibration->domains == NULL || calibration->domain_of == NULL) {
         return -1;
     }
     calibration->domains_count = cast->domains_count;
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        calibration->domain_of[i] = cast->agents[i].domain;
+    }
     for (size_t i = 0; i < calibration->probes_count; i++) {
         const struct probe *probe = &calibration->probes[i];
-        uint32_t domain = cast->agents[probe->agent].domain;
+        uint32_t domain = calibration->domain_of[probe->agent];
 
-        if (domain != reference &&
+        if (domain != calibration->reference &&
             probe_add(&calibration->domains[domain], &probe->stamps) != 0) {
             return -1;
         }
@@ -197,74 +215,286 @@ int calibration_close(struct calibration *calibration, const struct cast *cast)
             return -1;
         }
     }
-    if (reference != CAST_NONE) {
-        calibration->domains[reference].facts.method = CALIBRATION_SAME;
+    axis_choose(calibration);
+    return 0;
+}
+
+/* ---- maps of bands ------------------------------------------------------- */
+
+static int points_add(struct clockmap_point **points,
+                      size_t *room,
+                      size_t count,
+                      struct clockmap_point point)
+{
+    if (array_grow(points, room, count, sizeof(point)) != 0) {
+        return -1;
     }
-    if (calibration->domains_count > 0 &&
-        calibration->domains[0].facts.method == CALIBRATION_NONE) {
-        axis_withdraw(calibration);
+    (*points)[count] = point;
+    return 0;
+}
+
+static int band_map(struct domain *domain)
+{
+    struct clockmap_point *points = NULL;
+    struct ck_clockband_knot knot;
+    size_t count = 0, room = 0, index = 0;
+    int rc = 0;
+
+    while (rc == 0 && ck_clockband_knot(domain->band, &index, &knot)) {
+        rc = points_add(&points, &room, count,
+                        (struct clockmap_point){
+                            .at = knot.at,
+                            .offset = knot.theta.offset,
+                            .bound = knot.theta.bound,
+                            .rate_ppb = knot.rate_ppb,
+                            .is_last = knot.is_last,
+                        });
+        count += rc == 0;
+    }
+    if (rc == 0 && count > 0) {
+        rc = clockmap_make(&domain->map, points, count);
+    }
+    free(points);
+    domain->facts.drift_ppb = domain->facts.band.drift_ppb;
+    return rc;
+}
+
+static int bands_map(struct calibration *calibration)
+{
+    for (size_t i = 0; i < calibration->domains_count; i++) {
+        struct domain *domain = &calibration->domains[i];
+
+        if (domain->facts.method == CALIBRATION_PROBES &&
+            band_map(domain) != 0) {
+            return -1;
+        }
     }
     return 0;
 }
 
-static ck_time_t band_offset(const struct domain *domain, ck_time_t raw)
-{
-    struct ck_clock_offset offset = {0, 0};
+/* ---- all facts together -------------------------------------------------- */
 
-    (void)ck_clockband_at(domain->band, raw, &offset);
-    return offset.offset;
+/* The reference in the graph: a domain, or the one behind the last. */
+static uint32_t reference_node(const struct calibration *calibration)
+{
+    return calibration->reference != CAST_NONE
+               ? calibration->reference
+               : (uint32_t)calibration->domains_count;
 }
 
-ck_time_t calibration_offset(const struct calibration *calibration,
-                             uint32_t domain_number,
-                             ck_time_t raw)
+/* The band found the stamp to be wrong. */
+static bool is_bad_stamp(const struct ck_clockband *band, ck_time_t at)
+{
+    const struct ck_clock_fault *fault;
+
+    for (size_t i = 0;
+         band != NULL && (fault = ck_clockband_fault(band, i)) != NULL; i++) {
+        if (fault->kind == CK_CLOCK_FAULT_PROBE && fault->from == at) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int edge_put(struct clockgraph *graph, const struct clock_edge *edge)
+{
+    return clockgraph_edge(graph, edge) != 0 && errno != EINVAL ? -1 : 0;
+}
+
+static int probe_put(struct calibration *calibration,
+                     const struct probe *probe,
+                     ck_time_t stamp_error)
+{
+    const struct ck_clock_probe *stamps = &probe->stamps;
+    uint32_t domain = calibration->domain_of[probe->agent];
+    const struct ck_clockband *band = calibration->domains[domain].band;
+    struct clock_edge edge = {.from = domain,
+                              .to = reference_node(calibration),
+                              .source = CLOCK_SOURCE_PROBE};
+
+    if (domain == calibration->reference ||
+        (stamps->r2 != 0 && stamps->r3 != 0 && stamps->r3 < stamps->r2) ||
+        (stamps->a4 != 0 && stamps->a4 < stamps->a1)) {
+        return 0;
+    }
+    edge.sent = stamps->a1;
+    edge.received = stamps->r2 + stamps->error_forward + stamp_error;
+    if (stamps->r2 != 0 && !is_bad_stamp(band, stamps->a1) &&
+        edge_put(calibration->graph, &edge) != 0) {
+        return -1;
+    }
+    edge.from = edge.to;
+    edge.to = domain;
+    edge.sent = stamps->r3;
+    edge.received = stamps->a4 + stamps->error_backward + stamp_error;
+    if (stamps->r3 != 0 && stamps->a4 != 0 && !is_bad_stamp(band, stamps->a4) &&
+        edge_put(calibration->graph, &edge) != 0) {
+        return -1;
+    }
+    return 0;
+}
+
+/* Where a band shows that a clock jumped. */
+static int cuts_put(struct calibration *calibration)
+{
+    for (uint32_t d = 0; d < calibration->domains_count; d++) {
+        const struct ck_clockband *band = calibration->domains[d].band;
+        const struct ck_clock_fault *fault;
+
+        for (size_t i = 0;
+             band != NULL && (fault = ck_clockband_fault(band, i)) != NULL;
+             i++) {
+            struct clock_cut cut = {d, fault->from, fault->to};
+
+            if (fault->kind == CK_CLOCK_FAULT_STEP &&
+                clockgraph_cut(calibration->graph, &cut) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int graph_fill(struct calibration *calibration,
+                      const struct clockedges *edges,
+                      const ck_time_t *stamp_error)
+{
+    uint32_t count = (uint32_t)calibration->domains_count;
+
+    calibration->graph = clockgraph_create(count + 1);
+    if (calibration->graph == NULL ||
+        clockedges_fill(edges, calibration->graph) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < calibration->probes_count; i++) {
+        const struct probe *probe = &calibration->probes[i];
+        uint32_t domain = calibration->domain_of[probe->agent];
+
+        if (probe_put(calibration, probe, stamp_error[domain]) != 0) {
+            return -1;
+        }
+    }
+    if (cuts_put(calibration) != 0) {
+        return -1;
+    }
+    return clockgraph_close(calibration->graph);
+}
+
+/* Facts of a domain by source, and how many were dropped. */
+static void facts_count(const struct calibration *calibration,
+                        uint32_t domain,
+                        struct calibration_domain *facts)
+{
+    const struct clockgraph *graph = calibration->graph;
+    bool has_probes = false;
+
+    facts->facts = facts->dropped = 0;
+    for (size_t i = graph->first[domain]; i < graph->first[domain + 1]; i++) {
+        const struct clock_edge *edge = &graph->edges[graph->ends[i] >> 1];
+
+        if (edge->source == CLOCK_SOURCE_PROBE) {
+            has_probes = true;
+        } else {
+            facts->facts += !edge->is_dropped;
+            facts->dropped += edge->is_dropped;
+        }
+    }
+    facts->method = facts->facts == 0 ? CALIBRATION_PROBES
+                    : has_probes      ? CALIBRATION_BOTH
+                                      : CALIBRATION_MESSAGES;
+}
+
+/* The domain's map from the knots of the solution. */
+static int knots_map(struct calibration *calibration, uint32_t domain)
+{
+    struct domain *of = &calibration->domains[domain];
+    struct clockmap_point *points = NULL;
+    const struct clocksolve_knot *knots;
+    size_t count, kept = 0, room = 0;
+    int rc = 0;
+
+    knots = clocksolve_knots(calibration->solve, domain, &count);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (knots[i].bound == CK_CLOCK_NONE) {
+            if (kept > 0) {
+                points[kept - 1].is_last |= knots[i].is_last;
+            }
+            continue;
+        }
+        rc = points_add(&points, &room, kept,
+                        (struct clockmap_point){
+                            .at = knots[i].at,
+                            .offset = knots[i].offset,
+                            .bound = knots[i].bound,
+                            .rate_ppb = knots[i].rate_ppb,
+                            .is_last = knots[i].is_last && i + 1 < count,
+                        });
+        kept += rc == 0;
+    }
+    of->facts.method = CALIBRATION_NONE;
+    of->facts.offset = 0;
+    if (rc == 0 && kept > 0) {
+        ck_time_t span = points[kept - 1].at - points[0].at;
+
+        rc = clockmap_make(&of->map, points, kept);
+        facts_count(calibration, domain, &of->facts);
+        of->facts.offset = clock_map(&of->map, points[0].at + span / 2);
+        of->facts.drift_ppb =
+            span == 0 ? 0
+                      : (int64_t)((__int128)(points[kept - 1].offset -
+                                             points[0].offset) *
+                                  1000000000 / span);
+    }
+    free(points);
+    return rc;
+}
+
+static int facts_solve(struct calibration *calibration,
+                       const struct clockedges *edges,
+                       const ck_time_t *stamp_error)
+{
+    if (graph_fill(calibration, edges, stamp_error) != 0) {
+        return -1;
+    }
+    calibration->solve = clocksolve_create(calibration->graph, NULL);
+    if (calibration->solve == NULL ||
+        clocksolve_run(calibration->solve, 0) != 0) {
+        return -1;
+    }
+    for (uint32_t d = 1; d < calibration->domains_count; d++) {
+        if (knots_map(calibration, d) != 0) {
+            return -1;
+        }
+    }
+    calibration->domains[0].facts.method = CALIBRATION_SAME;
+    calibration->domains[0].facts.offset = 0;
+    return 0;
+}
+
+int calibration_solve(struct calibration *calibration,
+                      const struct clockedges *edges,
+                      const ck_time_t *stamp_error)
+{
+    if (edges == NULL || clockedges_kept(edges) == 0) {
+        return bands_map(calibration);
+    }
+    return facts_solve(calibration, edges, stamp_error);
+}
+
+struct clockmap *calibration_map(const struct calibration *calibration,
+                                 uint32_t domain_number)
 {
     struct domain *domain = &calibration->domains[domain_number];
-    struct cell *cell = &domain->cell;
-    int64_t number = raw >> CELL_BITS;
-    int64_t into = raw & (((int64_t)1 << CELL_BITS) - 1);
 
-    if (domain->facts.method != CALIBRATION_PROBES) {
-        return 0;
-    }
-    if (!cell->is_set || cell->number != number) {
-        ck_time_t start = raw - into;
-
-        cell->number = number;
-        cell->offset = band_offset(domain, start);
-        cell->change =
-            band_offset(domain, start + ((ck_time_t)1 << CELL_BITS)) -
-            cell->offset;
-        cell->is_set = true;
-    }
-    return cell->offset +
-           (ck_time_t)((__int128)cell->change * into / (1 << CELL_BITS));
+    return domain->map.count == 0 ? NULL : &domain->map;
 }
 
-int calibration_bound(const struct calibration *calibration,
-                      uint32_t domain_number,
-                      ck_time_t raw,
-                      ck_time_t *bound)
+const struct clocksolve_fault *
+calibration_conflict(const struct calibration *calibration, size_t index)
 {
-    const struct domain *domain = &calibration->domains[domain_number];
-    struct ck_clock_offset offset;
-    ck_time_t used;
-
-    if (domain->facts.method == CALIBRATION_NONE) {
-        return -1;
-    }
-    if (domain->facts.method == CALIBRATION_SAME) {
-        *bound = 0;
-        return 0;
-    }
-    if (ck_clockband_at(domain->band, raw, &offset) != 0) {
-        return -1;
-    }
-    /* What the cell's straight line adds. */
-    used = calibration_offset(calibration, domain_number, raw);
-    *bound = offset.bound + (used > offset.offset ? used - offset.offset
-                                                  : offset.offset - used);
-    return 0;
+    return calibration->solve == NULL
+               ? NULL
+               : clocksolve_fault(calibration->solve, index);
 }
 
 struct calibration_domain
@@ -283,7 +513,8 @@ const struct ck_clock_fault *calibration_fault(
 
 const char *calibration_name(enum calibration_method method)
 {
-    static const char *const names[] = {"none", "same clock", "probes"};
+    static const char *const names[] = {"none", "same clock", "probes",
+                                        "messages", "probes and messages"};
 
     return names[method];
 }

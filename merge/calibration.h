@@ -4,9 +4,11 @@
  *
  * Domains probed the reference clock (the ckagg's domain, named by
  * reference_boot_id and reference_timens among an agent's identity or exit
- * lines). Their probes give a band each (schema/clockband.h). The axis is the
- * reference's RAW when domain 0 can be put on it, else domain 0's, and then
- * no other domain is calibrated.
+ * lines). Their probes give a band each (schema/clockband.h). Where messages
+ * or collectives went between domains, all facts are solved together
+ * (clocksolve.h) on the axis of domain 0; else the axis is the reference's RAW
+ * when domain 0 can be put on it, else domain 0's, and then no other domain is
+ * calibrated.
  */
 #ifndef CK_MERGE_CALIBRATION_H
 #define CK_MERGE_CALIBRATION_H
@@ -16,17 +18,22 @@
 #include <stdint.h>
 
 #include "merge/cast.h"
+#include "merge/clockmap.h"
 #include "schema/clockband.h"
 #include "schema/event.h"
 #include "schema/time.h"
 
 enum calibration_method {
     CALIBRATION_NONE,
-    CALIBRATION_SAME,   /* it is the axis's clock: exactly 0 */
-    CALIBRATION_PROBES, /* against the reference */
+    CALIBRATION_SAME,     /* it is the axis's clock: exactly 0 */
+    CALIBRATION_PROBES,   /* against the reference */
+    CALIBRATION_MESSAGES, /* messages and collectives alone */
+    CALIBRATION_BOTH,
 };
 
 struct calibration;
+struct clockedges;
+struct clocksolve_fault;
 /* NULL with ENOMEM. */
 struct calibration *calibration_create(void);
 void calibration_destroy(struct calibration *calibration);
@@ -35,28 +42,36 @@ void calibration_destroy(struct calibration *calibration);
 int calibration_probe(struct calibration *calibration,
                       uint32_t agent,
                       const struct ck_clock_fact *fact);
-/* Once the cast is closed: solve. `cast` is read only now. 0, or -1 with
- * ENOMEM. */
+/* Once the cast is closed: the bands of all domains. `cast` is read only now.
+ * 0, or -1 with ENOMEM. */
 int calibration_close(struct calibration *calibration, const struct cast *cast);
+/* Make the maps, with what messages and collectives say if there are any (NULL
+ * = none), else of the bands alone. `stamp_error` says by domain how wrong its
+ * RAW may be where it was made of ticks. 0, or -1 with ENOMEM. */
+int calibration_solve(struct calibration *calibration,
+                      const struct clockedges *edges,
+                      const ck_time_t *stamp_error);
 
-/* What to add to a domain's RAW at that time; 0 for an unknown domain. */
-ck_time_t calibration_offset(const struct calibration *calibration,
-                             uint32_t domain,
-                             ck_time_t raw);
-/* How wrong it may be. 0, or -1 when the domain is not calibrated. */
-int calibration_bound(const struct calibration *calibration,
-                      uint32_t domain,
-                      ck_time_t raw,
-                      ck_time_t *bound);
+/* The map of a domain's RAW to the axis; NULL = there is none: it is the axis,
+ * or not calibrated. */
+struct clockmap *calibration_map(const struct calibration *calibration,
+                                 uint32_t domain);
 
 struct calibration_domain {
     enum calibration_method method;
-    ck_time_t offset; /* in the middle of its probes */
-    uint64_t lost;    /* probes without an answer */
+    ck_time_t offset;  /* in the middle of what its map covers */
+    int64_t drift_ppb; /* over all of it */
+    uint64_t lost;     /* probes without an answer */
+    uint64_t facts;    /* of messages and collectives that were used */
+    uint64_t dropped;  /* of those, that contradicted the others */
     struct ck_clockband_summary band;
 };
 struct calibration_domain
 calibration_domain(const struct calibration *calibration, uint32_t domain);
+/* Facts that contradicted each other when all were solved together, borrowed;
+ * NULL beyond the last. */
+const struct clocksolve_fault *
+calibration_conflict(const struct calibration *calibration, size_t index);
 /* The index-th fault of a domain, borrowed; NULL beyond the last. */
 const struct ck_clock_fault *calibration_fault(
     const struct calibration *calibration, uint32_t domain, size_t index);

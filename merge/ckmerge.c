@@ -28,6 +28,7 @@
 #include "merge/analysis/libc.h"
 #include "merge/analysis/ranks.h"
 #include "merge/cast.h"
+#include "merge/clockedges.h"
 #include "merge/cut.h"
 #include "merge/input/store.h"
 #include "merge/options.h"
@@ -92,6 +93,36 @@ static const char *run_name(struct cast *cast, const char *run)
     return texts_keep(cast->texts, run + start, end - start);
 }
 
+/* What went between clock domains, in a reading of its own, then the maps. */
+static int job_clocks(struct job *job, struct ck_err *err)
+{
+    struct clockedges *edges = NULL;
+    struct timeline timeline = {
+        .store = job->store,
+        .cast = job->cast,
+        .align = job->align,
+        .consumers_count = 1,
+    };
+    struct timeline_consumer consumer = {clockedges_take, NULL};
+    uint64_t events;
+    int rc = 0;
+
+    if (job->cast->domains_count > 1) {
+        edges = clockedges_create(job->cast, job->align);
+        if (edges == NULL) {
+            return ck_err_set(err, "out of memory");
+        }
+        consumer.consumer = edges;
+        timeline.consumers = &consumer;
+        rc = timeline_run(&timeline, &events, err);
+    }
+    if (rc == 0 && align_settle(job->align, edges) != 0) {
+        rc = ck_err_set(err, "out of memory");
+    }
+    clockedges_destroy(edges);
+    return rc;
+}
+
 /* Read what the run says about itself. */
 static int job_open(struct job *job, struct ck_err *err)
 {
@@ -108,7 +139,8 @@ static int job_open(struct job *job, struct ck_err *err)
     if (cast_close(job->cast) != 0 || align_close(job->align, job->cast) != 0) {
         return ck_err_set(err, "out of memory");
     }
-    if (cut_check(job->store, job->cast, err) != 0) {
+    if (cut_check(job->store, job->cast, err) != 0 ||
+        job_clocks(job, err) != 0) {
         return -1;
     }
     job->report.run = job->options->run;

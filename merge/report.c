@@ -24,8 +24,21 @@ void report_fini(struct report *report)
         free(report->domains[i].faults);
     }
     free(report->domains);
+    free(report->conflicts);
     free(report->notes);
     memset(report, 0, sizeof(*report));
+}
+
+const char *report_source_name(enum clock_source source)
+{
+    static const char *const names[] = {
+        [CLOCK_SOURCE_DEVICE] = "device work",
+        [CLOCK_SOURCE_MESSAGE] = "message",
+        [CLOCK_SOURCE_COLLECTIVE] = "collective",
+        [CLOCK_SOURCE_PROBE] = "probe",
+    };
+
+    return names[source];
 }
 
 const char *report_fault_name(enum ck_clock_fault_kind kind)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "merge/cause.h"
+#include "merge/clocksolve.h"
 #include "schema/clockband.h"
 #include "merge/interval.h"
 #include "merge/names.h"
@@ -181,8 +182,11 @@ struct report_domain {
     bool lacks_pairs;
     ck_time_t bound; /* of its map of ticks */
     size_t pairs;
-    bool is_probed;     /* against the reference; else what follows is 0 */
+    bool is_bounded;    /* by facts; else what follows is 0 */
+    bool is_probed;     /* some facts are probes */
     const char *method; /* static text */
+    uint64_t facts;     /* messages and collectives that bound it */
+    uint64_t refuted;   /* of those, left out: they contradict the others */
     ck_time_t offset;   /* of the reference: added to its times */
     int64_t drift_ppb;
     ck_time_t rtt_min; /* -1 = none */
@@ -265,6 +269,8 @@ struct report {
     struct report_domain *domains;
     size_t domains_count;
     struct report_causality causality;
+    const struct clocksolve_fault **conflicts; /* between clock facts */
+    size_t conflicts_count;
     struct report_note *notes;
     size_t notes_count;
     ck_time_t own_cpu; /* ck's collectors, as they said at the end */
@@ -275,6 +281,8 @@ struct report {
 
 /* "step", "rate" or "probe". */
 const char *report_fault_name(enum ck_clock_fault_kind kind);
+/* "probe", "message", "collective" or "device work". */
+const char *report_source_name(enum clock_source source);
 /* Frees the arrays; the texts are the cast's. */
 void report_fini(struct report *report);
 /* True when every announced rank is there, ended well, and nothing is lost. */

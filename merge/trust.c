@@ -114,16 +114,22 @@ static int clock_report(const struct align *align,
     struct calibration_domain clock = align_domain(align, domain).clock;
 
     row->method = calibration_name(clock.method);
-    row->is_probed = clock.method == CALIBRATION_PROBES;
-    if (!row->is_probed) {
+    row->is_bounded = clock.method >= CALIBRATION_PROBES;
+    row->is_probed =
+        clock.method == CALIBRATION_PROBES || clock.method == CALIBRATION_BOTH;
+    if (!row->is_bounded) {
         return 0;
     }
     row->offset = clock.offset;
-    row->drift_ppb = clock.band.drift_ppb;
-    row->rtt_min = clock.band.rtt_min;
-    row->probes = clock.band.probes;
-    row->lost = clock.lost;
-    row->dropped = clock.band.dropped;
+    row->drift_ppb = clock.drift_ppb;
+    row->facts = clock.facts;
+    row->refuted = clock.dropped;
+    if (row->is_probed) {
+        row->rtt_min = clock.band.rtt_min;
+        row->probes = clock.band.probes;
+        row->lost = clock.lost;
+        row->dropped = clock.band.dropped;
+    }
     row->faults =
         calloc(clock.band.faults + 1, sizeof(struct ck_clock_fault *));
     if (row->faults == NULL) {
@@ -133,6 +139,24 @@ static int clock_report(const struct align *align,
         row->faults[i] = align_fault(align, domain, i);
     }
     row->faults_count = clock.band.faults;
+    return 0;
+}
+
+static int conflicts_report(const struct align *align, struct report *report)
+{
+    size_t count = 0;
+
+    while (align_conflict(align, count) != NULL) {
+        count++;
+    }
+    report->conflicts = calloc(count + 1, sizeof(*report->conflicts));
+    if (report->conflicts == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        report->conflicts[i] = align_conflict(align, i);
+    }
+    report->conflicts_count = count;
     return 0;
 }
 
@@ -204,6 +228,7 @@ int trust_report(const struct cast *cast,
     cost_report(cast, report);
     if (losses_report(cast, report) != 0 ||
         domains_report(cast, align, report) != 0 ||
+        conflicts_report(align, report) != 0 ||
         notes_report(cast, report) != 0) {
         return -1;
     }

@@ -19,39 +19,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "schema/clockpiece.h"
-#include "schema/clocktrend.h"
+#include "schema/bandstate.h"
 
 #define RATE_DEFAULT 1000
 #define RATE_BLIND 100000
 /* Above it a contradiction is called a step, below it a rate: 20 ppm. */
 #define RATE_STEP 20000
-/* More faults than this and every cluster is a stretch of its own. */
-#define FAULTS_MAX 1000
-
-/* Constraints [lo, hi), to be solved. */
-struct stretch {
-    size_t lo;
-    size_t hi;
-};
-
-struct ck_clockband {
-    struct ck_clockband_options options;
-    struct ck_clock_constraint *constraints;
-    size_t count;
-    size_t room;
-    struct ck_clock_knot *knots;
-    size_t knot_count;
-    struct stretch *stretches; /* to do, the earliest on top */
-    size_t stretch_count;
-    struct ck_clocktrend trend; /* of the stretch in work */
-    struct ck_clock_fault faults[FAULTS_MAX];
-    size_t fault_count;
-    uint64_t probes;
-    uint64_t dropped;
-    ck_time_t rtt_min;
-    bool is_sorted;
-};
 
 struct ck_clockband *
 ck_clockband_create(const struct ck_clockband_options *options)
@@ -305,17 +278,13 @@ static int stretch_solve(struct ck_clockband *band, struct stretch work)
     return 0;
 }
 
-/* Index of the last bounded knot at or before `local`, else of the first
- * after it; knot_count = none. */
-static size_t knot_near(const struct ck_clockband *band, ck_time_t local);
-
 /* Size of each step from the knots on both sides of it. */
 static void steps_measure(struct ck_clockband *band)
 {
     for (size_t i = 0; i < band->fault_count; i++) {
         struct ck_clock_fault *fault = &band->faults[i];
-        size_t x = knot_near(band, fault->from);
-        size_t y = knot_near(band, fault->to);
+        size_t x = ck_clockband_near(band, fault->from);
+        size_t y = ck_clockband_near(band, fault->to);
         const struct ck_clock_knot *a = &band->knots[x];
         const struct ck_clock_knot *b = &band->knots[y];
 
@@ -398,195 +367,4 @@ int ck_clockband_solve(struct ck_clockband *band)
     }
     steps_measure(band);
     return 0;
-}
-
-/* Bounds on theta at `local` as one knot of the piece says. */
-static void knot_reach(const struct ck_clock_knot *knot,
-                       ck_time_t local,
-                       int64_t rate,
-                       ck_time_t trend,
-                       ck_time_t bounds[2])
-{
-    ck_time_t moved = ck_clock_drift(ck_clock_distance(local, knot->at), rate);
-
-    bounds[0] = knot->lower - moved + trend;
-    bounds[1] = knot->upper + moved + trend;
-}
-
-/* g at `local`, continued from the two knots of one piece around or next to
- * it; a piece of one knot is flat. */
-static ck_time_t
-knots_trend(const struct ck_clockband *band, size_t k, ck_time_t local)
-{
-    const struct ck_clock_knot *a = &band->knots[k];
-    const struct ck_clock_knot *b;
-
-    if (a->is_last && (k == 0 || a[-1].is_last)) {
-        return a->trend;
-    }
-    a = a->is_last ? a - 1 : a;
-    b = a + 1;
-    return a->trend + (ck_time_t)((__int128)(b->trend - a->trend) *
-                                  (local - a->at) / (b->at - a->at));
-}
-
-/* Number of knots at or before `local`. */
-static size_t knots_before(const struct ck_clockband *band, ck_time_t local)
-{
-    size_t low = 0;
-    size_t high = band->knot_count;
-
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-
-        if (band->knots[mid].at <= local) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    return low;
-}
-
-static size_t knot_near(const struct ck_clockband *band, ck_time_t local)
-{
-    size_t at = knots_before(band, local);
-    size_t k;
-
-    for (k = at; k > 0; k--) {
-        if (ck_clock_knot_is_bounded(&band->knots[k - 1])) {
-            return k - 1;
-        }
-    }
-    for (k = at; k < band->knot_count; k++) {
-        if (ck_clock_knot_is_bounded(&band->knots[k])) {
-            break;
-        }
-    }
-    return k;
-}
-
-/* Inside a piece both neighbours hold: intersect. Between pieces the step may
- * lie on either side: the hull. */
-static void
-bounds_join(ck_time_t left[2], const ck_time_t right[2], bool is_inside)
-{
-    bool is_left_low = left[0] < right[0];
-    bool is_left_high = left[1] > right[1];
-
-    if (is_left_low == is_inside) {
-        left[0] = right[0];
-    }
-    if (is_left_high == is_inside) {
-        left[1] = right[1];
-    }
-}
-
-/* Pieces with one side only are passed over. */
-int ck_clockband_at(const struct ck_clockband *band,
-                    ck_time_t local,
-                    struct ck_clock_offset *offset)
-{
-    const struct ck_clock_knot *knots = band->knots;
-    size_t after = knots_before(band, local);
-    size_t before = after; /* one past the left neighbour */
-    ck_time_t bounds[2] = {0, 0};
-    bool is_inside;
-
-    while (before > 0 && !ck_clock_knot_is_bounded(&knots[before - 1])) {
-        before--;
-    }
-    while (after < band->knot_count &&
-           !ck_clock_knot_is_bounded(&knots[after])) {
-        after++;
-    }
-    if (before == 0 && after == band->knot_count) {
-        errno = ENODATA;
-        return -1;
-    }
-    is_inside = before > 0 && before == after && after < band->knot_count &&
-                !knots[before - 1].is_last;
-    if (before > 0) {
-        knot_reach(&knots[before - 1], local, knots[before - 1].rate_ppb,
-                   knots_trend(band, before - 1, local), bounds);
-    }
-    if (after < band->knot_count) {
-        ck_time_t right[2];
-
-        knot_reach(&knots[after], local, knots[after].rate_ppb,
-                   knots_trend(band, is_inside ? before - 1 : after, local),
-                   right);
-        if (before > 0) {
-            bounds_join(bounds, right, is_inside);
-        } else {
-            bounds[0] = right[0];
-            bounds[1] = right[1];
-        }
-    }
-    offset->offset = bounds[0] + (bounds[1] - bounds[0]) / 2;
-    offset->bound = (bounds[1] - bounds[0] + 1) / 2;
-    return 0;
-}
-
-static int bound_order(const void *a, const void *b)
-{
-    ck_time_t x = *(const ck_time_t *)a;
-    ck_time_t y = *(const ck_time_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Median and maximum over the knots. */
-static void bounds_summarise(const struct ck_clockband *band,
-                             struct ck_clockband_summary *summary)
-{
-    size_t count = 0;
-    ck_time_t *bounds = malloc((band->knot_count + 1) * sizeof(*bounds));
-
-    for (size_t k = 0; bounds != NULL && k < band->knot_count; k++) {
-        const struct ck_clock_knot *knot = &band->knots[k];
-
-        if (ck_clock_knot_is_bounded(knot)) {
-            bounds[count++] = (knot->upper - knot->lower + 1) / 2;
-        }
-    }
-    if (count > 0) {
-        qsort(bounds, count, sizeof(*bounds), bound_order);
-        summary->bound_median = bounds[count / 2];
-        summary->bound_max = bounds[count - 1];
-    }
-    free(bounds);
-}
-
-void ck_clockband_summarise(const struct ck_clockband *band,
-                            struct ck_clockband_summary *summary)
-{
-    struct ck_clock_offset first;
-    struct ck_clock_offset last;
-
-    *summary = (struct ck_clockband_summary){
-        .probes = band->probes,
-        .dropped = band->dropped,
-        .rtt_min = band->rtt_min,
-        .faults = band->fault_count,
-    };
-    bounds_summarise(band, summary);
-    if (band->knot_count == 0) {
-        return;
-    }
-    summary->from = band->knots[0].at;
-    summary->to = band->knots[band->knot_count - 1].at;
-    if (summary->to > summary->from &&
-        ck_clockband_at(band, summary->from, &first) == 0 &&
-        ck_clockband_at(band, summary->to, &last) == 0) {
-        summary->drift_ppb =
-            (int64_t)((__int128)(last.offset - first.offset) * 1000000000 /
-                      (summary->to - summary->from));
-    }
-}
-
-const struct ck_clock_fault *ck_clockband_fault(const struct ck_clockband *band,
-                                                size_t index)
-{
-    return index < band->fault_count ? &band->faults[index] : NULL;
 }

@@ -21,6 +21,7 @@
 #ifndef CK_SCHEMA_CLOCKBAND_H
 #define CK_SCHEMA_CLOCKBAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -98,6 +99,19 @@ int ck_clockband_at(const struct ck_clockband *band,
                     struct ck_clock_offset *offset);
 void ck_clockband_summarise(const struct ck_clockband *band,
                             struct ck_clockband_summary *summary);
+/* An instant at which both sides are bounded, and what holds from there to the
+ * next such. */
+struct ck_clockband_knot {
+    ck_time_t at;
+    struct ck_clock_offset theta;
+    int64_t rate_ppb; /* theta leaves the trend no faster */
+    bool is_last;     /* the clock jumped before the next, or may have */
+};
+/* The first such knot from *index on, which becomes the index behind it; false:
+ * there is none. */
+bool ck_clockband_knot(const struct ck_clockband *band,
+                       size_t *index,
+                       struct ck_clockband_knot *knot);
 /* The index-th fault in order of time, borrowed; NULL beyond the last. */
 const struct ck_clock_fault *ck_clockband_fault(const struct ck_clockband *band,
                                                 size_t index);

@@ -84,7 +84,8 @@ static int collective_count(void *state,
     bool has_domains = false;
 
     if (meeting->role != COLLECTIVE_BARRIER &&
-        (meeting->role != COLLECTIVE_ALL || !meeting->has_bytes)) {
+        (meeting->role != COLLECTIVE_ALL || !meeting->has_bytes ||
+         meeting->is_sparse)) {
         return 0;
     }
     for (uint32_t i = 1; i < meeting->size; i++) {

@@ -50,6 +50,7 @@ struct instance {
     int32_t size;
     enum collective_role role;
     bool is_blocking;
+    bool is_sparse;
     bool has_bytes;
     struct latest any;
     struct latest root;
@@ -236,6 +237,7 @@ static int instance_meet(const struct collective *collective,
                          struct instance *item)
 {
     struct collective_meeting meeting = {.role = item->role,
+                                         .is_sparse = item->is_sparse,
                                          .has_bytes = item->has_bytes,
                                          .size = (uint32_t)item->size,
                                          .parts = item->parts};
@@ -249,6 +251,13 @@ static int instance_meet(const struct collective *collective,
         }
     }
     return collective->meet(collective->state, &meeting);
+}
+
+/* A block of MPI_Alltoallv or MPI_Alltoallw may be empty. */
+static bool is_sparse(const char *name)
+{
+    return name != NULL && (strstr(name, "lltoallv") != NULL ||
+                            strstr(name, "lltoallw") != NULL);
 }
 
 static int instance_enter(const struct collective *collective,
@@ -265,12 +274,23 @@ static int instance_enter(const struct collective *collective,
         item->is_blocking && record->e.kind == CK_KIND_COLLECTIVE;
     item->has_bytes =
         item->has_bytes && record->bytes_in > 0 && record->bytes_out > 0;
+    item->is_sparse =
+        item->is_sparse ||
+        is_sparse(cast_name(collective->cast, event->process, record->e.name));
     latest_add(&item->any, event->start, event->thread, mark);
     latest_add(call->is_root ? &item->root : &item->others, event->start,
                event->thread, mark);
     if (item->parts != NULL && call->rank >= 0 && call->rank < item->size) {
         item->parts[call->rank] = (struct collective_part){
-            event->process, event->thread, event->start, event->end, mark};
+            .process = event->process,
+            .thread = event->thread,
+            .enter = event->start,
+            .exit = event->end,
+            .mark = mark,
+            .is_root = call->is_root,
+            .sends = record->bytes_out > 0,
+            .receives = record->bytes_in > 0,
+        };
     }
     return item->arrived == (uint32_t)item->size
                ? instance_meet(collective, item)

@@ -59,9 +59,13 @@ struct collective_part {
     ck_time_t enter;
     ck_time_t exit;
     int64_t mark;
+    bool is_root;
+    bool sends; /* something */
+    bool receives;
 };
 struct collective_meeting {
     enum collective_role role;
+    bool is_sparse; /* some may exchange nothing with each other */
     bool has_bytes; /* nobody sent or received nothing */
     uint32_t size;
     const struct collective_part *parts; /* by rank in the communicator */

@@ -68,8 +68,30 @@ static void put_faults(const struct page *page,
     }
 }
 
-static void put_probed(const struct page *page,
-                       const struct report_domain *domain)
+/* By what its place is known. */
+static void put_means(const struct page *page,
+                      const struct report_domain *domain)
+{
+    fputs(MARGIN "  ", page->file);
+    if (domain->is_probed) {
+        fprintf(page->file, "%s probes", word_count(domain->probes).text);
+        fprintf(page->file, ", %s lost", word_count(domain->lost).text);
+        fprintf(page->file, ", shortest round trip %s",
+                domain->rtt_min < 0 ? "-" : word_time(domain->rtt_min).text);
+    }
+    if (domain->facts + domain->refuted > 0) {
+        fprintf(page->file, "%s%s messages and collectives",
+                domain->is_probed ? "; " : "", word_count(domain->facts).text);
+        if (domain->refuted > 0) {
+            fprintf(page->file, ", %s refuted",
+                    word_count(domain->refuted).text);
+        }
+    }
+    fputc('\n', page->file);
+}
+
+static void put_bounded(const struct page *page,
+                        const struct report_domain *domain)
 {
     fputs(MARGIN, page->file);
     page_cell(page, domain->host, 30);
@@ -78,13 +100,77 @@ static void put_probed(const struct page *page,
             domain->ranks, (double)domain->offset / 1e9,
             (double)domain->drift_ppb / 1e3);
     fprintf(page->file, "bound +- %s", word_time(domain->bound_median).text);
-    fprintf(page->file, " (max %s), grade %c\n",
-            word_time(domain->bound_max).text, domain->grade);
-    fprintf(page->file, MARGIN "  %s probes", word_count(domain->probes).text);
-    fprintf(page->file, ", %s lost", word_count(domain->lost).text);
-    fprintf(page->file, ", shortest round trip %s\n",
-            domain->rtt_min < 0 ? "-" : word_time(domain->rtt_min).text);
+    fprintf(page->file, " (max %s), grade %c, by %s\n",
+            word_time(domain->bound_max).text, domain->grade, domain->method);
+    put_means(page, domain);
     put_faults(page, domain);
+}
+
+static const char *host_of(const struct report *report, uint32_t domain)
+{
+    if ((domain & CLOCK_MEETING) != 0) {
+        return "all";
+    }
+    return domain < report->domains_count && report->domains[domain].host
+               ? report->domains[domain].host
+               : "the reference";
+}
+
+/* Facts that contradicted each other, and what was done. */
+static void put_conflict(const struct page *page,
+                         const struct clocksolve_fault *fault)
+{
+    fprintf(page->file, MARGIN "%scontradiction%s of %s: ", page_red(page),
+            page_normal(page), word_time(fault->excess).text);
+    if (fault->kind == CK_CLOCK_FAULT_RATE) {
+        fputs("the clock of ", page->file);
+        page_cell(page, host_of(page->report, fault->domain), 30);
+        fprintf(page->file, " was allowed %.1f ppm;",
+                (double)fault->rate_ppb / 1e3);
+    } else {
+        fputs("the first was left out;", page->file);
+    }
+    for (size_t i = 0; i < fault->edges_count; i++) {
+        fprintf(page->file, "%s %s ", i == 0 ? "" : ",",
+                report_source_name(fault->edges[i].source));
+        page_cell(page, host_of(page->report, fault->edges[i].from), 30);
+        fputs(" to ", page->file);
+        page_cell(page, host_of(page->report, fault->edges[i].to), 30);
+        fprintf(page->file, " at %.6f s", (double)fault->edges[i].sent / 1e9);
+    }
+    fprintf(page->file, "%s\n",
+            fault->cycle > fault->edges_count ? ", ..." : "");
+}
+
+static void put_conflicts(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->conflicts_count && i < FAULTS_SHOWN; i++) {
+        put_conflict(page, report->conflicts[i]);
+    }
+    if (report->conflicts_count > FAULTS_SHOWN) {
+        fprintf(page->file, MARGIN "and %zu more contradictions\n",
+                report->conflicts_count - FAULTS_SHOWN);
+    }
+}
+
+/* What cannot be, before and after. */
+static void put_causality(const struct page *page)
+{
+    const struct report_causality *c = &page->report->causality;
+
+    if (c->messages + c->collectives == 0) {
+        return;
+    }
+    fprintf(page->file, MARGIN "backwards in time: %s of ",
+            word_count(c->messages_after).text);
+    fprintf(page->file, "%s messages, ", word_count(c->messages).text);
+    fprintf(page->file, "%s of ", word_count(c->collectives_after).text);
+    fprintf(page->file, "%s collectives (", word_count(c->collectives).text);
+    fprintf(page->file, "%s and ", word_count(c->messages_before).text);
+    fprintf(page->file, "%s before alignment)\n",
+            word_count(c->collectives_before).text);
 }
 
 static void put_unplaced(const struct page *page,
@@ -117,9 +203,13 @@ void page_clocks(const struct page *page)
         put_several(page);
     }
     for (size_t i = 0; i < report->domains_count; i++) {
-        if (report->domains[i].is_probed) {
-            put_probed(page, &report->domains[i]);
+        if (report->domains[i].is_bounded) {
+            put_bounded(page, &report->domains[i]);
         }
         put_unplaced(page, &report->domains[i]);
+    }
+    if (report->domains_count > 1) {
+        put_conflicts(page);
+        put_causality(page);
     }
 }

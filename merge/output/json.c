@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/output/jsonclocks.h"
 #include "schema/json.h"
 
 static const char *const region_names[] = {"whole", "mpi", "steps", "given"};
@@ -305,88 +306,6 @@ static void put_counters(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
-static void put_domains(struct ck_json *j, const struct report *report)
-{
-    ck_json_array(j, "clock_domains");
-    for (size_t i = 0; i < report->domains_count; i++) {
-        const struct report_domain *domain = &report->domains[i];
-
-        ck_json_object(j, NULL);
-        put_text(j, "host", domain->host);
-        ck_json_uint(j, "ranks", domain->ranks);
-        ck_json_bool(j, "calibrated", domain->is_calibrated);
-        ck_json_bool(j, "placed", domain->has_place);
-        ck_json_bool(j, "lacks_pairs", domain->lacks_pairs);
-        ck_json_uint(j, "pairs", domain->pairs);
-        ck_json_int(j, "bound_ns", domain->bound);
-        ck_json_end(j);
-    }
-    ck_json_end(j);
-}
-
-static void put_faults(struct ck_json *j, const struct report_domain *domain)
-{
-    ck_json_array(j, "faults");
-    for (size_t i = 0; i < domain->faults_count; i++) {
-        const struct ck_clock_fault *fault = domain->faults[i];
-
-        ck_json_object(j, NULL);
-        ck_json_string(j, "kind", report_fault_name(fault->kind));
-        ck_json_int(j, "from_ns", fault->from);
-        ck_json_int(j, "to_ns", fault->to);
-        ck_json_int(j, "step_ns", fault->step);
-        ck_json_int(j, "bound_ns", fault->bound);
-        ck_json_int(j, "rate_ppb", fault->rate_ppb);
-        ck_json_end(j);
-    }
-    ck_json_end(j);
-}
-
-static void put_clocks(struct ck_json *j, const struct report *report)
-{
-    ck_json_array(j, "clocks");
-    for (size_t i = 0; i < report->domains_count; i++) {
-        const struct report_domain *domain = &report->domains[i];
-        char grade[2] = {domain->grade, '\0'};
-
-        ck_json_object(j, NULL);
-        put_text(j, "host", domain->host);
-        ck_json_uint(j, "ranks", domain->ranks);
-        ck_json_string(j, "method", domain->method);
-        if (domain->is_calibrated) {
-            ck_json_string(j, "grade", grade);
-            ck_json_int(j, "offset_ns", domain->offset);
-            ck_json_int(j, "drift_ppb", domain->drift_ppb);
-            ck_json_int(j, "bound_median_ns", domain->bound_median);
-            ck_json_int(j, "bound_max_ns", domain->bound_max);
-        }
-        if (domain->is_probed) {
-            ck_json_int(j, "rtt_min_ns", domain->rtt_min);
-            ck_json_uint(j, "probes", domain->probes);
-            ck_json_uint(j, "lost", domain->lost);
-            ck_json_uint(j, "dropped", domain->dropped);
-            put_faults(j, domain);
-        }
-        ck_json_end(j);
-    }
-    ck_json_end(j);
-}
-
-static void put_causality(struct ck_json *j, const struct report *report)
-{
-    const struct report_causality *causality = &report->causality;
-
-    ck_json_object(j, "causality");
-    ck_json_uint(j, "messages", causality->messages);
-    ck_json_uint(j, "messages_before", causality->messages_before);
-    ck_json_uint(j, "messages_after", causality->messages_after);
-    ck_json_uint(j, "collectives", causality->collectives);
-    ck_json_uint(j, "collectives_before", causality->collectives_before);
-    ck_json_uint(j, "collectives_after", causality->collectives_after);
-    ck_json_uint(j, "unmatched", causality->unmatched);
-    ck_json_end(j);
-}
-
 static void put_trust(struct ck_json *j, const struct report *report)
 {
     ck_json_object(j, "trust");
@@ -408,7 +327,7 @@ static void put_trust(struct ck_json *j, const struct report *report)
     put_text(j, "damage_first", report->damage_first);
     ck_json_uint(j, "unknown_records", report->unknown);
     ck_json_bool(j, "ledger_closed", report->is_ledger_closed);
-    put_domains(j, report);
+    json_domains(j, report);
     ck_json_array(j, "notes");
     for (size_t i = 0; i < report->notes_count; i++) {
         ck_json_object(j, NULL);
@@ -447,8 +366,7 @@ static void put_report(struct ck_json *j, const struct report *report)
     put_libc(j, report);
     put_counters(j, report);
     put_trust(j, report);
-    put_clocks(j, report);
-    put_causality(j, report);
+    json_clocks(j, report);
     ck_json_end(j);
 }
 

@@ -62,6 +62,7 @@ static void ticks_follow_a_counter_whose_rate_changes(void **state)
     pair_put(align, agent, 4500000000, 2000005000);
     assert_int_equal(cast_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(align_time(align, agent, true, 1000000000), 500005000);
     assert_int_equal(align_time(align, agent, true, 3250000000), 1500005000);
     assert_int_equal(align_time(align, agent, true, 0), 5000);
@@ -89,6 +90,7 @@ static void stamps_never_step_back_over_the_points(void **state)
     }
     assert_int_equal(cast_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
     for (int64_t at = -5000000; at < ticks + 5000000;
          at += 1 + rand_r(&seed) % 20000) {
         ck_time_t time = align_time(align, agent, true, at);
@@ -115,6 +117,7 @@ static void ranks_of_one_domain_share_the_lowest_ranks_map(void **state)
     pair_put(align, second, 4000000000, 2000000000);
     assert_int_equal(cast_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(align_time(align, second, true, 1000000000), 500000000);
     assert_int_equal(align_time(align, first, true, 3000000000), 1500000000);
     assert_int_equal(align_domain(align, 0).pairs, 3);
@@ -133,6 +136,7 @@ another_domain_is_placed_by_realtime_and_not_calibrated(void **state)
     (void)state;
     assert_int_equal(cast_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(cast->domains_count, 2);
     assert_int_equal(align_time(align, near, false, 1000), 1000);
     assert_int_equal(align_time(align, far, false, 1000), 4000);
@@ -152,6 +156,7 @@ static void ticks_without_pairs_are_told(void **state)
     (void)state;
     assert_int_equal(cast_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
     assert_false(align_domain(align, 0).lacks_pairs);
     (void)align_time(align, agent, true, 1000);
     assert_true(align_domain(align, 0).lacks_pairs);
@@ -176,6 +181,7 @@ static void a_records_times_all_move_and_unknown_ones_stay(void **state)
     pair_put(align, agent, 2000000000, 1000010000);
     assert_int_equal(cast_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
     align_record(align, agent, true, &kernel.e);
     assert_int_equal(kernel.e.start, 11000);
     assert_int_equal(kernel.dur, 300);
@@ -241,6 +247,7 @@ static void a_probed_domain_is_put_on_the_references_axis(void **state)
     probes_put(align, second, true);
     assert_int_equal(cast_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
     assert_true(align_domain(align, 0).is_calibrated);
     assert_int_equal(align_bound(align, first, false, 77, &bound), 0);
     assert_int_equal(bound, 0);
@@ -278,6 +285,7 @@ static void probes_without_answers_calibrate_nothing(void **state)
     probes_put(align, second, false);
     assert_int_equal(cast_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
     assert_false(align_domain(align, 1).is_calibrated);
     assert_int_equal(align_domain(align, 1).clock.lost, 59);
     assert_int_equal(align_bound(align, second, false, 77, &bound), -1);
@@ -298,6 +306,7 @@ a_reference_that_the_first_rank_cannot_reach_calibrates_nobody(void **state)
     probes_put(align, second, true);
     assert_int_equal(cast_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
     assert_true(align_domain(align, 0).is_calibrated);
     assert_int_equal(align_time(align, first, false, 77), 77);
     assert_false(align_domain(align, 1).is_calibrated);

@@ -104,6 +104,7 @@ static void cast_make(struct world *world)
     assert_int_equal(cast_close(cast), 0);
     world->align = align_create();
     assert_int_equal(align_close(world->align, cast), 0);
+    assert_int_equal(align_settle(world->align, NULL), 0);
 }
 
 static struct event *event_new(struct world *world, int rank)

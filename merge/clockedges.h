@@ -1,0 +1,42 @@
+/* clockedges.h - what the messages and collectives of a run say about clocks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Takes all events once, before the clocks are aligned, and keeps of each pair
+ * of domains the facts that may bound an offset: of a short window the lower
+ * hull of (sent, received - sent), since the tightest fact lies on it whatever
+ * the drift. Memory is bounded: when there are too many, windows double.
+ */
+#ifndef CK_MERGE_CLOCKEDGES_H
+#define CK_MERGE_CLOCKEDGES_H
+
+#include "merge/align.h"
+#include "merge/cast.h"
+#include "merge/clockgraph.h"
+#include "merge/timeline.h"
+
+/* Facts that are kept. */
+#define CLOCKEDGES_MAX ((size_t)1 << 20)
+/* No message between two clocks takes less: what rounding may add up to. */
+#define CLOCKEDGES_DELAY ((ck_time_t)16)
+
+struct clockedges;
+/* Borrowed. NULL with ENOMEM. */
+struct clockedges *clockedges_create(const struct cast *cast,
+                                     const struct align *align);
+void clockedges_destroy(struct clockedges *edges);
+/* A timeline_take_f; the timeline of an align that is not settled. */
+int clockedges_take(void *edges, const struct timeline_event *event);
+/* A message, or what is like one. 0, or -1 with ENOMEM. */
+int clockedges_add(struct clockedges *edges, const struct clock_edge *edge);
+/* All enter before any leaves. 0, or -1 with ENOMEM. */
+int clockedges_meet(struct clockedges *edges,
+                    const struct clock_member *members,
+                    size_t count);
+/* Facts seen, and kept. */
+uint64_t clockedges_seen(const struct clockedges *edges);
+uint64_t clockedges_kept(const struct clockedges *edges);
+/* Put what was kept into a graph. 0, or -1 with ENOMEM. */
+int clockedges_fill(const struct clockedges *edges, struct clockgraph *graph);
+
+#endif

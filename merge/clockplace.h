@@ -1,0 +1,37 @@
+/* clockplace.h - a first place on one axis for every clock
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From a root outwards, the domain next that has the shortest round trip to
+ * one that is placed: its line is fitted to all facts between it and what is
+ * placed. The lines are the trends about which clocksolve looks for bounds.
+ */
+#ifndef CK_MERGE_CLOCKPLACE_H
+#define CK_MERGE_CLOCKPLACE_H
+
+#include <stdint.h>
+
+#include "merge/clockgraph.h"
+#include "merge/clockline.h"
+
+struct clockplace_rates {
+    int64_t wander_ppb; /* about a line */
+    int64_t blind_ppb;  /* without one */
+};
+
+/* Make the lines of all domains of a closed graph; lines[] are empty before,
+ * and stay so where nothing ties a domain to the root from both sides. 0, or
+ * -1 with ENOMEM. */
+int clockplace_run(const struct clockgraph *graph,
+                   uint32_t root,
+                   const struct clockplace_rates *rates,
+                   struct clockline *lines);
+/* Fit a domain's line to facts in order of time, apart between its cuts. */
+int clockplace_fit(const struct clockgraph *graph,
+                   uint32_t domain,
+                   const struct clockplace_rates *rates,
+                   struct ck_clock_constraint *facts,
+                   size_t count,
+                   struct clockline *line);
+
+#endif

@@ -1,0 +1,400 @@
+/* clocksolve.c - the offset of every clock from all facts at once
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Values are kept relative to a trend, so that a chain's slack is small and
+ * sums stay in 64 bits. Events of one clock within so short a time that its
+ * rate cannot matter share a node. The first trends come from clockplace; once
+ * solved, the bounds give better trends, and with these it is solved again.
+ */
+#include "merge/clocksolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/array.h"
+#include "merge/clocksystem.h"
+
+#define WANDER_DEFAULT 1000
+#define BLIND_DEFAULT 100000
+/* Events of a node are so near that theta moves less than 1 ns. */
+#define CLUSTER_SPAN(rate) (1000000000 / ((rate) + 1))
+#define CLUSTER_MAX CK_TIME_MS
+#define REFITS 2
+#define NO_NODE UINT32_MAX
+
+struct clocksolve *clocksolve_create(struct clockgraph *graph,
+                                     const struct clocksolve_options *options)
+{
+    struct clocksolve *solve = calloc(1, sizeof(*solve));
+
+    if (solve == NULL) {
+        return NULL;
+    }
+    solve->graph = graph;
+    solve->rates.wander_ppb = options != NULL && options->wander_ppb > 0
+                                  ? options->wander_ppb
+                                  : WANDER_DEFAULT;
+    solve->rates.blind_ppb = options != NULL && options->blind_ppb > 0
+                                 ? options->blind_ppb
+                                 : BLIND_DEFAULT;
+    solve->lines = calloc((size_t)graph->domains + 1, sizeof(*solve->lines));
+    solve->first = calloc((size_t)graph->domains + 2, sizeof(*solve->first));
+    if (solve->lines == NULL || solve->first == NULL) {
+        clocksolve_destroy(solve);
+        return NULL;
+    }
+    return solve;
+}
+
+void clocksolve_destroy(struct clocksolve *solve)
+{
+    if (solve == NULL) {
+        return;
+    }
+    for (uint32_t d = 0; solve->lines != NULL && d < solve->graph->domains;
+         d++) {
+        clockline_fini(&solve->lines[d]);
+    }
+    free(solve->lines);
+    free(solve->relax.nodes);
+    free(solve->relax.links);
+    free(solve->edge_of);
+    free(solve->first);
+    free(solve->knots);
+    free(solve);
+}
+
+/* ---- the graph as nodes and links --------------------------------------- */
+
+static struct clockrelax_node *node_add(struct clocksolve *solve)
+{
+    struct clockrelax *relax = &solve->relax;
+    struct clockrelax_node *node;
+
+    if (array_grow(&relax->nodes, &solve->nodes_room, relax->nodes_count,
+                   sizeof(*node)) != 0) {
+        return NULL;
+    }
+    node = &relax->nodes[relax->nodes_count++];
+    *node = (struct clockrelax_node){
+        .upper = CK_CLOCK_NONE,
+        .lower = -CK_CLOCK_NONE,
+        .slack = CK_CLOCK_NONE,
+        .upper_of = CLOCKRELAX_ORIGIN,
+        .lower_of = CLOCKRELAX_ORIGIN,
+    };
+    return node;
+}
+
+/* Rate of the line around an instant. */
+static int64_t line_rate(const struct clockline *line, ck_time_t at)
+{
+    return clockline_slack(line, at, at + CK_TIME_S) == CK_CLOCK_NONE
+               ? BLIND_DEFAULT
+               : clockline_slack(line, at, at + CK_TIME_S);
+}
+
+/* The node of an end, a new one unless the last is near enough. */
+static struct clockrelax_node *
+end_node(struct clocksolve *solve, uint32_t domain, ck_time_t at)
+{
+    struct clockrelax *relax = &solve->relax;
+    const struct clockline *line = &solve->lines[domain];
+    struct clockrelax_node *node = relax->nodes_count == solve->first[domain]
+                                       ? NULL
+                                       : &relax->nodes[relax->nodes_count - 1];
+    ck_time_t span;
+
+    if (node != NULL) {
+        span = CLUSTER_SPAN(node->rate_ppb);
+        span = span < CLUSTER_MAX ? span : CLUSTER_MAX;
+        if (at - node->at <= span &&
+            clockline_slack(line, node->at, at) != CK_CLOCK_NONE) {
+            return node;
+        }
+        node->slack = clockline_slack(line, node->at, at);
+    }
+    node = node_add(solve);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->domain = domain;
+    node->at = at;
+    node->trend = clockline_theta(line, at);
+    node->rate_ppb = domain == solve->root ? 0 : line_rate(line, at);
+    if (domain == solve->root) {
+        node->upper = node->lower = 0;
+    }
+    return node;
+}
+
+/* Tie one end of an edge to its node. */
+static void link_tie(struct clocksolve *solve,
+                     uint32_t end,
+                     const struct clockrelax_node *node,
+                     ck_time_t time,
+                     ck_time_t slack)
+{
+    struct clockrelax_link *link = &solve->relax.links[end >> 1];
+    uint32_t number = (uint32_t)(node - solve->relax.nodes);
+
+    if ((end & 1) != 0) {
+        link->y = number;
+        link->w += time + slack;
+    } else {
+        link->x = number;
+        link->w += slack - time;
+    }
+}
+
+static int domain_build(struct clocksolve *solve, uint32_t domain)
+{
+    const struct clockgraph *graph = solve->graph;
+    const struct clockline *line = &solve->lines[domain];
+
+    solve->first[domain] = solve->relax.nodes_count;
+    for (size_t i = graph->first[domain];
+         line->count > 0 && i < graph->first[domain + 1]; i++) {
+        uint32_t end = graph->ends[i];
+        ck_time_t at = clockgraph_time(graph, end);
+        struct clockrelax_node *node;
+
+        if (graph->edges[end >> 1].is_dropped) {
+            continue;
+        }
+        node = end_node(solve, domain, at);
+        if (node == NULL) {
+            return -1;
+        }
+        link_tie(solve, end, node, at + clockline_theta(line, at),
+                 ck_clock_drift(at - node->at, node->rate_ppb));
+    }
+    return 0;
+}
+
+/* A node for each meeting, at an instant that some member says. */
+static int meetings_build(struct clocksolve *solve)
+{
+    const struct clockgraph *graph = solve->graph;
+    size_t first = solve->relax.nodes_count;
+
+    for (uint32_t i = 0; i < graph->meetings; i++) {
+        struct clockrelax_node *node = node_add(solve);
+
+        if (node == NULL) {
+            return -1;
+        }
+        node->trend = CK_CLOCK_NONE;
+    }
+    for (size_t i = 0; i < graph->count; i++) {
+        const struct clock_edge *edge = &graph->edges[i];
+        struct clockrelax_link *link = &solve->relax.links[i];
+        bool is_in = (edge->to & CLOCK_MEETING) != 0;
+        struct clockrelax_node *node;
+
+        if (((edge->from | edge->to) & CLOCK_MEETING) == 0 ||
+            (is_in ? link->x : link->y) == NO_NODE) {
+            continue;
+        }
+        node = &solve->relax.nodes[first + ((is_in ? edge->to : edge->from) &
+                                            ~CLOCK_MEETING)];
+        if (node->trend == CK_CLOCK_NONE) {
+            node->trend = is_in ? -link->w : link->w;
+        }
+        link_tie(solve, (uint32_t)i << 1 | is_in, node, node->trend, 0);
+    }
+    return 0;
+}
+
+/* Leave out the links of which an end has no place. */
+static void links_sift(struct clocksolve *solve)
+{
+    struct clockrelax *relax = &solve->relax;
+
+    relax->links_count = 0;
+    for (size_t i = 0; i < solve->graph->count; i++) {
+        if (relax->links[i].x != NO_NODE && relax->links[i].y != NO_NODE) {
+            relax->links[relax->links_count] = relax->links[i];
+            solve->edge_of[relax->links_count++] = (uint32_t)i;
+        }
+    }
+}
+
+static int solve_build(struct clocksolve *solve)
+{
+    size_t edges = solve->graph->count;
+    struct clockrelax *relax = &solve->relax;
+
+    if (relax->links == NULL) {
+        relax->links = malloc((edges + 1) * sizeof(*relax->links));
+        solve->edge_of = malloc((edges + 1) * sizeof(*solve->edge_of));
+        if (relax->links == NULL || solve->edge_of == NULL) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < edges; i++) {
+        relax->links[i] = (struct clockrelax_link){NO_NODE, NO_NODE, 0};
+    }
+    relax->nodes_count = 0;
+    for (uint32_t d = 0; d < solve->graph->domains; d++) {
+        if (domain_build(solve, d) != 0) {
+            return -1;
+        }
+    }
+    solve->first[solve->graph->domains] = relax->nodes_count;
+    if (meetings_build(solve) != 0) {
+        return -1;
+    }
+    links_sift(solve);
+    return 0;
+}
+
+/* ---- better trends ------------------------------------------------------- */
+
+static bool node_is_bounded(const struct clockrelax_node *node)
+{
+    return node->upper != CK_CLOCK_NONE && node->lower != -CK_CLOCK_NONE &&
+           node->upper >= node->lower;
+}
+
+/* A domain's line again, from the bounds of its nodes. */
+static int domain_refit(struct clocksolve *solve,
+                        uint32_t domain,
+                        struct ck_clock_constraint *facts)
+{
+    const struct clockrelax_node *nodes = solve->relax.nodes;
+    struct clockline line = {0};
+    size_t count = 0;
+
+    for (size_t k = solve->first[domain]; k < solve->first[domain + 1]; k++) {
+        if (node_is_bounded(&nodes[k])) {
+            facts[count++] = (struct ck_clock_constraint){
+                nodes[k].at, nodes[k].trend + nodes[k].upper, true, false};
+            facts[count++] = (struct ck_clock_constraint){
+                nodes[k].at, nodes[k].trend + nodes[k].lower, false, false};
+        }
+        if (count > 0 && (k + 1 == solve->first[domain + 1] ||
+                          nodes[k].slack == CK_CLOCK_NONE)) {
+            if (clockline_fit(&line, facts, count, solve->rates.wander_ppb,
+                              solve->rates.blind_ppb) != 0) {
+                clockline_fini(&line);
+                return -1;
+            }
+            count = 0;
+        }
+    }
+    if (line.count > 0) {
+        clockline_fini(&solve->lines[domain]);
+        solve->lines[domain] = line;
+    }
+    return 0;
+}
+
+static int lines_refit(struct clocksolve *solve)
+{
+    size_t most = 0;
+    struct ck_clock_constraint *facts;
+    int rc = 0;
+
+    for (uint32_t d = 0; d < solve->graph->domains; d++) {
+        size_t count = solve->first[d + 1] - solve->first[d];
+
+        most = count > most ? count : most;
+    }
+    facts = malloc((2 * most + 1) * sizeof(*facts));
+    if (facts == NULL) {
+        return -1;
+    }
+    for (uint32_t d = 0; rc == 0 && d < solve->graph->domains; d++) {
+        if (d != solve->root) {
+            rc = domain_refit(solve, d, facts);
+        }
+    }
+    free(facts);
+    return rc;
+}
+
+/* ---- results ------------------------------------------------------------- */
+
+static int knots_make(struct clocksolve *solve)
+{
+    size_t count = solve->first[solve->graph->domains];
+
+    free(solve->knots);
+    solve->knots = malloc((count + 1) * sizeof(*solve->knots));
+    if (solve->knots == NULL) {
+        return -1;
+    }
+    for (size_t k = 0; k < count; k++) {
+        const struct clockrelax_node *node = &solve->relax.nodes[k];
+        ck_time_t width = node->upper - node->lower;
+        struct clocksolve_knot *knot = &solve->knots[k];
+        ck_time_t span = k + 1 < count ? node[1].at - node->at : 0;
+
+        *knot = (struct clocksolve_knot){
+            .at = node->at,
+            .offset = node->trend,
+            .bound = CK_CLOCK_NONE,
+            .rate_ppb = node->rate_ppb,
+            .is_last = node->slack == CK_CLOCK_NONE,
+        };
+        if (node_is_bounded(node)) {
+            knot->offset += node->lower + width / 2;
+            knot->bound = (width + 1) / 2;
+        }
+        if (!knot->is_last && span > 0) {
+            knot->rate_ppb =
+                (int64_t)((__int128)node->slack * 1000000000 / span) + 1;
+        }
+    }
+    return 0;
+}
+
+int clocksolve_run(struct clocksolve *solve, uint32_t root)
+{
+    solve->root = root;
+    solve->faults_count = 0;
+    solve->dropped = 0;
+    for (uint32_t d = 0; d < solve->graph->domains; d++) {
+        clockline_fini(&solve->lines[d]);
+    }
+    if (clockplace_run(solve->graph, root, &solve->rates, solve->lines) != 0) {
+        return -1;
+    }
+    for (int i = 0; i <= REFITS; i++) {
+        if ((i > 0 && lines_refit(solve) != 0) || solve_build(solve) != 0) {
+            return -1;
+        }
+        clocksystem_relax(solve);
+    }
+    return knots_make(solve);
+}
+
+const struct clocksolve_knot *
+clocksolve_knots(const struct clocksolve *solve, uint32_t domain, size_t *count)
+{
+    *count = solve->first[domain + 1] - solve->first[domain];
+    return &solve->knots[solve->first[domain]];
+}
+
+const struct clocksolve_fault *clocksolve_fault(const struct clocksolve *solve,
+                                                size_t index)
+{
+    return index < solve->faults_count ? &solve->faults[index] : NULL;
+}
+
+uint64_t clocksolve_dropped(const struct clocksolve *solve)
+{
+    return solve->dropped;
+}
+
+void clocksolve_size(const struct clocksolve *solve,
+                     size_t *nodes,
+                     size_t *links,
+                     unsigned *sweeps)
+{
+    *nodes = solve->relax.nodes_count;
+    *links = solve->relax.links_count;
+    *sweeps = solve->relax.sweeps;
+}

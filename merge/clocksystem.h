@@ -1,0 +1,34 @@
+/* clocksystem.h - facts as nodes and links, being solved
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Within clocksolve.c and clockconflict.c alone.
+ */
+#ifndef CK_MERGE_CLOCKSYSTEM_H
+#define CK_MERGE_CLOCKSYSTEM_H
+
+#include "merge/clockplace.h"
+#include "merge/clockrelax.h"
+#include "merge/clocksolve.h"
+
+#define CLOCKSYSTEM_FAULTS_MAX 1000
+
+struct clocksolve {
+    struct clockgraph *graph; /* borrowed */
+    struct clockplace_rates rates;
+    struct clockline *lines; /* by domain */
+    struct clockrelax relax;
+    uint32_t *edge_of; /* by link */
+    size_t *first;     /* node of each domain, and behind the last */
+    size_t nodes_room;
+    struct clocksolve_knot *knots; /* by node */
+    struct clocksolve_fault faults[CLOCKSYSTEM_FAULTS_MAX];
+    size_t faults_count;
+    uint64_t dropped;
+    uint32_t root;
+};
+
+/* Relax until no fact contradicts the others; what was dropped stays so. */
+void clocksystem_relax(struct clocksolve *solve);
+
+#endif

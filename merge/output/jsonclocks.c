@@ -1,0 +1,147 @@
+/* jsonclocks.c - the clocks part of the JSON report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/jsonclocks.h"
+
+static void put_host(struct ck_json *j,
+                     const char *name,
+                     const struct report *report,
+                     uint32_t domain)
+{
+    if (domain < report->domains_count && report->domains[domain].host) {
+        ck_json_string(j, name, report->domains[domain].host);
+    } else {
+        ck_json_null(j, name);
+    }
+}
+
+void json_domains(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "clock_domains");
+    for (uint32_t i = 0; i < report->domains_count; i++) {
+        const struct report_domain *domain = &report->domains[i];
+
+        ck_json_object(j, NULL);
+        put_host(j, "host", report, i);
+        ck_json_uint(j, "ranks", domain->ranks);
+        ck_json_bool(j, "calibrated", domain->is_calibrated);
+        ck_json_bool(j, "placed", domain->has_place);
+        ck_json_bool(j, "lacks_pairs", domain->lacks_pairs);
+        ck_json_uint(j, "pairs", domain->pairs);
+        ck_json_int(j, "bound_ns", domain->bound);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_faults(struct ck_json *j, const struct report_domain *domain)
+{
+    ck_json_array(j, "faults");
+    for (size_t i = 0; i < domain->faults_count; i++) {
+        const struct ck_clock_fault *fault = domain->faults[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "kind", report_fault_name(fault->kind));
+        ck_json_int(j, "from_ns", fault->from);
+        ck_json_int(j, "to_ns", fault->to);
+        ck_json_int(j, "step_ns", fault->step);
+        ck_json_int(j, "bound_ns", fault->bound);
+        ck_json_int(j, "rate_ppb", fault->rate_ppb);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void
+put_clock(struct ck_json *j, const struct report *report, uint32_t number)
+{
+    const struct report_domain *domain = &report->domains[number];
+    char grade[2] = {domain->grade, '\0'};
+
+    ck_json_object(j, NULL);
+    put_host(j, "host", report, number);
+    ck_json_uint(j, "ranks", domain->ranks);
+    ck_json_string(j, "method", domain->method);
+    if (domain->is_calibrated) {
+        ck_json_string(j, "grade", grade);
+        ck_json_int(j, "offset_ns", domain->offset);
+        ck_json_int(j, "drift_ppb", domain->drift_ppb);
+        ck_json_int(j, "bound_median_ns", domain->bound_median);
+        ck_json_int(j, "bound_max_ns", domain->bound_max);
+    }
+    if (domain->is_bounded) {
+        ck_json_uint(j, "messages", domain->facts);
+        ck_json_uint(j, "messages_refuted", domain->refuted);
+    }
+    if (domain->is_probed) {
+        ck_json_int(j, "rtt_min_ns", domain->rtt_min);
+        ck_json_uint(j, "probes", domain->probes);
+        ck_json_uint(j, "lost", domain->lost);
+        ck_json_uint(j, "dropped", domain->dropped);
+    }
+    put_faults(j, domain);
+    ck_json_end(j);
+}
+
+static void put_edge(struct ck_json *j,
+                     const struct report *report,
+                     const struct clock_edge *edge)
+{
+    ck_json_object(j, NULL);
+    ck_json_string(j, "fact", report_source_name(edge->source));
+    put_host(j, "from", report, edge->from);
+    put_host(j, "to", report, edge->to);
+    ck_json_int(j, "sent_ns", edge->sent);
+    ck_json_int(j, "received_ns", edge->received);
+    ck_json_end(j);
+}
+
+/* Facts that contradicted each other: the cycle, what was left out first. */
+static void put_conflicts(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "clock_conflicts");
+    for (size_t i = 0; i < report->conflicts_count; i++) {
+        const struct clocksolve_fault *fault = report->conflicts[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "kind", report_fault_name(fault->kind));
+        ck_json_int(j, "excess_ns", fault->excess);
+        put_host(j, "host", report, fault->domain);
+        ck_json_int(j, "rate_ppb", fault->rate_ppb);
+        ck_json_uint(j, "cycle", fault->cycle);
+        ck_json_array(j, "facts");
+        for (size_t k = 0; k < fault->edges_count; k++) {
+            put_edge(j, report, &fault->edges[k]);
+        }
+        ck_json_end(j);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_causality(struct ck_json *j, const struct report *report)
+{
+    const struct report_causality *causality = &report->causality;
+
+    ck_json_object(j, "causality");
+    ck_json_uint(j, "messages", causality->messages);
+    ck_json_uint(j, "messages_before", causality->messages_before);
+    ck_json_uint(j, "messages_after", causality->messages_after);
+    ck_json_uint(j, "collectives", causality->collectives);
+    ck_json_uint(j, "collectives_before", causality->collectives_before);
+    ck_json_uint(j, "collectives_after", causality->collectives_after);
+    ck_json_uint(j, "unmatched", causality->unmatched);
+    ck_json_end(j);
+}
+
+void json_clocks(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "clocks");
+    for (uint32_t i = 0; i < report->domains_count; i++) {
+        put_clock(j, report, i);
+    }
+    ck_json_end(j);
+    put_conflicts(j, report);
+    put_causality(j, report);
+}
