@@ -13,8 +13,6 @@
  * agent must be there, once.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -331,6 +329,11 @@ static void wait_all(bool is_left, ck_time_t limit, const char *what)
     }
 }
 
+static void took(const char *what, ck_time_t start)
+{
+    (void)printf("%-28s %.2f s\n", what, (double)(ck_time_raw() - start) / 1e9);
+}
+
 static void watch(pid_t ckagg, double seconds, const char *what)
 {
     ck_time_t start = ck_time_raw();
@@ -408,8 +411,7 @@ static int stored_check(void)
 static void options_read(int argc, char **argv)
 {
     static const struct ck_cli_option table[] = {
-        {CK_CLI_INT, "agents", 0, "N", &options.agents, NULL,
-         "agents (4096)"},
+        {CK_CLI_INT, "agents", 0, "N", &options.agents, NULL, "agents (4096)"},
         {CK_CLI_INT, "seconds", 0, "T", &options.seconds, NULL,
          "seconds of load (20)"},
         {CK_CLI_INT, "rate", 0, "R", &options.rate, NULL,
@@ -466,29 +468,12 @@ static unsigned share_of(unsigned worker)
     return left < AGENTS_A_WORKER ? left : AGENTS_A_WORKER;
 }
 
-int main(int argc, char **argv)
+/* Kill every second worker at once, start others on the same memory. */
+static void half_replace(pid_t *workers, unsigned count)
 {
-    pid_t workers[WORKERS_MAX];
-    unsigned count;
-    ck_time_t start;
-    char command[192];
-    pid_t ckagg;
+    ck_time_t start = ck_time_raw();
     int status;
-    int rc;
 
-    options_read(argc, argv);
-    prepare();
-    count = ((unsigned)options.agents + AGENTS_A_WORKER - 1) / AGENTS_A_WORKER;
-    ckagg = ckagg_start();
-    start = ck_time_raw();
-    for (unsigned i = 0; i < count; i++) {
-        workers[i] = worker_start(i * AGENTS_A_WORKER, share_of(i));
-    }
-    wait_all(false, JOIN_LIMIT, "joined");
-    (void)printf("%-28s %.2f s\n", "all joined after",
-                 (double)(ck_time_raw() - start) / 1e9);
-    watch(ckagg, (double)options.seconds / 2, "steady");
-    start = ck_time_raw();
     for (unsigned i = 0; i < count; i += 2) {
         (void)kill(workers[i], SIGKILL);
         (void)waitpid(workers[i], &status, 0);
@@ -500,19 +485,48 @@ int main(int argc, char **argv)
         workers[i] = worker_start(i * AGENTS_A_WORKER, share_of(i));
     }
     wait_all(false, JOIN_LIMIT, "joined again");
-    (void)printf("%-28s %.2f s\n", "half killed, back after",
-                 (double)(ck_time_raw() - start) / 1e9);
-    watch(ckagg, (double)options.seconds / 2, "steady again");
-    start = ck_time_raw();
+    took("half killed, back after", start);
+}
+
+/* Everybody says goodbye; ckagg is told to end. */
+static void all_leave(const pid_t *workers, unsigned count, pid_t ckagg)
+{
+    ck_time_t start = ck_time_raw();
+    int status;
+
     shared->is_leaving = 1;
     wait_all(true, LEAVE_LIMIT, "left");
-    (void)printf("%-28s %.2f s\n", "all left after",
-                 (double)(ck_time_raw() - start) / 1e9);
+    took("all left after", start);
     for (unsigned i = 0; i < count; i++) {
         (void)waitpid(workers[i], &status, 0);
     }
     (void)kill(ckagg, SIGTERM);
     (void)waitpid(ckagg, &status, 0);
+}
+
+int main(int argc, char **argv)
+{
+    pid_t workers[WORKERS_MAX];
+    char command[192];
+    ck_time_t start;
+    unsigned count;
+    pid_t ckagg;
+    int rc;
+
+    options_read(argc, argv);
+    prepare();
+    count = ((unsigned)options.agents + AGENTS_A_WORKER - 1) / AGENTS_A_WORKER;
+    ckagg = ckagg_start();
+    start = ck_time_raw();
+    for (unsigned i = 0; i < count; i++) {
+        workers[i] = worker_start(i * AGENTS_A_WORKER, share_of(i));
+    }
+    wait_all(false, JOIN_LIMIT, "joined");
+    took("all joined after", start);
+    watch(ckagg, (double)options.seconds / 2, "steady");
+    half_replace(workers, count);
+    watch(ckagg, (double)options.seconds / 2, "steady again");
+    all_leave(workers, count, ckagg);
     rc = stored_check();
     if (options.keep == NULL) {
         (void)snprintf(command, sizeof(command), "rm -rf %s", root);
