@@ -5,7 +5,7 @@
  * The event clock of ck is CLOCK_MONOTONIC_RAW in int64 nanoseconds. A
  * recorder may instead store raw ticks of the time stamp counter (TSC), which
  * cost a third; the collector stores (ticks, RAW) pairs beside them and merge
- * converts. Header only: injected libraries include it.
+ * converts. Injected libraries include it and compile schema/time.c.
  */
 #ifndef CK_SCHEMA_TIME_H
 #define CK_SCHEMA_TIME_H
@@ -30,13 +30,21 @@ enum ck_clock {
     CK_CLOCK_DEVICE = 5, /* a device's own counter, ns */
 };
 
+/* Tests only: this process has CK_TEST_CLOCK, so its RAW is not the machine's
+ * (schema/skew.h). Set before main() and never changed. */
+extern int ck_time_is_skewed __attribute__((visibility("hidden")));
+/* The machine's RAW as such a process is to see it. Async-signal-safe. */
+__attribute__((visibility("hidden"))) ck_time_t ck_time_skew(ck_time_t raw);
+
 /* Now on CLOCK_MONOTONIC_RAW. Async-signal-safe, any thread. */
 static inline ck_time_t ck_time_raw(void)
 {
     struct timespec ts;
+    ck_time_t raw;
 
     (void)clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-    return (ck_time_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+    raw = (ck_time_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+    return __builtin_expect(ck_time_is_skewed, 0) ? ck_time_skew(raw) : raw;
 }
 
 /* Ticks of the processor's invariant counter, not ordered with neighbouring

@@ -90,6 +90,8 @@ enum ck_control_type {
                                 key=value lines, blank line, report text */
     CK_CONTROL_BEAT = 9,     /* agent, each second: alive; text = counters */
     CK_CONTROL_STOP = 10,    /* client: end the job now */
+    CK_CONTROL_CLOCK = 11,   /* agent, ckagg: text = a clock probe as hex, where
+                                neither UDP nor TCP passes */
 };
 
 struct ck_ack {

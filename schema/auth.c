@@ -1,0 +1,66 @@
+/* auth.c - a keyed tag: who has the key wrote these bytes
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "schema/auth.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+#include <sodium.h>
+
+_Static_assert(CK_AUTH_TAG_BYTES >= crypto_generichash_BYTES_MIN,
+               "a tag that BLAKE2b can make");
+_Static_assert(CK_AUTH_KEY_BYTES <= crypto_generichash_KEYBYTES_MAX,
+               "a key that BLAKE2b takes");
+
+int ck_auth_key(uint8_t key[CK_AUTH_KEY_BYTES])
+{
+    return getrandom(key, CK_AUTH_KEY_BYTES, 0) == CK_AUTH_KEY_BYTES ? 0 : -1;
+}
+
+void ck_auth_key_hex(const uint8_t key[CK_AUTH_KEY_BYTES],
+                     char hex[CK_AUTH_KEY_HEX])
+{
+    (void)sodium_bin2hex(hex, CK_AUTH_KEY_HEX, key, CK_AUTH_KEY_BYTES);
+}
+
+int ck_auth_key_parse(const char *hex, uint8_t key[CK_AUTH_KEY_BYTES])
+{
+    uint8_t bytes[CK_AUTH_KEY_BYTES];
+    size_t length = 0;
+
+    if (strlen(hex) != CK_AUTH_KEY_HEX - 1 ||
+        sodium_hex2bin(bytes, sizeof(bytes), hex, CK_AUTH_KEY_HEX - 1, NULL,
+                       &length, NULL) != 0 ||
+        length != CK_AUTH_KEY_BYTES) {
+        return -1;
+    }
+    memcpy(key, bytes, CK_AUTH_KEY_BYTES);
+    return 0;
+}
+
+void ck_auth_tag(const uint8_t key[CK_AUTH_KEY_BYTES],
+                 const void *bytes,
+                 size_t length,
+                 uint8_t tag[CK_AUTH_TAG_BYTES])
+{
+    (void)crypto_generichash(tag, CK_AUTH_TAG_BYTES, bytes, length, key,
+                             CK_AUTH_KEY_BYTES);
+}
+
+bool ck_auth_is(const uint8_t key[CK_AUTH_KEY_BYTES],
+                const void *bytes,
+                size_t length,
+                const uint8_t tag[CK_AUTH_TAG_BYTES])
+{
+    uint8_t right[CK_AUTH_TAG_BYTES];
+
+    ck_auth_tag(key, bytes, length, right);
+    return sodium_memcmp(right, tag, CK_AUTH_TAG_BYTES) == 0;
+}
+
+void ck_auth_forget(uint8_t key[CK_AUTH_KEY_BYTES])
+{
+    sodium_memzero(key, CK_AUTH_KEY_BYTES);
+}

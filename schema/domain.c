@@ -1,0 +1,79 @@
+/* domain.c - which clock a process reads: the name of its clock domain
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "schema/domain.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "schema/skew.h"
+
+static uint64_t text_hash(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (uint8_t)*text) * 1099511628211u;
+    }
+    return hash;
+}
+
+static void boot_read(char *boot, int room)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    boot[0] = '\0';
+    if (file != NULL) {
+        if (fgets(boot, room, file) == NULL) {
+            boot[0] = '\0';
+        }
+        (void)fclose(file);
+    }
+    boot[strcspn(boot, "\n")] = '\0';
+}
+
+int ck_domain_read(struct ck_domain *domain, struct ck_err *err)
+{
+    const char *skew = ck_skew_text();
+    struct ck_skew parsed;
+    ssize_t length = readlink("/proc/self/ns/time", domain->timens,
+                              sizeof(domain->timens) / 2);
+
+    domain->timens[length > 0 ? length : 0] = '\0';
+    boot_read(domain->boot_id, sizeof(domain->boot_id));
+    if (skew == NULL) {
+        return 0;
+    }
+    if (ck_skew_parse(skew, &parsed) != 0) {
+        return ck_err_set(err,
+                          CK_SKEW_VARIABLE
+                          "='%s' is not made of off=NS, ppm=X, step=S:NS, "
+                          "slew=S-S:X, at=NS",
+                          skew);
+    }
+    length = length > 0 ? length : 0;
+    (void)snprintf(domain->timens + length,
+                   sizeof(domain->timens) - (size_t)length, "/skew-%08x",
+                   (unsigned)text_hash(14695981039346656037u, skew));
+    return 0;
+}
+
+const char *ck_domain_skew(void)
+{
+    return ck_skew_text();
+}
+
+bool ck_domain_equal(const struct ck_domain *a, const struct ck_domain *b)
+{
+    return strcmp(a->boot_id, b->boot_id) == 0 &&
+           strcmp(a->timens, b->timens) == 0;
+}
+
+uint64_t ck_domain_hash(const struct ck_domain *domain)
+{
+    uint64_t hash = text_hash(14695981039346656037u, domain->boot_id);
+
+    hash = text_hash(hash * 1099511628211u, domain->timens);
+    hash ^= hash >> 32;
+    return hash == 0 ? 1 : hash;
+}

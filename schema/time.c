@@ -1,0 +1,38 @@
+/* time.c - the skew of this process's clock (CK_TEST_CLOCK, tests only)
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Compiled into each injected library as well, so it needs libc alone.
+ */
+#include "schema/time.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/skew.h"
+
+int ck_time_is_skewed;
+static struct ck_skew own_skew;
+
+ck_time_t ck_time_skew(ck_time_t raw)
+{
+    return ck_skew_apply(&own_skew, raw);
+}
+
+const char *ck_skew_text(void)
+{
+    const char *text = getenv(CK_SKEW_VARIABLE);
+
+    return text == NULL || text[0] == '\0' ? NULL : text;
+}
+
+/* Before main(): a clock must not change under a program. What cannot be
+ * parsed changes nothing; ckagent and ckagg refuse it. */
+__attribute__((constructor)) static void skew_start(void)
+{
+    const char *text = ck_skew_text();
+
+    if (text != NULL && ck_skew_parse(text, &own_skew) == 0) {
+        ck_time_is_skewed = 1;
+    }
+}
