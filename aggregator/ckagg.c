@@ -15,6 +15,7 @@
 
 #include "aggregator/agg.h"
 #include "aggregator/ask.h"
+#include "aggregator/clockserve.h"
 #include "aggregator/jobs.h"
 #include "aggregator/service.h"
 #include "launch/cli.h"
@@ -30,6 +31,7 @@ struct options {
     const char *dir;
     const char *job;
     int64_t size;
+    int64_t clock_port;
     int64_t retain;
     int64_t job_timeout;
     int64_t beat_timeout;
@@ -59,6 +61,9 @@ static const struct ck_cli_option table[] = {
      "itself (default ck-KEY-TIME)"},
     {CK_CLI_FLAG, "insecure", 0, NULL, &options.is_insecure, NULL,
      "tcp beyond loopback without keys and token; the agents need it too"},
+    {CK_CLI_INT, "clock-port", 0, "PORT", &options.clock_port, NULL,
+     "answer clock probes at this UDP and TCP port, for firewalls (default "
+     "0: a free one; the agents are told)"},
     {CK_CLI_HEADING, "Jobs", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_FLAG, "embedded", 0, NULL, &options.is_embedded, NULL,
      "serve one job and end with it; the log goes to DIR/" LOG_FILE},
@@ -225,6 +230,36 @@ static int log_open(const char *dir, struct ck_err *err)
     return 0;
 }
 
+/* Is ckagg reached from other hosts? */
+static bool is_wide(const struct agg *agg)
+{
+    const struct endpoint *endpoint = agg_endpoint(agg);
+
+    for (size_t i = 0; i < endpoint->urls_count; i++) {
+        if (endpoint_is_tcp(endpoint->urls[i]) &&
+            !endpoint_is_loopback(endpoint->urls[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* 0, or -1 with err: a port was asked for and cannot be had. Without one the
+ * job goes on, its clocks are not calibrated. */
+static int
+clock_open(const struct agg *agg, struct clockserve **serve, struct ck_err *err)
+{
+    struct clockserve_options wish = {.port = (int)options.clock_port,
+                                      .is_wide = is_wide(agg)};
+
+    *serve = clockserve_create(&wish, err);
+    if (*serve || options.clock_port != 0) {
+        return *serve ? 0 : -1;
+    }
+    ck_warn("%s; clocks of other hosts are not calibrated", err->text);
+    return 0;
+}
+
 static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
 {
     struct ck_err err;
@@ -241,15 +276,19 @@ static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
             !options.is_embedded && ck_terminal_has_colour(STDERR_FILENO),
     };
     struct service *service = service_create(agg, jobs, &settings, &err);
+    struct clockserve *clock = NULL;
     int code = CK_EXIT_FAILED;
 
-    if (!service || say_ready(agg, dir, &err) != 0 ||
+    if (!service || clock_open(agg, &clock, &err) != 0 ||
+        say_ready(agg, dir, &err) != 0 ||
         (options.is_embedded && log_open(dir, &err) != 0)) {
         (void)die(code, &err);
     } else {
+        service_clock(service, clock);
         code = service_run(service);
     }
     service_destroy(service);
+    clockserve_destroy(clock);
     return code;
 }
 
@@ -303,7 +342,8 @@ static int check(int argc, struct ck_err *err)
         return ck_err_set(err, "--job and --size belong to --embedded");
     }
     if (options.size < 0 || options.size > JOB_SIZE_MAX || options.retain < 0 ||
-        options.job_timeout < 0 || options.beat_timeout <= 0) {
+        options.job_timeout < 0 || options.beat_timeout <= 0 ||
+        options.clock_port < 0 || options.clock_port > 65535) {
         return ck_err_set(err, "a number is out of range; see ckagg --help");
     }
     return 0;

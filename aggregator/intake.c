@@ -5,6 +5,7 @@
 #include "aggregator/intake.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,9 @@
 #include "aggregator/status.h"
 #include "launch/cli.h"
 #include "launch/log.h"
+#include "schema/auth.h"
 #include "schema/frame.h"
+#include "schema/probe.h"
 #include "schema/run.h"
 #include "schema/wire.h"
 
@@ -30,9 +33,10 @@ struct told {
 };
 
 struct intake {
-    struct agg *agg;     /* borrowed */
-    struct jobs *jobs;   /* borrowed */
-    struct reply *reply; /* borrowed */
+    struct agg *agg;               /* borrowed */
+    struct jobs *jobs;             /* borrowed */
+    struct reply *reply;           /* borrowed */
+    struct clockserve *clockserve; /* borrowed; NULL = no clock is told */
     struct intake_facts facts;
     struct told told[TOLD_MAX];
     unsigned told_next;
@@ -74,6 +78,11 @@ void intake_destroy(struct intake *intake)
         free(intake);
     }
     errno = saved;
+}
+
+void intake_clock(struct intake *intake, struct clockserve *serve)
+{
+    intake->clockserve = serve;
 }
 
 void intake_count_refused(struct intake *intake)
@@ -236,7 +245,46 @@ static bool hello_is_good(struct intake *intake,
     return true;
 }
 
-static void hello_welcome(struct intake *intake, const struct route_end *end)
+/* How an agent that gave a key may probe the clock, as lines of WELCOME. */
+static void clock_lines(struct intake *intake,
+                        const struct ck_control *hello,
+                        char lines[LINES_BYTES],
+                        size_t *used)
+{
+    char hex[CK_AUTH_KEY_HEX + 1] = "";
+    uint8_t key[CK_AUTH_KEY_BYTES];
+    const struct ck_domain *domain;
+    uint64_t session;
+    char text[24];
+
+    if (!intake->clockserve) {
+        return;
+    }
+    domain = clockserve_domain(intake->clockserve);
+    (void)ck_lines_put(lines, LINES_BYTES, used, "reference_boot_id",
+                       domain->boot_id);
+    (void)ck_lines_put(lines, LINES_BYTES, used, "reference_timens",
+                       domain->timens);
+    if (!ck_lines_get(hello->text, hello->text_length, "clock_key", hex,
+                      sizeof(hex)) ||
+        ck_auth_key_parse(hex, key) != 0) {
+        return;
+    }
+    session = clocksessions_open(clockserve_sessions(intake->clockserve),
+                                 hello->agent, key);
+    ck_auth_forget(key);
+    if (session == 0) {
+        return;
+    }
+    (void)ck_lines_put_number(lines, LINES_BYTES, used, "clock_port",
+                              clockserve_port(intake->clockserve));
+    (void)snprintf(text, sizeof(text), "%016" PRIx64, session);
+    (void)ck_lines_put(lines, LINES_BYTES, used, "clock_session", text);
+}
+
+static void hello_welcome(struct intake *intake,
+                          const struct route_end *end,
+                          const struct ck_control *hello)
 {
     const struct job_facts *facts = job_facts(end->job);
     const char *slash = strrchr(facts->dir, '/');
@@ -248,6 +296,7 @@ static void hello_welcome(struct intake *intake, const struct route_end *end)
                        slash && slash[1] ? slash + 1 : facts->dir);
     (void)ck_lines_put(lines, sizeof(lines), &used, "dir", facts->dir);
     (void)ck_lines_put(lines, sizeof(lines), &used, "version", ck_version());
+    clock_lines(intake, hello, lines, &used);
     (void)reply_welcome(intake->reply, end->peer, lines);
 }
 
@@ -282,7 +331,7 @@ static void take_hello(struct intake *intake,
     ck_debug("hello of rank %lld on %s, pid %lld",
              (long long)peer_facts(end.peer)->rank, peer_facts(end.peer)->host,
              (long long)peer_facts(end.peer)->pid);
-    hello_welcome(intake, &end);
+    hello_welcome(intake, &end, control);
 }
 
 static void take_goodbye(struct intake *intake,
@@ -301,6 +350,10 @@ static void take_goodbye(struct intake *intake,
         return;
     }
     peer_goodbye(peer, item->now);
+    if (intake->clockserve) {
+        clocksessions_close(clockserve_sessions(intake->clockserve),
+                            peer_agent(peer));
+    }
     job_touch(item->from.job);
     (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_FAREWELL,
                      "");
@@ -380,6 +433,36 @@ static void take_client(struct intake *intake,
     }
 }
 
+/* A clock probe where neither UDP nor TCP passes. */
+static void take_clock(struct intake *intake,
+                       const struct intake_item *item,
+                       const struct ck_control *control)
+{
+    char hex[CK_PROBE_HEX] = "";
+    char line[CK_PROBE_HEX + 16] = "";
+    uint8_t bytes[CK_PROBE_BYTES];
+    uint8_t answer[CK_PROBE_BYTES];
+    struct clocksession_arrival arrival = {.bytes = bytes,
+                                           .received = ck_time_raw()};
+    size_t used = 0;
+
+    if (!intake->clockserve ||
+        !has_right(intake, &item->message->from, control)) {
+        refuse(intake, item, "a clock probe without the right to it");
+        return;
+    }
+    (void)ck_lines_get(control->text, control->text_length, "probe", hex,
+                       sizeof(hex));
+    arrival.length = ck_probe_from_hex(hex, bytes);
+    if (clocksessions_answer(clockserve_sessions(intake->clockserve), &arrival,
+                             answer) == CLOCKSESSION_GOOD) {
+        ck_probe_to_hex(answer, hex);
+        (void)ck_lines_put(line, sizeof(line), &used, "probe", hex);
+        (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_CLOCK,
+                         line);
+    }
+}
+
 static void take_control(struct intake *intake,
                          const struct intake_item *item,
                          const struct ck_control *control)
@@ -392,6 +475,9 @@ static void take_control(struct intake *intake,
     case CK_CONTROL_REPORT:
     case CK_CONTROL_STOP:
         take_client(intake, item, control);
+        return;
+    case CK_CONTROL_CLOCK:
+        take_clock(intake, item, control);
         return;
     case CK_CONTROL_BEAT:
     case CK_CONTROL_GOODBYE:

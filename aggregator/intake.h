@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "aggregator/agg.h"
+#include "aggregator/clockserve.h"
 #include "aggregator/jobs.h"
 #include "aggregator/reply.h"
 #include "schema/time.h"
@@ -33,6 +34,8 @@ struct intake;
 struct intake *
 intake_create(struct agg *agg, struct jobs *jobs, struct reply *reply);
 void intake_destroy(struct intake *intake);
+/* Who answers clock probes (borrowed; NULL = nobody): hellos are told. */
+void intake_clock(struct intake *intake, struct clockserve *serve);
 
 void intake_take(struct intake *intake,
                  const struct agg_message *message,

@@ -113,6 +113,11 @@ void service_destroy(struct service *service)
     errno = saved;
 }
 
+void service_clock(struct service *service, struct clockserve *serve)
+{
+    intake_clock(service->intake, serve);
+}
+
 static void acks_send(struct service *service)
 {
     for (size_t i = 0; i < jobs_count(service->jobs); i++) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "aggregator/agg.h"
+#include "aggregator/clockserve.h"
 #include "aggregator/jobs.h"
 #include "schema/err.h"
 
@@ -46,6 +47,8 @@ struct service *service_create(struct agg *agg,
                                const struct service_options *options,
                                struct ck_err *err);
 void service_destroy(struct service *service);
+/* Who answers clock probes; borrowed. */
+void service_clock(struct service *service, struct clockserve *serve);
 
 /* Serve until a signal, or until the embedded job is done. At a signal jobs
  * whose agents have left are merged, those of which some are at work have
