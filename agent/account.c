@@ -65,13 +65,14 @@ void account_exit(const struct account *account)
               .flags = account->is_end_known ? 0 : CK_FLAG_CUT},
         .object = (uint32_t)end->status,
     };
-    char lines[1024];
+    char lines[2048];
     size_t used = 0;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         (void)ck_lines_put_number(lines, sizeof(lines), &used, rows[i].key,
                                   rows[i].value);
     }
+    clockprobe_exit(account->clock, lines, sizeof(lines), &used);
     (void)own_text(account->own, exit_record, lines, used);
 }
 
@@ -80,7 +81,16 @@ void account_notes(const struct account *account)
     struct ck_ring_header *header = account->wish->ring->header;
     int rank = account->wish->identity->place.rank;
     uint64_t noprocess = atomic_load(&header->noprocess);
+    char clock[512];
 
+    if (ck_domain_skew() != NULL) {
+        own_note(account->own,
+                 "rank %d: its clock is skewed for a test, CK_TEST_CLOCK=%s",
+                 rank, ck_domain_skew());
+    }
+    if (clockprobe_why(account->clock, clock, sizeof(clock))) {
+        own_note(account->own, "rank %d: %s", rank, clock);
+    }
     if (processes_libraries(account->processes) == 0) {
         if (account->wish->obstacle != NULL) {
             own_note(account->own,

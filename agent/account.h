@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "agent/channel.h"
+#include "agent/clockprobe.h"
 #include "agent/collector.h"
 #include "agent/drain.h"
 #include "agent/outlet.h"
@@ -22,6 +23,7 @@ struct account {
     const struct spool *spool;
     const struct drain *drain;
     const struct processes *processes;
+    const struct clockprobe *clock;
     struct own *own;
     struct channel_end end; /* of the target */
     bool is_end_known;      /* it came from the front */

@@ -33,6 +33,7 @@ static struct options {
     const char *job;
     const char *ranks;
     const char *clock;
+    const char *shortcut;
     const char *report;
     const char *pack;
     const char *posix;
@@ -49,6 +50,7 @@ static struct options {
     bool is_verbose;
 } options = {
     .clock = "auto",
+    .shortcut = "on",
     .report = "now",
     .posix = "on",
     .sample_hz = SAMPLER_HZ,
@@ -65,6 +67,9 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_CHOICE, "clock", 0, NULL, &options.clock, "auto|tsc|raw",
      "stamps of the records: tsc is the cheapest, raw always works (default "
      "auto: tsc where the kernel keeps time by it)"},
+    {CK_CLI_CHOICE, "clock-shortcut", 0, NULL, &options.shortcut, "on|off",
+     "ranks that share the aggregator's clock are known to be exact; off "
+     "probes them like ranks of another host (for tests; default on)"},
     {CK_CLI_CHOICE, "posix", 0, NULL, &options.posix, "on|off",
      "calls of libc that wait: files, sockets, locks, sleeps (default on)"},
     {CK_CLI_DURATION, "posix-threshold", 0, "TIME", &options.posix_threshold,
@@ -217,7 +222,11 @@ static int options_check(struct ck_err *err)
 {
     struct ck_endpoint endpoint;
     struct ck_err wrong;
+    struct ck_domain domain;
 
+    if (ck_domain_read(&domain, err) != 0) {
+        return -1;
+    }
     if (options.ranks != NULL && ranks_check(options.ranks, err) != 0) {
         return -1;
     }
@@ -438,6 +447,9 @@ int main(int argc, char **argv)
     if (identity_find(&identity, environ, options.job) != 0) {
         (void)ck_err_set(&err, "no random bytes: %s", strerror(errno));
         return run_unrecorded(argv, &err);
+    }
+    if (strcmp(options.shortcut, "off") == 0) {
+        identity_estrange(&identity);
     }
     identity_command(&identity, argv);
     ck_log_init("ckagent", identity.place.is_ranked ? identity.place.rank : -1,

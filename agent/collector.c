@@ -24,6 +24,7 @@
 #include "agent/account.h"
 #include "agent/apart.h"
 #include "agent/channel.h"
+#include "agent/clockprobe.h"
 #include "agent/clocksync.h"
 #include "agent/counters.h"
 #include "agent/drain.h"
@@ -72,6 +73,8 @@ struct collector {
     struct drain *drain;
     struct symbols *symbols;
     struct processes processes;
+    struct clockprobe *clock;
+    unsigned welcomes; /* that the clock was told of */
     struct session *session;
     struct rendezvous *rendezvous;
     struct account account;
@@ -98,6 +101,7 @@ static void identity_say(struct collector *collector)
         identity_lines(collector->wish->identity, collector->wish->target, NULL,
                        lines, sizeof(lines));
 
+    clockprobe_identity(collector->clock, lines, sizeof(lines), &used);
     (void)own_text(collector->own, head, lines, used);
 }
 
@@ -167,8 +171,14 @@ static int collector_open(struct collector *collector,
         own_create(&collector->outlet, (enum ck_clock)ring->header->clock,
                    (uint32_t)getpid());
     collector->symbols = symbols_create();
-    collector->session = session_create(wish->identity, &collector->outlet);
-    if (collector->own == NULL || collector->session == NULL) {
+    collector->clock = collector->own == NULL
+                           ? NULL
+                           : clockprobe_create(wish->identity, collector->own);
+    if (collector->clock != NULL) {
+        collector->session = session_create(wish->identity, &collector->outlet,
+                                            clockprobe_key(collector->clock));
+    }
+    if (collector->session == NULL) {
         return ck_err_set(err, "out of memory");
     }
     collector->drain = drain_create(ring, &collector->outlet, collector->own,
@@ -189,6 +199,7 @@ static int collector_open(struct collector *collector,
         .spool = collector->spool,
         .drain = collector->drain,
         .processes = &collector->processes,
+        .clock = collector->clock,
         .own = collector->own,
     };
     collector->rendezvous = rendezvous_create(&meeting, err);
@@ -199,6 +210,7 @@ static void collector_close(struct collector *collector)
 {
     rendezvous_destroy(collector->rendezvous);
     session_destroy(collector->session);
+    clockprobe_destroy(collector->clock);
     drain_destroy(collector->drain);
     symbols_destroy(collector->symbols);
     own_destroy(collector->own);
@@ -319,6 +331,9 @@ static void last_words(struct collector *collector, ck_time_t now)
     if (collector->symbols != NULL) {
         (void)symbols_finish(collector->symbols, collector->own, SYMBOLS_LIMIT);
     }
+    clockprobe_finish(collector->clock);
+    /* So short a job that the aggregator was not met: its clock is first. */
+    session_hold(collector->session, clockprobe_is_alone(collector->clock));
     account_notes(&collector->account);
     account_exit(&collector->account);
     (void)own_flush(collector->own);
@@ -428,6 +443,28 @@ static void report_step(struct collector *collector, ck_time_t now)
     }
 }
 
+/* A WELCOME came: whose clock is the reference? */
+static void clock_meet(struct collector *collector)
+{
+    struct clockprobe_reference reference;
+    struct clocklink_to to;
+    unsigned welcomes = session_clock(collector->session, &reference, &to);
+
+    if (welcomes == collector->welcomes) {
+        return;
+    }
+    collector->welcomes = welcomes;
+    clockprobe_meet(collector->clock, &reference, &to);
+    if (collector->phase == PHASE_RUNNING) {
+        identity_say(collector);
+    } else if (collector->phase == PHASE_LEAVING) {
+        clockprobe_finish(collector->clock);
+        identity_say(collector);
+        (void)own_flush(collector->own);
+        session_hold(collector->session, false);
+    }
+}
+
 /* Words of the front. */
 static void channel_step(struct collector *collector)
 {
@@ -464,19 +501,33 @@ static bool is_target_gone(const struct collector *collector)
     return kill(collector->wish->target, 0) != 0 && errno == ESRCH;
 }
 
-/* Sleep until the next turn, a word of the front or of the aggregator. */
+/* Sleep until the next turn, a word of the front or of the aggregator. Clock
+ * probes are seen to meanwhile: they come in bursts and must not cost turns. */
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
-    struct timespec limit = {.tv_nsec = period};
-    struct pollfd items[2] = {
+    struct pollfd items[4] = {
         {.fd = collector->is_front_gone ? -1 : collector->wish->channel,
          .events = POLLIN},
         {.fd = session_fd(collector->session), .events = POLLIN},
     };
+    ck_time_t now = ck_time_raw();
+    ck_time_t until = now + period;
 
-    (void)ppoll(items, 2, &limit, NULL);
-    collector->has_word = items[0].revents != 0;
-    collector->has_mail = items[1].revents != 0;
+    do {
+        ck_time_t due = clockprobe_due(collector->clock);
+        ck_time_t wake = due < until ? due : until;
+        struct timespec limit = {.tv_nsec = wake > now ? wake - now : 0};
+
+        items[2] = (struct pollfd){.fd = clockprobe_fd(collector->clock),
+                                   .events = POLLIN};
+        items[3] = (struct pollfd){.fd = clockprobe_change_fd(collector->clock),
+                                   .events = POLLIN};
+        (void)ppoll(items, 4, &limit, NULL);
+        now = ck_time_raw();
+        clockprobe_step(collector->clock, now);
+        collector->has_word = items[0].revents != 0;
+        collector->has_mail = items[1].revents != 0;
+    } while (!collector->has_word && !collector->has_mail && now < until);
 }
 
 /* Is there anything to say or to hear? A look at the socket costs as much as
@@ -548,6 +599,7 @@ static void turn(struct collector *collector, ck_time_t *period)
             account_beat(&collector->account, beat, sizeof(beat));
         }
         session_step(collector->session, now, is_beat ? beat : NULL);
+        clock_meet(collector);
     }
     if (collector->phase == PHASE_LEAVING) {
         leaving_step(collector, now);

@@ -47,12 +47,13 @@ static void old_remove(const char *dir)
     struct dirent *entry;
 
     while (stream != NULL && (entry = readdir(stream)) != NULL) {
-        size_t length = strlen(entry->d_name);
+        const char *kind = entry->d_name + 16;
         char other[64];
         struct stat st;
         int fd;
 
-        if (length != 21 || strcmp(entry->d_name + 16, ".lock") != 0 ||
+        if (strlen(entry->d_name) < 16 ||
+            (strcmp(kind, ".lock") != 0 && strcmp(kind, ".clock") != 0) ||
             fstatat(dirfd(stream), entry->d_name, &st, 0) != 0 ||
             st.st_mtime > before) {
             continue;
@@ -73,23 +74,29 @@ static void old_remove(const char *dir)
     }
 }
 
+int embedded_dir(char dir[EMBEDDED_DIR], struct ck_err *err)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    int n = -1;
+
+    if (runtime != NULL && runtime[0] == '/' && access(runtime, W_OK) == 0) {
+        n = snprintf(dir, EMBEDDED_DIR - 24, "%s/ck", runtime);
+    }
+    /* 16 hex digits and ".sock" must fit behind it as well. */
+    if (n < 0 || (size_t)n >= EMBEDDED_DIR - 24) {
+        (void)snprintf(dir, EMBEDDED_DIR, "/tmp/ck-%u", (unsigned)geteuid());
+    }
+    return dir_ready(dir, err);
+}
+
 int embedded_place_find(struct embedded_place *place,
                         const struct identity *identity,
                         struct ck_err *err)
 {
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
     unsigned long long hash = identity_hash(identity);
-    char dir[96];
-    int n = -1;
+    char dir[EMBEDDED_DIR];
 
-    if (runtime != NULL && runtime[0] == '/' && access(runtime, W_OK) == 0) {
-        n = snprintf(dir, sizeof(dir) - 24, "%s/ck", runtime);
-    }
-    /* 16 hex digits and ".sock" must fit behind it as well. */
-    if (n < 0 || (size_t)n >= sizeof(dir) - 24) {
-        (void)snprintf(dir, sizeof(dir), "/tmp/ck-%u", (unsigned)geteuid());
-    }
-    if (dir_ready(dir, err) != 0) {
+    if (embedded_dir(dir, err) != 0) {
         return -1;
     }
     old_remove(dir);

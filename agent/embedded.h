@@ -22,7 +22,11 @@ struct embedded_place {
     char lock[128];
 };
 
-/* Directory made (0700, owner checked), names filled in. 0, or -1 with err. */
+#define EMBEDDED_DIR 96
+/* The directory of all meeting points of this user on this host, made (0700,
+ * owner checked). 0, or -1 with err. */
+int embedded_dir(char dir[EMBEDDED_DIR], struct ck_err *err);
+/* That directory made, names filled in. 0, or -1 with err. */
 int embedded_place_find(struct embedded_place *place,
                         const struct identity *identity,
                         struct ck_err *err);

@@ -249,6 +249,29 @@ static int64_t boot_seconds(void)
     return seconds;
 }
 
+/* What our time namespace adds to the machine's time since boot, in ticks:
+ * all starts in /proc are shifted by it, and differ between namespaces. */
+static int64_t namespace_ticks(void)
+{
+    char clock[32];
+    long long seconds;
+    long long ns;
+    int64_t ticks = 0;
+    FILE *file = fopen("/proc/self/timens_offsets", "re");
+
+    while (file != NULL &&
+           fscanf(file, "%31s %lld %lld", clock, &seconds, &ns) == 3) {
+        if (strcmp(clock, "boottime") == 0) {
+            ticks = seconds * sysconf(_SC_CLK_TCK) +
+                    ns / (CK_TIME_S / sysconf(_SC_CLK_TCK));
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return ticks;
+}
+
 /* The nearest launcher among our ancestors (a shell may stand in between),
  * else the parent; without a launcher ourselves, as each start is then a job
  * of its own. Sets its pid and start; returns its start in ticks. */
@@ -271,6 +294,7 @@ static unsigned long long launcher_find(struct identity *identity)
     }
     start = 0;
     (void)process_stat(identity->launcher_pid, &parent, &start);
+    start -= (unsigned long long)namespace_ticks();
     identity->launcher_start =
         boot_seconds() +
         (int64_t)(start / (unsigned long long)sysconf(_SC_CLK_TCK));
@@ -319,7 +343,8 @@ static void job_find(struct identity *identity, char *const *env)
     } else {
         (void)snprintf(identity->job_key, sizeof(identity->job_key),
                        "%s%s%d-%llu-%.8s", name, is_named ? "-" : "",
-                       (int)identity->launcher_pid, start, identity->boot_id);
+                       (int)identity->launcher_pid, start,
+                       identity->domain.boot_id);
     }
     if (slurm != NULL && step != NULL) {
         (void)snprintf(identity->job, sizeof(identity->job), "%.30s.%.20s",
@@ -356,7 +381,6 @@ static int64_t realtime_now(void)
 int identity_find(struct identity *identity, char *const *env, const char *job)
 {
     struct identity found;
-    ssize_t length;
 
     memset(&found, 0, sizeof(found));
     if (getrandom(found.agent, sizeof(found.agent), 0) !=
@@ -368,11 +392,7 @@ int identity_find(struct identity *identity, char *const *env, const char *job)
     if (gethostname(found.host, sizeof(found.host) - 1) != 0) {
         strcpy(found.host, "?");
     }
-    line_read("/proc/sys/kernel/random/boot_id", found.boot_id,
-              sizeof(found.boot_id));
-    length =
-        readlink("/proc/self/ns/time", found.timens, sizeof(found.timens) - 1);
-    found.timens[length > 0 ? length : 0] = '\0';
+    (void)ck_domain_read(&found.domain, NULL); /* ckagent.c checked it */
     job_find(&found, env);
     if (job != NULL) {
         (void)snprintf(found.job_key, sizeof(found.job_key), "job-%s", job);
@@ -383,6 +403,16 @@ int identity_find(struct identity *identity, char *const *env, const char *job)
     found.start_realtime = realtime_now();
     *identity = found;
     return 0;
+}
+
+void identity_estrange(struct identity *identity)
+{
+    char *timens = identity->domain.timens;
+    size_t used = strlen(timens);
+
+    (void)snprintf(timens + used, sizeof(identity->domain.timens) - used,
+                   "/alone-%02x%02x%02x%02x", identity->agent[0],
+                   identity->agent[1], identity->agent[2], identity->agent[3]);
 }
 
 void identity_command(struct identity *identity, char *const *argv)
@@ -424,8 +454,8 @@ size_t identity_lines(const struct identity *identity,
         {"local_rank", NULL, place->local_rank},
         {"local_size", NULL, place->local_size},
         {"host", identity->host, 0},
-        {"boot_id", identity->boot_id, 0},
-        {"timens", identity->timens, 0},
+        {"boot_id", identity->domain.boot_id, 0},
+        {"timens", identity->domain.timens, 0},
         {"uid", NULL, identity->uid},
         {"pid", NULL, pid},
         {"command", identity->command, 0},

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "schema/domain.h"
+
 /* Place of a process in a job, as its variables say it. */
 struct identity_place {
     bool is_ranked;       /* a launcher gave a rank */
@@ -30,9 +32,8 @@ struct identity {
     char job_key[160]; /* equal for all agents of the job on one host (and
                           on all hosts where the launcher names the job) */
     char host[65];
-    char boot_id[40];
-    char timens[40];    /* time namespace, as /proc shows it */
-    char command[1024]; /* of the target */
+    struct ck_domain domain; /* whose clock is ours */
+    char command[1024];      /* of the target */
     uint32_t uid;
     pid_t launcher_pid;     /* nearest launcher above us, else the parent */
     int64_t launcher_start; /* seconds since 1970 */
@@ -58,6 +59,10 @@ bool identity_place_differs(char *const *own,
  * (NULL: found). 0, or -1 with errno (no random bytes).
  */
 int identity_find(struct identity *identity, char *const *env, const char *job);
+
+/* Take the clock for another one than all others of this boot
+ * (--clock-shortcut=off): it is probed like a stranger's. */
+void identity_estrange(struct identity *identity);
 
 /* The target's command as one line of text. */
 void identity_command(struct identity *identity, char *const *argv);

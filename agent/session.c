@@ -26,12 +26,17 @@
 struct session {
     const struct identity *identity; /* borrowed */
     struct outlet *outlet;           /* borrowed */
+    const char *clock_key;           /* borrowed */
     struct ship *ship;
     struct ck_endpoint endpoint;
+    size_t url; /* of the endpoint */
+    unsigned welcomes;
+    struct clockprobe_reference reference;
     enum session_state state;
     ck_time_t hello_at; /* when hello was said last, 0 = not */
     ck_time_t heard;
     bool is_leaving;
+    bool is_held;
     bool wants_report;
     ck_time_t asked_at;
     char goodbye[1024];
@@ -42,13 +47,15 @@ struct session {
 };
 
 struct session *session_create(const struct identity *identity,
-                               struct outlet *outlet)
+                               struct outlet *outlet,
+                               const char *clock_key)
 {
     struct session *session = calloc(1, sizeof(*session));
 
     if (session != NULL) {
         session->identity = identity;
         session->outlet = outlet;
+        session->clock_key = clock_key;
     }
     return session;
 }
@@ -76,6 +83,7 @@ int session_open(struct session *session,
     ship_destroy(session->ship);
     session->ship = ship;
     session->endpoint = *endpoint;
+    session->url = url;
     session->state = SESSION_GREETING;
     session->hello_at = 0;
     return 0;
@@ -89,6 +97,8 @@ static void hello_say(struct session *session, ck_time_t now)
         session->endpoint.token[0] == '\0' ? NULL : session->endpoint.token,
         lines, sizeof(lines) - 1);
 
+    (void)ck_lines_put(lines, sizeof(lines) - 1, &used, "clock_key",
+                       session->clock_key);
     lines[used] = '\0';
     if (ship_control(session->ship, CK_CONTROL_HELLO, lines) == 0) {
         session->hello_at = now;
@@ -100,12 +110,40 @@ static void acks_take(struct session *session, const struct ck_control *control)
     (void)outlet_ack(session->outlet, control->acks, control->acks_count);
 }
 
+/* Lines that are missing leave their field empty. */
+static void reference_take(struct session *session,
+                           const struct ck_control *control)
+{
+    struct clockprobe_reference *reference = &session->reference;
+    char number[24] = "";
+
+    memset(reference, 0, sizeof(*reference));
+    (void)ck_lines_get(control->text, control->text_length, "reference_boot_id",
+                       reference->domain.boot_id,
+                       sizeof(reference->domain.boot_id));
+    (void)ck_lines_get(control->text, control->text_length, "reference_timens",
+                       reference->domain.timens,
+                       sizeof(reference->domain.timens));
+    if (ck_lines_get(control->text, control->text_length, "clock_session",
+                     number, sizeof(number))) {
+        reference->session = strtoull(number, NULL, 16);
+    }
+    if (ck_lines_get(control->text, control->text_length, "clock_port", number,
+                     sizeof(number))) {
+        long port = strtol(number, NULL, 10);
+
+        reference->port = port > 0 && port <= 65535 ? (int)port : 0;
+    }
+}
+
 static void welcome_take(struct session *session,
                          const struct ck_control *control)
 {
     acks_take(session, control);
     (void)ck_lines_get(control->text, control->text_length, "dir", session->dir,
                        sizeof(session->dir));
+    reference_take(session, control);
+    session->welcomes++;
     outbox_rewind(&session->outlet->outbox);
     spool_rewind(session->outlet->spool);
     if (session->state == SESSION_GREETING) {
@@ -202,7 +240,8 @@ static void state_step(struct session *session, ck_time_t now, const char *beat)
     }
     if (session->state == SESSION_SENDING) {
         frames_send(session);
-        if (session->is_leaving && outlet_is_empty(session->outlet) &&
+        if (session->is_leaving && !session->is_held &&
+            outlet_is_empty(session->outlet) &&
             ship_control(session->ship, CK_CONTROL_GOODBYE, session->goodbye) ==
                 0) {
             session->state = SESSION_LEAVING;
@@ -249,6 +288,23 @@ void session_leave(struct session *session, const char *text)
 {
     (void)snprintf(session->goodbye, sizeof(session->goodbye), "%s", text);
     session->is_leaving = true;
+}
+
+void session_hold(struct session *session, bool is_held)
+{
+    session->is_held = is_held;
+}
+
+unsigned session_clock(const struct session *session,
+                       struct clockprobe_reference *reference,
+                       struct clocklink_to *to)
+{
+    *reference = session->reference;
+    to->endpoint = &session->endpoint;
+    to->url = session->url;
+    to->port = session->reference.port;
+    to->agent = session->identity->agent;
+    return session->welcomes;
 }
 
 void session_ask_report(struct session *session)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/clockprobe.h"
 #include "agent/identity.h"
 #include "agent/outlet.h"
 #include "schema/endpoint.h"
@@ -33,9 +34,10 @@ enum session_state {
 
 struct session;
 
-/* All borrowed. NULL with ENOMEM. */
+/* All borrowed. `clock_key` is told in HELLO. NULL with ENOMEM. */
 struct session *session_create(const struct identity *identity,
-                               struct outlet *outlet);
+                               struct outlet *outlet,
+                               const char *clock_key);
 void session_destroy(struct session *session);
 
 /* The aggregator is there (or will be). 0, or -1 with err. */
@@ -50,6 +52,13 @@ void session_step(struct session *session, ck_time_t now, const char *beat);
 
 /* Say goodbye when the outlet is empty. `text` is copied. */
 void session_leave(struct session *session, const char *text);
+/* Keep the goodbye back as long as it is held. */
+void session_hold(struct session *session, bool is_held);
+/* What the last WELCOME said of the aggregator's clock, and where that is
+ * (borrowed until the next session_open()). How many WELCOMEs came. */
+unsigned session_clock(const struct session *session,
+                       struct clockprobe_reference *reference,
+                       struct clocklink_to *to);
 /* Ask for the report, after the farewell. */
 void session_ask_report(struct session *session);
 

@@ -233,11 +233,11 @@ static int log_open(const char *dir, struct ck_err *err)
 /* Is ckagg reached from other hosts? */
 static bool is_wide(const struct agg *agg)
 {
-    const struct endpoint *endpoint = agg_endpoint(agg);
+    const struct ck_endpoint *endpoint = agg_endpoint(agg);
 
-    for (size_t i = 0; i < endpoint->urls_count; i++) {
-        if (endpoint_is_tcp(endpoint->urls[i]) &&
-            !endpoint_is_loopback(endpoint->urls[i])) {
+    for (size_t i = 0; i < endpoint->count; i++) {
+        if (ck_endpoint_is_tcp(endpoint->urls[i]) &&
+            !ck_endpoint_is_loopback(endpoint->urls[i])) {
             return true;
         }
     }
