@@ -13,7 +13,6 @@
 #include "agent/clockprobe.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 
 #include "agent/clockexchange.h"
 #include "agent/clocklead.h"
+#include "agent/session.h"
 #include "schema/probe.h"
 #include "schema/run.h"
 
@@ -80,6 +80,7 @@ struct clockprobe {
     unsigned answered;
     ck_time_t best; /* half width of the burst's best exchange */
     struct exchanges exchanges;
+    unsigned welcomes; /* of the session, that we heard of */
     /* What was learned. */
     bool has_answer;   /* by this way */
     unsigned silent;   /* bursts without an answer, by this way */
@@ -405,14 +406,12 @@ void clockprobe_step(struct clockprobe *clock, ck_time_t now)
     clock->looked = now;
 }
 
-int clockprobe_fd(const struct clockprobe *clock)
+void clockprobe_poll(const struct clockprobe *clock, struct pollfd items[2])
 {
-    return clock->link == NULL ? -1 : clocklink_fd(clock->link);
-}
-
-int clockprobe_change_fd(const struct clockprobe *clock)
-{
-    return clock->change_fd;
+    items[0] = (struct pollfd){
+        .fd = clock->link == NULL ? -1 : clocklink_fd(clock->link),
+        .events = POLLIN};
+    items[1] = (struct pollfd){.fd = clock->change_fd, .events = POLLIN};
 }
 
 ck_time_t clockprobe_due(const struct clockprobe *clock)
@@ -453,6 +452,20 @@ void clockprobe_meet(struct clockprobe *clock,
     }
 }
 
+bool clockprobe_hear(struct clockprobe *clock, const struct session *session)
+{
+    struct clockprobe_reference reference;
+    struct clocklink_to to;
+    unsigned welcomes = session_clock(session, &reference, &to);
+
+    if (welcomes == clock->welcomes) {
+        return false;
+    }
+    clock->welcomes = welcomes;
+    clockprobe_meet(clock, &reference, &to);
+    return true;
+}
+
 /* The burst under way, or a whole one; bounded. */
 static void last_burst(struct clockprobe *clock)
 {
@@ -465,9 +478,10 @@ static void last_burst(struct clockprobe *clock)
     while (clock->is_burst && now < until) {
         ck_time_t wake = clock->next_at < until ? clock->next_at : until;
         struct timespec wait = {.tv_nsec = wake > now ? wake - now : 0};
-        struct pollfd item = {.fd = clockprobe_fd(clock), .events = POLLIN};
+        struct pollfd items[2];
 
-        (void)ppoll(&item, 1, &wait, NULL);
+        clockprobe_poll(clock, items);
+        (void)ppoll(items, 2, &wait, NULL);
         now = ck_time_raw();
         leading_step(clock, now);
     }

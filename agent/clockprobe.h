@@ -11,6 +11,7 @@
 #ifndef CK_AGENT_CLOCKPROBE_H
 #define CK_AGENT_CLOCKPROBE_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@
 #define CLOCKPROBE_LAST (100 * CK_TIME_MS)
 
 struct own;
+struct session;
 struct clockprobe;
 
 /* What a WELCOME says of the aggregator's clock. */
@@ -48,13 +50,15 @@ const char *clockprobe_key(const struct clockprobe *clock);
 void clockprobe_meet(struct clockprobe *clock,
                      const struct clockprobe_reference *reference,
                      const struct clocklink_to *to);
+/* Look whether the session had a WELCOME since the last time, and meet it:
+ * true then. */
+bool clockprobe_hear(struct clockprobe *clock, const struct session *session);
 /* No WELCOME has come so far. */
 bool clockprobe_is_alone(const struct clockprobe *clock);
 
-/* Descriptors to wait for: of the link and of changes of REALTIME; -1 = none.
- * And when to call clockprobe_step() at the latest. */
-int clockprobe_fd(const struct clockprobe *clock);
-int clockprobe_change_fd(const struct clockprobe *clock);
+/* The two descriptors to wait for: of the link and of changes of REALTIME. And
+ * when to call clockprobe_step() at the latest. */
+void clockprobe_poll(const struct clockprobe *clock, struct pollfd items[2]);
 ck_time_t clockprobe_due(const struct clockprobe *clock);
 void clockprobe_step(struct clockprobe *clock, ck_time_t now);
 

@@ -10,14 +10,11 @@
 #include "agent/collector.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +29,7 @@
 #include "agent/own.h"
 #include "agent/processes.h"
 #include "agent/rendezvous.h"
+#include "agent/reportout.h"
 #include "agent/sampler.h"
 #include "agent/session.h"
 #include "agent/spool.h"
@@ -74,7 +72,6 @@ struct collector {
     struct symbols *symbols;
     struct processes processes;
     struct clockprobe *clock;
-    unsigned welcomes; /* that the clock was told of */
     struct session *session;
     struct rendezvous *rendezvous;
     struct account account;
@@ -403,39 +400,15 @@ static void leaving_step(struct collector *collector, ck_time_t now)
     }
 }
 
-/* The text behind the empty line goes to the front, or to the launcher's
- * stderr when there is no front any more. */
-static void
-report_show(struct collector *collector, const char *report, size_t length)
-{
-    const char *body = strstr(report, "\n\n");
-    size_t left;
-
-    body = body == NULL ? report : body + 2;
-    left = length - (size_t)(body - report);
-    while (left > 0) {
-        size_t piece = left < CHANNEL_TEXT ? left : CHANNEL_TEXT;
-
-        if (!collector->is_front_gone) {
-            collector->is_front_gone =
-                channel_send(collector->wish->channel, CHANNEL_REPORT, body,
-                             piece) != 0;
-        }
-        if (collector->is_front_gone && collector->stderr_fd >= 0) {
-            (void)!write(collector->stderr_fd, body, piece);
-        }
-        body += piece;
-        left -= piece;
-    }
-}
-
 static void report_step(struct collector *collector, ck_time_t now)
 {
     size_t length;
     const char *report = session_report(collector->session, &length);
 
     if (report != NULL) {
-        report_show(collector, report, length);
+        collector->is_front_gone = !reportout_show(
+            collector->is_front_gone ? -1 : collector->wish->channel,
+            collector->stderr_fd, report, length);
         collector->phase = PHASE_DONE;
     } else if (now - collector->phase_at > REPORT_LIMIT ||
                session_state(collector->session) == SESSION_REFUSED) {
@@ -443,26 +416,19 @@ static void report_step(struct collector *collector, ck_time_t now)
     }
 }
 
-/* A WELCOME came: whose clock is the reference? */
-static void clock_meet(struct collector *collector)
+/* Did a WELCOME say whose clock is the reference? */
+static void clock_hear(struct collector *collector)
 {
-    struct clockprobe_reference reference;
-    struct clocklink_to to;
-    unsigned welcomes = session_clock(collector->session, &reference, &to);
-
-    if (welcomes == collector->welcomes) {
+    if (!clockprobe_hear(collector->clock, collector->session) ||
+        collector->phase > PHASE_LEAVING) {
         return;
     }
-    collector->welcomes = welcomes;
-    clockprobe_meet(collector->clock, &reference, &to);
-    if (collector->phase == PHASE_RUNNING) {
-        identity_say(collector);
-    } else if (collector->phase == PHASE_LEAVING) {
+    if (collector->phase != PHASE_RUNNING) {
         clockprobe_finish(collector->clock);
-        identity_say(collector);
-        (void)own_flush(collector->own);
-        session_hold(collector->session, false);
     }
+    identity_say(collector);
+    (void)own_flush(collector->own);
+    session_hold(collector->session, false);
 }
 
 /* Words of the front. */
@@ -518,10 +484,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         ck_time_t wake = due < until ? due : until;
         struct timespec limit = {.tv_nsec = wake > now ? wake - now : 0};
 
-        items[2] = (struct pollfd){.fd = clockprobe_fd(collector->clock),
-                                   .events = POLLIN};
-        items[3] = (struct pollfd){.fd = clockprobe_change_fd(collector->clock),
-                                   .events = POLLIN};
+        clockprobe_poll(collector->clock, &items[2]);
         (void)ppoll(items, 4, &limit, NULL);
         now = ck_time_raw();
         clockprobe_step(collector->clock, now);
@@ -599,7 +562,7 @@ static void turn(struct collector *collector, ck_time_t *period)
             account_beat(&collector->account, beat, sizeof(beat));
         }
         session_step(collector->session, now, is_beat ? beat : NULL);
-        clock_meet(collector);
+        clock_hear(collector);
     }
     if (collector->phase == PHASE_LEAVING) {
         leaving_step(collector, now);

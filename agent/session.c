@@ -97,8 +97,10 @@ static void hello_say(struct session *session, ck_time_t now)
         session->endpoint.token[0] == '\0' ? NULL : session->endpoint.token,
         lines, sizeof(lines) - 1);
 
-    (void)ck_lines_put(lines, sizeof(lines) - 1, &used, "clock_key",
-                       session->clock_key);
+    if (session->clock_key != NULL) {
+        (void)ck_lines_put(lines, sizeof(lines) - 1, &used, "clock_key",
+                           session->clock_key);
+    }
     lines[used] = '\0';
     if (ship_control(session->ship, CK_CONTROL_HELLO, lines) == 0) {
         session->hello_at = now;

@@ -34,7 +34,8 @@ enum session_state {
 
 struct session;
 
-/* All borrowed. `clock_key` is told in HELLO. NULL with ENOMEM. */
+/* All borrowed. `clock_key` is told in HELLO (NULL = none). NULL with ENOMEM.
+ */
 struct session *session_create(const struct identity *identity,
                                struct outlet *outlet,
                                const char *clock_key);

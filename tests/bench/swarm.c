@@ -123,7 +123,7 @@ static void agent_open(struct agent *agent, unsigned number)
         die("outlet");
     }
     agent->own = own_create(&agent->outlet, CK_CLOCK_RAW, (uint32_t)getpid());
-    agent->session = session_create(&agent->identity, &agent->outlet);
+    agent->session = session_create(&agent->identity, &agent->outlet, NULL);
     if (agent->own == NULL || agent->session == NULL ||
         session_open(agent->session, &endpoint, 0, &err) != 0) {
         die(err.text[0] != '\0' ? err.text : "session");
