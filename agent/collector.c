@@ -431,7 +431,6 @@ static void clock_hear(struct collector *collector)
     session_hold(collector->session, false);
 }
 
-/* Words of the front. */
 static void channel_step(struct collector *collector)
 {
     struct channel_message message;
@@ -467,8 +466,8 @@ static bool is_target_gone(const struct collector *collector)
     return kill(collector->wish->target, 0) != 0 && errno == ESRCH;
 }
 
-/* Sleep until the next turn, a word of the front or of the aggregator. Clock
- * probes are seen to meanwhile: they come in bursts and must not cost turns. */
+/* Sleep until the next turn, or until somebody says something; clock probes
+ * are seen to meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
     struct pollfd items[4] = {
