@@ -1,0 +1,248 @@
+/* stranger.c - a peer that should not be let in, or should behave
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     stranger MODE SECONDS ENDPOINT [SEGMENT]
+ *
+ * MODE: bytes     random bytes on the port, connection after connection
+ *       nokey     HELLO over a socket without keys
+ *       wrongkey  HELLO to another server key than the real one
+ *       wrongtoken  the right key, HELLO with another token, then frames
+ *       nohello   the right key, frames of SEGMENT without HELLO
+ *       replay    a HELLO of its own, then frames of SEGMENT: another agent's
+ *       flood     ever new agents and jobs, large messages of rubbish
+ * Prints what it sent, how often it was welcome and how often refused.
+ * ENDPOINT is the whole text with curve= and token=.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <zmq.h>
+
+#include "schema/endpoint.h"
+#include "schema/run.h"
+#include "schema/segment.h"
+#include "schema/time.h"
+#include "schema/wire.h"
+
+#define RUBBISH_BYTES ((size_t)4 << 20)
+
+struct stranger {
+    const char *mode;
+    ck_time_t until;
+    struct ck_endpoint endpoint;
+    const char *segment;
+    void *context;
+    struct ck_batch_writer *writer;
+    uint8_t agent[16];
+    uint8_t *rubbish;
+    unsigned long long sent;
+    unsigned long long welcome;
+    unsigned long long refused;
+};
+
+static bool is_mode(const struct stranger *me, const char *mode)
+{
+    return strcmp(me->mode, mode) == 0;
+}
+
+/* A TCP connection to the endpoint's first URL, or -1. */
+static int tcp_open(const struct stranger *me)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    const char *colon = strrchr(me->endpoint.urls[0], ':');
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    to.sin_port = htons((uint16_t)atoi(colon + 1));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) != 0) {
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Rubbish; every second time behind a greeting as of ZeroMQ. */
+static void bytes_send(struct stranger *me)
+{
+    static const uint8_t greeting[64] = {
+        0xff, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0, 'C', 'U', 'R', 'V', 'E'};
+    int fd = tcp_open(me);
+
+    if (fd < 0) {
+        return;
+    }
+    if (me->sent % 2 == 1) {
+        (void)send(fd, greeting, sizeof(greeting), MSG_NOSIGNAL);
+    }
+    for (int i = 0; i < 16; i++) {
+        (void)getrandom(me->rubbish, 65536, 0);
+        if (send(fd, me->rubbish, 65536, MSG_NOSIGNAL) < 0) {
+            break;
+        }
+        me->sent++;
+    }
+    (void)close(fd);
+    me->sent++;
+}
+
+static void option(void *socket, int name, int value)
+{
+    (void)zmq_setsockopt(socket, name, &value, sizeof(value));
+}
+
+static void *socket_open(struct stranger *me)
+{
+    void *socket = zmq_socket(me->context, ZMQ_DEALER);
+    char public_key[41], secret_key[41], server[41];
+
+    option(socket, ZMQ_LINGER, 0);
+    option(socket, ZMQ_SNDTIMEO, 50);
+    option(socket, ZMQ_RCVTIMEO, 0);
+    if (!is_mode(me, "nokey")) {
+        (void)zmq_curve_keypair(server, secret_key);
+        if (!is_mode(me, "wrongkey")) {
+            (void)snprintf(server, sizeof(server), "%s", me->endpoint.curve);
+        }
+        (void)zmq_curve_keypair(public_key, secret_key);
+        (void)zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, server, 41);
+        (void)zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, public_key, 41);
+        (void)zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, secret_key, 41);
+    }
+    if (zmq_connect(socket, me->endpoint.urls[0]) != 0) {
+        (void)fprintf(stderr, "stranger: %s: %s\n", me->endpoint.urls[0],
+                      zmq_strerror(zmq_errno()));
+        exit(1);
+    }
+    return socket;
+}
+
+static void put(struct stranger *me, void *socket, const void *b, size_t length)
+{
+    if (zmq_send(socket, b, length, 0) >= 0) {
+        me->sent++;
+    }
+}
+
+static void hello_say(struct stranger *me, void *socket)
+{
+    struct ck_control control = {.type = CK_CONTROL_HELLO,
+                                 .version = CK_FRAME_VERSION};
+    char lines[1024];
+    const void *bytes;
+    size_t length, used = 0;
+    char key[64];
+
+    if (is_mode(me, "flood")) {
+        (void)getrandom(me->agent, sizeof(me->agent), 0);
+    }
+    (void)snprintf(key, sizeof(key), "stranger-%llu",
+                   is_mode(me, "flood") ? me->sent : 0);
+    (void)ck_lines_put(lines, sizeof(lines), &used, "job_key", key);
+    (void)ck_lines_put(lines, sizeof(lines), &used, "job", "../../stranger");
+    (void)ck_lines_put(lines, sizeof(lines), &used, "rank", "0");
+    (void)ck_lines_put(lines, sizeof(lines), &used, "size", "2000000000");
+    (void)ck_lines_put(lines, sizeof(lines), &used, "host", "\x1b[31mevil");
+    (void)ck_lines_put(lines, sizeof(lines), &used, "token",
+                       is_mode(me, "wrongtoken") ? "00112233"
+                                                 : me->endpoint.token);
+    lines[used] = '\0';
+    control.text = lines;
+    control.text_length = used;
+    memcpy(control.agent, me->agent, sizeof(control.agent));
+    if (ck_control_encode(me->writer, &control, &bytes, &length, NULL) == 0) {
+        put(me, socket, bytes, length);
+    }
+}
+
+static void answers_take(struct stranger *me, void *socket)
+{
+    static uint64_t room[8192];
+    struct ck_control control;
+    int n;
+
+    while ((n = zmq_recv(socket, room, sizeof(room), 0)) >= 0) {
+        if (ck_control_decode(room, (size_t)n, &control, NULL) == 0) {
+            me->welcome += control.type == CK_CONTROL_WELCOME;
+            me->refused += control.type == CK_CONTROL_REFUSED;
+        }
+    }
+}
+
+/* All frames of the segment, as they are. */
+static void frames_send(struct stranger *me, void *socket)
+{
+    struct ck_segment_reader *reader =
+        ck_segment_reader_create(me->segment, NULL);
+    struct ck_frame_header header;
+    const void *payload;
+
+    while (reader != NULL && ck_time_raw() < me->until &&
+           ck_segment_next(reader, &header, &payload) == 1) {
+        put(me, socket, (const uint8_t *)payload - sizeof(header),
+            ck_frame_bytes(&header));
+        answers_take(me, socket);
+    }
+    ck_segment_reader_destroy(reader);
+}
+
+static void connection_use(struct stranger *me)
+{
+    void *socket = socket_open(me);
+    struct timespec pause = {.tv_nsec = 20 * CK_TIME_MS};
+
+    if (!is_mode(me, "nohello")) {
+        hello_say(me, socket);
+        (void)nanosleep(&pause, NULL);
+        answers_take(me, socket);
+    }
+    if (me->segment != NULL) {
+        frames_send(me, socket);
+    }
+    if (is_mode(me, "flood")) {
+        (void)getrandom(me->rubbish, 4096, 0);
+        put(me, socket, me->rubbish, RUBBISH_BYTES);
+    }
+    (void)nanosleep(&pause, NULL);
+    answers_take(me, socket);
+    (void)zmq_close(socket);
+}
+
+int main(int argc, char **argv)
+{
+    struct stranger me = {.mode = argc > 1 ? argv[1] : ""};
+    struct ck_err err;
+
+    if (argc < 4 || ck_endpoint_parse(argv[3], &me.endpoint, &err) != 0) {
+        (void)fprintf(stderr, "stranger: MODE SECONDS ENDPOINT [SEGMENT]\n");
+        return 2;
+    }
+    me.until = ck_time_raw() + (ck_time_t)(atof(argv[2]) * 1e9);
+    me.segment = argc > 4 ? argv[4] : NULL;
+    me.context = zmq_ctx_new();
+    me.writer = ck_batch_writer_create();
+    me.rubbish = calloc(1, RUBBISH_BYTES);
+    (void)getrandom(me.agent, sizeof(me.agent), 0);
+    while (ck_time_raw() < me.until) {
+        if (is_mode(&me, "bytes")) {
+            bytes_send(&me);
+        } else {
+            connection_use(&me);
+        }
+    }
+    (void)printf("%-10s sent %llu, welcome %llu, refused %llu\n", me.mode,
+                 me.sent, me.welcome, me.refused);
+    zmq_ctx_term(me.context);
+    ck_batch_writer_destroy(me.writer);
+    free(me.rubbish);
+    return 0;
+}
