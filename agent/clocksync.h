@@ -14,6 +14,10 @@
 
 #include "schema/time.h"
 
+/* What this time namespace adds to the host's CLOCK_MONOTONIC and RAW, ns: the
+ * kernel's perf events do not have it. */
+int64_t clocksync_timens(void);
+
 struct own;
 
 struct clocksync {

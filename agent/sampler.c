@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/clocksync.h"
 #include "agent/stacks.h"
 #include "agent/switches.h"
 
@@ -49,6 +50,7 @@ struct sampler {
     struct ring *rings;
     size_t count;
     int64_t period; /* ns */
+    int64_t shift;  /* of the kernel's times to the target's RAW */
     bool is_mapped;
     struct stacks *stacks;
     struct switches *switches;
@@ -177,6 +179,7 @@ sampler_create(pid_t held_child, int64_t hz, struct ck_err *why_not)
         return NULL;
     }
     sampler->period = CK_TIME_S / hz;
+    sampler->shift = clocksync_timens();
     sampler->stacks = stacks_create();
     sampler->switches = switches_create();
     if (sampler->stacks == NULL || sampler->switches == NULL ||
@@ -305,7 +308,7 @@ static void sample_take(const struct step *step, const struct sample *sample)
               .units = sizeof(record) / CK_UNIT_BYTES,
               .flags = CK_FLAG_RAW,
               .name = incarnation,
-              .start = (int64_t)sample->time},
+              .start = (int64_t)sample->time + step->sampler->shift},
         .tid = sample->tid,
         .cpu = sample->cpu,
         .weight = step->sampler->period,
@@ -342,7 +345,7 @@ static void switch_take(const struct step *step,
     switches_add(
         step->sampler->switches, step->own,
         &(struct switch_seen){
-            .time = (ck_time_t)id->time,
+            .time = (ck_time_t)id->time + step->sampler->shift,
             .tid = id->tid,
             .incarnation = incarnation,
             .is_out = (header->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,

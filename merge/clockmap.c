@@ -19,8 +19,9 @@
 #define TOLERANCE 2
 /* At most so many are left out in a row. */
 #define SKIP_MAX 64
-/* A slope beyond this is a jump, not a clock. */
-#define SLOPE_MAX ((int64_t)1 << (CLOCKMAP_SLOPE_BITS - 1))
+/* No clock runs away faster: 500 ppm. */
+#define SLOPE_MAX                                                              \
+    ((int64_t)(500e-6 * (double)((int64_t)1 << CLOCKMAP_SLOPE_BITS)))
 
 void clockmap_fini(struct clockmap *map)
 {
@@ -184,6 +185,27 @@ static int straight_add(struct clockmap *map,
     return pieces_add(map, &a, &b, 0, 0);
 }
 
+/* From the first to the last point; 0 where the clock jumped between. */
+static int64_t slope_of(const struct clockmap_point *points, size_t count)
+{
+    const struct clockmap_point *a = &points[0];
+    const struct clockmap_point *b = &points[count - 1];
+    __int128 slope = 0;
+
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (points[i].is_last) {
+            return 0;
+        }
+    }
+    if (b->at > a->at) {
+        slope = ((__int128)(b->offset - a->offset) << CLOCKMAP_SLOPE_BITS) /
+                (b->at - a->at);
+    }
+    return slope > SLOPE_MAX    ? SLOPE_MAX
+           : slope < -SLOPE_MAX ? -SLOPE_MAX
+                                : (int64_t)slope;
+}
+
 int clockmap_make(struct clockmap *map,
                   const struct clockmap_point *points,
                   size_t count)
@@ -193,6 +215,7 @@ int clockmap_make(struct clockmap *map,
         return -1;
     }
     map->rate_ppb = points[count - 1].rate_ppb;
+    map->slope = slope_of(points, count);
     for (size_t at = 0; at + 1 < count;) {
         size_t end = points[at].is_last ? at + 1 : piece_end(points, at, count);
         int rc = points[at].is_last ? jump_add(map, &points[at], &points[end])
@@ -230,15 +253,21 @@ const struct clockmap_piece *clockmap_seek(struct clockmap *map, ck_time_t at)
     return &map->pieces[low];
 }
 
-ck_time_t clockmap_far(const struct clockmap_piece *piece, ck_time_t at)
+ck_time_t clockmap_far(const struct clockmap *map, ck_time_t at)
 {
-    __int128 from = (__int128)at - piece->c0;
-    __int128 slope = piece->slope;
+    const struct clockmap_piece *last = &map->pieces[map->count - 1];
+    ck_time_t end = last->c0 + last->length;
+    ck_time_t from = map->pieces[0].c0;
+    ck_time_t offset = map->pieces[0].offset;
 
-    if (slope > SLOPE_MAX || slope < -SLOPE_MAX) {
-        slope = 0;
+    if (at >= end) {
+        from = end;
+        offset =
+            last->offset + (ck_time_t)(((__int128)last->length * last->slope) >>
+                                       CLOCKMAP_SLOPE_BITS);
     }
-    return piece->offset + (ck_time_t)((from * slope) >> CLOCKMAP_SLOPE_BITS);
+    return offset + (ck_time_t)(((__int128)at - from) * map->slope >>
+                                CLOCKMAP_SLOPE_BITS);
 }
 
 ck_time_t clockmap_error(struct clockmap *map, ck_time_t at)

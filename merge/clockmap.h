@@ -8,7 +8,7 @@
  *   error(c) = between error0 and error1, plus what the clock may leave the
  *              straight line by, which is largest in the middle
  *
- * Outside of what was measured the first and the last piece go on, and the
+ * Outside of what was measured it goes on with the slope of the whole, and the
  * error grows. T ascends everywhere but at a piece that is marked as a fault.
  * Used by every reader of times; a map remembers where it was asked last.
  */
@@ -45,6 +45,7 @@ struct clockmap {
     size_t count, room;
     size_t hint;
     int64_t rate_ppb; /* the error grows by it outside */
+    int64_t slope;    /* outside: that of the whole map */
 };
 
 /* A point that a map goes through. */
@@ -66,8 +67,8 @@ int clockmap_make(struct clockmap *map,
 
 /* Find the piece: not for callers. */
 const struct clockmap_piece *clockmap_seek(struct clockmap *map, ck_time_t at);
-/* Offset far from a piece. */
-ck_time_t clockmap_far(const struct clockmap_piece *piece, ck_time_t at);
+/* Offset outside of the map. */
+ck_time_t clockmap_far(const struct clockmap *map, ck_time_t at);
 
 /* What to add to a local time. */
 static inline ck_time_t clock_map(struct clockmap *map, ck_time_t at)
@@ -79,7 +80,7 @@ static inline ck_time_t clock_map(struct clockmap *map, ck_time_t at)
         piece = clockmap_seek(map, at);
         from = (int64_t)((uint64_t)at - (uint64_t)piece->c0);
         if ((uint64_t)from >= (uint64_t)piece->length) {
-            return clockmap_far(piece, at);
+            return clockmap_far(map, at);
         }
     }
     return piece->offset +

@@ -193,7 +193,7 @@ struct report_domain {
     uint64_t probes;
     uint64_t lost;
     uint64_t dropped;       /* bad ones, left out */
-    ck_time_t bound_median; /* of its times on the axis, over the run */
+    ck_time_t bound_median; /* of its times on the axis, over the region */
     ck_time_t bound_max;
     char grade; /* A B C D by bound_max */
     const struct ck_clock_fault **faults;

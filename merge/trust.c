@@ -9,7 +9,7 @@
 
 #include "schema/run.h"
 
-/* Instants of the run at which bounds are looked at. */
+/* Instants of the region at which bounds are looked at. */
 #define BOUNDS 1001
 
 /* In a person's words, by enum ck_lost. */
@@ -77,7 +77,7 @@ static int time_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median and maximum of a domain's bound over the run, at many instants. */
+/* Median and maximum of a domain's bound over the region, at many instants. */
 static void bound_report(const struct cast *cast,
                          const struct align *align,
                          uint32_t domain,
@@ -85,7 +85,7 @@ static void bound_report(const struct cast *cast,
                          struct report_domain *row)
 {
     ck_time_t bounds[BOUNDS];
-    ck_time_t length = report->whole.end - report->whole.start;
+    ck_time_t length = report->region.end - report->region.start;
     size_t count = 0;
     uint32_t agent = 0;
 
@@ -93,7 +93,7 @@ static void bound_report(const struct cast *cast,
         agent++;
     }
     for (size_t i = 0; agent < cast->agents_count && i < BOUNDS; i++) {
-        ck_time_t raw = report->whole.start - row->offset +
+        ck_time_t raw = report->region.start - row->offset +
                         (ck_time_t)((__int128)length * (int)i / (BOUNDS - 1));
 
         count += align_bound(align, agent, false, raw, &bounds[count]) == 0;
