@@ -36,6 +36,10 @@ void cast_destroy(struct cast *cast)
     for (size_t i = 0; i < cast->agents_count; i++) {
         free(cast->agents[i].counters);
         free(cast->agents[i].opens);
+        for (size_t j = 0; j < cast->agents[i].stacks_count; j++) {
+            free(cast->agents[i].stacks[j].frames);
+        }
+        free(cast->agents[i].stacks);
     }
     for (size_t i = 0; i < cast->processes_count; i++) {
         names_destroy(cast->processes[i].names);

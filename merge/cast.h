@@ -79,6 +79,12 @@ struct cast_open {
     bool is_completed;
 };
 
+/* A stack that samples met; its frames have names in its process. */
+struct cast_stack {
+    uint64_t *frames; /* return addresses, innermost first */
+    uint32_t count;
+};
+
 struct cast_agent {
     uint8_t id[16];
     char hex[33];
@@ -101,6 +107,8 @@ struct cast_agent {
     size_t counters_count, counters_room;
     struct cast_open *opens;
     size_t opens_count, opens_room;
+    struct cast_stack *stacks; /* by number - 1 */
+    size_t stacks_count, stacks_room;
     uint64_t lost[CAST_REASONS];
     uint64_t bytes;  /* of its frames, as stored */
     uint64_t events; /* records stored that are no text and no clock fact */

@@ -84,6 +84,28 @@ struct report_device {
     ck_time_t causes[CAUSES]; /* sum: idle */
 };
 
+/* Where samples met a thread. */
+struct report_sampled {
+    ck_time_t total;    /* CPU time that all samples stand for; 0 = none */
+    ck_time_t ns;       /* of it in the function: */
+    struct place place; /* its line with the most samples */
+};
+
+/* Time of a thread between calls; total 0 = nothing was seen. */
+struct report_running {
+    ck_time_t total;
+    ck_time_t preempted; /* ready to run, without a CPU */
+    ck_time_t blocked;   /* in the kernel */
+};
+
+/* Who held a lock that was waited for, and what it did meanwhile. */
+struct report_holder {
+    uint32_t tid;     /* 0 = not known */
+    const char *name; /* of the thread, NULL = not known */
+    const char *call; /* NULL = it computed */
+    struct place place;
+};
+
 /* What a thread did: in a call, or between two. NULL = none, not known. */
 struct report_activity {
     const char *call; /* NULL = between calls */
@@ -93,6 +115,10 @@ struct report_activity {
     struct place before_place;
     const char *after;
     struct place after_place;
+    struct report_running running; /* between calls */
+    struct report_sampled sampled; /* where it computed */
+    struct report_holder holder;   /* of the lock */
+    const char *path;              /* of the file; of several the longest */
 };
 
 /* Idle time of devices that has one cause. */
@@ -103,10 +129,13 @@ struct report_cause {
     uint32_t ranks;   /* how many */
     ck_time_t ns;
     uint64_t count;             /* pieces of time */
+    ck_time_t did_ns;           /* of ns, in which it did: */
     struct report_activity did; /* the launching thread */
     int32_t last;   /* rank that most of it was waited for, or unknown */
     int32_t blamed; /* the one that that one waited for itself, and so on */
-    ck_time_t blamed_ns; /* of ns, in which it did: */
+    enum cause blamed_cause;   /* kind of what it did most, CAUSES = unknown */
+    ck_time_t blamed_cause_ns; /* of ns, in things of that kind */
+    ck_time_t blamed_ns;       /* of those, in: */
     struct report_activity blamed_did;
 };
 

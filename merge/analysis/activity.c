@@ -120,11 +120,12 @@ static const char *place_text(const struct activities *activities,
     return name == NULL ? "(no name)" : name;
 }
 
-struct report_activity activity_report(const struct activities *activities,
-                                       uint32_t number)
+/* What the calls and ranges say. */
+static struct report_activity plain_report(const struct activities *activities,
+                                           uint32_t number)
 {
     struct table_key key = table_key(activities->keys, number);
-    struct report_activity report;
+    struct report_activity report = {NULL};
     struct place unused;
 
     report.range = place_text(activities, key.a, &unused);
@@ -132,5 +133,41 @@ struct report_activity activity_report(const struct activities *activities,
     report.before =
         place_text(activities, key.b & UINT32_MAX, &report.before_place);
     report.after = place_text(activities, key.c, &report.after_place);
+    return report;
+}
+
+static struct report_holder holder_report(const struct activities *activities,
+                                          const struct evidence *evidence,
+                                          const struct evidence_item *item)
+{
+    const struct cast_thread *thread = &activities->cast->threads[item->a];
+    struct report_holder holder = {.tid = thread->tid, .name = thread->name};
+
+    if (item->b != CAST_NONE) {
+        struct report_activity did = plain_report(activities, item->b);
+
+        holder.call = did.call;
+        holder.place = did.call != NULL
+                           ? did.place
+                           : evidence_sampled(evidence, item->b).place;
+    }
+    return holder;
+}
+
+struct report_activity activity_report(const struct activities *activities,
+                                       const struct evidence *evidence,
+                                       uint32_t number)
+{
+    struct report_activity report = plain_report(activities, number);
+    struct evidence_item top;
+
+    report.running = evidence_running(evidence, number);
+    report.sampled = evidence_sampled(evidence, number);
+    if (evidence_top(evidence, number, EVIDENCE_HOLDER, &top)) {
+        report.holder = holder_report(activities, evidence, &top);
+    }
+    if (evidence_top(evidence, number, EVIDENCE_PATH, &top)) {
+        report.path = cast_name(activities->cast, top.a, top.b);
+    }
     return report;
 }

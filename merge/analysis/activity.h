@@ -9,6 +9,7 @@
 #ifndef CK_MERGE_ANALYSIS_ACTIVITY_H
 #define CK_MERGE_ANALYSIS_ACTIVITY_H
 
+#include "merge/analysis/evidence.h"
 #include "merge/analysis/host.h"
 #include "merge/report.h"
 
@@ -21,7 +22,9 @@ int64_t activity_number(struct activities *activities,
                         const struct host_state *did);
 /* What a call into the activity's function counts as. */
 enum cause activity_cause(const struct activities *activities, uint32_t number);
+/* With what the evidence says of it. */
 struct report_activity activity_report(const struct activities *activities,
+                                       const struct evidence *evidence,
                                        uint32_t number);
 
 #endif

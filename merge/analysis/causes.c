@@ -50,7 +50,7 @@ static int compare_groups(const struct item *a, const struct item *b)
     }
     if (a->row->cause != CAUSE_MPI_WAIT) {
         order = compare_ints(a->row->rank, b->row->rank);
-        return order != 0 ? order : compare_ints(a->row->did, b->row->did);
+        return order != 0 ? order : compare_texts(a->did.range, b->did.range);
     }
     order = compare_ints(a->row->wait, b->row->wait);
     if (order == 0) {
@@ -130,16 +130,70 @@ ranks_count(const struct item *items, size_t count, struct report_cause *cause)
     }
 }
 
+/* What the launching threads did for the largest part of a group. */
+static void
+did_find(const struct item *items, size_t count, struct report_cause *cause)
+{
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t sum = 0;
+
+        for (size_t j = i; j < count; j++) {
+            sum +=
+                items[j].row->did == items[i].row->did ? items[j].row->ns : 0;
+        }
+        if (sum > cause->did_ns || i == 0) {
+            cause->did_ns = sum;
+            cause->did = items[i].did;
+        }
+    }
+}
+
+/* What the blamed rank did: the kind of thing first, and of that kind what
+ * took longest. Rows of one activity stand together. */
+static void blamed_find(const struct scene *scene,
+                        const struct item *items,
+                        size_t count,
+                        struct report_cause *cause)
+{
+    ck_time_t kinds[CAUSES] = {0};
+    ck_time_t sum = 0;
+
+    cause->blamed_cause = CAUSES;
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_row *row = items[i].row;
+
+        if (row->blamed_did != CAST_NONE) {
+            enum cause kind = scene_activity_cause(scene, row->blamed_did);
+
+            kinds[kind] += row->ns;
+            if (kinds[kind] > cause->blamed_cause_ns) {
+                cause->blamed_cause_ns = kinds[kind];
+                cause->blamed_cause = kind;
+            }
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_row *row = items[i].row;
+
+        sum = i > 0 && row->blamed_did == items[i - 1].row->blamed_did
+                  ? sum + row->ns
+                  : row->ns;
+        if (row->blamed_did != CAST_NONE && sum > cause->blamed_ns &&
+            scene_activity_cause(scene, row->blamed_did) ==
+                cause->blamed_cause) {
+            cause->blamed_ns = sum;
+            cause->blamed_did = scene_activity_report(scene, row->blamed_did);
+        }
+    }
+}
+
 static void group_report(const struct scene *scene,
                          const struct item *items,
                          size_t count,
                          struct report_cause *cause)
 {
-    ck_time_t sum = 0;
-
     memset(cause, 0, sizeof(*cause));
     cause->cause = items[0].row->cause;
-    cause->did = items[0].did;
     cause->blamed = items[0].row->blamed;
     if (cause->cause == CAUSE_MPI_WAIT) {
         cause->wait = wait_kind_name(items[0].row->wait);
@@ -150,14 +204,9 @@ static void group_report(const struct scene *scene,
 
         cause->ns += row->ns;
         cause->count += row->count;
-        sum = i > 0 && row->blamed_did == items[i - 1].row->blamed_did
-                  ? sum + row->ns
-                  : row->ns;
-        if (row->blamed_did != CAST_NONE && sum > cause->blamed_ns) {
-            cause->blamed_ns = sum;
-            cause->blamed_did = scene_activity_report(scene, row->blamed_did);
-        }
     }
+    did_find(items, count, cause);
+    blamed_find(scene, items, count, cause);
     ranks_count(items, count, cause);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/recent.h"
 #include "merge/table.h"
 
 /* Spans that begin together and are put in order. */
@@ -28,11 +29,38 @@ struct thread {
 };
 
 struct host {
-    struct table *keys; /* process, tid -> thread */
+    struct table *keys;   /* process, tid -> thread */
+    struct table *images; /* agent, incarnation -> process */
+    size_t processes;
+    struct recent *offs;
+    struct recent *samples;
     struct thread *threads;
     size_t count;
     size_t limit; /* spans of one thread */
 };
+
+/* Numbers in the tables are those of the cast. */
+static int host_number(struct host *host, const struct cast *cast)
+{
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        struct table_key key = {cast->processes[i].agent,
+                                cast->processes[i].incarnation, 0};
+
+        if (table_number(host->images, key) < 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < host->count; i++) {
+        struct table_key key = {cast->threads[i].process, cast->threads[i].tid,
+                                0};
+
+        host->threads[i].known_from = INT64_MIN;
+        if (table_number(host->keys, key) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
 
 struct host *host_create(const struct cast *cast, size_t limit)
 {
@@ -47,25 +75,20 @@ struct host *host_create(const struct cast *cast, size_t limit)
         host->limit = HOST_SPANS_MIN;
     }
     host->limit = limit > 0 ? limit : host->limit;
+    host->processes = cast->processes_count;
     host->keys = table_create();
+    host->images = table_create();
+    host->offs = recent_create(host->count);
+    host->samples = recent_create(host->count);
     host->threads = calloc(host->count + 1, sizeof(*host->threads));
-    if (host->keys == NULL || host->threads == NULL) {
+    if (host->keys == NULL || host->images == NULL || host->offs == NULL ||
+        host->samples == NULL || host->threads == NULL ||
+        host_number(host, cast) != 0) {
         host_destroy(host);
         return NULL;
     }
-    for (size_t i = 0; i < host->count; i++) {
-        struct table_key key = {cast->threads[i].process, cast->threads[i].tid,
-                                0};
-
-        host->threads[i].known_from = INT64_MIN;
-        if (table_number(host->keys, key) < 0) {
-            host_destroy(host);
-            return NULL;
-        }
-    }
     return host;
 }
-
 void host_destroy(struct host *host)
 {
     if (host == NULL) {
@@ -75,6 +98,9 @@ void host_destroy(struct host *host)
         free(host->threads[i].spans);
     }
     table_destroy(host->keys);
+    table_destroy(host->images);
+    recent_destroy(host->offs);
+    recent_destroy(host->samples);
     free(host->threads);
     free(host);
 }
@@ -93,9 +119,81 @@ uint32_t host_thread(const struct host *host, uint32_t process, uint32_t tid)
                                                        : (uint32_t)number;
 }
 
+uint32_t
+host_process(const struct host *host, uint32_t agent, uint32_t incarnation)
+{
+    struct table_key key = {agent, incarnation, 0};
+    int64_t number = table_number(host->images, key);
+
+    return number < 0 || (size_t)number >= host->processes ? CAST_NONE
+                                                           : (uint32_t)number;
+}
+
+int host_add_off(struct host *host,
+                 uint32_t thread,
+                 struct region part,
+                 enum host_off off,
+                 ck_time_t horizon)
+{
+    struct recent_fact fact = {part.start, part.end, off};
+
+    return recent_add(host->offs, thread, &fact, horizon);
+}
+
+int host_add_sample(struct host *host,
+                    uint32_t thread,
+                    ck_time_t time,
+                    const struct host_sample *sample,
+                    ck_time_t horizon)
+{
+    struct recent_fact fact = {time, time,
+                               (uint64_t)sample->weight << 32 | sample->stack};
+
+    return recent_add(host->samples, thread, &fact, horizon);
+}
+
+int host_samples(const struct host *host,
+                 uint32_t thread,
+                 struct region part,
+                 host_sample_f take,
+                 void *state)
+{
+    size_t count;
+    const struct recent_fact *fact =
+        recent_from(host->samples, thread, part.start, &count);
+
+    for (; count > 0 && fact->start < part.end; count--, fact++) {
+        struct host_sample sample = {(uint32_t)fact->what,
+                                     (uint32_t)(fact->what >> 32)};
+
+        if (take(state, &sample) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 bool host_is_seen(const struct host *host, uint32_t thread)
 {
     return host->threads[thread].is_seen;
+}
+
+/* A call that names a place between calls. One of libc is recorded only when
+ * it took long: the next time it may not be there. */
+static bool is_bracket(const struct host_span *span)
+{
+    return span->is_call && span->kind != CK_KIND_POSIX;
+}
+
+/* The last bracket so far. */
+static uint32_t prior_of(const struct thread *thread)
+{
+    if (thread->count == 0) {
+        return HOST_NONE;
+    }
+    return is_bracket(&thread->spans[thread->count - 1])
+               ? (uint32_t)thread->count - 1
+               : thread->spans[thread->count - 1].prior;
 }
 
 /* Put a span at the end; there is room. */
@@ -108,6 +206,7 @@ static void span_append(struct thread *thread, const struct host_span *span)
         parent = thread->spans[parent].parent;
     }
     thread->spans[thread->count] = *span;
+    thread->spans[thread->count].prior = prior_of(thread);
     thread->spans[thread->count++].parent = parent;
 }
 
@@ -124,7 +223,7 @@ static void spans_trim(struct thread *thread, ck_time_t horizon)
             span_append(thread, &span);
             continue;
         }
-        if (!span.is_call) {
+        if (!is_bracket(&span)) {
             continue;
         }
         if (!thread->has_gone || span.end >= thread->gone.end) {
@@ -246,9 +345,9 @@ call_before(const struct thread *thread, uint32_t at, ck_time_t time)
 {
     const struct host_span *best = NULL;
 
-    for (size_t i = at == HOST_NONE ? 0 : (size_t)at + 1;
-         best == NULL && i-- > 0;) {
-        if (thread->spans[i].is_call && thread->spans[i].end <= time) {
+    for (uint32_t i = at; best == NULL && i != HOST_NONE;
+         i = thread->spans[i].prior) {
+        if (is_bracket(&thread->spans[i]) && thread->spans[i].end <= time) {
             best = &thread->spans[i];
         }
     }
@@ -257,31 +356,38 @@ call_before(const struct thread *thread, uint32_t at, ck_time_t time)
     }
     for (uint32_t up = best->parent; up != HOST_NONE;
          up = thread->spans[up].parent) {
-        if (thread->spans[up].is_call && thread->spans[up].end <= time) {
+        if (is_bracket(&thread->spans[up]) && thread->spans[up].end <= time) {
             best = &thread->spans[up];
         }
     }
     return best;
 }
 
-static const struct host_span *call_after(const struct thread *thread,
-                                          uint32_t at)
+/* Index of the first call behind `at`; the count when there is none. */
+static size_t call_after(const struct thread *thread, uint32_t at)
 {
-    for (size_t i = at == HOST_NONE ? 0 : (size_t)at + 1; i < thread->count;
-         i++) {
-        if (thread->spans[i].is_call) {
-            return &thread->spans[i];
-        }
+    size_t i = at == HOST_NONE ? 0 : (size_t)at + 1;
+
+    while (i < thread->count && !is_bracket(&thread->spans[i])) {
+        i++;
     }
-    return NULL;
+    return i;
 }
+
+/* Where a walk is. */
+struct walk {
+    uint32_t at; /* last span that began by then */
+    size_t
+        after; /* first call behind it, from an earlier step; 0 = not known */
+};
 
 /* What the thread does at `time`, and in *until for how long. */
 static struct host_state state_at(const struct thread *thread,
-                                  uint32_t at,
+                                  struct walk *walk,
                                   ck_time_t time,
                                   ck_time_t *until)
 {
+    uint32_t at = walk->at;
     struct host_state state = {.is_known = time >= thread->known_from};
     size_t next = at == HOST_NONE ? 0 : (size_t)at + 1;
 
@@ -302,10 +408,37 @@ static struct host_state state_at(const struct thread *thread,
         *until = thread->known_from;
     }
     if (state.call == NULL) {
+        size_t first = at == HOST_NONE ? 0 : (size_t)at + 1;
+
+        if (walk->after == 0 || walk->after < first) {
+            walk->after = call_after(thread, at);
+        }
         state.before = call_before(thread, at, time);
-        state.after = call_after(thread, at);
+        state.after =
+            walk->after < thread->count ? &thread->spans[walk->after] : NULL;
     }
     return state;
+}
+
+/* Has a thread that is between calls a CPU at `time`? */
+static enum host_off off_at(const struct host *host,
+                            uint32_t number,
+                            ck_time_t time,
+                            ck_time_t *until)
+{
+    size_t count;
+    const struct recent_fact *fact =
+        recent_from(host->offs, number, time, &count);
+
+    if (count == 0) {
+        return HOST_ON;
+    }
+    if (fact->start > time) {
+        *until = fact->start < *until ? fact->start : *until;
+        return HOST_ON;
+    }
+    *until = fact->end < *until ? fact->end : *until;
+    return (enum host_off)fact->what;
 }
 
 int host_walk(const struct host *host,
@@ -316,20 +449,23 @@ int host_walk(const struct host *host,
 {
     const struct thread *thread = &host->threads[number];
     ck_time_t time = part.start;
-    uint32_t at = span_at(thread, time);
+    struct walk walk = {.at = span_at(thread, time)};
 
     while (time < part.end) {
         ck_time_t until = part.end;
-        struct host_state did = state_at(thread, at, time, &until);
+        struct host_state did = state_at(thread, &walk, time, &until);
 
+        if (did.is_known && did.call == NULL) {
+            did.off = off_at(host, number, time, &until);
+        }
         if (take(state, (struct region){time, until}, &did) != 0) {
             return -1;
         }
         time = until;
-        for (size_t next = at == HOST_NONE ? 0 : (size_t)at + 1;
+        for (size_t next = walk.at == HOST_NONE ? 0 : (size_t)walk.at + 1;
              next < thread->count && thread->spans[next].start <= time;
              next++) {
-            at = (uint32_t)next;
+            walk.at = (uint32_t)next;
         }
     }
     return 0;

@@ -25,8 +25,18 @@ struct host_span {
     uint32_t name;
     uint32_t call;   /* number in its thread; 0 = has none */
     uint32_t parent; /* that was open when it began; HOST_NONE */
+    uint32_t prior;  /* last call before it, of libc left out; HOST_NONE */
+    uint32_t holder; /* tid that held the lock; 0 = no lock, not known */
+    uint32_t path;   /* name of the file, in the process; 0 = none */
     uint16_t kind;
     bool is_call; /* else a range */
+};
+
+/* Why a thread that is between calls does not run. */
+enum host_off {
+    HOST_ON, /* it does, as far as is known */
+    HOST_PREEMPTED,
+    HOST_BLOCKED,
 };
 
 /* What a thread did in a piece of time; pointers hold during the call. */
@@ -36,6 +46,12 @@ struct host_state {
     const struct host_span *range;  /* innermost, NULL = none */
     const struct host_span *before; /* between calls: the one left last */
     const struct host_span *after;  /* and the one entered next */
+    enum host_off off;              /* between calls */
+};
+
+struct host_sample {
+    uint32_t stack;  /* of the agent; 0 = not known */
+    uint32_t weight; /* ns of CPU time */
 };
 
 struct host;
@@ -52,6 +68,28 @@ int host_add(struct host *host,
              uint32_t thread,
              const struct host_span *span,
              ck_time_t horizon);
+/* Add a time without a CPU, or a sample (what = stack; length 0). Starts never
+ * step back in a thread. 0, or -1 with ENOMEM. */
+int host_add_off(struct host *host,
+                 uint32_t thread,
+                 struct region part,
+                 enum host_off off,
+                 ck_time_t horizon);
+int host_add_sample(struct host *host,
+                    uint32_t thread,
+                    ck_time_t time,
+                    const struct host_sample *sample,
+                    ck_time_t horizon);
+/* Call `take` for each sample of a thread in `part`. */
+typedef int (*host_sample_f)(void *state, const struct host_sample *sample);
+int host_samples(const struct host *host,
+                 uint32_t thread,
+                 struct region part,
+                 host_sample_f take,
+                 void *state);
+/* Process of an agent's image, CAST_NONE = not in the run. */
+uint32_t
+host_process(const struct host *host, uint32_t agent, uint32_t incarnation);
 /* Thread of a process by its tid, HOST_NONE = not in the run. */
 uint32_t host_thread(const struct host *host, uint32_t process, uint32_t tid);
 /* True once anything was added for it. */

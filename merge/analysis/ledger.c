@@ -177,7 +177,8 @@ blamed_take(void *state, struct region piece, const struct scene_origin *origin)
     int64_t number = CAST_NONE;
 
     if (origin->did->is_known) {
-        number = scene_activity(sharing->ledger->scene, origin->did);
+        number = scene_did(sharing->ledger->scene, origin->thread, piece,
+                           origin->did);
         if (number < 0) {
             return -1;
         }
@@ -233,7 +234,7 @@ host_take(void *state, struct region piece, const struct host_state *did)
     if (!did->is_known) {
         return plain_add(sharing, piece, CAUSE_UNATTRIBUTED, CAST_NONE);
     }
-    number = scene_activity(ledger->scene, did);
+    number = scene_did(ledger->scene, sharing->thread, piece, did);
     if (number < 0) {
         return -1;
     }
@@ -243,7 +244,7 @@ host_take(void *state, struct region piece, const struct host_state *did)
         return wait_add(sharing, piece, did->call, &wait);
     }
     return plain_add(sharing, piece,
-                     scene_activity_cause(ledger->scene, (uint32_t)number),
+                     scene_cause(ledger->scene, did, (uint32_t)number),
                      (uint32_t)number);
 }
 

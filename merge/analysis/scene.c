@@ -14,6 +14,7 @@ struct scene {
     struct host *host;
     struct waits *waits;
     struct activities *activities;
+    struct evidence *evidence;
     struct shadow *shadow;
     ck_time_t *inside; /* by thread: until when it is in a library's call */
     struct {
@@ -50,11 +51,12 @@ struct scene *scene_create(const struct cast *cast,
     scene->host = host_create(cast, 0);
     scene->waits = waits_create(cast, align, eager_bytes);
     scene->activities = activities_create(cast);
+    scene->evidence = evidence_create(cast);
     scene->shadow = shadow_create();
     scene->inside = calloc(cast->threads_count + 1, sizeof(*scene->inside));
     if (scene->host == NULL || scene->waits == NULL ||
-        scene->activities == NULL || scene->shadow == NULL ||
-        scene->inside == NULL) {
+        scene->activities == NULL || scene->evidence == NULL ||
+        scene->shadow == NULL || scene->inside == NULL) {
         scene_destroy(scene);
         return NULL;
     }
@@ -70,6 +72,7 @@ void scene_destroy(struct scene *scene)
     host_destroy(scene->host);
     waits_destroy(scene->waits);
     activities_destroy(scene->activities);
+    evidence_destroy(scene->evidence);
     shadow_destroy(scene->shadow);
     free(scene->inside);
     free(scene);
@@ -115,10 +118,145 @@ enum cause scene_activity_cause(const struct scene *scene, uint32_t number)
     return activity_cause(scene->activities, number);
 }
 
+enum cause scene_cause(const struct scene *scene,
+                       const struct host_state *did,
+                       uint32_t number)
+{
+    static const enum cause offs[] = {
+        [HOST_ON] = CAUSE_HOST_COMPUTE,
+        [HOST_PREEMPTED] = CAUSE_OFFCPU_RUNNABLE,
+        [HOST_BLOCKED] = CAUSE_OFFCPU_BLOCKED,
+    };
+
+    return did->call == NULL ? offs[did->off]
+                             : activity_cause(scene->activities, number);
+}
+
 struct report_activity scene_activity_report(const struct scene *scene,
                                              uint32_t number)
 {
-    return activity_report(scene->activities, number);
+    return activity_report(scene->activities, scene->evidence, number);
+}
+
+/* ---- what is known beyond calls and ranges ------------------------------ */
+
+/* A piece of a thread's time, and the activity that it was. */
+struct piece {
+    struct scene *scene;
+    uint32_t thread;
+    uint32_t activity;
+    unsigned holders; /* of locks that were followed to it */
+};
+
+static int sample_weigh(void *state, const struct host_sample *sample)
+{
+    const struct piece *piece = state;
+    struct evidence_item item = {
+        .activity = piece->activity,
+        .kind = EVIDENCE_SAMPLE,
+        .a = piece->scene->cast->threads[piece->thread].process,
+        .b = sample->stack,
+        .weight = sample->weight,
+    };
+
+    return evidence_add(piece->scene->evidence, &item);
+}
+
+static int piece_weigh(struct piece *piece,
+                       struct region part,
+                       const struct host_state *did);
+
+/* What the holder of a lock did while a thread waited for it. */
+struct holding {
+    const struct piece *waiting;
+    uint32_t holder; /* thread */
+};
+
+static int
+holder_take(void *state, struct region part, const struct host_state *did)
+{
+    const struct holding *holding = state;
+    struct scene *scene = holding->waiting->scene;
+    struct evidence_item item = {.activity = holding->waiting->activity,
+                                 .kind = EVIDENCE_HOLDER,
+                                 .a = holding->holder,
+                                 .b = CAST_NONE,
+                                 .weight = region_length(part)};
+
+    if (did->is_known) {
+        struct piece piece = {.scene = scene,
+                              .thread = holding->holder,
+                              .holders = holding->waiting->holders + 1};
+        int64_t number = activity_number(scene->activities, did);
+
+        if (number < 0) {
+            return -1;
+        }
+        piece.activity = item.b = (uint32_t)number;
+        if (piece_weigh(&piece, part, did) != 0) {
+            return -1;
+        }
+    }
+    return evidence_add(scene->evidence, &item);
+}
+
+static int call_weigh(struct piece *piece,
+                      struct region part,
+                      const struct host_span *call)
+{
+    struct scene *scene = piece->scene;
+    struct evidence_item path = {.activity = piece->activity,
+                                 .kind = EVIDENCE_PATH,
+                                 .a = call->process,
+                                 .b = call->path,
+                                 .weight = region_length(part)};
+    struct holding holding = {.waiting = piece, .holder = HOST_NONE};
+
+    if (call->path != 0 && evidence_add(scene->evidence, &path) != 0) {
+        return -1;
+    }
+    if (call->holder != 0 && piece->holders < SCENE_HOLDERS_MAX) {
+        holding.holder = host_thread(scene->host, call->process, call->holder);
+    }
+    return holding.holder == HOST_NONE ? 0
+                                       : host_walk(scene->host, holding.holder,
+                                                   part, holder_take, &holding);
+}
+
+static int piece_weigh(struct piece *piece,
+                       struct region part,
+                       const struct host_state *did)
+{
+    static const enum evidence_off offs[] = {
+        [HOST_ON] = EVIDENCE_ON,
+        [HOST_PREEMPTED] = EVIDENCE_PREEMPTED,
+        [HOST_BLOCKED] = EVIDENCE_BLOCKED,
+    };
+    struct evidence_item off = {.activity = piece->activity,
+                                .kind = EVIDENCE_OFF,
+                                .weight = region_length(part)};
+
+    if (did->call != NULL) {
+        return call_weigh(piece, part, did->call);
+    }
+    off.a = offs[did->off];
+    if (evidence_add(piece->scene->evidence, &off) != 0) {
+        return -1;
+    }
+    return host_samples(piece->scene->host, piece->thread, part, sample_weigh,
+                        piece);
+}
+
+int64_t scene_did(struct scene *scene,
+                  uint32_t thread,
+                  struct region part,
+                  const struct host_state *did)
+{
+    int64_t number = activity_number(scene->activities, did);
+    struct piece piece = {
+        .scene = scene, .thread = thread, .activity = (uint32_t)number};
+
+    return number < 0 || piece_weigh(&piece, part, did) != 0 ? -1 : number;
 }
 
 /* ---- taking ------------------------------------------------------------- */
@@ -181,6 +319,12 @@ static int call_take(struct scene *scene, const struct timeline_event *event)
                              .is_call = true};
     uint32_t thread = event->thread;
 
+    if (record->e.kind == CK_KIND_POSIX) {
+        bool is_lock = record->object == 0 && record->arg != 0;
+
+        span.holder = is_lock ? (uint32_t)record->extra : 0;
+        span.path = record->object != 0 ? (uint32_t)record->extra : 0;
+    }
     if (record->e.kind == CK_KIND_OVERHEAD) {
         return overhead_take(scene, event);
     }
@@ -196,6 +340,49 @@ static int call_take(struct scene *scene, const struct timeline_event *event)
     return span_take(scene, event, &span, thread);
 }
 
+/* A thread that the collector speaks of; HOST_NONE = not in the run. */
+static uint32_t told_thread(const struct scene *scene,
+                            const struct timeline_event *event,
+                            uint32_t tid)
+{
+    uint32_t process =
+        host_process(scene->host, scene->cast->processes[event->process].agent,
+                     event->record->name);
+
+    return process == CAST_NONE ? HOST_NONE
+                                : host_thread(scene->host, process, tid);
+}
+
+static int off_take(struct scene *scene, const struct timeline_event *event)
+{
+    const struct ck_mark *mark = (const struct ck_mark *)event->record;
+    struct region part = {event->start, event->end};
+    uint32_t thread = told_thread(scene, event, (uint32_t)mark->value);
+
+    return thread == HOST_NONE
+               ? 0
+               : host_add_off(scene->host, thread, part,
+                              mark->e.kind == CK_KIND_PREEMPTED ? HOST_PREEMPTED
+                                                                : HOST_BLOCKED,
+                              scene_horizon(scene, event->start));
+}
+
+static int sample_take(struct scene *scene, const struct timeline_event *event)
+{
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    struct host_sample sample = {
+        record->stack <= UINT32_MAX ? (uint32_t)record->stack : 0,
+        record->weight > 0 && record->weight <= UINT32_MAX
+            ? (uint32_t)record->weight
+            : 0};
+    uint32_t thread = told_thread(scene, event, record->tid);
+
+    return thread == HOST_NONE
+               ? 0
+               : host_add_sample(scene->host, thread, event->start, &sample,
+                                 scene_horizon(scene, event->start));
+}
+
 static int range_take(struct scene *scene, const struct timeline_event *event)
 {
     struct host_span span = {.start = event->start,
@@ -205,6 +392,19 @@ static int range_take(struct scene *scene, const struct timeline_event *event)
                              .kind = event->record->kind};
 
     return span_take(scene, event, &span, event->thread);
+}
+
+static int mark_take(struct scene *scene, const struct timeline_event *event)
+{
+    switch (event->record->kind) {
+    case CK_KIND_RANGE:
+        return range_take(scene, event);
+    case CK_KIND_PREEMPTED:
+    case CK_KIND_BLOCKED:
+        return off_take(scene, event);
+    default:
+        return 0;
+    }
 }
 
 static int lost_take(struct scene *scene, const struct timeline_event *event)
@@ -240,7 +440,9 @@ int scene_take(struct scene *scene,
     case CK_CLASS_CALL:
         return call_take(scene, event);
     case CK_CLASS_MARK:
-        return kind == CK_KIND_RANGE ? range_take(scene, event) : 0;
+        return mark_take(scene, event);
+    case CK_CLASS_SAMPLE:
+        return sample_take(scene, event);
     case CK_CLASS_COUNTER:
         if (kind != CK_KIND_LOST) {
             return 0;

@@ -18,6 +18,8 @@
 #define SCENE_CLIENTS_MAX 4
 /* Ranks that a chain of waits is followed through. */
 #define SCENE_CHAIN_MAX 32
+/* Holders of locks that are followed, each held up by the next. */
+#define SCENE_HOLDERS_MAX 4
 
 struct scene;
 /* Borrowed; eager_bytes as in waits.h. NULL with ENOMEM. */
@@ -42,6 +44,17 @@ bool scene_wait(const struct scene *scene,
                 struct wait *wait);
 /* Number of what a thread did, and what it counts as; -1 with ENOMEM. */
 int64_t scene_activity(struct scene *scene, const struct host_state *did);
+/* The same, and what was seen of the thread in that part of it (samples, the
+ * holder of a lock, a file) counts for the activity. */
+int64_t scene_did(struct scene *scene,
+                  uint32_t thread,
+                  struct region part,
+                  const struct host_state *did);
+/* What a thread's state, which is that activity, counts as: between calls it
+ * may be off the CPU. */
+enum cause scene_cause(const struct scene *scene,
+                       const struct host_state *did,
+                       uint32_t number);
 enum cause scene_activity_cause(const struct scene *scene, uint32_t number);
 struct report_activity scene_activity_report(const struct scene *scene,
                                              uint32_t number);

@@ -104,7 +104,8 @@ blamed_take(void *state, struct region piece, const struct scene_origin *origin)
     int64_t number = CAST_NONE;
 
     if (origin->did->is_known) {
-        number = scene_activity(waitstates->scene, origin->did);
+        number =
+            scene_did(waitstates->scene, origin->thread, piece, origin->did);
         if (number < 0) {
             return -1;
         }

@@ -238,6 +238,39 @@ static int thread_read(struct cast *cast,
     return cast->threads[index].name == NULL ? -1 : 0;
 }
 
+/* Frames of which a place may be asked for; farther ones are left out. */
+#define STACK_FRAMES 8
+/* Numbers beyond it are damage: a collector gives a tenth of them. */
+#define STACKS_MAX 131072
+
+static int stack_read(struct cast_agent *agent, const struct ck_text *text)
+{
+    uint32_t count = text->length / (uint32_t)sizeof(uint64_t);
+    struct cast_stack *stack;
+
+    if (text->e.name == 0 || text->e.name > STACKS_MAX) {
+        return 0;
+    }
+    while (agent->stacks_count < text->e.name) {
+        if (array_grow(&agent->stacks, &agent->stacks_room, agent->stacks_count,
+                       sizeof(*agent->stacks)) != 0) {
+            return -1;
+        }
+        agent->stacks[agent->stacks_count++] = (struct cast_stack){NULL, 0};
+    }
+    count = count < STACK_FRAMES ? count : STACK_FRAMES;
+    stack = &agent->stacks[text->e.name - 1];
+    free(stack->frames);
+    stack->count = 0;
+    stack->frames = calloc(count + 1, sizeof(*stack->frames));
+    if (stack->frames == NULL) {
+        return -1;
+    }
+    stack->count = count;
+    memcpy(stack->frames, ck_text_bytes(text), count * sizeof(*stack->frames));
+    return 0;
+}
+
 static int text_read(struct cast *cast,
                      const struct facts_source *source,
                      const struct ck_text *text)
@@ -263,8 +296,10 @@ static int text_read(struct cast *cast,
         return comm_enter(cast, source->process, text);
     case CK_KIND_NOTE:
         return cast_note(cast, ck_text_bytes(text), text->length);
+    case CK_KIND_STACK:
+        return stack_read(&cast->agents[source->agent], text);
     default:
-        return 0; /* STACK: nobody reads it yet */
+        return 0;
     }
 }
 

@@ -134,6 +134,48 @@ static void put_ledger(struct ck_json *j, const struct report_device *device)
     ck_json_end(j);
 }
 
+static double share_of(ck_time_t part, ck_time_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+/* What was seen of a thread beyond its calls and ranges. */
+static void put_seen(struct ck_json *j, const struct report_activity *activity)
+{
+    if (activity->running.total > 0) {
+        ck_json_object(j, "running");
+        ck_json_double(
+            j, "preempted_share",
+            share_of(activity->running.preempted, activity->running.total));
+        ck_json_double(
+            j, "blocked_share",
+            share_of(activity->running.blocked, activity->running.total));
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "running");
+    }
+    put_text(j, "path", activity->path);
+    if (activity->sampled.total > 0) {
+        ck_json_object(j, "sampled");
+        put_place(j, &activity->sampled.place);
+        ck_json_double(j, "share",
+                       share_of(activity->sampled.ns, activity->sampled.total));
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "sampled");
+    }
+    if (activity->holder.tid != 0) {
+        ck_json_object(j, "holder");
+        ck_json_uint(j, "tid", activity->holder.tid);
+        put_text(j, "thread", activity->holder.name);
+        put_text(j, "call", activity->holder.call);
+        put_place(j, &activity->holder.place);
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "holder");
+    }
+}
+
 static void put_activity(struct ck_json *j,
                          const char *name,
                          const struct report_activity *activity)
@@ -150,6 +192,7 @@ static void put_activity(struct ck_json *j,
     put_text(j, "call", activity->after);
     put_place(j, &activity->after_place);
     ck_json_end(j);
+    put_seen(j, activity);
     ck_json_end(j);
 }
 
@@ -166,10 +209,16 @@ static void put_causes(struct ck_json *j, const struct report *report)
         ck_json_uint(j, "ranks", cause->ranks);
         ck_json_int(j, "ns", cause->ns);
         ck_json_uint(j, "count", cause->count);
+        ck_json_int(j, "host_ns", cause->did_ns);
         put_activity(j, "host", &cause->did);
         if (cause->blamed >= 0) {
             ck_json_int(j, "last_rank", cause->last);
             ck_json_int(j, "blamed_rank", cause->blamed);
+            put_text(j, "blamed_cause",
+                     cause->blamed_cause < CAUSES
+                         ? cause_name(cause->blamed_cause)
+                         : NULL);
+            ck_json_int(j, "blamed_cause_ns", cause->blamed_cause_ns);
             ck_json_int(j, "blamed_ns", cause->blamed_ns);
             put_activity(j, "blamed", &cause->blamed_did);
         }

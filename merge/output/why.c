@@ -9,36 +9,105 @@
 #define TOP_CAUSES 5
 /* Causes of less than an n-th of all device time are not worth a sentence. */
 #define WORTH_SHARE 100
+/* Nor is less than an n-th of a computation without a CPU. */
+#define WORTH_OFF 10
+/* Nor is it that a cause is made of several when all but an n-th is one. */
+#define WORTH_SPLIT 20
 
 static void
 put_call(const struct page *page, const char *call, const struct place *place)
 {
     page_cell(page, call, 40);
-    if (page_has_place(place)) {
+    /* A place without a file is but the function again. */
+    if (page_has_place(place) &&
+        (place->file != NULL || place->function != call)) {
         fputs(" (", page->file);
         page_place(page, place);
         fputc(')', page->file);
     }
 }
 
-/* "in load, between clFinish (a.c:1) and MPI_Allreduce (b.c:2)" */
-static void put_activity(const struct page *page,
-                         const struct report_activity *did)
+static void put_range(const struct page *page,
+                      const struct report_activity *did)
 {
-    if (did->call != NULL) {
-        fputs("in ", page->file);
-        put_call(page, did->call, &did->place);
-        if (did->range != NULL) {
-            fputs(" of range ", page->file);
-            page_cell(page, did->range, 30);
-        }
-        return;
-    }
-    fputs("between two calls", page->file);
     if (did->range != NULL) {
         fputs(" of range ", page->file);
         page_cell(page, did->range, 30);
     }
+}
+
+/* Who held the lock, and what that thread did meanwhile. */
+static void put_holder(const struct page *page,
+                       const struct report_holder *holder)
+{
+    fprintf(page->file, ",\n    held by thread %u", holder->tid);
+    if (holder->name != NULL && holder->name[0] != '\0') {
+        fputs(" (", page->file);
+        page_cell(page, holder->name, 16);
+        fputc(')', page->file);
+    }
+    if (holder->call != NULL) {
+        fputs(", which was in ", page->file);
+        put_call(page, holder->call, &holder->place);
+    } else if (page_has_place(&holder->place)) {
+        fputs(", which computed in ", page->file);
+        put_call(page, holder->place.function, &holder->place);
+    }
+}
+
+static void put_in_call(const struct page *page,
+                        const struct report_activity *did)
+{
+    fputs("in ", page->file);
+    put_call(page, did->call, &did->place);
+    put_range(page, did);
+    if (did->path != NULL) {
+        fputs(" on ", page->file);
+        page_cell(page, did->path, 50);
+    }
+    if (did->holder.tid != 0) {
+        put_holder(page, &did->holder);
+    }
+}
+
+/* What is known of a thread that was in no call: where samples met it, and
+ * how long it had no CPU. */
+static void put_between(const struct page *page,
+                        const struct report_activity *did)
+{
+    const struct report_sampled *sampled = &did->sampled;
+    const struct report_running *running = &did->running;
+
+    if (sampled->ns > 0) {
+        fputs("computing in ", page->file);
+        put_call(page, sampled->place.function, &sampled->place);
+        put_range(page, did);
+        fprintf(page->file, " (%s %% of samples)",
+                word_percent(sampled->ns, sampled->total).text);
+    } else {
+        fputs("between two calls", page->file);
+        put_range(page, did);
+    }
+    if (running->preempted * WORTH_OFF > running->total) {
+        fprintf(page->file, ",\n    %s %% of it ready to run, without a CPU",
+                word_percent(running->preempted, running->total).text);
+    }
+    if (running->blocked * WORTH_OFF > running->total) {
+        fprintf(page->file, ",\n    %s %% of it blocked in the kernel",
+                word_percent(running->blocked, running->total).text);
+    }
+}
+
+/* "computing in decode (images.c:88) of range load (97 % of samples),
+ *     after clFinish (a.c:1) and before MPI_Allreduce (b.c:2)" */
+static void put_activity(const struct page *page,
+                         const struct report_activity *did)
+{
+    if (did->call != NULL) {
+        put_in_call(page, did);
+        return;
+    }
+    put_between(page, did);
     if (did->before != NULL) {
         fputs(",\n    after ", page->file);
         put_call(page, did->before, &did->before_place);
@@ -48,6 +117,29 @@ static void put_activity(const struct page *page,
               page->file);
         put_call(page, did->after, &did->after_place);
     }
+}
+
+/* Is the part so much less than the whole that it must be said? */
+static bool is_split(ck_time_t part, ck_time_t whole)
+{
+    return part < whole - whole / WORTH_SPLIT;
+}
+
+/* The kind of thing where it is made of several, then the longest of them. */
+static void put_blamed(const struct page *page,
+                       const struct report_cause *cause)
+{
+    FILE *file = page->file;
+
+    fprintf(file, ".\n    Rank %d was, %s %% of that time, ", cause->blamed,
+            word_percent(cause->blamed_cause_ns, cause->ns).text);
+    if (is_split(cause->blamed_ns, cause->blamed_cause_ns)) {
+        fprintf(file, "in %s,\n    most of it (%s %%) ",
+                cause_name(cause->blamed_cause),
+                word_percent(cause->blamed_ns, cause->blamed_cause_ns).text);
+    }
+    put_activity(page, &cause->blamed_did);
+    fputs(".\n", file);
 }
 
 static void put_wait(const struct page *page, const struct report_cause *cause)
@@ -65,10 +157,7 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
         fprintf(file, "; what rank %d did is not known.\n", cause->blamed);
         return;
     }
-    fprintf(file, ".\n    Rank %d was, %s %% of that time, ", cause->blamed,
-            word_percent(cause->blamed_ns, cause->ns).text);
-    put_activity(page, &cause->blamed_did);
-    fputs(".\n", file);
+    put_blamed(page, cause);
 }
 
 static void put_cause(const struct page *page,
@@ -91,6 +180,10 @@ static void put_cause(const struct page *page,
     fprintf(page->file, "\n    (%s; %s pieces%s", cause_sentence(cause->cause),
             word_count(cause->count).text, has_activity ? "),\n    " : ")");
     if (has_activity) {
+        if (is_split(cause->did_ns, cause->ns)) {
+            fprintf(page->file, "most of it (%s %%) ",
+                    word_percent(cause->did_ns, cause->ns).text);
+        }
         put_activity(page, &cause->did);
     }
     fputs(".\n", page->file);

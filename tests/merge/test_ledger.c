@@ -22,7 +22,7 @@
 #include "merge/comm.h"
 
 #define RANKS 3
-#define EVENTS 128
+#define EVENTS 160
 #define TID 7
 
 enum name { N_RUN = 1, N_FINISH, N_READ, N_CREATE, N_ALLREDUCE, N_SEND, N_SET };
@@ -235,6 +235,29 @@ static void shadows_put(struct world *world)
     }
 }
 
+/* Times off the CPU; they may reach into calls and under shadows. */
+static void offs_put(struct world *world)
+{
+    for (int rank = 0; rank < RANKS; rank++) {
+        ck_time_t start = below(30);
+
+        for (int i = 0; i < 3; i++) {
+            struct event *event = event_new(world, rank);
+            ck_time_t dur = 1 + below(15);
+
+            event->record.mark =
+                (struct ck_mark){.e = {.kind = below(2) == 0 ? CK_KIND_PREEMPTED
+                                                             : CK_KIND_BLOCKED,
+                                       .name = 1,
+                                       .start = start},
+                                 .dur = dur,
+                                 .value = TID};
+            event->end = start + dur;
+            start = event->end + below(30);
+        }
+    }
+}
+
 static int by_start(const void *a, const void *b)
 {
     const struct event *left = a;
@@ -271,6 +294,7 @@ static void world_make(struct world *world)
         calls_put(world, rank);
     }
     shadows_put(world);
+    offs_put(world);
     qsort(world->events, world->count, sizeof(world->events[0]), by_start);
     world->region.start = below(40) - 10;
     world->region.end = world->region.start + 1 + below(160);
@@ -354,7 +378,11 @@ static enum cause host_cause(const struct world *world,
     const struct ck_collective *collective;
 
     if (event == NULL) {
-        return CAUSE_HOST_COMPUTE;
+        return is_covered(world, next->rank, t, CK_KIND_PREEMPTED)
+                   ? CAUSE_OFFCPU_RUNNABLE
+               : is_covered(world, next->rank, t, CK_KIND_BLOCKED)
+                   ? CAUSE_OFFCPU_BLOCKED
+                   : CAUSE_HOST_COMPUTE;
     }
     switch (event->record.e.name) {
     case N_RUN:

@@ -1,0 +1,264 @@
+/* evidence.c - what is known of an activity beyond calls and ranges
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The place of a sample is the innermost frame of which file and line are
+ * known: a sample in a library without debugging information counts for the
+ * line that called it, if the stack reaches so far.
+ */
+#include "merge/analysis/evidence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/array.h"
+#include "merge/table.h"
+
+/* A key of the table; items of one activity are a list. */
+struct item {
+    int64_t weight;
+    uint32_t next; /* CAST_NONE = the last */
+};
+
+struct evidence {
+    const struct cast *cast; /* borrowed */
+    struct table *keys;      /* activity | kind, a, b */
+    struct item *items;
+    size_t count, room;
+    uint32_t *firsts; /* by activity */
+    size_t firsts_count, firsts_room;
+};
+
+struct evidence *evidence_create(const struct cast *cast)
+{
+    struct evidence *evidence = calloc(1, sizeof(*evidence));
+
+    if (evidence == NULL) {
+        return NULL;
+    }
+    evidence->cast = cast;
+    evidence->keys = table_create();
+    if (evidence->keys == NULL) {
+        free(evidence);
+        return NULL;
+    }
+    return evidence;
+}
+
+void evidence_destroy(struct evidence *evidence)
+{
+    if (evidence == NULL) {
+        return;
+    }
+    table_destroy(evidence->keys);
+    free(evidence->items);
+    free(evidence->firsts);
+    free(evidence);
+}
+
+static int item_append(struct evidence *evidence, uint32_t activity)
+{
+    while (evidence->firsts_count <= activity) {
+        if (array_grow(&evidence->firsts, &evidence->firsts_room,
+                       evidence->firsts_count,
+                       sizeof(*evidence->firsts)) != 0) {
+            return -1;
+        }
+        evidence->firsts[evidence->firsts_count++] = CAST_NONE;
+    }
+    if (array_grow(&evidence->items, &evidence->room, evidence->count,
+                   sizeof(*evidence->items)) != 0) {
+        return -1;
+    }
+    evidence->items[evidence->count] =
+        (struct item){0, evidence->firsts[activity]};
+    evidence->firsts[activity] = (uint32_t)evidence->count++;
+    return 0;
+}
+
+int evidence_add(struct evidence *evidence, const struct evidence_item *item)
+{
+    struct table_key key = {
+        (uint64_t)item->activity << 8 | (uint64_t)item->kind, item->a, item->b};
+    int64_t number = table_number(evidence->keys, key);
+
+    if (number < 0 || ((size_t)number == evidence->count &&
+                       item_append(evidence, item->activity) != 0)) {
+        return -1;
+    }
+    evidence->items[number].weight += item->weight;
+    return 0;
+}
+
+/* The activity's next item behind *at (at first 0), which becomes its number
+ * + 1. False when there is none. */
+static bool item_next(const struct evidence *evidence,
+                      uint32_t activity,
+                      enum evidence_kind kind,
+                      size_t *at,
+                      struct evidence_item *item)
+{
+    uint32_t index = CAST_NONE;
+
+    if (*at > 0) {
+        index = evidence->items[*at - 1].next;
+    } else if (activity < evidence->firsts_count) {
+        index = evidence->firsts[activity];
+    }
+    for (; index != CAST_NONE; index = evidence->items[index].next) {
+        struct table_key key = table_key(evidence->keys, index);
+
+        if ((key.a & 0xff) == (uint64_t)kind) {
+            *at = (size_t)index + 1;
+            *item = (struct evidence_item){
+                .activity = activity,
+                .kind = kind,
+                .a = (uint32_t)key.b,
+                .b = (uint32_t)key.c,
+                .weight = evidence->items[index].weight,
+            };
+            return true;
+        }
+    }
+    return false;
+}
+
+bool evidence_top(const struct evidence *evidence,
+                  uint32_t activity,
+                  enum evidence_kind kind,
+                  struct evidence_item *top)
+{
+    struct evidence_item item;
+    bool is_found = false;
+    size_t at = 0;
+
+    while (item_next(evidence, activity, kind, &at, &item)) {
+        if (!is_found || item.weight > top->weight) {
+            *top = item;
+            is_found = true;
+        }
+    }
+    return is_found;
+}
+
+struct report_running evidence_running(const struct evidence *evidence,
+                                       uint32_t activity)
+{
+    struct report_running running = {0};
+    struct evidence_item item;
+    size_t at = 0;
+
+    while (item_next(evidence, activity, EVIDENCE_OFF, &at, &item)) {
+        running.total += item.weight;
+        running.preempted += item.a == EVIDENCE_PREEMPTED ? item.weight : 0;
+        running.blocked += item.a == EVIDENCE_BLOCKED ? item.weight : 0;
+    }
+    return running;
+}
+
+/* Addresses of a library without symbols ("libz.so.1+0xab3b") are one place. */
+static struct place library_place(const struct cast *cast, struct place place)
+{
+    const char *plus =
+        place.function == NULL ? NULL : strstr(place.function, "+0x");
+
+    if (plus != NULL) {
+        place.function = texts_keep(cast->texts, place.function,
+                                    (size_t)(plus - place.function));
+    }
+    return place;
+}
+
+/* Where a stack says that its thread was. */
+static struct place stack_place(const struct cast *cast,
+                                const struct evidence_item *item)
+{
+    const struct cast_agent *agent =
+        &cast->agents[cast->processes[item->a].agent];
+    const struct cast_stack *stack;
+    struct place leaf = {NULL, NULL, 0};
+
+    if (item->b == 0 || item->b > agent->stacks_count) {
+        return leaf;
+    }
+    stack = &agent->stacks[item->b - 1];
+    for (size_t i = 0; i < stack->count; i++) {
+        struct place place = cast_place(cast, item->a, stack->frames[i]);
+
+        if (place.file != NULL) {
+            return place;
+        }
+        leaf = i == 0 ? place : leaf;
+    }
+    return library_place(cast, leaf);
+}
+
+/* Samples of one place. */
+struct spot {
+    struct place place;
+    int64_t weight;
+};
+
+static bool is_same_function(const struct spot *a, const struct spot *b)
+{
+    /* Texts are kept once: equal ones have equal pointers. */
+    return a->place.function == b->place.function &&
+           a->place.file == b->place.file;
+}
+
+/* Every place that was sampled in the activity, the caller's to free. */
+static struct spot *
+spots_collect(const struct evidence *evidence, uint32_t activity, size_t *count)
+{
+    struct evidence_item item;
+    struct spot *spots = NULL;
+    size_t room = 0;
+    size_t next = 0;
+
+    *count = 0;
+    while (item_next(evidence, activity, EVIDENCE_SAMPLE, &next, &item)) {
+        struct spot spot = {stack_place(evidence->cast, &item), item.weight};
+        size_t at = 0;
+
+        while (at < *count && (!is_same_function(&spots[at], &spot) ||
+                               spots[at].place.line != spot.place.line)) {
+            at++;
+        }
+        if (at == *count) {
+            if (array_grow(&spots, &room, *count, sizeof(*spots)) != 0) {
+                break;
+            }
+            spots[(*count)++] = (struct spot){spot.place, 0};
+        }
+        spots[at].weight += spot.weight;
+    }
+    return spots;
+}
+
+struct report_sampled evidence_sampled(const struct evidence *evidence,
+                                       uint32_t activity)
+{
+    struct report_sampled sampled = {0};
+    int64_t line = 0;
+    size_t count;
+    struct spot *spots = spots_collect(evidence, activity, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        int64_t sum = 0;
+
+        sampled.total += spots[i].weight;
+        if (spots[i].place.function == NULL) {
+            continue;
+        }
+        for (size_t j = 0; j < count; j++) {
+            sum += is_same_function(&spots[i], &spots[j]) ? spots[j].weight : 0;
+        }
+        if (sum > sampled.ns || (sum == sampled.ns && spots[i].weight > line)) {
+            sampled.ns = sum;
+            sampled.place = spots[i].place;
+            line = spots[i].weight;
+        }
+    }
+    free(spots);
+    return sampled;
+}
