@@ -83,10 +83,10 @@ perfmon/        agent/counters.c agent/sampler.c
 linux/perf_     agent/counters.c agent/sampler.c
 flatbuffers/    schema/wire.cpp
 sodium.h        schema/auth.c
-isa-l           schema/crc_isal.c merge/input/gzip.c merge/input/gzip_isal.c
+isa-l           schema/crc_isal.c merge/input/inflate_isal.c
 lz4.*           schema/pack_lz4.c schema/pack.c
 zstd.*          schema/pack_zstd.c schema/pack.c
-zlib.h          merge/input/gzip.c merge/output/sink.c
+zlib.h          merge/input/inflate_zlib.c merge/output/sink.c
 sqlite3.h       merge/output/sqlite.c
 elfutils/       agent/symbols.c agent/symboltable.c
 dwarf.h         agent/symbols.c agent/symboltable.c
