@@ -98,6 +98,7 @@ struct cast_agent {
     uint32_t domain;   /* clock domain */
     int64_t start_raw; /* 0 = not said */
     int64_t start_realtime;
+    bool is_profile; /* no agent, but a foreign profile that was read */
     bool has_exit;
     bool is_exit_known; /* else the collector did not see the end */
     int status;         /* wait status */

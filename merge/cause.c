@@ -123,6 +123,18 @@ static const struct {
     {"cuMemFree", CAUSE_MEM_MGMT},
     {"cuMemHost", CAUSE_MEM_MGMT},
     {"pthread_join", CAUSE_LOCK},
+    {"nrt_tensor_read", CAUSE_D2H},
+    {"dmem_buf_copyout", CAUSE_D2H},
+    {"nrt_tensor_write", CAUSE_H2D},
+    {"dmem_buf_copyin", CAUSE_H2D},
+    {"nrt_tensor_allocate", CAUSE_MEM_MGMT},
+    {"nrt_tensor_free", CAUSE_MEM_MGMT},
+    {"nrt_dma_mem_", CAUSE_MEM_MGMT},
+    {"nrt_execute", CAUSE_LAUNCH_LATENCY},
+    {"nrt_model_submit", CAUSE_LAUNCH_LATENCY},
+    {"kbl_exec_", CAUSE_LAUNCH_LATENCY},
+    {"nrt_async_sema_wait", CAUSE_GPU_SYNC},
+    {"tensor_block_while_exec", CAUSE_GPU_SYNC},
     {"pthread_mutex", CAUSE_LOCK},
     {"pthread_cond", CAUSE_LOCK},
     {"pthread_rwlock", CAUSE_LOCK},
@@ -143,6 +155,7 @@ enum cause cause_of_call(unsigned kind, const char *function)
     case CK_KIND_API_OPENCL:
     case CK_KIND_API_CUDA_RUNTIME:
     case CK_KIND_API_CUDA_DRIVER:
+    case CK_KIND_API_NEURON:
     case CK_KIND_POSIX:
         break;
     default:

@@ -26,14 +26,17 @@
 #include "merge/analysis/devices.h"
 #include "merge/analysis/kernels.h"
 #include "merge/analysis/libc.h"
+#include "merge/analysis/lines.h"
 #include "merge/analysis/ranks.h"
 #include "merge/cast.h"
 #include "merge/clockedges.h"
 #include "merge/cut.h"
 #include "merge/input/store.h"
+#include "merge/kernelonly.h"
 #include "merge/options.h"
 #include "merge/output/chrome.h"
 #include "merge/output/json.h"
+#include "merge/output/scalene.h"
 #include "merge/output/text.h"
 #include "merge/recover.h"
 #include "merge/region.h"
@@ -42,7 +45,7 @@
 #include "merge/verify.h"
 #include "schema/run.h"
 
-#define CONSUMERS 7
+#define CONSUMERS 8
 
 /* One merge from the run to its report. */
 struct job {
@@ -50,7 +53,9 @@ struct job {
     struct cast *cast;
     struct align *align;
     struct store *store;
+    struct kernelonly *profiles; /* NULL with a run */
     struct devices *devices;
+    struct lines *lines;
     struct kernels *kernels;
     struct calls *calls;
     struct ranks *ranks;
@@ -71,8 +76,10 @@ static void job_fini(struct job *job)
     ranks_destroy(job->ranks);
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
+    lines_destroy(job->lines);
     devices_destroy(job->devices);
     store_destroy(job->store);
+    kernelonly_destroy(job->profiles);
     align_destroy(job->align);
     cast_destroy(job->cast);
 }
@@ -123,17 +130,50 @@ static int job_clocks(struct job *job, struct ck_err *err)
     return rc;
 }
 
+/* The inputs of a kernel-only merge as one store. */
+static int profiles_open(struct job *job, struct ck_err *err)
+{
+    const struct options *options = job->options;
+    struct kernelonly_ranks ranks = {options->given.items,
+                                     (size_t)options->given.count};
+    const char *const *stores;
+    size_t count;
+
+    if (kernelonly_check_result(options->run, err) != 0) {
+        return -1;
+    }
+    job->profiles =
+        kernelonly_create(options->inputs, options->inputs_count, ranks, err);
+    if (job->profiles == NULL) {
+        return -1;
+    }
+    stores = kernelonly_stores(job->profiles, &count);
+    job->store = store_create_all(stores, count, job->cast, job->align, err);
+    if (job->store == NULL) {
+        return -1;
+    }
+    return kernelonly_report(job->profiles, &job->report) == 0
+               ? 0
+               : ck_err_set(err, "out of memory");
+}
+
+static int run_open(struct job *job, struct ck_err *err)
+{
+    recover_rings(job->options->run);
+    job->store = store_create(job->options->run, job->cast, job->align, err);
+    return job->store == NULL ? -1 : 0;
+}
+
 /* Read what the run says about itself. */
 static int job_open(struct job *job, struct ck_err *err)
 {
-    recover_rings(job->options->run);
     job->cast = cast_create();
     job->align = align_create();
     if (job->cast == NULL || job->align == NULL) {
         return ck_err_set(err, "out of memory");
     }
-    job->store = store_create(job->options->run, job->cast, job->align, err);
-    if (job->store == NULL) {
+    if ((job->options->is_kernel_only ? profiles_open(job, err)
+                                      : run_open(job, err)) != 0) {
         return -1;
     }
     if (cast_close(job->cast) != 0 || align_close(job->align, job->cast) != 0) {
@@ -141,6 +181,9 @@ static int job_open(struct job *job, struct ck_err *err)
     }
     if (cut_check(job->store, job->cast, err) != 0 ||
         job_clocks(job, err) != 0) {
+        return -1;
+    }
+    if (job->profiles != NULL && kernelonly_check(job->cast, err) != 0) {
         return -1;
     }
     job->report.run = job->options->run;
@@ -156,6 +199,11 @@ static int job_region(struct job *job, struct ck_err *err)
 
     if (region_find(job->cast, job->align, report) != 0) {
         report->whole = report->region = (struct region){0, 0};
+    }
+    if (job->profiles != NULL) {
+        /* Steps of the host end before their kernels do. */
+        report->region = report->whole;
+        report->region_kind = REPORT_REGION_WHOLE;
     }
     if (options->from < 0 && options->to < 0) {
         return 0;
@@ -193,7 +241,8 @@ static int chrome_where(const struct options *options,
         }
         n = file != NULL
                 ? snprintf(path, PATH_MAX, "%s", file)
-                : snprintf(path, PATH_MAX, "%s/trace.json", options->run);
+                : snprintf(path, PATH_MAX, "%s%strace.json", options->run,
+                           options->is_kernel_only ? "." : "/");
         if (n >= PATH_MAX) {
             return ck_err_set(err, "%s: the path is too long",
                               options->outputs.items[i]);
@@ -208,12 +257,14 @@ static int job_consumers(struct job *job, struct ck_err *err)
 
     job->devices = devices_create(job->cast, region);
     job->kernels = kernels_create(job->cast, region);
+    job->lines = lines_create(job->cast, region);
     job->calls = calls_create(job->cast, region);
     job->ranks = ranks_create(job->cast, region);
     job->causality = causality_create(job->cast, job->align);
     job->blame = blame_create(job->cast, job->align, region);
-    if (job->devices == NULL || job->kernels == NULL || job->calls == NULL ||
-        job->ranks == NULL || job->blame == NULL || job->causality == NULL) {
+    if (job->lines == NULL || job->devices == NULL || job->kernels == NULL ||
+        job->calls == NULL || job->ranks == NULL || job->blame == NULL ||
+        job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (chrome_where(job->options, job->chrome_path, err) != 0) {
@@ -239,10 +290,10 @@ static void progress_show(void *state, double done)
 static int job_run(struct job *job, struct ck_err *err)
 {
     const struct timeline_consumer consumers[CONSUMERS] = {
-        {devices_take, job->devices}, {kernels_take, job->kernels},
-        {calls_take, job->calls},     {ranks_take, job->ranks},
-        {blame_take, job->blame},     {causality_take, job->causality},
-        {chrome_take, job->chrome},
+        {devices_take, job->devices},     {kernels_take, job->kernels},
+        {lines_take, job->lines},         {calls_take, job->calls},
+        {ranks_take, job->ranks},         {blame_take, job->blame},
+        {causality_take, job->causality}, {chrome_take, job->chrome},
     };
     struct timeline timeline = {
         .store = job->store,
@@ -270,6 +321,7 @@ static int job_report(struct job *job, struct ck_err *err)
 
     if (devices_report(job->devices, report) != 0 ||
         kernels_report(job->kernels, report) != 0 ||
+        lines_report(job->lines, report) != 0 ||
         calls_report(job->calls, report) != 0 ||
         libc_report(job->cast, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
@@ -387,8 +439,12 @@ static int job_write(const struct job *job, struct ck_err *err)
     const struct options *options = job->options;
     bool is_stdout_used = false;
 
-    if (options->from < 0 && options->to < 0 && !job->cast->is_filtered &&
-        write_run(job, err) != 0) {
+    if (job->profiles != NULL) {
+        if (scalene_write(&job->report, options->run, err) != 0) {
+            return -1;
+        }
+    } else if (options->from < 0 && options->to < 0 &&
+               !job->cast->is_filtered && write_run(job, err) != 0) {
         return -1;
     }
     for (int i = 0; i < options->outputs.count; i++) {
@@ -470,7 +526,11 @@ static int job_do(struct job *job, struct ck_err *err)
     if (code != CK_EXIT_DONE) {
         return code;
     }
-    return report_is_complete(&job->report) ? CK_EXIT_DONE : CK_EXIT_PARTIAL;
+    return report_is_complete(&job->report) &&
+                   (job->profiles == NULL ||
+                    !kernelonly_is_partial(job->profiles))
+               ? CK_EXIT_DONE
+               : CK_EXIT_PARTIAL;
 }
 
 /* A run of many ranks has a file for each. */
@@ -524,5 +584,6 @@ int main(int argc, char **argv)
     }
     job_fini(&job);
     free(options.outputs.items);
+    free(options.given.items);
     return code;
 }

@@ -7,6 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* RUN, or IN... OUT. */
+static enum ck_cli_result operands_read(struct options *options,
+                                        int argc,
+                                        char **argv,
+                                        struct ck_err *err)
+{
+    if (options->is_kernel_only) {
+        if (argc < 2) {
+            (void)ck_err_set(err,
+                             "--kernel-only takes one or more profiles and, "
+                             "last, the output: ckmerge --kernel-only IN... "
+                             "OUT");
+            return CK_CLI_WRONG;
+        }
+        options->inputs = (const char *const *)argv;
+        options->inputs_count = (size_t)argc - 1;
+        options->run = argv[argc - 1];
+        return CK_CLI_RUN;
+    }
+    if (options->given.count > 0) {
+        (void)ck_err_set(err, "--rank goes with --kernel-only");
+        return CK_CLI_WRONG;
+    }
+    if (argc != 1) {
+        (void)ck_err_set(err, argc < 1 ? "no run directory given (ckmerge RUN)"
+                                       : "one run directory at a time, please");
+        return CK_CLI_WRONG;
+    }
+    options->run = argv[0];
+    return CK_CLI_RUN;
+}
+
 enum ck_cli_result
 options_read(struct options *options, int argc, char **argv, struct ck_err *err)
 {
@@ -27,6 +59,13 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          NULL,
          "exit 4 when the clocks of two ranks may be further apart than that, "
          "5 when that is not known (10us)"},
+        {CK_CLI_HEADING, "Profiles of devices", 0, NULL, NULL, NULL, NULL},
+        {CK_CLI_FLAG, "kernel-only", 0, NULL, &o->is_kernel_only, NULL,
+         "merge profiles of devices (PyTorch traces, nkipy's "
+         "kernel_profile.json, runs and segments of ck; JSON also .gz); the "
+         "last argument is the output, which scalene's viewer opens"},
+        {CK_CLI_LIST, "rank", 0, "FILE=N", &o->given, NULL,
+         "the profile FILE is of rank N, whatever it says"},
         {CK_CLI_HEADING, "How to show it", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_FLAG, "all-ranks", 0, NULL, &o->is_all_ranks, NULL,
          "a row for every rank, however many there are"},
@@ -42,7 +81,7 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
         {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL}};
     const struct ck_cli cli = {
         .program = "ckmerge",
-        .usage = "[OPTION]... RUN",
+        .usage = "[OPTION]... RUN | --kernel-only [OPTION]... IN... OUT",
         .summary = "Put the ranks of a stored run on one axis and say why "
                    "their devices were idle. RUN is a run directory; "
                    "report.txt and report.json are written there.",
@@ -50,7 +89,8 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
             "  ckmerge ck-train-20261121T093000\n"
             "  ckmerge --output chrome=trace.json.gz RUN   then open it in "
             "ui.perfetto.dev\n"
-            "  ckmerge --output json --from 2s --to 4s RUN | jq .devices\n",
+            "  ckmerge --output json --from 2s --to 4s RUN | jq .devices\n"
+            "  ckmerge --kernel-only rank0.json rank1.json.gz merged.json\n",
         .options = table};
     const char *preset = getenv("CKMERGE_OPTIONS");
     enum ck_cli_result result = CK_CLI_RUN;
@@ -61,13 +101,10 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
     if (result == CK_CLI_RUN) {
         result = ck_cli_parse(&cli, &argc, &argv, err);
     }
-    if (result == CK_CLI_RUN && argc != 1) {
-        (void)ck_err_set(err, argc < 1 ? "no run directory given (ckmerge RUN)"
-                                       : "one run directory at a time, please");
-        return CK_CLI_WRONG;
-    }
+    options->is_kernel_only =
+        options->is_kernel_only || options->scalene != NULL;
     if (result == CK_CLI_RUN) {
-        options->run = argv[0];
+        result = operands_read(options, argc, argv, err);
     }
     return result;
 }

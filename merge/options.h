@@ -6,13 +6,19 @@
 #define CK_MERGE_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "launch/cli.h"
 #include "merge/cast.h"
 
 struct options {
-    const char *run;
+    const char *run; /* with is_kernel_only: the output */
+    bool is_kernel_only;
+    const char *const *inputs; /* of a kernel-only merge; borrowed from argv */
+    size_t inputs_count;
+    const char *scalene;      /* profile to be joined with, NULL = none */
+    struct ck_cli_list given; /* --rank FILE=N */
     struct ck_cli_list outputs;
     const char *ranks; /* "" = all */
     int64_t from;      /* ns after the run's start; -1 = not given */

@@ -14,6 +14,8 @@ void report_fini(struct report *report)
     free(report->causes);
     free(report->waits);
     free(report->kernels);
+    free(report->inputs);
+    free(report->lines);
     free(report->copies);
     free(report->calls);
     free(report->libc);

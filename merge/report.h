@@ -32,6 +32,7 @@ enum report_end {
     REPORT_END_UNKNOWN, /* no word of it: lost, or still running */
     REPORT_END_EXITED,
     REPORT_END_SIGNAL,
+    REPORT_END_PROFILE, /* it comes from a profile, which does not say */
     REPORT_END_MISSING, /* announced by the size, not in the run */
 };
 
@@ -151,6 +152,32 @@ struct report_kernel {
     int32_t rank_first;
     int32_t rank_last;
     uint32_t ranks;
+};
+
+/* One input of a kernel-only merge. */
+struct report_input {
+    const char *path;
+    const char *kind;       /* run, segment, chrome, nkipy */
+    int32_t rank;           /* of a foreign profile, else unknown */
+    bool is_rank_assumed;   /* nothing said it */
+    ck_time_t wall;         /* of its recording */
+    uint64_t operations;    /* on devices */
+    uint64_t by_id;         /* launch found by its id */
+    uint64_t by_order;      /* ... by its place in the order alone */
+    uint64_t unused;        /* events that ck has no use for */
+    ck_time_t device_clock; /* sum of lengths by the device's own clock */
+};
+
+/* Device work by the line that launched it. */
+struct report_line {
+    const char *file; /* NULL = not known */
+    uint32_t line;
+    const char *kernel;
+    ck_time_t busy;    /* share of the devices' kernel unions */
+    ck_time_t core;    /* sum of lengths */
+    ck_time_t host;    /* in the launching calls */
+    uint64_t calls;    /* of the kernel */
+    uint64_t launches; /* of them, those whose launching call was found */
 };
 
 struct report_copy {
@@ -273,6 +300,11 @@ struct report {
     size_t waits_count;
     struct report_kernel *kernels;
     size_t kernels_count;
+    struct report_input *inputs; /* of a kernel-only merge */
+    size_t inputs_count;
+    bool has_dates; /* the inputs' clocks could be put together by date */
+    struct report_line *lines; /* most busy first */
+    size_t lines_count;
     struct report_copy *copies;
     size_t copies_count;
     struct report_call *calls;

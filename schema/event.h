@@ -45,6 +45,7 @@ enum ck_flag {
     CK_FLAG_BAD_TIME = 8,    /* the device gave no usable stamps */
     CK_FLAG_FORTRAN = 16,    /* called through a Fortran entry point */
     CK_FLAG_PERSISTENT = 32, /* a persistent request's start */
+    CK_FLAG_PART = 64,       /* another core's part of the kernel before it */
 };
 
 /* Why records are missing (ck_counter.reason of a LOST record). */

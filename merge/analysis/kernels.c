@@ -121,6 +121,7 @@ static int kernel_take(struct kernels *kernels,
     struct region part = {event->start, event->end};
     struct kernel *kernel;
     int64_t number;
+    bool is_call;
 
     number = kernel_find(
         kernels, cast_name(kernels->cast, event->process, record->e.name));
@@ -128,12 +129,13 @@ static int kernel_take(struct kernels *kernels,
         return -1;
     }
     kernel = &kernels->items[number];
-    kernel->calls_in_run++;
+    is_call = (record->e.flags & CK_FLAG_PART) == 0;
+    kernel->calls_in_run += is_call;
     if (device == NULL ||
         !region_clip(kernels->region, &part.start, &part.end)) {
         return 0;
     }
-    kernel->calls++;
+    kernel->calls += is_call;
     kernel->total += part.end - part.start;
     if (record->dur > kernel->max) {
         kernel->max = record->dur;
@@ -141,7 +143,7 @@ static int kernel_take(struct kernels *kernels,
     if (rank != CAST_NONE) {
         kernel->ranks[rank / 8] |= (uint8_t)(1 << rank % 8);
     }
-    if (quantile_add(&kernel->lengths, record->dur) != 0) {
+    if (is_call && quantile_add(&kernel->lengths, record->dur) != 0) {
         return -1;
     }
     return share_add(kernels->shares[device->physical], (uint32_t)number, part,

@@ -135,6 +135,10 @@ static void end_report(const struct cast_agent *agent,
                        const struct align *align,
                        struct report_rank *row)
 {
+    if (agent->is_profile) {
+        row->end = REPORT_END_PROFILE;
+        return;
+    }
     if (!agent->has_exit || !agent->is_exit_known) {
         row->end = REPORT_END_UNKNOWN;
         return;

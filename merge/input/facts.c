@@ -54,6 +54,10 @@ static int agent_identity(struct cast *cast,
     agent->command = text_value(cast, text, "command", "");
     agent->rank = (int32_t)text_number(text, "rank", CAST_RANK_UNKNOWN);
     agent->size = (int32_t)text_number(text, "size", 0);
+    agent->is_profile = text_value(cast, text, "source", NULL) != NULL;
+    if (agent->is_profile) {
+        agent->exit_time = text_number(text, "stop_raw", 0);
+    }
     cast->is_size_said = cast->is_size_said || agent->size > 0;
     agent->start_raw = text_number(text, "start_raw", 0);
     agent->start_realtime = text_number(text, "start_realtime", 0);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "merge/array.h"
 #include "merge/input/facts.h"
@@ -381,22 +382,50 @@ static int stream_read(struct store *store,
     return rc;
 }
 
-static int store_open(struct store *store,
-                      const char *dir,
-                      struct cast *cast,
-                      struct align *align,
-                      struct ck_err *err)
+/* Append the files of a run, or one file. Takes over their names. */
+static int
+files_append(struct ck_run_files *files, const char *path, struct ck_err *err)
 {
-    if (ck_run_files(dir, &store->files, err) != 0) {
+    struct ck_run_files more = {NULL, 0};
+    struct stat status;
+    char **grown;
+    size_t room;
+
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+        more.paths = calloc(1, sizeof(*more.paths));
+        more.count = more.paths != NULL;
+        if (more.paths == NULL || (more.paths[0] = strdup(path)) == NULL) {
+            free(more.paths);
+            return ck_err_set(err, "out of memory");
+        }
+    } else if (ck_run_files(path, &more, err) != 0) {
         return -1;
     }
-    if (store->files.count == 0) {
+    if (more.count == 0) {
         return ck_err_set(err,
                           "%s has no segments and no spools (seg-*.ck, "
                           "spool-*.ck): not a run of ck, or nothing was "
                           "recorded",
-                          dir);
+                          path);
     }
+    room = files->count + more.count;
+    grown = realloc(files->paths, room * sizeof(*grown));
+    if (grown == NULL) {
+        ck_run_files_free(&more);
+        return ck_err_set(err, "out of memory");
+    }
+    memcpy(grown + files->count, more.paths, more.count * sizeof(*grown));
+    files->paths = grown;
+    files->count = room;
+    free(more.paths);
+    return 0;
+}
+
+static int store_open(struct store *store,
+                      struct cast *cast,
+                      struct align *align,
+                      struct ck_err *err)
+{
     store->readers = calloc(store->files.count, sizeof(*store->readers));
     if (store->readers == NULL) {
         return ck_err_set(err, "out of memory");
@@ -413,9 +442,9 @@ static int store_open(struct store *store,
         }
     }
     if (store->streams_count == 0) {
-        return ck_err_set(err, "%s has no readable frame%s%s", dir,
-                          store->damage.first[0] != '\0' ? ": " : "",
-                          store->damage.first);
+        return ck_err_set(
+            err, "%s has no readable frame%s%s", store->files.paths[0],
+            store->damage.first[0] != '\0' ? ": " : "", store->damage.first);
     }
     return 0;
 }
@@ -425,13 +454,26 @@ struct store *store_create(const char *dir,
                            struct align *align,
                            struct ck_err *err)
 {
+    return store_create_all(&dir, 1, cast, align, err);
+}
+
+struct store *store_create_all(const char *const *paths,
+                               size_t count,
+                               struct cast *cast,
+                               struct align *align,
+                               struct ck_err *err)
+{
     struct store *store = calloc(1, sizeof(*store));
+    int rc = 0;
 
     if (store == NULL) {
         (void)ck_err_set(err, "out of memory");
         return NULL;
     }
-    if (store_open(store, dir, cast, align, err) != 0) {
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = files_append(&store->files, paths[i], err);
+    }
+    if (rc != 0 || store_open(store, cast, align, err) != 0) {
         store_destroy(store);
         return NULL;
     }

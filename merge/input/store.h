@@ -66,6 +66,12 @@ struct store *store_create(const char *dir,
                            struct cast *cast,
                            struct align *align,
                            struct ck_err *err);
+/* Open several runs and single segments as one. */
+struct store *store_create_all(const char *const *paths,
+                               size_t count,
+                               struct cast *cast,
+                               struct align *align,
+                               struct ck_err *err);
 void store_destroy(struct store *store);
 
 size_t store_streams(const struct store *store);

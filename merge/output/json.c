@@ -12,7 +12,7 @@
 
 static const char *const region_names[] = {"whole", "mpi", "steps", "given"};
 static const char *const end_names[] = {"unknown", "exited", "signal",
-                                        "missing"};
+                                        "profile", "missing"};
 
 static void
 put_region(struct ck_json *j, const char *name, struct region region)
@@ -394,10 +394,62 @@ static void put_trust(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
-static void put_report(struct ck_json *j, const struct report *report)
+static void put_inputs(struct ck_json *j, const struct report *report)
 {
-    ck_json_object(j, NULL);
+    if (report->inputs_count == 0) {
+        return;
+    }
+    ck_json_array(j, "inputs");
+    for (size_t i = 0; i < report->inputs_count; i++) {
+        const struct report_input *input = &report->inputs[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "path", input->path);
+        ck_json_string(j, "kind", input->kind);
+        if (input->rank >= 0) {
+            ck_json_int(j, "rank", input->rank);
+            ck_json_bool(j, "rank_assumed", input->is_rank_assumed);
+            ck_json_int(j, "wall_ns", input->wall);
+            ck_json_uint(j, "operations", input->operations);
+            ck_json_uint(j, "correlated_by_id", input->by_id);
+            ck_json_uint(j, "correlated_by_order", input->by_order);
+            ck_json_uint(j, "uncorrelated",
+                         input->operations - input->by_id - input->by_order);
+            ck_json_uint(j, "unused_events", input->unused);
+            ck_json_int(j, "device_clock_ns", input->device_clock);
+        }
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_lines(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "lines");
+    for (size_t i = 0; i < report->lines_count; i++) {
+        const struct report_line *line = &report->lines[i];
+
+        ck_json_object(j, NULL);
+        put_text(j, "file", line->file);
+        ck_json_uint(j, "line", line->line);
+        put_text(j, "kernel", line->kernel);
+        ck_json_int(j, "busy_ns", line->busy);
+        ck_json_int(j, "core_ns", line->core);
+        ck_json_int(j, "launch_ns", line->host);
+        ck_json_uint(j, "calls", line->calls);
+        ck_json_uint(j, "launches_found", line->launches);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+void output_json_put(struct ck_json *j,
+                     const char *name,
+                     const struct report *report)
+{
+    ck_json_object(j, name);
     put_head(j, report);
+    put_inputs(j, report);
     ck_json_array(j, "ranks");
     for (size_t i = 0; i < report->ranks_count; i++) {
         put_rank(j, &report->ranks[i]);
@@ -411,6 +463,7 @@ static void put_report(struct ck_json *j, const struct report *report)
     put_device(j, "all_devices", &report->all);
     put_causes(j, report);
     put_kernels(j, report);
+    put_lines(j, report);
     put_calls(j, report);
     put_libc(j, report);
     put_counters(j, report);
@@ -427,7 +480,7 @@ char *output_json(const struct report *report, size_t *length)
     if (j == NULL) {
         return NULL;
     }
-    put_report(j, report);
+    output_json_put(j, NULL, report);
     if (ck_json_finish(j) == 0) {
         const char *made = ck_json_text(j, length);
 

@@ -8,9 +8,14 @@
 #include <stdio.h>
 
 #include "merge/report.h"
+#include "schema/json.h"
 
 /* The report's text, the caller's to free; its length in *length. NULL with
  * errno. */
 char *output_json(const struct report *report, size_t *length);
+/* The same as a member of something larger. */
+void output_json_put(struct ck_json *json,
+                     const char *name,
+                     const struct report *report);
 
 #endif

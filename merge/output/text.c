@@ -138,7 +138,8 @@ static void put_ends(const struct page *page)
     for (size_t i = 0; i < report->ranks_count; i++) {
         const struct report_rank *rank = &report->ranks[i];
 
-        if (rank->end != REPORT_END_EXITED || rank->code != 0) {
+        if (rank->end != REPORT_END_PROFILE &&
+            (rank->end != REPORT_END_EXITED || rank->code != 0)) {
             ends[count++] = rank;
         }
     }
@@ -295,7 +296,8 @@ static void put_trust(const struct page *page)
     size_t well = 0;
 
     for (size_t i = 0; i < report->ranks_count; i++) {
-        well += report->ranks[i].end == REPORT_END_EXITED;
+        well += report->ranks[i].end == REPORT_END_EXITED ||
+                report->ranks[i].end == REPORT_END_PROFILE;
     }
     fprintf(page->file, "\n%s TRUST%s       ", page_bold(page),
             page_normal(page));

@@ -1,0 +1,270 @@
+/* chromeevent.c - one event of a Chrome trace as it is written
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/input/chromeevent.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *text;
+    enum chrome_category category;
+} categories[] = {
+    {"kernel", CHROME_KERNEL},
+    {"cuda_runtime", CHROME_RUNTIME},
+    {"cpu_op", CHROME_OPERATOR},
+    {"gpu_memcpy", CHROME_COPY},
+    {"gpu_memset", CHROME_FILL},
+    {"cuda_driver", CHROME_DRIVER},
+    {"user_annotation", CHROME_ANNOTATION},
+    {"gpu_user_annotation", CHROME_UNUSED},
+    {"ac2g", CHROME_UNUSED},
+    {"fwdbwd", CHROME_UNUSED},
+    {"fwd_bwd", CHROME_UNUSED},
+    {"async_gpu", CHROME_UNUSED},
+    {"overhead", CHROME_OVERHEAD},
+    /* Names of older versions. */
+    {"Memcpy", CHROME_COPY},
+    {"Memset", CHROME_FILL},
+    {"Runtime", CHROME_RUNTIME},
+    {"Operator", CHROME_OPERATOR},
+};
+
+static enum chrome_category category_of(const struct json_token *token)
+{
+    for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
+        if (strlen(categories[i].text) == token->length &&
+            strncasecmp(categories[i].text, token->text, token->length) == 0) {
+            return categories[i].category;
+        }
+    }
+    return CHROME_OTHER;
+}
+
+static void text_read(struct json *json, struct chrome_event *event)
+{
+    const struct json_token *token = json_next(json);
+
+    if (token->type != JSON_STRING) {
+        (void)json_skip(json);
+        return;
+    }
+    event->text_length = token->length < sizeof(event->text)
+                             ? token->length
+                             : sizeof(event->text);
+    memcpy(event->text, token->text, event->text_length);
+}
+
+/* An id or a count; what is no number is left as it is. */
+static bool number_read(struct json *json, int64_t *value)
+{
+    const struct json_token *token = json_next(json);
+
+    if (token->type == JSON_OBJECT || token->type == JSON_ARRAY) {
+        (void)json_skip(json);
+        return false;
+    }
+    return json_int(token, value);
+}
+
+static void size3_read(struct json *json, uint32_t size[3])
+{
+    unsigned count = 0;
+    int64_t value;
+
+    if (json_next(json)->type != JSON_ARRAY) {
+        (void)json_skip(json);
+        return;
+    }
+    while (json_next(json)->type == JSON_NUMBER) {
+        if (count < 3 && json_int(json_last(json), &value)) {
+            size[count++] = (uint32_t)value;
+        }
+    }
+}
+
+enum arg {
+    ARG_NONE,
+    ARG_GRID,
+    ARG_BLOCK,
+    ARG_TEXT,
+    ARG_BYTES,
+    ARG_DEVICE,
+    ARG_STREAM,
+    ARG_CORRELATION,
+    ARG_SHARED,
+    ARG_REGISTERS,
+};
+
+/* By length first: this is asked for every member of every event. */
+static enum arg arg_of(const struct json_token *name)
+{
+    switch (name->length) {
+    case 4:
+        return json_is(name, "grid")   ? ARG_GRID
+               : json_is(name, "name") ? ARG_TEXT
+                                       : ARG_NONE;
+    case 5:
+        return json_is(name, "block")                             ? ARG_BLOCK
+               : json_is(name, "bytes") || json_is(name, "Bytes") ? ARG_BYTES
+                                                                  : ARG_NONE;
+    case 6:
+        return json_is(name, "device")   ? ARG_DEVICE
+               : json_is(name, "stream") ? ARG_STREAM
+               : json_is(name, "labels") ? ARG_TEXT
+                                         : ARG_NONE;
+    case 11:
+        return json_is(name, "correlation") ? ARG_CORRELATION : ARG_NONE;
+    case 13:
+        return json_is(name, "shared memory") ? ARG_SHARED : ARG_NONE;
+    case 20:
+        return json_is(name, "registers per thread") ? ARG_REGISTERS : ARG_NONE;
+    default:
+        return ARG_NONE;
+    }
+}
+
+/* One member of args, whose name was the last token. */
+static void arg_read(struct json *json,
+                     const struct json_token *name,
+                     struct chrome_event *event)
+{
+    enum arg arg = arg_of(name);
+    int64_t value = -1;
+
+    if (arg == ARG_NONE) {
+        (void)json_skip(json);
+        return;
+    }
+    if (arg == ARG_GRID || arg == ARG_BLOCK) {
+        size3_read(json, arg == ARG_GRID ? event->grid : event->block);
+        return;
+    }
+    if (arg == ARG_TEXT) {
+        text_read(json, event);
+        return;
+    }
+    if (!number_read(json, &value) || value < 0) {
+        return; /* as if it were not there */
+    }
+    if (arg == ARG_BYTES) {
+        event->bytes = (uint64_t)value;
+    } else if (arg == ARG_DEVICE) {
+        event->device = value;
+    } else if (arg == ARG_STREAM) {
+        event->stream = value;
+    } else if (arg == ARG_CORRELATION) {
+        event->correlation = (uint64_t)value;
+    } else if (arg == ARG_SHARED) {
+        event->shared_bytes = (uint32_t)value;
+    } else {
+        event->registers = (uint32_t)value;
+    }
+}
+
+static void args_read(struct json *json, struct chrome_event *event)
+{
+    const struct json_token *token = json_next(json);
+
+    if (token->type != JSON_OBJECT) {
+        (void)json_skip(json);
+        return;
+    }
+    while ((token = json_next(json))->type == JSON_NAME) {
+        arg_read(json, token, event);
+    }
+}
+
+static void name_read(struct json *json, struct chrome_event *event)
+{
+    const struct json_token *token = json_next(json);
+
+    if (token->type != JSON_STRING) {
+        event->is_bad = true;
+        (void)json_skip(json);
+        return;
+    }
+    event->name_length = token->length < sizeof(event->name)
+                             ? token->length
+                             : sizeof(event->name);
+    memcpy(event->name, token->text, event->name_length);
+}
+
+/* Microseconds with decimals to ns. */
+static bool
+time_read(struct json *json, struct chrome_event *event, int64_t *value)
+{
+    const struct json_token *token = json_next(json);
+
+    if (json_decimal(token, 3, value)) {
+        return true;
+    }
+    event->is_bad = true;
+    (void)json_skip(json);
+    return false;
+}
+
+static void ids_read(struct json *json, bool *has, int64_t *value)
+{
+    const struct json_token *token = json_next(json);
+
+    if (token->type == JSON_STRING || token->type == JSON_NUMBER) {
+        /* A name in place of a number is one thread of that name. */
+        *has = true;
+        if (!json_int(token, value)) {
+            *value = 0;
+            for (size_t i = 0; i < token->length; i++) {
+                *value = (*value * 31 + token->text[i]) & 0x7fffffff;
+            }
+        }
+        return;
+    }
+    (void)json_skip(json);
+}
+
+/* One member, whose name was the last token. */
+static void member_read(struct json *json,
+                        const struct json_token *name,
+                        struct chrome_event *event)
+{
+    if (json_is(name, "args")) {
+        args_read(json, event);
+    } else if (json_is(name, "ts")) {
+        event->has_start = time_read(json, event, &event->start);
+    } else if (json_is(name, "dur")) {
+        event->has_dur = time_read(json, event, &event->dur);
+    } else if (json_is(name, "name")) {
+        name_read(json, event);
+    } else if (json_is(name, "ph")) {
+        const struct json_token *token = json_next(json);
+
+        event->phase =
+            token->type == JSON_STRING && token->length > 0 ? *token->text : 0;
+        (void)json_skip(json);
+    } else if (json_is(name, "cat")) {
+        const struct json_token *token = json_next(json);
+
+        event->category =
+            token->type == JSON_STRING ? category_of(token) : CHROME_OTHER;
+        (void)json_skip(json);
+    } else if (json_is(name, "pid")) {
+        ids_read(json, &event->has_pid, &event->pid);
+    } else if (json_is(name, "tid")) {
+        ids_read(json, &event->has_tid, &event->tid);
+    } else {
+        (void)json_skip(json);
+    }
+}
+
+bool chromeevent_read(struct json *json, struct chrome_event *event)
+{
+    const struct json_token *token;
+
+    memset(event, 0, offsetof(struct chrome_event, text));
+    event->device = event->stream = -1;
+    while ((token = json_next(json))->type == JSON_NAME) {
+        member_read(json, token, event);
+    }
+    return token->type == JSON_OBJECT_END;
+}

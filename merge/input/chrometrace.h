@@ -1,0 +1,32 @@
+/* chrometrace.h - a Chrome trace as PyTorch's profiler (Kineto) writes it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * kernel, gpu_memcpy and gpu_memset become device work; cuda_runtime and
+ * cuda_driver calls of the host; cpu_op, user_annotation and python_function
+ * ranges; ProfilerStep#N steps. B and E events are put together by thread. A
+ * profile without device work is read once more with the operators themselves
+ * as the work of a device "CPU".
+ */
+#ifndef CK_MERGE_INPUT_CHROMETRACE_H
+#define CK_MERGE_INPUT_CHROMETRACE_H
+
+#include <stdbool.h>
+
+#include "merge/input/import.h"
+#include "merge/input/json.h"
+
+enum chrometrace_device {
+    CHROMETRACE_GPU, /* what ran on devices */
+    CHROMETRACE_CPU, /* operators of the CPU */
+};
+
+/* Read it all. 0; or -1 with err: nothing of it can be used. What is wrong
+ * with parts of it is among the import's complaints. */
+int chrometrace_read(struct json *json,
+                     enum chrometrace_device device,
+                     struct import *import,
+                     struct import_facts *facts,
+                     struct ck_err *err);
+
+#endif

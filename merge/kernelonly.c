@@ -1,0 +1,393 @@
+/* kernelonly.c - device profiles in place of a run
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/kernelonly.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Zero of the axis where no profile knows a date and several must be put
+ * together: any time will do. */
+#define NO_DATE ((int64_t)1000000000)
+
+struct kernelonly {
+    char dir[PATH_MAX];
+    struct profile *profiles;
+    size_t count;
+    const char **stores;
+    size_t stores_count;
+    bool has_dates;
+    bool is_partial;
+};
+
+static int remove_one(const char *path,
+                      const struct stat *status,
+                      int type,
+                      struct FTW *at)
+{
+    (void)status;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+void kernelonly_destroy(struct kernelonly *all)
+{
+    if (all == NULL) {
+        return;
+    }
+    for (size_t i = 0; all->profiles != NULL && i < all->count; i++) {
+        profile_fini(&all->profiles[i]);
+    }
+    if (all->dir[0] != '\0') {
+        (void)nftw(all->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    free(all->profiles);
+    free(all->stores);
+    free(all);
+}
+
+static int dir_make(struct kernelonly *all, struct ck_err *err)
+{
+    const char *where = getenv("TMPDIR");
+    int n = snprintf(all->dir, sizeof(all->dir), "%s/ckmerge-XXXXXX",
+                     where == NULL || where[0] == '\0' ? "/tmp" : where);
+
+    if (n >= (int)sizeof(all->dir) || mkdtemp(all->dir) == NULL) {
+        int saved = errno;
+
+        all->dir[0] = '\0';
+        return ck_err_set(err, "cannot make a directory in %s: %s",
+                          where == NULL ? "/tmp" : where, strerror(saved));
+    }
+    return 0;
+}
+
+/* The N of --rank FILE=N for this file, -1 = none. */
+static int32_t rank_given(const char *path, struct kernelonly_ranks ranks)
+{
+    size_t length = strlen(path);
+
+    for (size_t i = 0; i < ranks.count; i++) {
+        const char *item = ranks.items[i];
+
+        if (strncmp(item, path, length) == 0 && item[length] == '=') {
+            return (int32_t)strtol(item + length + 1, NULL, 10);
+        }
+    }
+    return -1;
+}
+
+/* Each --rank is FILE=N with one of the files. */
+static int ranks_check(const struct kernelonly *all,
+                       struct kernelonly_ranks ranks,
+                       struct ck_err *err)
+{
+    for (size_t i = 0; i < ranks.count; i++) {
+        const char *equals = strrchr(ranks.items[i], '=');
+        bool is_known = false;
+        char *end;
+
+        if (equals == NULL || equals[1] < '0' || equals[1] > '9' ||
+            (strtol(equals + 1, &end, 10), *end != '\0') ||
+            strlen(equals + 1) > 9) {
+            return ck_err_set(err,
+                              "--rank %s: write it as FILE=N, with the "
+                              "rank's number N",
+                              ranks.items[i]);
+        }
+        for (size_t p = 0; p < all->count; p++) {
+            size_t length = strlen(all->profiles[p].path);
+
+            is_known =
+                is_known ||
+                ((size_t)(equals - ranks.items[i]) == length &&
+                 strncmp(all->profiles[p].path, ranks.items[i], length) == 0);
+        }
+        if (!is_known) {
+            return ck_err_set(err, "--rank %s: no input has that name",
+                              ranks.items[i]);
+        }
+    }
+    return 0;
+}
+
+/* Given, said by the content, or by the file's name. */
+static int rank_find(struct kernelonly *all,
+                     struct profile *profile,
+                     struct kernelonly_ranks ranks,
+                     struct ck_err *err)
+{
+    int32_t given = rank_given(profile->path, ranks);
+
+    if (given >= 0) {
+        profile->facts.rank = given;
+    }
+    if (profile->facts.rank < 0) {
+        profile->facts.rank = profile_name_rank(profile->path);
+    }
+    if (profile->facts.rank >= 0) {
+        return 0;
+    }
+    if (all->count == 1) {
+        profile->facts.rank = 0;
+        profile->is_rank_assumed = true;
+        return 0;
+    }
+    return ck_err_set(err,
+                      "%s: neither its content nor its name says which rank "
+                      "it is of: add --rank %s=N",
+                      profile->path, profile->path);
+}
+
+/* Two profiles of one rank, or of jobs of different sizes. */
+static int pair_check(const struct profile *first,
+                      const struct profile *second,
+                      struct ck_err *err)
+{
+    if (first->facts.rank == second->facts.rank) {
+        return ck_err_set(err,
+                          "%s and %s are both of rank %d: leave one out, or "
+                          "say which is which with --rank FILE=N",
+                          first->path, second->path, first->facts.rank);
+    }
+    if (first->facts.size > 0 && second->facts.size > 0 &&
+        first->facts.size != second->facts.size) {
+        return ck_err_set(err,
+                          "%s is of a job of %d ranks, %s of one of %d: "
+                          "these are different jobs, merge them one by one",
+                          first->path, first->facts.size, second->path,
+                          second->facts.size);
+    }
+    return 0;
+}
+
+static int ranks_find(struct kernelonly *all,
+                      struct kernelonly_ranks ranks,
+                      struct ck_err *err)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->profiles[i].import == NULL) {
+            continue;
+        }
+        if (rank_find(all, &all->profiles[i], ranks, err) != 0) {
+            return -1;
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (all->profiles[k].import != NULL &&
+                pair_check(&all->profiles[k], &all->profiles[i], err) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* True when all clocks know dates and all recordings share some time. */
+static bool dates_fit(const struct kernelonly *all)
+{
+    int64_t last_start = INT64_MIN;
+    int64_t first_stop = INT64_MAX;
+
+    for (size_t i = 0; i < all->count; i++) {
+        const struct import_facts *facts = &all->profiles[i].facts;
+
+        if (all->profiles[i].import == NULL) {
+            continue;
+        }
+        if (!facts->has_epoch) {
+            return false;
+        }
+        last_start = facts->epoch + facts->start > last_start
+                         ? facts->epoch + facts->start
+                         : last_start;
+        first_stop = facts->epoch + facts->stop < first_stop
+                         ? facts->epoch + facts->stop
+                         : first_stop;
+    }
+    return last_start < first_stop;
+}
+
+static int all_finish(struct kernelonly *all, struct ck_err *err)
+{
+    size_t imports = 0;
+    char line[64];
+
+    for (size_t i = 0; i < all->count; i++) {
+        imports += all->profiles[i].import != NULL;
+    }
+    all->has_dates = dates_fit(all);
+    for (size_t i = 0; i < all->count; i++) {
+        struct profile *profile = &all->profiles[i];
+        const struct import_facts *facts = &profile->facts;
+        int64_t realtime = NO_DATE - facts->start;
+
+        if (profile->import == NULL) {
+            continue;
+        }
+        if (all->has_dates || (imports < all->count && facts->has_epoch)) {
+            realtime = facts->epoch;
+        }
+        if (imports == 1 && all->count == 1 && !facts->has_epoch) {
+            realtime = 0;
+        }
+        all->is_partial =
+            all->is_partial ||
+            import_complaint(profile->import, 0, line, sizeof(line));
+        if (import_finish(profile->import, facts, realtime, err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int inputs_read(struct kernelonly *all,
+                       const char *const *paths,
+                       struct ck_err *err)
+{
+    bool has_imports = false;
+
+    for (size_t i = 0; i < all->count; i++) {
+        struct profile *profile = &all->profiles[i];
+
+        profile->path = paths[i];
+        profile->kind = profile_kind_of(paths[i], err);
+        if (profile->kind == PROFILE_UNKNOWN) {
+            return -1;
+        }
+        if (profile->kind == PROFILE_SCALENE) {
+            return ck_err_set(err,
+                              "%s is a profile of scalene: pass it with "
+                              "--scalene %s",
+                              paths[i], paths[i]);
+        }
+        if (profile->kind == PROFILE_RUN || profile->kind == PROFILE_SEGMENT) {
+            all->stores[all->stores_count++] = paths[i];
+            continue;
+        }
+        has_imports = true;
+        if (profile_read(profile, all->dir, err) != 0) {
+            return -1;
+        }
+    }
+    if (has_imports) {
+        all->stores[all->stores_count++] = all->dir;
+    }
+    return 0;
+}
+
+struct kernelonly *kernelonly_create(const char *const *paths,
+                                     size_t count,
+                                     struct kernelonly_ranks ranks,
+                                     struct ck_err *err)
+{
+    struct kernelonly *all = calloc(1, sizeof(*all));
+
+    if (all == NULL) {
+        (void)ck_err_set(err, "out of memory");
+        return NULL;
+    }
+    all->count = count;
+    all->profiles = calloc(count + 1, sizeof(*all->profiles));
+    all->stores = calloc(count + 1, sizeof(*all->stores));
+    if (all->profiles == NULL || all->stores == NULL) {
+        (void)ck_err_set(err, "out of memory");
+        kernelonly_destroy(all);
+        return NULL;
+    }
+    if (dir_make(all, err) != 0 || inputs_read(all, paths, err) != 0 ||
+        ranks_check(all, ranks, err) != 0 || ranks_find(all, ranks, err) != 0 ||
+        all_finish(all, err) != 0) {
+        kernelonly_destroy(all);
+        return NULL;
+    }
+    return all;
+}
+
+const char *const *kernelonly_stores(const struct kernelonly *all,
+                                     size_t *count)
+{
+    *count = all->stores_count;
+    return all->stores;
+}
+
+const struct profile *kernelonly_profiles(const struct kernelonly *all,
+                                          size_t *count)
+{
+    *count = all->count;
+    return all->profiles;
+}
+
+bool kernelonly_has_dates(const struct kernelonly *all)
+{
+    return all->has_dates;
+}
+
+bool kernelonly_is_partial(const struct kernelonly *all)
+{
+    return all->is_partial;
+}
+
+int kernelonly_report(const struct kernelonly *all, struct report *report)
+{
+    report->inputs = calloc(all->count + 1, sizeof(*report->inputs));
+    if (report->inputs == NULL) {
+        return -1;
+    }
+    report->inputs_count = all->count;
+    report->has_dates = all->has_dates;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct profile *profile = &all->profiles[i];
+        const struct import_facts *facts = &profile->facts;
+
+        report->inputs[i] = (struct report_input){
+            .path = profile->path,
+            .kind = profile_name(profile->kind),
+            .rank = profile->import != NULL ? facts->rank : -1,
+            .is_rank_assumed = profile->is_rank_assumed,
+            .wall = facts->stop - facts->start,
+            .operations = facts->operations,
+            .by_id = facts->by_id,
+            .by_order = facts->by_order,
+            .unused = facts->unused,
+            .device_clock = facts->device_clock,
+        };
+    }
+    return 0;
+}
+
+int kernelonly_check_result(const char *path, struct ck_err *err)
+{
+    struct ck_err none;
+    enum profile_kind kind;
+
+    if (access(path, F_OK) != 0) {
+        return 0;
+    }
+    kind = profile_kind_of(path, &none);
+    return kind == PROFILE_UNKNOWN || kind == PROFILE_SCALENE
+               ? 0
+               : ck_err_set(err,
+                            "%s is a profile itself: the last argument is the "
+                            "output; name another, or remove it first",
+                            path);
+}
+
+int kernelonly_check(const struct cast *cast, struct ck_err *err)
+{
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        if (cast->ranks[i].is_claimed_twice) {
+            return ck_err_set(err,
+                              "rank %d is there twice: leave one of its "
+                              "inputs out",
+                              cast->ranks[i].number);
+        }
+    }
+    return 0;
+}
