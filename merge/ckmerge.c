@@ -27,6 +27,7 @@
 #include "merge/analysis/kernels.h"
 #include "merge/analysis/libc.h"
 #include "merge/analysis/lines.h"
+#include "merge/analysis/ranges.h"
 #include "merge/analysis/ranks.h"
 #include "merge/cast.h"
 #include "merge/clockedges.h"
@@ -45,7 +46,7 @@
 #include "merge/verify.h"
 #include "schema/run.h"
 
-#define CONSUMERS 8
+#define CONSUMERS 9
 
 /* One merge from the run to its report. */
 struct job {
@@ -58,6 +59,7 @@ struct job {
     struct lines *lines;
     struct kernels *kernels;
     struct calls *calls;
+    struct ranges *ranges;
     struct ranks *ranks;
     struct causality *causality;
     struct blame *blame;
@@ -73,6 +75,7 @@ static void job_fini(struct job *job)
     chrome_destroy(job->chrome);
     blame_destroy(job->blame);
     causality_destroy(job->causality);
+    ranges_destroy(job->ranges);
     ranks_destroy(job->ranks);
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
@@ -255,16 +258,17 @@ static int job_consumers(struct job *job, struct ck_err *err)
 {
     struct region region = job->report.region;
 
-    job->devices = devices_create(job->cast, region);
+    job->devices = devices_create(job->cast, region, job->report.whole);
     job->kernels = kernels_create(job->cast, region);
     job->lines = lines_create(job->cast, region);
     job->calls = calls_create(job->cast, region);
+    job->ranges = ranges_create(job->cast, region);
     job->ranks = ranks_create(job->cast, region);
     job->causality = causality_create(job->cast, job->align);
     job->blame = blame_create(job->cast, job->align, region);
     if (job->lines == NULL || job->devices == NULL || job->kernels == NULL ||
-        job->calls == NULL || job->ranks == NULL || job->blame == NULL ||
-        job->causality == NULL) {
+        job->calls == NULL || job->ranks == NULL || job->ranges == NULL ||
+        job->blame == NULL || job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (chrome_where(job->options, job->chrome_path, err) != 0) {
@@ -290,10 +294,11 @@ static void progress_show(void *state, double done)
 static int job_run(struct job *job, struct ck_err *err)
 {
     const struct timeline_consumer consumers[CONSUMERS] = {
-        {devices_take, job->devices},     {kernels_take, job->kernels},
-        {lines_take, job->lines},         {calls_take, job->calls},
-        {ranks_take, job->ranks},         {blame_take, job->blame},
-        {causality_take, job->causality}, {chrome_take, job->chrome},
+        {devices_take, job->devices}, {kernels_take, job->kernels},
+        {lines_take, job->lines},     {calls_take, job->calls},
+        {ranks_take, job->ranks},     {ranges_take, job->ranges},
+        {blame_take, job->blame},     {causality_take, job->causality},
+        {chrome_take, job->chrome},
     };
     struct timeline timeline = {
         .store = job->store,
@@ -325,6 +330,7 @@ static int job_report(struct job *job, struct ck_err *err)
         calls_report(job->calls, report) != 0 ||
         libc_report(job->cast, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
+        ranges_report(job->ranges, report) != 0 ||
         blame_finish(job->blame) != 0 ||
         blame_report(job->blame, report) != 0 ||
         counters_report(job->cast, report) != 0 ||

@@ -13,6 +13,9 @@ void report_fini(struct report *report)
     free(report->devices);
     free(report->causes);
     free(report->waits);
+    free(report->table.items);
+    free(report->stragglers);
+    free(report->ranges);
     free(report->kernels);
     free(report->inputs);
     free(report->lines);

@@ -47,6 +47,8 @@ struct report_rank {
     ck_time_t mpi;      /* union of MPI calls over its threads */
     ck_time_t mpi_core; /* their sum */
     uint64_t mpi_calls;
+    ck_time_t useful;       /* outside MPI; of ranks that called it */
+    ck_time_t device_api;   /* union of calls of a device's API */
     ck_time_t waited;       /* in MPI, for other ranks */
     ck_time_t waited_below; /* within the clock error: for nobody */
     uint64_t waits;
@@ -83,6 +85,37 @@ struct report_device {
     uint64_t gaps;
     ck_time_t longest_gap;
     ck_time_t causes[CAUSES]; /* sum: idle */
+    ck_time_t comm_all;       /* union of communication kernels */
+    ck_time_t overlap;  /* part of it with a kernel that computes beside it */
+    ck_time_t copy_all; /* union of copies */
+    ck_time_t run_busy; /* in the whole run; the rest of it is idle */
+    ck_time_t run_wall;
+};
+
+/* Parts of the region's time (analysis/efficiency.h has the formulas). */
+struct report_efficiency {
+    uint32_t ranks; /* that called MPI: N; 0 = the first ones mean nothing */
+    ck_time_t region;
+    ck_time_t useful; /* sum over ranks, outside MPI */
+    ck_time_t useful_max;
+    ck_time_t ideal;      /* the region on a network that takes no time */
+    ck_time_t unknown;    /* time in MPI that kept its length in that */
+    ck_time_t device_api; /* sum over ranks */
+    uint64_t sends, receives, matched;
+    double parallel;
+    double load_balance;
+    double communication;
+    double serialisation;
+    double transfer;
+    double offload;
+    uint32_t devices; /* G; 0 = the rest means nothing */
+    ck_time_t compute;
+    ck_time_t compute_max;
+    ck_time_t active_max;
+    double device_parallel;
+    double device_load_balance;
+    double device_communication;
+    double device_orchestration;
 };
 
 /* Where samples met a thread. */
@@ -138,6 +171,56 @@ struct report_cause {
     ck_time_t blamed_cause_ns; /* of ns, in things of that kind */
     ck_time_t blamed_ns;       /* of those, in: */
     struct report_activity blamed_did;
+};
+
+/* A step of the run: those of its ranks that have one number. */
+struct report_step {
+    int64_t number;
+    ck_time_t start; /* first begin .. last end */
+    ck_time_t end;
+    ck_time_t shortest; /* of its ranks */
+    ck_time_t longest;
+    int32_t longest_rank;
+    uint32_t ranks;
+    uint64_t launches;
+    uint64_t syncs;
+    uint64_t copies;
+    uint64_t collectives;
+    ck_time_t causes[CAUSES]; /* idle time of its ranks' devices */
+    ck_time_t waited;         /* of its ranks in MPI, for each other */
+    int32_t worst;            /* rank that most of it was because of */
+    ck_time_t worst_ns;
+    bool is_outlier;
+    const ck_time_t *lengths; /* by rank of the cast, -1 = none; NULL = not
+                                 kept; borrowed */
+};
+struct report_steps {
+    struct report_step *items; /* by start */
+    size_t count;
+    size_t ranks;     /* lengths of a step */
+    ck_time_t median; /* of their longest ranks */
+    uint32_t outliers;
+};
+
+/* A rank that others waited for. */
+struct report_straggler {
+    int32_t rank;
+    ck_time_t caused;
+    uint32_t steps;    /* in which it caused most waiting */
+    uint32_t of_steps; /* in which anybody waited */
+    ck_time_t step_median;
+    ck_time_t did_ns; /* of `caused`, in which it did: */
+    struct report_activity did;
+};
+
+struct report_range {
+    const char *name;
+    uint64_t calls;
+    ck_time_t total; /* within the region */
+    ck_time_t median;
+    ck_time_t max;
+    bool is_median_exact;
+    uint32_t ranks;
 };
 
 struct report_kernel {
@@ -294,10 +377,16 @@ struct report {
     struct report_device *devices;
     size_t devices_count;
     struct report_device all; /* sums over devices; wall = devices * region */
+    struct report_efficiency efficiency;
     struct report_cause *causes; /* longest first */
     size_t causes_count;
     struct report_cause *waits; /* of hosts in MPI, longest first */
     size_t waits_count;
+    struct report_steps table;
+    struct report_straggler *stragglers; /* worst first */
+    size_t stragglers_count;
+    struct report_range *ranges; /* longest first */
+    size_t ranges_count;
     struct report_kernel *kernels;
     size_t kernels_count;
     struct report_input *inputs; /* of a kernel-only merge */

@@ -11,9 +11,12 @@
 #include <string.h>
 
 #include "merge/analysis/causes.h"
+#include "merge/analysis/efficiency.h"
 #include "merge/analysis/ledger.h"
 #include "merge/analysis/replay.h"
 #include "merge/analysis/scene.h"
+#include "merge/analysis/steps.h"
+#include "merge/analysis/stragglers.h"
 #include "merge/analysis/waitstates.h"
 #include "merge/array.h"
 
@@ -31,6 +34,7 @@ struct pending {
 struct blame {
     const struct cast *cast; /* borrowed */
     struct scene *scene;
+    struct steps *steps;
     struct ledger *ledger;
     struct waitstates *waitstates;
     struct replay *replay;
@@ -64,9 +68,11 @@ struct blame *blame_create(const struct cast *cast,
     blame->cast = cast;
     blame->due = INT64_MAX;
     blame->scene = scene_create(cast, align, EAGER_BYTES);
-    if (blame->scene != NULL) {
-        blame->ledger = ledger_create(cast, blame->scene, region);
-        blame->waitstates = waitstates_create(cast, blame->scene, region);
+    blame->steps = steps_create(cast, region);
+    if (blame->scene != NULL && blame->steps != NULL) {
+        blame->ledger = ledger_create(cast, blame->scene, blame->steps, region);
+        blame->waitstates =
+            waitstates_create(cast, blame->scene, blame->steps, region);
         blame->replay = replay_create(cast, region);
     }
     if (blame->ledger == NULL || blame->waitstates == NULL ||
@@ -87,6 +93,7 @@ void blame_destroy(struct blame *blame)
     waitstates_destroy(blame->waitstates);
     ledger_destroy(blame->ledger);
     scene_destroy(blame->scene);
+    steps_destroy(blame->steps);
     free(blame->pending);
     free(blame);
 }
@@ -256,7 +263,8 @@ int blame_take(void *state, const struct timeline_event *event)
     } else if (is_persistent && event->thread < blame->cast->threads_count) {
         mark = replay_mark(blame->replay, event->thread);
     }
-    if (scene_take(blame->scene, event, mark) != 0 ||
+    if (steps_take(blame->steps, event) != 0 ||
+        scene_take(blame->scene, event, mark) != 0 ||
         (is_call && call_add(blame, event) != 0)) {
         return -1;
     }
@@ -298,5 +306,11 @@ int blame_report(struct blame *blame, struct report *report)
     report->waits =
         causes_group(blame->scene, rows, count, &report->waits_count);
     ranks_report(blame, report);
-    return report->waits == NULL ? -1 : 0;
+    efficiency_report(blame->cast, blame->replay, scene_counts(blame->scene),
+                      report);
+    if (report->waits == NULL || steps_report(blame->steps, report) != 0) {
+        return -1;
+    }
+    return stragglers_report(blame->cast, blame->scene, blame->waitstates,
+                             blame->steps, report);
 }

@@ -20,6 +20,9 @@ struct device {
     struct interval_union compute;
     struct interval_union kernels;
     struct interval_union all;
+    struct interval_union comm;
+    struct interval_union copy;
+    struct interval_union run; /* everything, in the whole run */
     uint64_t copies;
     uint64_t bad_times;
 };
@@ -46,7 +49,9 @@ bool devices_is_communication(const char *kernel)
     return false;
 }
 
-struct devices *devices_create(const struct cast *cast, struct region region)
+struct devices *devices_create(const struct cast *cast,
+                               struct region region,
+                               struct region whole)
 {
     struct devices *devices = calloc(1, sizeof(*devices));
 
@@ -63,6 +68,9 @@ struct devices *devices_create(const struct cast *cast, struct region region)
         interval_union_init(&devices->items[i].compute, region);
         interval_union_init(&devices->items[i].kernels, region);
         interval_union_init(&devices->items[i].all, region);
+        interval_union_init(&devices->items[i].comm, region);
+        interval_union_init(&devices->items[i].copy, region);
+        interval_union_init(&devices->items[i].run, whole);
     }
     return devices;
 }
@@ -116,9 +124,11 @@ int devices_take(void *consumer, const struct timeline_event *event)
         device->bad_times++;
         return 0;
     }
+    interval_union_add(&device->run, event->start, event->end);
     if (is_copy) {
         uint64_t count = device->all.count;
 
+        interval_union_add(&device->copy, event->start, event->end);
         interval_union_add(&device->all, event->start, event->end);
         device->copies += device->all.count - count;
         return 0;
@@ -128,6 +138,8 @@ int devices_take(void *consumer, const struct timeline_event *event)
     interval_union_add(&device->kernels, event->start, event->end);
     if (!devices_is_communication(name)) {
         interval_union_add(&device->compute, event->start, event->end);
+    } else {
+        interval_union_add(&device->comm, event->start, event->end);
     }
     return 0;
 }
@@ -147,6 +159,11 @@ static void device_report(const struct device *device,
     row->kernel_busy = interval_union_length(&device->kernels);
     row->comm = row->kernel_busy - row->compute;
     row->copy = row->busy - row->kernel_busy;
+    row->comm_all = interval_union_length(&device->comm);
+    row->overlap = row->comm_all - row->comm;
+    row->copy_all = interval_union_length(&device->copy);
+    row->run_busy = interval_union_length(&device->run);
+    row->run_wall = region_length(device->run.region);
     row->idle = interval_union_idle(&device->all);
     row->core = device->all.core;
     row->kernel_core = device->kernels.core;
@@ -164,6 +181,11 @@ static void all_add(struct report_device *all, const struct report_device *row)
     all->compute += row->compute;
     all->comm += row->comm;
     all->copy += row->copy;
+    all->comm_all += row->comm_all;
+    all->overlap += row->overlap;
+    all->copy_all += row->copy_all;
+    all->run_busy += row->run_busy;
+    all->run_wall += row->run_wall;
     all->idle += row->idle;
     all->core += row->core;
     all->kernel_core += row->kernel_core;

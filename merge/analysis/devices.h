@@ -10,7 +10,9 @@
 
 struct devices;
 /* `cast` is borrowed. NULL with ENOMEM. */
-struct devices *devices_create(const struct cast *cast, struct region region);
+struct devices *devices_create(const struct cast *cast,
+                               struct region region,
+                               struct region whole);
 void devices_destroy(struct devices *devices);
 int devices_take(void *devices, const struct timeline_event *event);
 /* Write report->devices and report->all. 0, or -1 with ENOMEM. */

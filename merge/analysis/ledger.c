@@ -38,6 +38,7 @@ struct ledger {
     const struct cast *cast; /* borrowed */
     struct region region;
     struct scene *scene; /* borrowed */
+    struct steps *steps; /* borrowed; NULL = nobody asks */
     struct device *devices;
     uint32_t *waiting; /* devices with a gap */
     size_t waiting_count;
@@ -50,6 +51,7 @@ static ck_time_t ledger_horizon(const void *state, ck_time_t now);
 
 struct ledger *ledger_create(const struct cast *cast,
                              struct scene *scene,
+                             struct steps *steps,
                              struct region region)
 {
     struct ledger *ledger = calloc(1, sizeof(*ledger));
@@ -60,6 +62,7 @@ struct ledger *ledger_create(const struct cast *cast,
     ledger->cast = cast;
     ledger->region = region;
     ledger->scene = scene;
+    ledger->steps = steps;
     ledger->keys = table_create();
     ledger->devices =
         calloc(cast->physicals_count + 1, sizeof(*ledger->devices));
@@ -137,6 +140,7 @@ static int piece_add(struct sharing *sharing, struct region piece)
     while (piece.start < piece.end) {
         struct ledger_row row = sharing->row;
         ck_time_t until = piece.end;
+        uint32_t rank;
         enum cause cover =
             shadow_at(scene_shadow(ledger->scene), piece.start, &until);
 
@@ -149,6 +153,11 @@ static int piece_add(struct sharing *sharing, struct region piece)
         row.ns = until - piece.start;
         if (row_add(ledger, &row) != 0) {
             return -1;
+        }
+        rank = cast_rank_index(ledger->cast, row.rank);
+        if (ledger->steps != NULL && rank != CAST_NONE) {
+            steps_idle(ledger->steps, rank, (struct region){piece.start, until},
+                       row.cause);
         }
         piece.start = until;
     }

@@ -9,13 +9,15 @@
 #define CK_MERGE_ANALYSIS_LEDGER_H
 
 #include "merge/analysis/scene.h"
+#include "merge/analysis/steps.h"
 #include "merge/report.h"
 #include "merge/timeline.h"
 
 struct ledger;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed; `steps` may be NULL. NULL with ENOMEM. */
 struct ledger *ledger_create(const struct cast *cast,
                              struct scene *scene,
+                             struct steps *steps,
                              struct region region);
 void ledger_destroy(struct ledger *ledger);
 /* Before the scene takes an event at `now`, and the ledger after it. 0, or -1

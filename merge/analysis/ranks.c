@@ -18,6 +18,7 @@
 
 struct rank {
     struct interval_union mpi;
+    struct interval_union api;
     uint64_t steps;
     ck_time_t step_max;
     struct quantile step_lengths;
@@ -49,6 +50,7 @@ struct ranks *ranks_create(const struct cast *cast, struct region region)
     }
     for (size_t i = 0; i < cast->ranks_count; i++) {
         interval_union_init(&ranks->items[i].mpi, region);
+        interval_union_init(&ranks->items[i].api, region);
         quantile_init(&ranks->items[i].step_lengths);
     }
     return ranks;
@@ -72,6 +74,12 @@ static bool is_mpi(unsigned kind)
            kind == CK_KIND_RECV || kind == CK_KIND_PROBE ||
            kind == CK_KIND_SENDRECV || kind == CK_KIND_COLLECTIVE ||
            kind == CK_KIND_ICOLLECTIVE;
+}
+
+static bool is_api(unsigned kind)
+{
+    return kind == CK_KIND_API_OPENCL || kind == CK_KIND_API_CUDA_RUNTIME ||
+           kind == CK_KIND_API_CUDA_DRIVER;
 }
 
 static int step_take(struct ranks *ranks,
@@ -103,7 +111,8 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     struct ranks *ranks = consumer;
     uint32_t index;
 
-    if (!is_mpi(event->record->kind) && event->record->kind != CK_KIND_STEP) {
+    if (!is_mpi(event->record->kind) && !is_api(event->record->kind) &&
+        event->record->kind != CK_KIND_STEP) {
         return 0;
     }
     if ((event->record->flags & CK_FLAG_PERSISTENT) != 0) {
@@ -116,7 +125,9 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     if (event->record->kind == CK_KIND_STEP) {
         return step_take(ranks, &ranks->items[index], event);
     }
-    interval_union_add(&ranks->items[index].mpi, event->start, event->end);
+    interval_union_add(is_api(event->record->kind) ? &ranks->items[index].api
+                                                   : &ranks->items[index].mpi,
+                       event->start, event->end);
     return 0;
 }
 
@@ -205,6 +216,7 @@ static void rank_report(struct ranks *ranks,
     row->is_claimed_twice = who->is_claimed_twice;
     row->mpi = interval_union_length(&rank->mpi);
     row->mpi_core = rank->mpi.core;
+    row->device_api = interval_union_length(&rank->api);
     row->mpi_calls = rank->mpi.count;
     row->steps = rank->steps;
     row->step_max = rank->step_max;

@@ -12,6 +12,7 @@
 struct waitstates {
     const struct cast *cast; /* borrowed */
     struct scene *scene;     /* borrowed */
+    struct steps *steps;     /* borrowed */
     struct region region;
     struct waitstates_rank *ranks; /* by index in the cast */
     struct table *keys;
@@ -21,6 +22,7 @@ struct waitstates {
 
 struct waitstates *waitstates_create(const struct cast *cast,
                                      struct scene *scene,
+                                     struct steps *steps,
                                      struct region region)
 {
     struct waitstates *waitstates = calloc(1, sizeof(*waitstates));
@@ -30,6 +32,7 @@ struct waitstates *waitstates_create(const struct cast *cast,
     }
     waitstates->cast = cast;
     waitstates->scene = scene;
+    waitstates->steps = steps;
     waitstates->region = region;
     waitstates->keys = table_create();
     waitstates->ranks =
@@ -113,6 +116,7 @@ blamed_take(void *state, struct region piece, const struct scene_origin *origin)
     if (index != CAST_NONE) {
         waitstates->ranks[index].caused += region_length(piece);
     }
+    steps_wait(waitstates->steps, standing->row.device, piece, index);
     standing->row.blamed =
         cast->processes[cast->threads[origin->thread].process].rank;
     standing->row.blamed_did = (uint32_t)number;

@@ -16,6 +16,7 @@ struct waitstates;
 /* Borrowed. NULL with ENOMEM. */
 struct waitstates *waitstates_create(const struct cast *cast,
                                      struct scene *scene,
+                                     struct steps *steps,
                                      struct region region);
 void waitstates_destroy(struct waitstates *waitstates);
 /* A call that the thread was in and what it waited for, once the scene has

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "merge/output/jsonclocks.h"
-#include "schema/json.h"
+#include "merge/output/jsonparts.h"
 
 static const char *const region_names[] = {"whole", "mpi", "steps", "given"};
 static const char *const end_names[] = {"unknown", "exited", "signal",
@@ -23,7 +23,7 @@ put_region(struct ck_json *j, const char *name, struct region region)
     ck_json_int(j, "ns", region_length(region));
 }
 
-static void put_text(struct ck_json *j, const char *name, const char *text)
+void json_text(struct ck_json *j, const char *name, const char *text)
 {
     if (text == NULL) {
         ck_json_null(j, name);
@@ -34,8 +34,8 @@ static void put_text(struct ck_json *j, const char *name, const char *text)
 
 static void put_place(struct ck_json *j, const struct place *place)
 {
-    put_text(j, "function", place->function);
-    put_text(j, "file", place->file);
+    json_text(j, "function", place->function);
+    json_text(j, "file", place->file);
     ck_json_uint(j, "line", place->line);
 }
 
@@ -43,10 +43,10 @@ static void put_head(struct ck_json *j, const struct report *report)
 {
     ck_json_string(j, "format", "ck.report");
     ck_json_int(j, "format_version", 1);
-    put_text(j, "ck_version", report->version);
-    put_text(j, "run", report->name);
-    put_text(j, "job", report->job);
-    put_text(j, "command", report->command);
+    json_text(j, "ck_version", report->version);
+    json_text(j, "run", report->name);
+    json_text(j, "job", report->job);
+    json_text(j, "command", report->command);
     ck_json_int(j, "size", report->size);
     ck_json_uint(j, "ranks_present", report->present);
     ck_json_uint(j, "hosts", report->hosts);
@@ -72,7 +72,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
 {
     ck_json_object(j, NULL);
     ck_json_int(j, "rank", rank->number);
-    put_text(j, "host", rank->host);
+    json_text(j, "host", rank->host);
     ck_json_string(j, "end", end_names[rank->end]);
     ck_json_int(j, "code", rank->code);
     if (rank->end_time != 0) {
@@ -92,6 +92,12 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_int(j, "mpi_ns", rank->mpi);
     ck_json_int(j, "mpi_core_ns", rank->mpi_core);
     ck_json_uint(j, "mpi_calls", rank->mpi_calls);
+    ck_json_int(j, "useful_ns", rank->useful);
+    ck_json_int(j, "device_api_ns", rank->device_api);
+    ck_json_int(j, "waited_ns", rank->waited);
+    ck_json_int(j, "waited_below_clock_ns", rank->waited_below);
+    ck_json_uint(j, "waits", rank->waits);
+    ck_json_int(j, "caused_ns", rank->caused);
     ck_json_uint(j, "steps", rank->steps);
     ck_json_int(j, "step_median_ns", rank->step_median);
     ck_json_int(j, "step_max_ns", rank->step_max);
@@ -154,7 +160,7 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
     } else {
         ck_json_null(j, "running");
     }
-    put_text(j, "path", activity->path);
+    json_text(j, "path", activity->path);
     if (activity->sampled.total > 0) {
         ck_json_object(j, "sampled");
         put_place(j, &activity->sampled.place);
@@ -167,8 +173,8 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
     if (activity->holder.tid != 0) {
         ck_json_object(j, "holder");
         ck_json_uint(j, "tid", activity->holder.tid);
-        put_text(j, "thread", activity->holder.name);
-        put_text(j, "call", activity->holder.call);
+        json_text(j, "thread", activity->holder.name);
+        json_text(j, "call", activity->holder.call);
         put_place(j, &activity->holder.place);
         ck_json_end(j);
     } else {
@@ -176,51 +182,54 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
     }
 }
 
-static void put_activity(struct ck_json *j,
-                         const char *name,
-                         const struct report_activity *activity)
+void json_activity(struct ck_json *j,
+                   const char *name,
+                   const struct report_activity *activity)
 {
     ck_json_object(j, name);
-    put_text(j, "range", activity->range);
-    put_text(j, "call", activity->call);
+    json_text(j, "range", activity->range);
+    json_text(j, "call", activity->call);
     put_place(j, &activity->place);
     ck_json_object(j, "after");
-    put_text(j, "call", activity->before);
+    json_text(j, "call", activity->before);
     put_place(j, &activity->before_place);
     ck_json_end(j);
     ck_json_object(j, "before");
-    put_text(j, "call", activity->after);
+    json_text(j, "call", activity->after);
     put_place(j, &activity->after_place);
     ck_json_end(j);
     put_seen(j, activity);
     ck_json_end(j);
 }
 
-static void put_causes(struct ck_json *j, const struct report *report)
+static void put_causes(struct ck_json *j,
+                       const char *name,
+                       const struct report_cause *causes,
+                       size_t count)
 {
-    ck_json_array(j, "causes");
-    for (size_t i = 0; i < report->causes_count; i++) {
-        const struct report_cause *cause = &report->causes[i];
+    ck_json_array(j, name);
+    for (size_t i = 0; i < count; i++) {
+        const struct report_cause *cause = &causes[i];
 
         ck_json_object(j, NULL);
         ck_json_string(j, "cause", cause_name(cause->cause));
-        put_text(j, "wait", cause->wait);
+        json_text(j, "wait", cause->wait);
         ck_json_int(j, "rank", cause->rank);
         ck_json_uint(j, "ranks", cause->ranks);
         ck_json_int(j, "ns", cause->ns);
         ck_json_uint(j, "count", cause->count);
         ck_json_int(j, "host_ns", cause->did_ns);
-        put_activity(j, "host", &cause->did);
+        json_activity(j, "host", &cause->did);
         if (cause->blamed >= 0) {
             ck_json_int(j, "last_rank", cause->last);
             ck_json_int(j, "blamed_rank", cause->blamed);
-            put_text(j, "blamed_cause",
-                     cause->blamed_cause < CAUSES
-                         ? cause_name(cause->blamed_cause)
-                         : NULL);
+            json_text(j, "blamed_cause",
+                      cause->blamed_cause < CAUSES
+                          ? cause_name(cause->blamed_cause)
+                          : NULL);
             ck_json_int(j, "blamed_cause_ns", cause->blamed_cause_ns);
             ck_json_int(j, "blamed_ns", cause->blamed_ns);
-            put_activity(j, "blamed", &cause->blamed_did);
+            json_activity(j, "blamed", &cause->blamed_did);
         }
         ck_json_end(j);
     }
@@ -233,8 +242,8 @@ static void put_device(struct ck_json *j,
 {
     ck_json_object(j, name);
     if (name == NULL) {
-        put_text(j, "name", device->name);
-        put_text(j, "uuid", device->uuid);
+        json_text(j, "name", device->name);
+        json_text(j, "uuid", device->uuid);
         ck_json_array(j, "ranks");
         for (size_t i = 0; i < device->ranks_count; i++) {
             ck_json_int(j, NULL, device->ranks[i]);
@@ -247,6 +256,12 @@ static void put_device(struct ck_json *j,
     ck_json_int(j, "comm_ns", device->comm);
     ck_json_int(j, "copy_ns", device->copy);
     ck_json_int(j, "idle_ns", device->idle);
+    ck_json_int(j, "comm_union_ns", device->comm_all);
+    ck_json_int(j, "comm_overlap_ns", device->overlap);
+    ck_json_int(j, "copy_union_ns", device->copy_all);
+    ck_json_int(j, "run_wall_ns", device->run_wall);
+    ck_json_int(j, "run_busy_ns", device->run_busy);
+    ck_json_int(j, "run_idle_ns", device->run_wall - device->run_busy);
     ck_json_int(j, "core_ns", device->core);
     ck_json_int(j, "kernel_busy_ns", device->kernel_busy);
     ck_json_int(j, "kernel_core_ns", device->kernel_core);
@@ -256,6 +271,39 @@ static void put_device(struct ck_json *j,
     ck_json_uint(j, "gaps", device->gaps);
     ck_json_int(j, "longest_gap_ns", device->longest_gap);
     put_ledger(j, device);
+    ck_json_end(j);
+}
+
+static void put_efficiency(struct ck_json *j, const struct report *report)
+{
+    const struct report_efficiency *e = &report->efficiency;
+
+    ck_json_object(j, "efficiency");
+    ck_json_uint(j, "ranks", e->ranks);
+    ck_json_int(j, "of_ranks", report->size);
+    ck_json_int(j, "region_ns", e->region);
+    ck_json_int(j, "useful_ns", e->useful);
+    ck_json_int(j, "useful_max_ns", e->useful_max);
+    ck_json_int(j, "ideal_ns", e->ideal);
+    ck_json_int(j, "ideal_unknown_ns", e->unknown);
+    ck_json_uint(j, "sends", e->sends);
+    ck_json_uint(j, "receives", e->receives);
+    ck_json_uint(j, "matched", e->matched);
+    if (e->ranks > 0) {
+        ck_json_double(j, "parallel", e->parallel);
+        ck_json_double(j, "load_balance", e->load_balance);
+        ck_json_double(j, "communication", e->communication);
+        ck_json_double(j, "serialisation", e->serialisation);
+        ck_json_double(j, "transfer", e->transfer);
+        ck_json_double(j, "offload", e->offload);
+    }
+    ck_json_uint(j, "devices", e->devices);
+    if (e->devices > 0) {
+        ck_json_double(j, "device_parallel", e->device_parallel);
+        ck_json_double(j, "device_load_balance", e->device_load_balance);
+        ck_json_double(j, "device_communication", e->device_communication);
+        ck_json_double(j, "device_orchestration", e->device_orchestration);
+    }
     ck_json_end(j);
 }
 
@@ -373,7 +421,7 @@ static void put_trust(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "damage_places", report->damage_places);
     ck_json_uint(j, "damage_bytes", report->damage_bytes);
     ck_json_uint(j, "damage_tails", report->damage_tails);
-    put_text(j, "damage_first", report->damage_first);
+    json_text(j, "damage_first", report->damage_first);
     ck_json_uint(j, "unknown_records", report->unknown);
     ck_json_bool(j, "ledger_closed", report->is_ledger_closed);
     json_domains(j, report);
@@ -430,9 +478,9 @@ static void put_lines(struct ck_json *j, const struct report *report)
         const struct report_line *line = &report->lines[i];
 
         ck_json_object(j, NULL);
-        put_text(j, "file", line->file);
+        json_text(j, "file", line->file);
         ck_json_uint(j, "line", line->line);
-        put_text(j, "kernel", line->kernel);
+        json_text(j, "kernel", line->kernel);
         ck_json_int(j, "busy_ns", line->busy);
         ck_json_int(j, "core_ns", line->core);
         ck_json_int(j, "launch_ns", line->host);
@@ -461,7 +509,10 @@ void output_json_put(struct ck_json *j,
     }
     ck_json_end(j);
     put_device(j, "all_devices", &report->all);
-    put_causes(j, report);
+    put_efficiency(j, report);
+    put_causes(j, "causes", report->causes, report->causes_count);
+    put_causes(j, "waits", report->waits, report->waits_count);
+    json_steps(j, report);
     put_kernels(j, report);
     put_lines(j, report);
     put_calls(j, report);

@@ -38,6 +38,13 @@ bool page_has_place(const struct place *place);
 
 /* How the clocks were aligned (clocks.c). */
 void page_clocks(const struct page *page);
+/* "in load, between clFinish (a.c:1) and MPI_Allreduce (b.c:2)"; further lines
+ * begin with four blanks (why.c). */
+void page_activity(const struct page *page, const struct report_activity *did);
+/* Late ranks, waits in MPI, steps and efficiencies; where there is no device,
+ * the first sentence (mpi.c). */
+void page_mpi(const struct page *page);
+void page_host_answer(const struct page *page);
 /* Why the devices were idle (why.c). */
 void page_why(const struct page *page);
 /* Files, sockets, locks and sleeps (libc.c). */

@@ -193,6 +193,7 @@ static void put_answer(const struct page *page)
                 report->present == (uint32_t)report->size ? "."
                                                           : " of the ranks "
                                                             "that are here.");
+        page_host_answer(page);
         return;
     }
     fprintf(page->file,
@@ -331,6 +332,7 @@ void output_text(const struct report *report,
     page_why(&page);
     page_devices(&page);
     page_kernels(&page);
+    page_mpi(&page);
     page_calls(&page);
     page_libc(&page);
     page_counters(&page);

@@ -100,8 +100,7 @@ static void put_between(const struct page *page,
 
 /* "computing in decode (images.c:88) of range load (97 % of samples),
  *     after clFinish (a.c:1) and before MPI_Allreduce (b.c:2)" */
-static void put_activity(const struct page *page,
-                         const struct report_activity *did)
+void page_activity(const struct page *page, const struct report_activity *did)
 {
     if (did->call != NULL) {
         put_in_call(page, did);
@@ -112,9 +111,12 @@ static void put_activity(const struct page *page,
         fputs(",\n    after ", page->file);
         put_call(page, did->before, &did->before_place);
     }
+    if (did->after != NULL && did->before != NULL) {
+        fputs(" and before ", page->file);
+    } else if (did->after != NULL) {
+        fputs(",\n    before ", page->file);
+    }
     if (did->after != NULL) {
-        fputs(did->before != NULL ? " and before " : ",\n    before ",
-              page->file);
         put_call(page, did->after, &did->after_place);
     }
 }
@@ -138,7 +140,7 @@ static void put_blamed(const struct page *page,
                 cause_name(cause->blamed_cause),
                 word_percent(cause->blamed_ns, cause->blamed_cause_ns).text);
     }
-    put_activity(page, &cause->blamed_did);
+    page_activity(page, &cause->blamed_did);
     fputs(".\n", file);
 }
 
@@ -184,7 +186,7 @@ static void put_cause(const struct page *page,
             fprintf(page->file, "most of it (%s %%) ",
                     word_percent(cause->did_ns, cause->ns).text);
         }
-        put_activity(page, &cause->did);
+        page_activity(page, &cause->did);
     }
     fputs(".\n", page->file);
 }

@@ -524,7 +524,8 @@ static ck_time_t blamed_time(const struct ledger *ledger, int device, int rank)
 static int world_compare(const struct world *world)
 {
     struct scene *scene = scene_create(world->cast, world->align, 0);
-    struct ledger *ledger = ledger_create(world->cast, scene, world->region);
+    struct ledger *ledger =
+        ledger_create(world->cast, scene, NULL, world->region);
     int wrong = 0;
 
     assert_non_null(ledger);

@@ -1,0 +1,23 @@
+/* stragglers.h - the ranks that others waited for, and what they were doing
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_STRAGGLERS_H
+#define CK_MERGE_ANALYSIS_STRAGGLERS_H
+
+#include "merge/analysis/scene.h"
+#include "merge/analysis/steps.h"
+#include "merge/analysis/waitstates.h"
+#include "merge/report.h"
+
+/* Ranks listed; those that caused less are left out. */
+#define STRAGGLERS_MAX 64
+
+/* Write report->stragglers. 0, or -1 with ENOMEM. */
+int stragglers_report(const struct cast *cast,
+                      const struct scene *scene,
+                      const struct waitstates *waitstates,
+                      const struct steps *steps,
+                      struct report *report);
+
+#endif

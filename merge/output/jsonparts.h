@@ -1,0 +1,19 @@
+/* jsonparts.h - what the files that write the report as JSON share
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_OUTPUT_JSONPARTS_H
+#define CK_MERGE_OUTPUT_JSONPARTS_H
+
+#include "merge/report.h"
+#include "schema/json.h"
+
+/* null where there is no text. */
+void json_text(struct ck_json *j, const char *name, const char *text);
+void json_activity(struct ck_json *j,
+                   const char *name,
+                   const struct report_activity *activity);
+/* step_table, stragglers and ranges (jsonsteps.c). */
+void json_steps(struct ck_json *j, const struct report *report);
+
+#endif

@@ -1,0 +1,124 @@
+/* jsonsteps.c - steps, late ranks and ranges of the report as JSON
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/jsonparts.h"
+
+/* Steps listed, and ranks whose lengths are listed with each. */
+#define STEPS_LISTED 4096
+#define RANKS_LISTED 64
+
+static void
+put_lengths(struct ck_json *j, const struct report_step *step, size_t ranks)
+{
+    if (step->lengths == NULL || ranks > RANKS_LISTED) {
+        ck_json_null(j, "rank_ns");
+        return;
+    }
+    ck_json_array(j, "rank_ns");
+    for (size_t i = 0; i < ranks; i++) {
+        if (step->lengths[i] < 0) {
+            ck_json_null(j, NULL);
+        } else {
+            ck_json_int(j, NULL, step->lengths[i]);
+        }
+    }
+    ck_json_end(j);
+}
+
+static void put_step(struct ck_json *j,
+                     const struct report_step *step,
+                     const struct report *report)
+{
+    ck_json_object(j, NULL);
+    ck_json_int(j, "number", step->number);
+    ck_json_int(j, "start_ns", step->start);
+    ck_json_int(j, "end_ns", step->end);
+    ck_json_uint(j, "ranks", step->ranks);
+    ck_json_int(j, "of_ranks", report->size);
+    ck_json_int(j, "shortest_ns", step->shortest);
+    ck_json_int(j, "longest_ns", step->longest);
+    ck_json_int(j, "longest_rank", step->longest_rank);
+    ck_json_uint(j, "launches", step->launches);
+    ck_json_uint(j, "syncs", step->syncs);
+    ck_json_uint(j, "copies", step->copies);
+    ck_json_uint(j, "collectives", step->collectives);
+    ck_json_int(j, "waited_ns", step->waited);
+    if (step->worst >= 0) {
+        ck_json_int(j, "worst_rank", step->worst);
+        ck_json_int(j, "worst_ns", step->worst_ns);
+    } else {
+        ck_json_null(j, "worst_rank");
+    }
+    ck_json_bool(j, "outlier", step->is_outlier);
+    put_lengths(j, step, report->table.ranks);
+    ck_json_object(j, "idle");
+    for (unsigned c = 0; c < CAUSES; c++) {
+        if (step->causes[c] != 0) {
+            ck_json_int(j, cause_name(c), step->causes[c]);
+        }
+    }
+    ck_json_end(j);
+    ck_json_end(j);
+}
+
+static void put_steps(struct ck_json *j, const struct report *report)
+{
+    const struct report_steps *table = &report->table;
+
+    ck_json_object(j, "step_table");
+    ck_json_uint(j, "count", table->count);
+    ck_json_int(j, "median_ns", table->median);
+    ck_json_uint(j, "outliers", table->outliers);
+    ck_json_array(j, "rows");
+    for (size_t i = 0; i < table->count && i < STEPS_LISTED; i++) {
+        put_step(j, &table->items[i], report);
+    }
+    ck_json_end(j);
+    ck_json_end(j);
+}
+
+static void put_stragglers(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "stragglers");
+    for (size_t i = 0; i < report->stragglers_count; i++) {
+        const struct report_straggler *row = &report->stragglers[i];
+
+        ck_json_object(j, NULL);
+        ck_json_int(j, "rank", row->rank);
+        ck_json_int(j, "caused_ns", row->caused);
+        ck_json_uint(j, "steps", row->steps);
+        ck_json_uint(j, "of_steps", row->of_steps);
+        ck_json_int(j, "step_median_ns", row->step_median);
+        ck_json_int(j, "did_ns", row->did_ns);
+        json_activity(j, "did", &row->did);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_ranges(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "ranges");
+    for (size_t i = 0; i < report->ranges_count; i++) {
+        const struct report_range *range = &report->ranges[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "name", range->name);
+        ck_json_uint(j, "calls", range->calls);
+        ck_json_int(j, "total_ns", range->total);
+        ck_json_int(j, "median_ns", range->median);
+        ck_json_bool(j, "median_exact", range->is_median_exact);
+        ck_json_int(j, "max_ns", range->max);
+        ck_json_uint(j, "ranks", range->ranks);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+void json_steps(struct ck_json *j, const struct report *report)
+{
+    put_steps(j, report);
+    put_stragglers(j, report);
+    put_ranges(j, report);
+}

@@ -1,0 +1,238 @@
+/* mpi.c - steps, late ranks, waits in MPI and efficiencies of the text report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/page.h"
+
+#include "merge/output/words.h"
+
+#define TOP_STRAGGLERS 4
+#define TOP_WAITS 5
+#define TOP_STEPS 6
+#define INDENT "             "
+/* Waits of less than an n-th of the ranks' time are not worth a line. */
+#define WORTH_SHARE 200
+
+static ck_time_t ranks_time(const struct report *report)
+{
+    return report->efficiency.region * (ck_time_t)report->efficiency.ranks;
+}
+
+/* Time of all ranks in MPI, waiting for others. */
+static ck_time_t waited_all(const struct report *report)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        sum += report->ranks[i].waited;
+    }
+    return sum;
+}
+
+static void put_straggler(const struct page *page,
+                          const struct report_straggler *row)
+{
+    FILE *file = page->file;
+
+    fprintf(file, " Others waited %s for rank %d", word_time(row->caused).text,
+            row->rank);
+    if (row->steps > 0) {
+        fprintf(file, ", most in %u of %u steps (%s in the middle)", row->steps,
+                row->of_steps, word_time(row->step_median).text);
+    }
+    fputs(".\n", file);
+    if (row->did_ns > 0) {
+        fprintf(file, "    %s %% of that it was ",
+                word_percent(row->did_ns, row->caused).text);
+        page_activity(page, &row->did);
+        fputs(".\n", file);
+    }
+}
+
+static void put_stragglers(const struct page *page)
+{
+    const struct report *report = page->report;
+    ck_time_t worth = ranks_time(report) / WORTH_SHARE;
+
+    for (size_t i = 0; i < report->stragglers_count && i < TOP_STRAGGLERS;
+         i++) {
+        if (report->stragglers[i].caused <= worth) {
+            break;
+        }
+        if (i == 0) {
+            fprintf(page->file, "\n%s LATE RANKS%s\n", page_bold(page),
+                    page_normal(page));
+        }
+        put_straggler(page, &report->stragglers[i]);
+    }
+}
+
+static void put_wait(const struct page *page, const struct report_cause *wait)
+{
+    const struct report *report = page->report;
+
+    fprintf(page->file, " %9s %9s  %-18s ", word_time(wait->ns).text,
+            word_count(wait->count).text,
+            wait->cause == CAUSE_BELOW_CLOCK ? "below clock error"
+                                             : wait->wait);
+    if (wait->ranks == 1) {
+        fprintf(page->file, "rank %d", wait->rank);
+    } else {
+        fprintf(page->file, "%u of %d ranks", wait->ranks, report->size);
+    }
+    fputs(" in ", page->file);
+    page_cell(page, wait->did.call != NULL ? wait->did.call : "?", 22);
+    if (page_has_place(&wait->did.place)) {
+        fputs(" (", page->file);
+        page_place(page, &wait->did.place);
+        fputc(')', page->file);
+    }
+    if (wait->blamed >= 0) {
+        fprintf(page->file, " for %d", wait->last);
+    }
+    if (wait->blamed >= 0 && wait->last != wait->blamed) {
+        fprintf(page->file, ", it for %d", wait->blamed);
+    }
+    fputc('\n', page->file);
+}
+
+static void put_waits(const struct page *page)
+{
+    const struct report *report = page->report;
+    ck_time_t worth = ranks_time(report) / WORTH_SHARE;
+
+    for (size_t i = 0; i < report->waits_count && i < TOP_WAITS; i++) {
+        if (report->waits[i].ns <= worth) {
+            break;
+        }
+        if (i == 0) {
+            fprintf(page->file, "\n%s %9s %9s  %-18s %s%s\n", page_bold(page),
+                    "WAITED", "times", "how (MPI)",
+                    "who, where, for which rank", page_normal(page));
+        }
+        put_wait(page, &report->waits[i]);
+    }
+}
+
+/* The cause of most idle time in a step; CAUSES = none. */
+static enum cause step_cause(const struct report_step *step)
+{
+    enum cause best = CAUSES;
+
+    for (unsigned c = 0; c < CAUSES; c++) {
+        if (step->causes[c] > 0 &&
+            (best == CAUSES || step->causes[c] > step->causes[best])) {
+            best = (enum cause)c;
+        }
+    }
+    return best;
+}
+
+static void put_step(const struct page *page, const struct report_step *step)
+{
+    enum cause cause = step_cause(step);
+
+    fprintf(page->file, " %8lld %9s %5d %9s %7s %6s %6s %6s %9s %5s  %s\n",
+            (long long)step->number, word_time(step->longest).text,
+            step->longest_rank, word_time(step->shortest).text,
+            word_count(step->launches).text, word_count(step->syncs).text,
+            word_count(step->copies).text, word_count(step->collectives).text,
+            word_time(step->waited).text,
+            step->worst >= 0 ? word_count((uint64_t)step->worst).text : "-",
+            cause == CAUSES ? "-" : cause_name(cause));
+}
+
+/* The longest steps, in order of time. */
+static void put_steps(const struct page *page)
+{
+    const struct report_steps *table = &page->report->table;
+    unsigned shown = 0;
+
+    if (table->count == 0) {
+        return;
+    }
+    fprintf(page->file, "\n%s STEPS%s       %s steps, %s in the middle; ",
+            page_bold(page), page_normal(page), word_count(table->count).text,
+            word_time(table->median).text);
+    if (table->outliers == 0) {
+        fputs("none is 1.5 times as long\n", page->file);
+        return;
+    }
+    fprintf(page->file, "%u of 1.5 times that or more\n", table->outliers);
+    fprintf(page->file, "%s %8s %9s %5s %9s %7s %6s %6s %6s %9s %5s  %s%s\n",
+            page_bold(page), "step", "longest", "rank", "shortest", "launch",
+            "sync", "copy", "coll", "waited", "for", "devices idle in",
+            page_normal(page));
+    for (size_t i = 0; i < table->count && shown < TOP_STEPS; i++) {
+        if (table->items[i].is_outlier) {
+            put_step(page, &table->items[i]);
+            shown++;
+        }
+    }
+    if (table->outliers > shown) {
+        fprintf(page->file, " and %u more (report.json)\n",
+                table->outliers - shown);
+    }
+}
+
+static void put_efficiency(const struct page *page)
+{
+    const struct report_efficiency *e = &page->report->efficiency;
+
+    if (e->ranks == 0 && e->devices == 0) {
+        return;
+    }
+    fprintf(page->file, "\n%s EFFICIENCY%s ", page_bold(page),
+            page_normal(page));
+    if (e->ranks > 0) {
+        fprintf(page->file,
+                " ranks %.3f = load balance %.3f x communication %.3f "
+                "(serial. %.3f x transfer %.3f)\n" INDENT
+                "%u of %d ranks, outside MPI %s of %s, %s of %s receives "
+                "matched\n",
+                e->parallel, e->load_balance, e->communication,
+                e->serialisation, e->transfer, e->ranks, page->report->size,
+                word_time(e->useful).text,
+                word_time(ranks_time(page->report)).text,
+                word_count(e->matched).text, word_count(e->receives).text);
+    }
+    if (e->devices > 0) {
+        fprintf(page->file,
+                "%s devices %.3f = load balance %.3f x communication %.3f x "
+                "orchestration %.3f\n",
+                e->ranks > 0 ? INDENT + 1 : "", e->device_parallel,
+                e->device_load_balance, e->device_communication,
+                e->device_orchestration);
+    }
+    if (page->report->all.comm_all > 0) {
+        fprintf(page->file,
+                INDENT "communication on devices %s, %s of it exposed\n",
+                word_time(page->report->all.comm_all).text,
+                word_time(page->report->all.comm).text);
+    }
+}
+
+void page_host_answer(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_efficiency *e = &report->efficiency;
+
+    if (e->ranks == 0) {
+        return;
+    }
+    fprintf(page->file,
+            " %s%u of %d ranks computed %s %%%s of their time (%s of %s) and "
+            "waited %s %% in MPI for each other.\n",
+            page_bold(page), e->ranks, report->size,
+            word_percent(e->useful, ranks_time(report)).text, page_normal(page),
+            word_time(e->useful).text, word_time(ranks_time(report)).text,
+            word_percent(waited_all(report), ranks_time(report)).text);
+}
+
+void page_mpi(const struct page *page)
+{
+    put_stragglers(page);
+    put_waits(page);
+    put_steps(page);
+    put_efficiency(page);
+}
