@@ -74,24 +74,6 @@ enum ck_clock clocksync_choose(void)
     return clock;
 }
 
-int64_t clocksync_timens(void)
-{
-    FILE *file = fopen("/proc/self/timens_offsets", "re");
-    char line[128];
-    long long seconds, ns;
-    int64_t offset = 0;
-
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        if (sscanf(line, "monotonic %lld %lld", &seconds, &ns) == 2) {
-            offset = (int64_t)seconds * CK_TIME_S + ns;
-        }
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return offset;
-}
-
 void clocksync_init(struct clocksync *sync, enum ck_clock clock)
 {
     struct pair pair = pair_read(CK_CLOCK_TSC);

@@ -14,10 +14,6 @@
 
 #include "schema/time.h"
 
-/* What this time namespace adds to the host's CLOCK_MONOTONIC and RAW, ns: the
- * kernel's perf events do not have it. */
-int64_t clocksync_timens(void);
-
 struct own;
 
 struct clocksync {

@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/clocksync.h"
 #include "agent/stacks.h"
 #include "agent/switches.h"
+#include "schema/domain.h"
 
 #define CPUS_MAX 1024
 #define PAGES_FEW 16 /* data pages of a ring */
@@ -50,7 +50,6 @@ struct sampler {
     struct ring *rings;
     size_t count;
     int64_t period; /* ns */
-    int64_t shift;  /* of the kernel's times to the target's RAW */
     bool is_mapped;
     struct stacks *stacks;
     struct switches *switches;
@@ -179,7 +178,6 @@ sampler_create(pid_t held_child, int64_t hz, struct ck_err *why_not)
         return NULL;
     }
     sampler->period = CK_TIME_S / hz;
-    sampler->shift = clocksync_timens();
     sampler->stacks = stacks_create();
     sampler->switches = switches_create();
     if (sampler->stacks == NULL || sampler->switches == NULL ||
@@ -308,7 +306,7 @@ static void sample_take(const struct step *step, const struct sample *sample)
               .units = sizeof(record) / CK_UNIT_BYTES,
               .flags = CK_FLAG_RAW,
               .name = incarnation,
-              .start = (int64_t)sample->time + step->sampler->shift},
+              .start = ck_domain_raw((ck_time_t)sample->time)},
         .tid = sample->tid,
         .cpu = sample->cpu,
         .weight = step->sampler->period,
@@ -345,7 +343,7 @@ static void switch_take(const struct step *step,
     switches_add(
         step->sampler->switches, step->own,
         &(struct switch_seen){
-            .time = (ck_time_t)id->time + step->sampler->shift,
+            .time = ck_domain_raw((ck_time_t)id->time),
             .tid = id->tid,
             .incarnation = incarnation,
             .is_out = (header->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
