@@ -57,6 +57,17 @@ print(eval(sys.argv[2]))
 PY
 }
 
+# Wait until the run's aggregator has all that is to come (--report none: the
+# launcher may end before).
+wait_done() {
+    local _
+    for _ in $(seq 300); do
+        grep -q '"state": "done"' "$1/manifest.json" 2>/dev/null && return
+        sleep 0.1
+    done
+    fail "$1 is not done after 30 s"
+}
+
 # The one run directory below $work/$1.
 run_of() {
     find "$1" -maxdepth 2 -name manifest.json -printf '%h\n' | head -n 1

@@ -45,6 +45,7 @@ print(s.getsockname()[1])'
 # Each rank writes a file of its own: mpirun may cut lines of several ranks
 # into one another. $1: run directory, $2: name of the check.
 check() {
+    wait_done "$1"
     "$bin/ckmerge" --output json "$1" >"$work/report.json" || fail "ckmerge $1"
     same "$2: ranks" "[0, 1]" \
         "$(json "$work/report.json" "sorted(r['rank'] for r in j['ranks'])")"

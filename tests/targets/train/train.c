@@ -32,7 +32,8 @@ struct train {
     struct options options;
     int rank;
     int size;
-    enum ill ill; /* of this rank */
+    enum ill ill;  /* of this rank */
+    double ill_us; /* time that it took so far */
     struct device *device;
     struct images *images;
     float *pixels;
@@ -61,20 +62,38 @@ static int weights_init(struct train *train)
                         sizeof(train->gradient), 1);
 }
 
+static double now_us(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
+/* Read the set from its start as far as the ill says. */
+static int load_again(struct train *train)
+{
+    struct images *again = images_create(train->options.data, "train");
+    int rc = -1;
+
+    if (again != NULL) {
+        rc = images_skip(again, (int)train->options.ill_amount *
+                                    train->options.batch * train->size);
+    }
+    images_destroy(again);
+    return rc;
+}
+
 /* This rank's share of the next global batch. */
 static int batch_load(struct train *train)
 {
     int batch = train->options.batch;
+    double begin = now_us();
     int rc = 0;
 
     ck_range_push("load");
     if (train->ill == ILL_LOADER) {
-        struct images *again = images_create(train->options.data, "train");
-
-        rc = again == NULL ? -1
-                           : images_skip(again, (int)train->options.ill_amount *
-                                                    batch * train->size);
-        images_destroy(again);
+        rc = load_again(train);
     }
     if (rc == 0) {
         rc = images_skip(train->images, train->rank * batch);
@@ -87,6 +106,9 @@ static int batch_load(struct train *train)
             images_skip(train->images, (train->size - 1 - train->rank) * batch);
     }
     ck_range_pop();
+    if (train->ill == ILL_LOADER) {
+        train->ill_us += now_us() - begin;
+    }
     return rc;
 }
 
@@ -145,6 +167,14 @@ static int forward(struct train *train)
     return rc;
 }
 
+static void late_compute(struct train *train)
+{
+    double begin = now_us();
+
+    ill_compute(train->options.ill_amount);
+    train->ill_us += now_us() - begin;
+}
+
 /* Gradients of both layers, then their sum over the ranks in one call. */
 static int backward_blocking(struct train *train)
 {
@@ -161,7 +191,7 @@ static int backward_blocking(struct train *train)
                          sizeof(train->gradient));
     }
     if (rc == 0 && train->ill == ILL_LATE) {
-        ill_compute(train->options.ill_amount);
+        late_compute(train);
     }
     if (rc == 0) {
         (void)MPI_Allreduce(train->gradient, train->summed, PARAMETERS,
@@ -194,7 +224,7 @@ static int backward_overlapped(struct train *train)
                          LAYER1 * sizeof(float));
     }
     if (rc == 0 && train->ill == ILL_LATE) {
-        ill_compute(train->options.ill_amount);
+        late_compute(train);
     }
     if (rc == 0) {
         (void)MPI_Iallreduce(train->gradient, train->summed, LAYER1, MPI_FLOAT,
@@ -253,8 +283,10 @@ static int checkpoint_write(struct train *train)
     return rc;
 }
 
-static void ill_in_step(const struct train *train, int step)
+static void ill_in_step(struct train *train, int step)
 {
+    double begin = now_us();
+
     switch (train->ill) {
     case ILL_LOCK:
         ill_lock(train->options.ill_amount);
@@ -268,8 +300,9 @@ static void ill_in_step(const struct train *train, int step)
         }
         break;
     default:
-        break;
+        return;
     }
+    train->ill_us += now_us() - begin;
 }
 
 /* Mean loss of this rank's last batch. */
@@ -314,14 +347,6 @@ static int step_run(struct train *train, int step)
     }
     ck_step_end();
     return rc;
-}
-
-static double now_us(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
 }
 
 static int double_compare(const void *a, const void *b)
@@ -373,6 +398,10 @@ static int steps_run(struct train *train)
     if (train->options.is_timed && train->rank == 0 && steps > 1 &&
         steps_us != NULL) {
         steps_time_print(steps_us, steps);
+    }
+    if (train->ill_us > 0) {
+        printf("the ill took %.0f us\n", train->ill_us);
+        (void)fflush(stdout);
     }
     free(steps_us);
     return 0;

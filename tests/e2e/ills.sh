@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# ills.sh - an ill of a host is named with its rank and its place
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Two ranks train; one computes, waits for a lock, writes or reads too much in
+# each step. The first cause of the report must be that ill: that rank, and
+# the line that was sampled, the call and its line, or the range. What the
+# rank's own device stood idle for it must be what the program measured itself
+# within 5 %. CK_RUNS (3): how often each. CK_STEPS (40), CK_ILLS.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+[ -x "$tests/train" ] || skip "train was not built"
+runs=${CK_RUNS:-3} steps=${CK_STEPS:-40}
+ills=${CK_ILLS:-late lock io loader}
+declare -A amount=([late]=20 [lock]=20 [io]=16 [loader]=100)
+
+# job NAME ILL RANK [ckagent options]
+job() {
+    local name=$1 ill=$2 rank=$3
+    shift 3
+    timeout 120 mpirun -n 2 "$bin/ckagent" --dir "$work/$name" "$@" -- \
+        "$tests/train" --steps "$steps" --ill "$ill:$rank:${amount[$ill]}" \
+        >"$work/$name.out" 2>"$work/$name.err" </dev/null ||
+        { cat "$work/$name.err"; fail "mpirun"; }
+    "$bin/ckmerge" --verify "$work/$name" >"$work/$name.verify" ||
+        { cat "$work/$name.verify"; fail "--verify of $name"; }
+}
+
+# check NAME ILL RANK SAMPLED(yes|no)
+check() {
+    /usr/bin/python3 - "$work/$1" "$2" "$3" "$4" <<'PY'
+import json, os, re, sys
+base, ill, rank, sampled = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+report = json.load(open(base + "/report.json"))
+stamped = 1000 * int(re.search(r"the ill took (\d+) us",
+                               open(base + ".out").read()).group(1))
+causes = report["causes"]
+
+
+def is_in(place, name):
+    return os.path.basename(place["file"] or "") == name
+
+
+def is_place(did):
+    if ill == "late" and sampled == "no":
+        return (did["sampled"] is None and did["range"] == "backward" and
+                did["before"]["call"] == "MPI_Allreduce")
+    if ill == "late":
+        seen = did["sampled"]
+        return (did["range"] == "backward" and seen and
+                seen["function"] == "ill_compute" and is_in(seen, "ill.c"))
+    if ill == "lock":
+        held = did["holder"]
+        return (did["call"] == "pthread_mutex_lock" and is_in(did, "ill.c") and
+                held and held["call"] == "nanosleep" and is_in(held, "ill.c"))
+    if ill == "io":
+        # fclose() is the last call of its function: a jump, not a call.
+        return did["call"] == "fclose" or \
+            did["call"] in ("fsync", "fwrite", "fflush") and \
+            is_in(did, "ill.c")
+    return did["range"] == "load"
+
+
+own = {"late": ("host_compute", "offcpu_runnable", "offcpu_blocked"),
+       "lock": ("lock",), "io": ("io",),
+       "loader": ("host_compute", "offcpu_runnable", "offcpu_blocked", "io")}
+ranges = {"late": "backward", "loader": "load"}
+first = causes[0]
+blamed = first.get("blamed_rank") == rank and is_place(first["blamed"])
+direct = "blamed_rank" not in first and first["rank"] == rank and \
+    first["cause"] in own[ill] and is_place(first["host"])
+found = sum(c["ns"] for c in causes
+            if c["rank"] == rank and c["cause"] in own[ill] and
+            c["host"]["range"] == ranges.get(ill))
+error = abs(found - stamped) / stamped
+good = (blamed or direct) and error <= 0.05
+print("%s: %s on rank %d: first cause %s of rank %s (%s), %.1f ms found, "
+      "%.1f ms stamped (%.1f %%)" %
+      ("ok" if good else "WRONG", ill, rank, first["cause"],
+       first.get("blamed_rank", first["rank"]),
+       "place found" if blamed or direct else "another place", found / 1e6,
+       stamped / 1e6, 100 * error))
+if not good:
+    json.dump(first, sys.stdout, indent=1)
+sys.exit(not good)
+PY
+}
+
+for run in $(seq "$runs"); do
+    for ill in $ills; do
+        job "$ill$run" "$ill" $((run % 2))
+        check "$ill$run" "$ill" $((run % 2)) yes || fail "$ill, run $run"
+    done
+done
+
+# Without samples the cause is the same, its place coarser.
+job plain late 1 --sample off
+check plain late 1 no || fail "late without samples"
