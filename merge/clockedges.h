@@ -13,12 +13,13 @@
 #include "merge/align.h"
 #include "merge/cast.h"
 #include "merge/clockgraph.h"
+#include "merge/clocksolve.h"
 #include "merge/timeline.h"
 
 /* Facts that are kept. */
 #define CLOCKEDGES_MAX ((size_t)1 << 20)
-/* No message between two clocks takes less: what rounding may add up to. */
-#define CLOCKEDGES_DELAY ((ck_time_t)16)
+/* No message between two clocks takes less. */
+#define CLOCKEDGES_DELAY CLOCKSOLVE_GRAIN
 
 struct clockedges;
 /* Borrowed. NULL with ENOMEM. */

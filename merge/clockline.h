@@ -35,6 +35,8 @@ struct clockline {
 };
 
 void clockline_fini(struct clockline *line);
+/* Append a point. 0, or -1 with ENOMEM. */
+int clockline_add(struct clockline *line, struct clockline_point point);
 /* Append the points of a stretch of facts, in order of time; `wander_ppb`: what
  * theta may move about the line, `blind_ppb`: where there is no line. What is
  * appended ends with a jump. Facts of one side only give no point; one that

@@ -124,6 +124,12 @@ static void pair_note(struct pair *pair, const struct clock_edge *edge)
     }
 }
 
+/* An edge and the next are a member's enter and exit. */
+static bool is_stay(const struct clock_edge *edge)
+{
+    return (edge->from & CLOCK_MEETING) == 0 && edge->from == edge[1].to;
+}
+
 /* The edges of one meeting, which lie together: member by member. */
 static int meeting_note(struct place *place, size_t at, size_t end)
 {
@@ -134,7 +140,7 @@ static int meeting_note(struct place *place, size_t at, size_t end)
     for (size_t i = at; i + 1 < end; i++) {
         ck_time_t stay = edges[i + 1].received - edges[i].sent;
 
-        if (edges[i].from == edges[i + 1].to && stay < least) {
+        if (is_stay(&edges[i]) && stay < least) {
             least = stay;
             centre = edges[i].from;
         }
@@ -143,7 +149,7 @@ static int meeting_note(struct place *place, size_t at, size_t end)
         ck_time_t stay = edges[i + 1].received - edges[i].sent;
         struct pair *pair;
 
-        if (edges[i].from != edges[i + 1].to || edges[i].from == centre) {
+        if (!is_stay(&edges[i]) || edges[i].from == centre) {
             continue;
         }
         pair = pairs_find(&place->pairs, centre, edges[i].from);

@@ -33,6 +33,9 @@ struct clocksolve_knot {
     bool is_last;     /* the clock jumped before the next */
 };
 
+/* Events that share a node, and rounding, may put the ends of a fact so many ns
+ * the wrong way round: facts are added with as much to spare. */
+#define CLOCKSOLVE_GRAIN ((ck_time_t)16)
 /* Edges of a fault that are kept. */
 #define CLOCKSOLVE_NAMED 8
 

@@ -199,11 +199,12 @@ size_t world_violations(const struct clockgraph *graph,
                 }
             } else if (pass == 1 && is_out) {
                 found += end_time(solve, edge->to, edge->received, &received) &&
-                         received < enter[edge->from & ~CLOCK_MEETING];
+                         received + CLOCKSOLVE_GRAIN <
+                             enter[edge->from & ~CLOCK_MEETING];
             } else if (pass == 1 && !is_in) {
                 found += end_time(solve, edge->from, edge->sent, &sent) &&
                          end_time(solve, edge->to, edge->received, &received) &&
-                         received < sent;
+                         received + CLOCKSOLVE_GRAIN < sent;
             }
         }
     }
