@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * off = REALTIME - RAW moves as a time service steers REALTIME. Between two
- * brackets it is taken as a straight line; if it does not bend by more than
- * what it moved, it is wrong by half of that. From one bracket the error grows
+ * brackets it is taken as a straight line, wrong by no more than it moved
+ * (it may have moved at once). From one bracket the error grows
  * with the distance, by the fastest that the kernel steers (500 ppm). The
  * smaller error counts.
  */
@@ -24,6 +24,8 @@
 #define NEAR (2 * CK_TIME_S)
 #define REACH (2 * CK_TIME_S)
 #define STEER_PPM 600
+/* The two clocks are rounded each for itself when the kernel moves on. */
+#define ROUNDING 200
 
 void ck_bracket_read(struct ck_bracket *bracket)
 {
@@ -67,13 +69,13 @@ static int pair_raw(const struct ck_bracket *before,
     int64_t noise = before->width + after->width;
     int64_t real = distance(moved, 0) > noise ? distance(moved, 0) - noise : 0;
 
-    if (real > steered(after->raw - before->raw)) {
+    if (real > steered(after->raw - before->raw) + ROUNDING) {
         return -1;
     }
     *raw = realtime - first -
            (int64_t)((__int128)moved * (realtime - before->realtime) / span);
     *error = (before->width > after->width ? before->width : after->width) +
-             real / 2 + 1;
+             real + 1;
     return 0;
 }
 

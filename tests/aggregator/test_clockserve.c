@@ -1,0 +1,255 @@
+/* test_clockserve.c - the thread that answers clock probes, over real sockets
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <netinet/in.h>
+
+#include "aggregator/clockserve.h"
+#include "schema/stamp.h"
+
+#define WAIT_MS 10000
+
+static const uint8_t agent[16] = {1};
+static const uint8_t key[CK_AUTH_KEY_BYTES] = {11};
+static struct clockserve *serve;
+static uint64_t session;
+
+static int setup(void **state)
+{
+    struct clockserve_options options = {.port = 0};
+    struct ck_err err;
+
+    (void)state;
+    serve = clockserve_create(&options, &err);
+    if (serve == NULL) {
+        print_error("%s\n", err.text);
+        return -1;
+    }
+    session = clocksessions_open(clockserve_sessions(serve), agent, key);
+    return session == 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    clockserve_destroy(serve);
+    return 0;
+}
+
+static int connected(int type)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                  .sin_port =
+                                      htons((uint16_t)clockserve_port(serve))};
+    int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(connect(fd, (void *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void ask_send(int fd, uint64_t number)
+{
+    struct ck_probe ask = {
+        .type = CK_PROBE_ASK, .session = session, .number = number};
+    uint8_t bytes[CK_PROBE_BYTES];
+
+    ck_probe_encode(&ask, key, bytes);
+    assert_int_equal(send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL),
+                     sizeof(bytes));
+}
+
+static struct ck_probe answer_wait(int fd)
+{
+    struct pollfd item = {.fd = fd, .events = POLLIN};
+    uint8_t bytes[CK_PROBE_BYTES];
+    struct ck_probe answer;
+
+    assert_int_equal(poll(&item, 1, WAIT_MS), 1);
+    assert_int_equal(recv(fd, bytes, sizeof(bytes), MSG_WAITALL),
+                     sizeof(bytes));
+    assert_int_equal(ck_probe_decode(bytes, sizeof(bytes), &answer), 0);
+    assert_int_equal(ck_probe_check(bytes, key), 0);
+    return answer;
+}
+
+static void datagrams_are_answered_in_the_order_of_time(void **state)
+{
+    int fd = connected(SOCK_DGRAM);
+
+    (void)state;
+    for (uint64_t i = 1; i <= 20; i++) {
+        ck_time_t before = ck_time_raw();
+        struct ck_probe answer;
+
+        ask_send(fd, i);
+        answer = answer_wait(fd);
+        assert_int_equal(answer.number, i);
+        assert_true(answer.received + answer.received_error >= before);
+        assert_true(answer.sent >= answer.received - answer.received_error);
+        assert_true(answer.sent <= ck_time_raw());
+    }
+    (void)close(fd);
+}
+
+static void the_kernels_stamp_of_an_answer_comes_with_the_next(void **state)
+{
+    int fd = connected(SOCK_DGRAM);
+    struct ck_probe first;
+    struct ck_probe second;
+
+    (void)state;
+    if (!clockserve_is_stamped(serve)) {
+        print_message("no kernel stamps here\n");
+        skip();
+    }
+    ask_send(fd, 1);
+    first = answer_wait(fd);
+    ask_send(fd, 2);
+    second = answer_wait(fd);
+    assert_int_equal(second.earlier, 1);
+    assert_true(second.earlier_sent + second.earlier_error >= first.sent);
+    assert_true(second.earlier_sent - second.earlier_error <= ck_time_raw());
+    (void)close(fd);
+}
+
+static void a_stream_is_answered_even_in_pieces(void **state)
+{
+    struct ck_probe ask = {
+        .type = CK_PROBE_ASK, .session = session, .number = 2};
+    int fd = connected(SOCK_STREAM);
+    uint8_t bytes[CK_PROBE_BYTES];
+
+    (void)state;
+    ask_send(fd, 1);
+    assert_int_equal(answer_wait(fd).number, 1);
+    ck_probe_encode(&ask, key, bytes);
+    for (size_t i = 0; i < sizeof(bytes); i += 22) {
+        assert_int_equal(send(fd, bytes + i, 22, MSG_NOSIGNAL), 22);
+    }
+    assert_int_equal(answer_wait(fd).number, 2);
+    (void)close(fd);
+}
+
+static void a_stream_of_rubbish_is_closed(void **state)
+{
+    int fd = connected(SOCK_STREAM);
+    struct pollfd item = {.fd = fd, .events = POLLIN};
+    uint8_t bytes[CK_PROBE_BYTES] = {0};
+
+    (void)state;
+    assert_int_equal(send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL),
+                     sizeof(bytes));
+    assert_int_equal(poll(&item, 1, WAIT_MS), 1);
+    assert_true(recv(fd, bytes, sizeof(bytes), 0) <= 0);
+    (void)close(fd);
+}
+
+/* What came before the good one was taken before it. */
+static void a_storm_of_rubbish_gets_no_word_and_stops_nothing(void **state)
+{
+    int fd = connected(SOCK_DGRAM);
+    struct ck_probe ask = {
+        .type = CK_PROBE_ASK, .session = session, .number = 1};
+    struct clocksession_facts facts;
+    uint8_t bytes[2048];
+
+    (void)state;
+    for (unsigned i = 0; i < 64; i++) {
+        memset(bytes, (int)i, sizeof(bytes));
+        (void)send(fd, bytes, i * 31, 0);
+    }
+    ck_probe_encode(&ask, key, bytes);
+    bytes[80] ^= 1;
+    (void)send(fd, bytes, CK_PROBE_BYTES, 0);
+    ask.session ^= (uint64_t)1 << 60;
+    ck_probe_encode(&ask, key, bytes);
+    (void)send(fd, bytes, CK_PROBE_BYTES, 0);
+    ask_send(fd, 7);
+    assert_int_equal(answer_wait(fd).number, 7);
+    ask_send(fd, 7);
+    ask_send(fd, 8);
+    assert_int_equal(answer_wait(fd).number, 8);
+    facts = clocksessions_facts(clockserve_sessions(serve));
+    assert_int_equal(facts.verdicts[CLOCKSESSION_MALFORMED], 64);
+    assert_int_equal(facts.verdicts[CLOCKSESSION_UNTAGGED], 1);
+    assert_int_equal(facts.verdicts[CLOCKSESSION_FOREIGN], 1);
+    assert_int_equal(facts.verdicts[CLOCKSESSION_REPLAYED], 1);
+    assert_int_equal(facts.answered, 2);
+    (void)close(fd);
+}
+
+static void more_streams_than_places_push_out_the_silent_ones(void **state)
+{
+    int fds[CLOCKSERVE_STREAMS + 8];
+    const size_t count = sizeof(fds) / sizeof(fds[0]);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        fds[i] = connected(SOCK_STREAM);
+    }
+    ask_send(fds[count - 1], 1);
+    assert_int_equal(answer_wait(fds[count - 1]).number, 1);
+    for (size_t i = 0; i < count; i++) {
+        (void)close(fds[i]);
+    }
+}
+
+static void a_port_that_is_taken_is_said(void **state)
+{
+    struct clockserve_options same = {.port = clockserve_port(serve)};
+    struct ck_err err = {""};
+
+    (void)state;
+    assert_null(clockserve_create(&same, &err));
+    assert_non_null(strstr(err.text, "UDP port"));
+}
+
+static void the_wide_one_answers_on_loopback_too(void **state)
+{
+    struct clockserve_options options = {.is_wide = true};
+    struct clockserve *narrow = serve;
+    int fd;
+
+    (void)state;
+    serve = clockserve_create(&options, NULL);
+    assert_non_null(serve);
+    session = clocksessions_open(clockserve_sessions(serve), agent, key);
+    fd = connected(SOCK_DGRAM);
+    ask_send(fd, 1);
+    assert_int_equal(answer_wait(fd).number, 1);
+    (void)close(fd);
+    clockserve_destroy(serve);
+    serve = narrow;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(datagrams_are_answered_in_the_order_of_time),
+        TEST(the_kernels_stamp_of_an_answer_comes_with_the_next),
+        TEST(a_stream_is_answered_even_in_pieces),
+        TEST(a_stream_of_rubbish_is_closed),
+        TEST(a_storm_of_rubbish_gets_no_word_and_stops_nothing),
+        TEST(more_streams_than_places_push_out_the_silent_ones),
+        TEST(a_port_that_is_taken_is_said),
+        TEST(the_wide_one_answers_on_loopback_too),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
