@@ -15,6 +15,9 @@
 /* Longest name that is kept of an event that is not over yet. */
 #define CHROMEEVENT_NAME_MAX 8192
 
+/* Devices that get a name of their own. */
+#define CHROMEEVENT_DEVICES 64
+
 /* The categories that matter. */
 enum chrome_category {
     CHROME_OTHER, /* a range of the host's */
@@ -65,8 +68,9 @@ struct chrome_sink {
     struct operations *operations; /* borrowed */
     struct import_facts *facts;    /* borrowed */
     uint8_t *queues;               /* a bit for each stream of each device */
-    uint8_t devices[8];            /* a bit for each that was named */
-    struct chrome_open *opens;     /* B without E */
+    bool is_used[CHROMEEVENT_DEVICES];   /* devices that did something */
+    uint32_t names[CHROMEEVENT_DEVICES]; /* their names, 0 = not said */
+    struct chrome_open *opens;           /* B without E */
     size_t opens_count, opens_room;
 };
 
@@ -81,10 +85,7 @@ struct chrome_open {
 
 /* Take an event over. 0, or -1 with errno. */
 int chromeevent_take(struct chrome_sink *sink, struct chrome_event *event);
-/* Say the name of a device. 0 or -1. */
-int chromeevent_device(struct chrome_sink *sink,
-                       uint32_t number,
-                       const char *name,
-                       size_t length);
+/* At the end: say the names of the devices that were used. 0 or -1. */
+int chromeevent_devices(const struct chrome_sink *sink);
 
 #endif

@@ -12,31 +12,39 @@
 
 /* B events that may be open at once. */
 #define OPENS_MAX 65536
-/* Devices and streams that get a name of their own. */
-#define DEVICES_MAX 64
+/* Streams that get a name of their own. */
 #define STREAMS_MAX 1024
 
 static const char step_name[] = "ProfilerStep#";
 
-int chromeevent_device(struct chrome_sink *sink,
-                       uint32_t number,
-                       const char *name,
-                       size_t length)
+/* "GPU 3" where the profile does not say more. */
+static int device_put(const struct chrome_sink *sink, uint32_t number)
 {
     struct ck_text text = {.e = {.kind = CK_KIND_DEVICE, .name = number}};
     char line[300];
+    size_t length = 0;
+    const char *name = "";
     int used;
 
-    if (number >= DEVICES_MAX ||
-        (sink->devices[number / 8] & (1u << number % 8)) != 0) {
-        return 0;
+    if (sink->names[number] != 0) {
+        name = import_name_text(sink->import, sink->names[number], &length);
     }
-    sink->devices[number / 8] |= (uint8_t)(1u << number % 8);
-    used = snprintf(line, sizeof(line), "name=%.*s\n", (int)length, name);
-    if (used < 0 || (size_t)used >= sizeof(line)) {
-        return 0;
-    }
+    used = sink->device == CHROMETRACE_CPU
+               ? snprintf(line, sizeof(line), "name=CPU (operators)\n")
+           : length > 0 && length < 256
+               ? snprintf(line, sizeof(line), "name=%.*s\n", (int)length, name)
+               : snprintf(line, sizeof(line), "name=GPU %u\n", number);
     return import_text(sink->import, &text, line, (size_t)used);
+}
+
+int chromeevent_devices(const struct chrome_sink *sink)
+{
+    for (uint32_t i = 0; i < CHROMEEVENT_DEVICES; i++) {
+        if (sink->is_used[i] && device_put(sink, i) != 0) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 /* Say a queue's name once. 0 or -1. */
@@ -48,7 +56,7 @@ static int queue_name(struct chrome_sink *sink, uint32_t device, uint32_t queue)
     char line[64];
     int used;
 
-    if (device >= DEVICES_MAX || queue >= STREAMS_MAX ||
+    if (device >= CHROMEEVENT_DEVICES || queue >= STREAMS_MAX ||
         (sink->queues[bit / 8] & (1u << bit % 8)) != 0) {
         return 0;
     }
@@ -65,16 +73,12 @@ static int device_of(struct chrome_sink *sink,
                      uint32_t *device,
                      uint32_t *queue)
 {
-    char name[32];
-    int length;
-
     *device = (uint32_t)(event->device >= 0 ? event->device : event->pid);
     *queue = (uint32_t)(event->stream >= 0 ? event->stream : event->tid);
-    length = snprintf(name, sizeof(name), "GPU %u", *device);
-    return chromeevent_device(sink, *device, name, (size_t)length) != 0 ||
-                   queue_name(sink, *device, *queue) != 0
-               ? -1
-               : 0;
+    if (*device < CHROMEEVENT_DEVICES) {
+        sink->is_used[*device] = true;
+    }
+    return queue_name(sink, *device, *queue);
 }
 
 static int kernel_take(struct chrome_sink *sink, struct chrome_event *event)
@@ -148,9 +152,7 @@ static int operator_take(struct chrome_sink *sink, struct chrome_event *event)
         .queue = (uint32_t)event->tid,
     };
 
-    if (chromeevent_device(sink, 0, "CPU (operators)", 15) != 0) {
-        return -1;
-    }
+    sink->is_used[0] = true;
     return operations_add(sink->operations, &kernel);
 }
 

@@ -61,46 +61,40 @@ static void distributed_read(struct trace *trace)
 }
 
 /* One of deviceProperties. */
-static int device_read(struct trace *trace)
+static void device_read(struct trace *trace)
 {
     struct json *json = trace->json;
     const struct json_token *token;
     int64_t id = -1;
-    char name[256] = "";
-    size_t length = 0;
+    uint32_t name = 0;
 
     while ((token = json_next(json))->type == JSON_NAME) {
+        bool is_name = json_is(token, "name");
+
         if (json_is(token, "id")) {
             if (!json_int(json_next(json), &id)) {
                 (void)json_skip(json);
             }
-        } else if (json_is(token, "name") &&
-                   json_next(json)->type == JSON_STRING) {
-            token = json_last(json);
-            length =
-                token->length < sizeof(name) ? token->length : sizeof(name) - 1;
-            memcpy(name, token->text, length);
+        } else if (is_name && (token = json_next(json))->type == JSON_STRING) {
+            name = import_name(trace->sink.import, token->text, token->length);
         } else {
             (void)json_skip(json);
         }
     }
-    return id < 0 || id > INT32_MAX || length == 0
-               ? 0
-               : chromeevent_device(&trace->sink, (uint32_t)id, name, length);
+    if (id >= 0 && id < CHROMEEVENT_DEVICES) {
+        trace->sink.names[id] = name;
+    }
 }
 
-static int devices_read(struct trace *trace)
+static void devices_read(struct trace *trace)
 {
     if (json_next(trace->json)->type != JSON_ARRAY) {
         (void)json_skip(trace->json);
-        return 0;
+        return;
     }
     while (json_next(trace->json)->type == JSON_OBJECT) {
-        if (device_read(trace) != 0) {
-            return -1;
-        }
+        device_read(trace);
     }
-    return 0;
 }
 
 static void span_note(struct trace *trace, const struct chrome_event *event)
@@ -174,7 +168,7 @@ static int members_read(struct trace *trace)
         } else if (json_is(token, "distributedInfo")) {
             distributed_read(trace);
         } else if (json_is(token, "deviceProperties")) {
-            rc = devices_read(trace);
+            devices_read(trace);
         } else if (json_is(token, "baseTimeNanoseconds")) {
             facts->has_epoch =
                 json_int(json_next(json), &facts->epoch) && facts->epoch != 0;
@@ -203,7 +197,9 @@ static int trace_finish(struct trace *trace, struct ck_err *err)
         sink->facts->start = trace->first;
         sink->facts->stop = trace->last;
     }
-    return operations_finish(sink->operations, sink->facts, err);
+    return chromeevent_devices(sink) != 0
+               ? ck_err_set(err, "out of memory")
+               : operations_finish(sink->operations, sink->facts, err);
 }
 
 static int trace_read(struct trace *trace, struct ck_err *err)

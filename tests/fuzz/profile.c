@@ -1,0 +1,80 @@
+/* profile.c - any bytes as a profile: both readers, to a segment
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/input/chrometrace.h"
+#include "merge/input/kernelprofile.h"
+#include "tests/fuzz/target.h"
+
+struct text {
+    const uint8_t *at;
+    size_t left;
+};
+
+static int64_t text_read(void *state, void *to, size_t room)
+{
+    struct text *text = state;
+    size_t n = text->left < room ? text->left : room;
+
+    memcpy(to, text->at, n);
+    text->at += n;
+    text->left -= n;
+    return (int64_t)n;
+}
+
+static char dir[] = "/tmp/ck-fuzz-XXXXXX";
+
+static void dir_remove(void)
+{
+    (void)remove(dir);
+}
+
+static const char *dir_make(void)
+{
+    static const char *made;
+
+    if (made == NULL) {
+        made = mkdtemp(dir);
+        (void)atexit(dir_remove);
+    }
+    return made;
+}
+
+static void read_as(const uint8_t *data, size_t size, unsigned kind)
+{
+    struct text text = {data, size};
+    struct json *json = json_create(text_read, &text);
+    struct import *import = import_create(dir_make(), "input", NULL);
+    struct import_facts facts = {.rank = -1};
+    int rc;
+
+    if (json == NULL || import == NULL) {
+        abort();
+    }
+    rc = kind == 2
+             ? kernelprofile_read(json, import, &facts, NULL)
+             : chrometrace_read(json,
+                                kind == 0 ? CHROMETRACE_GPU : CHROMETRACE_CPU,
+                                import, &facts, NULL);
+    if (rc == 0 && facts.by_id + facts.by_order > facts.operations) {
+        abort();
+    }
+    if (rc == 0 && import_finish(import, &facts, 0, NULL) != 0) {
+        abort();
+    }
+    import_discard(import);
+    import_destroy(import);
+    json_destroy(json);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    for (unsigned kind = 0; kind < 3; kind++) {
+        read_as(data, size, kind);
+    }
+    return 0;
+}

@@ -1,0 +1,475 @@
+#!/usr/bin/env python3
+"""profiles.py - ckmerge --kernel-only on profiles whose truth is computed here
+
+SPDX-License-Identifier: Apache-2.0
+
+profiles.py CKMERGE [kineto.py]: everything expected is worked out from the
+profile itself by Python's json and plain loops, in integer nanoseconds.
+"""
+import decimal
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CKMERGE = sys.argv[1]
+KINETO = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "../data/kineto.py")
+MS = 1000000
+START = 1774592172000000000
+SEED = int(os.environ.get("CK_SEED", "0")) or random.randrange(1, 1 << 31)
+
+
+def merge(*args, env=None):
+    """(status, stderr, report) of a merge to the last argument."""
+    done = subprocess.run([CKMERGE, "--kernel-only", "--quiet", *args],
+                          capture_output=True, text=True, timeout=120)
+    result = None
+    if done.returncode in (0, 3) and os.path.exists(args[-1]):
+        with open(args[-1]) as file:
+            result = json.load(file)
+    return done.returncode, done.stderr, result
+
+
+def union(spans):
+    """Length of a union, and its holes, of (start, end)."""
+    total, holes, end = 0, [], None
+    for start, stop in sorted(spans):
+        if end is None or start > end:
+            if end is not None:
+                holes.append((end, start))
+            total += stop - start
+            end = stop
+        elif stop > end:
+            total += stop - end
+            end = stop
+    return total, holes
+
+
+def clip(spans, low, high):
+    return [(max(a, low), min(b, high)) for a, b in spans
+            if max(a, low) < min(b, high)]
+
+
+def both(first, second):
+    """Length of the time that is in both unions."""
+    return union(first)[0] + union(second)[0] - union(first + second)[0]
+
+
+def ns(text):
+    """Microseconds as written to ns, exactly."""
+    return int((decimal.Decimal(text) * 1000).quantize(
+        decimal.Decimal(1), rounding=decimal.ROUND_HALF_UP))
+
+
+def kineto_truth(path):
+    """Busy, compute, communication ... of a profile's only device."""
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rt") as file:
+        profile = json.load(file, parse_float=decimal.Decimal)
+    events = [e for e in profile["traceEvents"] if e.get("ph") == "X"]
+    spans = [(ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e) for e in events]
+    kernels = [s for s in spans if s[2]["cat"] == "kernel"]
+    copies = [s for s in spans if s[2]["cat"] in ("gpu_memcpy", "gpu_memset")]
+    comm = [s[:2] for s in kernels if "nccl" in s[2]["name"]]
+    compute = [s[:2] for s in kernels if "nccl" not in s[2]["name"]]
+    calls = {s[2]["args"]["correlation"] for s in spans
+             if s[2]["cat"].startswith("cuda")}
+    return {
+        "wall": max(s[1] for s in spans) - min(s[0] for s in spans),
+        "busy": union([s[:2] for s in kernels + copies])[0],
+        "kernel_busy": union([s[:2] for s in kernels])[0],
+        "compute": union(compute)[0],
+        "comm": union(comm)[0] - both(comm, compute),
+        "core": sum(s[1] - s[0] for s in kernels + copies),
+        "kernels": len(kernels),
+        "copies": len(copies),
+        "by_id": sum(s[2]["args"]["correlation"] in calls
+                     for s in kernels + copies),
+        "names": {n: sum(k[2]["name"] == n for k in kernels)
+                  for n in {k[2]["name"] for k in kernels}},
+    }
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.dir = self.place.name
+        self.out = self.path("out.json")
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, what):
+        with open(self.path(name), "w") as file:
+            file.write(what if isinstance(what, str) else json.dumps(what))
+        return self.path(name)
+
+    def kineto(self, name, *args):
+        subprocess.run([sys.executable, KINETO, self.path(name), *args],
+                       check=True)
+        return self.path(name)
+
+    def nkipy(self, name, calls, spans, wall=40 * MS):
+        """spans: (type, id, start, stop) after START."""
+        events = []
+        for kind, number, start, stop in spans:
+            for phase, time in (("start", start), ("stop", stop)):
+                data = {"nc_timestamp_ns": time + 5} \
+                    if kind == "nc_exec_running" else {}
+                events.append({"event_type": kind, "phase": phase,
+                               "tracking_id": number,
+                               "timestamp_ns": START + time, "data": data})
+        events.sort(key=lambda e: e["timestamp_ns"])
+        profile = {"kernel_calls": [
+            {"filename": file, "lineno": line, "kernel_name": kernel,
+             "call_index": i} for i, (file, line, kernel) in enumerate(calls)],
+            "events_json": json.dumps({"events": events})}
+        if wall:
+            profile.update(wall_start_ns=START, wall_stop_ns=START + wall)
+        return self.write(name, profile)
+
+    def device(self, report, rank=0):
+        found = [d for d in report["ck"]["devices"] if d["ranks"] == [rank]]
+        self.assertEqual(len(found), 1)
+        device = found[0]
+        self.assertEqual(sum(device["ledger"].values()), device["wall_ns"])
+        self.assertEqual(device["busy_ns"] + device["idle_ns"],
+                         device["wall_ns"])
+        self.assertEqual(sum(k["busy_ns"] for k in report["ck"]["kernels"]),
+                         report["ck"]["all_devices"]["kernel_busy_ns"])
+        self.assertEqual(sum(k["busy_ns"] for k in report["ck"]["lines"]),
+                         report["ck"]["all_devices"]["kernel_busy_ns"])
+        return device
+
+    def check_kineto(self, path, *more):
+        status, said, report = merge(path, *more, self.out)
+        self.assertEqual((status, said), (0, ""))
+        truth = kineto_truth(path)
+        device = self.device(report)
+        for key in ("wall", "busy", "kernel_busy", "compute", "comm", "core"):
+            self.assertEqual(device[key + "_ns"], truth[key], key)
+        self.assertEqual(device["kernels"], truth["kernels"])
+        self.assertEqual(device["copies"], truth["copies"])
+        self.assertEqual({k["name"]: k["calls"]
+                          for k in report["ck"]["kernels"]}, truth["names"])
+        self.assertEqual(report["ck"]["inputs"][0]["correlated_by_id"],
+                         truth["by_id"])
+        return report
+
+
+class Kineto(Case):
+    def test_busy_overlap_and_counts_agree(self):
+        for seed in range(4):
+            self.check_kineto(self.kineto("a.json", "--events", "600",
+                                          "--seed", str(SEED % 1000 + seed),
+                                          "--threads", str(1 + seed)))
+
+    def test_compressed_is_the_same(self):
+        self.check_kineto(self.kineto("a.json.gz", "--events", "500"))
+
+    def test_pairs_and_steps(self):
+        status, _, report = merge(os.path.join(os.path.dirname(KINETO),
+                                               "profiles/pairs.json"),
+                                  self.out)
+        self.assertEqual(status, 3)  # two events of it are wrong
+        names = {k["name"]: k for k in report["ck"]["kernels"]}
+        self.assertEqual(names["outer"]["total_ns"], 2500)
+        self.assertEqual(names["inner"]["total_ns"], 1250)
+        self.assertEqual(report["ck"]["steps"]["first"], 3)
+        self.assertEqual(len(report["ck"]["trust"]["notes"]), 2)
+
+    def test_the_rank_comes_from_the_content(self):
+        first = self.kineto("rank7.json", "--rank", "1", "--world", "2")
+        other = self.kineto("x.json.gz", "--rank", "0", "--world", "2",
+                            "--seed", "9")
+        status, said, report = merge(first, other, self.out)
+        self.assertEqual((status, said), (0, ""))
+        self.assertEqual([r["rank"] for r in report["ck"]["ranks"]], [0, 1])
+        self.assertEqual({i["path"]: i["rank"]
+                          for i in report["ck"]["inputs"]},
+                         {first: 1, other: 0})
+        for rank, path in ((1, first), (0, other)):
+            self.assertEqual(self.device(report, rank)["busy_ns"],
+                             kineto_truth(path)["busy"])
+
+    def test_a_missing_rank_is_said(self):
+        status, _, report = merge(self.kineto("a.json", "--world", "3"),
+                                  self.out)
+        self.assertEqual(status, 3)
+        self.assertEqual([r["end"] for r in report["ck"]["ranks"]],
+                         ["profile", "missing", "missing"])
+
+    def test_members_in_any_order(self):
+        path = self.kineto("a.json", "--events", "40")
+        with open(path) as file:
+            profile = json.load(file)
+        _, _, first = merge(path, self.out)
+        path = self.write("b.json", {k: profile[k] for k in
+                                     sorted(profile, reverse=True)})
+        os.remove(self.out)
+        _, _, second = merge(path, self.out)
+        for part in ("devices", "kernels", "lines", "causes", "calls"):
+            self.assertEqual(first["ck"][part], second["ck"][part])
+
+
+class Nkipy(Case):
+    CALLS = [("/w/model.py", 42, "attn"), ("/w/model.py", 55, "ffn")]
+
+    def test_two_calls_on_two_cores_one_after_the_other(self):
+        path = self.nkipy("p.json", self.CALLS, [
+            ("nrt_execute", 1, 4 * MS, 5 * MS),
+            ("nrt_execute", 2, 14 * MS, 15 * MS),
+            ("nc_exec_running", 3, 5 * MS, 15 * MS),
+            ("nc_exec_running", 4, 5 * MS, 15 * MS),
+            ("nc_exec_running", 5, 15 * MS, 25 * MS),
+            ("nc_exec_running", 6, 15 * MS, 25 * MS)])
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual(self.device(report)["busy_ns"], 20 * MS)  # 50 %
+        self.assertEqual(self.device(report)["core_ns"], 40 * MS)
+        self.assertEqual([(k["name"], k["calls"], k["busy_ns"])
+                          for k in report["ck"]["kernels"]],
+                         [("attn", 1, 10 * MS), ("ffn", 1, 10 * MS)])
+        lines = report["files"]["/w/model.py"]["lines"]
+        self.assertEqual([(l["lineno"], l["nc_time_ms"], l["nc_percent"],
+                           l["nc_execute_count"], l["nrt_time_ms"])
+                          for l in lines],
+                         [(42, 10, 50, 1, 1), (55, 10, 50, 1, 1)])
+
+    def test_two_calls_on_two_cores_at_the_same_time(self):
+        spans = [("nc_exec_running", i, 5 * MS, 15 * MS) for i in range(4)]
+        status, _, report = merge(self.nkipy("p.json", self.CALLS, spans),
+                                  self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual(self.device(report)["busy_ns"], 10 * MS)  # 25 %
+        self.assertEqual([k["calls"] for k in report["ck"]["kernels"]], [1, 1])
+        self.assertEqual(report["neuron_total_nc_time_ms"], 10)
+
+    def test_a_lost_execution_leaves_lines_without_time(self):
+        path = self.nkipy("p.json", self.CALLS, [
+            ("nc_exec_running", i, a * MS, (a + 2) * MS)
+            for i, a in enumerate((1, 5, 9))])
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 3)
+        self.assertEqual(report["ck"]["inputs"][0]["uncorrelated"], 3)
+        self.assertEqual({l["file"] for l in report["ck"]["lines"]}, {None})
+
+    def test_calls_are_found_by_id_where_ids_agree(self):
+        path = self.nkipy("p.json", self.CALLS, [
+            ("nrt_execute", 8, 1 * MS, 2 * MS),
+            ("nrt_execute", 9, 2 * MS, 3 * MS),
+            ("nc_exec_running", 9, 4 * MS, 6 * MS),
+            ("nc_exec_running", 8, 7 * MS, 12 * MS)])
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual(report["ck"]["inputs"][0]["correlated_by_id"], 2)
+        self.assertEqual({(l["line"], l["busy_ns"])
+                          for l in report["ck"]["lines"]},
+                         {(42, 5 * MS), (55, 2 * MS)})
+
+    def test_gaps_with_nested_and_contained_intervals_sum_to_idle(self):
+        # Executions: one within another; a gap of 10 ms with nested calls.
+        path = self.nkipy("p.json", [], [
+            ("nc_exec_running", 1, 0, 10 * MS),
+            ("nc_exec_running", 2, 1 * MS, 2 * MS),
+            ("nc_exec_running", 3, 20 * MS, 30 * MS),
+            ("nrt_execute", 4, 12 * MS, 20 * MS),
+            ("nrt_model_submit", 5, 13 * MS, 19 * MS),
+            ("kbl_exec_pre", 6, 14 * MS, 18 * MS),
+            ("nrt_async_sema_wait", 7, 10 * MS, 12 * MS)], 30 * MS)
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 0)
+        device = self.device(report)
+        self.assertEqual(device["idle_ns"], 10 * MS)
+        self.assertEqual(device["nkipy"], {
+            "d2h_transfer": 0, "h2d_transfer": 0, "memory_mgmt": 0,
+            "exec_overhead": 8 * MS, "sync_wait": 2 * MS})
+
+    def test_random_gaps_sum_to_idle(self):
+        rng = random.Random(SEED)
+        kinds = ["nrt_tensor_read", "nrt_tensor_write", "nrt_tensor_allocate",
+                 "nrt_execute", "nrt_model_submit", "kbl_exec_pre",
+                 "nrt_async_sema_wait", "nc_exec_running", "nc_exec_running"]
+        for _ in range(12):
+            spans = []
+            for number in range(rng.randrange(1, 60)):
+                start = rng.randrange(0, 1000)
+                spans.append((rng.choice(kinds), number, start,
+                              min(1000, start + rng.randrange(0, 200))))
+            path = self.nkipy("p.json", [], spans, 1000)
+            if os.path.exists(self.out):
+                os.remove(self.out)
+            status, said, report = merge(path, self.out)
+            self.assertEqual((status, said), (0, ""), "seed %d" % SEED)
+            work = [s[2:] for s in spans if s[0] == "nc_exec_running"]
+            if not any(a < b for a, b in work):
+                continue
+            device = self.device(report)
+            self.assertEqual(device["busy_ns"], union(work)[0],
+                             "seed %d" % SEED)
+            self.assertLessEqual(sum(device["nkipy"].values()),
+                                 device["idle_ns"])
+
+    def test_an_old_file_without_wall_times(self):
+        path = self.nkipy("p.json", self.CALLS[:1],
+                          [("nc_exec_running", 1, 5, 9)], None)
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual(self.device(report)["wall_ns"], 4)
+
+    def test_percentages_are_of_the_total_of_all_ranks(self):
+        first = self.nkipy("kp_rank3.json", self.CALLS[:1],
+                           [("nrt_execute", 2, 0, 1),
+                            ("nc_exec_running", 1, 1, 20 * MS + 1)])
+        other = self.nkipy("kp_rank5.json", self.CALLS[1:],
+                           [("nrt_execute", 2, 0, 1),
+                            ("nc_exec_running", 1, 1, 30 * MS + 1)])
+        status, _, report = merge(first, other, self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual([r["rank"] for r in report["ck"]["ranks"]], [3, 5])
+        lines = report["files"]["/w/model.py"]["lines"]
+        self.assertEqual([(l["lineno"], l["nc_percent"]) for l in lines],
+                         [(42, 40), (55, 60)])
+        self.assertEqual(report["neuron_total_nc_time_ms"], 50)
+        self.assertAlmostEqual(report["elapsed_time_sec"], 0.08)
+
+
+class Mixed(Case):
+    def test_kinds_are_mixed(self):
+        path = self.nkipy("rank1.json", Nkipy.CALLS[:1],
+                          [("nc_exec_running", 1, 0, 20 * MS)])
+        status, _, report = merge(self.kineto("a.json"), path, self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual([i["kind"] for i in report["ck"]["inputs"]],
+                         ["chrome", "nkipy"])
+        self.assertEqual(self.device(report, 1)["busy_ns"], 20 * MS)
+
+
+class Bad(Case):
+    def refused(self, words, *args):
+        status, said, _ = merge(*args)
+        self.assertNotEqual(status, 0)
+        self.assertEqual(said.count("\n"), 1, said)
+        for word in words:
+            self.assertIn(word, said)
+        return status
+
+    def test_no_rank_is_an_error_that_says_what_to_pass(self):
+        first = self.nkipy("a.json", [], [("nc_exec_running", 1, 0, 2)])
+        other = self.nkipy("b.json", [], [("nc_exec_running", 1, 0, 2)])
+        self.refused(["--rank %s=N" % first], first, other, self.out)
+        status, _, report = merge("--rank", first + "=4", "--rank",
+                                  other + "=2", first, other, self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual([r["rank"] for r in report["ck"]["ranks"]], [2, 4])
+
+    def test_a_single_file_without_rank_is_rank_0_and_said_so(self):
+        path = self.nkipy("a.json", [], [("nc_exec_running", 1, 0, 2)])
+        _, _, report = merge(path, self.out)
+        self.assertTrue(report["ck"]["inputs"][0]["rank_assumed"])
+
+    def test_a_rank_twice(self):
+        first = self.kineto("a.json", "--rank", "2")
+        other = self.kineto("b.json", "--rank", "2")
+        self.refused(["rank 2", first, other, "--rank"], first, other, self.out)
+
+    def test_different_jobs(self):
+        self.refused(["different jobs"],
+                     self.kineto("a.json", "--rank", "0", "--world", "2"),
+                     self.kineto("b.json", "--rank", "1", "--world", "4"),
+                     self.out)
+
+    def test_what_is_no_profile(self):
+        self.refused(["no profile"], self.write("a.json", "[1, 2]"), self.out)
+        self.refused(["no profile"], self.write("a.json", "hello"), self.out)
+        self.refused(["no profile"], self.write("a.json", ""), self.out)
+        self.refused(["cannot read"], self.path("none.json"), self.out)
+        self.refused(["scalene"], self.write("a.json", {"files": {}}),
+                     self.out)
+
+    def test_the_output_is_no_profile(self):
+        path = self.kineto("a.json")
+        with open(path) as file:
+            before = file.read()
+        self.refused(["the last argument is the output"],
+                     self.kineto("b.json"), path)
+        with open(path) as file:
+            self.assertEqual(file.read(), before)
+
+    def test_a_cut_file_is_merged_as_far_as_it_goes(self):
+        path = self.kineto("a.json", "--events", "200")
+        with open(path) as file:
+            text = file.read()
+        cut = text[:len(text) // 2]
+        status, said, report = merge(self.write("b.json", cut), self.out)
+        self.assertEqual(status, 3)
+        note = report["ck"]["trust"]["notes"][0]["text"]
+        self.assertIn("cut off", note)
+        self.assertIn("byte", note)
+        self.assertGreater(self.device(report)["kernels"], 10)
+
+    def test_a_cut_gzip_is_merged_as_far_as_it_goes(self):
+        path = self.kineto("a.json.gz", "--events", "20000")
+        with open(path, "rb") as file:
+            data = file.read()
+        with open(path, "wb") as file:
+            file.write(data[:len(data) // 2])
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 3)
+        self.assertGreater(self.device(report)["kernels"], 1000)
+
+    def test_bad_events_are_left_out_and_counted(self):
+        good = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7,
+                "ts": 10, "dur": 5, "args": {"device": 0, "stream": 7}}
+        bad = [dict(good, dur=-1), dict(good, ts=-5), dict(good, ts="x"),
+               dict(good, ts=None), dict(good, ts=float("nan")), 17, [],
+               {k: v for k, v in good.items() if k != "dur"},
+               {k: v for k, v in good.items() if k != "ts"},
+               dict(good, ts=1e300), {}]
+        path = self.write("a.json", {"traceEvents": bad + [good] + bad})
+        status, said, report = merge(path, self.out)
+        self.assertEqual(status, 3)
+        device = self.device(report)
+        self.assertEqual((device["kernels"], device["busy_ns"]), (1, 5000))
+        notes = report["ck"]["trust"]["notes"]
+        self.assertGreaterEqual(len(notes), 5)
+        for note in notes:
+            self.assertIn("byte", note["text"])
+
+    def test_bad_nkipy_events_are_left_out_and_counted(self):
+        def event(phase, number, time, kind="nc_exec_running"):
+            return {"event_type": kind, "phase": phase, "tracking_id": number,
+                    "timestamp_ns": time, "data": {}}
+        events = [event("start", 1, 100), event("stop", 1, 50),
+                  event("start", 2, 100), event("stop", 3, 200),
+                  event("start", 4, 100), event("start", 4, 110),
+                  event("stop", 4, 120), event("odd", 5, 1),
+                  event("start", "x", 1), event("start", 6, -1), 5]
+        path = self.write("a.json", {
+            "kernel_calls": [], "events_json": json.dumps({"events": events}),
+            "wall_start_ns": 10, "wall_stop_ns": 210})
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 3)
+        self.assertEqual(self.device(report)["busy_ns"], 10)
+        self.assertGreaterEqual(len(report["ck"]["trust"]["notes"]), 6)
+
+    def test_an_empty_device(self):
+        path = self.nkipy("a.json", [], [])
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual(self.device(report)["busy_ns"], 0)
+        status, _, report = merge(self.write("b.json", {"traceEvents": []}),
+                                  self.out)
+        self.assertIn(status, (0, 3))
+
+
+print("seed %d (CK_SEED repeats it)" % SEED)
+unittest.main(argv=sys.argv[:1] + sys.argv[2:])
