@@ -35,16 +35,28 @@ void account_beat(const struct account *account, char *text, size_t room)
     text[used] = '\0';
 }
 
+void account_identity(const struct account *account)
+{
+    struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY}};
+    char lines[4096];
+    size_t used = identity_lines(account->wish->identity, account->wish->target,
+                                 NULL, lines, sizeof(lines));
+
+    clockprobe_identity(account->clock, lines, sizeof(lines), &used);
+    (void)own_text(account->own, head, lines, used);
+}
+
 void account_exit(const struct account *account)
 {
-    const struct channel_end *end = &account->end;
+    const struct channel_end *end = &account->life->end;
     const struct outbox_head *head = account->outlet->outbox.head;
     const struct {
         const char *key;
         int64_t value;
     } rows[] = {
         {"status", end->status},
-        {"status_known", account->is_end_known},
+        {"status_known", account->life->is_end_known},
+        {"signal", account->life->signal},
         {"user_ns", end->user_ns},
         {"system_ns", end->system_ns},
         {"rss_kb", end->rss_kb},
@@ -62,7 +74,7 @@ void account_exit(const struct account *account)
     };
     struct ck_text exit_record = {
         .e = {.kind = CK_KIND_EXIT,
-              .flags = account->is_end_known ? 0 : CK_FLAG_CUT},
+              .flags = account->life->is_end_known ? 0 : CK_FLAG_CUT},
         .object = (uint32_t)end->status,
     };
     char lines[2048];
@@ -120,7 +132,7 @@ void account_goodbye(const struct account *account, char *text, size_t room)
     size_t used = 0;
 
     (void)ck_lines_put_number(text, room - 1, &used, "status",
-                              account->end.status);
+                              account->life->end.status);
     (void)ck_lines_put_number(text, room - 1, &used, "events",
                               (int64_t)account->outlet->outbox.head->records);
     (void)ck_lines_put_number(text, room - 1, &used, "lost",

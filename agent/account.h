@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/channel.h"
 #include "agent/clockprobe.h"
 #include "agent/collector.h"
 #include "agent/drain.h"
+#include "agent/life.h"
 #include "agent/outlet.h"
 #include "agent/own.h"
 #include "agent/processes.h"
@@ -25,14 +25,15 @@ struct account {
     const struct processes *processes;
     const struct clockprobe *clock;
     struct own *own;
-    struct channel_end end; /* of the target */
-    bool is_end_known;      /* it came from the front */
+    const struct life *life;
 };
 
 /* Lines of a BEAT and of a GOODBYE (docs/protocol.md). */
 void account_beat(const struct account *account, char *text, size_t room);
 void account_goodbye(const struct account *account, char *text, size_t room);
 
+/* The IDENTITY record. */
+void account_identity(const struct account *account);
 /* The EXIT record. */
 void account_exit(const struct account *account);
 

@@ -14,11 +14,16 @@
 
 enum channel_type {
     CHANNEL_ENDED = 1,  /* front: the target has ended (struct channel_end) */
-    CHANNEL_FLUSH = 2,  /* front: we may be killed soon */
+    CHANNEL_FLUSH = 2,  /* front: a signal came (int32_t), we may be killed */
     CHANNEL_REPORT = 3, /* collector: a piece of the report's text */
     CHANNEL_PLACE = 4,  /* collector: where the run is or the spool (text) */
     CHANNEL_WARN = 6,   /* collector: a line for the user */
     CHANNEL_DONE = 5,   /* collector: nothing more will come */
+    CHANNEL_BEGUN = 7,  /* front: the target runs */
+    CHANNEL_MEET = 11,  /* front: it waits until an aggregator answers */
+    CHANNEL_NEVER = 8,  /* front: it could not be run (struct channel_end) */
+    CHANNEL_READY = 9,  /* collector: the aggregator answered */
+    CHANNEL_ALONE = 10, /* collector: there will be none */
 };
 
 struct channel_end {
@@ -38,6 +43,7 @@ struct channel_message {
     uint32_t length;
     union {
         struct channel_end end;
+        int32_t signal;
         char text[CHANNEL_TEXT];
     } u;
 };

@@ -307,13 +307,27 @@ static enum front_report report_choice(void)
                                                 : FRONT_REPORT_NOW;
 }
 
+/* --strict holds the program until an aggregator answers, where one can be
+ * known before the program runs: named by the user, or of this host. Other
+ * hosts learn it from the program's own MPI_Init. */
+static bool must_wait(const struct identity *identity)
+{
+    return options.is_strict &&
+           (options.aggregator != NULL || identity_is_one_host(identity) ||
+            identity->place.rank == 0);
+}
+
 static void wish_fill(struct front_wish *wish,
                       const struct identity *identity,
                       struct ringfile *ring,
                       const struct places *places)
 {
+    bool is_first = is_speaker(identity);
+
     wish->report = report_choice();
     wish->sample_hz = options.sample_hz;
+    wish->is_speaker = is_first;
+    wish->is_waiting = must_wait(identity);
     wish->collector = (struct collector_wish){
         .identity = identity,
         .ring = ring,
@@ -329,8 +343,10 @@ static void wish_fill(struct front_wish *wish,
         .is_dir_given = options.dir != NULL,
         .is_insecure = options.is_insecure,
         .is_verbose = options.is_verbose,
-        .is_reporter = identity->place.rank == ranks_first(options.ranks) &&
-                       wish->report != FRONT_REPORT_NONE,
+        .is_strict = wish->is_waiting,
+        .is_reporter = is_first && wish->report == FRONT_REPORT_NOW,
+        .is_speaker = is_first || (!identity_is_one_host(identity) &&
+                                   identity->place.local_rank == 0),
     };
     if (options.pack != NULL) {
         (void)ck_pack_from_name(options.pack, &wish->collector.pack);
@@ -376,6 +392,9 @@ static int run_recorded(char **argv,
     char **env;
     int failed = 0;
 
+    if (options.is_strict && target_missing(argv[0]) != 0) {
+        return run_plain(argv); /* says why, without a trace */
+    }
     salvage_all(NULL, ck_time_raw() + SALVAGE_LIMIT, salvage_tell, &failed);
     if (ring_make(&ring, identity, &err) != 0) {
         return run_unrecorded(argv, &err);

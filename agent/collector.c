@@ -11,10 +11,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +23,8 @@
 #include "agent/clocksync.h"
 #include "agent/counters.h"
 #include "agent/drain.h"
+#include "agent/herald.h"
+#include "agent/life.h"
 #include "agent/outlet.h"
 #include "agent/own.h"
 #include "agent/processes.h"
@@ -49,9 +49,9 @@
 #define DEAD_PAUSE_FEW (20 * CK_TIME_MS)
 #define TALK_PAUSE (20 * CK_TIME_MS)
 #define SYMBOLS_LIMIT (2 * CK_TIME_S)
-/* Without a word from the aggregator for so long, the end is spooled. */
-#define LEAVE_SILENCE (5 * CK_TIME_S)
-#define LEAVE_FIRST (8 * CK_TIME_S) /* before its first word */
+/* So long a target that could not be run waits for an aggregator that other
+ * ranks start. */
+#define NEVER_LIMIT (3 * CK_TIME_S)
 #define REPORT_LIMIT (300 * CK_TIME_S)
 #define HEARD_LATELY (2500 * CK_TIME_MS)
 
@@ -76,31 +76,17 @@ struct collector {
     struct rendezvous *rendezvous;
     struct account account;
     enum phase phase;
-    bool is_front_gone;
-    bool is_flush;
-    bool has_word;        /* of the front, as poll says */
-    bool has_mail;        /* of the aggregator */
-    int target_fd;        /* pidfd, -1 = none */
-    struct ck_err warned; /* said last */
-    int stderr_fd;        /* of the launcher, for a report without a front */
+    struct herald herald;
+    struct life life;
+    int stderr_fd; /* of the launcher, for a report without a front */
+    bool has_word; /* of the front, as poll says */
+    bool has_mail; /* of the aggregator */
     ck_time_t phase_at;
     ck_time_t second_at;
     ck_time_t talk_at;
     ck_time_t open_at;
     ck_time_t dead_at;
 };
-
-static void identity_say(struct collector *collector)
-{
-    struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY}};
-    char lines[4096];
-    size_t used =
-        identity_lines(collector->wish->identity, collector->wish->target, NULL,
-                       lines, sizeof(lines));
-
-    clockprobe_identity(collector->clock, lines, sizeof(lines), &used);
-    (void)own_text(collector->own, head, lines, used);
-}
 
 /* The first frame of all: it opens every spool file as well. */
 static void first_words(struct collector *collector)
@@ -120,7 +106,7 @@ static void first_words(struct collector *collector)
                  (unsigned long long)outbox->head->collectors - 1);
         return;
     }
-    identity_say(collector);
+    account_identity(&collector->account);
     (void)own_flush(collector->own);
     frame = outbox_walk(outbox, &at, &bytes);
     if (frame != NULL) {
@@ -135,6 +121,35 @@ static void first_words(struct collector *collector)
         own_note(collector->own, "no CPU samples: %s",
                  collector->wish->sampler_why);
     }
+}
+
+/* The parts that only look at others. */
+static void parts_join(struct collector *collector)
+{
+    collector->processes = (struct processes){
+        .header = collector->wish->ring->header,
+        .own = collector->own,
+        .symbols = collector->symbols,
+        .env = collector->wish->env,
+    };
+    collector->account = (struct account){
+        .wish = collector->wish,
+        .outlet = &collector->outlet,
+        .spool = collector->spool,
+        .drain = collector->drain,
+        .processes = &collector->processes,
+        .own = collector->own,
+        .clock = collector->clock,
+        .life = &collector->life,
+    };
+    collector->herald = (struct herald){
+        .wish = collector->wish,
+        .spool = collector->spool,
+        .own = collector->own,
+        .is_held = collector->wish->is_strict && !collector->wish->is_begun,
+        .silence = {.started = ck_time_raw(),
+                    .is_given = collector->wish->aggregator != NULL},
+    };
 }
 
 static int collector_open(struct collector *collector,
@@ -184,27 +199,14 @@ static int collector_open(struct collector *collector,
         return ck_err_set(err, "out of memory");
     }
     drain_symbols(collector->drain, collector->symbols);
-    collector->processes = (struct processes){
-        .header = ring->header,
-        .own = collector->own,
-        .symbols = collector->symbols,
-        .env = wish->env,
-    };
-    collector->account = (struct account){
-        .wish = wish,
-        .outlet = &collector->outlet,
-        .spool = collector->spool,
-        .drain = collector->drain,
-        .processes = &collector->processes,
-        .clock = collector->clock,
-        .own = collector->own,
-    };
+    parts_join(collector);
     collector->rendezvous = rendezvous_create(&meeting, err);
     return collector->rendezvous == NULL ? -1 : 0;
 }
 
 static void collector_close(struct collector *collector)
 {
+    life_fini(&collector->life);
     rendezvous_destroy(collector->rendezvous);
     session_destroy(collector->session);
     clockprobe_destroy(collector->clock);
@@ -222,13 +224,6 @@ static bool is_heard(const struct collector *collector, ck_time_t now)
     return heard != 0 && now - heard < HEARD_LATELY;
 }
 
-/* The collector has no terminal: the front says it. */
-static void user_warn(const struct collector *collector, const char *text)
-{
-    (void)channel_send(collector->wish->channel, CHANNEL_WARN, text,
-                       strlen(text));
-}
-
 /* Find or start the aggregator. */
 static void meet(struct collector *collector, ck_time_t now)
 {
@@ -239,6 +234,7 @@ static void meet(struct collector *collector, ck_time_t now)
                              is_heard(collector, now), &endpoint, &url, &err);
 
     if (rc == 1) {
+        strcpy(collector->herald.url, endpoint.urls[url]);
         rc = session_open(collector->session, &endpoint, url, &err);
         if (rc == 0 && ck_endpoint_is_tcp(endpoint.urls[url]) &&
             !collector->wish->is_pack_given) {
@@ -246,11 +242,17 @@ static void meet(struct collector *collector, ck_time_t now)
             collector->outlet.pack = CK_PACK_LZ4;
         }
     }
-    if (rc < 0 && strcmp(err.text, collector->warned.text) != 0) {
-        collector->warned = err;
-        user_warn(collector, err.text);
-        own_note(collector->own, "rank %d: %s",
-                 collector->wish->identity->place.rank, err.text);
+    if (rendezvous_has_restarted(collector->rendezvous)) {
+        own_note(collector->own,
+                 "the aggregator ended in the middle of the job; rank %d "
+                 "started another one",
+                 collector->wish->identity->place.rank);
+        (void)own_flush(collector->own); /* at the end nobody else does */
+    }
+    if (rc < 0 && rendezvous_is_hopeless(collector->rendezvous)) {
+        herald_hopeless(&collector->herald, err.text);
+    } else if (rc < 0) {
+        herald_trouble(&collector->herald, &err);
     }
 }
 
@@ -289,7 +291,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         drain_find_dead(collector->drain, false);
     }
     if (oldest != 0 &&
-        (collector->is_flush || now - oldest >= 100 * CK_TIME_MS)) {
+        (collector->life.is_flush || now - oldest >= 100 * CK_TIME_MS)) {
         (void)own_flush(collector->own);
     }
     if (now < collector->second_at) {
@@ -343,9 +345,9 @@ static void last_words(struct collector *collector, ck_time_t now)
 /* Nobody fetches the frames: keep them on disk, say where. */
 static void spool_rest(struct collector *collector)
 {
-    const char *path;
     char text[256];
 
+    herald_spooled(&collector->herald);
     drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
     if (own_flush(collector->own) != 0) {
         own_drop(collector->own);
@@ -355,48 +357,49 @@ static void spool_rest(struct collector *collector)
     drain_losses(collector->drain);
     (void)own_flush(collector->own);
     drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
-    path = spool_path(collector->spool);
     if (drain_lost(collector->drain) > 0) {
         (void)snprintf(
             text, sizeof(text),
             "%llu records were lost: no aggregator, and the spool is bounded "
             "(--spool-limit) or its disk is full",
             (unsigned long long)drain_lost(collector->drain));
-        user_warn(collector, text);
+        herald_warn(&collector->herald, text);
     }
-    (void)channel_send(collector->wish->channel, CHANNEL_PLACE,
-                       path == NULL ? "" : path,
-                       path == NULL ? 0 : strlen(path));
     collector->phase = PHASE_DONE;
+}
+
+/* Everything is stored: say where, wait for the report. */
+static void left_step(struct collector *collector, ck_time_t now)
+{
+    const char *dir = session_dir(collector->session);
+
+    (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
+                       strlen(dir));
+    collector->phase = PHASE_DONE;
+    if (collector->wish->is_reporter && !collector->life.is_never) {
+        collector->phase = PHASE_REPORT;
+        collector->phase_at = now;
+        session_ask_report(collector->session);
+    }
 }
 
 static void leaving_step(struct collector *collector, ck_time_t now)
 {
-    enum session_state state = session_state(collector->session);
     ck_time_t heard = session_heard(collector->session);
-    ck_time_t since = heard > collector->phase_at ? heard : collector->phase_at;
+    ck_time_t until =
+        silence_until(&collector->herald.silence, heard, collector->phase_at);
 
-    if (state == SESSION_LEFT) {
-        const char *dir = session_dir(collector->session);
-
-        (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
-                           strlen(dir));
-        collector->phase =
-            collector->wish->is_reporter ? PHASE_REPORT : PHASE_DONE;
-        collector->phase_at = now;
-        if (collector->wish->is_reporter) {
-            session_ask_report(collector->session);
+    if (session_state(collector->session) == SESSION_LEFT) {
+        left_step(collector, now);
+    } else if (collector->life.is_never) {
+        /* Nothing was recorded: without an aggregator there is no trace. */
+        if (now - collector->phase_at > NEVER_LIMIT) {
+            collector->phase = PHASE_DONE;
         }
-    } else if (state == SESSION_REFUSED) {
-        char text[512];
-
-        (void)snprintf(text, sizeof(text), "the aggregator refused us: %s",
-                       session_refusal(collector->session));
-        user_warn(collector, text);
+    } else if (collector->herald.is_hopeless || now > until) {
         spool_rest(collector);
-    } else if (now - since > (heard == 0 ? LEAVE_FIRST : LEAVE_SILENCE) ||
-               rendezvous_is_hopeless(collector->rendezvous)) {
-        spool_rest(collector);
+    } else {
+        herald_wait(&collector->herald, collector->phase_at, now, until);
     }
 }
 
@@ -406,8 +409,8 @@ static void report_step(struct collector *collector, ck_time_t now)
     const char *report = session_report(collector->session, &length);
 
     if (report != NULL) {
-        collector->is_front_gone = !reportout_show(
-            collector->is_front_gone ? -1 : collector->wish->channel,
+        (void)reportout_show(
+            collector->life.is_front_gone ? -1 : collector->wish->channel,
             collector->stderr_fd, report, length);
         collector->phase = PHASE_DONE;
     } else if (now - collector->phase_at > REPORT_LIMIT ||
@@ -426,44 +429,33 @@ static void clock_hear(struct collector *collector)
     if (collector->phase != PHASE_RUNNING) {
         clockprobe_finish(collector->clock);
     }
-    identity_say(collector);
+    account_identity(&collector->account);
     (void)own_flush(collector->own);
     session_hold(collector->session, false);
 }
 
-static void channel_step(struct collector *collector)
+/* The target could not be run: nothing of it will come. Alone there is
+ * nothing to say to anybody; in a job the others learn its status, if they
+ * have an aggregator. */
+static void never_take(struct collector *collector)
 {
-    struct channel_message message;
-    int rc;
+    const struct identity_place *place = &collector->wish->identity->place;
 
-    while (!collector->is_front_gone &&
-           (rc = channel_receive(collector->wish->channel, &message)) != 0) {
-        if (rc < 0) {
-            collector->is_front_gone = true;
-        } else if (message.type == CHANNEL_FLUSH) {
-            collector->is_flush = true;
-        } else if (message.type == CHANNEL_ENDED) {
-            collector->account.end = message.u.end;
-            collector->account.is_end_known = true;
-        }
+    rendezvous_abstain(collector->rendezvous);
+    if (place->size <= 1 || collector->wish->is_strict) {
+        collector->phase = PHASE_DONE;
     }
 }
 
-/* Has the target ended, as far as we can know? */
-static bool is_target_gone(const struct collector *collector)
+static void life_take(struct collector *collector)
 {
-    struct pollfd item = {.fd = collector->target_fd, .events = POLLIN};
-
-    if (collector->account.is_end_known) {
-        return true;
+    life_step(&collector->life);
+    if (collector->life.is_begun) {
+        collector->herald.is_held = false;
     }
-    if (!collector->is_front_gone) {
-        return false;
+    if (collector->life.is_never && collector->phase == PHASE_RUNNING) {
+        never_take(collector);
     }
-    if (collector->target_fd >= 0) {
-        return poll(&item, 1, 0) == 1;
-    }
-    return kill(collector->wish->target, 0) != 0 && errno == ESRCH;
 }
 
 /* Sleep until the next turn, or until somebody says something; clock probes
@@ -471,7 +463,7 @@ static bool is_target_gone(const struct collector *collector)
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
     struct pollfd items[4] = {
-        {.fd = collector->is_front_gone ? -1 : collector->wish->channel,
+        {.fd = collector->life.is_front_gone ? -1 : collector->wish->channel,
          .events = POLLIN},
         {.fd = session_fd(collector->session), .events = POLLIN},
     };
@@ -540,28 +532,35 @@ static void turn(struct collector *collector, ck_time_t *period)
     bool is_beat = false;
 
     if (collector->has_word) {
-        channel_step(collector);
+        life_take(collector);
     }
     if (collector->phase == PHASE_RUNNING) {
-        unsigned fill = drain_step(collector->drain, now, collector->is_flush);
+        unsigned fill =
+            drain_step(collector->drain, now, collector->life.is_flush);
 
         *period = period_for(fill);
         slots_offer(collector, now);
         is_beat = paced_work(collector, now);
-        if (is_target_gone(collector)) {
+        if (life_is_over(&collector->life)) {
             last_words(collector, now);
         }
     } else if (now >= collector->second_at) {
         collector->second_at = now + CK_TIME_S;
         is_beat = true;
     }
-    if (is_beat || is_talk_due(collector, now)) {
+    if (collector->life.is_meeting &&
+        (is_beat || is_talk_due(collector, now))) {
         meet(collector, now);
         if (is_beat) {
             account_beat(&collector->account, beat, sizeof(beat));
         }
         session_step(collector->session, now, is_beat ? beat : NULL);
         clock_hear(collector);
+        herald_hear(&collector->herald, collector->session);
+        if (collector->phase == PHASE_RUNNING) {
+            herald_look(&collector->herald, session_heard(collector->session),
+                        now);
+        }
     }
     if (collector->phase == PHASE_LEAVING) {
         leaving_step(collector, now);
@@ -572,15 +571,16 @@ static void turn(struct collector *collector, ck_time_t *period)
 
 int collector_run(const struct collector_wish *wish)
 {
-    struct collector collector = {.target_fd = -1};
+    struct collector collector = {.phase = PHASE_RUNNING};
     ck_time_t period = PERIOD_MAX;
     struct ck_err err;
 
     collector.stderr_fd = apart_stderr(wish->identity, wish->is_reporter);
     apart_go(wish->is_verbose);
-    collector.target_fd = (int)syscall(SYS_pidfd_open, wish->target, 0);
+    life_init(&collector.life, wish->channel, wish->target, wish->is_begun);
     if (collector_open(&collector, wish, &err) != 0) {
-        ck_error("%s", err.text);
+        (void)channel_send(wish->channel, CHANNEL_WARN, err.text,
+                           strlen(err.text));
         collector_close(&collector);
         return 1;
     }

@@ -107,6 +107,16 @@ int embedded_place_find(struct embedded_place *place,
     return 0;
 }
 
+/* Is this still the file of that name? A ckagg removes its lock at its end. */
+static bool is_same(int fd, const char *path)
+{
+    struct stat ours;
+    struct stat there;
+
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
 /* The lock's descriptor, inheritable; -1 with EWOULDBLOCK: somebody has it. */
 static int lock_take(const char *path)
 {
@@ -117,6 +127,11 @@ static int lock_take(const char *path)
 
         (void)close(fd);
         errno = saved;
+        return -1;
+    }
+    if (fd >= 0 && !is_same(fd, path)) {
+        (void)close(fd);
+        errno = EWOULDBLOCK; /* the next turn meets the new file */
         return -1;
     }
     return fd;
@@ -199,14 +214,21 @@ int embedded_start(struct embedded *embedded,
     return rc == 0 ? 1 : -1;
 }
 
-/* "ckagg ready ENDPOINT... run=DIR" -> endpoint. True when it is that. */
-static bool ready_parse(char *line, char endpoint[CK_ENDPOINT_TEXT_BYTES])
+/* "ckagg ready ENDPOINT... run=DIR" -> endpoint, "ckagg failed WHY" -> err. */
+static int line_parse(char *line,
+                      char endpoint[CK_ENDPOINT_TEXT_BYTES],
+                      struct ck_err *err)
 {
-    char *text = line + strlen("ckagg ready ");
+    static const char ready[] = "ckagg ready ";
+    static const char failed[] = "ckagg failed ";
+    char *text = line + strlen(ready);
     char *run;
 
-    if (strncmp(line, "ckagg ready ", strlen("ckagg ready ")) != 0) {
-        return false;
+    if (strncmp(line, failed, strlen(failed)) == 0) {
+        return ck_err_set(err, "%s", line + strlen(failed));
+    }
+    if (strncmp(line, ready, strlen(ready)) != 0) {
+        return 0;
     }
     run = strstr(text, " run=");
     if (run != NULL) {
@@ -217,12 +239,14 @@ static bool ready_parse(char *line, char endpoint[CK_ENDPOINT_TEXT_BYTES])
 }
 
 int embedded_ready(struct embedded *embedded,
-                   char endpoint[CK_ENDPOINT_TEXT_BYTES])
+                   char endpoint[CK_ENDPOINT_TEXT_BYTES],
+                   struct ck_err *err)
 {
     size_t room = sizeof(embedded->line) - 1 - embedded->used;
     ssize_t n;
     char *end;
 
+    (void)ck_err_set(err, "%s", "");
     if (embedded->ready < 0) {
         return 0;
     }
@@ -246,5 +270,5 @@ int embedded_ready(struct embedded *embedded,
     }
     *end = '\0';
     embedded->used = 0; /* nothing else on its stdout is for us */
-    return ready_parse(embedded->line, endpoint) ? 1 : 0;
+    return line_parse(embedded->line, endpoint, err);
 }

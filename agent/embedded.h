@@ -55,8 +55,10 @@ int embedded_start(struct embedded *embedded,
                    struct ck_err *err);
 
 /* Look for the ready line: 1 and `endpoint` (text without "ckagg ready" and
- * without run=) when it has come, else 0; -1: it ended. */
+ * without run=) when it has come, else 0; -1: it ended, with its own reason in
+ * err when it gave one ("" else). */
 int embedded_ready(struct embedded *embedded,
-                   char endpoint[CK_ENDPOINT_TEXT_BYTES]);
+                   char endpoint[CK_ENDPOINT_TEXT_BYTES],
+                   struct ck_err *err);
 
 #endif

@@ -25,11 +25,14 @@
 #include "agent/groupwatch.h"
 #include "agent/sampler.h"
 #include "agent/target.h"
+#include "launch/child.h"
 #include "launch/cli.h"
 #include "launch/log.h"
 #include "schema/time.h"
 
 #define REPORT_WAIT (60 * CK_TIME_S)
+/* --strict: so long an aggregator may take to answer. */
+#define READY_WAIT (10 * CK_TIME_S)
 
 struct front {
     struct front_wish *wish; /* borrowed */
@@ -43,8 +46,11 @@ struct front {
     int restarts;
     bool is_ended; /* the target */
     int status;
-    bool is_done; /* the collector said so */
+    bool is_done;    /* the collector said so */
+    bool is_holding; /* the target waits for an aggregator */
+    bool is_ready;   /* which answered */
     bool has_report;
+    char why[512]; /* there is none; "" = not known */
     struct channel_end end;
     char place[4096]; /* where the run, or the spool, lies */
     sigset_t first_mask;
@@ -140,6 +146,24 @@ static void end_tell(struct front *front)
     }
 }
 
+/* A word of the collector that is no text to keep. */
+static void word_take(struct front *front,
+                      const struct channel_message *message)
+{
+    int length = (int)message->length;
+
+    if (message->type == CHANNEL_WARN && !front->is_holding) {
+        ck_warn("%.*s", length, message->u.text);
+    } else if (message->type == CHANNEL_ALONE && front->why[0] == '\0') {
+        (void)snprintf(front->why, sizeof(front->why), "%.*s", length,
+                       message->u.text);
+    } else if (message->type == CHANNEL_READY) {
+        front->is_ready = true;
+    } else if (message->type == CHANNEL_DONE) {
+        front->is_done = true;
+    }
+}
+
 static void channel_step(struct front *front)
 {
     struct channel_message message;
@@ -159,10 +183,8 @@ static void channel_step(struct front *front)
             }
             memcpy(front->place, message.u.text, length);
             front->place[length] = '\0';
-        } else if (message.type == CHANNEL_WARN) {
-            ck_warn("%.*s", (int)length, message.u.text);
-        } else if (message.type == CHANNEL_DONE) {
-            front->is_done = true;
+        } else {
+            word_take(front, &message);
         }
     }
     if (rc < 0) {
@@ -175,22 +197,23 @@ static void channel_step(struct front *front)
  * once more, then without. */
 static void collector_died(struct front *front, int status)
 {
+    char how[CK_CHILD_ENDED];
+
     front->collector = 0;
     channel_step(front);
     if (front->is_done) {
         return;
     }
+    ck_child_ended(status, how, sizeof(how));
     if (front->restarts == 0 && collector_start(front) == 0) {
         front->restarts++;
-        ck_warn("the collector ended (status 0x%x); another one goes on",
-                (unsigned)status);
+        ck_warn("the collector ended (%s); another one goes on", how);
         if (front->is_ended) {
             end_tell(front);
         }
         return;
     }
-    ck_error("the collector ended again (status 0x%x): no more recording",
-             (unsigned)status);
+    ck_error("the collector ended again (%s): no more recording", how);
     atomic_store(&front->wish->collector.ring->header->is_off, 1);
     front->is_done = true;
 }
@@ -225,6 +248,13 @@ static void children_reap(struct front *front)
     }
 }
 
+/* The collector learns what may end us, and that we go on after a stop. */
+static bool is_told(int number)
+{
+    return number == SIGTERM || number == SIGINT || number == SIGHUP ||
+           number == SIGQUIT || number == SIGCONT;
+}
+
 static void signal_take(struct front *front, int number)
 {
     bool is_own_group = getpgid(front->target.pid) != getpgrp();
@@ -233,8 +263,10 @@ static void signal_take(struct front *front, int number)
         children_reap(front);
         return;
     }
-    if ((number == SIGTERM || number == SIGCONT) && front->channel >= 0) {
-        (void)channel_send(front->channel, CHANNEL_FLUSH, NULL, 0);
+    if (is_told(number) && front->channel >= 0) {
+        int32_t told = number;
+
+        (void)channel_send(front->channel, CHANNEL_FLUSH, &told, sizeof(told));
     }
     /* Asked in any case: the watcher's answer is used up by asking. */
     if (!groupwatch_has(&front->watch, number) || is_own_group) {
@@ -272,7 +304,7 @@ static void report_wait(struct front *front)
 {
     ck_time_t until = ck_time_raw() + REPORT_WAIT;
 
-    if (!front->wish->collector.is_reporter || !WIFEXITED(front->status) ||
+    if (!front->wish->is_speaker || !WIFEXITED(front->status) ||
         front->wish->report == FRONT_REPORT_NONE) {
         return;
     }
@@ -288,8 +320,11 @@ static void report_wait(struct front *front)
     if (front->has_report) {
         (void)fflush(stderr);
     } else if (front->place[0] != '\0') {
-        (void)fprintf(stderr, "ckagent: the run is in %s\n", front->place);
-    } else {
+        (void)fprintf(stderr,
+                      "ckagent: the run is in %s, its report will be "
+                      "report.txt there\n",
+                      front->place);
+    } else if (!front->is_done) {
         ck_warn("no report after %d s; it will be in %s/report.txt",
                 (int)(REPORT_WAIT / CK_TIME_S), front->wish->collector.dir);
     }
@@ -315,6 +350,62 @@ static int end_as(const struct front *front)
     return 128 + number;
 }
 
+static void never_tell(struct front *front, const struct rusage *usage)
+{
+    end_fill(front, usage);
+    if (front->channel >= 0) {
+        (void)channel_send(front->channel, CHANNEL_NEVER, &front->end,
+                           sizeof(front->end));
+    }
+}
+
+/* --strict: the target stands still until an aggregator answers. True when it
+ * may run. */
+static bool ready_wait(struct front *front)
+{
+    ck_time_t until = ck_time_raw() + READY_WAIT;
+
+    if (!front->wish->is_waiting) {
+        return true;
+    }
+    front->is_holding = true;
+    if (front->channel >= 0) {
+        (void)channel_send(front->channel, CHANNEL_MEET, NULL, 0);
+    }
+    while (!front->is_ready && !front->is_ended && !front->is_done &&
+           front->why[0] == '\0') {
+        ck_time_t left = until - ck_time_raw();
+
+        if (left <= 0) {
+            (void)snprintf(front->why, sizeof(front->why),
+                           "no answer from the aggregator%s%.200s in %d s",
+                           front->wish->collector.aggregator ? " at " : "",
+                           front->wish->collector.aggregator
+                               ? front->wish->collector.aggregator
+                               : "",
+                           (int)(READY_WAIT / CK_TIME_S));
+            break;
+        }
+        front_wait(front, left / CK_TIME_MS + 1);
+    }
+    front->is_holding = false;
+    return front->is_ready;
+}
+
+/* --strict, and it cannot be recorded: the target never runs. */
+static int refuse(struct front *front)
+{
+    struct rusage usage;
+
+    memset(&usage, 0, sizeof(usage));
+    target_drop(&front->target);
+    (void)waitpid(front->target.pid, &front->status, 0);
+    never_tell(front, &usage);
+    ck_error("%s (--strict: the program was not started)",
+             front->why[0] != '\0' ? front->why : "the collector ended");
+    return CK_EXIT_AGENT_FAILED;
+}
+
 /* The exec failed: the collector is told, the user too. */
 static int exec_failed(struct front *front, int failed)
 {
@@ -322,16 +413,29 @@ static int exec_failed(struct front *front, int failed)
 
     memset(&usage, 0, sizeof(usage));
     (void)waitpid(front->target.pid, &front->status, 0);
-    end_fill(front, &usage);
-    end_tell(front);
+    never_tell(front, &usage);
     ck_error("cannot run '%s': %s", front->wish->argv[0], strerror(failed));
     return failed == ENOENT ? CK_EXIT_NOT_FOUND : CK_EXIT_NOT_EXECUTABLE;
+}
+
+static void begun_tell(struct front *front)
+{
+    front->wish->collector.is_begun = true;
+    if (front->channel >= 0) {
+        (void)channel_send(front->channel, CHANNEL_BEGUN, NULL, 0);
+    }
 }
 
 /* Without a collector nobody would empty the ring. */
 static void recording_off(struct front *front, const char *why)
 {
-    ck_warn("%s: %s; the program runs without recording", why, strerror(errno));
+    if (front->wish->is_waiting) {
+        (void)snprintf(front->why, sizeof(front->why), "%s: %s", why,
+                       strerror(errno));
+    } else {
+        ck_warn("%s: %s; the program runs without recording", why,
+                strerror(errno));
+    }
     atomic_store(&front->wish->collector.ring->header->is_off, 1);
     ringfile_unlink(front->wish->collector.ring);
     front->is_done = true;
@@ -370,11 +474,16 @@ int front_run(struct front_wish *wish)
     if (collector_start(&front) != 0) {
         recording_off(&front, "cannot start the collector");
     }
+    if (!ready_wait(&front)) {
+        groupwatch_stop(&front.watch);
+        return front.is_ended ? end_as(&front) : refuse(&front);
+    }
     failed = target_go(&front.target);
     if (failed != 0) {
         groupwatch_stop(&front.watch);
         return exec_failed(&front, failed);
     }
+    begun_tell(&front);
     while (!front.is_ended) {
         front_wait(&front, -1);
     }

@@ -23,6 +23,8 @@ struct front_wish {
                                         counters and sampler */
     enum front_report report;
     int64_t sample_hz; /* 0 = no samples */
+    bool is_speaker;   /* of all ranks: tells where the run is */
+    bool is_waiting;   /* --strict: no start before an aggregator answered */
 };
 
 /* Start target and collector, wait, and end this process as the target

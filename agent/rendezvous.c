@@ -36,9 +36,14 @@ struct rendezvous {
     struct embedded embedded;
     bool has_place;
     bool is_one_host;
-    bool is_found; /* an endpoint was handed out */
-    bool is_local; /* the job's socket is (or will be) on this host */
-    bool is_ready; /* the ckagg that we started said so */
+    bool is_found;      /* an endpoint was handed out */
+    bool is_local;      /* the job's socket is (or will be) on this host */
+    bool is_ready;      /* the ckagg that we started said so */
+    bool was_heard;     /* some ckagg of the job has answered */
+    bool is_restart;    /* the one started last follows one that had answered */
+    struct ck_err why;  /* there is no meeting point; "" = there is */
+    bool is_hopeless;   /* it cannot be started here, and we know why */
+    bool has_restarted; /* and nobody asked yet */
     int starts;
     int failures; /* starts that did not come to the ready line */
     ck_time_t created;
@@ -68,9 +73,9 @@ struct rendezvous *rendezvous_create(const struct rendezvous_wish *wish,
         }
         return made;
     }
-    if (embedded_place_find(&made->place, wish->identity, err) != 0) {
-        free(made);
-        return NULL;
+    if (embedded_place_find(&made->place, wish->identity, &made->why) != 0) {
+        made->is_hopeless = true;
+        return made;
     }
     made->has_place = true;
     made->is_local = made->is_one_host || wish->identity->place.rank == 0;
@@ -94,12 +99,20 @@ void rendezvous_destroy(struct rendezvous *rendezvous)
 
 bool rendezvous_is_hopeless(const struct rendezvous *rendezvous)
 {
-    return rendezvous->failures >= STARTS_MAX;
+    return rendezvous->is_hopeless || rendezvous->failures >= STARTS_MAX;
 }
 
-bool rendezvous_is_starter(const struct rendezvous *rendezvous)
+void rendezvous_abstain(struct rendezvous *rendezvous)
 {
-    return rendezvous->embedded.pid != 0;
+    rendezvous->start_at = 0;
+}
+
+bool rendezvous_has_restarted(struct rendezvous *rendezvous)
+{
+    bool has = rendezvous->has_restarted;
+
+    rendezvous->has_restarted = false;
+    return has;
 }
 
 /* Hand our ckagg's endpoint on: to ckmpi, and to who shares the directory. */
@@ -136,7 +149,7 @@ static int start_step(struct rendezvous *rendezvous,
     int rc;
 
     if (rendezvous->start_at == 0 || now < rendezvous->start_at ||
-        rendezvous->starts >= STARTS_MAX) {
+        rendezvous->starts >= STARTS_MAX || rendezvous->is_hopeless) {
         return 0;
     }
     rendezvous->start_at = now + START_AGAIN;
@@ -145,7 +158,8 @@ static int start_step(struct rendezvous *rendezvous,
     }
     rc = embedded_start(&rendezvous->embedded, &wish, err);
     rendezvous->starts += rc != 0;
-    rendezvous->failures += rc < 0;
+    rendezvous->is_hopeless |= rc < 0;
+    rendezvous->is_restart = rc > 0 && rendezvous->was_heard;
     rendezvous->is_ready = false;
     return rc < 0 ? -1 : 0;
 }
@@ -154,20 +168,26 @@ static int start_step(struct rendezvous *rendezvous,
 static int ready_step(struct rendezvous *rendezvous, struct ck_err *err)
 {
     char text[CK_ENDPOINT_TEXT_BYTES];
-    int rc = embedded_ready(&rendezvous->embedded, text);
+    struct ck_err why;
+    int rc = embedded_ready(&rendezvous->embedded, text, &why);
 
     if (rc == 1) {
         rendezvous->is_ready = true;
+        rendezvous->has_restarted = rendezvous->is_restart;
         publish(rendezvous, text);
     }
-    if (rc < 0 && !rendezvous->is_ready) {
-        rendezvous->failures++;
-        return ck_err_set(err,
-                          "ckagg ended at its start; is %s writable? (see "
-                          "ckagg.log there)",
-                          rendezvous->wish.dir);
+    if (rc >= 0 || rendezvous->is_ready) {
+        return 0;
     }
-    return 0;
+    rendezvous->failures++;
+    if (why.text[0] != '\0') {
+        rendezvous->is_hopeless = true;
+        return ck_err_set(err, "ckagg could not start: %s", why.text);
+    }
+    return ck_err_set(err,
+                      "ckagg ended at its start without a word (see ckagg.log "
+                      "in %s)",
+                      rendezvous->wish.dir);
 }
 
 /* A text from elsewhere: take it as the candidate and try its addresses. */
@@ -309,6 +329,10 @@ int rendezvous_step(struct rendezvous *rendezvous,
                     size_t *url,
                     struct ck_err *err)
 {
+    rendezvous->was_heard |= is_heard;
+    if (rendezvous->why.text[0] != '\0') {
+        return ck_err_set(err, "%s", rendezvous->why.text);
+    }
     if (ready_step(rendezvous, err) != 0) {
         return -1;
     }

@@ -51,7 +51,10 @@ int rendezvous_step(struct rendezvous *rendezvous,
 /* ckagg could not be started, and nobody else's is there. */
 bool rendezvous_is_hopeless(const struct rendezvous *rendezvous);
 
-/* We started the ckagg of this job. */
-bool rendezvous_is_starter(const struct rendezvous *rendezvous);
+/* Start none from now on; one that others start is still found. */
+void rendezvous_abstain(struct rendezvous *rendezvous);
+
+/* True once for each ckagg that was started in place of a dead one. */
+bool rendezvous_has_restarted(struct rendezvous *rendezvous);
 
 #endif

@@ -126,6 +126,11 @@ static int file_open(struct spool *spool)
     return 0;
 }
 
+int spool_settle(struct spool *spool)
+{
+    return spool->segment != NULL ? 0 : file_open(spool);
+}
+
 int spool_resume(struct spool *spool, const char *path)
 {
     struct ck_segment_reader *reader;

@@ -51,6 +51,9 @@ size_t spool_ack(struct spool *spool, const struct ck_ack *acks, size_t count);
 bool spool_is_empty(const struct spool *spool);
 uint64_t spool_bytes(const struct spool *spool);
 uint64_t spool_limit(const struct spool *spool);
+/* Open the file, so that its place is known. 0, or -1 with errno: neither
+ * directory takes it. */
+int spool_settle(struct spool *spool);
 /* NULL = there is no file; borrowed. */
 const char *spool_path(const struct spool *spool);
 

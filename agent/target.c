@@ -195,6 +195,14 @@ int target_go(struct target *target)
     return n == (ssize_t)sizeof(failed) ? failed : 0;
 }
 
+void target_drop(struct target *target)
+{
+    (void)close(target->go);
+    (void)close(target->result);
+    target->go = -1;
+    target->result = -1;
+}
+
 /* Path of the program as exec would find it. 0 or -1. */
 static int program_find(const char *program, char path[PATH_MAX])
 {
@@ -238,6 +246,16 @@ static int elf_is_static(int fd)
         }
     }
     return 1;
+}
+
+int target_missing(const char *program)
+{
+    char path[PATH_MAX];
+
+    if (program_find(program, path) != 0) {
+        return ENOENT;
+    }
+    return access(path, X_OK) == 0 ? 0 : errno;
 }
 
 const char *target_obstacle(const char *program)

@@ -41,6 +41,11 @@ int target_fork(struct target *target,
 /* Let it exec. 0, or the errno of the exec (it has ended then). */
 int target_go(struct target *target);
 
+/* It must not run: it ends before its exec (the caller waits for it). */
+void target_drop(struct target *target);
+/* errno with which its exec will fail (ENOENT, EACCES), 0 = none is known. */
+int target_missing(const char *program);
+
 /* Replace this process by the program. Returns only with errno. */
 void target_exec(char *const *argv, char *const *env);
 

@@ -258,6 +258,9 @@ void agg_destroy(struct agg *agg)
     if (agg->context) {
         (void)zmq_ctx_term(agg->context);
     }
+    for (size_t i = 0; i < agg->endpoint.count; i++) {
+        endpoint_remove(agg->endpoint.urls[i]);
+    }
     explicit_bzero(agg->secret, sizeof(agg->secret));
     free(agg);
     errno = saved;

@@ -109,6 +109,16 @@ static const struct ck_cli cli = {
     .options = table,
 };
 
+/* Who started an embedded ckagg reads its stdout for the ready line: it gets
+ * the reason there. */
+static void say_failed(const struct ck_err *err)
+{
+    if (options.is_embedded) {
+        (void)printf("ckagg failed %s\n", err->text);
+        (void)fflush(stdout);
+    }
+}
+
 static int die(int code, const struct ck_err *err)
 {
     ck_error("%s", err->text);
@@ -260,6 +270,15 @@ clock_open(const struct agg *agg, struct clockserve **serve, struct ck_err *err)
     return 0;
 }
 
+/* An embedded one that takes up a run after another that died says so. */
+static void say_known(const struct jobs *jobs)
+{
+    if (options.is_embedded && job_peers(jobs_at(jobs, 0)) > 0) {
+        ck_info("goes on with the run in %s: %zu agents are known from it",
+                job_facts(jobs_at(jobs, 0))->dir, job_peers(jobs_at(jobs, 0)));
+    }
+}
+
 static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
 {
     struct ck_err err;
@@ -282,9 +301,11 @@ static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
     if (!service || clock_open(agg, &clock, &err) != 0 ||
         say_ready(agg, dir, &err) != 0 ||
         (options.is_embedded && log_open(dir, &err) != 0)) {
+        say_failed(&err);
         (void)die(code, &err);
     } else {
         service_clock(service, clock);
+        say_known(jobs);
         code = service_run(service);
     }
     service_destroy(service);
@@ -319,11 +340,8 @@ static int run(void)
     if (dir_open(options.dir, dir, &err) != 0 ||
         !(agg = agg_create(&sockets, &err)) ||
         !(jobs = jobs_create(&settings, &err))) {
+        say_failed(&err);
         code = die(code, &err);
-        /* Its starter may have no place for our stderr. */
-        if (options.is_embedded && agg && log_open(dir, NULL) == 0) {
-            (void)die(code, &err);
-        }
     } else {
         code = serve(agg, jobs, dir);
     }
@@ -379,5 +397,6 @@ int main(int argc, char **argv)
         return code == CK_EXIT_DONE ? code : die(code, &err);
     }
     raise_files();
+    service_block_signals();
     return run();
 }

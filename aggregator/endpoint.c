@@ -155,3 +155,21 @@ int endpoint_check_socket(const char *url, struct ck_err *err)
     (void)close(fd);
     return 0;
 }
+
+void endpoint_remove(const char *url)
+{
+    const char *path = url + strlen(IPC);
+    size_t length = strlen(url);
+    char lock[CK_ENDPOINT_URL_BYTES];
+
+    if (!begins(url, IPC)) {
+        return;
+    }
+    (void)unlink(path);
+    length -= strlen(IPC);
+    if (length > 5 && strcmp(path + length - 5, ".sock") == 0) {
+        (void)snprintf(lock, sizeof(lock), "%.*s.lock", (int)(length - 5),
+                       path);
+        (void)unlink(lock);
+    }
+}

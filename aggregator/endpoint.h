@@ -16,6 +16,11 @@
  * wildcard each address of this machine, loopback last. */
 void endpoint_add(struct ck_endpoint *endpoint, const char *bound);
 
+/* Remove the socket of an ipc URL that was listened on, and the lock beside
+ * it by which an agent started this ckagg (docs/protocol.md): X.sock, X.lock.
+ * Nothing for tcp. */
+void endpoint_remove(const char *url);
+
 /* An ipc URL's socket: -1 with err when somebody listens on it already or
  * its directory belongs to someone else, 0 when it may be bound. */
 int endpoint_check_socket(const char *url, struct ck_err *err);

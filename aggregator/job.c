@@ -131,14 +131,8 @@ static int job_check_owner(struct job *job, struct ck_err *err)
     if (!ck_owner_read(job->facts.dir, &owner)) {
         return 0;
     }
-    if (!job->facts.key[0] && owner.is_done) {
-        errno = EEXIST;
-        return ck_err_set(err,
-                          "%s holds a finished run; give another directory, "
-                          "or remove it",
-                          job->facts.dir);
-    }
-    if (!job->facts.key[0]) {
+    if (!job->facts.key[0] && !owner.is_done) {
+        /* After a crash, as it seems: go on with it. */
         strcpy(job->facts.key, owner.job_key);
     } else if (owner.job_key[0] && strcmp(job->facts.key, owner.job_key)) {
         errno = EEXIST;

@@ -46,16 +46,29 @@ struct service {
     bool is_killed;    /* the second came */
 };
 
+static void signals_fill(sigset_t *set)
+{
+    (void)sigemptyset(set);
+    (void)sigaddset(set, SIGINT);
+    (void)sigaddset(set, SIGTERM);
+    (void)sigaddset(set, SIGHUP);
+}
+
+void service_block_signals(void)
+{
+    sigset_t set;
+
+    signals_fill(&set);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 static int signals_open(struct ck_err *err)
 {
     sigset_t set;
     int fd;
 
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    signals_fill(&set);
+    service_block_signals();
     /* A reader that goes away, or a file limit, is an error, not an end. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);

@@ -40,8 +40,12 @@ struct service_options {
 
 struct service;
 
-/* agg and jobs are borrowed. SIGINT, SIGTERM and SIGHUP are blocked from now
- * on and end the loop. NULL with err. */
+/* Block the signals that end the loop. To be called before ZeroMQ starts a
+ * thread: one that has not yet run would take a signal by its default. */
+void service_block_signals(void);
+
+/* agg and jobs are borrowed. SIGINT, SIGTERM and SIGHUP end the loop. NULL with
+ * err. */
 struct service *service_create(struct agg *agg,
                                struct jobs *jobs,
                                const struct service_options *options,

@@ -268,3 +268,13 @@ int ck_child_wait(pid_t pid, int64_t limit_ns, int *status)
     }
     return ended > 0 ? 1 : (int)ended;
 }
+
+void ck_child_ended(int status, char *text, size_t room)
+{
+    if (WIFSIGNALED(status)) {
+        (void)snprintf(text, room, "signal %d (%s)", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+    } else {
+        (void)snprintf(text, room, "status %d", WEXITSTATUS(status));
+    }
+}

@@ -32,4 +32,8 @@ int ck_child_start(const struct ck_child *child,
  * set), 0 still running, -1 error. */
 int ck_child_wait(pid_t pid, int64_t limit_ns, int *status);
 
+/* How a child ended, for a person: "status 3", "signal 9 (Killed)". */
+#define CK_CHILD_ENDED 64
+void ck_child_ended(int status, char *text, size_t room);
+
 #endif

@@ -78,6 +78,10 @@ static int take_line(struct service *service, struct ck_err *err)
     if (read_line(service->fd, line, sizeof(line), err) != 0) {
         return -1;
     }
+    if (strncmp(line, "ckagg failed ", 13) == 0) {
+        return ck_err_set(err, "ckagg could not start (its own message stands "
+                               "above)");
+    }
     if (service_read_line(line, &endpoint, &dir) != 0) {
         return ck_err_set(err, "not a ready line of ckagg: %.200s", line);
     }

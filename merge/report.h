@@ -34,13 +34,16 @@ enum report_end {
     REPORT_END_SIGNAL,
     REPORT_END_PROFILE, /* it comes from a profile, which does not say */
     REPORT_END_MISSING, /* announced by the size, not in the run */
+    REPORT_END_KILLED,  /* with its ckagent: all was drained, but its status
+                           is not known */
 };
 
 struct report_rank {
     int32_t number;
     const char *host;
     enum report_end end;
-    int code;           /* exit status or signal */
+    int code;           /* exit status or signal; killed: the signal that
+                           ckagent was sent before, 0 = none */
     ck_time_t end_time; /* on the axis; 0 = not known */
     const char *open;   /* call it never left, NULL = none known */
     struct place open_place;

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "merge/quantile.h"
+#include "schema/run.h"
 
 /* Most missing ranks that get a row of their own. */
 #define MISSING_MAX 65536
@@ -146,18 +147,28 @@ static void end_report(const struct cast_agent *agent,
                        const struct align *align,
                        struct report_rank *row)
 {
+    char number[16] = "";
+
     if (agent->is_profile) {
         row->end = REPORT_END_PROFILE;
         return;
     }
-    if (!agent->has_exit || !agent->is_exit_known) {
+    if (!agent->has_exit) {
         row->end = REPORT_END_UNKNOWN;
         return;
     }
-    row->end =
-        WIFSIGNALED(agent->status) ? REPORT_END_SIGNAL : REPORT_END_EXITED;
-    row->code = WIFSIGNALED(agent->status) ? WTERMSIG(agent->status)
-                                           : WEXITSTATUS(agent->status);
+    if (!agent->is_exit_known) {
+        (void)ck_lines_get(agent->exit, strlen(agent->exit), "signal", number,
+                           sizeof(number));
+        row->end = REPORT_END_KILLED;
+        row->code = (int)strtol(number, NULL, 10);
+    } else if (WIFSIGNALED(agent->status)) {
+        row->end = REPORT_END_SIGNAL;
+        row->code = WTERMSIG(agent->status);
+    } else {
+        row->end = REPORT_END_EXITED;
+        row->code = WEXITSTATUS(agent->status);
+    }
     if (agent->exit_time != 0) {
         row->end_time = align_time(align, index, false, agent->exit_time);
     }

@@ -12,7 +12,7 @@
 
 static const char *const region_names[] = {"whole", "mpi", "steps", "given"};
 static const char *const end_names[] = {"unknown", "exited", "signal",
-                                        "profile", "missing"};
+                                        "profile", "missing", "killed"};
 
 static void
 put_region(struct ck_json *j, const char *name, struct region region)

@@ -7,6 +7,7 @@
  */
 #include "merge/output/text.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,12 +81,27 @@ static void put_head(const struct page *page)
     fputc('\n', page->file);
 }
 
+/* By a person or a launcher that wants the end. */
+static bool is_request(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP ||
+           number == SIGQUIT;
+}
+
 /* "rank 2 died of signal 9 at 7.31 s inside MPI_Allreduce (train.c:212)" */
 static void put_end(const struct page *page, const struct report_rank *rank)
 {
     fprintf(page->file, " %srank %d ", page_red(page), rank->number);
-    if (rank->end == REPORT_END_SIGNAL) {
+    if (rank->end == REPORT_END_SIGNAL && is_request(rank->code)) {
+        fprintf(page->file, "was interrupted by signal %d (%s)", rank->code,
+                strsignal(rank->code));
+    } else if (rank->end == REPORT_END_SIGNAL) {
         fprintf(page->file, "died of signal %d", rank->code);
+    } else if (rank->end == REPORT_END_KILLED && rank->code != 0) {
+        fprintf(page->file, "was interrupted by signal %d (%s), then killed",
+                rank->code, strsignal(rank->code));
+    } else if (rank->end == REPORT_END_KILLED) {
+        fputs("was killed together with its ckagent", page->file);
     } else if (rank->end == REPORT_END_MISSING) {
         fputs("is not in the run", page->file);
     } else if (rank->end == REPORT_END_UNKNOWN) {

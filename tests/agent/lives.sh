@@ -84,7 +84,7 @@ start collector
 wait_for "data" has_data "$work/collector"
 kill -9 "$collector"
 status_is 3
-grep -q 'another one goes on' "$work/err" || fail "nothing was said"
+grep -q 'ended (signal 9 (Killed)); another one goes on' "$work/err" || fail "nothing was said"
 wait_for "the end" is_done "$work/collector"
 all_there "$work/collector" $count
 
@@ -101,13 +101,17 @@ kill -9 "$(child "$collector" ckagg)"
 status_is 3
 wait_for "the end" is_done "$work/ckagg"
 all_there "$work/ckagg" $count
+grep -q 'ended in the middle of the job; rank 0 started another' \
+    "$work/ckagg/report.txt" || fail "the report does not tell of the restart"
+grep -q 'goes on with the run in' "$work/ckagg/ckagg.log" ||
+    fail "the log does not tell of the restart"
 
 # Nobody to send to: the spool has it all.
 start spool --aggregator "ipc://$work/nobody"
 status_is 3
 wait_for "the collector's end" is_gone "$collector"
 all_there "$work/spool" $count
-grep -q "spool-" "$work/err" || fail "the spool's place was not said"
+grep -q "the data is kept in $work/spool" "$work/err" || fail "the spool's place was not said"
 
 # A spool limit too small is a loss, and the program is not kept waiting.
 start small --aggregator "ipc://$work/nobody" --spool-limit 16K \

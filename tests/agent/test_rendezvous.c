@@ -170,7 +170,7 @@ static void a_rank_of_the_same_host_goes_to_the_jobs_socket(void **state)
                                      &endpoint, &url, NULL),
                      1);
     assert_string_equal(endpoint.urls[url] + 6, place.socket);
-    assert_false(rendezvous_is_starter(rendezvous));
+    assert_false(rendezvous_is_hopeless(rendezvous));
     rendezvous_destroy(rendezvous);
 }
 

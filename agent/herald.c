@@ -1,0 +1,162 @@
+/* herald.c - what the user is told of the aggregator
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/herald.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/channel.h"
+
+/* An end that takes less is not worth a line. */
+#define WAIT_UNSAID (700 * CK_TIME_MS)
+#define TEXT_BYTES (4 * PATH_MAX)
+
+void herald_warn(const struct herald *herald, const char *text)
+{
+    (void)channel_send(herald->wish->channel, CHANNEL_WARN, text, strlen(text));
+}
+
+/* Once for all ranks of the host. */
+static void host_warn(const struct herald *herald, const char *text)
+{
+    if (herald->wish->is_speaker) {
+        herald_warn(herald, text);
+    }
+}
+
+static void rank_note(const struct herald *herald, const char *text)
+{
+    own_note(herald->own, "rank %d: %s", herald->wish->identity->place.rank,
+             text);
+}
+
+static const char *url(const struct herald *herald)
+{
+    return herald->url[0] != '\0' ? herald->url : "no address known yet";
+}
+
+/* Where the data is kept without an aggregator; "" = nowhere. */
+static const char *kept_find(struct herald *herald)
+{
+    const char *path =
+        spool_settle(herald->spool) == 0 ? spool_path(herald->spool) : NULL;
+    const char *slash = path == NULL ? NULL : strrchr(path, '/');
+
+    (void)snprintf(herald->kept, sizeof(herald->kept), "%.*s",
+                   slash == NULL ? 0 : (int)(slash - path),
+                   slash == NULL ? "" : path);
+    return herald->kept;
+}
+
+/* `what`, and where the data goes meanwhile. */
+static void kept_say(struct herald *herald, const char *what)
+{
+    const char *dir = kept_find(herald);
+    char text[TEXT_BYTES];
+
+    if (dir[0] == '\0') {
+        (void)snprintf(text, sizeof(text),
+                       "%s; and no spool can be written in %s or %s: what "
+                       "memory cannot hold is lost",
+                       what, herald->wish->dir, herald->wish->fallback);
+    } else {
+        (void)snprintf(text, sizeof(text),
+                       "%s; the data is kept in %s, and the report made by: "
+                       "ckmerge %s",
+                       what, dir, dir);
+    }
+    host_warn(herald, text);
+}
+
+void herald_trouble(struct herald *herald, const struct ck_err *err)
+{
+    if (strcmp(err->text, herald->warned.text) != 0) {
+        herald->warned = *err;
+        host_warn(herald, err->text);
+        rank_note(herald, err->text);
+    }
+}
+
+void herald_hopeless(struct herald *herald, const char *why)
+{
+    if (!herald->is_hopeless) {
+        herald->is_hopeless = true;
+        /* First: a front that waits for an aggregator needs no more. */
+        (void)channel_send(herald->wish->channel, CHANNEL_ALONE, why,
+                           strlen(why));
+        if (!herald->is_held) {
+            kept_say(herald, why);
+        }
+        rank_note(herald, why);
+    }
+}
+
+void herald_hear(struct herald *herald, const struct session *session)
+{
+    enum session_state state = session_state(session);
+    char text[CK_ENDPOINT_URL_BYTES + 512];
+
+    if (state == SESSION_REFUSED) {
+        (void)snprintf(text, sizeof(text), "the aggregator (%s) refuses: %s",
+                       herald->url, session_refusal(session));
+        herald_hopeless(herald, text);
+    } else if (state >= SESSION_SENDING && !herald->is_welcome) {
+        herald->is_welcome = true;
+        (void)channel_send(herald->wish->channel, CHANNEL_READY, NULL, 0);
+    }
+}
+
+void herald_look(struct herald *herald, ck_time_t heard, ck_time_t now)
+{
+    char what[CK_ENDPOINT_URL_BYTES + 64];
+
+    if (herald->is_held || herald->is_hopeless) {
+        return;
+    }
+    switch (silence_look(&herald->silence, heard, now)) {
+    case SILENCE_SAME:
+        break;
+    case SILENCE_FELL:
+        (void)snprintf(what, sizeof(what),
+                       "no word from the aggregator (%s) for %d s", url(herald),
+                       (int)((now - (heard ? heard : herald->silence.started)) /
+                             CK_TIME_S));
+        kept_say(herald, what);
+        rank_note(herald, what);
+        break;
+    case SILENCE_BROKEN:
+        host_warn(herald,
+                  "the aggregator answers: what was kept is sent to it");
+        break;
+    }
+}
+
+void herald_wait(struct herald *herald,
+                 ck_time_t since,
+                 ck_time_t now,
+                 ck_time_t until)
+{
+    char text[CK_ENDPOINT_URL_BYTES + 64];
+
+    if (!herald->is_waiting && now - since > WAIT_UNSAID) {
+        herald->is_waiting = true;
+        (void)snprintf(
+            text, sizeof(text), "waiting for the aggregator (%s), %d s at most",
+            url(herald), (int)((until - now + CK_TIME_S - 1) / CK_TIME_S));
+        host_warn(herald, text);
+    }
+}
+
+void herald_spooled(struct herald *herald)
+{
+    char what[CK_ENDPOINT_URL_BYTES + 64];
+
+    if (!herald->is_hopeless) {
+        (void)snprintf(what, sizeof(what), "the aggregator (%s) did not answer",
+                       url(herald));
+        kept_say(herald, what);
+        rank_note(herald, what);
+    }
+}

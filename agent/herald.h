@@ -1,0 +1,56 @@
+/* herald.h - what the user is told of the aggregator
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The collector has no terminal: its lines go to the front. What holds for
+ * all ranks of a host is said by one of them; notes for the report are said
+ * by each. One user, one thread.
+ */
+#ifndef CK_AGENT_HERALD_H
+#define CK_AGENT_HERALD_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "agent/collector.h"
+#include "agent/own.h"
+#include "agent/session.h"
+#include "agent/silence.h"
+#include "agent/spool.h"
+#include "schema/endpoint.h"
+#include "schema/err.h"
+
+struct herald {
+    const struct collector_wish *wish; /* borrowed, as the next two */
+    struct spool *spool;
+    struct own *own;
+    struct silence silence;
+    char url[CK_ENDPOINT_URL_BYTES]; /* of the aggregator; "" = none yet */
+    char kept[PATH_MAX];             /* directory of the spool; "" = none */
+    struct ck_err warned;            /* said last */
+    bool is_held;                    /* the target waits: no data yet */
+    bool is_hopeless;                /* there will be no aggregator */
+    bool is_welcome;                 /* it answered: the front knows */
+    bool is_waiting;                 /* that the end waits was said */
+};
+
+/* A line of this rank's own. */
+void herald_warn(const struct herald *herald, const char *text);
+/* Something failed that is tried again; not twice in a row. */
+void herald_trouble(struct herald *herald, const struct ck_err *err);
+/* There will be no aggregator, and why; once. */
+void herald_hopeless(struct herald *herald, const char *why);
+/* What came of the talk so far: a welcome, a refusal, or nothing yet. */
+void herald_hear(struct herald *herald, const struct session *session);
+/* Look whether the aggregator, heard last at `heard`, is silent. */
+void herald_look(struct herald *herald, ck_time_t heard, ck_time_t now);
+/* The end waits for the aggregator, since `since` and until `until`; said
+ * once, if it is long. */
+void herald_wait(struct herald *herald,
+                 ck_time_t since,
+                 ck_time_t now,
+                 ck_time_t until);
+/* The data stays in the spool. */
+void herald_spooled(struct herald *herald);
+
+#endif

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# trouble.sh - what goes wrong is said in one line, and costs no program
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+#     trouble.sh BIN
+set -euo pipefail
+bin=$1
+work=$(mktemp -d "${TMPDIR:-/tmp}/ck-trouble.XXXXXX")
+export XDG_RUNTIME_DIR=$work TMPDIR=$work/tmp
+mkdir "$TMPDIR"
+unset CKAGENT_DIR CKAGENT_OPTIONS CKAGENT_AGGREGATOR
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+nobody=ipc://$work/nobody
+
+fail() {
+    echo "FAILED: $*" >&2
+    head -50 out err report >&2 2>/dev/null || :
+    exit 1
+}
+
+# runs STATUS OPTION...: ckagent ends with this status; out and err are kept.
+runs() {
+    local want=$1 status=0
+    shift
+    timeout 60 "$bin/ckagent" "$@" >out 2>err || status=$?
+    [ "$status" = "$want" ] || fail "status $status, not $want: $*"
+}
+says() { grep -qe "$1" err || fail "not said: $1"; }
+says_not() { ! grep -qe "$1" err || fail "said: $1"; }
+lines() { [ "$(wc -l <err)" = "$1" ] || fail "not $1 lines"; }
+no_trace() {
+    local path
+    for path in "$@"; do
+        [ ! -e "$path" ] || fail "$path was left"
+    done
+}
+sums() { (cd "$1" && find . -type f -exec sha256sum {} + | sort); }
+
+# wait_for WHAT COMMAND...: until the command holds, at most 20 s.
+wait_for() {
+    local what=$1 i
+    shift
+    for ((i = 0; i < 400; i++)); do
+        ! "$@" 2>/dev/null || return 0
+        read -rt 0.05 <> <(:) || :
+    done
+    fail "waited 20 s for $what"
+}
+is_done() { grep -q '"state": "done"' "$1/manifest.json"; }
+
+# The run of another job stays as it is.
+runs 0 --dir first --report later -- true
+says 'the run is in .*/first'
+says_not 'TRUST'
+wait_for "the first run" is_done first
+sums first >before
+runs 0 --dir first --report later -- true
+says 'first holds the run of another job'
+says 'this run goes to .*/first.2'
+wait_for "the second run" is_done first.2
+runs 125 --dir first --strict -- sh -c 'echo ran'
+says 'another job.*--strict: the program was not started'
+[ ! -s out ] || fail "the program ran"
+sums first | diff before - || fail "the first run was touched"
+no_trace first.3
+# So does ckagg itself, also without a key of its own.
+for job in "--job other" ""; do
+    # shellcheck disable=SC2086
+    ! timeout 10 "$bin/ckagg" --embedded --dir first $job \
+        --listen "ipc://$work/s" >out 2>err || fail "ckagg took the directory"
+    grep -q '^ckagg failed .*first holds' out || fail "no reason on stdout"
+done
+sums first | diff before - || fail "ckagg touched the first run"
+echo "ok: a directory that holds another job's run"
+
+# A directory that cannot be: the reason, and where the data is instead.
+: >file
+runs 0 --dir file/run -- sh -c 'echo ran'
+grep -q ran out || fail "the program did not run"
+says 'cannot create run directory .*file/run: Not a directory'
+kept=$(sed -n 's/.*ckmerge \(.*\)$/\1/p' err)
+lines 1
+"$bin/ckmerge" "$kept" >report 2>&1 || fail "no report from $kept"
+runs 125 --dir file/run --strict -- sh -c 'echo ran'
+[ ! -s out ] || fail "the program ran"
+says 'Not a directory (--strict: the program was not started)'
+lines 1
+echo "ok: a run directory that cannot be made"
+
+# Nobody answers: said, bounded, the data is kept, the command is given.
+start=$SECONDS
+runs 0 --dir alone --aggregator "$nobody" -- true
+((SECONDS - start <= 6)) || fail "it took $((SECONDS - start)) s"
+says "waiting for the aggregator ($nobody), 5 s at most"
+says "did not answer; the data is kept in .*: ckmerge $work/alone"
+"$bin/ckmerge" "$work/alone" >report 2>&1 || fail "no report"
+grep -q 'did not answer' report || fail "the report does not say it"
+runs 0 --dir alone2 --aggregator "$nobody" -- sleep 2.5
+says "no word from the aggregator ($nobody) for 2 s; .* ckmerge"
+runs 125 --dir alone3 --strict --aggregator "$nobody" -- sh -c 'echo ran'
+[ ! -s out ] || fail "the program ran"
+says "no answer from the aggregator at $nobody in 10 s (--strict"
+lines 1
+no_trace alone3
+runs 0 --strict --dir strict --report none -- sh -c 'echo ran'
+grep -q ran out || fail "--strict kept a program that can be recorded"
+echo "ok: an aggregator that does not answer"
+
+# No meeting point: the data is kept all the same.
+mkdir -m 0777 open open/ck
+chmod 0777 open/ck
+XDG_RUNTIME_DIR=$work/open runs 0 --dir meet -- true
+says 'must be a directory of yours with mode 0700; the data is kept in .*/meet'
+echo "ok: no place to meet"
+
+# What was never run leaves nothing behind.
+runs 127 --dir never -- "$work/no-such-program"
+says "cannot run '.*no-such-program': No such file"
+runs 126 --dir never -- "$work/file"
+printf '#!%s/no-such-shell\n' "$work" >script
+chmod +x script
+runs 127 --dir never -- ./script
+runs 127 --dir never --strict -- "$work/no-such-program"
+lines 1
+no_meeting_point() { [ -z "$(ls "$work/ck")" ]; }
+wait_for "the end of all meeting points" no_meeting_point
+no_trace never
+echo "ok: a program that cannot be run"
+
+# Interrupted, then killed with its agent: all is there, and it is said.
+"$bin/ckagent" --dir cut --report none -- \
+    bash -c 'trap "" TERM; : >ready; while :; do sleep 0.1; done' 2>err &
+agent=$!
+wait_for "the program" test -e ready
+target=$(for pid in $(cat /proc/$agent/task/$agent/children); do
+    [ "$(cat "/proc/$pid/comm")" != bash ] || echo "$pid"
+done)
+kill -TERM $agent
+# The signal was handed on when the program's SIGTERM is no longer news to it.
+read -rt 0.5 <> <(:) || :
+kill -KILL $agent "$target"
+wait $agent 2>err || :
+wait_for "the end" is_done cut
+"$bin/ckmerge" --verify cut >report 2>err || fail "--verify found something"
+"$bin/ckmerge" cut >report 2>err || fail "no report"
+grep -q 'interrupted by signal 15 (Terminated), then killed' report ||
+    fail "the report does not say it"
+status=0
+timeout -s INT --foreground 1 "$bin/ckagent" --dir ctrl --report none -- \
+    sleep 30 || status=$?
+wait_for "the end" is_done ctrl
+"$bin/ckmerge" --verify ctrl >report 2>err || fail "--verify found something"
+"$bin/ckmerge" ctrl >report 2>err || fail "no report"
+grep -q 'was interrupted by signal 2' report || fail "not said: interrupted"
+echo "ok: an interrupted job"
