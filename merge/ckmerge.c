@@ -9,7 +9,6 @@
  *                                        chrome               text, json
  */
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,17 +35,16 @@
 #include "merge/kernelonly.h"
 #include "merge/options.h"
 #include "merge/output/chrome.h"
-#include "merge/output/json.h"
-#include "merge/output/scalene.h"
-#include "merge/output/text.h"
 #include "merge/recover.h"
 #include "merge/region.h"
+#include "merge/results.h"
+#include "merge/scalenejoin.h"
 #include "merge/timeline.h"
 #include "merge/trust.h"
 #include "merge/verify.h"
 #include "schema/run.h"
 
-#define CONSUMERS 9
+#define CONSUMERS 10
 
 /* One merge from the run to its report. */
 struct job {
@@ -57,6 +55,7 @@ struct job {
     struct kernelonly *profiles; /* NULL with a run */
     struct devices *devices;
     struct lines *lines;
+    struct scalenejoin *join; /* NULL = no --scalene */
     struct kernels *kernels;
     struct calls *calls;
     struct ranges *ranges;
@@ -80,6 +79,7 @@ static void job_fini(struct job *job)
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
     lines_destroy(job->lines);
+    scalenejoin_destroy(job->join);
     devices_destroy(job->devices);
     store_destroy(job->store);
     kernelonly_destroy(job->profiles);
@@ -145,6 +145,12 @@ static int profiles_open(struct job *job, struct ck_err *err)
     if (kernelonly_check_result(options->run, err) != 0) {
         return -1;
     }
+    if (options->scalene != NULL) {
+        job->join = scalenejoin_create(options->scalene, err);
+        if (job->join == NULL) {
+            return -1;
+        }
+    }
     job->profiles =
         kernelonly_create(options->inputs, options->inputs_count, ranks, err);
     if (job->profiles == NULL) {
@@ -188,6 +194,10 @@ static int job_open(struct job *job, struct ck_err *err)
     }
     if (job->profiles != NULL && kernelonly_check(job->cast, err) != 0) {
         return -1;
+    }
+    if (job->join != NULL) {
+        scalenejoin_aim(job->join, job->cast, job->align,
+                        kernelonly_has_dates(job->profiles));
     }
     job->report.run = job->options->run;
     job->report.name = run_name(job->cast, job->options->run);
@@ -293,23 +303,31 @@ static void progress_show(void *state, double done)
 
 static int job_run(struct job *job, struct ck_err *err)
 {
-    const struct timeline_consumer consumers[CONSUMERS] = {
+    struct timeline_consumer consumers[CONSUMERS] = {
         {devices_take, job->devices}, {kernels_take, job->kernels},
         {lines_take, job->lines},     {calls_take, job->calls},
         {ranks_take, job->ranks},     {ranges_take, job->ranges},
         {blame_take, job->blame},     {causality_take, job->causality},
-        {chrome_take, job->chrome},
     };
+    size_t count = CONSUMERS - 2;
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
         .align = job->align,
         .consumers = consumers,
-        .consumers_count = job->chrome != NULL ? CONSUMERS : CONSUMERS - 1,
     };
     bool has_progress = job->options->has_progress || isatty(STDERR_FILENO);
     int rc;
 
+    if (job->chrome != NULL) {
+        consumers[count++] =
+            (struct timeline_consumer){chrome_take, job->chrome};
+    }
+    if (job->join != NULL) {
+        consumers[count++] =
+            (struct timeline_consumer){scalenejoin_take, job->join};
+    }
+    timeline.consumers_count = count;
     if (has_progress && !job->options->is_quiet) {
         timeline.progress = progress_show;
     }
@@ -327,6 +345,7 @@ static int job_report(struct job *job, struct ck_err *err)
     if (devices_report(job->devices, report) != 0 ||
         kernels_report(job->kernels, report) != 0 ||
         lines_report(job->lines, report) != 0 ||
+        (job->join != NULL && scalenejoin_report(job->join, report) != 0) ||
         calls_report(job->calls, report) != 0 ||
         libc_report(job->cast, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
@@ -342,134 +361,6 @@ static int job_report(struct job *job, struct ck_err *err)
         return chrome_finish(job->chrome, err);
     }
     return 0;
-}
-
-/* Bars where the terminal can show them. */
-static struct text_style style_of(const struct options *options, int fd)
-{
-    const char *locale = setlocale(LC_CTYPE, "");
-    struct text_style style = {.is_all_ranks = options->is_all_ranks};
-    bool is_utf8 = locale != NULL && (strcasestr(locale, "utf-8") != NULL ||
-                                      strcasestr(locale, "utf8") != NULL);
-
-    if (!options->is_plain && fd >= 0 && isatty(fd)) {
-        style.has_unicode = is_utf8;
-        style.has_colour = ck_terminal_has_colour(fd);
-    }
-    return style;
-}
-
-/* Write text to a file as it is named, or to stdout. */
-static int
-write_out(const char *path, const char *text, size_t length, struct ck_err *err)
-{
-    FILE *file = path == NULL ? stdout : fopen(path, "we");
-    int rc = 0;
-
-    if (file == NULL) {
-        return ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
-    }
-    if (fwrite(text, 1, length, file) != length || fflush(file) != 0) {
-        rc = ck_err_set(err, "cannot write %s: %s",
-                        path == NULL ? "stdout" : path, strerror(errno));
-    }
-    if (path != NULL && fclose(file) != 0 && rc == 0) {
-        rc = ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
-    }
-    return rc;
-}
-
-/* The report as text, the caller's to free. */
-static char *
-text_make(const struct job *job, int fd, size_t *length, struct ck_err *err)
-{
-    struct text_style style = style_of(job->options, fd);
-    char *text = NULL;
-    FILE *file = open_memstream(&text, length);
-
-    if (file != NULL) {
-        output_text(&job->report, &style, file);
-        if (fclose(file) == 0) {
-            return text;
-        }
-    }
-    free(text);
-    (void)ck_err_set(err, "out of memory");
-    return NULL;
-}
-
-static int write_format(const struct job *job,
-                        enum output_format format,
-                        const char *path,
-                        struct ck_err *err)
-{
-    size_t length;
-    char *text =
-        format == OUTPUT_JSON
-            ? output_json(&job->report, &length)
-            : text_make(job, path == NULL ? STDOUT_FILENO : -1, &length, err);
-    int rc;
-
-    if (text == NULL) {
-        return ck_err_set(err, "out of memory");
-    }
-    rc = write_out(path, text, length, err);
-    free(text);
-    return rc;
-}
-
-/* report.txt and report.json beside the segments. A directory that may not be
- * written to is no failure. */
-static int write_run(const struct job *job, struct ck_err *err)
-{
-    const char *dir = job->options->run;
-    size_t text_length, json_length;
-    char *text = text_make(job, -1, &text_length, err);
-    char *json = output_json(&job->report, &json_length);
-    int rc = 0;
-
-    if (text == NULL || json == NULL) {
-        rc = ck_err_set(err, "out of memory");
-    } else if (ck_run_replace(dir, "report.txt", text, text_length, err) != 0 ||
-               ck_run_replace(dir, "report.json", json, json_length, err) !=
-                   0) {
-        ck_warn("the report is not kept in the run: %s", err->text);
-    }
-    free(text);
-    free(json);
-    return rc;
-}
-
-static int job_write(const struct job *job, struct ck_err *err)
-{
-    const struct options *options = job->options;
-    bool is_stdout_used = false;
-
-    if (job->profiles != NULL) {
-        if (scalene_write(&job->report, options->run, err) != 0) {
-            return -1;
-        }
-    } else if (options->from < 0 && options->to < 0 &&
-               !job->cast->is_filtered && write_run(job, err) != 0) {
-        return -1;
-    }
-    for (int i = 0; i < options->outputs.count; i++) {
-        const char *path;
-        enum output_format format =
-            options_output(options->outputs.items[i], &path);
-
-        if (format == OUTPUT_CHROME) {
-            continue;
-        }
-        is_stdout_used = is_stdout_used || path == NULL;
-        if (write_format(job, format, path, err) != 0) {
-            return -1;
-        }
-    }
-    if (is_stdout_used || options->is_quiet) {
-        return 0;
-    }
-    return write_format(job, OUTPUT_TEXT, NULL, err);
 }
 
 /* --max-clock-error: the two worst domains, one relative to the other. */
@@ -510,6 +401,7 @@ static int job_gate(const struct job *job)
 
 static int job_do(struct job *job, struct ck_err *err)
 {
+    struct results results = {job->options, &job->report, NULL};
     int code;
 
     if (job_open(job, err) != 0 || job_region(job, err) != 0 ||
@@ -525,7 +417,8 @@ static int job_do(struct job *job, struct ck_err *err)
                    ? CK_EXIT_DONE
                    : CK_EXIT_PARTIAL;
     }
-    if (job_write(job, err) != 0) {
+    results.join = job->join;
+    if (results_write(&results, err) != 0) {
         return CK_EXIT_FAILED;
     }
     code = job_gate(job);

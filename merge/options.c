@@ -64,6 +64,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "merge profiles of devices (PyTorch traces, nkipy's "
          "kernel_profile.json, runs and segments of ck; JSON also .gz); the "
          "last argument is the output, which scalene's viewer opens"},
+        {CK_CLI_TEXT, "scalene", 0, "FILE", &o->scalene, NULL,
+         "as --kernel-only, joined line by line with this profile of scalene "
+         "(JSON or HTML)"},
         {CK_CLI_LIST, "rank", 0, "FILE=N", &o->given, NULL,
          "the profile FILE is of rank N, whatever it says"},
         {CK_CLI_HEADING, "How to show it", 0, NULL, NULL, NULL, NULL},

@@ -254,6 +254,17 @@ struct report_input {
     ck_time_t device_clock; /* sum of lengths by the device's own clock */
 };
 
+/* The profile of scalene that the results are joined with. */
+struct report_scalene {
+    const char *path; /* NULL = none */
+    int32_t rank;     /* whose device its samples are compared with */
+    uint64_t files;
+    uint64_t lines;
+    uint64_t samples;
+    uint64_t inside; /* of them, while a kernel ran */
+    bool has_overlap;
+};
+
 /* Device work by the line that launched it. */
 struct report_line {
     const char *file; /* NULL = not known */
@@ -394,6 +405,7 @@ struct report {
     size_t kernels_count;
     struct report_input *inputs; /* of a kernel-only merge */
     size_t inputs_count;
+    struct report_scalene scalene;
     bool has_dates; /* the inputs' clocks could be put together by date */
     struct report_line *lines; /* most busy first */
     size_t lines_count;

@@ -11,7 +11,7 @@
 #include "merge/output/jsonparts.h"
 
 static const char *const region_names[] = {"whole", "mpi", "steps", "given"};
-static const char *const end_names[] = {"unknown", "exited", "signal",
+static const char *const end_names[] = {"unknown", "exited",  "signal",
                                         "profile", "missing", "killed"};
 
 static void
@@ -471,6 +471,22 @@ static void put_inputs(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+static void put_scalene(struct ck_json *j, const struct report_scalene *scalene)
+{
+    if (scalene->path == NULL) {
+        return;
+    }
+    ck_json_object(j, "scalene");
+    ck_json_string(j, "path", scalene->path);
+    ck_json_int(j, "rank", scalene->rank);
+    ck_json_uint(j, "files", scalene->files);
+    ck_json_uint(j, "lines", scalene->lines);
+    ck_json_uint(j, "samples", scalene->samples);
+    ck_json_bool(j, "samples_placed", scalene->has_overlap);
+    ck_json_uint(j, "samples_in_kernels", scalene->inside);
+    ck_json_end(j);
+}
+
 static void put_lines(struct ck_json *j, const struct report *report)
 {
     ck_json_array(j, "lines");
@@ -498,6 +514,7 @@ void output_json_put(struct ck_json *j,
     ck_json_object(j, name);
     put_head(j, report);
     put_inputs(j, report);
+    put_scalene(j, &report->scalene);
     ck_json_array(j, "ranks");
     for (size_t i = 0; i < report->ranks_count; i++) {
         put_rank(j, &report->ranks[i]);

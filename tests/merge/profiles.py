@@ -342,6 +342,95 @@ class Nkipy(Case):
         self.assertAlmostEqual(report["elapsed_time_sec"], 0.08)
 
 
+class Scalene(Case):
+    def profile(self):
+        # Samples at 1, 6 and 12 ms after START, on a clock that says 50 s.
+        return {
+            "elapsed_time_sec": 0.04, "start_time_absolute": START / 1e9,
+            "start_time_perf": 50.0, "entrypoint_dir": "/w", "gpu": False,
+            "gpu_device": "", "max_footprint_mb": 1.5, "growth_rate": 0.0,
+            "memory": False, "samples": [], "neuron_event_count": 99,
+            "files": {
+                "/w/model.py": {
+                    "percent_cpu_time": 61.0, "imports": ["import \u00e9"],
+                    "functions": [{"line": "f", "lineno": 1}],
+                    "lines": [
+                        {"lineno": 10, "line": "x = '\\u0026\\\"'",
+                         "cpu_samples_list": [], "n_cpu_percent_c": 1e-7},
+                        {"lineno": 42, "line": "y", "nc_time_ms": 77,
+                         "cpu_samples_list": [50.001, 50.006, 50.012]},
+                        {"lineno": 90, "line": "z", "cpu_samples_list":
+                         [50.006]}]},
+                "/v/model.py": {
+                    "percent_cpu_time": 1.0, "imports": [], "functions": [],
+                    "lines": [{"lineno": 42, "line": "other",
+                               "cpu_samples_list": []}]}}}
+
+    def inputs(self):
+        return self.nkipy("kernel_profile.json", Nkipy.CALLS, [
+            ("nrt_execute", 1, 4 * MS, 5 * MS),
+            ("nrt_execute", 2, 19 * MS, 20 * MS),
+            ("nc_exec_running", 3, 5 * MS, 10 * MS),
+            ("nc_exec_running", 4, 20 * MS, 35 * MS)])
+
+    def check(self, scalene):
+        before = self.profile()
+        status, said, after = merge("--scalene", scalene, self.inputs(),
+                                    self.out)
+        self.assertEqual((status, said), (0, ""))
+        for key in set(before) - {"files", "neuron_event_count"}:
+            self.assertEqual(after[key], before[key], key)
+        lines = after["files"]["/w/model.py"]["lines"]
+        self.assertEqual([l["lineno"] for l in lines], [10, 42, 55, 90])
+        line = lines[1]
+        self.assertEqual((line["nc_time_ms"], line["nc_percent"],
+                          line["nc_execute_count"], line["nrt_time_ms"]),
+                         (5, 25, 1, 1))
+        self.assertAlmostEqual(line["cpu_samples_nc_overlap_percent"],
+                               100 / 3)
+        self.assertEqual(lines[3]["cpu_samples_nc_overlap_percent"], 100)
+        self.assertNotIn("cpu_samples_nc_overlap_percent", lines[0])
+        self.assertNotIn("nc_time_ms", lines[0])
+        self.assertEqual(lines[0], before["files"]["/w/model.py"]["lines"][0])
+        self.assertEqual(lines[2]["nc_percent"], 75)
+        # Never by the last part of the path alone.
+        self.assertEqual(after["files"]["/v/model.py"],
+                         before["files"]["/v/model.py"])
+        self.assertEqual([f["line"] for f in
+                          after["files"]["/w/model.py"]["functions"]],
+                         ["f", "ffn", "attn"])
+        self.assertEqual(after["neuron_total_nc_time_ms"], 20)
+        self.assertEqual(after["neuron_event_count"], 2)
+        self.assertEqual(after["ck"]["scalene"]["samples_in_kernels"], 2)
+
+    def test_lines_are_joined(self):
+        self.check(self.write("scalene.json", self.profile()))
+
+    def test_html_is_read_too(self):
+        page = ("<html><script>const x = 1; const profilex = 2;\n"
+                "const profile = %s;\n function f() {}</script></html>")
+        self.check(self.write("scalene.html",
+                              page % json.dumps(self.profile())))
+
+    def test_joined_again_it_is_the_same(self):
+        self.check(self.write("scalene.json", self.profile()))
+        with open(self.out) as file:
+            first = json.load(file)
+        again = self.path("again.json")
+        os.rename(self.out, again)
+        status, _, second = merge("--scalene", again, self.inputs(), self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual(first["files"]["/w/model.py"]["lines"],
+                         second["files"]["/w/model.py"]["lines"])
+
+    def test_what_is_no_scalene_profile_is_refused(self):
+        for text in ("{}", "[1]", '{"files": {', "<html></html>"):
+            status, said, _ = merge("--scalene", self.write("s.json", text),
+                                    self.inputs(), self.out)
+            self.assertEqual(status, 1)
+            self.assertEqual(said.count("\n"), 1, said)
+
+
 class Mixed(Case):
     def test_kinds_are_mixed(self):
         path = self.nkipy("rank1.json", Nkipy.CALLS[:1],

@@ -1,0 +1,161 @@
+/* results.c - the report of a merge, written where it is asked for
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/results.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch/cli.h"
+#include "launch/log.h"
+#include "merge/output/json.h"
+#include "merge/output/scalene.h"
+#include "merge/output/text.h"
+#include "schema/run.h"
+
+/* Bars where the terminal can show them. */
+static struct text_style style_of(const struct options *options, int fd)
+{
+    const char *locale = setlocale(LC_CTYPE, "");
+    struct text_style style = {.is_all_ranks = options->is_all_ranks};
+    bool is_utf8 = locale != NULL && (strcasestr(locale, "utf-8") != NULL ||
+                                      strcasestr(locale, "utf8") != NULL);
+
+    if (!options->is_plain && fd >= 0 && isatty(fd)) {
+        style.has_unicode = is_utf8;
+        style.has_colour = ck_terminal_has_colour(fd);
+    }
+    return style;
+}
+
+/* Write text to a file as it is named, or to stdout. */
+static int
+write_out(const char *path, const char *text, size_t length, struct ck_err *err)
+{
+    FILE *file = path == NULL ? stdout : fopen(path, "we");
+    int rc = 0;
+
+    if (file == NULL) {
+        return ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    }
+    if (fwrite(text, 1, length, file) != length || fflush(file) != 0) {
+        rc = ck_err_set(err, "cannot write %s: %s",
+                        path == NULL ? "stdout" : path, strerror(errno));
+    }
+    if (path != NULL && fclose(file) != 0 && rc == 0) {
+        rc = ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    }
+    return rc;
+}
+
+/* The report as text, the caller's to free. */
+static char *text_make(const struct results *results,
+                       int fd,
+                       size_t *length,
+                       struct ck_err *err)
+{
+    struct text_style style = style_of(results->options, fd);
+    char *text = NULL;
+    FILE *file = open_memstream(&text, length);
+
+    if (file != NULL) {
+        output_text(results->report, &style, file);
+        if (fclose(file) == 0) {
+            return text;
+        }
+    }
+    free(text);
+    (void)ck_err_set(err, "out of memory");
+    return NULL;
+}
+
+static int write_format(const struct results *results,
+                        enum output_format format,
+                        const char *path,
+                        struct ck_err *err)
+{
+    size_t length;
+    char *text = format == OUTPUT_JSON
+                     ? output_json(results->report, &length)
+                     : text_make(results, path == NULL ? STDOUT_FILENO : -1,
+                                 &length, err);
+    int rc;
+
+    if (text == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    rc = write_out(path, text, length, err);
+    free(text);
+    return rc;
+}
+
+/* report.txt and report.json beside the segments. A directory that may not be
+ * written to is no failure. */
+static int write_run(const struct results *results, struct ck_err *err)
+{
+    const char *dir = results->options->run;
+    size_t text_length, json_length;
+    char *text = text_make(results, -1, &text_length, err);
+    char *json = output_json(results->report, &json_length);
+    int rc = 0;
+
+    if (text == NULL || json == NULL) {
+        rc = ck_err_set(err, "out of memory");
+    } else if (ck_run_replace(dir, "report.txt", text, text_length, err) != 0 ||
+               ck_run_replace(dir, "report.json", json, json_length, err) !=
+                   0) {
+        ck_warn("the report is not kept in the run: %s", err->text);
+    }
+    free(text);
+    free(json);
+    return rc;
+}
+
+/* The output of a kernel-only merge, or the report in its run. */
+static int write_kept(const struct results *results, struct ck_err *err)
+{
+    const struct options *options = results->options;
+
+    if (results->join != NULL) {
+        return scalenejoin_write(results->join, results->report, options->run,
+                                 err);
+    }
+    if (options->is_kernel_only) {
+        return scalene_write(results->report, options->run, err);
+    }
+    return options->from < 0 && options->to < 0 && options->ranks[0] == '\0'
+               ? write_run(results, err)
+               : 0;
+}
+
+int results_write(const struct results *results, struct ck_err *err)
+{
+    const struct options *options = results->options;
+    bool is_stdout_used = false;
+
+    if (write_kept(results, err) != 0) {
+        return -1;
+    }
+    for (int i = 0; i < options->outputs.count; i++) {
+        const char *path;
+        enum output_format format =
+            options_output(options->outputs.items[i], &path);
+
+        if (format == OUTPUT_CHROME) {
+            continue;
+        }
+        is_stdout_used = is_stdout_used || path == NULL;
+        if (write_format(results, format, path, err) != 0) {
+            return -1;
+        }
+    }
+    if (is_stdout_used || options->is_quiet) {
+        return 0;
+    }
+    return write_format(results, OUTPUT_TEXT, NULL, err);
+}

@@ -1,0 +1,24 @@
+/* results.h - the report of a merge, written where it is asked for
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_RESULTS_H
+#define CK_MERGE_RESULTS_H
+
+#include "merge/options.h"
+#include "merge/report.h"
+#include "merge/scalenejoin.h"
+#include "schema/err.h"
+
+/* All borrowed. */
+struct results {
+    const struct options *options;
+    const struct report *report;
+    const struct scalenejoin *join; /* NULL = none */
+};
+
+/* Everything but the trace, which is written while the run is merged. 0, or
+ * -1 with err. */
+int results_write(const struct results *results, struct ck_err *err);
+
+#endif
