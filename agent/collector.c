@@ -22,6 +22,7 @@
 #include "agent/clockprobe.h"
 #include "agent/clocksync.h"
 #include "agent/counters.h"
+#include "agent/cut.h"
 #include "agent/drain.h"
 #include "agent/herald.h"
 #include "agent/life.h"
@@ -37,8 +38,6 @@
 #include "launch/log.h"
 #include "schema/run.h"
 
-#define PERIOD_MAX (4 * CK_TIME_MS)
-#define PERIOD_MIN (1 * CK_TIME_MS)
 /* Slots that stand ready: with their first memory, and with all of it. */
 #define SLOTS_AHEAD 64
 #define SLOTS_WHOLE 2 /* and one a process image, up to SLOTS_WHOLE_MAX */
@@ -499,15 +498,6 @@ static bool is_talk_due(struct collector *collector, ck_time_t now)
     return true;
 }
 
-/* Shorter turns while slots fill fast. */
-static ck_time_t period_for(unsigned fill)
-{
-    if (fill >= 12) {
-        return PERIOD_MIN;
-    }
-    return fill >= 4 ? PERIOD_MAX / 2 : PERIOD_MAX;
-}
-
 /* Have slots ready for threads to come: as many again as there are. */
 static void slots_offer(struct collector *collector, ck_time_t now)
 {
@@ -535,10 +525,7 @@ static void turn(struct collector *collector, ck_time_t *period)
         life_take(collector);
     }
     if (collector->phase == PHASE_RUNNING) {
-        unsigned fill =
-            drain_step(collector->drain, now, collector->life.is_flush);
-
-        *period = period_for(fill);
+        *period = drain_step(collector->drain, now, collector->life.is_flush);
         slots_offer(collector, now);
         is_beat = paced_work(collector, now);
         if (life_is_over(&collector->life)) {
@@ -572,7 +559,7 @@ static void turn(struct collector *collector, ck_time_t *period)
 int collector_run(const struct collector_wish *wish)
 {
     struct collector collector = {.phase = PHASE_RUNNING};
-    ck_time_t period = PERIOD_MAX;
+    ck_time_t period = CUT_PERIOD_MAX;
     struct ck_err err;
 
     collector.stderr_fd = apart_stderr(wish->identity, wish->is_reporter);

@@ -15,24 +15,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/cut.h"
 #include "agent/symbols.h"
 
-/* A frame takes at most so much of a slot: half a megabyte is still in the
- * processor's cache when it is encoded. */
-#define CUT_UNITS_MAX 16384
-#define CUT_AGE (100 * CK_TIME_MS)
-/* A frame costs some hundred bytes whatever is in it: fewer units than these
- * wait longer. They are as safe in the slot as in the outbox. */
-#define CUT_UNITS_FEW 1024
-#define CUT_AGE_FEW CK_TIME_S
 #define OPEN_AGE (20 * CK_TIME_MS)
-#define SITES_KNOWN 4096 /* a power of two */
 
 struct drain_slot {
     uint32_t incarnation; /* of the mirror; 0 = none yet */
     uint32_t tid;
     uint32_t pid;
     bool is_foreign; /* its pid cannot be seen from here */
+    uint64_t head;   /* at the last turn */
     ck_time_t pending_since;
     uint64_t dropped; /* already recorded as lost */
     uint64_t reentered;
@@ -51,8 +44,8 @@ struct drain {
     uint64_t lost_limit;  /* not yet recorded */
     uint64_t lost_broken; /* units behind a broken record, not yet recorded */
     uint64_t lost_spool;
-    uint64_t noslot; /* already recorded */
-    uint64_t sites[SITES_KNOWN];
+    uint64_t noslot;   /* already recorded */
+    ck_time_t turn_at; /* of the last turn */
     struct drain_slot *slots;
 };
 
@@ -133,71 +126,77 @@ static void mirror_fill(struct drain *drain,
                              ? space != drain->pid_space
                              : !is_thread_there(mirror->pid, mirror->tid);
     mirror->pending_since = 0;
+    mirror->head = atomic_load_explicit(&slot->head, memory_order_relaxed);
     memset(mirror->open_told, 0, sizeof(mirror->open_told));
 }
 
-/* The records that follow are another thread's of the same image. */
-static void mirror_turn(struct drain_slot *mirror, uint32_t tid)
+/* A record that says so begins another thread's records; a frame ends before
+ * it (ck_batch_encode). */
+static void thread_follow(struct drain_slot *mirror, const uint8_t *first)
 {
-    mirror->tid = tid;
-    memset(mirror->open_told, 0, sizeof(mirror->open_told));
-}
+    const struct ck_text *text = (const struct ck_text *)first;
 
-/* Tell a call site that was not met lately. */
-static void site_seen(struct drain *drain, uint32_t incarnation, uint64_t site)
-{
-    uint64_t key = site ^ ((uint64_t)incarnation << 48);
-    uint64_t *known = &drain->sites[(key * 0x9e3779b97f4a7c15ull) >> 52];
-
-    if (*known != key && site != 0) {
-        *known = key;
-        symbols_site(drain->symbols, incarnation, site);
+    if (text->e.kind == CK_KIND_THREAD && text->object != mirror->tid) {
+        mirror->tid = (uint32_t)text->object;
+        memset(mirror->open_told, 0, sizeof(mirror->open_told));
     }
 }
 
-static uint32_t thread_of(const uint8_t *record)
+/* Make a frame and tell the call sites in it. As outlet_put(). */
+static int
+cut_put(struct drain *drain, const struct outlet_cut *cut, uint32_t *units)
 {
-    return (uint32_t)((const struct ck_text *)record)->object;
+    const uint64_t *sites;
+    size_t count;
+
+    if (outlet_put(drain->outlet, cut, units) != 0) {
+        return -1;
+    }
+    count = ck_batch_sites(drain->outlet->writer, &sites);
+    for (size_t i = 0; drain->symbols != NULL && i < count; i++) {
+        symbols_site(drain->symbols, cut->stream.incarnation, sites[i]);
+    }
+    return 0;
 }
 
-/* Whole records of one thread at the front of `units`, up to one frame's
- * worth. Returns their units; *records their number. A result of 0 with units
- * > 0: the first record is broken.
- */
-static uint64_t cut_measure(struct drain *drain,
-                            struct drain_slot *mirror,
-                            const uint8_t *at,
-                            uint64_t units,
-                            uint64_t *records)
+/* A frame of what is whole before a broken record; if nothing is, all is
+ * given up. Units taken. */
+static uint64_t
+slot_cut_broken(struct drain *drain, struct outlet_cut *cut, uint64_t units)
 {
-    uint64_t most = units < CUT_UNITS_MAX ? units : CUT_UNITS_MAX;
-    uint64_t taken = 0;
+    uint64_t records;
+    uint64_t whole = cut_measure(cut->records, units, &records);
+    uint32_t taken;
 
-    *records = 0;
-    while (taken < most && *records < CK_FRAME_RECORDS_MAX) {
-        const struct ck_call *call = (const struct ck_call *)at;
-        unsigned length = call->e.units;
-        unsigned kind = call->e.kind;
-
-        if (length == 0 || taken + length > units) {
-            break;
-        }
-        if (kind == CK_KIND_THREAD && thread_of(at) != mirror->tid) {
-            if (taken > 0) {
-                break;
-            }
-            mirror_turn(mirror, thread_of(at));
-        }
-        /* Calls, messages and collectives have their site at one place. */
-        if (kind >= CK_KIND_MPI_CALL && kind <= CK_KIND_ICOLLECTIVE &&
-            length > 1 && drain->symbols != NULL) {
-            site_seen(drain, mirror->incarnation, call->site);
-        }
-        taken += length;
-        at += (size_t)length * CK_UNIT_BYTES;
-        ++*records;
+    if (whole == 0) {
+        drain->lost_broken += 1;
+        return units;
     }
-    return taken;
+    cut->bytes = whole * CK_UNIT_BYTES;
+    if (cut_put(drain, cut, &taken) == 0) {
+        return taken;
+    }
+    if (errno == EBADMSG) {
+        drain->lost_broken += records;
+        return whole;
+    }
+    return 0;
+}
+
+/* Over the limit nothing is stored any more. Units passed over. */
+static uint64_t
+slot_skip(struct drain *drain, const uint8_t *at, uint64_t units)
+{
+    uint64_t records;
+    uint64_t whole = cut_measure(at, units, &records);
+
+    if (whole == 0) {
+        drain->lost_broken += 1;
+        return units;
+    }
+    atomic_store(&drain->ring->header->is_off, 1);
+    drain->lost_limit += records;
+    return whole;
 }
 
 static bool is_over_limit(const struct drain *drain)
@@ -218,35 +217,23 @@ slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
         .clock = drain->sync->clock,
         .pid = mirror->pid,
         .first = tail,
+        .bytes = units * CK_UNIT_BYTES,
     };
-    uint64_t records;
-    uint64_t whole;
     uint32_t taken;
 
     if (body == NULL) {
         return 0;
     }
     cut.records = body + (tail & mask) * CK_UNIT_BYTES;
-    whole = cut_measure(drain, mirror, cut.records, units, &records);
+    thread_follow(mirror, cut.records);
     cut.tid = mirror->tid;
-    if (whole == 0) {
-        drain->lost_broken += 1;
-        return units;
-    }
     if (is_over_limit(drain)) {
-        atomic_store(&drain->ring->header->is_off, 1);
-        drain->lost_limit += records;
-        return whole;
+        return slot_skip(drain, cut.records, units);
     }
-    cut.bytes = whole * CK_UNIT_BYTES;
-    if (outlet_put(drain->outlet, &cut, &taken) == 0) {
+    if (cut_put(drain, &cut, &taken) == 0) {
         return taken;
     }
-    if (errno == EBADMSG) {
-        drain->lost_broken += records;
-        return whole;
-    }
-    return 0;
+    return errno == EBADMSG ? slot_cut_broken(drain, &cut, units) : 0;
 }
 
 /* Empty the slot as far as outbox and spool take it. */
@@ -366,7 +353,7 @@ slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
         open.incarnation = mirror->incarnation;
         open.seen = ck_time_stamp(drain->sync->clock);
         if (drain->symbols != NULL) {
-            site_seen(drain, mirror->incarnation, open.site);
+            symbols_site(drain->symbols, mirror->incarnation, open.site);
         }
         (void)own_put(drain->own, &open.e);
     }
@@ -400,14 +387,42 @@ slot_free(struct drain *drain, uint32_t index, struct ck_ring_slot *slot)
     atomic_fetch_add(&drain->ring->header->offers, 1);
 }
 
-/* So much has waited for so long that it is worth a frame. */
-static bool is_due(uint64_t pending, uint64_t size, ck_time_t age)
+/* Take what is due. Units left in the slot. */
+static uint64_t slot_take(struct drain *drain,
+                          uint32_t index,
+                          ck_time_t now,
+                          uint64_t rate,
+                          bool is_flush)
 {
-    return pending >= CUT_UNITS_MAX || pending >= size / 8 ||
-           age >= (pending < CUT_UNITS_FEW ? CUT_AGE_FEW : CUT_AGE);
+    struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
+    struct drain_slot *mirror = &drain->slots[index];
+    uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
+    uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
+    uint64_t pending = mirror->head - tail;
+
+    if (pending > size) {
+        /* Not a ring any more: somebody wrote where he should not. */
+        drain->lost_broken++;
+        atomic_store_explicit(&slot->tail, mirror->head, memory_order_release);
+        return 0;
+    }
+    if (pending == 0) {
+        return 0;
+    }
+    if (mirror->pending_since == 0) {
+        mirror->pending_since = now;
+    }
+    if (!is_flush &&
+        !cut_is_due(pending, rate, size, now - mirror->pending_since)) {
+        return pending;
+    }
+    slot_empty(drain, index, slot, mirror->head);
+    return mirror->head -
+           atomic_load_explicit(&slot->tail, memory_order_relaxed);
 }
 
-static unsigned
+/* One slot's turn. Time until it has a frame's worth at the pace of now. */
+static ck_time_t
 slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
@@ -415,48 +430,44 @@ slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
     uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
     /* acquire: pairs with the release in slot_claim() */
     uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-    uint64_t head;
-    uint64_t pending;
+    uint64_t before;
+    uint64_t rate;
+    uint64_t left;
 
     if (state != CK_SLOT_LIVE && state != CK_SLOT_ENDED) {
-        return 0;
+        return CUT_PERIOD_MAX;
     }
     /* Another thread of the image says so by its first record. */
     if (mirror->incarnation != slot->incarnation) {
         mirror_fill(drain, mirror, slot);
     }
+    before = mirror->head;
     /* acquire: pairs with the release in ck_ring_commit() */
-    head = atomic_load_explicit(&slot->head, memory_order_acquire);
-    pending = head - atomic_load_explicit(&slot->tail, memory_order_relaxed);
-    if (pending > size) {
-        /* Not a ring any more: somebody wrote where he should not. */
-        drain->lost_broken++;
-        atomic_store_explicit(&slot->tail, head, memory_order_release);
-        pending = 0;
-    }
-    if (pending > 0 && mirror->pending_since == 0) {
-        mirror->pending_since = now;
-    }
-    if (pending > 0 && (is_flush || state == CK_SLOT_ENDED ||
-                        is_due(pending, size, now - mirror->pending_since))) {
-        slot_empty(drain, index, slot, head);
-    }
+    mirror->head = atomic_load_explicit(&slot->head, memory_order_acquire);
+    rate = (mirror->head - before) * CUT_PERIOD_MIN /
+           (uint64_t)(now - drain->turn_at);
+    left =
+        slot_take(drain, index, now, rate, is_flush || state == CK_SLOT_ENDED);
     if (state == CK_SLOT_ENDED) {
         slot_free(drain, index, slot);
     }
-    return (unsigned)(pending * 100 / size);
+    return cut_wait(left, rate, size);
 }
 
-unsigned drain_step(struct drain *drain, ck_time_t now, bool is_flush)
+ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
 {
-    unsigned fullest = 0;
+    ck_time_t period = CUT_PERIOD_MAX;
 
-    for (uint32_t i = 0; i < drain->ring->backed; i++) {
-        unsigned fill = slot_step(drain, i, now, is_flush);
-
-        fullest = fill > fullest ? fill : fullest;
+    if (drain->turn_at >= now) {
+        drain->turn_at = now - 1;
     }
-    return fullest;
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        ck_time_t wait = slot_step(drain, i, now, is_flush);
+
+        period = wait < period ? wait : period;
+    }
+    drain->turn_at = now;
+    return period > CUT_PERIOD_MIN ? period : CUT_PERIOD_MIN;
 }
 
 void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end)
@@ -564,8 +575,7 @@ void drain_give_up(struct drain *drain)
 
         while (body != NULL && head - tail <= mask + 1 && tail != head) {
             uint64_t records;
-            uint64_t whole = cut_measure(drain, &drain->slots[i],
-                                         body + (tail & mask) * CK_UNIT_BYTES,
+            uint64_t whole = cut_measure(body + (tail & mask) * CK_UNIT_BYTES,
                                          head - tail, &records);
 
             drain->lost_spool += records;

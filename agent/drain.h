@@ -31,9 +31,10 @@ void drain_destroy(struct drain *drain);
 void drain_symbols(struct drain *drain, struct symbols *symbols);
 
 /* One turn over all slots. Slots with little in them wait for more unless
- * `is_flush`. Returns the share of the fullest slot that was in use, 0..100.
+ * `is_flush`. Returns the time until the next turn, CUT_PERIOD_MIN to
+ * CUT_PERIOD_MAX (cut.h): when the fastest slot has a frame's worth.
  */
-unsigned drain_step(struct drain *drain, ck_time_t now, bool is_flush);
+ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush);
 
 /* Record calls that have been open for longer than the limit; with is_end,
  * all open calls, as cut. */

@@ -431,7 +431,7 @@ int symbols_finish(struct symbols *symbols, struct own *own, ck_time_t limit)
     }
     if (symbols->sites_left_out + symbols->modules_left_out > 0) {
         own_note(own,
-                 "call sites beyond %d (%" PRIu64 " records of them) and "
+                 "call sites beyond %d (met %" PRIu64 " times or more) and "
                  "modules beyond %d (%" PRIu64 ") have no file and line",
                  SYMBOLS_SITES_MAX, symbols->sites_left_out,
                  SYMBOLS_MODULES_MAX, symbols->modules_left_out);

@@ -255,17 +255,58 @@ static const struct field head_fields[FIELD_FIRST] = {
     {8, FIELD_SAME, offsetof(struct ck_event, start)},
 };
 
-int block_flush(struct block *block, unsigned cls)
+/* Calls, messages and collectives have their site at one place. */
+#define SITE_WORD (offsetof(struct ck_call, site) / 8)
+_Static_assert(offsetof(struct ck_call, site) ==
+                       offsetof(struct ck_message, site) &&
+                   offsetof(struct ck_call, site) ==
+                       offsetof(struct ck_collective, site),
+               "one place for the site");
+
+static inline bool has_site(unsigned cls)
+{
+    return cls == CK_CLASS_CALL || cls == CK_CLASS_MESSAGE ||
+           cls == CK_CLASS_COLLECTIVE;
+}
+
+/* Sites that differ from that of the record before in the same context. */
+static int put_sites(struct column *sites, const struct block *block)
+{
+    const size_t site = offsetof(struct ck_call, site);
+
+    if (column_reserve(sites, block->count * sizeof(uint64_t)) != 0) {
+        return -1;
+    }
+    for (unsigned i = 0; i < block->count; i++) {
+        uint64_t value = field_load(block->row[i + 1] + site, 8);
+
+        if (value != 0 && value != field_load(block->peer[i] + site, 8)) {
+            field_store(sites->bytes + sites->used, value, 8);
+            sites->used += sizeof(value);
+        }
+    }
+    return 0;
+}
+
+static int block_reserve(struct block *block, unsigned cls)
+{
+    for (unsigned c = 0; c < FIELD_FIRST || ck_fields[cls][c].bytes != 0; c++) {
+        if (column_reserve(&block->column[c], BLOCK_BYTES) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int block_flush(struct block *block, unsigned cls, struct column *sites)
 {
     uint64_t changed[WORDS_MAX];
 
     if (block->count == 0) {
         return 0;
     }
-    for (unsigned c = 0; c < FIELD_FIRST || ck_fields[cls][c].bytes != 0; c++) {
-        if (column_reserve(&block->column[c], BLOCK_BYTES) != 0) {
-            return -1;
-        }
+    if (block_reserve(block, cls) != 0) {
+        return -1;
     }
     if (block->records == 0) {
         block->next = choose_next(block, cls);
@@ -279,6 +320,10 @@ int block_flush(struct block *block, unsigned cls)
         break;
     default:
         find_changes(block, changed, 3);
+    }
+    if (has_site(cls) && changed[SITE_WORD] != 0 &&
+        put_sites(sites, block) != 0) {
+        return -1;
     }
     for (unsigned c = 0; c < FIELD_FIRST; c++) {
         put_or_count(block, c, &head_fields[c], changed);

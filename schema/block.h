@@ -35,9 +35,10 @@ struct block {
 /* Make room for so many more bytes. 0, or -1 with ENOMEM. */
 int column_reserve(struct column *column, size_t bytes);
 
-/* Code the records of the block, which is empty afterwards. 0, or -1 with
- * ENOMEM. */
-int block_flush(struct block *block, unsigned cls);
+/* Code the records of the block, which is empty afterwards; append the call
+ * sites in them to `sites`, but for most repetitions. 0, or -1 with ENOMEM.
+ */
+int block_flush(struct block *block, unsigned cls, struct column *sites);
 
 /* LEB128, for what is written seldom. Up to 10 bytes. */
 static inline uint8_t *block_number(uint8_t *out, uint64_t number)

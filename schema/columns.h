@@ -54,6 +54,10 @@ int columns_encode(struct columns_encoder *encoder,
                    struct columns_view *view,
                    struct ck_err *err);
 
+/* As ck_batch_sites(). */
+size_t columns_sites(const struct columns_encoder *encoder,
+                     const uint64_t **sites);
+
 /* Where decoded records go. */
 struct columns_rows {
     uint8_t *rows; /* 8-aligned */

@@ -20,7 +20,8 @@
 struct columns_encoder {
     struct block block[CK_CLASS_LIMIT];
     struct column order;
-    uint32_t run_class; /* the run of `order` not written yet */
+    struct column sites; /* call sites, 8 bytes each */
+    uint32_t run_class;  /* the run of `order` not written yet */
     uint32_t run_count;
 };
 
@@ -43,6 +44,7 @@ void columns_encoder_destroy(struct columns_encoder *encoder)
         free(encoder->block[cls].text.bytes);
     }
     free(encoder->order.bytes);
+    free(encoder->sites.bytes);
     free(encoder);
     errno = saved;
 }
@@ -97,6 +99,7 @@ static void encoder_reset(struct columns_encoder *encoder)
         }
     }
     encoder->order.used = 0;
+    encoder->sites.used = 0;
     encoder->run_class = 0;
     encoder->run_count = 0;
 }
@@ -194,6 +197,15 @@ take_run(struct block *block, unsigned cls, struct source *source)
     }
 }
 
+/* Does another thread's part of the stream begin here? */
+static bool is_turn(const struct ck_batch_info *info,
+                    const struct ck_event *head,
+                    const uint8_t *row)
+{
+    return head->kind == CK_KIND_THREAD && info->tid != 0 &&
+           field_load(row + offsetof(struct ck_text, object), 8) != info->tid;
+}
+
 /* Take a text record: 1, 0 when it has not the length that it says, -1 no
  * memory. */
 static int
@@ -247,7 +259,8 @@ static int put_records(struct columns_encoder *encoder,
         return -1;
     }
     encoder->run_count += (uint32_t)taken;
-    if (block->count == FIELD_BLOCK && block_flush(block, cls) != 0) {
+    if (block->count == FIELD_BLOCK &&
+        block_flush(block, cls, &encoder->sites) != 0) {
         return -1;
     }
     return taken;
@@ -259,7 +272,7 @@ static int encoder_finish(struct columns_encoder *encoder)
         return -1;
     }
     for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
-        if (block_flush(&encoder->block[cls], cls) != 0) {
+        if (block_flush(&encoder->block[cls], cls, &encoder->sites) != 0) {
             return -1;
         }
     }
@@ -334,7 +347,8 @@ int columns_encode(struct columns_encoder *encoder,
                               (size_t)(source.at - records->bytes),
                               records->length, head.units);
         }
-        if (length > (size_t)(source.end - source.at)) {
+        if (length > (size_t)(source.end - source.at) ||
+            (source.at != records->bytes && is_turn(info, &head, source.at))) {
             break;
         }
         taken = put_records(encoder, &head, &source);
@@ -355,4 +369,11 @@ int columns_encode(struct columns_encoder *encoder,
     info->units =
         (uint32_t)((size_t)(source.at - records->bytes) / CK_UNIT_BYTES);
     return 0;
+}
+
+size_t columns_sites(const struct columns_encoder *encoder,
+                     const uint64_t **sites)
+{
+    *sites = (const uint64_t *)(const void *)encoder->sites.bytes;
+    return encoder->sites.used / sizeof(**sites);
 }

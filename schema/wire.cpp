@@ -135,6 +135,12 @@ int ck_batch_encode(struct ck_batch_writer *writer,
     return 0;
 }
 
+size_t ck_batch_sites(const struct ck_batch_writer *writer,
+                      const uint64_t **sites)
+{
+    return columns_sites(writer->encoder, sites);
+}
+
 static struct columns_bytes bytes_of(const fb::Vector<uint8_t> *vector)
 {
     struct columns_bytes bytes = {nullptr, 0};

@@ -39,7 +39,8 @@ struct ck_batch_writer *ck_batch_writer_create(void);
 void ck_batch_writer_destroy(struct ck_batch_writer *writer);
 
 /* Encode whole records lying one after the other (`bytes` a multiple of 32,
- * at most CK_FRAME_UNITS_MAX units; stops at CK_FRAME_RECORDS_MAX records).
+ * at most CK_FRAME_UNITS_MAX units; stops at CK_FRAME_RECORDS_MAX records, and
+ * before a THREAD record behind the first of another thread than info->tid).
  * Sets info->records and info->units to what was taken. *payload is borrowed
  * until the next call. 0, or -1 with err: a record that is not well formed
  * (units 0, beyond the end) - the memory of a target is not trusted.
@@ -53,6 +54,12 @@ int ck_batch_encode(struct ck_batch_writer *writer,
                     const void **payload,
                     size_t *payload_bytes,
                     struct ck_err *err);
+
+/* Call sites (of calls, messages and collectives) in the records that were
+ * encoded last: each at least once, zeros and most repetitions left out.
+ * *sites is borrowed until the next call. Returns their number. */
+size_t ck_batch_sites(const struct ck_batch_writer *writer,
+                      const uint64_t **sites);
 
 /* Decode a payload (unpacked, 8-aligned). `rows` has room for
  * `rows_bytes`; needs header.units * 32 at most. Verifies everything: any

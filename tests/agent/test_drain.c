@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "agent/clocksync.h"
+#include "agent/cut.h"
 #include "agent/drain.h"
 #include "agent/outlet.h"
 #include "agent/own.h"
@@ -320,6 +321,67 @@ what_fills_a_frame_waits_until_it_is_a_tenth_of_a_second_old(void **state)
     ck_ring_writer_fini(&writer, &ring);
 }
 
+static void a_slot_that_fills_fast_is_looked_at_sooner(void **state)
+{
+    struct bench *bench = *state;
+    uint64_t wanted = bench->ring.header->slot_bytes / CK_UNIT_BYTES / 4;
+    struct ck_ring_writer writer;
+    struct ck_ring ring;
+    ck_time_t now = ck_time_raw();
+
+    writer_open(&ring, &writer);
+    mark_write(&writer, 0);
+    (void)drain_step(bench->drain, now, false);
+    /* A quarter of a frame in 2 ms: the rest takes longer than 4 ms. */
+    for (uint64_t i = 1; i < wanted / 4; i++) {
+        mark_write(&writer, i);
+    }
+    now += 2 * CK_TIME_MS;
+    assert_int_equal(drain_step(bench->drain, now, false), CUT_PERIOD_MAX);
+    /* Half in the next 2 ms: the last quarter takes one more. */
+    for (uint64_t i = wanted / 4; i < wanted * 3 / 4 - 8; i++) {
+        mark_write(&writer, i);
+    }
+    now += 2 * CK_TIME_MS;
+    assert_in_range(drain_step(bench->drain, now, false), CUT_PERIOD_MIN,
+                    CUT_PERIOD_MIN * 11 / 10);
+    assert_true(outbox_is_empty(&bench->outlet.outbox));
+    for (uint64_t i = wanted * 3 / 4 - 8; i < wanted; i++) {
+        mark_write(&writer, i);
+    }
+    (void)drain_step(bench->drain, now + CK_TIME_MS, false);
+    frames_take(bench);
+    assert_int_equal(bench->records, wanted);
+    assert_int_equal(bench->disordered, 0);
+    ck_ring_writer_fini(&writer, &ring);
+}
+
+static void a_broken_record_costs_what_lies_behind_it(void **state)
+{
+    struct bench *bench = *state;
+    struct ck_ring_writer writer;
+    struct ck_ring ring;
+
+    writer_open(&ring, &writer);
+    for (uint64_t i = 0; i < 100; i++) {
+        mark_write(&writer, i);
+    }
+    writer.body[50 * CK_UNIT_BYTES + offsetof(struct ck_event, units)] = 0;
+    step(bench, true);
+    drain_losses(bench->drain);
+    (void)own_flush(bench->own);
+    frames_take(bench);
+    assert_int_equal(bench->records, 50);
+    assert_int_equal(bench->disordered, 0);
+    assert_int_equal(bench->losses, 1);
+    assert_int_equal(bench->lost.reason, CK_LOST_RING);
+    mark_write(&writer, 50);
+    step(bench, true);
+    frames_take(bench);
+    assert_int_equal(bench->records, 51);
+    ck_ring_writer_fini(&writer, &ring);
+}
+
 static void
 a_long_open_call_is_told_once_and_again_as_cut_at_the_end(void **state)
 {
@@ -490,6 +552,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             overwritten_memory_is_counted_and_the_slot_goes_on, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(
+            a_slot_that_fills_fast_is_looked_at_sooner, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_broken_record_costs_what_lies_behind_it, setup, teardown),
         cmocka_unit_test_setup_teardown(
             beyond_the_limit_records_are_counted_not_stored, setup, teardown),
     };

@@ -57,6 +57,7 @@ static void a_batch_comes_back_with_its_facts(void **state)
             ck_batch_encode(*state, &info, rows, used, &payload, &bytes, NULL),
             0);
         assert_int_equal((uintptr_t)payload % 8, 0);
+        used = (size_t)info.units * CK_UNIT_BYTES; /* up to a THREAD record */
         assert_int_equal(
             ck_batch_decode(payload, bytes, &seen, back, used, NULL), 0);
         assert_memory_equal(rows, back, used);
@@ -66,6 +67,63 @@ static void a_batch_comes_back_with_its_facts(void **state)
         assert_int_equal(seen.records, info.records);
         assert_int_equal(seen.units, used / CK_UNIT_BYTES);
     }
+}
+
+static void a_batch_ends_where_another_thread_begins(void **state)
+{
+    uint8_t rows[32 * 4] __attribute__((aligned(8)));
+    struct ck_mark mark = {.e = {CK_KIND_MARK, 1, 0, 0, 0}};
+    struct ck_text text = {.e = {CK_KIND_THREAD, 1, 0, 0, 0}, .object = 7};
+    const struct {
+        uint32_t tid;
+        uint32_t records;
+    } cases[] = {{0, 4}, {7, 4}, {8, 2}};
+    const void *payload;
+    size_t bytes;
+
+    for (int i = 0; i < 4; i++) {
+        memcpy(rows + 32 * i, i % 2 == 0 ? (void *)&text : &mark, 32);
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct ck_batch_info info = {.tid = cases[i].tid};
+
+        assert_int_equal(ck_batch_encode(*state, &info, rows, sizeof(rows),
+                                         &payload, &bytes, NULL),
+                         0);
+        assert_int_equal(info.records, cases[i].records);
+        assert_int_equal(info.units, cases[i].records);
+    }
+}
+
+static void the_call_sites_of_a_batch_are_told(void **state)
+{
+    uint8_t rows[64 * 20] __attribute__((aligned(8)));
+    struct ck_call call = {.e = {CK_KIND_MPI_CALL, 2, 0, 0, 0}};
+    struct ck_message message = {.e = {CK_KIND_SEND, 2, 0, 9, 0}};
+    struct ck_batch_info info = {.clock = CK_CLOCK_RAW};
+    const uint64_t *sites;
+    const void *payload;
+    size_t bytes;
+
+    for (uint32_t i = 0; i < 20; i++) {
+        call.e.name = i % 2;
+        call.site = i == 11 ? 77 : 100 + i % 2;
+        message.site = i == 4 ? 0 : 55;
+        memcpy(rows + (size_t)i * 64, i % 5 == 4 ? (void *)&message : &call,
+               64);
+    }
+    assert_int_equal(ck_batch_encode(*state, &info, rows, sizeof(rows),
+                                     &payload, &bytes, NULL),
+                     0);
+    assert_int_equal(ck_batch_sites(*state, &sites), 5);
+    assert_int_equal(sites[0], 100);
+    assert_int_equal(sites[1], 101);
+    assert_int_equal(sites[2], 77);
+    assert_int_equal(sites[3], 101);
+    assert_int_equal(sites[4], 55);
+    assert_int_equal(
+        ck_batch_encode(*state, &info, rows, 0, &payload, &bytes, NULL), 0);
+    assert_int_equal(ck_batch_sites(*state, &sites), 0);
 }
 
 static void a_batch_cut_at_any_byte_is_refused(void **state)
@@ -274,6 +332,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_comes_back_with_its_facts),
+        cmocka_unit_test(a_batch_ends_where_another_thread_begins),
+        cmocka_unit_test(the_call_sites_of_a_batch_are_told),
         cmocka_unit_test(a_batch_cut_at_any_byte_is_refused),
         cmocka_unit_test(flipped_bits_are_safe),
         cmocka_unit_test(a_misaligned_batch_is_refused),

@@ -1,0 +1,60 @@
+/* cut.c - how much of a slot makes a frame, and when
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/cut.h"
+
+#include "schema/event.h"
+#include "schema/frame.h"
+
+/* So many units are worth a frame, or a quarter of the slot where that is
+ * less. */
+#define CUT_UNITS CK_FRAME_RECORDS_MAX
+#define CUT_AGE (100 * CK_TIME_MS)
+/* Fewer units than these wait longer. They are as safe in the slot as in the
+ * outbox. */
+#define CUT_UNITS_FEW 1024
+#define CUT_AGE_FEW CK_TIME_S
+
+uint64_t cut_measure(const uint8_t *at, uint64_t units, uint64_t *records)
+{
+    uint64_t taken = 0;
+
+    *records = 0;
+    while (taken < units && *records < CK_FRAME_RECORDS_MAX) {
+        const struct ck_event *event = (const struct ck_event *)at;
+        unsigned length = event->units;
+
+        if (length == 0 || taken + length > units) {
+            break;
+        }
+        taken += length;
+        at += (size_t)length * CK_UNIT_BYTES;
+        ++*records;
+    }
+    return taken;
+}
+
+static uint64_t units_wanted(uint64_t size)
+{
+    return size / 4 < CUT_UNITS ? size / 4 : CUT_UNITS;
+}
+
+bool cut_is_due(uint64_t pending, uint64_t rate, uint64_t size, ck_time_t age)
+{
+    return pending + rate >= units_wanted(size) ||
+           age >= (pending < CUT_UNITS_FEW ? CUT_AGE_FEW : CUT_AGE);
+}
+
+ck_time_t cut_wait(uint64_t pending, uint64_t rate, uint64_t size)
+{
+    const uint64_t periods = CUT_PERIOD_MAX / CUT_PERIOD_MIN;
+    uint64_t left;
+
+    if (pending >= units_wanted(size)) {
+        return CUT_PERIOD_MIN;
+    }
+    left = units_wanted(size) - pending;
+    return rate * periods <= left ? CUT_PERIOD_MAX
+                                  : (ck_time_t)(left * CUT_PERIOD_MIN / rate);
+}
