@@ -30,6 +30,7 @@
 #include "merge/analysis/ranks.h"
 #include "merge/cast.h"
 #include "merge/clockedges.h"
+#include "merge/clockkernels.h"
 #include "merge/cut.h"
 #include "merge/input/store.h"
 #include "merge/kernelonly.h"
@@ -106,29 +107,32 @@ static const char *run_name(struct cast *cast, const char *run)
 /* What went between clock domains, in a reading of its own, then the maps. */
 static int job_clocks(struct job *job, struct ck_err *err)
 {
-    struct clockedges *edges = NULL;
+    struct clockedges *edges = clockedges_create(job->cast, job->align);
+    struct clockkernels *kernels = clockkernels_create(job->cast, job->align);
+    const struct timeline_consumer consumers[] = {{clockedges_take, edges},
+                                                  {clockkernels_take, kernels}};
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
         .align = job->align,
-        .consumers_count = 1,
+        .consumers = consumers,
+        .consumers_count = 2,
     };
-    struct timeline_consumer consumer = {clockedges_take, NULL};
+    bool has_edges = job->cast->domains_count > 1;
     uint64_t events;
-    int rc = 0;
+    int rc =
+        edges == NULL || kernels == NULL ? ck_err_set(err, "out of memory") : 0;
 
-    if (job->cast->domains_count > 1) {
-        edges = clockedges_create(job->cast, job->align);
-        if (edges == NULL) {
-            return ck_err_set(err, "out of memory");
-        }
-        consumer.consumer = edges;
-        timeline.consumers = &consumer;
+    if (rc == 0 && has_edges) {
         rc = timeline_run(&timeline, &events, err);
     }
-    if (rc == 0 && align_settle(job->align, edges) != 0) {
+    if (rc == 0 && has_edges && clockkernels_finish(kernels, edges) != 0) {
         rc = ck_err_set(err, "out of memory");
     }
+    if (rc == 0 && align_settle(job->align, has_edges ? edges : NULL) != 0) {
+        rc = ck_err_set(err, "out of memory");
+    }
+    clockkernels_destroy(kernels);
     clockedges_destroy(edges);
     return rc;
 }

@@ -514,6 +514,9 @@ void output_json_put(struct ck_json *j,
     ck_json_object(j, name);
     put_head(j, report);
     put_inputs(j, report);
+    if (report->inputs_count > 0) {
+        ck_json_bool(j, "dates", report->has_dates);
+    }
     put_scalene(j, &report->scalene);
     ck_json_array(j, "ranks");
     for (size_t i = 0; i < report->ranks_count; i++) {

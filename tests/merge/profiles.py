@@ -220,6 +220,64 @@ class Kineto(Case):
             self.assertEqual(first["ck"][part], second["ck"][part])
 
 
+class Clocks(Case):
+    def ranks(self, shifts, lacking=0):
+        """A job of ranks that meet in kernels; each clock is off by shift."""
+        rng = random.Random(SEED)
+        ends, events = [1000000] * len(shifts), [[] for _ in shifts]
+        for _ in range(200):
+            begins = [end + rng.randrange(1000, 400000) for end in ends]
+            done = max(begins) + rng.randrange(20000, 30000)
+            ends = [done + rng.randrange(0, 2000) for _ in shifts]
+            for rank, shift in enumerate(shifts):
+                start, end = begins[rank] + shift, ends[rank] + shift
+                events[rank].append(
+                    {"ph": "X", "cat": "kernel", "pid": 0, "tid": 7,
+                     "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                     "ts": "%d.%03d" % (start // 1000, start % 1000),
+                     "dur": "%d.%03d" % ((end - start) // 1000,
+                                         (end - start) % 1000),
+                     "args": {"device": 0, "stream": 7}})
+        events[-1] = events[-1][lacking:]
+        paths = []
+        for rank, made in enumerate(events):
+            text = json.dumps({
+                "distributedInfo": {"rank": rank, "world_size": len(shifts)},
+                "baseTimeNanoseconds": START, "traceEvents": made})
+            for key in ("ts", "dur"):  # as numbers, with all their digits
+                text = __import__("re").sub(
+                    r'"%s": "([0-9.]+)"' % key, r'"%s": \1' % key, text)
+            paths.append(self.write("r%d.json" % rank, text))
+        return paths
+
+    def test_collective_kernels_align_clocks(self):
+        shifts = [0, 3 * MS, 40 * MS]
+        status, said, report = merge(*self.ranks(shifts), self.out)
+        self.assertEqual((status, said), (0, ""))
+        clocks = report["ck"]["clocks"]
+        self.assertEqual(len(clocks), 3)
+        for clock, shift in zip(clocks, shifts):
+            self.assertNotEqual(clock["method"], "none")
+            # All that each rank's kernels say is within 35 us.
+            self.assertLessEqual(abs(clock["offset_ns"] + shift), 35000)
+            self.assertLessEqual(clock["bound_max_ns"], 100000)
+            self.assertLessEqual(abs(clock["offset_ns"] + shift),
+                                 clock["bound_max_ns"])
+
+    def test_without_them_clocks_are_said_to_be_unaligned(self):
+        status, _, report = merge(*self.ranks([0, 3 * MS], 1), self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual([c["method"] == "none" for c in report["ck"]["clocks"]],
+                         [False, True])
+
+    def test_recordings_of_different_times_start_together(self):
+        paths = self.ranks([0, 10**6 * MS], 1)
+        status, _, report = merge(*paths, self.out)
+        self.assertEqual(status, 0)
+        self.assertLess(report["ck"]["region"]["ns"], 10**4 * MS)
+        self.assertFalse(report["ck"]["dates"])
+
+
 class Nkipy(Case):
     CALLS = [("/w/model.py", 42, "attn"), ("/w/model.py", 55, "ffn")]
 

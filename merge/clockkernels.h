@@ -1,0 +1,37 @@
+/* clockkernels.h - what collective kernels of devices say about clocks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Profiles of devices have no messages, but kernels of NCCL and its like in
+ * which every rank's kernel ends after the last one's has begun. The n-th of a
+ * name on one rank is the n-th on all others, where all have equally many: a
+ * profile that lacks some makes the name useless, and none of it is used.
+ */
+#ifndef CK_MERGE_CLOCKKERNELS_H
+#define CK_MERGE_CLOCKKERNELS_H
+
+#include <stdbool.h>
+
+#include "merge/align.h"
+#include "merge/cast.h"
+#include "merge/clockedges.h"
+#include "merge/timeline.h"
+
+/* Kernels of a name that are looked at, and names. */
+#define CLOCKKERNELS_EACH 4096
+#define CLOCKKERNELS_NAMES 16
+
+struct clockkernels;
+/* Borrowed. NULL with ENOMEM. */
+struct clockkernels *clockkernels_create(const struct cast *cast,
+                                         const struct align *align);
+void clockkernels_destroy(struct clockkernels *kernels);
+/* A timeline_take_f. */
+int clockkernels_take(void *kernels, const struct timeline_event *event);
+/* Hand over what can be used. 0, or -1 with ENOMEM. */
+int clockkernels_finish(const struct clockkernels *kernels,
+                        struct clockedges *edges);
+/* True for a kernel that no rank can leave before all have entered. */
+bool clockkernels_is_meeting(const char *name);
+
+#endif
