@@ -4,9 +4,12 @@
  *
  * off = REALTIME - RAW moves as a time service steers REALTIME. Between two
  * brackets it is taken as a straight line, wrong by no more than it moved
- * (it may have moved at once). From one bracket the error grows
- * with the distance, by the fastest that the kernel steers (500 ppm). The
- * smaller error counts.
+ * (it may have moved at once). From one bracket the error grows with the
+ * distance, by the fastest that the kernel steers (500 ppm). The smaller error
+ * counts.
+ *
+ * The first socket of a machine that wants stamps has them switched on a
+ * moment later: its first packets have none.
  */
 #include "schema/stamp.h"
 
@@ -24,8 +27,6 @@
 #define NEAR (2 * CK_TIME_S)
 #define REACH (2 * CK_TIME_S)
 #define STEER_PPM 600
-/* The two clocks are rounded each for itself when the kernel moves on. */
-#define ROUNDING 200
 
 void ck_bracket_read(struct ck_bracket *bracket)
 {
@@ -69,7 +70,7 @@ static int pair_raw(const struct ck_bracket *before,
     int64_t noise = before->width + after->width;
     int64_t real = distance(moved, 0) > noise ? distance(moved, 0) - noise : 0;
 
-    if (real > steered(after->raw - before->raw) + ROUNDING) {
+    if (real > steered(after->raw - before->raw)) {
         return -1;
     }
     *raw = realtime - first -
