@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# clock_domains.sh - four ranks, four clocks: are they found, within the bounds?
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Each rank runs in a time namespace of its own, 1000 s apart, so that the
+# kernel itself gives each another RAW; CK_TEST_CLOCK adds odd nanoseconds, and
+# to rank 3 a drift. All are probed as strangers. Truth: what was set.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+need unshare util-linux
+[ -x "$tests/train" ] || skip "train was not built"
+[ -x "$tests/p2p.openmpi" ] || skip "p2p.openmpi was not built"
+unshare --time --monotonic 1 true 2>/dev/null ||
+    skip "unshare --time is not permitted"
+
+# RAW must follow the namespace here: that is what the test rests on.
+raw() { /usr/bin/python3 -c 'import time; print(int(time.clock_gettime(4)))'; }
+here=$(raw)
+there=$(unshare --time --monotonic 5000 /usr/bin/python3 -c \
+    'import time; print(int(time.clock_gettime(4)))')
+[ $((there - here)) -ge 5000 ] || skip "RAW does not follow the time namespace"
+
+cat >"$work/rank" <<'SH'
+#!/bin/sh
+rank=$OMPI_COMM_WORLD_RANK
+case $rank in
+1) export CK_TEST_CLOCK=off=123456789 ;;
+2) export CK_TEST_CLOCK=off=-987654321 ;;
+3) export CK_TEST_CLOCK=ppm=20,at=$CK_TEST_ORIGIN ;;
+esac
+exec unshare --time --monotonic $((rank * 1000)) --boottime $((rank * 1000)) \
+    "$@"
+SH
+chmod +x "$work/rank"
+
+# domains DIR N PROGRAM...: the program on N ranks with as many clocks.
+domains() {
+    local dir=$1 ranks=$2
+    shift 2
+    # Rank 3's drift begins about now, on its own RAW.
+    CK_TEST_ORIGIN=$((($(raw) + 3000) * 1000000000)) \
+        timeout -k 5 100 mpirun -n "$ranks" "$work/rank" "$bin/ckagent" \
+        --clock-shortcut=off --dir "$dir" -- "$@" \
+        </dev/null >"$work/out" 2>"$work/err" || {
+        cat "$work/err"
+        fail "mpirun $*"
+    }
+    "$bin/ckmerge" --quiet --output json="$work/report.json" "$dir"
+}
+j() { json "$work/report.json" "$1"; }
+
+# offset RANK NS: what the report says of the rank's clock, less the truth,
+# lies within its own bound, and the bound is no excuse.
+offset() {
+    local said off bound
+    said=$(j "'{offset_ns} {bound_max_ns}'.format(**j['clocks'][$1])")
+    read -r off bound <<<"$said"
+    local error=$((off - $2))
+    echo "rank $1: error $error ns, bound +- $bound ns"
+    [ ${error#-} -le "$bound" ] || fail "rank $1: error $error > $bound ns"
+    [ "$bound" -le 100000 ] || fail "rank $1: a bound of $bound ns"
+}
+
+domains "$work/train" 4 "$tests/train" --steps 40
+grep -A12 '^ TRUST' "$work/err"
+same "clock domains" 4 "$(j "len(j['clocks'])")"
+same "calibrated" True \
+    "$(j "all(c['calibrated'] for c in j['trust']['clock_domains'])")"
+same "probed" True "$(j "all(c.get('probes', 8) >= 8 for c in j['clocks'])")"
+offset 1 -1000123456789
+offset 2 -1999012345679
+drift=$(j "j['clocks'][3]['drift_ppb']")
+echo "rank 3: drift $drift ppb, truth -20000"
+[ "$drift" -ge -20300 ] && [ "$drift" -le -19700 ] || fail "drift of rank 3"
+same "no false fault" 0 "$(j "sum(len(c['faults']) for c in j['clocks'])")"
+grep -q 'CK_TEST_CLOCK' "$work/train/report.txt" ||
+    fail "the report does not say that clocks are skewed"
+"$bin/ckmerge" --verify "$work/train" >"$work/verify" ||
+    { cat "$work/verify"; fail "--verify"; }
+cat "$work/verify"
+same "collectives left before the last entered" 0 \
+    "$(j "j['causality']['collectives_after']")"
+same "they would be as recorded" True \
+    "$(j "j['causality']['collectives_before'] > 0")"
+
+domains "$work/p2p" 2 "$tests/p2p.openmpi"
+"$bin/ckmerge" --verify "$work/p2p" >"$work/verify" ||
+    { cat "$work/verify"; fail "--verify of messages"; }
+cat "$work/verify"
+same "messages across clocks" True "$(j "j['causality']['messages'] > 0")"
+same "receives before their send" 0 "$(j "j['causality']['messages_after']")"
+
+# Without a word about clocks: one clock, exact, and no probe.
+timeout 60 mpirun -n 2 "$bin/ckagent" --dir "$work/plain" -- \
+    "$tests/train" --steps 5 </dev/null >"$work/out" 2>"$work/err" ||
+    fail "mpirun with one clock"
+"$bin/ckmerge" --quiet --output json="$work/report.json" "$work/plain"
+same "one clock: error" 0 "$(j "j['clocks'][0]['bound_max_ns']")"
+same "one clock: probes" 0 "$(j "j['clocks'][0].get('probes', 0)")"
+
+# A skew that cannot be understood is one clear line.
+status=0
+CK_TEST_CLOCK=off=soon "$bin/ckagent" -- true 2>"$work/err" || status=$?
+same "bad CK_TEST_CLOCK" 125 "$status"
+grep -q "CK_TEST_CLOCK='off=soon'" "$work/err" || fail "$(cat "$work/err")"
