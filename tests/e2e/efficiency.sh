@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# efficiency.sh - ranks that sleep for known times have the known efficiencies
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Against the program's own stamps within 0.002 (0.0005 where nothing else runs),
+# and roughly against what the sleeps alone would give: other programs may run
+# on the machine, and a rank that is preempted between its own stamp and the
+# recorder's differs by that. One of a few runs must fit.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+[ -x "$tests/sleeps.openmpi" ] || skip "sleeps was not built"
+ranks=4 ms=40 steps=5 attempts=5
+
+run() {
+    local dir=$work/$1.$2
+    timeout 100 mpirun -n $ranks "$bin/ckagent" --dir "$dir" -- \
+        "$tests/sleeps.openmpi" "$1" $ms $steps >"$work/$1.out" \
+        2>"$work/$1.err" </dev/null || { cat "$work/$1.err"; fail "mpirun"; }
+    "$bin/ckmerge" --verify "$dir" || fail "--verify of $1"
+    "$bin/ckmerge" --quiet --output json="$work/$1.json" "$dir"
+}
+
+# check CASE EXPRESSION...: over e (the report's), T and U (the program's).
+check() {
+    /usr/bin/python3 - "$work/$1.json" "$work/$1.out" "${@:2}" <<'PY'
+import json, sys
+j = json.load(open(sys.argv[1]))
+e = j["efficiency"]
+line = next(l for l in open(sys.argv[2]) if l.startswith("truth")).split()
+T, U = int(line[1]), [int(u) for u in line[2:]]
+N = len(U)
+known = {"parallel": sum(U) / N / T, "load_balance": sum(U) / N / max(U),
+         "communication": max(U) / T}
+for name, value in known.items():
+    print(f"{sys.argv[1].split('/')[-1]}: {name} {e[name]:.4f}, by the "
+          f"program's stamps {value:.4f}")
+    assert abs(e[name] - value) <= 0.002, name
+near = lambda a, b: abs(a - b) <= 1e-9
+assert near(e["parallel"], e["load_balance"] * e["communication"])
+assert near(e["communication"], e["serialisation"] * e["transfer"])
+assert e["ranks"] == N and e["matched"] == e["receives"]
+for expression in sys.argv[3:]:
+    print(f"{expression}: "
+          f"{eval('e[' + repr(expression.split()[0]) + ']'):.4f}")
+    name, low, high = expression.split()
+    assert float(low) <= e[name] <= float(high), expression
+# All that ranks waited for is charged to somebody.
+assert sum(r["waited_ns"] for r in j["ranks"]) == \
+    sum(r["caused_ns"] for r in j["ranks"])
+PY
+}
+
+# attempt CASE EXPRESSION...
+attempt() {
+    for ((i = 1; i <= attempts; i++)); do
+        run "$1" "$i"
+        check "$@" 2>"$work/check.err" && return 0
+        tail -n 1 "$work/check.err"
+    done
+    fail "$1: $attempts runs and none fits"
+}
+
+attempt balance "load_balance 0.6 0.65" "communication 0.8 1" \
+    "serialisation 0.9 1" "transfer 0.8 1"
+same "the rank that others waited for" 3 \
+    "$(json "$work/balance.json" "j['stragglers'][0]['rank']")"
+same "steps in which it was the worst" "5 of 5" \
+    "$(json "$work/balance.json" "'%d of %d' % tuple(
+        j['stragglers'][0][k] for k in ('steps', 'of_steps'))")"
+
+attempt chain "load_balance 0.7 1" "communication 0.2 0.35" \
+    "serialisation 0.2 0.35" "transfer 0.8 1"
+# Rank 3 waits for 2, which waits for 1, which waits for 0: each sleeps in turn,
+# so each is to blame for what the ones behind it waited while it slept.
+same "all are to blame" True "$(json "$work/chain.json" \
+    "sorted(s['rank'] for s in j['stragglers']) == [0, 1, 2, 3]")"
+same "rank 0 for three ranks' wait for its sleep, within 10 %" True \
+    "$(json "$work/chain.json" "abs(
+        sum(w['ns'] for w in j['waits'] if w['blamed_rank'] == 0 and
+            w['wait'] == 'late_sender') / (3 * $steps * $ms * 1e6) - 1) < 0.1")"

@@ -1,0 +1,118 @@
+/* sleeps.c - ranks that sleep for known times between MPI calls
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     sleeps balance MS STEPS   rank i sleeps (i + 1) x MS, then all meet
+ *     sleeps chain MS STEPS     each receives, sleeps MS and sends on
+ *
+ * Prints one line: the time from the first step's begin to the last one's end
+ * over all ranks, and each rank's time outside MPI in it, by its own stamps:
+ * before its first step and after its last one it is in MPI.
+ */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/inject/ck.h"
+
+#define RANKS_MAX 64
+
+struct stamps {
+    int64_t begin;
+    int64_t end;
+    int64_t inside; /* in MPI */
+};
+
+static struct stamps stamps;
+static int rank, size;
+
+static int64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return time.tv_sec * (int64_t)1000000000 + time.tv_nsec;
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec left = {ms / 1000, ms % 1000 * 1000000};
+
+    while (nanosleep(&left, &left) != 0) {
+    }
+}
+
+static void meet(void)
+{
+    int64_t start = now();
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    stamps.inside += now() - start;
+}
+
+static void pass_on(long ms)
+{
+    int token = 0;
+    int64_t start = now();
+
+    if (rank > 0) {
+        MPI_Recv(&token, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    }
+    stamps.inside += now() - start;
+    pause_ms(ms);
+    start = now();
+    if (rank < size - 1) {
+        MPI_Send(&token, 1, MPI_INT, rank + 1, 1, MPI_COMM_WORLD);
+    }
+    stamps.inside += now() - start;
+}
+
+static void print(const struct stamps *all)
+{
+    int64_t begin = INT64_MAX, end = 0;
+
+    for (int i = 0; i < size; i++) {
+        begin = all[i].begin < begin ? all[i].begin : begin;
+        end = all[i].end > end ? all[i].end : end;
+    }
+    printf("truth %lld", (long long)(end - begin));
+    for (int i = 0; i < size; i++) {
+        printf(" %lld",
+               (long long)(all[i].end - all[i].begin - all[i].inside));
+    }
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+    static struct stamps all[RANKS_MAX];
+    long ms = argc > 2 ? strtol(argv[2], NULL, 10) : 20;
+    int steps = argc > 3 ? atoi(argv[3]) : 5;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < steps; i++) {
+        ck_step_begin(i);
+        stamps.begin = i == 0 ? now() : stamps.begin;
+        if (argc > 1 && strcmp(argv[1], "chain") == 0) {
+            pass_on(ms);
+        } else {
+            pause_ms(ms * (rank + 1));
+        }
+        meet();
+        stamps.end = now();
+        ck_step_end();
+    }
+    MPI_Gather(&stamps, 3, MPI_INT64_T, all, 3, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    if (rank == 0) {
+        print(all);
+    }
+    MPI_Finalize();
+    return size > RANKS_MAX;
+}
