@@ -32,6 +32,7 @@
 #include "merge/clockedges.h"
 #include "merge/clockkernels.h"
 #include "merge/cut.h"
+#include "merge/gate.h"
 #include "merge/input/store.h"
 #include "merge/kernelonly.h"
 #include "merge/options.h"
@@ -206,7 +207,11 @@ static int job_open(struct job *job, struct ck_err *err)
     job->report.run = job->options->run;
     job->report.name = run_name(job->cast, job->options->run);
     job->report.version = ck_version();
-    return options_ranks(job->options->ranks, job->cast, err);
+    if (options_ranks(job->options->ranks, job->cast, err) != 0) {
+        return -1;
+    }
+    job->report.is_filtered = job->cast->is_filtered;
+    return 0;
 }
 
 static int job_region(struct job *job, struct ck_err *err)
@@ -308,10 +313,10 @@ static void progress_show(void *state, double done)
 static int job_run(struct job *job, struct ck_err *err)
 {
     struct timeline_consumer consumers[CONSUMERS] = {
-        {devices_take, job->devices}, {kernels_take, job->kernels},
-        {lines_take, job->lines},     {calls_take, job->calls},
-        {ranks_take, job->ranks},     {ranges_take, job->ranges},
-        {blame_take, job->blame},     {causality_take, job->causality},
+        {blame_take, job->blame},     {devices_take, job->devices},
+        {kernels_take, job->kernels}, {lines_take, job->lines},
+        {calls_take, job->calls},     {ranks_take, job->ranks},
+        {ranges_take, job->ranges},   {causality_take, job->causality},
     };
     size_t count = CONSUMERS - 2;
     struct timeline timeline = {
@@ -319,6 +324,7 @@ static int job_run(struct job *job, struct ck_err *err)
         .cast = job->cast,
         .align = job->align,
         .consumers = consumers,
+        .witnesses_count = 1,
     };
     bool has_progress = job->options->has_progress || isatty(STDERR_FILENO);
     int rc;
@@ -367,42 +373,6 @@ static int job_report(struct job *job, struct ck_err *err)
     return 0;
 }
 
-/* --max-clock-error: the two worst domains, one relative to the other. */
-static int job_gate(const struct job *job)
-{
-    const struct report *report = &job->report;
-    ck_time_t worst[2] = {0, 0};
-
-    if (job->options->max_clock_error < 0) {
-        return CK_EXIT_DONE;
-    }
-    for (size_t i = 0; i < report->domains_count; i++) {
-        const struct report_domain *domain = &report->domains[i];
-
-        if (domain->ranks == 0) {
-            continue;
-        }
-        if (!domain->is_calibrated) {
-            ck_error("--max-clock-error: the clock of host %s is not "
-                     "calibrated",
-                     domain->host);
-            return CK_EXIT_GATE_UNKNOWN;
-        }
-        if (domain->bound_max > worst[0]) {
-            worst[1] = worst[0];
-            worst[0] = domain->bound_max;
-        } else if (domain->bound_max > worst[1]) {
-            worst[1] = domain->bound_max;
-        }
-    }
-    if (worst[0] + worst[1] > job->options->max_clock_error) {
-        ck_error("--max-clock-error: clocks of two ranks may be %.3f us apart",
-                 (double)(worst[0] + worst[1]) / 1e3);
-        return CK_EXIT_GATE;
-    }
-    return CK_EXIT_DONE;
-}
-
 static int job_do(struct job *job, struct ck_err *err)
 {
     struct results results = {job->options, &job->report, NULL};
@@ -414,10 +384,8 @@ static int job_do(struct job *job, struct ck_err *err)
         return CK_EXIT_FAILED;
     }
     if (job->options->is_verify) {
-        uint64_t expected =
-            !job->cast->is_filtered ? job->report.events : job->merged;
-
-        return verify_print(&job->report, job->merged, expected, stdout) == 0
+        return verify_print(&job->report, job->merged, job->report.events,
+                            stdout) == 0
                    ? CK_EXIT_DONE
                    : CK_EXIT_PARTIAL;
     }
@@ -425,7 +393,7 @@ static int job_do(struct job *job, struct ck_err *err)
     if (results_write(&results, err) != 0) {
         return CK_EXIT_FAILED;
     }
-    code = job_gate(job);
+    code = gate_clocks(&job->report, job->options->max_clock_error);
     if (code != CK_EXIT_DONE) {
         return code;
     }

@@ -378,6 +378,7 @@ struct report {
     const char *version;
     int32_t size; /* ranks announced */
     uint32_t present;
+    bool is_filtered; /* ranks[] are those that were asked for */
     uint32_t hosts;
     int64_t realtime; /* of the axis's zero; 0 = not known */
     struct region whole;

@@ -22,6 +22,7 @@ struct track {
     const struct store_stream *stream; /* NULL with a cut */
     const struct cut *cut;
     bool is_done; /* the cut was handed out */
+    bool is_wanted;
     uint32_t process;
     int32_t rank;
 };
@@ -78,9 +79,7 @@ static int merge_lane(struct merge *merge, const struct store_stream *stream)
     }
     track->process = stream->process;
     track->rank = timeline->cast->processes[stream->process].rank;
-    if (!cast_is_wanted(timeline->cast, track->rank)) {
-        return 0;
-    }
+    track->is_wanted = cast_is_wanted(timeline->cast, track->rank);
     track->stream = stream;
     track->lane = lane_create(timeline->store, timeline->align, stream);
     if (track->lane == NULL) {
@@ -117,7 +116,8 @@ static int merge_tracks(struct merge *merge)
         track->cut = &merge->cuts[i];
         track->process = track->cut->process;
         track->rank = timeline->cast->processes[track->process].rank;
-        merge->count += cast_is_wanted(timeline->cast, track->rank);
+        track->is_wanted = cast_is_wanted(timeline->cast, track->rank);
+        merge->count++;
     }
     qsort(merge->tracks, merge->count, sizeof(*merge->tracks), by_rank);
     return 0;
@@ -166,12 +166,14 @@ static ck_time_t record_end(const struct ck_event *record)
 }
 
 static int merge_give(const struct timeline *timeline,
-                      const struct timeline_event *event)
+                      const struct timeline_event *event,
+                      bool is_wanted)
 {
     for (size_t i = 0; i < timeline->consumers_count; i++) {
         const struct timeline_consumer *consumer = &timeline->consumers[i];
 
-        if (consumer->take(consumer->consumer, event) != 0) {
+        if ((is_wanted || i < timeline->witnesses_count) &&
+            consumer->take(consumer->consumer, event) != 0) {
             return -1;
         }
     }
@@ -194,7 +196,7 @@ static int merge_step(struct merge *merge, size_t top, struct ck_err *err)
     event.end = record_end(event.record);
     event.rank = track->rank;
     event.process = track->process;
-    if (merge_give(merge->timeline, &event) != 0) {
+    if (merge_give(merge->timeline, &event, track->is_wanted) != 0) {
         return ck_err_set(err, "%s", strerror(errno));
     }
     kway_replace(merge->kway, track_time(track));

@@ -48,11 +48,13 @@ struct timeline {
     const struct align *align;
     const struct timeline_consumer *consumers;
     size_t consumers_count;
+    size_t witnesses_count;       /* of them, the first: they take the events of
+                                     ranks that are not wanted, too */
     timeline_progress_f progress; /* NULL = none */
     void *progress_state;
 };
 
-/* Run it from the first record of the wanted ranks to the last, with the calls
+/* Run it from the first record to the last, with the calls
  * that were never left (cut.h) in their places. *events = how many stored ones
  * were handed out. 0, or -1 with err. */
 int timeline_run(const struct timeline *timeline,

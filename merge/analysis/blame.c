@@ -263,7 +263,8 @@ int blame_take(void *state, const struct timeline_event *event)
     } else if (is_persistent && event->thread < blame->cast->threads_count) {
         mark = replay_mark(blame->replay, event->thread);
     }
-    if (steps_take(blame->steps, event) != 0 ||
+    if ((cast_is_wanted(blame->cast, event->rank) &&
+         steps_take(blame->steps, event) != 0) ||
         scene_take(blame->scene, event, mark) != 0 ||
         (is_call && call_add(blame, event) != 0)) {
         return -1;
@@ -294,21 +295,37 @@ static void ranks_report(const struct blame *blame, struct report *report)
     }
 }
 
-int blame_report(struct blame *blame, struct report *report)
+/* The waits of the ranks that are wanted, grouped. 0, or -1 with ENOMEM. */
+static int waits_report(const struct blame *blame, struct report *report)
 {
-    const struct ledger_row *rows;
-    size_t count;
+    size_t count, used = 0;
+    const struct ledger_row *rows = waitstates_rows(blame->waitstates, &count);
+    struct ledger_row *kept = calloc(count + 1, sizeof(*kept));
 
-    if (causes_report(blame->ledger, blame->scene, report) != 0) {
+    if (kept == NULL) {
         return -1;
     }
-    rows = waitstates_rows(blame->waitstates, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (cast_is_wanted(blame->cast, rows[i].rank)) {
+            kept[used++] = rows[i];
+        }
+    }
     report->waits =
-        causes_group(blame->scene, rows, count, &report->waits_count);
+        causes_group(blame->scene, kept, used, &report->waits_count);
+    free(kept);
+    return report->waits == NULL ? -1 : 0;
+}
+
+int blame_report(struct blame *blame, struct report *report)
+{
+    if (causes_report(blame->ledger, blame->scene, report) != 0 ||
+        waits_report(blame, report) != 0) {
+        return -1;
+    }
     ranks_report(blame, report);
     efficiency_report(blame->cast, blame->replay, scene_counts(blame->scene),
                       report);
-    if (report->waits == NULL || steps_report(blame->steps, report) != 0) {
+    if (steps_report(blame->steps, report) != 0) {
         return -1;
     }
     return stragglers_report(blame->cast, blame->scene, blame->waitstates,

@@ -49,6 +49,7 @@ static void put_head(struct ck_json *j, const struct report *report)
     json_text(j, "command", report->command);
     ck_json_int(j, "size", report->size);
     ck_json_uint(j, "ranks_present", report->present);
+    ck_json_bool(j, "selected_only", report->is_filtered);
     ck_json_uint(j, "hosts", report->hosts);
     ck_json_bool(j, "complete", report_is_complete(report));
     if (report->realtime != 0) {

@@ -42,7 +42,7 @@ static void put_straggler(const struct page *page,
     }
     fputs(".\n", file);
     if (row->did_ns > 0) {
-        fprintf(file, "    %s %% of that it was ",
+        fprintf(file, "    %s %% of that it was\n    ",
                 word_percent(row->did_ns, row->caused).text);
         page_activity(page, &row->did);
         fputs(".\n", file);

@@ -44,6 +44,33 @@ void page_cell(const struct page *page, const char *text, size_t columns)
     (void)cell_put(page, text, columns);
 }
 
+void page_wrap(const struct page *page,
+               const char *text,
+               int column,
+               int indent)
+{
+    const char *at = text;
+
+    while (at != NULL && *at != '\0') {
+        char word[256];
+        int length = (int)strcspn(at, " ");
+
+        length = length < (int)sizeof(word) ? length : (int)sizeof(word) - 1;
+        memcpy(word, at, (size_t)length);
+        word[length] = '\0';
+        if (at != text && column + 1 + length > PAGE_COLUMNS) {
+            fprintf(page->file, "\n%*s", indent, "");
+            column = indent;
+        } else if (at != text) {
+            fputc(' ', page->file);
+            column++;
+        }
+        column += (int)cell_put(page, word, 0);
+        at += length;
+        at += strspn(at, " ");
+    }
+}
+
 void page_column(const struct page *page, const char *text, size_t columns)
 {
     for (size_t shown = cell_put(page, text, columns); shown < columns;

@@ -32,6 +32,12 @@ const char *page_normal(const struct page *page);
 void page_cell(const struct page *page, const char *text, size_t columns);
 /* The same, filled up with blanks. */
 void page_column(const struct page *page, const char *text, size_t columns);
+/* A text of the program in lines of at most PAGE_COLUMNS, broken at blanks;
+ * the first one goes on at `column`, the others begin with `indent` blanks. */
+void page_wrap(const struct page *page,
+               const char *text,
+               int column,
+               int indent);
 /* "train.c:212", or the function where no file is known. */
 void page_place(const struct page *page, const struct place *place);
 bool page_has_place(const struct place *place);

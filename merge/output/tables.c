@@ -67,8 +67,9 @@ static void put_steps(const struct page *page, const struct report_rank *rank)
     if (rank == NULL || rank->end == REPORT_END_MISSING || rank->steps == 0) {
         return;
     }
-    fprintf(page->file, " %6.3g %6.3g", (double)rank->step_median / 1e6,
-            (double)rank->step_max / 1e6);
+    /* Thousandths of a second. */
+    fprintf(page->file, " %6s %6s", word_seconds(rank->step_median * 1000).text,
+            word_seconds(rank->step_max * 1000).text);
 }
 
 /* What a device was busy with, a bar, and why it was idle. */
@@ -262,9 +263,9 @@ void page_kernels(const struct page *page)
     if (report->kernels_count == 0) {
         return;
     }
-    fprintf(page->file, "\n%s %-36s %10s %9s %7s %12s %12s   %s%s\n",
-            page_bold(page), "KERNELS", "calls", "busy s", "share", "median us",
-            "max us", "ranks", page_normal(page));
+    fprintf(page->file, "\n%s %-36s %10s %9s %7s %10s %10s   %s%s\n",
+            page_bold(page), "KERNELS", "calls", "busy s", "share", "median",
+            "longest", "ranks", page_normal(page));
     for (size_t i = 0; i < report->kernels_count && i < TOP_KERNELS; i++) {
         const struct report_kernel *kernel = &report->kernels[i];
 
@@ -273,10 +274,10 @@ void page_kernels(const struct page *page)
         }
         fputc(' ', page->file);
         page_column(page, kernel->name, 36);
-        fprintf(page->file, " %10s %9s %5s %% %12.4g %12.4g   ",
+        fprintf(page->file, " %10s %9s %5s %% %10s %10s   ",
                 word_count(kernel->calls).text, word_seconds(kernel->busy).text,
                 word_percent(kernel->busy, report->all.kernel_busy).text,
-                (double)kernel->median / 1e3, (double)kernel->max / 1e3);
+                word_time(kernel->median).text, word_time(kernel->max).text);
         if (kernel->ranks == 1) {
             fprintf(page->file, "%d\n", kernel->rank_first);
         } else {
@@ -296,8 +297,8 @@ static void put_host_call(const struct page *page,
 {
     fputc(' ', page->file);
     page_column(page, call->name, 34);
-    fprintf(page->file, " %10s %9s %10.3g %6u  ", word_count(call->calls).text,
-            word_seconds(call->total).text, (double)call->max / 1e6,
+    fprintf(page->file, " %10s %9s %10s %6u  ", word_count(call->calls).text,
+            word_seconds(call->total).text, word_time(call->max).text,
             call->ranks);
     page_place(page, &call->place);
     fputc('\n', page->file);
@@ -318,7 +319,7 @@ void page_calls(const struct page *page)
         if (shown == 0) {
             fprintf(page->file, "\n%s %-34s %10s %9s %10s %6s  %s%s\n",
                     page_bold(page), "CALLS (host)", "calls", "total s",
-                    "max ms", "ranks", "called from", page_normal(page));
+                    "longest", "ranks", "called from", page_normal(page));
         }
         if (shown++ < TOP_CALLS) {
             put_host_call(page, call);

@@ -66,7 +66,10 @@ static void put_head(const struct page *page)
 
     fprintf(page->file, "%sck%s  ", page_bold(page), page_normal(page));
     put_program(page, report->command);
-    if (report->present == (uint32_t)report->size) {
+    if (report->is_filtered) {
+        fprintf(page->file, " %s %zu of %d ranks selected", point,
+                report->ranks_count, report->size);
+    } else if (report->present == (uint32_t)report->size) {
         fprintf(page->file, " %s %u rank%s", point, report->present,
                 report->present == 1 ? "" : "s");
     } else {
@@ -171,6 +174,35 @@ static void put_ends(const struct page *page)
     free(ends);
 }
 
+/* What is missing of the run, before anything is said of it. */
+static void put_missing(const struct page *page)
+{
+    const struct report *report = page->report;
+    FILE *file = page->file;
+    bool is_damaged = report->gaps + report->damage_places > 0;
+
+    if (!is_damaged && report->lost == 0) {
+        return;
+    }
+    fprintf(file, " %snot all was kept%s:", page_red(page), page_normal(page));
+    if (report->lost > 0) {
+        fprintf(file, " %s of %s events were lost",
+                word_count(report->lost).text,
+                word_count(report->events + report->lost).text);
+    }
+    if (report->gaps > 0) {
+        fprintf(file, "%s %s gaps in the streams", report->lost > 0 ? "," : "",
+                word_count(report->gaps).text);
+    }
+    if (report->damage_places > 0) {
+        fprintf(file, "%s %s damaged places in the files",
+                report->lost + report->gaps > 0 ? "," : "",
+                word_count(report->damage_places).text);
+    }
+    fputs(is_damaged ? " (see TRUST; exit status 3)\n" : " (see TRUST)\n",
+          file);
+}
+
 /* The device that was idle most. */
 static const struct report_device *idlest(const struct report *report)
 {
@@ -248,7 +280,7 @@ static void put_losses(const struct page *page)
         fprintf(page->file,
                 "             %s%s damaged places%s, first: ", page_red(page),
                 word_count(report->damage_places).text, page_normal(page));
-        page_cell(page, report->damage_first, 60);
+        page_wrap(page, report->damage_first, 40, 15);
         fputc('\n', page->file);
     }
     if (report->unknown > 0) {
@@ -273,9 +305,7 @@ static void put_notes(const struct page *page)
     }
     for (size_t i = 0; i < report->notes_count && i < PAGE_ROWS; i++) {
         fputs("             ", page->file);
-        page_cell(page, report->notes[i].text,
-                  report->notes[i].count > 1 ? PAGE_COLUMNS - 24
-                                             : PAGE_COLUMNS - 14);
+        page_wrap(page, report->notes[i].text, 13, 15);
         if (report->notes[i].count > 1) {
             fprintf(page->file, " (%llu times)",
                     (unsigned long long)report->notes[i].count);
@@ -318,10 +348,12 @@ static void put_trust(const struct page *page)
     }
     fprintf(page->file, "\n%s TRUST%s       ", page_bold(page),
             page_normal(page));
-    fprintf(page->file, "%s of %s events lost %s %zu of %d ranks complete\n",
+    fprintf(page->file, "%s of %s events lost %s %zu of %zu ranks %s\n",
             word_count(report->lost).text,
             word_count(report->events + report->lost).text, page_dot(page),
-            well, report->size);
+            well,
+            report->is_filtered ? report->ranks_count : (size_t)report->size,
+            report->is_filtered ? "selected are complete" : "complete");
     fputs("             ", page->file);
     page_clocks(page);
     put_losses(page);
@@ -344,6 +376,7 @@ void output_text(const struct report *report,
 
     put_head(&page);
     put_ends(&page);
+    put_missing(&page);
     put_answer(&page);
     page_why(&page);
     page_devices(&page);

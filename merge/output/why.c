@@ -133,7 +133,8 @@ static void put_blamed(const struct page *page,
 {
     FILE *file = page->file;
 
-    fprintf(file, ".\n    Rank %d was, %s %% of that time, ", cause->blamed,
+    fprintf(file, ".\n    Rank %d was, %s %% of that time,\n    ",
+            cause->blamed,
             word_percent(cause->blamed_cause_ns, cause->ns).text);
     if (is_split(cause->blamed_ns, cause->blamed_cause_ns)) {
         fprintf(file, "in %s,\n    most of it (%s %%) ",

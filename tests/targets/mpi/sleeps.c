@@ -81,8 +81,7 @@ static void print(const struct stamps *all)
     }
     printf("truth %lld", (long long)(end - begin));
     for (int i = 0; i < size; i++) {
-        printf(" %lld",
-               (long long)(all[i].end - all[i].begin - all[i].inside));
+        printf(" %lld", (long long)(all[i].end - all[i].begin - all[i].inside));
     }
     printf("\n");
 }
