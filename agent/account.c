@@ -6,6 +6,8 @@
 
 #include <time.h>
 
+#include "agent/counters.h"
+#include "agent/proctree.h"
 #include "schema/run.h"
 
 static int64_t cpu_ns(void)
@@ -119,6 +121,15 @@ void account_notes(const struct account *account)
                  "rank %d: %llu processes more than the table of %d holds "
                  "were not recorded",
                  rank, (unsigned long long)noprocess, CK_RING_PROCESSES);
+    }
+    if (account->wish->counters != NULL &&
+        counters_left_out(account->wish->counters) != 0) {
+        own_note(account->own,
+                 "rank %d: %llu threads beyond the table of %d were not "
+                 "counted by themselves",
+                 rank,
+                 (unsigned long long)counters_left_out(account->wish->counters),
+                 PROCTREE_THREADS_MAX);
     }
     if (account->wish->ring->is_full) {
         own_note(account->own,

@@ -451,3 +451,8 @@ int counters_read(struct counters *counters, struct own *own)
     }
     return 0;
 }
+
+uint64_t counters_left_out(const struct counters *counters)
+{
+    return counters->tree == NULL ? 0 : proctree_left_out(counters->tree);
+}

@@ -10,6 +10,7 @@
 #ifndef CK_AGENT_COUNTERS_H
 #define CK_AGENT_COUNTERS_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "agent/own.h"
@@ -29,5 +30,8 @@ void counters_destroy(struct counters *counters);
  * for if possible. 0, or -1 with errno ENOSPC: some found no room.
  */
 int counters_read(struct counters *counters, struct own *own);
+
+/* Threads that found no room in the table and were not counted apart. */
+uint64_t counters_left_out(const struct counters *counters);
 
 #endif

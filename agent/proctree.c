@@ -23,7 +23,8 @@ struct proctree {
     pid_t root;
     struct proctree_thread *threads; /* sorted by tid */
     size_t count;
-    uint64_t left_out;
+    uint64_t left_out;     /* at most, of one reading */
+    uint64_t left_now;     /* of this one */
     int64_t gone_switches; /* of threads that have ended */
     struct proctree_total total;
     int64_t ns_per_tick;
@@ -122,7 +123,10 @@ thread_find(struct proctree *tree, uint32_t pid, uint32_t tid)
         return entry;
     }
     if (tree->count == PROCTREE_THREADS_MAX) {
-        tree->left_out++;
+        tree->left_now++;
+        if (tree->left_now > tree->left_out) {
+            tree->left_out = tree->left_now;
+        }
         return NULL;
     }
     memmove(entry + 1, entry, (tree->count - low) * sizeof(*entry));
@@ -292,6 +296,7 @@ size_t proctree_read(struct proctree *tree)
     struct proctree_total sum = {0};
     size_t live;
 
+    tree->left_now = 0;
     for (size_t i = 0; i < tree->count; i++) {
         tree->threads[i].is_seen = false;
     }

@@ -51,7 +51,7 @@ size_t proctree_read(struct proctree *tree);
 const struct proctree_thread *proctree_threads(const struct proctree *tree,
                                                size_t *count);
 const struct proctree_total *proctree_total(const struct proctree *tree);
-/* Threads that found no room in the table. */
+/* Threads that found no room in the table: the most of one reading. */
 uint64_t proctree_left_out(const struct proctree *tree);
 
 #endif

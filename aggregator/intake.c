@@ -349,6 +349,7 @@ static void take_goodbye(struct intake *intake,
         peer_heard(peer, item->now);
         return;
     }
+    intake->facts.goodbyes++;
     peer_goodbye(peer, item->now);
     if (intake->clockserve) {
         clocksessions_close(clockserve_sessions(intake->clockserve),

@@ -21,6 +21,7 @@
 #define INTAKE_ACK_BYTES ((uint64_t)1 << 20)
 
 struct intake_facts {
+    uint64_t goodbyes;
     uint64_t messages;
     uint64_t bytes;
     uint64_t refused;   /* damaged, foreign, not understood, no right */

@@ -159,8 +159,3 @@ void routes_remove(struct routes *routes, const struct route *route)
         routes->count--;
     }
 }
-
-size_t routes_count(const struct routes *routes)
-{
-    return routes->count;
-}

@@ -42,6 +42,5 @@ int routes_put(struct routes *routes,
 struct route_end routes_get(const struct routes *routes,
                             const struct route *route);
 void routes_remove(struct routes *routes, const struct route *route);
-size_t routes_count(const struct routes *routes);
 
 #endif

@@ -39,6 +39,8 @@ struct service {
     ck_time_t next_judge;
     ck_time_t next_save;
     ck_time_t next_full;
+    ck_time_t next_end;
+    uint64_t goodbyes; /* that were looked at */
     ck_time_t done_at; /* of the embedded job; 0 = not yet */
     int signals;       /* signalfd */
     bool is_fresh;     /* messages came since the last acknowledgements */
@@ -190,7 +192,7 @@ static void job_said(const struct job *job)
 
     status_count((double)totals.records, records, sizeof(records));
     status_bytes(totals.bytes, bytes, sizeof(bytes));
-    ck_info("job %s: %s; %zu of %lld ranks, %s events, %s, %llu lost; run %s",
+    ck_info("job %s: %s; %zu of %lld ranks, %s records, %s, %llu lost; run %s",
             facts->name, job_end_name(facts->end), totals.ranks,
             (long long)(facts->size > 0 ? facts->size : (int64_t)totals.ranks),
             records, bytes, (unsigned long long)totals.lost, facts->dir);
@@ -310,8 +312,21 @@ static bool is_time(ck_time_t *next, ck_time_t period, ck_time_t now)
     return true;
 }
 
+/* Something may end now: a job, or its merge. */
+static bool is_ending(const struct service *service)
+{
+    return service->merging ||
+           service->goodbyes != intake_facts(service->intake).goodbyes;
+}
+
 static void tick(struct service *service, ck_time_t now)
 {
+    if (is_ending(service) &&
+        is_time(&service->next_end, SERVICE_END_PERIOD, now)) {
+        service->goodbyes = intake_facts(service->intake).goodbyes;
+        jobs_judge(service, now);
+        merge_look(service);
+    }
     if (is_time(&service->next_ack, SERVICE_ACK_PERIOD, now)) {
         acks_send(service);
         merge_look(service);
@@ -430,6 +445,11 @@ static int stop(struct service *service)
         }
     }
     saves_write(service);
+    if (reply_dropped(service->reply) > 0) {
+        ck_warn("%llu answers found no room on their way; they were asked for "
+                "again, or their peer was gone",
+                (unsigned long long)reply_dropped(service->reply));
+    }
     return code;
 }
 
@@ -455,9 +475,9 @@ int service_run(struct service *service)
     int code;
 
     while (!is_over(service, now)) {
-        ck_time_t wait = service->is_fresh || service->merging
-                             ? SERVICE_ACK_PERIOD
-                             : SERVICE_JUDGE_PERIOD;
+        ck_time_t wait = is_ending(service)  ? SERVICE_END_PERIOD
+                         : service->is_fresh ? SERVICE_ACK_PERIOD
+                                             : SERVICE_JUDGE_PERIOD;
         int ready =
             agg_wait(service->agg, service->signals, (int)(wait / CK_TIME_MS));
 

@@ -21,6 +21,9 @@
 /* Peers and jobs are judged so often; manifests are written at most so. */
 #define SERVICE_JUDGE_PERIOD (250 * CK_TIME_MS)
 #define SERVICE_SAVE_PERIOD CK_TIME_S
+/* After a goodbye a job's end is looked for at once, at most so often; so is
+ * the end of a merge. */
+#define SERVICE_END_PERIOD (10 * CK_TIME_MS)
 /* Peers that met a full disk are asked to send again so often. */
 #define SERVICE_FULL_PERIOD (2 * CK_TIME_S)
 #define SERVICE_FULL_ROOM ((uint64_t)16 << 20)

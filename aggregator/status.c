@@ -109,7 +109,7 @@ char *status_table(const struct jobs *jobs)
             facts->name, job_state_name(facts->state), totals.ranks,
             facts->size > 0 ? facts->size : (int64_t)totals.ranks, facts->dir);
         (void)fprintf(out, "%6s  %-20s %-7s %10s %12s %8s\n", "RANK", "HOST",
-                      "STATE", "EVENTS", "STORED", "LOST");
+                      "STATE", "RECORDS", "STORED", "LOST");
         for (size_t k = 0; k < job_peers(job); k++) {
             peer_row(out, job_peer_at(job, k));
         }
@@ -175,7 +175,7 @@ void status_line(const struct job_totals *totals,
     status_count(rate->records_per_s, per_s, sizeof(per_s));
     status_bytes(totals->bytes, bytes, sizeof(bytes));
     (void)snprintf(line, room,
-                   "%zu of %zu ranks at work%s · %s events · %s/s · %s · "
+                   "%zu of %zu ranks at work%s · %s records · %s/s · %s · "
                    "%" PRIu64 " lost",
                    totals->active, totals->peers,
                    totals->dead ? " (some died)" : "", records, per_s, bytes,

@@ -73,11 +73,6 @@ const char *launcher_names(void)
     return "mpirun|hydra|srun|torchrun";
 }
 
-const char *launcher_name(const struct launcher *launcher)
-{
-    return launcher->name;
-}
-
 static bool is_program(const char *path)
 {
     struct stat status;

@@ -39,7 +39,6 @@ int launcher_find(const char *name,
                   struct ck_err *err);
 /* "mpirun|hydra|srun|torchrun", for --help. */
 const char *launcher_names(void);
-const char *launcher_name(const struct launcher *launcher);
 
 /* Begin a command line: the launcher with its own options. What it is to run
  * is the caller's to add. 0, or -1 with err: the plan is not possible with

@@ -40,14 +40,12 @@ static struct {
     char program[32];
     int rank;
     enum ck_log_level level;
-    int fd;
     struct site sites[LOG_SITES];
 } state = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .program = "ck",
     .rank = -1,
     .level = CK_LOG_INFO,
-    .fd = STDERR_FILENO,
 };
 
 static int64_t now_ns(void)
@@ -72,7 +70,7 @@ static const char *level_text(enum ck_log_level level, bool has_colour)
 static size_t put_prefix(char *line, size_t room, enum ck_log_level level)
 {
     int saved = errno;
-    const char *text = level_text(level, ck_terminal_has_colour(state.fd));
+    const char *text = level_text(level, ck_terminal_has_colour(STDERR_FILENO));
     int length;
 
     errno = saved;
@@ -98,7 +96,7 @@ static void tame(char *text)
 static void put_line(char *line, size_t length)
 {
     line[length++] = '\n';
-    while (write(state.fd, line, length) < 0 && errno == EINTR) {
+    while (write(STDERR_FILENO, line, length) < 0 && errno == EINTR) {
     }
 }
 
@@ -160,7 +158,7 @@ void ck_log(enum ck_log_level level, const char *format, ...)
     struct site *site;
 
     (void)pthread_mutex_lock(&state.lock);
-    if (level <= state.level && state.fd >= 0) {
+    if (level <= state.level) {
         site = site_of(format);
         if (site_may_speak(site)) {
             va_start(arguments, format);
@@ -177,7 +175,7 @@ void ck_log(enum ck_log_level level, const char *format, ...)
 /* At exit: say what was left out and not said since. */
 static void say_left_out(void)
 {
-    for (int i = 0; i < LOG_SITES && state.fd >= 0; i++) {
+    for (int i = 0; i < LOG_SITES; i++) {
         const struct site *site = &state.sites[i];
         char line[LOG_LINE_BYTES];
         size_t prefix;
@@ -206,13 +204,6 @@ void ck_log_init(const char *program, int rank, enum ck_log_level level)
     if (!is_registered) {
         is_registered = atexit(say_left_out) == 0;
     }
-    (void)pthread_mutex_unlock(&state.lock);
-}
-
-void ck_log_to(int fd)
-{
-    (void)pthread_mutex_lock(&state.lock);
-    state.fd = fd;
     (void)pthread_mutex_unlock(&state.lock);
 }
 

@@ -19,8 +19,6 @@ enum ck_log_level {
 
 /* program as shown; rank -1 = none. */
 void ck_log_init(const char *program, int rank, enum ck_log_level level);
-/* Write to this descriptor instead of stderr (-1 = nowhere). */
-void ck_log_to(int fd);
 void ck_log(enum ck_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

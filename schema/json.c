@@ -283,25 +283,6 @@ void ck_json_int(struct ck_json *json, const char *name, int64_t value)
     put(json, at, (size_t)(end - at));
 }
 
-void ck_json_us(struct ck_json *json, const char *name, int64_t ns)
-{
-    char text[32];
-    char *end = text + sizeof(text);
-    uint64_t value = magnitude(ns);
-    char *at = end - 4;
-
-    at[0] = '.';
-    at[1] = (char)('0' + value / 100 % 10);
-    at[2] = (char)('0' + value / 10 % 10);
-    at[3] = (char)('0' + value % 10);
-    at = digits_of(value / 1000, at);
-    if (ns < 0) {
-        *--at = '-';
-    }
-    put_before(json, name);
-    put(json, at, (size_t)(end - at));
-}
-
 void ck_json_double(struct ck_json *json, const char *name, double value)
 {
     char text[32];

@@ -38,8 +38,6 @@ void ck_json_uint(struct ck_json *json, const char *name, uint64_t value);
 void ck_json_double(struct ck_json *json, const char *name, double value);
 void ck_json_bool(struct ck_json *json, const char *name, bool value);
 void ck_json_null(struct ck_json *json, const char *name);
-/* Nanoseconds as microseconds with three decimals (Chrome's ts and dur). */
-void ck_json_us(struct ck_json *json, const char *name, int64_t ns);
 
 /* Close what is open, flush. 0, or -1 with errno of the first failure. */
 int ck_json_finish(struct ck_json *json);

@@ -106,11 +106,6 @@ int ck_unpack(enum ck_pack pack,
     return 0;
 }
 
-const char *ck_pack_name(enum ck_pack pack)
-{
-    return (size_t)pack < PACKS ? packs[pack].name : "?";
-}
-
 int ck_pack_from_name(const char *name, enum ck_pack *pack)
 {
     for (size_t i = 0; i < PACKS; i++) {

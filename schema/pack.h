@@ -27,8 +27,7 @@ int ck_unpack(enum ck_pack pack,
               void *to,
               size_t raw,
               struct ck_err *err);
-/* "none", "lz4", "zstd"; and back: 0, or -1 for an unknown name. */
-const char *ck_pack_name(enum ck_pack pack);
+/* Of "none", "lz4", "zstd": 0, or -1 for an unknown name. */
 int ck_pack_from_name(const char *name, enum ck_pack *pack);
 
 #endif

@@ -42,7 +42,7 @@ struct sink *sink_create(const char *path, struct ck_err *err)
     sink->error = 0;
     sink->used = 0;
     (void)snprintf(sink->path, sizeof(sink->path), "%s", path);
-    sink->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    sink->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (sink->fd < 0) {
         (void)ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
         free(sink);

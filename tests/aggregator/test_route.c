@@ -49,7 +49,6 @@ static void many_routes_are_found_and_removed(void **state)
 
         assert_ptr_equal(end.peer, i % 3 ? end_of(i).peer : NULL);
     }
-    assert_int_equal(routes_count(routes), MANY - (MANY + 2) / 3);
     routes_destroy(routes);
 }
 
@@ -63,7 +62,6 @@ static void the_socket_is_part_of_a_route(void **state)
     (void)state;
     assert_int_equal(routes_put(routes, &a, end_of(1)), 0);
     assert_int_equal(routes_put(routes, &a, end_of(2)), 0);
-    assert_int_equal(routes_count(routes), 1);
     assert_ptr_equal(routes_get(routes, &a).peer, end_of(2).peer);
     assert_null(routes_get(routes, &b).peer);
     assert_null(routes_get(routes, &c).peer);

@@ -51,7 +51,7 @@ static void the_line_names_what_counts(void **state)
 
     (void)state;
     status_line(&totals, &rate, line, sizeof(line));
-    assert_string_equal(line, "3 of 4 ranks at work · 123.46 k events · "
+    assert_string_equal(line, "3 of 4 ranks at work · 123.46 k records · "
                               "2.50 k/s · 4.0 KiB · 7 lost");
     totals.dead = 1;
     status_line(&totals, &rate, line, sizeof(line));

@@ -123,20 +123,6 @@ static void doubles_are_the_shortest_that_read_back(void **state)
     }
 }
 
-static void microseconds_keep_their_nanoseconds(void **state)
-{
-    struct ck_json *j = ck_json_create(NULL, false);
-
-    (void)state;
-    ck_json_array(j, NULL);
-    ck_json_us(j, NULL, 0);
-    ck_json_us(j, NULL, 1);
-    ck_json_us(j, NULL, 1234567);
-    ck_json_us(j, NULL, -1500);
-    ck_json_us(j, NULL, INT64_MIN);
-    assert_text(j, "[0.000,0.001,1234.567,-1.500,-9223372036854775.808]");
-}
-
 static void a_file_gets_everything(void **state)
 {
     FILE *file = tmpfile();
@@ -195,7 +181,6 @@ int main(void)
         cmocka_unit_test(pretty_is_a_line_a_value),
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(doubles_are_the_shortest_that_read_back),
-        cmocka_unit_test(microseconds_keep_their_nanoseconds),
         cmocka_unit_test(a_file_gets_everything),
         cmocka_unit_test(a_full_device_is_reported),
         cmocka_unit_test(too_deep_or_unbalanced_is_reported),

@@ -100,17 +100,19 @@ static void hostile_lengths_are_refused(void **state)
     assert_string_equal(err.text, "unknown packing 9");
 }
 
-static void names_go_both_ways(void **state)
+static void packings_have_names(void **state)
 {
+    static const char *const names[] = {"none", "lz4", "zstd"};
+    static const enum ck_pack wanted[] = {CK_PACK_NONE, CK_PACK_LZ4,
+                                          CK_PACK_ZSTD};
     enum ck_pack pack;
 
     (void)state;
     for (size_t p = 0; p < 3; p++) {
-        assert_int_equal(ck_pack_from_name(ck_pack_name(packs[p]), &pack), 0);
-        assert_int_equal(pack, packs[p]);
+        assert_int_equal(ck_pack_from_name(names[p], &pack), 0);
+        assert_int_equal(pack, wanted[p]);
     }
     assert_int_equal(ck_pack_from_name("gzip", &pack), -1);
-    assert_string_equal(ck_pack_name((enum ck_pack)9), "?");
 }
 
 int main(void)
@@ -119,7 +121,7 @@ int main(void)
         cmocka_unit_test(every_packing_is_an_identity),
         cmocka_unit_test(a_wrong_length_or_a_cut_is_refused),
         cmocka_unit_test(hostile_lengths_are_refused),
-        cmocka_unit_test(names_go_both_ways),
+        cmocka_unit_test(packings_have_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
