@@ -223,6 +223,16 @@ static void ids_read(struct json *json, bool *has, int64_t *value)
     (void)json_skip(json);
 }
 
+/* A build of PyTorch without Kineto gives no categories, but two processes of
+ * these names. */
+static enum chrome_category legacy_of(const struct json_token *pid)
+{
+    return pid->type != JSON_STRING         ? CHROME_OTHER
+           : json_is(pid, "CPU functions")  ? CHROME_OPERATOR
+           : json_is(pid, "CUDA functions") ? CHROME_KERNEL
+                                            : CHROME_OTHER;
+}
+
 /* One member, whose name was the last token. */
 static void member_read(struct json *json,
                         const struct json_token *name,
@@ -250,6 +260,7 @@ static void member_read(struct json *json,
         (void)json_skip(json);
     } else if (json_is(name, "pid")) {
         ids_read(json, &event->has_pid, &event->pid);
+        event->legacy = legacy_of(json_last(json));
     } else if (json_is(name, "tid")) {
         ids_read(json, &event->has_tid, &event->tid);
     } else {
@@ -265,6 +276,9 @@ bool chromeevent_read(struct json *json, struct chrome_event *event)
     event->device = event->stream = -1;
     while ((token = json_next(json))->type == JSON_NAME) {
         member_read(json, token, event);
+    }
+    if (event->category == CHROME_OTHER) {
+        event->category = event->legacy;
     }
     return token->type == JSON_OBJECT_END;
 }

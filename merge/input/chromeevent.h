@@ -36,6 +36,7 @@ struct chrome_event {
     uint64_t offset; /* in the text */
     char phase;      /* 'X', 'B' ...; 0 = not said */
     enum chrome_category category;
+    enum chrome_category legacy; /* as its pid says, where cat does not */
     size_t name_length;
     bool has_pid, has_tid, has_start, has_dur;
     bool is_bad; /* a member has a wrong type */
