@@ -38,8 +38,8 @@ struct devices {
 
 bool devices_is_communication(const char *kernel)
 {
-    static const char *const parts[] = {"ncclDevKernel", "ncclKernel", "rccl",
-                                        "nvshmem"};
+    static const char *const parts[] = {
+        "ncclDevKernel", "ncclKernel", "rccl", "gloo:", "c10d::", "nvshmem"};
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (kernel != NULL && strstr(kernel, parts[i]) != NULL) {

@@ -76,10 +76,12 @@ def check(path, device, kernels):
         counts[event["name"]] = counts.get(event["name"], 0) + 1
     said = {"busy": device["busy_ns"], "core": device["core_ns"],
             "count": device["kernels"], "compute": device["compute_ns"],
-            "comm": device["comm_ns"]}
+            "comm": device["comm_ns"],
+            "overlap": device["comm_overlap_ns"]}
     truth = {"busy": union(spans), "core": sum(b - a for a, b in spans),
              "count": len(ops), "compute": union(compute),
-             "comm": union(spans) - union(compute)}
+             "comm": union(spans) - union(compute),
+             "overlap": union(comm) + union(compute) - union(spans)}
     assert said == truth, (said, truth)
     assert comm, "the trace has no communication"
     for name, count in counts.items():

@@ -85,6 +85,7 @@ def kineto_truth(path):
         "kernel_busy": union([s[:2] for s in kernels])[0],
         "compute": union(compute)[0],
         "comm": union(comm)[0] - both(comm, compute),
+        "comm_overlap": both(comm, compute),
         "core": sum(s[1] - s[0] for s in kernels + copies),
         "kernels": len(kernels),
         "copies": len(copies),
@@ -154,7 +155,8 @@ class Case(unittest.TestCase):
         self.assertEqual((status, said), (0, ""))
         truth = kineto_truth(path)
         device = self.device(report)
-        for key in ("wall", "busy", "kernel_busy", "compute", "comm", "core"):
+        for key in ("wall", "busy", "kernel_busy", "compute", "comm", "core",
+                    "comm_overlap"):
             self.assertEqual(device[key + "_ns"], truth[key], key)
         self.assertEqual(device["kernels"], truth["kernels"])
         self.assertEqual(device["copies"], truth["copies"])
