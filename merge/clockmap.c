@@ -198,7 +198,8 @@ static int64_t slope_of(const struct clockmap_point *points, size_t count)
         }
     }
     if (b->at > a->at) {
-        slope = ((__int128)(b->offset - a->offset) << CLOCKMAP_SLOPE_BITS) /
+        slope = ((__int128)(b->offset - a->offset) *
+                 ((__int128)1 << CLOCKMAP_SLOPE_BITS)) /
                 (b->at - a->at);
     }
     return slope > SLOPE_MAX    ? SLOPE_MAX
