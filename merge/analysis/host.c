@@ -129,6 +129,16 @@ host_process(const struct host *host, uint32_t agent, uint32_t incarnation)
                                                            : (uint32_t)number;
 }
 
+bool host_has_off_room(const struct host *host, uint32_t thread)
+{
+    return recent_has_room(host->offs, thread);
+}
+
+bool host_has_sample_room(const struct host *host, uint32_t thread)
+{
+    return recent_has_room(host->samples, thread);
+}
+
 int host_add_off(struct host *host,
                  uint32_t thread,
                  struct region part,

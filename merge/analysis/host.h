@@ -68,8 +68,11 @@ int host_add(struct host *host,
              uint32_t thread,
              const struct host_span *span,
              ck_time_t horizon);
-/* Add a time without a CPU, or a sample (what = stack; length 0). Starts never
- * step back in a thread. 0, or -1 with ENOMEM. */
+/* As host_has_room(), for the next two. */
+bool host_has_off_room(const struct host *host, uint32_t thread);
+bool host_has_sample_room(const struct host *host, uint32_t thread);
+/* Add a time without a CPU, or a sample. Starts never step back in a thread. 0,
+ * or -1 with ENOMEM. */
 int host_add_off(struct host *host,
                  uint32_t thread,
                  struct region part,

@@ -63,6 +63,11 @@ static void list_trim(struct list *list, ck_time_t horizon)
             list->count * sizeof(*list->facts));
 }
 
+bool recent_has_room(const struct recent *recent, uint32_t thread)
+{
+    return recent->lists[thread].count < recent->lists[thread].room;
+}
+
 int recent_add(struct recent *recent,
                uint32_t thread,
                const struct recent_fact *fact,

@@ -9,6 +9,7 @@
 #ifndef CK_MERGE_ANALYSIS_RECENT_H
 #define CK_MERGE_ANALYSIS_RECENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ struct recent;
 /* NULL with ENOMEM. */
 struct recent *recent_create(size_t threads);
 void recent_destroy(struct recent *recent);
+/* True when recent_add() will not need a horizon. */
+bool recent_has_room(const struct recent *recent, uint32_t thread);
 /* Add a fact; starts never step back in a thread. Facts that ended by
  * `horizon` may go. 0, or -1 with ENOMEM. */
 int recent_add(struct recent *recent,

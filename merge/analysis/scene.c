@@ -359,28 +359,33 @@ static int off_take(struct scene *scene, const struct timeline_event *event)
     struct region part = {event->start, event->end};
     uint32_t thread = told_thread(scene, event, (uint32_t)mark->value);
 
-    return thread == HOST_NONE
-               ? 0
-               : host_add_off(scene->host, thread, part,
-                              mark->e.kind == CK_KIND_PREEMPTED ? HOST_PREEMPTED
-                                                                : HOST_BLOCKED,
-                              scene_horizon(scene, event->start));
+    if (thread == HOST_NONE) {
+        return 0;
+    }
+    return host_add_off(scene->host, thread, part,
+                        mark->e.kind == CK_KIND_PREEMPTED ? HOST_PREEMPTED
+                                                          : HOST_BLOCKED,
+                        host_has_off_room(scene->host, thread)
+                            ? INT64_MIN
+                            : scene_horizon(scene, event->start));
 }
 
 static int sample_take(struct scene *scene, const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
-    struct host_sample sample = {
-        record->stack <= UINT32_MAX ? (uint32_t)record->stack : 0,
-        record->weight > 0 && record->weight <= UINT32_MAX
-            ? (uint32_t)record->weight
-            : 0};
+    bool is_sound = record->stack <= UINT32_MAX && record->weight > 0 &&
+                    record->weight <= UINT32_MAX;
+    struct host_sample sample = {(uint32_t)record->stack,
+                                 (uint32_t)record->weight};
     uint32_t thread = told_thread(scene, event, record->tid);
 
-    return thread == HOST_NONE
-               ? 0
-               : host_add_sample(scene->host, thread, event->start, &sample,
-                                 scene_horizon(scene, event->start));
+    if (thread == HOST_NONE || !is_sound) {
+        return 0;
+    }
+    return host_add_sample(scene->host, thread, event->start, &sample,
+                           host_has_sample_room(scene->host, thread)
+                               ? INT64_MIN
+                               : scene_horizon(scene, event->start));
 }
 
 static int range_take(struct scene *scene, const struct timeline_event *event)

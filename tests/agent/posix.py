@@ -73,7 +73,9 @@ class Case(unittest.TestCase):
         self.assertEqual(self.counted(lines, "pthread_rwlock_rdlock"), 1000)
         self.assertEqual(self.counted(lines, "pthread_rwlock_wrlock"), 1002)
         self.assertEqual(self.counted(lines, "sem_wait"), 1000)
-        self.assertEqual(len(self.long_calls(lines, "pthread_mutex_lock")), 0)
+        # Two were not free; one may be preempted meanwhile.
+        self.assertLessEqual(
+            len(self.long_calls(lines, "pthread_mutex_lock")), 2)
 
     def test_files_have_bytes_and_paths(self):
         lines, _ = self.run_case("files")
