@@ -114,6 +114,7 @@ static int work_open(struct work *work, struct ringfile *ring, const char *dir)
         return -1;
     }
     work->outlet.is_last = true;
+    spool_last(work->spool);
     if (work->outlet.outbox.head->identity_bytes <=
         sizeof(work->outlet.outbox.head->identity)) {
         (void)spool_identity(work->spool, work->outlet.outbox.head->identity,

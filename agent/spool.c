@@ -18,6 +18,8 @@
 #include "schema/segment.h"
 
 #define WINDOW_FRAMES 32
+/* Identity, losses and the end, with some room to spare. */
+#define ROOM_KEPT ((uint64_t)16 << 10)
 
 struct sent_frame {
     struct ck_stream stream;
@@ -28,7 +30,9 @@ struct sent_frame {
 struct spool {
     char dir[PATH_MAX];
     char fallback[PATH_MAX];
-    char path[PATH_MAX]; /* "" = no file */
+    char path[PATH_MAX];     /* "" = no file */
+    char prepared[PATH_MAX]; /* an empty file that keeps room, "" = none */
+    bool is_last;
     uint8_t agent[16];
     uint64_t limit;
     struct ck_segment *segment;
@@ -61,11 +65,22 @@ struct spool *spool_create(const char *dir,
     return spool;
 }
 
+/* Not where it became the spool file. */
+static void prepared_remove(struct spool *spool)
+{
+    if (spool->prepared[0] != '\0' &&
+        strcmp(spool->prepared, spool->path) != 0) {
+        (void)unlink(spool->prepared);
+    }
+    spool->prepared[0] = '\0';
+}
+
 void spool_destroy(struct spool *spool)
 {
     int saved = errno;
 
     if (spool != NULL) {
+        prepared_remove(spool);
         ck_segment_reader_destroy(spool->reader);
         ck_segment_destroy(spool->segment);
         free(spool->identity);
@@ -154,6 +169,30 @@ int spool_resume(struct spool *spool, const char *path)
     return 0;
 }
 
+void spool_prepare(struct spool *spool)
+{
+    struct ck_segment *segment;
+    char path[PATH_MAX];
+
+    if (spool->segment != NULL || access(spool->dir, W_OK) != 0 ||
+        ck_run_segment_path(path, spool->dir, spool->agent, true) != 0 ||
+        strcmp(path, spool->prepared) == 0) {
+        return;
+    }
+    prepared_remove(spool);
+    segment = ck_segment_create(path, NULL);
+    if (segment != NULL) {
+        (void)ck_segment_reserve(segment, ROOM_KEPT);
+        strcpy(spool->prepared, path);
+        ck_segment_destroy(segment);
+    }
+}
+
+void spool_last(struct spool *spool)
+{
+    spool->is_last = true;
+}
+
 int spool_append(struct spool *spool, const void *frame, size_t bytes)
 {
     if (spool->segment == NULL && file_open(spool) != 0) {
@@ -163,7 +202,9 @@ int spool_append(struct spool *spool, const void *frame, size_t bytes)
         errno = ENOSPC;
         return -1;
     }
-    if (ck_segment_append(spool->segment, frame, bytes) != 0) {
+    if ((!spool->is_last &&
+         ck_segment_reserve(spool->segment, bytes + ROOM_KEPT) != 0) ||
+        ck_segment_append(spool->segment, frame, bytes) != 0) {
         return -1;
     }
     spool->frames++;

@@ -6,6 +6,9 @@
  * its own under TMPDIR. It is made with the first frame that needs it, sent
  * in order when the aggregator is there, and removed when all of it is
  * acknowledged. What is left at the end is for ckmerge. One user, one thread.
+ *
+ * Some of the disk's room is kept back for the last words: a full disk must
+ * not hide what was lost on it.
  */
 #ifndef CK_AGENT_SPOOL_H
 #define CK_AGENT_SPOOL_H
@@ -35,6 +38,12 @@ void spool_prefer(struct spool *spool, const char *dir);
 int spool_identity(struct spool *spool, const void *frame, size_t bytes);
 /* Go on with a file that an earlier collector of this agent left. 0 or -1. */
 int spool_resume(struct spool *spool, const char *path);
+
+/* Take the room for the last words where frames would be spooled, if that
+ * directory is there. To be called now and then: it changes little. */
+void spool_prepare(struct spool *spool);
+/* The last words come now: the kept room may be used. */
+void spool_last(struct spool *spool);
 
 /* 0, or -1 with errno (ENOSPC: the limit or the disk is full). */
 int spool_append(struct spool *spool, const void *frame, size_t bytes);

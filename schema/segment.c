@@ -151,6 +151,19 @@ int ck_segment_append(struct ck_segment *segment,
     return 0;
 }
 
+int ck_segment_reserve(struct ck_segment *segment, uint64_t bytes)
+{
+    if (fallocate(segment->fd, FALLOC_FL_KEEP_SIZE, (off_t)segment->bytes,
+                  (off_t)bytes) == 0) {
+        return 0;
+    }
+    if (errno != ENOSPC && errno != EDQUOT) {
+        return 0;
+    }
+    errno = ENOSPC;
+    return -1;
+}
+
 uint64_t ck_segment_bytes(const struct ck_segment *segment)
 {
     return segment->bytes;
