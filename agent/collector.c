@@ -77,7 +77,6 @@ struct collector {
     enum phase phase;
     struct herald herald;
     struct life life;
-    bool is_dir_known;
     int stderr_fd; /* of the launcher, for a report without a front */
     bool has_word; /* of the front, as poll says */
     bool has_mail; /* of the aggregator */
@@ -275,19 +274,6 @@ static void samples_take(struct collector *collector)
     }
 }
 
-/* The aggregator said where the run lies: spools belong there too. */
-static void dir_take(struct collector *collector)
-{
-    const char *dir = session_dir(collector->session);
-
-    if (dir[0] != '\0') {
-        collector->is_dir_known = true;
-        spool_prefer(collector->spool, dir);
-        outbox_keep_dir(&collector->outlet.outbox, dir);
-        spool_prepare(collector->spool);
-    }
-}
-
 /* Everything that has its own, slower pace. True when a beat is due. */
 static bool paced_work(struct collector *collector, ck_time_t now)
 {
@@ -307,15 +293,15 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         (collector->life.is_flush || now - oldest >= 100 * CK_TIME_MS)) {
         (void)own_flush(collector->own);
     }
-    if (!collector->is_dir_known) {
-        dir_take(collector);
+    if (!collector->outlet.is_settled) {
+        outlet_settle(&collector->outlet, session_dir(collector->session));
     }
     if (now < collector->second_at) {
         return false;
     }
     collector->second_at = now + CK_TIME_S;
     facts_take(collector);
-    dir_take(collector);
+    outlet_settle(&collector->outlet, session_dir(collector->session));
     return true;
 }
 

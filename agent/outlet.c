@@ -63,6 +63,16 @@ void outlet_fini(struct outlet *outlet)
     outlet->scratch = NULL;
 }
 
+void outlet_settle(struct outlet *outlet, const char *dir)
+{
+    if (dir[0] != '\0') {
+        outlet->is_settled = true;
+        spool_prefer(outlet->spool, dir);
+        outbox_keep_dir(&outlet->outbox, dir);
+        spool_prepare(outlet->spool);
+    }
+}
+
 /* The spool's path must be found by a collector that takes over. */
 static void spool_remember(struct outlet *outlet)
 {

@@ -28,6 +28,7 @@ struct outlet {
     void *scratch; /* for frames that go to the spool */
     size_t scratch_room;
     bool is_last; /* the spool's kept room may be used: losses are said now */
+    bool is_settled; /* the run directory is known */
 };
 
 /* `memory` is the ring file's outbox. 0, or -1 with errno. */
@@ -37,6 +38,10 @@ int outlet_init(struct outlet *outlet,
                 struct spool *spool,
                 const uint8_t agent[16]);
 void outlet_fini(struct outlet *outlet);
+
+/* The aggregator's run directory, "" = not known: spools belong there too. To
+ * be called now and then. */
+void outlet_settle(struct outlet *outlet, const char *dir);
 
 /* What one frame is made of. */
 struct outlet_cut {
