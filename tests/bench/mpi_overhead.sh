@@ -32,10 +32,13 @@ for round in $(seq "$rounds"); do
     echo "eztrace $(job eztrace -t openmpi -o "$work/trace" "$program")"
 done | tee "$work/lines"
 awk '
+    NF < 2 { next } # a job that failed
     !($1 in added) || $NF < added[$1] { added[$1] = $NF }
     END {
-        if (!(added["eztrace"] > 0) || !("tsc" in added) || !("raw" in added))
+        if (!(added["eztrace"] > 0) || !("tsc" in added) || !("raw" in added)) {
+            print "mpi_overhead: jobs failed, nothing to compare"
             exit 2
+        }
         tsc = added["tsc"] / added["eztrace"]
         raw = added["raw"] / added["eztrace"]
         printf "added ns a call: tsc %.1f, raw %.1f, eztrace %.1f\n",
