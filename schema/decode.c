@@ -29,7 +29,7 @@ static int check_kinds(struct decoder *decoder, unsigned cls, uint32_t records)
 {
     for (uint32_t i = 0; i < records; i++) {
         uint8_t *row = decoder->row[cls][i];
-        unsigned of = field_class((unsigned)field_load(row, 2));
+        unsigned of = ck_kind_class((unsigned)field_load(row, 2));
 
         if (of == CK_CLASS_NONE) {
             decoder->unknown++;

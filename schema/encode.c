@@ -172,7 +172,7 @@ static inline __attribute__((always_inline)) uint32_t take_rows(
         struct ck_event head;
 
         memcpy(&head, at, sizeof(head));
-        if (head.units != units || field_class(head.kind) != cls) {
+        if (head.units != units || ck_kind_class(head.kind) != cls) {
             break;
         }
         block_put(block, first + n, &head, at);
@@ -236,7 +236,7 @@ static int put_records(struct columns_encoder *encoder,
                        const struct ck_event *head,
                        struct source *source)
 {
-    unsigned cls = field_class(head->kind);
+    unsigned cls = ck_kind_class(head->kind);
     struct block *block = &encoder->block[cls];
     int taken;
 

@@ -4,14 +4,8 @@
  */
 #include "schema/event.h"
 
-struct kind_row {
-    const char *name;
-    enum ck_class cls;
-};
-
-static const struct kind_row kinds[CK_KIND_LIMIT] = {
-#define CK_KIND(number, NAME, CLASS, text, meaning)                            \
-    [number] = {text, CK_CLASS_##CLASS},
+static const char *const kind_names[CK_KIND_LIMIT] = {
+#define CK_KIND(number, NAME, CLASS, text, meaning) [number] = text,
 #include "schema/kind.def"
 };
 
@@ -25,14 +19,14 @@ static const struct class_row classes[CK_CLASS_LIMIT] = {
 #include "schema/kind.def"
 };
 
-enum ck_class ck_kind_class(unsigned kind)
-{
-    return kind < CK_KIND_LIMIT ? kinds[kind].cls : CK_CLASS_NONE;
-}
+const uint8_t ck_kind_classes[CK_KIND_LIMIT] = {
+#define CK_KIND(number, NAME, CLASS, text, meaning) [number] = CK_CLASS_##CLASS,
+#include "schema/kind.def"
+};
 
 const char *ck_kind_name(unsigned kind)
 {
-    const char *name = kind < CK_KIND_LIMIT ? kinds[kind].name : NULL;
+    const char *name = kind < CK_KIND_LIMIT ? kind_names[kind] : NULL;
 
     return name == NULL ? "?" : name;
 }

@@ -203,8 +203,13 @@ static_assert(sizeof(struct ck_event) == 16, "head of every record");
 #include "schema/kind.def"
 
 /* What the tables of kind.def say, by number (event.c). */
-enum ck_class ck_kind_class(unsigned kind); /* CK_CLASS_NONE: unknown */
-const char *ck_kind_name(unsigned kind);    /* static text, "?" unknown */
+extern const uint8_t ck_kind_classes[CK_KIND_LIMIT];
+static inline enum ck_class ck_kind_class(unsigned kind)
+{
+    return kind < CK_KIND_LIMIT ? (enum ck_class)ck_kind_classes[kind]
+                                : CK_CLASS_NONE;
+}
+const char *ck_kind_name(unsigned kind); /* static text, "?" unknown */
 const char *ck_class_name(unsigned cls);
 /* Units of the fixed part of a class, 0 for an unknown one. */
 unsigned ck_class_units(unsigned cls);

@@ -33,11 +33,6 @@ const struct field ck_fields[CK_CLASS_LIMIT][COLUMNS_MAX] = {
 
 const uint64_t ck_field_zeros[12];
 
-const uint8_t ck_field_classes[CK_KIND_LIMIT] = {
-#define CK_KIND(number, NAME, CLASS, text, meaning) [number] = CK_CLASS_##CLASS,
-#include "schema/kind.def"
-};
-
 const uint8_t ck_field_units[CK_CLASS_LIMIT] = {
 #define CK_CLASS(number, NAME, type, units, text) [number] = units,
 #include "schema/kind.def"

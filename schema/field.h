@@ -39,15 +39,8 @@ extern const struct field ck_fields[CK_CLASS_LIMIT][COLUMNS_MAX];
 /* A record of zeros: what comes before the first one. */
 extern const uint64_t ck_field_zeros[12];
 
-/* Class of a kind and fixed units of a class, here so that the
- * loops over records call nothing. */
-extern const uint8_t ck_field_classes[CK_KIND_LIMIT];
+/* Fixed units of a class, here so that the loops over records call nothing. */
 extern const uint8_t ck_field_units[CK_CLASS_LIMIT];
-
-static inline unsigned field_class(unsigned kind)
-{
-    return kind < CK_KIND_LIMIT ? ck_field_classes[kind] : CK_CLASS_NONE;
-}
 
 static inline bool field_is_text(unsigned cls)
 {
