@@ -125,7 +125,7 @@ static struct report_activity plain_report(const struct activities *activities,
                                            uint32_t number)
 {
     struct table_key key = table_key(activities->keys, number);
-    struct report_activity report = {NULL};
+    struct report_activity report = {.call = NULL};
     struct place unused;
 
     report.range = place_text(activities, key.a, &unused);

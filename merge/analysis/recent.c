@@ -52,6 +52,9 @@ static void list_trim(struct list *list, ck_time_t horizon)
 {
     size_t first = 0;
 
+    if (list->count == 0) {
+        return;
+    }
     while (first < list->count && list->facts[first].end <= horizon) {
         first++;
     }
@@ -108,5 +111,5 @@ const struct recent_fact *recent_from(const struct recent *recent,
         low--;
     }
     *count = list->count - low;
-    return list->facts + low;
+    return *count > 0 ? list->facts + low : NULL;
 }

@@ -37,7 +37,8 @@ int recent_add(struct recent *recent,
                const struct recent_fact *fact,
                ck_time_t horizon);
 /* The facts that start at `time` or later, and, where the one before ends
- * after `time`, that one first. Borrowed until the next recent_add(). */
+ * after `time`, that one first; NULL when there are none. Borrowed until the
+ * next recent_add(). */
 const struct recent_fact *recent_from(const struct recent *recent,
                                       uint32_t thread,
                                       ck_time_t time,
