@@ -66,7 +66,8 @@ def run(command, ranks=2, status=0):
     folder = tempfile.mkdtemp(prefix="ck-mpi-")
     try:
         rank = "OMPI_COMM_WORLD_RANK" if IS_OPENMPI else "PMI_RANK"
-        script = (f'exec "{RINGRUN}" {folder}/$${rank} -- env '
+        # A poll that spins makes many records before its turn ends.
+        script = (f'exec "{RINGRUN}" {folder}/$${rank} --slot-kib 16384 -- env '
                   f'LD_PRELOAD="{LIBRARY}" "$@"').replace("$$", "$")
         done = subprocess.run(
             launcher(ranks) + ["sh", "-c", script, "sh"] + command,
