@@ -84,6 +84,7 @@ struct collector {
     ck_time_t second_at;
     ck_time_t talk_at;
     ck_time_t open_at;
+    uint32_t claims; /* header->claims when slots were last offered */
     ck_time_t dead_at;
 };
 
@@ -168,6 +169,7 @@ static int collector_open(struct collector *collector,
     };
 
     collector->wish = wish;
+    collector->claims = ~0u;
     collector->spool = spool_create(wish->dir, wish->fallback,
                                     wish->identity->agent, wish->spool_limit);
     if (collector->spool == NULL ||
@@ -457,6 +459,16 @@ static void life_take(struct collector *collector)
     }
 }
 
+/* The next whole multiple of the period on the clock that all collectors of this
+ * host read. Where the ranks fill all cores a turn stops one of them, and in a
+ * collective that one stops the others: better all at the same time. */
+static ck_time_t turn_next(ck_time_t now, ck_time_t period)
+{
+    ck_time_t left = period - now % period;
+
+    return now + (left < period / 8 ? left + period : left);
+}
+
 /* Sleep until the next turn, or until somebody says something; clock probes
  * are seen to meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
@@ -467,7 +479,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         {.fd = session_fd(collector->session), .events = POLLIN},
     };
     ck_time_t now = ck_time_raw();
-    ck_time_t until = now + period;
+    ck_time_t until = turn_next(now, period);
 
     do {
         ck_time_t due = clockprobe_due(collector->clock);
@@ -502,17 +514,25 @@ static bool is_talk_due(struct collector *collector, ck_time_t now)
 static void slots_offer(struct collector *collector, ck_time_t now)
 {
     struct ringfile *ring = collector->wish->ring;
-    unsigned left = ringfile_free(ring);
-    unsigned used = ring->backed - left;
+    uint32_t claims = atomic_load(&ring->header->claims);
     unsigned whole = SLOTS_WHOLE + collector->processes.told;
+    unsigned left;
+    unsigned used;
 
+    if (claims == collector->claims && ring->narrow == 0) {
+        return;
+    }
+    left = ringfile_free(ring);
+    used = ring->backed - left;
     if (left < SLOTS_FEW && collector->dead_at > now + DEAD_PAUSE_FEW) {
         collector->dead_at = now + DEAD_PAUSE_FEW;
     }
     (void)ringfile_widen(
         ring, whole < SLOTS_WHOLE_MAX ? whole : SLOTS_WHOLE_MAX, SLOTS_A_TURN);
-    (void)ringfile_back(ring, used > SLOTS_AHEAD ? used : SLOTS_AHEAD,
-                        SLOTS_A_TURN);
+    if (ringfile_back(ring, used > SLOTS_AHEAD ? used : SLOTS_AHEAD,
+                      SLOTS_A_TURN) < SLOTS_A_TURN) {
+        collector->claims = claims;
+    }
 }
 
 static void turn(struct collector *collector, ck_time_t *period)

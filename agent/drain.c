@@ -47,6 +47,9 @@ struct drain {
     uint64_t noslot;   /* already recorded */
     ck_time_t turn_at; /* of the last turn */
     struct drain_slot *slots;
+    uint32_t *used; /* slots that a thread may have records in */
+    uint32_t used_count;
+    uint32_t claims; /* header->claims when `used` was made */
 };
 
 struct drain *drain_create(struct ringfile *ring,
@@ -61,10 +64,12 @@ struct drain *drain_create(struct ringfile *ring,
         return NULL;
     }
     drain->slots = calloc(ring->header->slots, sizeof(*drain->slots));
-    if (drain->slots == NULL) {
-        free(drain);
+    drain->used = calloc(ring->header->slots, sizeof(*drain->used));
+    if (drain->slots == NULL || drain->used == NULL) {
+        drain_destroy(drain);
         return NULL;
     }
+    drain->claims = atomic_load(&ring->header->claims) - 1;
     drain->ring = ring;
     drain->outlet = outlet;
     drain->own = own;
@@ -78,6 +83,7 @@ void drain_destroy(struct drain *drain)
 {
     if (drain != NULL) {
         free(drain->slots);
+        free(drain->used);
         free(drain);
     }
 }
@@ -454,18 +460,50 @@ slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
     return cut_wait(left, rate, size);
 }
 
+/* Look at all slots only after a thread got one: an idle turn costs what is in
+ * use. */
+static void used_find(struct drain *drain)
+{
+    struct ck_ring_header *header = drain->ring->header;
+    struct ck_ring_slot *heads = ck_ring_heads(header);
+    /* acquire: pairs with the release in slot_claim() */
+    uint32_t claims =
+        atomic_load_explicit(&header->claims, memory_order_acquire);
+
+    if (claims == drain->claims) {
+        return;
+    }
+    drain->claims = claims;
+    drain->used_count = 0;
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        if (atomic_load_explicit(&heads[i].state, memory_order_relaxed) !=
+            CK_SLOT_FREE) {
+            drain->used[drain->used_count++] = i;
+        }
+    }
+}
+
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
 {
+    struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
     ck_time_t period = CUT_PERIOD_MAX;
+    uint32_t kept = 0;
 
     if (drain->turn_at >= now) {
         drain->turn_at = now - 1;
     }
-    for (uint32_t i = 0; i < drain->ring->backed; i++) {
-        ck_time_t wait = slot_step(drain, i, now, is_flush);
+    used_find(drain);
+    for (uint32_t i = 0; i < drain->used_count; i++) {
+        uint32_t index = drain->used[i];
+        ck_time_t wait = slot_step(drain, index, now, is_flush);
 
         period = wait < period ? wait : period;
+        if (atomic_load_explicit(&heads[index].state, memory_order_relaxed) !=
+            CK_SLOT_FREE) {
+            drain->used[kept++] = index;
+        }
     }
+    drain->used_count = kept;
     drain->turn_at = now;
     return period > CUT_PERIOD_MIN ? period : CUT_PERIOD_MIN;
 }
@@ -474,11 +512,13 @@ void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end)
 {
     struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
 
-    for (uint32_t i = 0; i < drain->ring->backed; i++) {
-        if (atomic_load_explicit(&heads[i].state, memory_order_acquire) ==
+    for (uint32_t i = 0; i < drain->used_count; i++) {
+        uint32_t index = drain->used[i];
+
+        if (atomic_load_explicit(&heads[index].state, memory_order_acquire) ==
                 CK_SLOT_LIVE &&
-            drain->slots[i].incarnation != 0) {
-            slot_open_calls(drain, i, now, is_end);
+            drain->slots[index].incarnation != 0) {
+            slot_open_calls(drain, index, now, is_end);
         }
     }
 }
@@ -516,6 +556,9 @@ static void slot_find_dead(struct drain *drain, uint32_t index, bool is_end)
 
 void drain_find_dead(struct drain *drain, bool is_end)
 {
+    if (is_end) {
+        drain->claims--; /* look at all of them once more */
+    }
     for (uint32_t i = 0; i < drain->ring->backed; i++) {
         slot_find_dead(drain, i, is_end);
     }

@@ -536,16 +536,16 @@ unsigned ringfile_widen(struct ringfile *ring, unsigned ahead, unsigned most)
     unsigned free_whole = 0;
     unsigned added = 0;
 
-    for (uint32_t i = 0; i < ring->backed && added < most; i++) {
+    ring->narrow = 0;
+    for (uint32_t i = 0; i < ring->backed; i++) {
         bool is_wanted = is_free(&heads[i]) && free_whole < ahead;
 
-        if (!is_whole(&heads[i]) && (is_wanted || is_filling(&heads[i]))) {
-            if (slot_widen(ring, i) != 0) {
-                break;
-            }
-            added++;
+        if (!is_whole(&heads[i]) && added < most &&
+            (is_wanted || is_filling(&heads[i]))) {
+            added += slot_widen(ring, i) == 0;
         }
         free_whole += is_free(&heads[i]) && is_whole(&heads[i]);
+        ring->narrow += !is_free(&heads[i]) && !is_whole(&heads[i]);
     }
     return added;
 }

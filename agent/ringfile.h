@@ -42,6 +42,7 @@ struct ringfile {
     uint64_t body_bytes;           /* memory for all slots, as planned */
     uint64_t body_left;            /* of these */
     uint64_t first_bytes;          /* of a slot before it is used */
+    uint32_t narrow;               /* living slots without all their memory */
     bool is_full;                  /* the file system gave no more */
     int fd;
     char path[256];

@@ -380,6 +380,8 @@ static uint32_t slot_claim(struct ck_ring_header *header,
     atomic_store(&slot->depth, 0);
     /* release: pairs with the acquire loads of state */
     atomic_store_explicit(&slot->state, CK_SLOT_LIVE, memory_order_release);
+    /* release: pairs with the acquire in drain_step() */
+    atomic_fetch_add_explicit(&header->claims, 1, memory_order_release);
     return before;
 }
 

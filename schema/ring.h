@@ -153,7 +153,8 @@ struct ck_ring_header {
     char found[CK_RING_ENDPOINT_BYTES];
     uint32_t posix_threshold_ns; /* ckposix records longer calls; 0 = default */
     _Atomic uint32_t offers;     /* times that a slot became claimable */
-    uint8_t pad[1912];
+    _Atomic uint32_t claims; /* times that a thread got a slot, counted after */
+    uint8_t pad[1908];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");
