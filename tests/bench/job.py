@@ -7,7 +7,6 @@ A line of a figure is `NUMBER text | measured | target | verdict`, as
 bench_record prints it; lines that begin with # explain.
 """
 import json
-import math
 import os
 import shutil
 import subprocess
@@ -96,12 +95,3 @@ def remark(text):
 
 def skip(name, reason):
     print("%-52s | - | - | skipped: %s" % (name, reason), flush=True)
-
-
-def interval(values):
-    """(low, median, high): distribution-free 95 % interval of the median."""
-    ordered = sorted(values)
-    n = len(ordered)
-    rank = max(int(math.floor((n - 1.96 * math.sqrt(n)) / 2)), 0)
-    middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-    return ordered[rank], middle, ordered[n - 1 - rank]

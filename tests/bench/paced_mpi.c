@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#define BLOCK 10000
+#define BLOCK 2500
 #define BLOCKS_MAX 10000
 #define WORK_NS 10000.0
 
