@@ -26,6 +26,7 @@
 #include "agent/drain.h"
 #include "agent/herald.h"
 #include "agent/life.h"
+#include "agent/offer.h"
 #include "agent/outlet.h"
 #include "agent/own.h"
 #include "agent/processes.h"
@@ -38,14 +39,8 @@
 #include "launch/log.h"
 #include "schema/run.h"
 
-/* Slots that stand ready: with their first memory, and with all of it. */
-#define SLOTS_AHEAD 64
-#define SLOTS_WHOLE 2 /* and one a process image, up to SLOTS_WHOLE_MAX */
-#define SLOTS_WHOLE_MAX 8
-#define SLOTS_A_TURN 16
-#define SLOTS_FEW 16 /* so few left: look more often for dead threads */
 #define DEAD_PAUSE (250 * CK_TIME_MS)
-#define DEAD_PAUSE_FEW (20 * CK_TIME_MS)
+#define DEAD_PAUSE_FEW (20 * CK_TIME_MS) /* while slots are few */
 #define TALK_PAUSE (20 * CK_TIME_MS)
 #define SYMBOLS_LIMIT (2 * CK_TIME_S)
 /* So long a target that could not be run waits for an aggregator that other
@@ -84,7 +79,7 @@ struct collector {
     ck_time_t second_at;
     ck_time_t talk_at;
     ck_time_t open_at;
-    uint32_t claims; /* header->claims when slots were last offered */
+    struct offer offer;
     ck_time_t dead_at;
 };
 
@@ -169,7 +164,6 @@ static int collector_open(struct collector *collector,
     };
 
     collector->wish = wish;
-    collector->claims = ~0u;
     collector->spool = spool_create(wish->dir, wish->fallback,
                                     wish->identity->agent, wish->spool_limit);
     if (collector->spool == NULL ||
@@ -459,13 +453,17 @@ static void life_take(struct collector *collector)
     }
 }
 
-/* The next whole multiple of the period on the clock that all collectors of this
- * host read. Where the ranks fill all cores a turn stops one of them, and in a
- * collective that one stops the others: better all at the same time. */
+/* An ordinary turn comes at the next whole multiple of its period on the clock
+ * that all collectors of this host read. Where ranks fill the cores a turn
+ * stops one of them, and in a collective that one stops the others: better all
+ * at the same time. */
 static ck_time_t turn_next(ck_time_t now, ck_time_t period)
 {
     ck_time_t left = period - now % period;
 
+    if (period < CUT_PERIOD_MAX) {
+        return now + period;
+    }
     return now + (left < period / 8 ? left + period : left);
 }
 
@@ -510,31 +508,6 @@ static bool is_talk_due(struct collector *collector, ck_time_t now)
     return true;
 }
 
-/* Have slots ready for threads to come: as many again as there are. */
-static void slots_offer(struct collector *collector, ck_time_t now)
-{
-    struct ringfile *ring = collector->wish->ring;
-    uint32_t claims = atomic_load(&ring->header->claims);
-    unsigned whole = SLOTS_WHOLE + collector->processes.told;
-    unsigned left;
-    unsigned used;
-
-    if (claims == collector->claims && ring->narrow == 0) {
-        return;
-    }
-    left = ringfile_free(ring);
-    used = ring->backed - left;
-    if (left < SLOTS_FEW && collector->dead_at > now + DEAD_PAUSE_FEW) {
-        collector->dead_at = now + DEAD_PAUSE_FEW;
-    }
-    (void)ringfile_widen(
-        ring, whole < SLOTS_WHOLE_MAX ? whole : SLOTS_WHOLE_MAX, SLOTS_A_TURN);
-    if (ringfile_back(ring, used > SLOTS_AHEAD ? used : SLOTS_AHEAD,
-                      SLOTS_A_TURN) < SLOTS_A_TURN) {
-        collector->claims = claims;
-    }
-}
-
 static void turn(struct collector *collector, ck_time_t *period)
 {
     ck_time_t now = ck_time_raw();
@@ -546,7 +519,10 @@ static void turn(struct collector *collector, ck_time_t *period)
     }
     if (collector->phase == PHASE_RUNNING) {
         *period = drain_step(collector->drain, now, collector->life.is_flush);
-        slots_offer(collector, now);
+        if (offer_step(&collector->offer, collector->processes.told) &&
+            collector->dead_at > now + DEAD_PAUSE_FEW) {
+            collector->dead_at = now + DEAD_PAUSE_FEW;
+        }
         is_beat = paced_work(collector, now);
         if (life_is_over(&collector->life)) {
             last_words(collector, now);
@@ -593,6 +569,7 @@ int collector_run(const struct collector_wish *wish)
     }
     wish->ring->header->owner_pid = (uint32_t)getpid();
     ringfile_look(wish->ring);
+    offer_init(&collector.offer, wish->ring);
     first_words(&collector);
     facts_take(&collector);
     collector.second_at = ck_time_raw() + CK_TIME_S;

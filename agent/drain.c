@@ -9,28 +9,14 @@
 #include "agent/drain.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "agent/cut.h"
+#include "agent/mirror.h"
 #include "agent/symbols.h"
 
 #define OPEN_AGE (20 * CK_TIME_MS)
-
-struct drain_slot {
-    uint32_t incarnation; /* of the mirror; 0 = none yet */
-    uint32_t tid;
-    uint32_t pid;
-    bool is_foreign; /* its pid cannot be seen from here */
-    uint64_t head;   /* at the last turn */
-    ck_time_t pending_since;
-    uint64_t dropped; /* already recorded as lost */
-    uint64_t reentered;
-    uint32_t open_told[CK_RING_OPEN_MAX]; /* call numbers, by depth */
-};
 
 struct drain {
     struct ringfile *ring;        /* borrowed */
@@ -39,14 +25,13 @@ struct drain {
     const struct clocksync *sync; /* borrowed */
     struct symbols *symbols;      /* borrowed, may be NULL */
     uint64_t limit;
-    uint64_t pid_space;
     uint64_t lost;        /* in all */
     uint64_t lost_limit;  /* not yet recorded */
     uint64_t lost_broken; /* units behind a broken record, not yet recorded */
     uint64_t lost_spool;
     uint64_t noslot;   /* already recorded */
     ck_time_t turn_at; /* of the last turn */
-    struct drain_slot *slots;
+    struct mirror *slots;
     uint32_t *used; /* slots that a thread may have records in */
     uint32_t used_count;
     uint32_t claims; /* header->claims when `used` was made */
@@ -75,7 +60,6 @@ struct drain *drain_create(struct ringfile *ring,
     drain->own = own;
     drain->sync = sync;
     drain->limit = limit;
-    drain->pid_space = ck_ring_pid_space();
     return drain;
 }
 
@@ -91,61 +75,6 @@ void drain_destroy(struct drain *drain)
 void drain_symbols(struct drain *drain, struct symbols *symbols)
 {
     drain->symbols = symbols;
-}
-
-static const struct ck_ring_process *process_of(struct ck_ring_header *header,
-                                                uint32_t incarnation)
-{
-    struct ck_ring_process *table = ck_ring_processes(header);
-
-    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
-        if (atomic_load_explicit(&table[i].incarnation, memory_order_acquire) ==
-            incarnation) {
-            return &table[i];
-        }
-    }
-    return NULL;
-}
-
-static bool is_thread_there(uint32_t pid, uint32_t tid)
-{
-    return pid != 0 && tid != 0 &&
-           (syscall(SYS_tgkill, (pid_t)pid, (pid_t)tid, 0) == 0 ||
-            errno != ESRCH);
-}
-
-/* The slot has a new thread: forget what was known of the one before. Where its
- * process does not know its pid namespace, a thread that is not seen at the
- * first look counts as one that cannot be seen. */
-static void mirror_fill(struct drain *drain,
-                        struct drain_slot *mirror,
-                        const struct ck_ring_slot *slot)
-{
-    const struct ck_ring_process *process =
-        process_of(drain->ring->header, slot->incarnation);
-    uint64_t space = process == NULL ? 0 : process->pid_space;
-
-    mirror->incarnation = slot->incarnation;
-    mirror->tid = atomic_load(&slot->tid);
-    mirror->pid = process == NULL ? 0 : process->pid;
-    mirror->is_foreign = space != 0
-                             ? space != drain->pid_space
-                             : !is_thread_there(mirror->pid, mirror->tid);
-    mirror->pending_since = 0;
-    mirror->head = atomic_load_explicit(&slot->head, memory_order_relaxed);
-    memset(mirror->open_told, 0, sizeof(mirror->open_told));
-}
-
-/* A record that says so begins another thread's records; a frame ends before
- * it (ck_batch_encode). */
-static void thread_follow(struct drain_slot *mirror, const uint8_t *first)
-{
-    const struct ck_text *text = (const struct ck_text *)first;
-
-    if (text->e.kind == CK_KIND_THREAD && text->object != mirror->tid) {
-        mirror->tid = (uint32_t)text->object;
-        memset(mirror->open_told, 0, sizeof(mirror->open_told));
-    }
 }
 
 /* Make a frame and tell the call sites in it. As outlet_put(). */
@@ -215,7 +144,7 @@ static bool is_over_limit(const struct drain *drain)
 static uint64_t
 slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
 {
-    struct drain_slot *mirror = &drain->slots[index];
+    struct mirror *mirror = &drain->slots[index];
     uint64_t mask = drain->ring->header->slot_bytes / CK_UNIT_BYTES - 1;
     const uint8_t *body = ringfile_body(drain->ring, index);
     struct outlet_cut cut = {
@@ -231,7 +160,7 @@ slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
         return 0;
     }
     cut.records = body + (tail & mask) * CK_UNIT_BYTES;
-    thread_follow(mirror, cut.records);
+    mirror_follow(mirror, cut.records);
     cut.tid = mirror->tid;
     if (is_over_limit(drain)) {
         return slot_skip(drain, cut.records, units);
@@ -292,7 +221,7 @@ static void lost_put(struct drain *drain,
 static void slot_losses(struct drain *drain, uint32_t index)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
-    struct drain_slot *mirror = &drain->slots[index];
+    struct mirror *mirror = &drain->slots[index];
     /* acquire: pairs with the release in ck_ring_count_lost() */
     uint64_t dropped =
         atomic_load_explicit(&slot->dropped, memory_order_acquire);
@@ -309,31 +238,11 @@ static void slot_losses(struct drain *drain, uint32_t index)
     }
 }
 
-/* Copy an open call if it does not change meanwhile. Its number, or 0. */
-static uint32_t open_read(const struct ck_ring_open *entry,
-                          struct ck_open *open)
-{
-    /* acquire: pairs with the release of call in ck_ring_open() */
-    uint32_t call = atomic_load_explicit(&entry->call, memory_order_acquire);
-
-    open->e.start = entry->start;
-    open->e.name = entry->name;
-    open->site = entry->site;
-    open->object = entry->object;
-    open->seq = entry->seq;
-    open->kind = entry->kind;
-    open->call = call;
-    atomic_thread_fence(memory_order_acquire);
-    return atomic_load_explicit(&entry->call, memory_order_relaxed) == call
-               ? call
-               : 0;
-}
-
 static void
 slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
-    struct drain_slot *mirror = &drain->slots[index];
+    struct mirror *mirror = &drain->slots[index];
     uint32_t depth = atomic_load_explicit(&slot->depth, memory_order_acquire);
     /* Not the mirror's: older records may wait in the slot. */
     uint32_t tid = atomic_load(&slot->tid);
@@ -343,7 +252,7 @@ slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
         uint32_t call;
 
         memset(&open, 0, sizeof(open));
-        call = open_read(&slot->open[i], &open);
+        call = mirror_open_call(&slot->open[i], &open);
         if (call == 0 || tid != atomic_load(&slot->tid) ||
             (!is_end &&
              (mirror->open_told[i] == call ||
@@ -401,7 +310,7 @@ static uint64_t slot_take(struct drain *drain,
                           bool is_flush)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
-    struct drain_slot *mirror = &drain->slots[index];
+    struct mirror *mirror = &drain->slots[index];
     uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
     uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
     uint64_t pending = mirror->head - tail;
@@ -432,7 +341,7 @@ static ck_time_t
 slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
-    struct drain_slot *mirror = &drain->slots[index];
+    struct mirror *mirror = &drain->slots[index];
     uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
     /* acquire: pairs with the release in slot_claim() */
     uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
@@ -445,7 +354,7 @@ slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
     }
     /* Another thread of the image says so by its first record. */
     if (mirror->incarnation != slot->incarnation) {
-        mirror_fill(drain, mirror, slot);
+        mirror_fill(mirror, drain->ring->header, slot);
     }
     before = mirror->head;
     /* acquire: pairs with the release in ck_ring_commit() */
@@ -523,18 +432,6 @@ void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end)
     }
 }
 
-/* The thread of a LIVE slot is gone. Its state is read before its tid: a thread
- * that takes the slot over writes them the other way round. */
-static bool is_slot_dead(const struct drain_slot *mirror,
-                         const struct ck_ring_slot *slot)
-{
-    uint32_t tid = atomic_load(&slot->tid);
-
-    return !mirror->is_foreign && !is_thread_there(mirror->pid, tid) &&
-           atomic_load(&slot->state) == CK_SLOT_LIVE &&
-           atomic_load(&slot->tid) == tid;
-}
-
 static void slot_find_dead(struct drain *drain, uint32_t index, bool is_end)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
@@ -545,7 +442,7 @@ static void slot_find_dead(struct drain *drain, uint32_t index, bool is_end)
         return;
     }
     if (is_end ||
-        (state == CK_SLOT_LIVE && is_slot_dead(&drain->slots[index], slot))) {
+        (state == CK_SLOT_LIVE && mirror_is_dead(&drain->slots[index], slot))) {
         /* What a dead thread was in stays to be told. */
         slot_open_calls(drain, index, 0, true);
         atomic_store(&slot->depth, 0);
