@@ -32,7 +32,7 @@ fault_add(struct clocksolve *solve, const struct clockrelax_conflict *conflict)
          i < conflict->links_count && fault->edges_count < CLOCKSOLVE_NAMED;
          i++) {
         fault->edges[fault->edges_count++] =
-            solve->graph->edges[solve->edge_of[conflict->links[i]]];
+            solve->graph->edges[conflict->links[i]];
     }
     return fault;
 }
@@ -41,9 +41,8 @@ static void link_drop(struct clocksolve *solve, uint32_t number)
 {
     struct clockrelax_link *link = &solve->relax.links[number];
 
-    solve->graph->edges[solve->edge_of[number]].is_dropped = true;
-    /* It says nothing any more. */
-    link->y = link->x;
+    solve->graph->edges[number].is_dropped = true;
+    link->x = link->y = CLOCKRELAX_ORIGIN;
     link->w = 0;
     solve->dropped++;
 }
@@ -58,10 +57,8 @@ static uint32_t link_worst(const struct clocksolve *solve,
 
     for (size_t i = 1; i < conflict->links_count; i++) {
         uint32_t link = conflict->links[i];
-        enum clock_source mine =
-            solve->graph->edges[solve->edge_of[link]].source;
-        enum clock_source best =
-            solve->graph->edges[solve->edge_of[worst]].source;
+        enum clock_source mine = solve->graph->edges[link].source;
+        enum clock_source best = solve->graph->edges[worst].source;
 
         if (links[link].w < links[worst].w ||
             (links[link].w == links[worst].w && mine < best)) {
@@ -143,7 +140,7 @@ static void conflict_solve(struct clocksolve *solve,
     }
     fault = fault_add(solve, conflict);
     if (fault != NULL) {
-        struct clock_edge edge = solve->graph->edges[solve->edge_of[worst]];
+        struct clock_edge edge = solve->graph->edges[worst];
 
         fault->kind = CK_CLOCK_FAULT_PROBE;
         for (size_t i = 1; i < fault->edges_count; i++) {

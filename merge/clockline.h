@@ -46,6 +46,12 @@ int clockline_fit(struct clockline *line,
                   size_t count,
                   int64_t wander_ppb,
                   int64_t blind_ppb);
+/* Append a point where facts of one side only say something: their edge,
+ * taken for the truth. 0, or -1 with ENOMEM. */
+int clockline_guess(struct clockline *line,
+                    struct ck_clock_constraint *facts,
+                    size_t count,
+                    int64_t blind_ppb);
 /* A line without error: theta = 0 for ever. 0, or -1 with ENOMEM. */
 int clockline_exact(struct clockline *line);
 

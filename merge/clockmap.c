@@ -19,6 +19,10 @@
 #define TOLERANCE 2
 /* At most so many are left out in a row. */
 #define SKIP_MAX 64
+/* Where no slope is known: 100 ppm. */
+#define RATE_BLIND 100000
+/* A slope of 1. */
+#define SLOPE_ONE ((__int128)1 << CLOCKMAP_SLOPE_BITS)
 /* No clock runs away faster: 500 ppm. */
 #define SLOPE_MAX                                                              \
     ((int64_t)(500e-6 * (double)((int64_t)1 << CLOCKMAP_SLOPE_BITS)))
@@ -68,9 +72,9 @@ static int pieces_add(struct clockmap *map,
         *piece = (struct clockmap_piece){
             .c0 = from,
             .offset = offset,
-            .slope = (int64_t)(((__int128)(between(a, b, to) - offset)
-                                << CLOCKMAP_SLOPE_BITS) /
-                               (to - from)),
+            .slope =
+                (int64_t)(((__int128)(between(a, b, to) - offset) * SLOPE_ONE) /
+                          (to - from)),
             .error0 = error_of(a->bound + (b->bound - a->bound) / parts * i),
             .error1 =
                 error_of(a->bound + (b->bound - a->bound) / parts * (i + 1)),
@@ -87,20 +91,54 @@ static int pieces_add(struct clockmap *map,
     return 0;
 }
 
-/* A clock that jumped: the line before goes on to the next point. */
-static int jump_add(struct clockmap *map,
-                    const struct clockmap_point *a,
-                    const struct clockmap_point *b)
+/* How the offset moves over a stretch, from its first to its last point. A
+ * single point says nothing of it. */
+struct course {
+    int64_t slope; /* times 2^36 */
+    int64_t rate_ppb;
+};
+
+static struct course course_of(const struct clockmap_point *first,
+                               const struct clockmap_point *last)
 {
+    __int128 slope;
+
+    if (last->at <= first->at) {
+        return (struct course){0, RATE_BLIND};
+    }
+    slope = ((__int128)(last->offset - first->offset) * SLOPE_ONE) /
+            (last->at - first->at);
+    if (slope > SLOPE_MAX || slope < -SLOPE_MAX) {
+        return (struct course){0, CK_CLOCK_RATE_CAP_PPB};
+    }
+    /* The ends may be wrong, each on another side. */
+    return (struct course){
+        (int64_t)slope,
+        last->rate_ppb + (int64_t)((__int128)(first->bound + last->bound) *
+                                   1000000000 / (last->at - first->at))};
+}
+
+/* A clock that jumped between two points: the line before goes on to the next
+ * point, and the error covers either side. */
+static int jump_add(struct clockmap *map,
+                    const struct clockmap_point *stretch,
+                    const struct clockmap_point *a)
+{
+    const struct clockmap_point *b = a + 1;
+    struct course course = course_of(stretch, a);
     struct clockmap_point left = *a;
     struct clockmap_point right = *b;
-    ck_time_t step = b->offset - a->offset;
-    ck_time_t grown = ck_clock_drift(b->at - a->at, a->rate_ppb);
+    ck_time_t span = b->at - a->at;
+    ck_time_t step;
 
+    right.offset = a->offset + (ck_time_t)(((__int128)span * course.slope) >>
+                                           CLOCKMAP_SLOPE_BITS);
+    step = b->offset - right.offset;
     step = step < 0 ? -step : step;
     left.bound = right.bound =
-        (a->bound > b->bound ? a->bound : b->bound) + step + grown;
-    right.offset = a->offset;
+        (a->bound > b->bound ? a->bound : b->bound) + step +
+        ck_clock_drift(span, course.rate_ppb > RATE_BLIND ? course.rate_ppb
+                                                          : RATE_BLIND);
     return pieces_add(map, &left, &right, 0, CLOCKMAP_FAULT);
 }
 
@@ -185,46 +223,50 @@ static int straight_add(struct clockmap *map,
     return pieces_add(map, &a, &b, 0, 0);
 }
 
-/* From the first to the last point; 0 where the clock jumped between. */
-static int64_t slope_of(const struct clockmap_point *points, size_t count)
+/* Outside, the first and the last stretch go on. */
+static void ends_set(struct clockmap *map,
+                     const struct clockmap_point *points,
+                     size_t count)
 {
-    const struct clockmap_point *a = &points[0];
-    const struct clockmap_point *b = &points[count - 1];
-    __int128 slope = 0;
+    size_t first = 0, last = count - 1;
 
-    for (size_t i = 0; i + 1 < count; i++) {
-        if (points[i].is_last) {
-            return 0;
-        }
+    while (first + 1 < count && !points[first].is_last) {
+        first++;
     }
-    if (b->at > a->at) {
-        slope = ((__int128)(b->offset - a->offset) *
-                 ((__int128)1 << CLOCKMAP_SLOPE_BITS)) /
-                (b->at - a->at);
+    while (last > 0 && !points[last - 1].is_last) {
+        last--;
     }
-    return slope > SLOPE_MAX    ? SLOPE_MAX
-           : slope < -SLOPE_MAX ? -SLOPE_MAX
-                                : (int64_t)slope;
+    for (int side = 0; side < 2; side++) {
+        struct course course =
+            side == 0 ? course_of(&points[0], &points[first])
+                      : course_of(&points[last], &points[count - 1]);
+
+        map->slope[side] = course.slope;
+        map->rate_ppb[side] = course.rate_ppb;
+    }
 }
 
 int clockmap_make(struct clockmap *map,
                   const struct clockmap_point *points,
                   size_t count)
 {
+    size_t stretch = 0;
+
     if (count == 0) {
         errno = EINVAL;
         return -1;
     }
-    map->rate_ppb = points[count - 1].rate_ppb;
-    map->slope = slope_of(points, count);
+    ends_set(map, points, count);
     for (size_t at = 0; at + 1 < count;) {
         size_t end = points[at].is_last ? at + 1 : piece_end(points, at, count);
-        int rc = points[at].is_last ? jump_add(map, &points[at], &points[end])
-                                    : straight_add(map, points, at, end);
+        int rc = points[at].is_last
+                     ? jump_add(map, &points[stretch], &points[at])
+                     : straight_add(map, points, at, end);
 
         if (rc != 0) {
             return -1;
         }
+        stretch = points[at].is_last ? end : stretch;
         at = end;
     }
     return count == 1 ? single_add(map, &points[0]) : 0;
@@ -267,7 +309,7 @@ ck_time_t clockmap_far(const struct clockmap *map, ck_time_t at)
             last->offset + (ck_time_t)(((__int128)last->length * last->slope) >>
                                        CLOCKMAP_SLOPE_BITS);
     }
-    return offset + (ck_time_t)(((__int128)at - from) * map->slope >>
+    return offset + (ck_time_t)(((__int128)at - from) * map->slope[at >= end] >>
                                 CLOCKMAP_SLOPE_BITS);
 }
 
@@ -285,7 +327,7 @@ ck_time_t clockmap_error(struct clockmap *map, ck_time_t at)
     }
     if (beyond >= 0) {
         error = (from < 0 ? piece->error0 : piece->error1) +
-                ck_clock_drift(beyond, map->rate_ppb);
+                ck_clock_drift(beyond, map->rate_ppb[from >= 0]);
         return error > CLOCKMAP_ERROR_UNKNOWN ? CLOCKMAP_ERROR_UNKNOWN : error;
     }
     return piece->error0 +

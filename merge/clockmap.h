@@ -8,7 +8,7 @@
  *   error(c) = between error0 and error1, plus what the clock may leave the
  *              straight line by, which is largest in the middle
  *
- * Outside of what was measured it goes on with the slope of the whole, and the
+ * Outside of what was measured the first and the last stretch go on, and the
  * error grows. T ascends everywhere but at a piece that is marked as a fault.
  * Used by every reader of times; a map remembers where it was asked last.
  */
@@ -44,8 +44,8 @@ struct clockmap {
     struct clockmap_piece *pieces;
     size_t count, room;
     size_t hint;
-    int64_t rate_ppb; /* the error grows by it outside */
-    int64_t slope;    /* outside: that of the whole map */
+    int64_t slope[2];    /* before the first piece, and after the last */
+    int64_t rate_ppb[2]; /* the error grows by it there */
 };
 
 /* A point that a map goes through. */

@@ -47,6 +47,9 @@ struct place {
     struct ck_clock_constraint *facts;
     ck_time_t *nearest; /* to what is placed; NEVER */
     bool *is_placed;
+    bool *is_stuck; /* known from one direction, so far */
+    uint32_t *order;
+    uint32_t placed;
     /* Neighbours of each domain, as indices of pairs. */
     uint32_t *neighbours;
     size_t *first;
@@ -338,29 +341,31 @@ int clockplace_fit(const struct clockgraph *graph,
     return 0;
 }
 
-/* Fit a domain's line and take its neighbours nearer. */
-static int place_domain(struct place *place,
-                        uint32_t domain,
-                        const struct clockplace_rates *rates)
+/* The line of a domain from what is placed. Where only one direction is known,
+ * `is_guess` takes its edge. */
+static int domain_line(struct place *place,
+                       uint32_t domain,
+                       const struct clockplace_rates *rates,
+                       bool is_guess)
 {
     const struct clockgraph *graph = place->graph;
     struct clockline *line = &place->lines[domain];
     size_t count = 0;
 
-    if (line->count == 0) {
-        for (size_t i = graph->first[domain]; i < graph->first[domain + 1];
-             i++) {
-            count += end_fact(place, graph->ends[i], &place->facts[count]);
-        }
-        if (clockplace_fit(graph, domain, rates, place->facts, count, line) !=
-            0) {
-            return -1;
-        }
+    for (size_t i = graph->first[domain]; i < graph->first[domain + 1]; i++) {
+        count += end_fact(place, graph->ends[i], &place->facts[count]);
     }
-    if (line->count == 0) {
-        return 0;
+    if (is_guess && count > 0) {
+        return clockline_guess(line, place->facts, count, rates->blind_ppb);
     }
+    return clockplace_fit(graph, domain, rates, place->facts, count, line);
+}
+
+/* Take a placed domain's neighbours nearer. */
+static void place_near(struct place *place, uint32_t domain)
+{
     place->is_placed[domain] = true;
+    place->order[place->placed++] = domain;
     meetings_tell(place, domain);
     for (size_t i = place->first[domain]; i < place->first[domain + 1]; i++) {
         const struct pair *pair = &place->pairs.items[place->neighbours[i]];
@@ -376,7 +381,33 @@ static int place_domain(struct place *place,
             place->nearest[other] = way;
         }
     }
-    return 0;
+}
+
+/* The unplaced domain that is nearest to a placed one; `domains` = none. */
+static uint32_t place_next(const struct place *place)
+{
+    uint32_t domains = place->graph->domains;
+    uint32_t next = domains;
+
+    for (uint32_t d = 0; d < domains; d++) {
+        if (!place->is_placed[d] && place->nearest[d] != NEVER &&
+            (next == domains || place->nearest[d] < place->nearest[next])) {
+            next = d;
+        }
+    }
+    return next;
+}
+
+/* One that could not be placed for want of a way back. */
+static uint32_t place_stuck(const struct place *place)
+{
+    uint32_t d = 0;
+
+    while (d < place->graph->domains &&
+           (place->is_placed[d] || !place->is_stuck[d])) {
+        d++;
+    }
+    return d;
 }
 
 static int place_all(struct place *place,
@@ -385,26 +416,26 @@ static int place_all(struct place *place,
 {
     uint32_t domains = place->graph->domains;
 
-    if (clockline_exact(&place->lines[root]) != 0 ||
-        place_domain(place, root, rates) != 0) {
+    if (clockline_exact(&place->lines[root]) != 0) {
         return -1;
     }
+    place_near(place, root);
     for (;;) {
-        uint32_t next = domains;
+        uint32_t next = place_next(place);
+        bool is_guess = next == domains;
 
-        for (uint32_t d = 0; d < domains; d++) {
-            if (!place->is_placed[d] && place->nearest[d] != NEVER &&
-                (next == domains || place->nearest[d] < place->nearest[next])) {
-                next = d;
-            }
-        }
+        next = is_guess ? place_stuck(place) : next;
         if (next == domains) {
             return 0;
         }
         /* If it cannot be placed now, a later neighbour may help. */
         place->nearest[next] = NEVER;
-        if (place_domain(place, next, rates) != 0) {
+        place->is_stuck[next] = !is_guess;
+        if (domain_line(place, next, rates, is_guess) != 0) {
             return -1;
+        }
+        if (place->lines[next].count > 0) {
+            place_near(place, next);
         }
     }
 }
@@ -426,8 +457,11 @@ static int place_init(struct place *place)
         malloc(((size_t)graph->domains + 1) * sizeof(*place->nearest));
     place->is_placed =
         calloc((size_t)graph->domains + 1, sizeof(*place->is_placed));
+    place->is_stuck =
+        calloc((size_t)graph->domains + 1, sizeof(*place->is_stuck));
     if (place->meetings == NULL || place->facts == NULL ||
-        place->nearest == NULL || place->is_placed == NULL) {
+        place->nearest == NULL || place->is_placed == NULL ||
+        place->is_stuck == NULL) {
         return -1;
     }
     for (uint32_t i = 0; i < graph->meetings; i++) {
@@ -442,20 +476,25 @@ static int place_init(struct place *place)
 int clockplace_run(const struct clockgraph *graph,
                    uint32_t root,
                    const struct clockplace_rates *rates,
-                   struct clockline *lines)
+                   struct clockline *lines,
+                   uint32_t *order)
 {
-    struct place place = {.graph = graph, .lines = lines};
+    struct place place = {.graph = graph, .lines = lines, .order = order};
     int rc = -1;
 
     if (place_init(&place) == 0 && pairs_collect(&place) == 0 &&
         neighbours_fill(&place) == 0) {
         rc = place_all(&place, root, rates);
     }
+    if (place.placed < graph->domains) {
+        order[place.placed] = CLOCKPLACE_END;
+    }
     free(place.pairs.items);
     free(place.meetings);
     free(place.facts);
     free(place.nearest);
     free(place.is_placed);
+    free(place.is_stuck);
     free(place.neighbours);
     free(place.first);
     return rc;

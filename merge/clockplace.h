@@ -20,12 +20,15 @@ struct clockplace_rates {
 };
 
 /* Make the lines of all domains of a closed graph; lines[] are empty before,
- * and stay so where nothing ties a domain to the root from both sides. 0, or
- * -1 with ENOMEM. */
+ * and stay so where nothing ties a domain to the root from both sides. order[]
+ * gets those that have one, in the order in which they were placed, and
+ * CLOCKPLACE_END if they are not all. 0, or -1 with ENOMEM. */
+#define CLOCKPLACE_END UINT32_MAX
 int clockplace_run(const struct clockgraph *graph,
                    uint32_t root,
                    const struct clockplace_rates *rates,
-                   struct clockline *lines);
+                   struct clockline *lines,
+                   uint32_t *order);
 /* Fit a domain's line to facts in order of time, apart between its cuts. */
 int clockplace_fit(const struct clockgraph *graph,
                    uint32_t domain,

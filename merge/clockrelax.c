@@ -2,10 +2,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Bellman and Ford's method. A sweep takes all links and then each chain
- * forth and back, so that a sweep carries a value across any number of nodes
- * of one clock. A negative cycle shows as lower > upper, or as a cycle among
- * the places that values come from, which is looked for now and then.
+ * Bellman and Ford's method. A sweep takes clock after clock, the links that
+ * touch it and then its chain forth and back: from the root outwards and, the
+ * next time, inwards, so that one sweep carries a value across any number of
+ * clocks and of nodes. A negative cycle shows as lower > upper, or as a cycle
+ * among the places that values come from, which is looked for now and then.
  */
 #include "merge/clockrelax.h"
 
@@ -18,66 +19,94 @@
 /* Paths are followed no further. */
 #define STEPS_MAX 1000000
 
-static bool link_relax(struct clockrelax_node *nodes,
-                       const struct clockrelax_link *link,
-                       uint32_t number)
+/* A node's value changed: its clock has to be looked at again. */
+static void node_touch(struct clockrelax *relax,
+                       const struct clockrelax_node *node)
 {
-    struct clockrelax_node *x = &nodes[link->x];
-    struct clockrelax_node *y = &nodes[link->y];
-    bool is_changed = false;
+    if (node->group != CLOCKRELAX_MEETING) {
+        relax->groups[node->group].is_settled = false;
+        return;
+    }
+    for (size_t i = 0; i < relax->groups_count; i++) {
+        relax->groups[i].is_settled = false;
+    }
+}
+
+static void link_relax(struct clockrelax *relax, uint32_t number)
+{
+    const struct clockrelax_link *link = &relax->links[number];
+    struct clockrelax_node *x = &relax->nodes[link->x];
+    struct clockrelax_node *y = &relax->nodes[link->y];
 
     if (y->upper != CK_CLOCK_NONE && y->upper + link->w < x->upper) {
         x->upper = y->upper + link->w;
         x->upper_of = number;
-        is_changed = true;
+        node_touch(relax, x);
     }
     if (x->lower != -CK_CLOCK_NONE && x->lower - link->w > y->lower) {
         y->lower = x->lower - link->w;
         y->lower_of = number;
-        is_changed = true;
+        node_touch(relax, y);
     }
-    return is_changed;
 }
 
 /* Carry the values of `from` to its neighbour. */
-static bool chain_relax(struct clockrelax_node *to,
+static void chain_relax(struct clockrelax_node *to,
                         const struct clockrelax_node *from,
                         ck_time_t slack,
                         uint32_t side)
 {
-    bool is_changed = false;
-
     if (slack == CK_CLOCK_NONE) {
-        return false;
+        return;
     }
     if (from->upper != CK_CLOCK_NONE && from->upper + slack < to->upper) {
         to->upper = from->upper + slack;
         to->upper_of = side;
-        is_changed = true;
     }
     if (from->lower != -CK_CLOCK_NONE && from->lower - slack > to->lower) {
         to->lower = from->lower - slack;
         to->lower_of = side;
-        is_changed = true;
     }
-    return is_changed;
 }
 
-static bool sweep(struct clockrelax *relax)
+/* What a clock was told goes along its chain, and from there to all that it
+ * is linked with, which are then to be looked at. */
+static void group_relax(struct clockrelax *relax,
+                        struct clockrelax_group *group)
 {
     struct clockrelax_node *nodes = relax->nodes;
+
+    group->is_settled = true;
+    for (size_t k = group->first + 1; k < group->end; k++) {
+        chain_relax(&nodes[k], &nodes[k - 1], nodes[k - 1].slack,
+                    CLOCKRELAX_BEFORE);
+    }
+    for (size_t k = group->end; k-- > group->first + 1;) {
+        chain_relax(&nodes[k - 1], &nodes[k], nodes[k - 1].slack,
+                    CLOCKRELAX_AFTER);
+    }
+    for (size_t i = 0; i < group->touching_count; i++) {
+        uint32_t number = group->touching[i] >> 1;
+
+        if (relax->links[number].x != CLOCKRELAX_ORIGIN) {
+            link_relax(relax, number);
+        }
+    }
+}
+
+/* False when all is settled. */
+static bool sweep(struct clockrelax *relax)
+{
+    size_t count = relax->groups_count;
     bool is_changed = false;
 
-    for (size_t i = 0; i < relax->links_count; i++) {
-        is_changed |= link_relax(nodes, &relax->links[i], (uint32_t)i);
-    }
-    for (size_t k = 1; k < relax->nodes_count; k++) {
-        is_changed |= chain_relax(&nodes[k], &nodes[k - 1], nodes[k - 1].slack,
-                                  CLOCKRELAX_BEFORE);
-    }
-    for (size_t k = relax->nodes_count; k-- > 1;) {
-        is_changed |= chain_relax(&nodes[k - 1], &nodes[k], nodes[k - 1].slack,
-                                  CLOCKRELAX_AFTER);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = relax->sweeps % 2 == 0 ? i : count - 1 - i;
+
+        if (!relax->groups[at].is_settled) {
+            group_relax(relax, &relax->groups[at]);
+            is_changed = true;
+        }
     }
     return is_changed;
 }
@@ -236,6 +265,9 @@ bool clockrelax_run(struct clockrelax *relax,
 {
     conflict->excess = 0;
     relax->sweeps = 0;
+    for (size_t i = 0; i < relax->groups_count; i++) {
+        relax->groups[i].is_settled = false;
+    }
     while (relax->sweeps < SWEEPS_MAX) {
         bool is_changed = sweep(relax);
 

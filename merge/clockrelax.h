@@ -24,14 +24,15 @@
 #define CLOCKRELAX_PATH 64
 
 struct clockrelax_node {
-    ck_time_t upper; /* CK_CLOCK_NONE */
-    ck_time_t lower; /* -CK_CLOCK_NONE */
-    ck_time_t slack; /* to the next node; CK_CLOCK_NONE: not tied */
-    ck_time_t at;    /* local clock; what follows is not looked at here */
-    ck_time_t trend;
+    ck_time_t upper;   /* CK_CLOCK_NONE */
+    ck_time_t lower;   /* -CK_CLOCK_NONE */
+    ck_time_t slack;   /* to the next node; CK_CLOCK_NONE: not tied */
     uint32_t upper_of; /* where it comes from: a link, or below */
     uint32_t lower_of;
-    uint32_t domain;
+    uint32_t group;  /* CLOCKRELAX_MEETING: belongs to none */
+    uint32_t domain; /* what follows is not looked at here */
+    ck_time_t at;    /* local clock */
+    ck_time_t trend;
     int64_t rate_ppb; /* behind slack */
 };
 
@@ -46,11 +47,24 @@ struct clockrelax_link {
     ck_time_t w;
 };
 
+/* One clock: its nodes, and the links that touch them. */
+struct clockrelax_group {
+    size_t first; /* node */
+    size_t end;
+    const uint32_t *touching; /* links << 1, whatever the last bit */
+    size_t touching_count;
+    bool is_settled; /* nothing changed at its nodes since it was looked at */
+};
+
+#define CLOCKRELAX_MEETING UINT32_MAX
+
 struct clockrelax {
     struct clockrelax_node *nodes;
     size_t nodes_count;
-    struct clockrelax_link *links;
+    struct clockrelax_link *links; /* x = CLOCKRELAX_ORIGIN: none */
     size_t links_count;
+    struct clockrelax_group *groups; /* near the root first */
+    size_t groups_count;
     unsigned sweeps; /* that the last run took */
 };
 

@@ -20,8 +20,8 @@
 /* Events of a node are so near that theta moves less than 1 ns. */
 #define CLUSTER_SPAN(rate) (1000000000 / ((rate) + 1))
 #define CLUSTER_MAX CK_TIME_MS
-#define REFITS 2
-#define NO_NODE UINT32_MAX
+#define REFITS 1
+#define NO_NODE CLOCKRELAX_ORIGIN
 
 struct clocksolve *clocksolve_create(struct clockgraph *graph,
                                      const struct clocksolve_options *options)
@@ -40,7 +40,8 @@ struct clocksolve *clocksolve_create(struct clockgraph *graph,
                                  : BLIND_DEFAULT;
     solve->lines = calloc((size_t)graph->domains + 1, sizeof(*solve->lines));
     solve->first = calloc((size_t)graph->domains + 2, sizeof(*solve->first));
-    if (solve->lines == NULL || solve->first == NULL) {
+    solve->order = calloc((size_t)graph->domains + 1, sizeof(*solve->order));
+    if (solve->lines == NULL || solve->first == NULL || solve->order == NULL) {
         clocksolve_destroy(solve);
         return NULL;
     }
@@ -59,7 +60,8 @@ void clocksolve_destroy(struct clocksolve *solve)
     free(solve->lines);
     free(solve->relax.nodes);
     free(solve->relax.links);
-    free(solve->edge_of);
+    free(solve->order);
+    free(solve->relax.groups);
     free(solve->first);
     free(solve->knots);
     free(solve);
@@ -83,6 +85,7 @@ static struct clockrelax_node *node_add(struct clocksolve *solve)
         .slack = CK_CLOCK_NONE,
         .upper_of = CLOCKRELAX_ORIGIN,
         .lower_of = CLOCKRELAX_ORIGIN,
+        .group = CLOCKRELAX_MEETING,
     };
     return node;
 }
@@ -207,17 +210,41 @@ static int meetings_build(struct clocksolve *solve)
     return 0;
 }
 
-/* Leave out the links of which an end has no place. */
+/* Links of which an end has no place are none. */
 static void links_sift(struct clocksolve *solve)
 {
     struct clockrelax *relax = &solve->relax;
 
-    relax->links_count = 0;
-    for (size_t i = 0; i < solve->graph->count; i++) {
-        if (relax->links[i].x != NO_NODE && relax->links[i].y != NO_NODE) {
-            relax->links[relax->links_count] = relax->links[i];
-            solve->edge_of[relax->links_count++] = (uint32_t)i;
+    relax->links_count = solve->graph->count;
+    for (size_t i = 0; i < relax->links_count; i++) {
+        struct clockrelax_link *link = &relax->links[i];
+
+        if (link->x == NO_NODE || link->y == NO_NODE) {
+            *link = (struct clockrelax_link){NO_NODE, NO_NODE, 0};
         }
+    }
+}
+
+static void groups_make(struct clocksolve *solve)
+{
+    const struct clockgraph *graph = solve->graph;
+    struct clockrelax *relax = &solve->relax;
+
+    relax->groups_count = 0;
+    for (uint32_t i = 0;
+         i < graph->domains && solve->order[i] != CLOCKPLACE_END; i++) {
+        uint32_t domain = solve->order[i];
+
+        for (size_t k = solve->first[domain]; k < solve->first[domain + 1];
+             k++) {
+            relax->nodes[k].group = (uint32_t)relax->groups_count;
+        }
+        relax->groups[relax->groups_count++] = (struct clockrelax_group){
+            .first = solve->first[domain],
+            .end = solve->first[domain + 1],
+            .touching = &graph->ends[graph->first[domain]],
+            .touching_count = graph->first[domain + 1] - graph->first[domain],
+        };
     }
 }
 
@@ -228,8 +255,9 @@ static int solve_build(struct clocksolve *solve)
 
     if (relax->links == NULL) {
         relax->links = malloc((edges + 1) * sizeof(*relax->links));
-        solve->edge_of = malloc((edges + 1) * sizeof(*solve->edge_of));
-        if (relax->links == NULL || solve->edge_of == NULL) {
+        relax->groups = malloc(((size_t)solve->graph->domains + 1) *
+                               sizeof(*relax->groups));
+        if (relax->links == NULL || relax->groups == NULL) {
             return -1;
         }
     }
@@ -247,6 +275,7 @@ static int solve_build(struct clocksolve *solve)
         return -1;
     }
     links_sift(solve);
+    groups_make(solve);
     return 0;
 }
 
@@ -359,7 +388,8 @@ int clocksolve_run(struct clocksolve *solve, uint32_t root)
     for (uint32_t d = 0; d < solve->graph->domains; d++) {
         clockline_fini(&solve->lines[d]);
     }
-    if (clockplace_run(solve->graph, root, &solve->rates, solve->lines) != 0) {
+    if (clockplace_run(solve->graph, root, &solve->rates, solve->lines,
+                       solve->order) != 0) {
         return -1;
     }
     for (int i = 0; i <= REFITS; i++) {

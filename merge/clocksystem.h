@@ -18,8 +18,8 @@ struct clocksolve {
     struct clockplace_rates rates;
     struct clockline *lines; /* by domain */
     struct clockrelax relax;
-    uint32_t *edge_of; /* by link */
-    size_t *first;     /* node of each domain, and behind the last */
+    uint32_t *order; /* of the domains, from the root outwards */
+    size_t *first;   /* node of each domain, and behind the last */
     size_t nodes_room;
     struct clocksolve_knot *knots; /* by node */
     struct clocksolve_fault faults[CLOCKSYSTEM_FAULTS_MAX];

@@ -83,6 +83,30 @@ static int constraints_reserve(struct ck_clockband *band, size_t more)
     return 0;
 }
 
+static int constraint_order(const void *a, const void *b)
+{
+    const struct ck_clock_constraint *x = a;
+    const struct ck_clock_constraint *y = b;
+
+    if (x->at != y->at) {
+        return x->at < y->at ? -1 : 1;
+    }
+    return (int)x->is_upper - (int)y->is_upper;
+}
+
+/* There is room for it. What comes in order needs no sorting. */
+static void constraint_add(struct ck_clockband *band,
+                           struct ck_clock_constraint constraint)
+{
+    if (band->count == 0) {
+        band->is_sorted = true;
+    } else if (constraint_order(&band->constraints[band->count - 1],
+                                &constraint) > 0) {
+        band->is_sorted = false;
+    }
+    band->constraints[band->count++] = constraint;
+}
+
 /* A stamp or an error so large that sums of them might wrap. */
 static bool probe_is_wild(const struct ck_clock_probe *probe)
 {
@@ -116,17 +140,19 @@ int ck_clockband_add(struct ck_clockband *band,
         return -1;
     }
     if (has_forward) {
-        band->constraints[band->count++] = (struct ck_clock_constraint){
-            .at = probe->a1,
-            .value = probe->r2 - probe->a1 - delay + probe->error_forward,
-            .is_upper = true,
-        };
+        constraint_add(band, (struct ck_clock_constraint){
+                                 .at = probe->a1,
+                                 .value = probe->r2 - probe->a1 - delay +
+                                          probe->error_forward,
+                                 .is_upper = true,
+                             });
     }
     if (has_backward) {
-        band->constraints[band->count++] = (struct ck_clock_constraint){
-            .at = probe->a4,
-            .value = probe->r3 - probe->a4 + delay - probe->error_backward,
-        };
+        constraint_add(band, (struct ck_clock_constraint){
+                                 .at = probe->a4,
+                                 .value = probe->r3 - probe->a4 + delay -
+                                          probe->error_backward,
+                             });
     }
     if (has_forward && has_backward) {
         ck_time_t rtt = (probe->a4 - probe->a1) - (probe->r3 - probe->r2);
@@ -136,19 +162,7 @@ int ck_clockband_add(struct ck_clockband *band,
         }
     }
     band->probes++;
-    band->is_sorted = false;
     return 0;
-}
-
-static int constraint_order(const void *a, const void *b)
-{
-    const struct ck_clock_constraint *x = a;
-    const struct ck_clock_constraint *y = b;
-
-    if (x->at != y->at) {
-        return x->at < y->at ? -1 : 1;
-    }
-    return (int)x->is_upper - (int)y->is_upper;
 }
 
 static void fault_add(struct ck_clockband *band, struct ck_clock_fault fault)
@@ -244,6 +258,20 @@ static void stretch_shred(struct ck_clockband *band, const struct stretch *work)
     }
 }
 
+/* How far theta may wander about a trend. Of two clusters beside a fault the
+ * slope is no evidence: the jump itself may lie between them. */
+static int64_t stretch_wander(const struct ck_clockband *band,
+                              const struct stretch *work)
+{
+    size_t clusters = 0;
+
+    for (size_t at = work->lo; at < work->hi && clusters < 3; clusters++) {
+        at = ck_clock_cluster(band->constraints, at, work->hi);
+    }
+    return band->fault_count > 0 && clusters < 3 ? band->options.rate_blind_ppb
+                                                 : band->options.rate_ppb;
+}
+
 /* Solve one stretch: append its knots, or put its parts on the stack. */
 static int stretch_solve(struct ck_clockband *band, struct stretch work)
 {
@@ -254,7 +282,7 @@ static int stretch_solve(struct ck_clockband *band, struct stretch work)
         size_t count;
 
         if (ck_clocktrend_fit(&band->trend, &band->constraints[work.lo],
-                              work.hi - work.lo, band->options.rate_ppb,
+                              work.hi - work.lo, stretch_wander(band, &work),
                               band->options.rate_blind_ppb) != 0) {
             return -1;
         }

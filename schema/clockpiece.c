@@ -7,6 +7,8 @@
 /* How far around a constraint its contradictions are counted. */
 #define WITNESS_SPAN (15 * CK_TIME_S)
 #define WITNESS_ENOUGH 3
+/* As near as the probes of a burst. */
+#define WITNESS_BESIDE (2 * CK_TIME_MS)
 
 static void knot_fill(struct ck_clock_knot *knot,
                       const struct ck_clock_constraint *constraints,
@@ -132,16 +134,22 @@ ck_clockpiece_refuted(const struct ck_clock_knot *knots, size_t count)
     return worst;
 }
 
-/* How many constraints near by contradict constraint i. */
-static unsigned witnesses_count(const struct ck_clock_constraint *constraints,
-                                size_t lo,
-                                size_t hi,
-                                size_t i,
-                                const struct ck_clocktrend *trend)
+/* Constraints near by that contradict one. */
+struct witnesses {
+    unsigned count;
+    bool is_sure; /* in its own cluster, or both before and after it */
+};
+
+static struct witnesses
+witnesses_count(const struct ck_clock_constraint *constraints,
+                size_t lo,
+                size_t hi,
+                size_t i,
+                const struct ck_clocktrend *trend)
 {
     const struct ck_clock_constraint *c = &constraints[i];
     ck_time_t value = c->value - ck_clocktrend_at(trend, c->at);
-    unsigned count = 0;
+    unsigned before = 0, after = 0, beside = 0;
 
     for (size_t k = lo; k < hi; k++) {
         const struct ck_clock_constraint *other = &constraints[k];
@@ -155,9 +163,14 @@ static unsigned witnesses_count(const struct ck_clock_constraint *constraints,
         }
         theirs = other->value - ck_clocktrend_at(trend, other->at);
         moved = ck_clock_drift(span, trend->rate_ppb);
-        count += c->is_upper ? value + moved < theirs : value - moved > theirs;
+        if (c->is_upper ? value + moved < theirs : value - moved > theirs) {
+            beside += span <= WITNESS_BESIDE;
+            before += span > WITNESS_BESIDE && other->at < c->at;
+            after += span > WITNESS_BESIDE && other->at > c->at;
+        }
     }
-    return count;
+    return (struct witnesses){before + after + beside,
+                              beside > 0 || (before > 0 && after > 0)};
 }
 
 size_t ck_clockpiece_outlier(const struct ck_clock_conflict *conflict,
@@ -166,15 +179,15 @@ size_t ck_clockpiece_outlier(const struct ck_clock_conflict *conflict,
                              size_t hi,
                              const struct ck_clocktrend *trend)
 {
-    unsigned upper =
+    struct witnesses upper =
         witnesses_count(constraints, lo, hi, conflict->upper_of, trend);
-    unsigned lower =
+    struct witnesses lower =
         witnesses_count(constraints, lo, hi, conflict->lower_of, trend);
 
-    if (upper >= WITNESS_ENOUGH && lower <= 1) {
+    if (upper.count >= WITNESS_ENOUGH && upper.is_sure && lower.count <= 1) {
         return conflict->upper_of;
     }
-    if (lower >= WITNESS_ENOUGH && upper <= 1) {
+    if (lower.count >= WITNESS_ENOUGH && lower.is_sure && upper.count <= 1) {
         return conflict->lower_of;
     }
     return SIZE_MAX;
