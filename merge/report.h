@@ -128,11 +128,11 @@ struct report_sampled {
     struct place place; /* its line with the most samples */
 };
 
-/* Time of a thread between calls; total 0 = nothing was seen. */
+/* Time of a thread; total 0 = nothing was seen. */
 struct report_running {
     ck_time_t total;
     ck_time_t preempted; /* ready to run, without a CPU */
-    ck_time_t blocked;   /* in the kernel */
+    ck_time_t blocked;   /* in the kernel, between calls */
 };
 
 /* Who held a lock that was waited for, and what it did meanwhile. */
@@ -152,7 +152,7 @@ struct report_activity {
     struct place before_place;
     const char *after;
     struct place after_place;
-    struct report_running running; /* between calls */
+    struct report_running running;
     struct report_sampled sampled; /* where it computed */
     struct report_holder holder;   /* of the lock */
     const char *path;              /* of the file; of several the longest */

@@ -162,6 +162,25 @@ int host_add_sample(struct host *host,
     return recent_add(host->samples, thread, &fact, horizon);
 }
 
+ck_time_t
+host_preempted(const struct host *host, uint32_t thread, struct region part)
+{
+    ck_time_t sum = 0;
+    size_t count;
+    const struct recent_fact *fact =
+        recent_from(host->offs, thread, part.start, &count);
+
+    for (; count > 0 && fact->start < part.end; count--, fact++) {
+        struct region off = {fact->start, fact->end};
+
+        if (fact->what == HOST_PREEMPTED &&
+            region_clip(part, &off.start, &off.end)) {
+            sum += region_length(off);
+        }
+    }
+    return sum;
+}
+
 int host_samples(const struct host *host,
                  uint32_t thread,
                  struct region part,

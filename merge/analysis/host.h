@@ -90,6 +90,10 @@ int host_samples(const struct host *host,
                  struct region part,
                  host_sample_f take,
                  void *state);
+/* How long in `part` the thread was ready to run and had no CPU, in a call or
+ * not. */
+ck_time_t
+host_preempted(const struct host *host, uint32_t thread, struct region part);
 /* Process of an agent's image, CAST_NONE = not in the run. */
 uint32_t
 host_process(const struct host *host, uint32_t agent, uint32_t incarnation);

@@ -200,6 +200,17 @@ holder_take(void *state, struct region part, const struct host_state *did)
     return evidence_add(scene->evidence, &item);
 }
 
+static int
+off_add(const struct piece *piece, enum evidence_off off, ck_time_t ns)
+{
+    struct evidence_item item = {.activity = piece->activity,
+                                 .kind = EVIDENCE_OFF,
+                                 .a = off,
+                                 .weight = ns};
+
+    return ns > 0 ? evidence_add(piece->scene->evidence, &item) : 0;
+}
+
 static int call_weigh(struct piece *piece,
                       struct region part,
                       const struct host_span *call)
@@ -211,7 +222,12 @@ static int call_weigh(struct piece *piece,
                                  .b = call->path,
                                  .weight = region_length(part)};
     struct holding holding = {.waiting = piece, .holder = HOST_NONE};
+    ck_time_t preempted = host_preempted(scene->host, piece->thread, part);
 
+    if (off_add(piece, EVIDENCE_PREEMPTED, preempted) != 0 ||
+        off_add(piece, EVIDENCE_ON, path.weight - preempted) != 0) {
+        return -1;
+    }
     if (call->path != 0 && evidence_add(scene->evidence, &path) != 0) {
         return -1;
     }
@@ -232,15 +248,11 @@ static int piece_weigh(struct piece *piece,
         [HOST_PREEMPTED] = EVIDENCE_PREEMPTED,
         [HOST_BLOCKED] = EVIDENCE_BLOCKED,
     };
-    struct evidence_item off = {.activity = piece->activity,
-                                .kind = EVIDENCE_OFF,
-                                .weight = region_length(part)};
 
     if (did->call != NULL) {
         return call_weigh(piece, part, did->call);
     }
-    off.a = offs[did->off];
-    if (evidence_add(piece->scene->evidence, &off) != 0) {
+    if (off_add(piece, offs[did->off], region_length(part)) != 0) {
         return -1;
     }
     return host_samples(piece->scene->host, piece->thread, part, sample_weigh,

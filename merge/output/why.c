@@ -55,6 +55,15 @@ static void put_holder(const struct page *page,
     }
 }
 
+static void put_preempted(const struct page *page,
+                          const struct report_running *running)
+{
+    if (running->preempted * WORTH_OFF > running->total) {
+        fprintf(page->file, ",\n    %s %% of it ready to run, without a CPU",
+                word_percent(running->preempted, running->total).text);
+    }
+}
+
 static void put_in_call(const struct page *page,
                         const struct report_activity *did)
 {
@@ -65,6 +74,7 @@ static void put_in_call(const struct page *page,
         fputs(" on ", page->file);
         page_cell(page, did->path, 50);
     }
+    put_preempted(page, &did->running);
     if (did->holder.tid != 0) {
         put_holder(page, &did->holder);
     }
@@ -88,10 +98,7 @@ static void put_between(const struct page *page,
         fputs("between two calls", page->file);
         put_range(page, did);
     }
-    if (running->preempted * WORTH_OFF > running->total) {
-        fprintf(page->file, ",\n    %s %% of it ready to run, without a CPU",
-                word_percent(running->preempted, running->total).text);
-    }
+    put_preempted(page, running);
     if (running->blocked * WORTH_OFF > running->total) {
         fprintf(page->file, ",\n    %s %% of it blocked in the kernel",
                 word_percent(running->blocked, running->total).text);
