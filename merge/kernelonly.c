@@ -12,6 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "merge/align.h"
+#include "merge/input/store.h"
+#include "merge/region.h"
+
 /* Zero of the axis where no profile knows a date and several must be put
  * together: any time will do. */
 #define NO_DATE ((int64_t)1000000000)
@@ -23,6 +27,7 @@ struct kernelonly {
     const char **stores;
     size_t stores_count;
     bool has_dates;
+    bool has_imports;
     bool is_partial;
 };
 
@@ -189,60 +194,114 @@ static int ranks_find(struct kernelonly *all,
     return 0;
 }
 
-/* True when all clocks know dates and all recordings share some time. */
-static bool dates_fit(const struct kernelonly *all)
-{
-    int64_t last_start = INT64_MIN;
-    int64_t first_stop = INT64_MAX;
+/* When recordings were made, as far as that is known. */
+struct dates {
+    bool is_known;      /* of all of them */
+    bool has_runs;      /* there are runs of ck among them */
+    int64_t runs_start; /* of the runs, ns since 1970 */
+    int64_t last_start;
+    int64_t first_stop;
+};
 
+static void dates_add(struct dates *dates, int64_t start, int64_t stop)
+{
+    dates->last_start = start > dates->last_start ? start : dates->last_start;
+    dates->first_stop = stop < dates->first_stop ? stop : dates->first_stop;
+}
+
+/* Look into the runs among the inputs. 0, or -1 with err. */
+static int
+runs_look(const struct kernelonly *all, struct dates *dates, struct ck_err *err)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    struct store *store = NULL;
+    struct report report = {0};
+    int rc = -1;
+
+    if (cast == NULL || align == NULL) {
+        (void)ck_err_set(err, "out of memory");
+    } else {
+        store =
+            store_create_all(all->stores, all->stores_count, cast, align, err);
+    }
+    if (store != NULL &&
+        (cast_close(cast) != 0 || align_close(align, cast) != 0 ||
+         align_settle(align, NULL) != 0)) {
+        (void)ck_err_set(err, "out of memory");
+    } else if (store != NULL) {
+        int64_t zero = align_realtime(align);
+
+        rc = 0;
+        dates->has_runs = true;
+        dates->is_known = dates->is_known && zero != 0;
+        if (region_find(cast, align, &report) == 0) {
+            dates->runs_start = zero + report.whole.start;
+            dates_add(dates, dates->runs_start, zero + report.whole.end);
+        }
+    }
+    store_destroy(store);
+    align_destroy(align);
+    cast_destroy(cast);
+    return rc;
+}
+
+static void profiles_look(const struct kernelonly *all, struct dates *dates)
+{
     for (size_t i = 0; i < all->count; i++) {
         const struct import_facts *facts = &all->profiles[i].facts;
 
-        if (all->profiles[i].import == NULL) {
-            continue;
+        if (all->profiles[i].import != NULL) {
+            dates->is_known = dates->is_known && facts->has_epoch;
+            dates_add(dates, facts->epoch + facts->start,
+                      facts->epoch + facts->stop);
         }
-        if (!facts->has_epoch) {
-            return false;
-        }
-        last_start = facts->epoch + facts->start > last_start
-                         ? facts->epoch + facts->start
-                         : last_start;
-        first_stop = facts->epoch + facts->stop < first_stop
-                         ? facts->epoch + facts->stop
-                         : first_stop;
     }
-    return last_start < first_stop;
+}
+
+/* Date of the zero of a profile's clock. */
+static int64_t realtime_of(const struct kernelonly *all,
+                           const struct import_facts *facts,
+                           const struct dates *dates)
+{
+    if (all->has_dates || all->count == 1) {
+        return facts->epoch;
+    }
+    return (dates->has_runs ? dates->runs_start : NO_DATE) - facts->start;
 }
 
 static int all_finish(struct kernelonly *all, struct ck_err *err)
 {
-    size_t imports = 0;
+    struct dates dates = {
+        .is_known = true, .last_start = INT64_MIN, .first_stop = INT64_MAX};
     char line[64];
 
-    for (size_t i = 0; i < all->count; i++) {
-        imports += all->profiles[i].import != NULL;
+    if (all->stores_count > 0 && runs_look(all, &dates, err) != 0) {
+        return -1;
     }
-    all->has_dates = dates_fit(all);
+    profiles_look(all, &dates);
+    all->has_dates = dates.is_known && dates.last_start < dates.first_stop;
     for (size_t i = 0; i < all->count; i++) {
         struct profile *profile = &all->profiles[i];
-        const struct import_facts *facts = &profile->facts;
-        int64_t realtime = NO_DATE - facts->start;
+        int64_t realtime;
 
         if (profile->import == NULL) {
             continue;
         }
-        if (all->has_dates || (imports < all->count && facts->has_epoch)) {
-            realtime = facts->epoch;
-        }
-        if (imports == 1 && all->count == 1 && !facts->has_epoch) {
-            realtime = 0;
-        }
         all->is_partial =
             all->is_partial ||
             import_complaint(profile->import, 0, line, sizeof(line));
-        if (import_finish(profile->import, facts, realtime, err) != 0) {
+        realtime = realtime_of(all, &profile->facts, &dates);
+        if (import_finish(profile->import, &profile->facts,
+                          all->count > 1 || profile->facts.has_epoch ? &realtime
+                                                                     : NULL,
+                          err) != 0) {
             return -1;
         }
+        all->has_imports = true;
+    }
+    if (all->has_imports) {
+        all->stores[all->stores_count++] = all->dir;
     }
     return 0;
 }
@@ -251,8 +310,6 @@ static int inputs_read(struct kernelonly *all,
                        const char *const *paths,
                        struct ck_err *err)
 {
-    bool has_imports = false;
-
     for (size_t i = 0; i < all->count; i++) {
         struct profile *profile = &all->profiles[i];
 
@@ -271,13 +328,9 @@ static int inputs_read(struct kernelonly *all,
             all->stores[all->stores_count++] = paths[i];
             continue;
         }
-        has_imports = true;
         if (profile_read(profile, all->dir, err) != 0) {
             return -1;
         }
-    }
-    if (has_imports) {
-        all->stores[all->stores_count++] = all->dir;
     }
     return 0;
 }

@@ -513,7 +513,7 @@ static int own_text(struct import *import,
 static int identity_write(struct import *import,
                           struct thread *own,
                           const struct import_facts *facts,
-                          int64_t realtime)
+                          const int64_t *realtime)
 {
     char lines[PATH_MAX + 1024];
     char hex[CK_AGENT_HEX];
@@ -531,9 +531,9 @@ static int identity_write(struct import *import,
                               facts->start);
     rc |= ck_lines_put_number(lines, sizeof(lines), &used, "stop_raw",
                               facts->stop);
-    if (realtime != 0) {
+    if (realtime != NULL) {
         rc |= ck_lines_put_number(lines, sizeof(lines), &used, "start_realtime",
-                                  facts->start + realtime);
+                                  facts->start + *realtime);
     }
     if (rc != 0) {
         return fail(import, "the path is too long");
@@ -544,7 +544,7 @@ static int identity_write(struct import *import,
 
 int import_finish(struct import *import,
                   const struct import_facts *facts,
-                  int64_t realtime,
+                  const int64_t *realtime,
                   struct ck_err *err)
 {
     struct ck_stream stream = {0, CK_SLOT_COLLECTOR};

@@ -79,10 +79,10 @@ bool import_complaint(const struct import *import,
                       size_t room);
 
 /* Say who it was and write what is left. `realtime`: the date of the clock's
- * zero, 0 = not known. 0, or -1 with err. */
+ * zero, NULL = not known. 0, or -1 with err. */
 int import_finish(struct import *import,
                   const struct import_facts *facts,
-                  int64_t realtime,
+                  const int64_t *realtime,
                   struct ck_err *err);
 
 #endif

@@ -63,7 +63,7 @@ static void read_as(const uint8_t *data, size_t size, unsigned kind)
     if (rc == 0 && facts.by_id + facts.by_order > facts.operations) {
         abort();
     }
-    if (rc == 0 && import_finish(import, &facts, 0, NULL) != 0) {
+    if (rc == 0 && import_finish(import, &facts, NULL, NULL) != 0) {
         abort();
     }
     import_discard(import);
