@@ -96,8 +96,7 @@ int align_fact(struct align *align,
     if (fact->e.kind == CK_KIND_CLOCK_PROBE) {
         return calibration_probe(align->calibration, agent, fact);
     }
-    if (fact->e.kind != CK_KIND_CLOCK_PAIR ||
-        (fact->clock != CK_CLOCK_TSC && fact->clock != CK_CLOCK_REALTIME)) {
+    if (fact->e.kind != CK_KIND_CLOCK_PAIR || fact->clock == CK_CLOCK_DEVICE) {
         return 0;
     }
     if (array_grow(&align->pairs, &align->pairs_room, align->pairs_count,
@@ -508,6 +507,34 @@ const struct clocksolve_fault *align_conflict(const struct align *align,
                                               size_t index)
 {
     return calibration_conflict(align->calibration, index);
+}
+
+int align_watch(const struct align *align,
+                uint32_t domain,
+                struct clockwatch_event **events,
+                size_t *count)
+{
+    struct clockwatch_reading *readings =
+        malloc((align->pairs_count + 1) * sizeof(*readings));
+    size_t kept = 0;
+    int rc;
+
+    if (readings == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < align->pairs_count; i++) {
+        const struct pair *pair = &align->pairs[i];
+
+        if (pair->clock != CK_CLOCK_TSC &&
+            align->domains[pair->agent] == domain) {
+            readings[kept++] = (struct clockwatch_reading){
+                domain, pair->clock, pair->raw, pair->stamp - pair->raw,
+                pair->width};
+        }
+    }
+    rc = clockwatch_find(readings, kept, domain, events, count);
+    free(readings);
+    return rc;
 }
 
 int64_t align_realtime(const struct align *align)

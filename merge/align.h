@@ -18,6 +18,7 @@
 
 #include "merge/calibration.h"
 #include "merge/cast.h"
+#include "merge/clockwatch.h"
 #include "schema/event.h"
 #include "schema/time.h"
 
@@ -82,6 +83,12 @@ align_fault(const struct align *align, uint32_t domain, size_t index);
 /* The index-th contradiction between facts, borrowed; NULL beyond the last. */
 const struct clocksolve_fault *align_conflict(const struct align *align,
                                               size_t index);
+/* What happened to a domain's other clocks; the caller's to free. 0, or -1 with
+ * ENOMEM. */
+int align_watch(const struct align *align,
+                uint32_t domain,
+                struct clockwatch_event **events,
+                size_t *count);
 /* REALTIME of the axis's zero, for dates; 0 = not known. */
 int64_t align_realtime(const struct align *align);
 

@@ -27,6 +27,7 @@ void report_fini(struct report *report)
     free(report->losses);
     for (size_t i = 0; i < report->domains_count; i++) {
         free(report->domains[i].faults);
+        free(report->domains[i].watched);
     }
     free(report->domains);
     free(report->conflicts);

@@ -15,6 +15,7 @@
 
 #include "merge/cause.h"
 #include "merge/clocksolve.h"
+#include "merge/clockwatch.h"
 #include "schema/clockband.h"
 #include "merge/interval.h"
 #include "merge/names.h"
@@ -351,6 +352,8 @@ struct report_domain {
     char grade; /* A B C D by bound_max */
     const struct ck_clock_fault **faults;
     size_t faults_count;
+    struct clockwatch_event *watched; /* of the host's other clocks */
+    size_t watched_count;
 };
 
 /* Messages and collectives between clock domains that run backwards in time:

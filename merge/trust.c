@@ -182,7 +182,8 @@ static int domains_report(const struct cast *cast,
         for (size_t r = 0; r < cast->ranks_count; r++) {
             row->ranks += cast->agents[cast->ranks[r].agent].domain == i;
         }
-        if (clock_report(align, i, row) != 0) {
+        if (clock_report(align, i, row) != 0 ||
+            align_watch(align, i, &row->watched, &row->watched_count) != 0) {
             return -1;
         }
         bound_report(cast, align, i, report, row);

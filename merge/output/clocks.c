@@ -173,6 +173,37 @@ static void put_causality(const struct page *page)
             word_count(c->collectives_before).text);
 }
 
+/* The host's other clocks; ck's own is none of them. */
+static void put_watched(const struct page *page,
+                        const struct report_domain *domain)
+{
+    static const char *const texts[CLOCKWATCH_KINDS] = {
+        [CLOCKWATCH_STEP] = "CLOCK_REALTIME was set by",
+        [CLOCKWATCH_SUSPEND] = "the machine slept for",
+        [CLOCKWATCH_PAUSE] = "no collector ran for",
+    };
+
+    for (size_t i = 0; i < domain->watched_count && i < FAULTS_SHOWN; i++) {
+        const struct clockwatch_event *event = &domain->watched[i];
+
+        fputs(MARGIN, page->file);
+        page_cell(page, domain->host, 30);
+        if (event->kind == CLOCKWATCH_SLEW) {
+            fprintf(page->file, ": CLOCK_MONOTONIC was slewed by %+.1f ppm",
+                    (double)event->rate_ppb / 1e3);
+        } else {
+            fprintf(page->file, ": %s %s", texts[event->kind],
+                    word_time(event->step).text);
+        }
+        fprintf(page->file, " between %.3f and %.3f s of its clock\n",
+                (double)event->from / 1e9, (double)event->to / 1e9);
+    }
+    if (domain->watched_count > FAULTS_SHOWN) {
+        fprintf(page->file, MARGIN "  and %zu more of the like\n",
+                domain->watched_count - FAULTS_SHOWN);
+    }
+}
+
 static void put_unplaced(const struct page *page,
                          const struct report_domain *domain)
 {
@@ -206,6 +237,7 @@ void page_clocks(const struct page *page)
         if (report->domains[i].is_bounded) {
             put_bounded(page, &report->domains[i]);
         }
+        put_watched(page, &report->domains[i]);
         put_unplaced(page, &report->domains[i]);
     }
     if (report->domains_count > 1) {

@@ -53,6 +53,23 @@ static void put_faults(struct ck_json *j, const struct report_domain *domain)
     ck_json_end(j);
 }
 
+static void put_watched(struct ck_json *j, const struct report_domain *domain)
+{
+    ck_json_array(j, "host_events");
+    for (size_t i = 0; i < domain->watched_count; i++) {
+        const struct clockwatch_event *event = &domain->watched[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "kind", clockwatch_name(event->kind));
+        ck_json_int(j, "from_ns", event->from);
+        ck_json_int(j, "to_ns", event->to);
+        ck_json_int(j, "ns", event->step);
+        ck_json_int(j, "rate_ppb", event->rate_ppb);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
 static void
 put_clock(struct ck_json *j, const struct report *report, uint32_t number)
 {
@@ -81,6 +98,7 @@ put_clock(struct ck_json *j, const struct report *report, uint32_t number)
         ck_json_uint(j, "dropped", domain->dropped);
     }
     put_faults(j, domain);
+    put_watched(j, domain);
     ck_json_end(j);
 }
 
