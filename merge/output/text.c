@@ -59,13 +59,42 @@ static void put_region(const struct page *page)
     }
 }
 
+/* Of a kernel-only merge: how much is known of launches. */
+static void put_inputs(const struct page *page)
+{
+    const struct report *report = page->report;
+    uint64_t operations = 0, by_order = 0, found = 0;
+
+    if (report->inputs_count == 0) {
+        return;
+    }
+    for (size_t i = 0; i < report->inputs_count; i++) {
+        operations += report->inputs[i].operations;
+        by_order += report->inputs[i].by_order;
+        found += report->inputs[i].by_id + report->inputs[i].by_order;
+    }
+    fprintf(page->file, "             %zu input%s, %s device operations",
+            report->inputs_count, report->inputs_count == 1 ? "" : "s",
+            word_count(operations).text);
+    fprintf(page->file, " %s launch known of %s", page_dot(page),
+            word_count(found).text);
+    if (by_order > 0) {
+        fprintf(page->file, " (%s by order alone)", word_count(by_order).text);
+    }
+    fputs(report->has_dates || report->inputs_count == 1
+              ? "\n"
+              : "\n             recordings share no time: their starts were "
+                "put together\n",
+          page->file);
+}
+
 static void put_head(const struct page *page)
 {
     const struct report *report = page->report;
     const char *point = page_dot(page);
 
     fprintf(page->file, "%sck%s  ", page_bold(page), page_normal(page));
-    put_program(page, report->command);
+    put_program(page, report->inputs_count > 0 ? "profiles" : report->command);
     if (report->is_filtered) {
         fprintf(page->file, " %s %zu of %d ranks selected", point,
                 report->ranks_count, report->size);
@@ -356,6 +385,7 @@ static void put_trust(const struct page *page)
             report->is_filtered ? "selected are complete" : "complete");
     fputs("             ", page->file);
     page_clocks(page);
+    put_inputs(page);
     put_losses(page);
     put_notes(page);
     if (report->devices_count > 0) {
@@ -386,8 +416,10 @@ void output_text(const struct report *report,
     page_libc(&page);
     page_counters(&page);
     put_trust(&page);
-    fprintf(file, "%s MORE%s        ckmerge --output chrome ", page_bold(&page),
-            page_normal(&page));
+    fprintf(file, "%s MORE%s        %s ", page_bold(&page), page_normal(&page),
+            report->inputs_count > 0 ? "scalene view"
+                                     : "ckmerge --output chrome");
     page_cell(&page, report->name, 44);
-    fprintf(file, "  %s  report.json\n", page_dot(&page));
+    fprintf(file, "  %s  %s\n", page_dot(&page),
+            report->inputs_count > 0 ? "its member \"ck\"" : "report.json");
 }
