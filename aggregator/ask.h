@@ -13,7 +13,8 @@
  * that file. 0, or -1 with err. */
 int ask_endpoint(const char *given, struct ck_endpoint *to, struct ck_err *err);
 
-/* Print the status on stdout; format "json" or "table". Exit code; err on
+/* Print the status on stdout; format "json", "table", "clocks" or
+ * "clocks-json". Exit code; err on
  * failure. */
 int ask_status(const struct ck_endpoint *to,
                const char *format,

@@ -38,6 +38,7 @@ struct options {
     bool is_embedded;
     bool is_insecure;
     bool is_status;
+    bool is_clocks;
     bool is_json;
     bool has_merge;
     bool is_verbose;
@@ -89,15 +90,18 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_FLAG, "status", 's', NULL, &options.is_status, NULL,
      "ask the ckagg at ENDPOINT (default: CKAGENT_AGGREGATOR, then the file "
      "that CKAGG_KEYFILE names) what it has"},
+    {CK_CLI_FLAG, "clocks", 0, NULL, &options.is_clocks, NULL,
+     "ask the same ckagg how far its agents' clocks are off, and how sure that "
+     "is"},
     {CK_CLI_FLAG, "json", 0, NULL, &options.is_json, NULL,
-     "with --status: as JSON"},
+     "with --status or --clocks: as JSON"},
     {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "log more"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };
 
 static const struct ck_cli cli = {
     .program = "ckagg",
-    .usage = "[OPTION]... | --status [ENDPOINT]",
+    .usage = "[OPTION]... | --status [ENDPOINT] | --clocks [ENDPOINT]",
     .summary = "Takes the frames of all agents of one or many jobs, stores "
                "each job in its run directory, and merges it when it has "
                "ended.",
@@ -352,9 +356,11 @@ static int run(void)
 
 static int check(int argc, struct ck_err *err)
 {
-    if (argc > 0 && (!options.is_status || argc > 1)) {
-        return ck_err_set(err, "only --status takes an operand, one ENDPOINT; "
-                               "see ckagg --help");
+    if (argc > 0 && (!(options.is_status || options.is_clocks) || argc > 1)) {
+        return ck_err_set(err,
+                          "only --status and --clocks take an operand, one "
+                          "ENDPOINT; "
+                          "see ckagg --help");
     }
     if (!options.is_embedded && (options.job || options.size)) {
         return ck_err_set(err, "--job and --size belong to --embedded");
@@ -365,6 +371,14 @@ static int check(int argc, struct ck_err *err)
         return ck_err_set(err, "a number is out of range; see ckagg --help");
     }
     return 0;
+}
+
+static const char *format_wanted(void)
+{
+    if (options.is_clocks) {
+        return options.is_json ? "clocks-json" : "clocks";
+    }
+    return options.is_json ? "json" : "table";
 }
 
 int main(int argc, char **argv)
@@ -387,13 +401,13 @@ int main(int argc, char **argv)
     if (options.is_verbose) {
         ck_log_init("ckagg", -1, CK_LOG_DEBUG);
     }
-    if (options.is_status) {
+    if (options.is_status || options.is_clocks) {
         int code = CK_EXIT_FAILED;
 
         if (ask_endpoint(argc > 0 ? argv[0] : NULL, &to, &err) != 0) {
             return die(CK_EXIT_MISUSE, &err);
         }
-        code = ask_status(&to, options.is_json ? "json" : "table", &err);
+        code = ask_status(&to, format_wanted(), &err);
         return code == CK_EXIT_DONE ? code : die(code, &err);
     }
     raise_files();

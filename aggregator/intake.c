@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/clocks.h"
 #include "aggregator/report.h"
 #include "aggregator/status.h"
 #include "launch/cli.h"
@@ -397,9 +398,15 @@ static void take_status(struct intake *intake,
 
     (void)ck_lines_get(control->text, control->text_length, "format", format,
                        sizeof(format));
-    text = strcmp(format, "table") == 0
-               ? status_table(intake->jobs)
-               : status_json(intake->jobs, &intake->facts);
+    if (strcmp(format, "table") == 0) {
+        text = status_table(intake->jobs);
+    } else if (strcmp(format, "clocks") == 0) {
+        text = clocks_table(intake->clockserve, intake->jobs);
+    } else if (strcmp(format, "clocks-json") == 0) {
+        text = clocks_json(intake->clockserve, intake->jobs);
+    } else {
+        text = status_json(intake->jobs, &intake->facts, intake->clockserve);
+    }
     if (text && strlen(text) > CK_CONTROL_TEXT_MAX) {
         hello_refuse(intake, item, "the status is too long to send");
     } else {

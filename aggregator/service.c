@@ -13,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "aggregator/clocks.h"
 #include "aggregator/intake.h"
 #include "aggregator/merging.h"
 #include "aggregator/reply.h"
@@ -32,8 +33,9 @@ struct service {
     struct service_options options;
     struct reply *reply;
     struct intake *intake;
-    struct merging *merging; /* NULL: none at work */
-    struct job *merged;      /* borrowed: its job */
+    struct clockserve *clockserve; /* borrowed; NULL = none */
+    struct merging *merging;       /* NULL: none at work */
+    struct job *merged;            /* borrowed: its job */
     struct status_rate rate;
     ck_time_t next_ack;
     ck_time_t next_judge;
@@ -130,6 +132,7 @@ void service_destroy(struct service *service)
 
 void service_clock(struct service *service, struct clockserve *serve)
 {
+    service->clockserve = serve;
     intake_clock(service->intake, serve);
 }
 
@@ -295,9 +298,12 @@ static void line_show(struct service *service, ck_time_t now)
 {
     struct job_totals totals = status_totals(service->jobs);
     char line[LINE_BYTES];
+    size_t used;
 
     status_rate_look(&service->rate, &totals, now);
     status_line(&totals, &service->rate, line, sizeof(line));
+    used = strlen(line);
+    clocks_line(service->clockserve, line + used, sizeof(line) - used);
     /* Back at its start, so that a message begins a line. */
     (void)fprintf(stderr, "\r\033[Kckagg  %.*s\r",
                   ck_terminal_columns(STDERR_FILENO) - 8, line);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/clocks.h"
 #include "aggregator/manifest.h"
 #include "schema/json.h"
 
@@ -43,7 +44,9 @@ static void intake_json(struct ck_json *json, const struct intake_facts *facts)
     ck_json_end(json);
 }
 
-char *status_json(const struct jobs *jobs, const struct intake_facts *intake)
+char *status_json(const struct jobs *jobs,
+                  const struct intake_facts *intake,
+                  const struct clockserve *serve)
 {
     struct ck_json *json = ck_json_create(NULL, true);
     char *copy = NULL;
@@ -54,6 +57,7 @@ char *status_json(const struct jobs *jobs, const struct intake_facts *intake)
     ck_json_object(json, NULL);
     ck_json_string(json, "version", CK_VERSION);
     intake_json(json, intake);
+    clocks_put(json, serve, jobs);
     ck_json_array(json, "jobs");
     for (size_t i = 0; i < jobs_count(jobs); i++) {
         ck_json_object(json, NULL);

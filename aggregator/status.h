@@ -26,8 +26,11 @@ struct status_rate {
 /* Totals over all jobs. */
 struct job_totals status_totals(const struct jobs *jobs);
 
-/* The answer to STATUS: malloc'ed text, NULL without memory. */
-char *status_json(const struct jobs *jobs, const struct intake_facts *intake);
+/* The answer to STATUS: malloc'ed text, NULL without memory. `serve` may be
+ * NULL. */
+char *status_json(const struct jobs *jobs,
+                  const struct intake_facts *intake,
+                  const struct clockserve *serve);
 
 /* The same for people: a line a job, a line an agent. malloc'ed, NULL without
  * memory. */

@@ -521,8 +521,5 @@ const char *calibration_name(enum calibration_method method)
 
 char calibration_grade(ck_time_t bound)
 {
-    return bound < CK_TIME_US         ? 'A'
-           : bound < 10 * CK_TIME_US  ? 'B'
-           : bound < 100 * CK_TIME_US ? 'C'
-                                      : 'D';
+    return ck_clock_grade(bound);
 }

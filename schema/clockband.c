@@ -396,3 +396,11 @@ int ck_clockband_solve(struct ck_clockband *band)
     steps_measure(band);
     return 0;
 }
+
+char ck_clock_grade(ck_time_t bound)
+{
+    return bound < CK_TIME_US         ? 'A'
+           : bound < 10 * CK_TIME_US  ? 'B'
+           : bound < 100 * CK_TIME_US ? 'C'
+                                      : 'D';
+}

@@ -112,6 +112,8 @@ struct ck_clockband_knot {
 bool ck_clockband_knot(const struct ck_clockband *band,
                        size_t *index,
                        struct ck_clockband_knot *knot);
+/* 'A' below 1 us, 'B' 10 us, 'C' 100 us, else 'D'. */
+char ck_clock_grade(ck_time_t bound);
 /* The index-th fault in order of time, borrowed; NULL beyond the last. */
 const struct ck_clock_fault *ck_clockband_fault(const struct ck_clockband *band,
                                                 size_t index);

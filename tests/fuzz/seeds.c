@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "schema/probe.h"
 #include "schema/pack.h"
 #include "schema/wire.h"
 #include "tests/schema/records.h"
@@ -88,6 +89,29 @@ static int make_seed(const char *dir, struct records_random *random, int number)
     return rc | fclose(batch) | fclose(segment) | fclose(message);
 }
 
+/* Exchanges as an agent asks them; their tags are of another key. */
+static int make_probes(const char *dir, int number)
+{
+    static const uint8_t key[CK_AUTH_KEY_BYTES] = {1};
+    FILE *file = seed_open(dir, "probe", number);
+    int rc = file == NULL ? -1 : 0;
+
+    for (int i = 1; rc == 0 && i <= number + 1; i++) {
+        struct ck_probe ask = {.type = CK_PROBE_ASK,
+                               .session = 1,
+                               .number = (uint64_t)(i * (number + 1)),
+                               .earlier = (uint64_t)i - 1,
+                               .earlier_sent = 1000 * i,
+                               .earlier_received = 1000 * i + 300,
+                               .earlier_error = 20};
+        uint8_t bytes[CK_PROBE_BYTES];
+
+        ck_probe_encode(&ask, key, bytes);
+        rc = put(file, bytes, sizeof(bytes));
+    }
+    return file == NULL ? -1 : rc | fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     struct records_random random = {20260711};
@@ -95,7 +119,7 @@ int main(int argc, char **argv)
 
     writer = ck_batch_writer_create();
     for (int i = 0; rc == 0 && writer != NULL && i < 12; i++) {
-        rc = make_seed(argv[1], &random, i);
+        rc = make_seed(argv[1], &random, i) | make_probes(argv[1], i);
     }
     if (rc != 0) {
         (void)fprintf(stderr, "usage: seeds DIR (an existing one)\n");
