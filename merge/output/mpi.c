@@ -200,7 +200,7 @@ static void put_efficiency(const struct page *page)
         fprintf(page->file,
                 "%s devices %.3f = load balance %.3f x communication %.3f x "
                 "orchestration %.3f\n",
-                e->ranks > 0 ? INDENT + 1 : "", e->device_parallel,
+                e->ranks > 0 ? &INDENT[1] : "", e->device_parallel,
                 e->device_load_balance, e->device_communication,
                 e->device_orchestration);
     }
