@@ -1,4 +1,4 @@
-/* json.c - the report as JSON (docs/analysis.md lists its fields)
+/* json.c - the report as JSON (docs/report.md lists its fields)
  *
  * SPDX-License-Identifier: Apache-2.0
  */
