@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# steady.py BUILD [SECONDS [RATE]] - memory of agent and ckagg under a long load
+#
+# SPDX-License-Identifier: Apache-2.0
+"""One thread makes RATE marks a second (1000000) for SECONDS (1800). Prints
+each minute what is resident of the collector and of ckagg, then how much both
+varied after the first tenth, the loss, and the disk used. The ring's pages are
+counted apart: they are allocated at the start and touched as they are used.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def children(pid, name):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        for child in file.read().split():
+            with open(f"/proc/{child}/comm") as comm:
+                if comm.read().strip() == name:
+                    return int(child)
+    return None
+
+
+def resident(pid):
+    """kB without shared memory."""
+    with open(f"/proc/{pid}/status") as file:
+        rows = dict(line.split(":", 1) for line in file)
+    kb = {key: int(rows[key].split()[0]) for key in ("VmRSS", "RssShmem")}
+    return kb["VmRSS"] - kb["RssShmem"]
+
+
+def cpu(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main():
+    build, seconds, rate = sys.argv[1], 1800, 1000000
+    if len(sys.argv) > 2:
+        seconds = int(sys.argv[2])
+    if len(sys.argv) > 3:
+        rate = int(sys.argv[3])
+    work = tempfile.mkdtemp(prefix="ck-steady.")
+    run = work + "/run"
+    agent = subprocess.Popen(
+        [build + "/bin/ckagent", "--report", "none", "--dir", run, "--",
+         build + "/tests/bench_producer", str(rate), str(seconds)],
+        stdout=subprocess.DEVNULL, env=dict(os.environ, XDG_RUNTIME_DIR=work))
+    start = time.monotonic()
+    samples = {"collector": [], "ckagg": []}
+    pids = {}
+    while agent.poll() is None:
+        time.sleep(1)
+        try:
+            if len(pids) < 2:
+                pids["collector"] = children(agent.pid, "ckagent-collect")
+                pids["ckagg"] = children(pids["collector"], "ckagg")
+            passed = time.monotonic() - start
+            for name, pid in pids.items():
+                samples[name].append((passed, resident(pid)))
+            if len(samples["ckagg"]) % 60 == 0:
+                print("%5.0f s" % passed, ", ".join(
+                    "%s %d kB, %.1f s of CPU" % (
+                        name, samples[name][-1][1], cpu(pid))
+                    for name, pid in pids.items()), flush=True)
+        except (OSError, KeyError, TypeError):
+            continue
+    manifest = run + "/manifest.json"
+    while True:
+        with open(manifest) as file:
+            job = json.load(file)
+        if job["state"] == "done":
+            break
+        time.sleep(0.5)
+    is_flat = True
+    for name, seen in samples.items():
+        late = [kb for passed, kb in seen if passed > seconds / 10]
+        spread = (max(late) - min(late)) / min(late)
+        is_flat = is_flat and spread <= 0.05
+        print("%s: %d to %d kB, %.1f %% apart" % (
+            name, min(late), max(late), 100 * spread))
+    stored = sum(os.path.getsize(os.path.join(run, name))
+                 for name in os.listdir(run))
+    print("%d records, %d lost, %.1f MB of disk" % (
+        job["records"], job["lost"], stored / 1e6))
+    shutil.rmtree(work)
+    return 0 if is_flat and job["lost"] == 0 else 1
+
+
+sys.exit(main())
