@@ -16,6 +16,7 @@ struct list {
 
 struct recent {
     size_t threads;
+    size_t limit; /* facts of a thread */
     struct list *lists;
 };
 
@@ -27,6 +28,12 @@ struct recent *recent_create(size_t threads)
         return NULL;
     }
     recent->threads = threads;
+    recent->limit = RECENT_ALL / (threads + 1);
+    if (recent->limit > RECENT_MAX) {
+        recent->limit = RECENT_MAX;
+    } else if (recent->limit < RECENT_MIN) {
+        recent->limit = RECENT_MIN;
+    }
     recent->lists = calloc(threads + 1, sizeof(*recent->lists));
     if (recent->lists == NULL) {
         free(recent);
@@ -48,7 +55,7 @@ void recent_destroy(struct recent *recent)
 }
 
 /* Let facts go that ended by then; half of them when that is not enough. */
-static void list_trim(struct list *list, ck_time_t horizon)
+static void list_trim(struct list *list, size_t limit, ck_time_t horizon)
 {
     size_t first = 0;
 
@@ -58,7 +65,7 @@ static void list_trim(struct list *list, ck_time_t horizon)
     while (first < list->count && list->facts[first].end <= horizon) {
         first++;
     }
-    if (list->count - first >= RECENT_MAX) {
+    if (list->count - first >= limit) {
         first += (list->count - first) / 2;
     }
     list->count -= first;
@@ -79,7 +86,7 @@ int recent_add(struct recent *recent,
     struct list *list = &recent->lists[thread];
 
     if (list->count == list->room) {
-        list_trim(list, horizon);
+        list_trim(list, recent->limit, horizon);
     }
     if (array_grow(&list->facts, &list->room, list->count,
                    sizeof(*list->facts)) != 0) {

@@ -15,8 +15,10 @@
 
 #include "schema/time.h"
 
-/* Facts kept of one thread. */
+/* Facts kept of one thread, in all threads together, and at least in each. */
 #define RECENT_MAX ((size_t)1 << 13)
+#define RECENT_ALL ((size_t)1 << 18)
+#define RECENT_MIN ((size_t)1 << 8)
 
 struct recent_fact {
     ck_time_t start;

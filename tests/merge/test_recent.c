@@ -95,6 +95,20 @@ static void a_bound_holds_even_when_nobody_lets_go(void **state)
     recent_destroy(recent);
 }
 
+static void many_threads_share_the_memory(void **state)
+{
+    struct recent *recent = recent_create(10000);
+    size_t count;
+
+    (void)state;
+    for (ck_time_t i = 0; i < 10000; i++) {
+        add(recent, i, i + 1);
+    }
+    (void)recent_from(recent, 0, INT64_MIN, &count);
+    assert_in_range(count, RECENT_MIN / 2, 2 * RECENT_MIN);
+    recent_destroy(recent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +116,7 @@ int main(void)
         cmocka_unit_test(points_at_a_time_are_all_found),
         cmocka_unit_test(what_ended_before_the_horizon_goes_and_the_rest_stays),
         cmocka_unit_test(a_bound_holds_even_when_nobody_lets_go),
+        cmocka_unit_test(many_threads_share_the_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
