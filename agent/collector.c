@@ -42,6 +42,7 @@
 #define DEAD_PAUSE (250 * CK_TIME_MS)
 #define DEAD_PAUSE_FEW (20 * CK_TIME_MS) /* while slots are few */
 #define TALK_PAUSE (20 * CK_TIME_MS)
+#define TALK_BYTES ((uint64_t)256 << 10)
 #define SYMBOLS_LIMIT (2 * CK_TIME_S)
 /* So long a target that could not be run waits for an aggregator that other
  * ranks start. */
@@ -494,14 +495,24 @@ static void turn_wait(struct collector *collector, ck_time_t period)
 }
 
 /* Is there anything to say or to hear? A look at the socket costs as much as
- * a whole idle turn, and its descriptor tells only of changes: so look after
- * each wake-up by it, whenever something waits to be sent, and now and then. */
+ * a whole idle turn, its descriptor tells only of changes, and a frame that is
+ * handed over wakes another thread: so look after each wake-up by it, when much
+ * waits to be sent, and now and then. At the end nothing waits. */
 static bool is_talk_due(struct collector *collector, ck_time_t now)
 {
+    struct outbox *outbox = &collector->outlet.outbox;
+    uint64_t most = outbox->head->bytes / 8;
     size_t bytes;
 
+    if (most > TALK_BYTES) {
+        most = TALK_BYTES;
+    }
+    if (collector->phase != PHASE_RUNNING || collector->life.is_flush) {
+        most = 1;
+    }
     if (!collector->has_mail && now < collector->talk_at &&
-        outbox_unsent(&collector->outlet.outbox, &bytes) == NULL) {
+        (outbox_unsent(outbox, &bytes) == NULL ||
+         outbox_waiting(outbox) < most)) {
         return false;
     }
     collector->talk_at = now + TALK_PAUSE;

@@ -164,6 +164,11 @@ const void *outbox_unsent(struct outbox *outbox, size_t *bytes)
     return NULL;
 }
 
+uint64_t outbox_waiting(const struct outbox *outbox)
+{
+    return outbox->head->head - outbox->send;
+}
+
 void outbox_sent(struct outbox *outbox)
 {
     struct outbox_entry *entry = entry_at(outbox, outbox->send);

@@ -78,6 +78,8 @@ void outbox_keep_dir(struct outbox *outbox, const char *dir);
 
 /* The oldest frame not yet sent, or NULL; borrowed until it is freed. */
 const void *outbox_unsent(struct outbox *outbox, size_t *bytes);
+/* Bytes from that frame on. */
+uint64_t outbox_waiting(const struct outbox *outbox);
 /* The frame that outbox_unsent() gave was handed over. */
 void outbox_sent(struct outbox *outbox);
 /* Everything that is not acknowledged is to be sent again. */

@@ -79,9 +79,12 @@ static void frames_come_out_in_order_and_are_freed_by_their_ack(void **state)
         assert_non_null(frame);
         assert_int_equal(frame_first(frame), i * 10);
         assert_int_equal(bytes, i == 0 ? 200 : 96);
+        assert_in_range(outbox_waiting(&outbox), (3 - i) * 96,
+                        (3 - i) * (200 + 32));
         outbox_sent(&outbox);
     }
     assert_null(outbox_unsent(&outbox, &bytes));
+    assert_int_equal(outbox_waiting(&outbox), 0);
     assert_int_equal(outbox_ack(&outbox, &ack, 1), 2);
     assert_int_equal(frame_first(outbox_oldest(&outbox, &bytes)), 20);
     ack = ack_of(0, 30);
