@@ -283,6 +283,28 @@ static void say_known(const struct jobs *jobs)
     }
 }
 
+/* Said once: probes that were not answered were not ours. */
+static void clock_say(const struct clockserve *serve)
+{
+    struct clocksession_facts facts;
+
+    if (!serve) {
+        return;
+    }
+    facts = clocksessions_facts(clockserve_sessions(serve));
+    if (facts.answered > 0) {
+        ck_info("clock probes: %llu answered",
+                (unsigned long long)facts.answered);
+    }
+    for (unsigned i = CLOCKSESSION_GOOD + 1; i < CLOCKSESSION_VERDICTS; i++) {
+        if (facts.verdicts[i] > 0) {
+            ck_warn("dropped %llu clock probes: %s",
+                    (unsigned long long)facts.verdicts[i],
+                    clocksession_verdict_name((enum clocksession_verdict)i));
+        }
+    }
+}
+
 static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
 {
     struct ck_err err;
@@ -311,6 +333,7 @@ static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
         service_clock(service, clock);
         say_known(jobs);
         code = service_run(service);
+        clock_say(clock);
     }
     service_destroy(service);
     clockserve_destroy(clock);

@@ -1,0 +1,392 @@
+/* clock.c - how well a clock is known after one burst of probes, and the cost
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *   clock idle|busy|flood [BURSTS]
+ *
+ * The aggregator's clock server runs here, the probing side in a child in a
+ * time namespace of its own (where that is permitted), 1234.567891234 s away:
+ * the truth is exact. Each burst of 8 stands for itself, at its narrowest
+ * exchange (further on, the bound grows by the rate that is allowed for). busy:
+ * 4 spinning processes; flood: a ZeroMQ pair ships 256 KiB frames as fast as it
+ * can. Prints one line a figure: name, value, target.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "agent/clocklink.h"
+#include "aggregator/clockserve.h"
+#include "schema/clockband.h"
+
+#define BURST 8
+#define BURSTS_MAX 5000
+#define SHIFT (1234 * CK_TIME_S + 567891234)
+#define SPINNERS 4
+
+struct result {
+    ck_time_t error; /* |offset - truth| */
+    ck_time_t bound;
+    bool is_wrong; /* the truth is outside */
+};
+
+/* Shared with the child. */
+struct shared {
+    struct result results[BURSTS_MAX];
+    unsigned count;
+    unsigned empty; /* bursts without a complete exchange */
+    int64_t cpu_ns; /* of the child, while it probed */
+    ck_time_t took; /* RAW, without pauses */
+};
+
+static const uint8_t agent[16] = {1};
+static uint8_t key[CK_AUTH_KEY_BYTES];
+static uint64_t session;
+static uint64_t number;
+static ck_time_t truth;
+static pid_t helpers[SPINNERS + 2];
+static size_t helpers_count;
+
+static void die(const char *what)
+{
+    (void)fprintf(stderr, "clock: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static void helper_start(void (*run)(void *), void *argument)
+{
+    pid_t pid = fork();
+
+    if (pid < 0) {
+        die("fork");
+    }
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        run(argument);
+        _exit(0);
+    }
+    helpers[helpers_count++] = pid;
+}
+
+static void helpers_stop(void)
+{
+    for (size_t i = 0; i < helpers_count; i++) {
+        (void)kill(helpers[i], SIGKILL);
+        (void)waitpid(helpers[i], NULL, 0);
+    }
+}
+
+static void spin(void *argument)
+{
+    (void)argument;
+    for (volatile unsigned i = 0;; i++) {
+    }
+}
+
+static void flood_take(void *argument)
+{
+    void *context = zmq_ctx_new();
+    void *socket = zmq_socket(context, ZMQ_PULL);
+    char url[256];
+    size_t length = sizeof(url);
+    int fd = *(int *)argument;
+
+    if (zmq_bind(socket, "tcp://127.0.0.1:*") != 0 ||
+        zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, url, &length) != 0 ||
+        write(fd, url, length) < 0) {
+        _exit(1);
+    }
+    for (;;) {
+        zmq_msg_t message;
+
+        (void)zmq_msg_init(&message);
+        (void)zmq_msg_recv(&message, socket, 0);
+        (void)zmq_msg_close(&message);
+    }
+}
+
+static void flood_send(void *argument)
+{
+    static char frame[256 * 1024];
+    void *context = zmq_ctx_new();
+    void *socket = zmq_socket(context, ZMQ_PUSH);
+
+    if (zmq_connect(socket, argument) != 0) {
+        _exit(1);
+    }
+    for (;;) {
+        (void)zmq_send(socket, frame, sizeof(frame), 0);
+    }
+}
+
+static void flood_start(void)
+{
+    static char url[256];
+    int ends[2];
+
+    if (pipe(ends) != 0) {
+        die("pipe");
+    }
+    helper_start(flood_take, &ends[1]);
+    if (read(ends[0], url, sizeof(url)) <= 0) {
+        die("flood");
+    }
+    helper_start(flood_send, url);
+}
+
+/* One exchange. 0, or -1: no answer in a second. */
+static int exchange(struct clocklink *link,
+                    struct ck_clock_probe *probe,
+                    struct ck_clock_probe *before)
+{
+    struct ck_probe ask = {
+        .type = CK_PROBE_ASK, .session = session, .number = ++number};
+    struct pollfd item = {.fd = clocklink_fd(link), .events = POLLIN};
+    uint8_t bytes[CK_PROBE_BYTES + 1];
+    struct clocklink_time sent;
+    struct clocklink_time came;
+    struct clocklink_time left;
+    struct ck_probe answer;
+    uint64_t which;
+
+    ck_probe_encode(&ask, key, bytes);
+    if (clocklink_send(link, ask.number, bytes, &sent) != 0) {
+        return -1;
+    }
+    do {
+        if (poll(&item, 1, 1000) != 1) {
+            return -1;
+        }
+        while (clocklink_sent(link, &which, &left) == 1) {
+            sent = which == ask.number ? left : sent;
+        }
+    } while (clocklink_receive(link, bytes, &came) != CK_PROBE_BYTES ||
+             ck_probe_decode(bytes, CK_PROBE_BYTES, &answer) != 0 ||
+             answer.number != ask.number);
+    *probe = (struct ck_clock_probe){
+        .a1 = sent.at,
+        .r2 = answer.received,
+        .r3 = answer.sent,
+        .a4 = came.at,
+        .error_forward = sent.error + answer.received_error,
+        .error_backward = came.error,
+    };
+    if (before != NULL && answer.earlier == ask.number - 1) {
+        before->r3 = answer.earlier_sent;
+        before->error_backward += answer.earlier_error;
+    }
+    return 0;
+}
+
+/* Where the burst says most: at its narrowest exchange. */
+static ck_time_t best_of(const struct ck_clock_probe *probes, size_t count)
+{
+    ck_time_t narrowest = INT64_MAX;
+    ck_time_t at = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t width = probes[i].a4 - probes[i].a1 -
+                          (probes[i].r3 - probes[i].r2) +
+                          probes[i].error_forward + probes[i].error_backward;
+
+        if (width < narrowest) {
+            narrowest = width;
+            at = probes[i].a1;
+        }
+    }
+    return at;
+}
+
+static void burst(struct clocklink *link, struct shared *shared)
+{
+    struct ck_clockband *band = ck_clockband_create(NULL);
+    struct ck_clock_probe probes[BURST];
+    struct result *result = &shared->results[shared->count];
+    struct ck_clock_offset offset;
+    size_t count = 0;
+
+    for (size_t i = 0; i < BURST; i++) {
+        if (exchange(link, &probes[count],
+                     count > 0 ? &probes[count - 1] : NULL) == 0) {
+            count++;
+        }
+        (void)usleep(50 + (unsigned)(random() % 150));
+    }
+    for (size_t i = 0; i < count; i++) {
+        (void)ck_clockband_add(band, &probes[i]);
+    }
+    if (count == 0 || ck_clockband_solve(band) != 0 ||
+        ck_clockband_at(band, best_of(probes, count), &offset) != 0) {
+        shared->empty++;
+    } else {
+        result->error = offset.offset > truth ? offset.offset - truth
+                                              : truth - offset.offset;
+        result->bound = offset.bound;
+        result->is_wrong = result->error > result->bound;
+        shared->count++;
+    }
+    ck_clockband_destroy(band);
+}
+
+static int64_t cpu_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+}
+
+static void child_run(int port, unsigned bursts, struct shared *shared)
+{
+    static struct ck_endpoint endpoint = {.urls = {"tcp://127.0.0.1:1"},
+                                          .count = 1};
+    struct clocklink_to to = {&endpoint, 0, port, agent};
+    struct ck_err err = {""};
+    struct clocklink *link = clocklink_open(CLOCKLINK_UDP, &to, &err);
+    int64_t before = cpu_ns();
+
+    if (link == NULL) {
+        (void)fprintf(stderr, "clock: %s\n", err.text);
+        _exit(1);
+    }
+    while (shared->count + shared->empty < bursts) {
+        burst(link, shared);
+        (void)usleep(1000);
+    }
+    shared->cpu_ns = cpu_ns() - before;
+    _exit(0);
+}
+
+/* Children live in another time namespace from now on: 0, or -1. */
+static int namespace_make(void)
+{
+    int fd;
+    int rc;
+
+    if (unshare(CLONE_NEWTIME) != 0) {
+        return -1;
+    }
+    fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+    rc = fd < 0 ? -1 : dprintf(fd, "monotonic 1234 567891234\n");
+    (void)close(fd);
+    return rc > 0 ? 0 : -1;
+}
+
+static int by_error(const void *a, const void *b)
+{
+    const struct result *left = a;
+    const struct result *right = b;
+
+    return (left->error > right->error) - (left->error < right->error);
+}
+
+static int by_bound(const void *a, const void *b)
+{
+    const struct result *left = a;
+    const struct result *right = b;
+
+    return (left->bound > right->bound) - (left->bound < right->bound);
+}
+
+static void
+figure(const char *name, double value, const char *unit, double goal)
+{
+    (void)printf("%-42s %10.3f %-3s target <= %.3f   %s\n", name, value, unit,
+                 goal, value <= goal ? "met" : "MISSED");
+}
+
+static void figures(const char *mode, struct shared *shared)
+{
+    bool is_idle = strcmp(mode, "idle") == 0;
+    bool is_busy = strcmp(mode, "busy") == 0;
+    size_t last = shared->count - 1;
+    size_t at = is_idle ? last * 99 / 100 : last;
+    unsigned wrong = 0;
+    char name[64];
+
+    for (size_t i = 0; i <= last; i++) {
+        wrong += shared->results[i].is_wrong;
+    }
+    qsort(shared->results, shared->count, sizeof(*shared->results), by_error);
+    (void)snprintf(name, sizeof(name), "%s: error, %s of %u bursts", mode,
+                   is_idle ? "p99" : "max", shared->count);
+    figure(name, (double)shared->results[at].error / 1000, "us",
+           is_idle ? 0.1 : 0.3);
+    qsort(shared->results, shared->count, sizeof(*shared->results), by_bound);
+    (void)snprintf(name, sizeof(name), "%s: bound, %s (median %.3f us)", mode,
+                   is_idle ? "p99" : "max",
+                   (double)shared->results[last / 2].bound / 1000);
+    figure(name, (double)shared->results[at].bound / 1000, "us",
+           is_idle   ? 0.5
+           : is_busy ? 0.7
+                     : 0.7);
+    (void)snprintf(name, sizeof(name), "%s: truth outside the bound", mode);
+    figure(name, wrong, "", 0);
+    (void)snprintf(name, sizeof(name), "%s: bursts without an answer", mode);
+    figure(name, shared->empty, "", 0);
+    if (is_idle) {
+        figure("idle: agent's CPU at a burst a second",
+               100.0 * (double)shared->cpu_ns /
+                   ((double)(shared->count + shared->empty) * 1e9),
+               "%", 0.1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "idle";
+    unsigned bursts = argc > 2 ? (unsigned)atoi(argv[2]) : 500;
+    struct clockserve_options options = {.port = 0};
+    struct ck_err err = {""};
+    struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct clockserve *serve = clockserve_create(&options, &err);
+    int status = 0;
+    pid_t pid;
+
+    if (serve == NULL || shared == MAP_FAILED || bursts == 0 ||
+        bursts > BURSTS_MAX) {
+        (void)fprintf(stderr, "clock idle|busy|flood [1..%d]: %s\n", BURSTS_MAX,
+                      err.text);
+        return 2;
+    }
+    (void)ck_auth_key(key);
+    session = clocksessions_open(clockserve_sessions(serve), agent, key);
+    for (int i = 0; strcmp(mode, "busy") == 0 && i < SPINNERS; i++) {
+        helper_start(spin, NULL);
+    }
+    if (strcmp(mode, "flood") == 0) {
+        flood_start();
+    }
+    if (namespace_make() == 0) {
+        truth = -SHIFT;
+    } else {
+        (void)printf("no time namespace is permitted: both clocks are one\n");
+    }
+    (void)fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        child_run(clockserve_port(serve), bursts, shared);
+    }
+    (void)waitpid(pid, &status, 0);
+    helpers_stop();
+    if (status != 0 || shared->count == 0) {
+        (void)fprintf(stderr, "clock: the probing side failed\n");
+        return 1;
+    }
+    figures(mode, shared);
+    clockserve_destroy(serve);
+    return 0;
+}
