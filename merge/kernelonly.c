@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "merge/align.h"
+#include "merge/input/readers.h"
 #include "merge/input/store.h"
 #include "merge/region.h"
 
@@ -326,13 +327,9 @@ static int inputs_read(struct kernelonly *all,
         }
         if (profile->kind == PROFILE_RUN || profile->kind == PROFILE_SEGMENT) {
             all->stores[all->stores_count++] = paths[i];
-            continue;
-        }
-        if (profile_read(profile, all->dir, err) != 0) {
-            return -1;
         }
     }
-    return 0;
+    return readers_run(all->profiles, all->count, all->dir, err);
 }
 
 struct kernelonly *kernelonly_create(const char *const *paths,

@@ -21,7 +21,6 @@
 /* Buffered a thread; what does not belong to one comes in larger frames. */
 #define THREAD_BYTES ((size_t)32 << 10)
 #define DEVICE_BYTES ((size_t)768 << 10)
-#define COMPLAINTS_MAX 24
 #define NAMES_FIRST 1024
 
 struct thread {
@@ -42,16 +41,9 @@ struct name {
     uint32_t id;
 };
 
-struct complaint {
-    const char *what;
-    uint64_t count;
-    uint64_t offset;
-};
-
 struct import {
     char path[PATH_MAX];
     char dir[PATH_MAX];
-    uint8_t id[16];
     struct ck_segment *segment;
     struct ck_batch_writer *writer;
     struct thread *threads; /* [0] is IMPORT_DEVICE */
@@ -64,8 +56,7 @@ struct import {
     size_t spans_room;
     char *texts;
     size_t texts_used, texts_room;
-    struct complaint complaints[COMPLAINTS_MAX];
-    size_t complaints_count;
+    struct import_state state;
     void *frame;
     size_t frame_room;
     struct ck_err err; /* the first failure */
@@ -94,11 +85,11 @@ static int import_open(struct import *import, struct ck_err *err)
 {
     char path[PATH_MAX];
 
-    if (getrandom(import->id, sizeof(import->id), 0) !=
-        (ssize_t)sizeof(import->id)) {
+    if (getrandom(import->state.id, sizeof(import->state.id), 0) !=
+        (ssize_t)sizeof(import->state.id)) {
         return ck_err_set(err, "no random numbers: %s", strerror(errno));
     }
-    if (ck_run_segment_path(path, import->dir, import->id, false) != 0) {
+    if (ck_run_segment_path(path, import->dir, import->state.id, false) != 0) {
         return ck_err_set(err, "%s: the path is too long", import->dir);
     }
     import->segment = ck_segment_create(path, err);
@@ -133,21 +124,35 @@ import_create(const char *dir, const char *path, struct ck_err *err)
     return import;
 }
 
-void import_destroy(struct import *import)
+/* What only records need. */
+static void memory_free(struct import *import)
 {
-    if (import == NULL) {
-        return;
-    }
     for (size_t i = 0; i < import->threads_count; i++) {
         free(import->threads[i].rows);
     }
-    ck_segment_destroy(import->segment);
     ck_batch_writer_destroy(import->writer);
     free(import->threads);
     free(import->names);
     free(import->spans);
     free(import->texts);
     free(import->frame);
+    import->threads_count = 0;
+    import->writer = NULL;
+    import->threads = NULL;
+    import->names = NULL;
+    import->spans = NULL;
+    import->texts = NULL;
+    import->frame = NULL;
+    import->frame_room = 0;
+}
+
+void import_destroy(struct import *import)
+{
+    if (import == NULL) {
+        return;
+    }
+    memory_free(import);
+    ck_segment_destroy(import->segment);
     free(import);
 }
 
@@ -155,7 +160,7 @@ void import_discard(struct import *import)
 {
     char path[PATH_MAX];
 
-    if (ck_run_segment_path(path, import->dir, import->id, false) == 0) {
+    if (ck_run_segment_path(path, import->dir, import->state.id, false) == 0) {
         (void)unlink(path);
     }
 }
@@ -328,7 +333,7 @@ static int frame_write(struct import *import,
     struct ck_frame_header header = *like;
     size_t bytes;
 
-    memcpy(header.agent, import->id, sizeof(header.agent));
+    memcpy(header.agent, import->state.id, sizeof(header.agent));
     ck_frame_seal(&header, payload);
     bytes = ck_frame_bytes(&header);
     if (import->frame_room < bytes) {
@@ -449,20 +454,20 @@ int import_text(struct import *import,
 
 void import_complain(struct import *import, uint64_t offset, const char *what)
 {
-    struct complaint *complaint;
+    struct import_complaint *complaint;
 
-    for (size_t i = 0; i < import->complaints_count; i++) {
-        if (strcmp(import->complaints[i].what, what) == 0) {
-            import->complaints[i].count++;
+    for (size_t i = 0; i < import->state.complaints_count; i++) {
+        if (strcmp(import->state.complaints[i].what, what) == 0) {
+            import->state.complaints[i].count++;
             return;
         }
     }
-    if (import->complaints_count == COMPLAINTS_MAX) {
-        import->complaints[COMPLAINTS_MAX - 1].count++;
+    if (import->state.complaints_count == IMPORT_COMPLAINTS_MAX) {
+        import->state.complaints[IMPORT_COMPLAINTS_MAX - 1].count++;
         return;
     }
-    complaint = &import->complaints[import->complaints_count++];
-    *complaint = (struct complaint){what, 1, offset};
+    complaint = &import->state.complaints[import->state.complaints_count++];
+    *complaint = (struct import_complaint){what, 1, offset};
 }
 
 bool import_complaint(const struct import *import,
@@ -470,9 +475,9 @@ bool import_complaint(const struct import *import,
                       char *line,
                       size_t room)
 {
-    const struct complaint *complaint = &import->complaints[index];
+    const struct import_complaint *complaint = &import->state.complaints[index];
 
-    if (index >= import->complaints_count) {
+    if (index >= import->state.complaints_count) {
         return false;
     }
     if (complaint->count == 1) {
@@ -520,7 +525,7 @@ static int identity_write(struct import *import,
     size_t used = 0;
     int rc = 0;
 
-    ck_run_agent_hex(import->id, hex);
+    ck_run_agent_hex(import->state.id, hex);
     rc |= ck_lines_put(lines, sizeof(lines), &used, "source", import->path);
     rc |= ck_lines_put_number(lines, sizeof(lines), &used, "rank", facts->rank);
     rc |= ck_lines_put_number(lines, sizeof(lines), &used, "size", facts->size);
@@ -542,6 +547,52 @@ static int identity_write(struct import *import,
     return own_text(import, own, CK_KIND_IDENTITY, lines);
 }
 
+int import_park(struct import *import, struct ck_err *err)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; rc == 0 && i < import->threads_count; i++) {
+        rc = thread_flush(import, i);
+    }
+    memory_free(import);
+    return rc == 0 ? 0
+                   : ck_err_set(err, "%s: %s", import->path, import->err.text);
+}
+
+void import_give(const struct import *import, struct import_state *state)
+{
+    *state = import->state;
+}
+
+/* Its first segment is another process's: what is said at the end goes to a
+ * file beside it, of the same agent. */
+struct import *import_adopt(const char *dir,
+                            const char *path,
+                            const struct import_state *state,
+                            struct ck_err *err)
+{
+    struct import *import = calloc(1, sizeof(*import));
+    char file[PATH_MAX];
+
+    if (import == NULL) {
+        (void)ck_err_set(err, "out of memory");
+        return NULL;
+    }
+    (void)snprintf(import->path, sizeof(import->path), "%s", path);
+    (void)snprintf(import->dir, sizeof(import->dir), "%s", dir);
+    import->state = *state;
+    if (ck_run_segment_path(file, dir, state->id, true) != 0) {
+        (void)ck_err_set(err, "%s: the path is too long", dir);
+    } else {
+        import->segment = ck_segment_create(file, err);
+    }
+    if (import->segment == NULL) {
+        import_destroy(import);
+        return NULL;
+    }
+    return import;
+}
+
 int import_finish(struct import *import,
                   const struct import_facts *facts,
                   const int64_t *realtime,
@@ -550,10 +601,11 @@ int import_finish(struct import *import,
     struct ck_stream stream = {0, CK_SLOT_COLLECTOR};
     struct thread own = {.rows = malloc(THREAD_BYTES)};
     char line[PATH_MAX + 256];
-    int rc = own.rows == NULL ? fail(import, "out of memory") : 0;
+    int rc = import_park(import, err);
 
-    for (unsigned i = 0; rc == 0 && i < import->threads_count; i++) {
-        rc = thread_flush(import, i);
+    import->writer = ck_batch_writer_create();
+    if (own.rows == NULL || import->writer == NULL) {
+        rc = fail(import, "out of memory");
     }
     if (rc == 0) {
         rc = identity_write(import, &own, facts, realtime);

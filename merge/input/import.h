@@ -24,6 +24,23 @@
 /* The thread of records that belong to no host thread. */
 #define IMPORT_DEVICE 0
 
+/* Kinds of faults that are told apart. */
+#define IMPORT_COMPLAINTS_MAX 24
+
+struct import_complaint {
+    const char *what; /* static */
+    uint64_t count;
+    uint64_t offset; /* of the first */
+};
+
+/* What is left of an import once it is parked; between a process and a fork
+ * of it. */
+struct import_state {
+    uint8_t id[16];
+    struct import_complaint complaints[IMPORT_COMPLAINTS_MAX];
+    size_t complaints_count;
+};
+
 /* What a reader found out, for import_finish(). */
 struct import_facts {
     int32_t rank; /* -1 = not said */
@@ -68,6 +85,18 @@ int import_text(struct import *import,
                 const struct ck_text *head,
                 const char *bytes,
                 size_t length);
+
+/* Once all records are there: write them, and let their memory go. The many
+ * imports of a merge wait like that for import_finish(). 0, or -1 with err. */
+int import_park(struct import *import, struct ck_err *err);
+
+/* Hand a parked import to another process, which goes on with it. */
+void import_give(const struct import *import, struct import_state *state);
+/* NULL with err. */
+struct import *import_adopt(const char *dir,
+                            const char *path,
+                            const struct import_state *state,
+                            struct ck_err *err);
 
 /* Something is wrong at that byte (`what` is a static text): counted by text,
  * the first place is kept. */

@@ -198,6 +198,9 @@ int profile_read(struct profile *profile, const char *dir, struct ck_err *err)
         import_destroy(profile->import);
         rc = read_once(profile, dir, CHROMETRACE_CPU, err);
     }
+    if (rc == 0) {
+        rc = import_park(profile->import, err);
+    }
     return rc;
 }
 
