@@ -12,6 +12,7 @@
 #include "agent/clocksync.h"
 #include "agent/front.h"
 #include "agent/identity.h"
+#include "agent/libraries.h"
 #include "agent/places.h"
 #include "agent/ranks.h"
 #include "agent/salvage.h"
@@ -243,38 +244,6 @@ static int options_check(struct ck_err *err)
     return 0;
 }
 
-/* Libraries for the target; what was not built is left out. */
-struct libraries {
-    char preload[3 * PATH_MAX];
-    char opencl[PATH_MAX];
-    char cuda[PATH_MAX];
-};
-
-static void libraries_find(struct libraries *libraries)
-{
-    static const char *const preloads[] = {"libckmpi.so", "libckannotate.so",
-                                           "libckposix.so"};
-    size_t count = sizeof(preloads) / sizeof(preloads[0]);
-    char path[PATH_MAX];
-    size_t used = 0;
-
-    libraries->preload[0] = '\0';
-    count -= strcmp(options.posix, "off") == 0;
-    for (size_t i = 0; i < count; i++) {
-        if (ck_child_find(preloads[i], path, NULL) == 0) {
-            used += (size_t)snprintf(libraries->preload + used,
-                                     sizeof(libraries->preload) - used, "%s%s",
-                                     used > 0 ? ":" : "", path);
-        }
-    }
-    if (ck_child_find("libckopencl.so", libraries->opencl, NULL) != 0) {
-        libraries->opencl[0] = '\0';
-    }
-    if (ck_child_find("libckcupti.so", libraries->cuda, NULL) != 0) {
-        libraries->cuda[0] = '\0';
-    }
-}
-
 static int ring_make(struct ringfile *ring,
                      const struct identity *identity,
                      struct ck_err *err)
@@ -391,6 +360,7 @@ static int run_recorded(char **argv,
     struct ck_err err;
     char **env;
     int failed = 0;
+    int status;
 
     if (options.is_strict && target_missing(argv[0]) != 0) {
         return run_plain(argv); /* says why, without a trace */
@@ -400,7 +370,14 @@ static int run_recorded(char **argv,
         return run_unrecorded(argv, &err);
     }
     ring.header->posix_threshold_ns = (uint32_t)options.posix_threshold;
-    libraries_find(&libraries);
+    if (libraries_find(&libraries, strcmp(options.posix, "off") != 0, &err) !=
+        0) {
+        if (options.is_strict) {
+            ringfile_unlink(&ring);
+            return run_unrecorded(argv, &err);
+        }
+        ck_warn("%s", err.text);
+    }
     injection = (struct target_injection){
         .ring = ring.path,
         .preload = libraries.preload[0] != '\0' ? libraries.preload : NULL,
@@ -415,7 +392,9 @@ static int run_recorded(char **argv,
     }
     wish.env = env;
     wish_fill(&wish, identity, &ring, places);
-    return front_run(&wish);
+    status = front_run(&wish);
+    target_environment_free(env);
+    return status;
 }
 
 /* --clean. Exit status. */
