@@ -394,6 +394,7 @@ static int run_recorded(char **argv,
     wish_fill(&wish, identity, &ring, places);
     status = front_run(&wish);
     target_environment_free(env);
+    ringfile_fini(&ring);
     return status;
 }
 

@@ -30,6 +30,7 @@
 #include "launch/log.h"
 #include "schema/time.h"
 
+#define FRONT_AS_TARGET (-1) /* end as it ended */
 #define REPORT_WAIT (60 * CK_TIME_S)
 /* --strict: so long an aggregator may take to answer. */
 #define READY_WAIT (10 * CK_TIME_S)
@@ -40,6 +41,8 @@ struct front {
     struct groupwatch watch;
     struct counters *counters;
     struct sampler *sampler;
+    struct ck_err counters_err; /* why there are none */
+    struct ck_err sampler_err;
     pid_t collector; /* 0 = none */
     int channel;     /* -1 = none */
     int signals;     /* signalfd */
@@ -441,6 +444,57 @@ static void recording_off(struct front *front, const char *why)
     front->is_done = true;
 }
 
+/* What is measured from outside, opened on the target that stands still. */
+static void meters_open(struct front *front)
+{
+    struct collector_wish *wish = &front->wish->collector;
+
+    front->counters = counters_create(front->target.pid, &front->counters_err);
+    wish->counters = front->counters;
+    wish->counters_why =
+        front->counters == NULL ? front->counters_err.text : NULL;
+    if (front->wish->sample_hz > 0) {
+        front->sampler = sampler_create(
+            front->target.pid, front->wish->sample_hz, &front->sampler_err);
+        wish->sampler = front->sampler;
+        wish->sampler_why =
+            front->sampler == NULL ? front->sampler_err.text : NULL;
+    }
+}
+
+/* From the fork to the end of all. Exit status, or FRONT_AS_TARGET. */
+static int front_live(struct front *front)
+{
+    int failed;
+
+    if (!ready_wait(front)) {
+        return front->is_ended ? FRONT_AS_TARGET : refuse(front);
+    }
+    failed = target_go(&front->target);
+    if (failed != 0) {
+        return exec_failed(front, failed);
+    }
+    begun_tell(front);
+    while (!front->is_ended) {
+        front_wait(front, -1);
+    }
+    report_wait(front);
+    return FRONT_AS_TARGET;
+}
+
+static void front_fini(struct front *front)
+{
+    groupwatch_stop(&front->watch);
+    counters_destroy(front->counters);
+    sampler_destroy(front->sampler);
+    if (front->channel >= 0) {
+        (void)close(front->channel);
+    }
+    if (front->signals >= 0) {
+        (void)close(front->signals);
+    }
+}
+
 int front_run(struct front_wish *wish)
 {
     struct front front = {.wish = wish,
@@ -448,9 +502,7 @@ int front_run(struct front_wish *wish)
                           .signals = -1,
                           .target = {.go = -1, .result = -1},
                           .watch = {.hold = -1}};
-    struct ck_err err;
-    struct ck_err sampler_err;
-    int failed;
+    int status;
 
     if (signals_open(&front) != 0 ||
         target_fork(&front.target, wish->argv, wish->env, &front.first_mask) !=
@@ -459,35 +511,13 @@ int front_run(struct front_wish *wish)
         ringfile_unlink(wish->collector.ring);
         return CK_EXIT_AGENT_FAILED;
     }
-    front.counters = counters_create(front.target.pid, &err);
-    wish->collector.counters = front.counters;
-    wish->collector.counters_why = front.counters == NULL ? err.text : NULL;
-    if (wish->sample_hz > 0) {
-        front.sampler =
-            sampler_create(front.target.pid, wish->sample_hz, &sampler_err);
-        wish->collector.sampler = front.sampler;
-        wish->collector.sampler_why =
-            front.sampler == NULL ? sampler_err.text : NULL;
-    }
+    meters_open(&front);
     wish->collector.target = front.target.pid;
     groupwatch_start(&front.watch);
     if (collector_start(&front) != 0) {
         recording_off(&front, "cannot start the collector");
     }
-    if (!ready_wait(&front)) {
-        groupwatch_stop(&front.watch);
-        return front.is_ended ? end_as(&front) : refuse(&front);
-    }
-    failed = target_go(&front.target);
-    if (failed != 0) {
-        groupwatch_stop(&front.watch);
-        return exec_failed(&front, failed);
-    }
-    begun_tell(&front);
-    while (!front.is_ended) {
-        front_wait(&front, -1);
-    }
-    report_wait(&front);
-    groupwatch_stop(&front.watch);
-    return end_as(&front);
+    status = front_live(&front);
+    front_fini(&front);
+    return status == FRONT_AS_TARGET ? end_as(&front) : status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/channel.h"
+#include "schema/owner.h"
 
 /* An end that takes less is not worth a line. */
 #define WAIT_UNSAID (700 * CK_TIME_MS)
@@ -37,13 +38,26 @@ static const char *url(const struct herald *herald)
     return herald->url[0] != '\0' ? herald->url : "no address known yet";
 }
 
+/* Another job may have taken the run directory since we looked. */
+static void foreign_leave(struct herald *herald)
+{
+    struct ck_owner owner;
+
+    if (ck_owner_read(herald->wish->dir, &owner) && owner.job_key[0] != '\0' &&
+        strcmp(owner.job_key, herald->wish->identity->job_key) != 0) {
+        spool_prefer(herald->spool, herald->wish->fallback);
+    }
+}
+
 /* Where the data is kept without an aggregator; "" = nowhere. */
 static const char *kept_find(struct herald *herald)
 {
-    const char *path =
-        spool_settle(herald->spool) == 0 ? spool_path(herald->spool) : NULL;
-    const char *slash = path == NULL ? NULL : strrchr(path, '/');
+    const char *path;
+    const char *slash;
 
+    foreign_leave(herald);
+    path = spool_settle(herald->spool) == 0 ? spool_path(herald->spool) : NULL;
+    slash = path == NULL ? NULL : strrchr(path, '/');
     (void)snprintf(herald->kept, sizeof(herald->kept), "%.*s",
                    slash == NULL ? 0 : (int)(slash - path),
                    slash == NULL ? "" : path);
