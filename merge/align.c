@@ -112,6 +112,11 @@ int align_fact(struct align *align,
     return 0;
 }
 
+void align_forget_probes(struct align *align)
+{
+    calibration_forget(align->calibration);
+}
+
 static int by_stamp(const void *a, const void *b)
 {
     const struct pair *left = a;

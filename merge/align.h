@@ -32,6 +32,8 @@ void align_destroy(struct align *align);
 int align_fact(struct align *align,
                uint32_t agent,
                const struct ck_clock_fact *fact);
+/* Do without the probes that were stored. Before align_close(). */
+void align_forget_probes(struct align *align);
 /* Once the cast is closed: place every domain roughly, by one offset. `cast`
  * is read only now. 0 or -1. */
 int align_close(struct align *align, const struct cast *cast);

@@ -85,6 +85,11 @@ int calibration_probe(struct calibration *calibration,
     return 0;
 }
 
+void calibration_forget(struct calibration *calibration)
+{
+    calibration->probes_count = 0;
+}
+
 /* The reference's boot id and time namespace as some agent was told them. */
 static bool
 reference_read(const struct cast *cast, char boot[64], char timens[64])

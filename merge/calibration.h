@@ -42,6 +42,8 @@ void calibration_destroy(struct calibration *calibration);
 int calibration_probe(struct calibration *calibration,
                       uint32_t agent,
                       const struct ck_clock_fact *fact);
+/* Forget the probes so far. */
+void calibration_forget(struct calibration *calibration);
 /* Once the cast is closed: the bands of all domains. `cast` is read only now.
  * 0, or -1 with ENOMEM. */
 int calibration_close(struct calibration *calibration, const struct cast *cast);

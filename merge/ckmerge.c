@@ -190,6 +190,9 @@ static int job_open(struct job *job, struct ck_err *err)
                                       : run_open(job, err)) != 0) {
         return -1;
     }
+    if (strcmp(job->options->clock_facts, "messages") == 0) {
+        align_forget_probes(job->align);
+    }
     if (cast_close(job->cast) != 0 || align_close(job->align, job->cast) != 0) {
         return ck_err_set(err, "out of memory");
     }
@@ -434,8 +437,11 @@ static int outputs_check(const struct options *options, struct ck_err *err)
 
 int main(int argc, char **argv)
 {
-    struct options options = {
-        .from = -1, .to = -1, .max_clock_error = -1, .ranks = ""};
+    struct options options = {.from = -1,
+                              .to = -1,
+                              .max_clock_error = -1,
+                              .ranks = "",
+                              .clock_facts = "all"};
     struct job job = {.options = &options};
     struct ck_err err = {""};
     enum ck_cli_result result = options_read(&options, argc, argv, &err);

@@ -24,6 +24,7 @@ struct options {
     int64_t from;      /* ns after the run's start; -1 = not given */
     int64_t to;
     int64_t max_clock_error; /* ns; -1 = not given */
+    const char *clock_facts; /* "all", "probes", "messages" */
     bool is_all_ranks;
     bool is_plain;
     bool is_verify;
