@@ -41,6 +41,20 @@ cl_event *command_enter(struct command *command,
 /* Returns rc. */
 cl_int command_leave(struct command *command, cl_int rc);
 
+/* The driver's function in the wrapper of the same name, whose arguments
+ * `queue` and `event` it uses; `...` are all arguments but the event. The value
+ * is the driver's answer. In place, as OPENCL_SITE is the wrapper's return
+ * address. */
+#define COMMAND_CALL(function, what, size, ...)                                \
+    ({                                                                         \
+        struct command_how how = {                                             \
+            OPENCL_##function, queue, {.kind = (what), .bytes = (size)}};      \
+        struct command command;                                                \
+        cl_event *end = command_enter(&command, &how, OPENCL_SITE, event);     \
+                                                                               \
+        command_leave(&command, opencl_driver->function(__VA_ARGS__, end));    \
+    })
+
 /* A size as it is stored: cut at 2^32 - 1. */
 static inline uint32_t command_size(size_t size)
 {

@@ -14,16 +14,9 @@ cl_int CL_API_CALL wrap_clEnqueueReadBuffer(cl_command_queue queue,
                                             const cl_event *wait_list,
                                             cl_event *event)
 {
-    struct command_how how = {OPENCL_clEnqueueReadBuffer,
-                              queue,
-                              {.kind = CK_KIND_COPY_D2H, .bytes = size}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueReadBuffer(
-                                       queue, buffer, is_blocking, offset, size,
-                                       host, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueReadBuffer, CK_KIND_COPY_D2H, size, queue,
+                        buffer, is_blocking, offset, size, host, waits,
+                        wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueWriteBuffer(cl_command_queue queue,
@@ -36,16 +29,9 @@ cl_int CL_API_CALL wrap_clEnqueueWriteBuffer(cl_command_queue queue,
                                              const cl_event *wait_list,
                                              cl_event *event)
 {
-    struct command_how how = {OPENCL_clEnqueueWriteBuffer,
-                              queue,
-                              {.kind = CK_KIND_COPY_H2D, .bytes = size}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueWriteBuffer(
-                                       queue, buffer, is_blocking, offset, size,
-                                       host, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueWriteBuffer, CK_KIND_COPY_H2D, size, queue,
+                        buffer, is_blocking, offset, size, host, waits,
+                        wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueReadBufferRect(cl_command_queue queue,
@@ -63,19 +49,10 @@ cl_int CL_API_CALL wrap_clEnqueueReadBufferRect(cl_command_queue queue,
                                                 const cl_event *wait_list,
                                                 cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueReadBufferRect,
-        queue,
-        {.kind = CK_KIND_COPY_D2H, .bytes = command_box(region, 1)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(
-        &command, opencl_driver->clEnqueueReadBufferRect(
-                      queue, buffer, is_blocking, buffer_origin, host_origin,
-                      region, buffer_row, buffer_slice, host_row, host_slice,
-                      host, waits, wait_list, end));
+    return COMMAND_CALL(
+        clEnqueueReadBufferRect, CK_KIND_COPY_D2H, command_box(region, 1),
+        queue, buffer, is_blocking, buffer_origin, host_origin, region,
+        buffer_row, buffer_slice, host_row, host_slice, host, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueWriteBufferRect(cl_command_queue queue,
@@ -93,19 +70,10 @@ cl_int CL_API_CALL wrap_clEnqueueWriteBufferRect(cl_command_queue queue,
                                                  const cl_event *wait_list,
                                                  cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueWriteBufferRect,
-        queue,
-        {.kind = CK_KIND_COPY_H2D, .bytes = command_box(region, 1)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(
-        &command, opencl_driver->clEnqueueWriteBufferRect(
-                      queue, buffer, is_blocking, buffer_origin, host_origin,
-                      region, buffer_row, buffer_slice, host_row, host_slice,
-                      host, waits, wait_list, end));
+    return COMMAND_CALL(
+        clEnqueueWriteBufferRect, CK_KIND_COPY_H2D, command_box(region, 1),
+        queue, buffer, is_blocking, buffer_origin, host_origin, region,
+        buffer_row, buffer_slice, host_row, host_slice, host, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueCopyBuffer(cl_command_queue queue,
@@ -118,16 +86,9 @@ cl_int CL_API_CALL wrap_clEnqueueCopyBuffer(cl_command_queue queue,
                                             const cl_event *wait_list,
                                             cl_event *event)
 {
-    struct command_how how = {OPENCL_clEnqueueCopyBuffer,
-                              queue,
-                              {.kind = CK_KIND_COPY_D2D, .bytes = size}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueCopyBuffer(
-                                       queue, from, to, from_offset, to_offset,
-                                       size, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueCopyBuffer, CK_KIND_COPY_D2D, size, queue,
+                        from, to, from_offset, to_offset, size, waits,
+                        wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueCopyBufferRect(cl_command_queue queue,
@@ -144,18 +105,10 @@ cl_int CL_API_CALL wrap_clEnqueueCopyBufferRect(cl_command_queue queue,
                                                 const cl_event *wait_list,
                                                 cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueCopyBufferRect,
-        queue,
-        {.kind = CK_KIND_COPY_D2D, .bytes = command_box(region, 1)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueCopyBufferRect(
-                                       queue, from, to, from_origin, to_origin,
-                                       region, from_row, from_slice, to_row,
-                                       to_slice, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueCopyBufferRect, CK_KIND_COPY_D2D,
+                        command_box(region, 1), queue, from, to, from_origin,
+                        to_origin, region, from_row, from_slice, to_row,
+                        to_slice, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueFillBuffer(cl_command_queue queue,
@@ -168,16 +121,8 @@ cl_int CL_API_CALL wrap_clEnqueueFillBuffer(cl_command_queue queue,
                                             const cl_event *wait_list,
                                             cl_event *event)
 {
-    struct command_how how = {OPENCL_clEnqueueFillBuffer,
-                              queue,
-                              {.kind = CK_KIND_FILL, .bytes = size}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueFillBuffer(
-                                       queue, buffer, pattern, pattern_size,
-                                       offset, size, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueFillBuffer, CK_KIND_FILL, size, queue, buffer,
+                        pattern, pattern_size, offset, size, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueSVMMemcpy(cl_command_queue queue,
@@ -189,16 +134,8 @@ cl_int CL_API_CALL wrap_clEnqueueSVMMemcpy(cl_command_queue queue,
                                            const cl_event *wait_list,
                                            cl_event *event)
 {
-    struct command_how how = {OPENCL_clEnqueueSVMMemcpy,
-                              queue,
-                              {.kind = CK_KIND_COPY_D2D, .bytes = size}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueSVMMemcpy(
-                                       queue, is_blocking, to, from, size,
-                                       waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueSVMMemcpy, CK_KIND_COPY_D2D, size, queue,
+                        is_blocking, to, from, size, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueSVMMemFill(cl_command_queue queue,
@@ -210,16 +147,8 @@ cl_int CL_API_CALL wrap_clEnqueueSVMMemFill(cl_command_queue queue,
                                             const cl_event *wait_list,
                                             cl_event *event)
 {
-    struct command_how how = {OPENCL_clEnqueueSVMMemFill,
-                              queue,
-                              {.kind = CK_KIND_FILL, .bytes = size}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueSVMMemFill(
-                                       queue, to, pattern, pattern_size, size,
-                                       waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueSVMMemFill, CK_KIND_FILL, size, queue, to,
+                        pattern, pattern_size, size, waits, wait_list);
 }
 
 /* Bytes of all the objects. */
@@ -245,19 +174,12 @@ cl_int CL_API_CALL wrap_clEnqueueMigrateMemObjects(cl_command_queue queue,
                                                    const cl_event *wait_list,
                                                    cl_event *event)
 {
-    struct command_how how = {OPENCL_clEnqueueMigrateMemObjects,
-                              queue,
-                              {.kind = (flags & CL_MIGRATE_MEM_OBJECT_HOST) != 0
-                                           ? CK_KIND_COPY_D2H
-                                           : CK_KIND_COPY_H2D,
-                               .bytes = objects_bytes(count, objects)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(
-        &command, opencl_driver->clEnqueueMigrateMemObjects(
-                      queue, count, objects, flags, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueMigrateMemObjects,
+                        (flags & CL_MIGRATE_MEM_OBJECT_HOST) != 0
+                            ? CK_KIND_COPY_D2H
+                            : CK_KIND_COPY_H2D,
+                        objects_bytes(count, objects), queue, count, objects,
+                        flags, waits, wait_list);
 }
 
 /* Bytes of all the ranges; without sizes a range is a whole allocation, of
@@ -281,19 +203,12 @@ cl_int CL_API_CALL wrap_clEnqueueSVMMigrateMem(cl_command_queue queue,
                                                const cl_event *wait_list,
                                                cl_event *event)
 {
-    struct command_how how = {OPENCL_clEnqueueSVMMigrateMem,
-                              queue,
-                              {.kind = (flags & CL_MIGRATE_MEM_OBJECT_HOST) != 0
-                                           ? CK_KIND_COPY_D2H
-                                           : CK_KIND_COPY_H2D,
-                               .bytes = ranges_bytes(count, sizes)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueSVMMigrateMem(
-                                       queue, count, pointers, sizes, flags,
-                                       waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueSVMMigrateMem,
+                        (flags & CL_MIGRATE_MEM_OBJECT_HOST) != 0
+                            ? CK_KIND_COPY_D2H
+                            : CK_KIND_COPY_H2D,
+                        ranges_bytes(count, sizes), queue, count, pointers,
+                        sizes, flags, waits, wait_list);
 }
 
 /* Frees after the commands before it: no data moves. */

@@ -31,18 +31,9 @@ cl_int CL_API_CALL wrap_clEnqueueReadImage(cl_command_queue queue,
                                            const cl_event *wait_list,
                                            cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueReadImage,
-        queue,
-        {.kind = CK_KIND_COPY_D2H, .bytes = image_bytes(image, region)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command,
-                         opencl_driver->clEnqueueReadImage(
-                             queue, image, is_blocking, origin, region, row,
-                             slice, host, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueReadImage, CK_KIND_COPY_D2H,
+                        image_bytes(image, region), queue, image, is_blocking,
+                        origin, region, row, slice, host, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueWriteImage(cl_command_queue queue,
@@ -57,18 +48,9 @@ cl_int CL_API_CALL wrap_clEnqueueWriteImage(cl_command_queue queue,
                                             const cl_event *wait_list,
                                             cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueWriteImage,
-        queue,
-        {.kind = CK_KIND_COPY_H2D, .bytes = image_bytes(image, region)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command,
-                         opencl_driver->clEnqueueWriteImage(
-                             queue, image, is_blocking, origin, region, row,
-                             slice, host, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueWriteImage, CK_KIND_COPY_H2D,
+                        image_bytes(image, region), queue, image, is_blocking,
+                        origin, region, row, slice, host, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueCopyImage(cl_command_queue queue,
@@ -81,17 +63,9 @@ cl_int CL_API_CALL wrap_clEnqueueCopyImage(cl_command_queue queue,
                                            const cl_event *wait_list,
                                            cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueCopyImage,
-        queue,
-        {.kind = CK_KIND_COPY_D2D, .bytes = image_bytes(from, region)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueCopyImage(
-                                       queue, from, to, from_origin, to_origin,
-                                       region, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueCopyImage, CK_KIND_COPY_D2D,
+                        image_bytes(from, region), queue, from, to, from_origin,
+                        to_origin, region, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueCopyImageToBuffer(cl_command_queue queue,
@@ -104,17 +78,9 @@ cl_int CL_API_CALL wrap_clEnqueueCopyImageToBuffer(cl_command_queue queue,
                                                    const cl_event *wait_list,
                                                    cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueCopyImageToBuffer,
-        queue,
-        {.kind = CK_KIND_COPY_D2D, .bytes = image_bytes(image, region)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueCopyImageToBuffer(
-                                       queue, image, buffer, origin, region,
-                                       offset, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueCopyImageToBuffer, CK_KIND_COPY_D2D,
+                        image_bytes(image, region), queue, image, buffer,
+                        origin, region, offset, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueCopyBufferToImage(cl_command_queue queue,
@@ -127,17 +93,9 @@ cl_int CL_API_CALL wrap_clEnqueueCopyBufferToImage(cl_command_queue queue,
                                                    const cl_event *wait_list,
                                                    cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueCopyBufferToImage,
-        queue,
-        {.kind = CK_KIND_COPY_D2D, .bytes = image_bytes(image, region)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueCopyBufferToImage(
-                                       queue, buffer, image, offset, origin,
-                                       region, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueCopyBufferToImage, CK_KIND_COPY_D2D,
+                        image_bytes(image, region), queue, buffer, image,
+                        offset, origin, region, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueFillImage(cl_command_queue queue,
@@ -149,17 +107,9 @@ cl_int CL_API_CALL wrap_clEnqueueFillImage(cl_command_queue queue,
                                            const cl_event *wait_list,
                                            cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueFillImage,
-        queue,
-        {.kind = CK_KIND_FILL, .bytes = image_bytes(image, region)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueFillImage(
-                                       queue, image, color, origin, region,
-                                       waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueFillImage, CK_KIND_FILL,
+                        image_bytes(image, region), queue, image, color, origin,
+                        region, waits, wait_list);
 }
 
 void *CL_API_CALL wrap_clEnqueueMapImage(cl_command_queue queue,

@@ -59,17 +59,8 @@ cl_int CL_API_CALL wrap_clEnqueueUnmapMemObject(cl_command_queue queue,
                                                 const cl_event *wait_list,
                                                 cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueUnmapMemObject,
-        queue,
-        {.kind = CK_KIND_COPY_MAP, .bytes = map_bytes(host)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command,
-                         opencl_driver->clEnqueueUnmapMemObject(
-                             queue, object, host, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueUnmapMemObject, CK_KIND_COPY_MAP,
+                        map_bytes(host), queue, object, host, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueSVMMap(cl_command_queue queue,
@@ -100,14 +91,6 @@ cl_int CL_API_CALL wrap_clEnqueueSVMUnmap(cl_command_queue queue,
                                           const cl_event *wait_list,
                                           cl_event *event)
 {
-    struct command_how how = {
-        OPENCL_clEnqueueSVMUnmap,
-        queue,
-        {.kind = CK_KIND_COPY_MAP, .bytes = map_bytes(host)}};
-    struct command command;
-    cl_event *end;
-
-    end = command_enter(&command, &how, OPENCL_SITE, event);
-    return command_leave(&command, opencl_driver->clEnqueueSVMUnmap(
-                                       queue, host, waits, wait_list, end));
+    return COMMAND_CALL(clEnqueueSVMUnmap, CK_KIND_COPY_MAP, map_bytes(host),
+                        queue, host, waits, wait_list);
 }
