@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# hardening.sh - programs that do odd things to their process run unharmed
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Each scenario of tests/targets/hard/images.c runs plain and under ckagent:
+# same status, same output; and its numbered marks are in the run as
+# docs/reliability.md promises: all of them, or those of the process that
+# knows of the agent, or all that are not counted as lost.
+. "$(dirname "$0")/lib.sh"
+source_dir=$(cd "$here/../.." && pwd)
+images=$tests/hard_images
+export CK_TEST_MODULE=$tests/libhard_module.so
+[ -e "$CK_TEST_MODULE" ] || skip "no libhard_module.so in $tests"
+
+# marks DIR: how many different marks are in the run; fails on one that is
+# there twice.
+marks() {
+    local file
+    for file in "$1"/*.ck; do
+        /usr/bin/python3 "$source_dir/tests/schema/reader.py" \
+            "$source_dir/schema" "$file"
+    done | /usr/bin/python3 -c '
+import json, sys
+seen = set()
+for line in sys.stdin:
+    row = json.loads(line)
+    if row["e.kind"] == 1:
+        if row["value"] in seen:
+            sys.exit("mark %d is there twice" % row["value"])
+        seen.add(row["value"])
+print(len(seen))
+' || fail "$1: cannot count its marks"
+}
+
+wait_done() {
+    local i
+    for ((i = 0; i < 400; i++)); do
+        ! grep -q '"state": "done"' "$1/manifest.json" 2>/dev/null || return 0
+        read -rt 0.05 <> <(:) || :
+    done
+    fail "$1 was not closed in 20 s"
+}
+
+# scenario NAME: run it both ways; its marks against what it printed.
+scenario() {
+    local name=$1 plain=0 traced=0 said lost seen
+    timeout 60 "$images" "$name" >"$work/$name.plain" 2>&1 || plain=$?
+    if [ "$plain" = 77 ]; then
+        echo "left out: $name is not permitted here"
+        return
+    fi
+    timeout 60 "$bin/ckagent" --report none --dir "$work/$name" -- "$images" \
+        "$name" >"$work/$name.out" 2>"$work/$name.err" || traced=$?
+    same "$name: status" "$plain" "$traced"
+    said=$(cat "$work/$name.out")
+    [ "$name" = interrupted ] ||
+        same "$name: output" "$(cat "$work/$name.plain")" "$said"
+    wait_done "$work/$name"
+    lost=$(json "$work/$name/manifest.json" 'j["lost"]')
+    seen=$(marks "$work/$name")
+    case $name in
+    clears-environment)
+        # What was started without CKAGENT_RING is not recorded.
+        same "$name: marks" "$said, 0 lost" "$seen, $lost lost" ;;
+    interrupted)
+        same "$name: marks and lost" "$said" $((seen + lost)) ;;
+    *)
+        same "$name: marks" "$said, 0 lost" "$seen, $lost lost" ;;
+    esac
+}
+
+for name in $("$images"); do
+    scenario "$name"
+done
+
+# Shells between: a chain of programs is one rank.
+"$bin/ckagent" --report none --dir "$work/chain" -- sh -c \
+    "sh -c '$images after-exec; exit 0' && exec env $images after-exec" ||
+    fail "chain: status $?"
+wait_done "$work/chain"
+same "chain: ranks" 1 "$(json "$work/chain/manifest.json" 'j["ranks"]')"
+same "chain: lost" 0 "$(json "$work/chain/manifest.json" 'j["lost"]')"
