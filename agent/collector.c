@@ -283,8 +283,10 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         samples_take(collector);
     }
     if (now >= collector->dead_at) {
-        collector->dead_at = now + DEAD_PAUSE;
         drain_find_dead(collector->drain, false);
+        collector->dead_at =
+            now + (processes_give_back(&collector->processes) ? DEAD_PAUSE_FEW
+                                                              : DEAD_PAUSE);
     }
     if (oldest != 0 &&
         (collector->life.is_flush || now - oldest >= 100 * CK_TIME_MS)) {

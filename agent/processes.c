@@ -4,7 +4,9 @@
  */
 #include "agent/processes.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,10 +179,62 @@ void processes_maps(struct processes *processes)
     }
 }
 
+static bool has_slot(struct ck_ring_header *header, uint32_t incarnation)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(header);
+
+    for (uint32_t i = 0; i < header->slots; i++) {
+        uint32_t state = atomic_load(&heads[i].state);
+
+        if (state == CK_SLOT_UNBACKED) {
+            break;
+        }
+        if (state != CK_SLOT_FREE && heads[i].incarnation == incarnation) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void entry_give_back(struct processes *processes,
+                            struct ck_ring_process *entry)
+{
+    uint32_t number = atomic_load(&entry->incarnation);
+
+    if (number == 0 || number > processes->told ||
+        entry->pid_space != ck_ring_pid_space() || entry->pid_space == 0 ||
+        kill((pid_t)entry->pid, 0) == 0 || errno != ESRCH ||
+        has_slot(processes->header, number)) {
+        return;
+    }
+    processes->libraries |= atomic_load(&entry->libraries);
+    processes->given_back++;
+    atomic_store(&entry->libraries, 0);
+    atomic_store(&entry->names, 0);
+    atomic_store(&entry->objects, 0);
+    entry->pid = 0;
+    atomic_store(&entry->incarnation, 0);
+    atomic_store(&entry->key, CK_RING_KEY_BACK);
+}
+
+bool processes_give_back(struct processes *processes)
+{
+    struct ck_ring_process *table = ck_ring_processes(processes->header);
+
+    if (processes->told - processes->given_back < CK_RING_PROCESSES / 2) {
+        return false;
+    }
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        entry_give_back(processes, &table[i]);
+    }
+    return processes->told - processes->given_back > CK_RING_PROCESSES / 4 * 3;
+}
+
 uint32_t processes_libraries(const struct processes *processes)
 {
     struct ck_ring_process *table = ck_ring_processes(processes->header);
-    uint32_t libraries = atomic_load(&processes->header->loaded);
+    uint32_t libraries =
+        atomic_load(&processes->header->loaded) | processes->libraries;
 
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
         libraries |= atomic_load(&table[i].libraries);

@@ -5,6 +5,7 @@
 #ifndef CK_AGENT_PROCESSES_H
 #define CK_AGENT_PROCESSES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/own.h"
@@ -18,6 +19,8 @@ struct processes {
     struct symbols *symbols;       /* borrowed, may be NULL */
     char *const *env;              /* borrowed: the agent's */
     uint32_t told;                 /* incarnations told, 1..told */
+    uint32_t given_back;           /* entries of the table */
+    uint32_t libraries;            /* of those */
 };
 
 /* Tell images that are new since the last call: a PROCESS record, an IDENTITY
@@ -26,6 +29,10 @@ void processes_step(struct processes *processes);
 
 /* Look at the module maps of all images that are still there. */
 void processes_maps(struct processes *processes);
+
+/* Once half of the table is in use, give back the entries of dead processes
+ * that have no slot any more. True: little is left of it all the same. */
+bool processes_give_back(struct processes *processes);
 
 /* Injected libraries that any image used (enum ck_library). */
 uint32_t processes_libraries(const struct processes *processes);

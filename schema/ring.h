@@ -97,11 +97,13 @@ struct ck_ring_slot {
 };
 
 /* A process image that records: key = pid and the random bytes that exec
- * gives to each image. Entries are found by open addressing from the key and
- * are not reused.
+ * gives to each image. Entries are found by open addressing from the key. The
+ * collector gives those of dead processes back once their slots are free.
  */
+#define CK_RING_KEY_BACK 1 /* was in use, may be taken; a chain goes on here   \
+                            */
 struct ck_ring_process {
-    _Atomic uint64_t key; /* 0 = unused */
+    _Atomic uint64_t key; /* 0 = never used */
     uint32_t pid;
     _Atomic uint32_t incarnation; /* from 1; 0 = being filled in */
     _Atomic uint32_t names;       /* ids given to NAME records */

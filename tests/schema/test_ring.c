@@ -251,6 +251,33 @@ static void a_forked_child_gets_an_incarnation_of_its_own(void **state)
 }
 
 /* The image that exec replaced cannot end its slot; its successor does. */
+static void an_entry_that_was_given_back_is_taken_again(void **state)
+{
+    struct fixture *f = *state;
+    struct ck_ring_process *table = ck_ring_processes(f->header);
+    struct ck_ring ring = {0};
+    struct ck_ring_process *entry;
+
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        atomic_store(&table[i].key, UINT64_MAX - i);
+    }
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), -1);
+    assert_int_equal(errno, ENOSPC);
+    assert_int_equal(atomic_load(&f->header->noprocess), 1);
+    atomic_store(&table[7].key, CK_RING_KEY_BACK);
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), 0);
+    entry = atomic_load(&ring.process);
+    assert_int_equal(entry - ck_ring_processes(ring.header), 7);
+    /* And another library of the image finds it, whatever is open before. */
+    for (unsigned i = 8; i < CK_RING_PROCESSES; i++) {
+        atomic_store(&table[i].key, CK_RING_KEY_BACK);
+    }
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_OPENCL), 0);
+    entry = atomic_load(&ring.process);
+    assert_int_equal(entry - ck_ring_processes(ring.header), 7);
+    assert_int_equal(ring.incarnation, 1);
+}
+
 static void an_exec_ends_the_slot_of_the_image_before(void **state)
 {
     struct fixture *f = *state;
@@ -524,6 +551,7 @@ int main(void)
         CASE(a_signal_inside_a_recording_is_counted),
         CASE(an_open_call_is_visible_until_it_is_left),
         CASE(a_forked_child_gets_an_incarnation_of_its_own),
+        CASE(an_entry_that_was_given_back_is_taken_again),
         CASE(an_exec_ends_the_slot_of_the_image_before),
         CASE(threads_have_slots_of_their_own_and_end_them),
         CASE(a_slot_that_ended_is_taken_by_the_next_thread),

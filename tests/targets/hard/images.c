@@ -61,21 +61,22 @@ static int forked(void)
     return child_wait(pid);
 }
 
-/* 200 children one after the other, some marks each. */
+/* More children than the ring's table of processes has entries, one after the
+ * other, some marks each. */
 static int many_forks(void)
 {
     int rc = 0;
 
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 2500; i++) {
         pid_t pid = fork();
 
         if (pid == 0) {
-            marks(5 * i, 5);
+            marks(2 * i, 2);
             _exit(0);
         }
         rc |= child_wait(pid);
     }
-    printf("1000\n");
+    printf("5000\n");
     return rc;
 }
 

@@ -1,0 +1,246 @@
+/* ringattach.c - map an agent's ring and enter its table of process images
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs inside the target, as ring.c does and under the same rules.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "schema/ring.h"
+
+/* Random bytes of this exec, folded; the same in a forked child. */
+static uint32_t image_tag(void)
+{
+    const uint8_t *bytes = (const uint8_t *)getauxval(AT_RANDOM);
+    uint32_t tag = 0x9e3779b9u;
+
+    for (int i = 0; bytes != NULL && i < 16; i++) {
+        tag = (tag ^ bytes[i]) * 0x01000193u;
+    }
+    return tag;
+}
+
+static int header_check(const struct ck_ring_header *header, uint64_t bytes)
+{
+    uint64_t heads = CK_RING_HEADS_OFFSET +
+                     (uint64_t)header->slots * sizeof(struct ck_ring_slot);
+
+    if (header->magic != CK_RING_MAGIC || header->version != CK_RING_VERSION ||
+        header->slots == 0 || header->slots > CK_RING_SLOTS_MAX ||
+        header->header_bytes < heads || header->header_bytes > bytes ||
+        header->slot_bytes < CK_TEXT_BYTES_MAX + CK_UNIT_BYTES ||
+        (header->slot_bytes & (header->slot_bytes - 1)) != 0 ||
+        header->slot_offset > bytes ||
+        header->slot_bytes > (bytes - header->slot_offset) / header->slots) {
+        errno = EPROTO;
+        return -1;
+    }
+    return 0;
+}
+
+static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
+{
+    struct ck_ring_header *header =
+        mmap(NULL, sizeof(*header), PROT_READ, MAP_SHARED, fd, 0);
+    uint64_t bytes;
+    int rc;
+
+    if (header == MAP_FAILED) {
+        return -1;
+    }
+    rc = header_check(header, file_bytes);
+    bytes = header->header_bytes;
+    (void)munmap(header, sizeof(*header));
+    if (rc != 0) {
+        return -1;
+    }
+    header = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (header == MAP_FAILED) {
+        return -1;
+    }
+    ring->header = header;
+    return 0;
+}
+
+/* Addresses for all bodies, so that a slot can be mapped without its file: a
+ * program may close what it does not know, change its root or its user. */
+static void bodies_reserve(struct ck_ring *ring, int fd)
+{
+    uint64_t bytes = ring->header->slot_bytes * ring->header->slots;
+    void *map = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd,
+                     (off_t)ring->header->slot_offset);
+
+    ring->bodies = map == MAP_FAILED ? NULL : map;
+}
+
+int ck_ring_map(struct ck_ring *ring)
+{
+    const char *path = getenv(CK_RING_ENV);
+    struct ck_ring made = {.header = NULL};
+    off_t bytes;
+    int rc = -1;
+    int fd;
+
+    if (path == NULL || path[0] != '/') {
+        errno = ENOENT;
+        return -1;
+    }
+    if (strlen(path) >= sizeof(made.path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return -1;
+    }
+    /* Not fstat(): a C library before 2.33 does not export it. */
+    bytes = lseek(fd, 0, SEEK_END);
+    errno = EPROTO;
+    if (bytes >= (off_t)sizeof(struct ck_ring_header)) {
+        rc = header_map(&made, fd, (uint64_t)bytes);
+    }
+    if (rc == 0) {
+        bodies_reserve(&made, fd);
+        strcpy(made.path, path);
+        made.clock = (enum ck_clock)made.header->clock;
+        *ring = made;
+    }
+    (void)close(fd);
+    return rc;
+}
+
+uint64_t ck_ring_pid_space(void)
+{
+    char name[64] = "";
+    const char *digits;
+
+    if (readlink("/proc/self/ns/pid", name, sizeof(name) - 1) <= 0) {
+        return 0;
+    }
+    digits = strchr(name, '[');
+    return digits == NULL ? 0 : strtoull(digits + 1, NULL, 10);
+}
+
+/* The entry of this key, else the first that may be taken, else NULL. */
+static struct ck_ring_process *process_find(struct ck_ring_header *header,
+                                            uint64_t key)
+{
+    struct ck_ring_process *table = ck_ring_processes(header);
+    uint64_t at = (key * 0x9e3779b97f4a7c15ull) >> 40;
+    struct ck_ring_process *open = NULL;
+
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        struct ck_ring_process *entry = &table[(at + i) % CK_RING_PROCESSES];
+        uint64_t seen = atomic_load(&entry->key);
+
+        if (seen == key) {
+            return entry;
+        }
+        if (open == NULL && (seen == 0 || seen == CK_RING_KEY_BACK)) {
+            open = entry;
+        }
+        if (seen == 0) {
+            break;
+        }
+    }
+    return open;
+}
+
+/* Enter (pid, image) in the table; the winner of an entry numbers it. Who loses
+ * one to another process looks again. */
+static struct ck_ring_process *process_enter(struct ck_ring_header *header)
+{
+    uint32_t pid = (uint32_t)getpid();
+    uint64_t key = ((uint64_t)pid << 32) | image_tag() | 1;
+    uint64_t space = ck_ring_pid_space();
+
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        struct ck_ring_process *entry = process_find(header, key);
+        uint64_t seen = entry == NULL ? 0 : atomic_load(&entry->key);
+
+        if (entry == NULL) {
+            break;
+        }
+        if (seen == key) {
+            return entry;
+        }
+        if ((seen == 0 || seen == CK_RING_KEY_BACK) &&
+            atomic_compare_exchange_strong(&entry->key, &seen, key)) {
+            entry->pid = pid;
+            entry->pid_space = space;
+            entry->started = ck_time_raw();
+            atomic_store_explicit(&entry->incarnation,
+                                  atomic_fetch_add(&header->incarnations, 1) +
+                                      1,
+                                  memory_order_release);
+            return entry;
+        }
+    }
+    atomic_fetch_add(&header->noprocess, 1);
+    errno = ENOSPC;
+    return NULL;
+}
+
+/* The other library of this process may be filling the entry in right now:
+ * a few stores, so a bounded spin.
+ */
+static uint32_t process_incarnation(struct ck_ring_process *process)
+{
+    uint32_t number = 0;
+
+    for (unsigned i = 0; i < 1u << 20 && number == 0; i++) {
+        /* acquire: pairs with the release in process_enter() */
+        number =
+            atomic_load_explicit(&process->incarnation, memory_order_acquire);
+    }
+    return number;
+}
+
+int ck_ring_enter(struct ck_ring *ring, enum ck_library library)
+{
+    struct ck_ring_process *process = process_enter(ring->header);
+    uint32_t incarnation;
+
+    if (process == NULL) {
+        return -1;
+    }
+    incarnation = process_incarnation(process);
+    if (incarnation == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    atomic_fetch_or(&process->libraries, (uint32_t)library);
+    atomic_store(&ring->process, process);
+    atomic_store(&ring->incarnation, incarnation);
+    return 0;
+}
+
+int ck_ring_attach(struct ck_ring *ring, enum ck_library library)
+{
+    struct ck_ring made;
+
+    if (ck_ring_map(&made) != 0) {
+        return -1;
+    }
+    if (ck_ring_enter(&made, library) != 0) {
+        int saved = errno;
+
+        (void)munmap(made.header, made.header->header_bytes);
+        errno = saved;
+        return -1;
+    }
+    *ring = made;
+    return 0;
+}
+
+void ck_ring_forget(struct ck_ring *ring)
+{
+    atomic_store(&ring->process, NULL);
+    atomic_store(&ring->incarnation, 0);
+}
