@@ -100,8 +100,9 @@ struct ck_ring_slot {
  * gives to each image. Entries are found by open addressing from the key. The
  * collector gives those of dead processes back once their slots are free.
  */
-#define CK_RING_KEY_BACK 1 /* was in use, may be taken; a chain goes on here   \
-                            */
+#define CK_RING_KEY_BACK                                                       \
+    1 /* was in use, may be taken; a chain goes on here                        \
+       */
 struct ck_ring_process {
     _Atomic uint64_t key; /* 0 = never used */
     uint32_t pid;
