@@ -28,6 +28,7 @@
 #include "merge/analysis/lines.h"
 #include "merge/analysis/ranges.h"
 #include "merge/analysis/ranks.h"
+#include "merge/analysis/rhythm.h"
 #include "merge/cast.h"
 #include "merge/clockedges.h"
 #include "merge/clockkernels.h"
@@ -313,6 +314,38 @@ static void progress_show(void *state, double done)
     fprintf(stderr, "\rckmerge: %3.0f %%", done * 100);
 }
 
+/* Steps of a run that marks none, in a reading of its own. */
+static int job_rhythm(struct job *job, struct ck_err *err)
+{
+    struct rhythm *rhythm;
+    struct timeline_consumer consumer = {rhythm_take, NULL};
+    struct timeline timeline = {
+        .store = job->store,
+        .cast = job->cast,
+        .align = job->align,
+        .consumers = &consumer,
+        .consumers_count = 1,
+    };
+    uint64_t events;
+    int rc;
+
+    if (job->store == NULL || !rhythm_is_wanted(job->cast)) {
+        return 0;
+    }
+    rhythm = rhythm_create(job->cast, job->report.region);
+    if (rhythm == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    consumer.consumer = rhythm;
+    rc = timeline_run(&timeline, &events, err);
+    if (rc == 0 &&
+        rhythm_report(rhythm, blame_steps(job->blame), &job->report) != 0) {
+        rc = ck_err_set(err, "out of memory");
+    }
+    rhythm_destroy(rhythm);
+    return rc;
+}
+
 static int job_run(struct job *job, struct ck_err *err)
 {
     struct timeline_consumer consumers[CONSUMERS] = {
@@ -382,8 +415,8 @@ static int job_do(struct job *job, struct ck_err *err)
     int code;
 
     if (job_open(job, err) != 0 || job_region(job, err) != 0 ||
-        job_consumers(job, err) != 0 || job_run(job, err) != 0 ||
-        job_report(job, err) != 0) {
+        job_consumers(job, err) != 0 || job_rhythm(job, err) != 0 ||
+        job_run(job, err) != 0 || job_report(job, err) != 0) {
         return CK_EXIT_FAILED;
     }
     if (job->options->is_verify) {

@@ -201,8 +201,10 @@ struct report_step {
 struct report_steps {
     struct report_step *items; /* by start */
     size_t count;
-    size_t ranks;     /* lengths of a step */
-    ck_time_t median; /* of their longest ranks */
+    size_t ranks;       /* lengths of a step */
+    ck_time_t median;   /* of their longest ranks */
+    const char *rhythm; /* collective that ends them; NULL = they are marked */
+    struct place rhythm_place;
     uint32_t outliers;
 };
 

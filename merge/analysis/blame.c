@@ -98,6 +98,11 @@ void blame_destroy(struct blame *blame)
     free(blame);
 }
 
+struct steps *blame_steps(struct blame *blame)
+{
+    return blame->steps;
+}
+
 const struct scene *blame_scene(const struct blame *blame)
 {
     return blame->scene;

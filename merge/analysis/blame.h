@@ -15,6 +15,7 @@
 struct blame;
 struct replay;
 struct scene;
+struct steps;
 struct waitstates;
 /* Borrowed. NULL with ENOMEM. */
 struct blame *blame_create(const struct cast *cast,
@@ -26,6 +27,7 @@ int blame_take(void *blame, const struct timeline_event *event);
 /* Once all events were taken. 0, or -1 with ENOMEM. */
 int blame_finish(struct blame *blame);
 /* Borrowed, for those who report of them. */
+struct steps *blame_steps(struct blame *blame);
 const struct scene *blame_scene(const struct blame *blame);
 const struct waitstates *blame_waitstates(const struct blame *blame);
 const struct replay *blame_replay(const struct blame *blame);

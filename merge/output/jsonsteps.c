@@ -68,6 +68,9 @@ static void put_steps(struct ck_json *j, const struct report *report)
 
     ck_json_object(j, "step_table");
     ck_json_uint(j, "count", table->count);
+    json_text(j, "ended_by", table->rhythm);
+    json_text(j, "ended_in", table->rhythm_place.file);
+    ck_json_uint(j, "ended_line", table->rhythm_place.line);
     ck_json_int(j, "median_ns", table->median);
     ck_json_uint(j, "outliers", table->outliers);
     ck_json_array(j, "rows");

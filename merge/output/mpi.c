@@ -154,6 +154,13 @@ static void put_steps(const struct page *page)
     fprintf(page->file, "\n%s STEPS%s       %s steps, %s in the middle; ",
             page_bold(page), page_normal(page), word_count(table->count).text,
             word_time(table->median).text);
+    if (table->rhythm != NULL) {
+        fputs("taken to end with ", page->file);
+        page_cell(page, table->rhythm, 24);
+        fputs(" (", page->file);
+        page_place(page, &table->rhythm_place);
+        fputs(");\n" INDENT, page->file);
+    }
     if (table->outliers == 0) {
         fputs("none is 1.5 times as long\n", page->file);
         return;

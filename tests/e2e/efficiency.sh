@@ -79,3 +79,16 @@ same "rank 0 for three ranks' wait for its sleep, within 10 %" True \
     "$(json "$work/chain.json" "abs(
         sum(w['ns'] for w in j['waits'] if w['blamed_rank'] == 0 and
             w['wait'] == 'late_sender') / (3 * $steps * $ms * 1e6) - 1) < 0.1")"
+
+# Steps that the program does not mark are found by the barrier that ends them.
+run unmarked 1
+same "steps from what repeats" "4 MPI_Barrier sleeps.c 4" \
+    "$(json "$work/unmarked.json" "(lambda t: '%d %s %s %d' % (t['count'],
+        t['ended_by'], t['ended_in'].split('/')[-1],
+        sum(r['worst_rank'] == 3 for r in t['rows'])))(j['step_table'])")"
+same "each as long as the longest sleep, within 10 %" True \
+    "$(json "$work/unmarked.json" "all(
+        0.9 < r['longest_ns'] / ($ranks * $ms * 1e6) < 1.5
+        for r in j['step_table']['rows'])")"
+grep -q "taken to end with MPI_Barrier (sleeps.c:" "$work/unmarked.1/report.txt" ||
+    fail "no word of it in the text"

@@ -1,0 +1,35 @@
+/* rhythm.h - steps of a program that marks none, from a collective that repeats
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A place from which all ranks call a collective equally often, at least
+ * RHYTHM_MIN times, may be the end of a step. Of the places that cover most of
+ * the time the one that is called least often, but 10 times, is taken.
+ */
+#ifndef CK_MERGE_ANALYSIS_RHYTHM_H
+#define CK_MERGE_ANALYSIS_RHYTHM_H
+
+#include "merge/analysis/steps.h"
+#include "merge/timeline.h"
+
+#define RHYTHM_MIN 4
+/* A run of more events is not read once more to look for steps. */
+#define RHYTHM_EVENTS_MAX ((uint64_t)4 << 20)
+/* Calls remembered. */
+#define RHYTHM_CALLS_MAX ((size_t)1 << 20)
+
+struct rhythm;
+/* Cast borrowed. NULL with ENOMEM. */
+struct rhythm *rhythm_create(const struct cast *cast, struct region region);
+void rhythm_destroy(struct rhythm *rhythm);
+/* True for a run that marks no step and is short enough. */
+bool rhythm_is_wanted(const struct cast *cast);
+/* A timeline_take_f. */
+int rhythm_take(void *rhythm, const struct timeline_event *event);
+/* Say the steps, each from the end of one call to the end of the next, and in
+ * the report where they come from. 0, or -1 with ENOMEM. */
+int rhythm_report(struct rhythm *rhythm,
+                  struct steps *steps,
+                  struct report *report);
+
+#endif
