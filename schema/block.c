@@ -15,9 +15,6 @@
 /* Words of the longest fixed part. */
 #define WORDS_MAX 12
 
-/* Two words at once: every processor has that. */
-#define VECTOR_BYTES 16
-
 /* LEB128. Lengths up to three, which most numbers have, go their own way; up
  * to 56 bits there is no branch on the length: the groups of seven are spread
  * over eight bytes. Writes up to 8 bytes whatever the length.
@@ -157,34 +154,41 @@ is_counting(const struct block *block, size_t offset, unsigned bytes)
     return true;
 }
 
-typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
+/* Two words at once: every processor has that. */
+typedef uint64_t vector __attribute__((vector_size(16)));
 
 /* Bits in which any record of the block differs from its predecessor: word 0
  * (kind, flags, name) from the record before, the others from the one of the
- * same context.
+ * same context. Unit by unit, so that all bits stay in registers.
  */
-static inline __attribute__((always_inline)) void
+static void
 find_changes(const struct block *block, uint64_t *changed, unsigned units)
 {
-    const size_t bytes = (size_t)units * CK_UNIT_BYTES;
-    vector any[WORDS_MAX * 8 / VECTOR_BYTES] = {{0}};
+    const unsigned count = block->count;
     uint64_t head = 0;
 
-    for (unsigned i = 0; i < block->count; i++) {
-        const uint8_t *row = block->row[i + 1];
-        const uint8_t *peer = block->peer[i];
+    for (unsigned u = 0; u < units; u++) {
+        const size_t at = (size_t)u * CK_UNIT_BYTES;
+        vector low = {0};
+        vector high = {0};
 
-        head |= field_load(row, 8) ^ field_load(block->row[i], 8);
-        for (size_t at = 0; at < bytes; at += VECTOR_BYTES) {
-            vector a;
-            vector b;
+        for (unsigned i = 0; i < count; i++) {
+            const uint8_t *row = block->row[i + 1] + at;
+            const uint8_t *peer = block->peer[i] + at;
+            vector r[2];
+            vector p[2];
 
-            memcpy(&a, row + at, VECTOR_BYTES);
-            memcpy(&b, peer + at, VECTOR_BYTES);
-            any[at / VECTOR_BYTES] |= a ^ b;
+            memcpy(r, row, sizeof(r));
+            memcpy(p, peer, sizeof(p));
+            low |= r[0] ^ p[0];
+            high |= r[1] ^ p[1];
         }
+        memcpy((uint8_t *)changed + at, &low, sizeof(low));
+        memcpy((uint8_t *)changed + at + sizeof(low), &high, sizeof(high));
     }
-    memcpy(changed, any, bytes);
+    for (unsigned i = 0; i < count; i++) {
+        head |= field_load(block->row[i + 1], 8) ^ field_load(block->row[i], 8);
+    }
     changed[0] = head;
     changed[1] = 1; /* start: always */
 }
@@ -311,16 +315,7 @@ int block_flush(struct block *block, unsigned cls, struct column *sites)
     if (block->records == 0) {
         block->next = choose_next(block, cls);
     }
-    switch (ck_field_units[cls]) {
-    case 1:
-        find_changes(block, changed, 1);
-        break;
-    case 2:
-        find_changes(block, changed, 2);
-        break;
-    default:
-        find_changes(block, changed, 3);
-    }
+    find_changes(block, changed, ck_field_units[cls]);
     if (has_site(cls) && changed[SITE_WORD] != 0 &&
         put_sites(sites, block) != 0) {
         return -1;

@@ -17,6 +17,9 @@
 
 #include "schema/block.h"
 
+/* How far ahead of the record that is taken memory is asked for. */
+#define PREFETCH_BYTES 1536
+
 struct columns_encoder {
     struct block block[CK_CLASS_LIMIT];
     struct column order;
@@ -174,6 +177,10 @@ static inline __attribute__((always_inline)) uint32_t take_rows(
         memcpy(&head, at, sizeof(head));
         if (head.units != units || ck_kind_class(head.kind) != cls) {
             break;
+        }
+        /* Written by another core: on its way while other records are taken. */
+        for (size_t line = 0; line < bytes; line += 64) {
+            __builtin_prefetch(at + PREFETCH_BYTES + line);
         }
         block_put(block, first + n, &head, at);
         at += bytes;
