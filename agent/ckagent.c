@@ -54,6 +54,7 @@ static struct options {
     .shortcut = "on",
     .report = "now",
     .posix = "on",
+    .posix_threshold = 10 * CK_TIME_US,
     .sample_hz = SAMPLER_HZ,
     .spool_limit = (int64_t)SPOOL_LIMIT_BYTES,
 };
@@ -369,7 +370,9 @@ static int run_recorded(char **argv,
     if (ring_make(&ring, identity, &err) != 0) {
         return run_unrecorded(argv, &err);
     }
-    ring.header->posix_threshold_ns = (uint32_t)options.posix_threshold;
+    /* 0 in the ring is the library's own default. */
+    ring.header->posix_threshold_ns =
+        options.posix_threshold > 0 ? (uint32_t)options.posix_threshold : 1;
     if (libraries_find(&libraries, strcmp(options.posix, "off") != 0, &err) !=
         0) {
         if (options.is_strict) {
