@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "merge/array.h"
+#include "merge/input/vocabulary.h"
 #include "schema/run.h"
 #include "schema/segment.h"
 #include "schema/wire.h"
@@ -21,24 +22,12 @@
 /* Buffered a thread; what does not belong to one comes in larger frames. */
 #define THREAD_BYTES ((size_t)32 << 10)
 #define DEVICE_BYTES ((size_t)768 << 10)
-#define NAMES_FIRST 1024
 
 struct thread {
     uint32_t tid;
     uint64_t next; /* position of the next unit */
     uint8_t *rows;
     size_t used;
-};
-
-/* Where a text lies in texts. */
-struct span {
-    size_t text;
-    size_t length;
-};
-
-struct name {
-    uint64_t hash;
-    uint32_t id;
 };
 
 struct import {
@@ -48,14 +37,8 @@ struct import {
     struct ck_batch_writer *writer;
     struct thread *threads; /* [0] is IMPORT_DEVICE */
     size_t threads_count, threads_room;
-    unsigned last;      /* thread that was asked for last */
-    struct name *names; /* a power of two, open addressing; id 0 = free */
-    size_t names_room;
-    uint32_t names_count;
-    struct span *spans; /* by id - 1 */
-    size_t spans_room;
-    char *texts;
-    size_t texts_used, texts_room;
+    unsigned last; /* thread that was asked for last */
+    struct vocabulary words;
     struct import_state state;
     void *frame;
     size_t frame_room;
@@ -97,10 +80,7 @@ static int import_open(struct import *import, struct ck_err *err)
         return -1;
     }
     import->writer = ck_batch_writer_create();
-    import->names = calloc(NAMES_FIRST, sizeof(*import->names));
-    import->names_room = NAMES_FIRST;
-    if (import->writer == NULL || import->names == NULL ||
-        thread_add(import, 0) < 0) {
+    if (import->writer == NULL || thread_add(import, 0) < 0) {
         return ck_err_set(err, "out of memory");
     }
     return 0;
@@ -132,16 +112,11 @@ static void memory_free(struct import *import)
     }
     ck_batch_writer_destroy(import->writer);
     free(import->threads);
-    free(import->names);
-    free(import->spans);
-    free(import->texts);
+    vocabulary_fini(&import->words);
     free(import->frame);
     import->threads_count = 0;
     import->writer = NULL;
     import->threads = NULL;
-    import->names = NULL;
-    import->spans = NULL;
-    import->texts = NULL;
     import->frame = NULL;
     import->frame_room = 0;
 }
@@ -175,95 +150,11 @@ const char *import_dir(const struct import *import)
     return import->dir;
 }
 
-static uint64_t hash_of(const char *text, size_t length)
-{
-    uint64_t hash = length * 0x9e3779b97f4a7c15u;
-
-    while (length >= 8) {
-        uint64_t part;
-
-        memcpy(&part, text, sizeof(part));
-        hash = (hash ^ part) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
-        text += 8;
-        length -= 8;
-    }
-    while (length-- > 0) {
-        hash = (hash ^ (uint8_t)*text++) * 0x100000001b3u;
-    }
-    return hash ^ hash >> 29;
-}
-
-static int names_grow(struct import *import)
-{
-    size_t room = import->names_room * 2;
-    struct name *names = calloc(room, sizeof(*names));
-
-    if (names == NULL) {
-        return -1;
-    }
-    for (size_t i = 0; i < import->names_room; i++) {
-        size_t at = import->names[i].hash & (room - 1);
-
-        if (import->names[i].id == 0) {
-            continue;
-        }
-        while (names[at].id != 0) {
-            at = (at + 1) & (room - 1);
-        }
-        names[at] = import->names[i];
-    }
-    free(import->names);
-    import->names = names;
-    import->names_room = room;
-    return 0;
-}
-
-/* Keep the text behind the others. 0 or -1. */
-static int text_keep(struct import *import, const char *text, size_t length)
-{
-    if (import->texts_room - import->texts_used < length) {
-        size_t room = import->texts_room * 2 + length + 4096;
-        char *grown = realloc(import->texts, room);
-
-        if (grown == NULL) {
-            return -1;
-        }
-        import->texts = grown;
-        import->texts_room = room;
-    }
-    memcpy(import->texts + import->texts_used, text, length);
-    import->texts_used += length;
-    return 0;
-}
-
-static uint32_t
-name_add(struct import *import, size_t at, const char *text, size_t length)
-{
-    struct ck_text head = {
-        .e = {.kind = CK_KIND_NAME, .name = import->names_count + 1}};
-    uint64_t hash = hash_of(text, length);
-
-    if (array_grow(&import->spans, &import->spans_room, import->names_count,
-                   sizeof(*import->spans)) != 0 ||
-        text_keep(import, text, length) != 0 ||
-        import_text(import, &head, text, length) != 0) {
-        return 0;
-    }
-    import->spans[import->names_count] =
-        (struct span){import->texts_used - length, length};
-    import->names[at] = (struct name){hash, ++import->names_count};
-    if (import->names_count > import->names_room / 2 &&
-        names_grow(import) != 0) {
-        return 0;
-    }
-    return import->names_count;
-}
-
 uint32_t import_name(struct import *import, const char *text, size_t length)
 {
-    uint64_t hash;
-    size_t at;
+    struct ck_text head = {.e = {.kind = CK_KIND_NAME}};
+    uint32_t known = import->words.count;
+    uint32_t id;
 
     if (length > CK_TEXT_BYTES_MAX) {
         length = CK_TEXT_BYTES_MAX;
@@ -271,28 +162,18 @@ uint32_t import_name(struct import *import, const char *text, size_t length)
     if (length == 0) {
         return 0;
     }
-    hash = hash_of(text, length);
-    at = hash & (import->names_room - 1);
-    while (import->names[at].id != 0) {
-        const struct name *name = &import->names[at];
-        const struct span *span = &import->spans[name->id - 1];
-
-        if (name->hash == hash && span->length == length &&
-            memcmp(import->texts + span->text, text, length) == 0) {
-            return name->id;
-        }
-        at = (at + 1) & (import->names_room - 1);
+    id = vocabulary_find(&import->words, text, length);
+    head.e.name = id;
+    if (id > known && import_text(import, &head, text, length) != 0) {
+        return 0;
     }
-    return name_add(import, at, text, length);
+    return id;
 }
 
 const char *
 import_name_text(const struct import *import, uint32_t id, size_t *length)
 {
-    const struct span *span = &import->spans[id - 1];
-
-    *length = span->length;
-    return import->texts + span->text;
+    return vocabulary_text(&import->words, id, length);
 }
 
 int import_thread(struct import *import, uint32_t tid)

@@ -209,6 +209,22 @@ class Kineto(Case):
         self.assertEqual([r["end"] for r in report["ck"]["ranks"]],
                          ["profile", "missing", "missing"])
 
+    def test_thousands_of_names_and_threads(self):
+        events = [{"ph": "X", "cat": "kernel", "name": "kernel %d" % (i % 5000),
+                   "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5,
+                   "args": {"device": 0, "stream": 7, "correlation": i + 1}}
+                  for i in range(10000)]
+        calls = [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel",
+                  "pid": 1, "tid": i % 700, "ts": 10 * i - 3, "dur": 2,
+                  "args": {"correlation": i + 1}} for i in range(1, 10000)]
+        status, _, report = merge(
+            self.write("a.json", {"traceEvents": events + calls}), self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual(len(report["ck"]["kernels"]), 5000)
+        self.assertEqual({k["calls"] for k in report["ck"]["kernels"]}, {2})
+        self.assertEqual(report["ck"]["inputs"][0]["correlated_by_id"], 9999)
+        self.assertEqual(self.device(report)["busy_ns"], 10000 * 5000)
+
     def test_members_in_any_order(self):
         path = self.kineto("a.json", "--events", "40")
         with open(path) as file:
