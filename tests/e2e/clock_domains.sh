@@ -99,6 +99,51 @@ timeout 60 mpirun -n 2 "$bin/ckagent" --dir "$work/plain" -- \
 same "one clock: error" 0 "$(j "j['clocks'][0]['bound_max_ns']")"
 same "one clock: probes" 0 "$(j "j['clocks'][0].get('probes', 0)")"
 
+# A service whose clock is the machine's; two ranks share another one.
+mkdir "$work/service"
+"$bin/ckagg" --listen "ipc://$work/agg.sock" --dir "$work/service" \
+    >"$work/ready" 2>"$work/ckagg.err" &
+service=$!
+for _ in $(seq 100); do
+    grep -q '^ckagg ready' "$work/ready" && break
+    sleep 0.1
+done
+grep -q '^ckagg ready' "$work/ready" || fail "$(cat "$work/ckagg.err")"
+CK_TEST_CLOCK=off=5000000 timeout 60 mpirun -n 2 "$bin/ckagent" \
+    --report none --job shared --aggregator "ipc://$work/agg.sock" -- \
+    "$tests/train" --steps 40 </dev/null >"$work/out" 2>"$work/err" ||
+    fail "mpirun with a service"
+status=0
+if unshare --net true 2>/dev/null; then
+    # No datagram and no TCP leaves here: the last way is ZeroMQ.
+    unshare --net "$bin/ckagent" --clock-shortcut=off --report none \
+        --job unnetworked --aggregator "ipc://$work/agg.sock" -- sleep 1.5 ||
+        fail "ckagent without a network"
+fi
+kill "$service"
+wait "$service" || fail "ckagg ended with status $?"
+merged() {
+    "$bin/ckmerge" --quiet --output json="$work/report.json" \
+        "$(echo "$work/service/ck-$1"-*)"
+}
+merged shared
+same "one clock of two ranks" 1 "$(j "len(j['clocks'])")"
+error=$(($(j "j['clocks'][0]['offset_ns']") + 5000000))
+bound=$(j "j['clocks'][0]['bound_max_ns']")
+echo "shared clock: error $error ns, bound +- $bound ns"
+[ ${error#-} -le "$bound" ] && [ "$bound" -le 100000 ] || fail "shared clock"
+same "agents of it that probed" 1 "$(grep -lc clock_asked= \
+    "$work/service"/ck-shared-*/seg-* | wc -l)"
+if [ -d "$(echo "$work/service/ck-unnetworked"-*)" ]; then
+    merged unnetworked
+    error=$(j "j['clocks'][0]['offset_ns']")
+    bound=$(j "j['clocks'][0]['bound_max_ns']")
+    echo "by ZeroMQ: error $error ns, bound +- $bound ns"
+    [ ${error#-} -le "$bound" ] || fail "by ZeroMQ: $error > $bound ns"
+    grep -q 'clock_way=zmq' "$work/service"/ck-unnetworked-*/seg-* ||
+        fail "not by ZeroMQ"
+fi
+
 # A skew that cannot be understood is one clear line.
 status=0
 CK_TEST_CLOCK=off=soon "$bin/ckagent" -- true 2>"$work/err" || status=$?
