@@ -220,13 +220,14 @@ static void put_missing(const struct page *page)
                 word_count(report->events + report->lost).text);
     }
     if (report->gaps > 0) {
-        fprintf(file, "%s %s gaps in the streams", report->lost > 0 ? "," : "",
-                word_count(report->gaps).text);
+        fprintf(file, "%s %s gap%s in the streams", report->lost > 0 ? "," : "",
+                word_count(report->gaps).text, report->gaps == 1 ? "" : "s");
     }
     if (report->damage_places > 0) {
-        fprintf(file, "%s %s damaged places in the files",
+        fprintf(file, "%s %s damaged place%s in the files",
                 report->lost + report->gaps > 0 ? "," : "",
-                word_count(report->damage_places).text);
+                word_count(report->damage_places).text,
+                report->damage_places == 1 ? "" : "s");
     }
     fputs(is_damaged ? " (see TRUST; exit status 3)\n" : " (see TRUST)\n",
           file);

@@ -291,6 +291,46 @@ static void a_part_of_the_run_and_some_ranks_can_be_asked_for(void **state)
     assert_int_equal(merge(fixture, "--ranks x %s", fixture->run), 1);
 }
 
+static void ranks_that_are_not_selected_are_not_missing(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge(fixture, "--ranks 1-2 %s", fixture->run), 0);
+    assert_non_null(strstr(fixture->text, "2 of 4 ranks selected"));
+    assert_null(strstr(fixture->text, "not in the run"));
+    assert_int_equal(merge(fixture, "--verify --ranks 1-2 %s", fixture->run),
+                     0);
+    assert_string_equal(fixture->text, "");
+}
+
+static void what_is_damaged_is_said_before_all_else(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct synth_rank who = {.rank = 0,
+                                   .size = 1,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 9, &who);
+    const char *said, *busy;
+
+    synth_stream(synth, 1, 0, 100);
+    synth_text(synth, CK_KIND_NAME, 1, 0, 0, "forward", 7);
+    synth_kernel(synth, 1, MS, MS, 100, 1);
+    synth_skip(synth, 8);
+    synth_kernel(synth, 1, 3 * MS, MS, 100, 2);
+    synth_garbage(synth, dir);
+    synth_destroy(synth);
+    assert_int_equal(merge(fixture, "%s", dir), 3);
+    said = strstr(fixture->text, "not all was kept: 1 gap in the streams, "
+                                 "1 damaged place in the files");
+    busy = strstr(fixture->text, "Devices were busy");
+    assert_non_null(said);
+    assert_true(busy == NULL || said < busy);
+    synth_remove(dir);
+}
+
 static void a_sound_run_verifies(void **state)
 {
     struct fixture *fixture = *state;
@@ -408,6 +448,8 @@ int main(void)
         cmocka_unit_test(the_report_is_the_expected_one),
         cmocka_unit_test(the_truth_is_in_the_json),
         cmocka_unit_test(a_part_of_the_run_and_some_ranks_can_be_asked_for),
+        cmocka_unit_test(ranks_that_are_not_selected_are_not_missing),
+        cmocka_unit_test(what_is_damaged_is_said_before_all_else),
         cmocka_unit_test(a_sound_run_verifies),
         cmocka_unit_test(the_trace_is_json_with_every_slice_and_arrow),
         cmocka_unit_test(missing_ranks_and_damage_are_said_and_partial),
