@@ -73,15 +73,16 @@ static bool conflict_rate(struct clocksolve *solve,
                           const struct clockrelax_conflict *conflict)
 {
     struct clockrelax_node *nodes = solve->relax.nodes;
+    const struct clockrelax_place *places = solve->relax.places;
     ck_time_t allowed = 0, total = 0, longest = 0;
     struct clocksolve_fault *fault;
     size_t widest = 0;
 
     for (size_t i = 0; i < conflict->spans_count; i++) {
         const struct clockrelax_span *span = &conflict->spans[i];
-        ck_time_t length = nodes[span->last].at - nodes[span->first].at;
+        ck_time_t length = places[span->last].at - places[span->first].at;
 
-        if (nodes[span->first].domain == solve->root) {
+        if (places[span->first].domain == solve->root) {
             continue;
         }
         total += length;
@@ -101,25 +102,25 @@ static bool conflict_rate(struct clocksolve *solve,
     for (size_t i = 0; i < conflict->spans_count; i++) {
         const struct clockrelax_span *span = &conflict->spans[i];
 
-        if (nodes[span->first].domain == solve->root) {
+        if (places[span->first].domain == solve->root) {
             continue;
         }
         for (size_t n = span->first; n < span->last; n++) {
             nodes[n].slack +=
                 1 + (ck_time_t)((__int128)conflict->excess *
-                                (nodes[n + 1].at - nodes[n].at) / total);
+                                (places[n + 1].at - places[n].at) / total);
         }
     }
     if (fault != NULL) {
         const struct clockrelax_span *span = &conflict->spans[widest];
 
         fault->kind = CK_CLOCK_FAULT_RATE;
-        fault->domain = nodes[span->first].domain;
-        fault->from = nodes[span->first].at;
-        fault->to = nodes[span->last].at;
+        fault->domain = places[span->first].domain;
+        fault->from = places[span->first].at;
+        fault->to = places[span->last].at;
         fault->rate_ppb =
             (int64_t)((__int128)conflict->excess * 1000000000 / total) +
-            nodes[span->first].rate_ppb;
+            places[span->first].rate_ppb;
     }
     return true;
 }

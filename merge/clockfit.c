@@ -29,8 +29,6 @@
 #define VAGUE 8
 /* A bad fact is off by more than so many times what is left without it. */
 #define REPAIR_ROOM 2
-/* How far off a guess may be: 1 ms. */
-#define GUESS_HALF 1e6
 
 struct corner {
     double at;
@@ -529,26 +527,6 @@ int clockline_fit(struct clockline *line,
     return rc;
 }
 
-/* The value and the slope of a hull in the middle. */
-static void
-hull_middle(const struct corner *hull, size_t count, struct gap *gap)
-{
-    size_t right = 1;
-
-    gap->value = hull[0].value;
-    gap->slope = 0;
-    if (count < 2) {
-        return;
-    }
-    while (right + 1 < count && hull[right].at < 0) {
-        right++;
-    }
-    gap->slope = (hull[right].value - hull[right - 1].value) /
-                 (hull[right].at - hull[right - 1].at);
-    gap->slope = fmax(-SLOPE_MAX, fmin(SLOPE_MAX, gap->slope));
-    gap->value = hull[right].value - gap->slope * hull[right].at;
-}
-
 int clockline_guess(struct clockline *line,
                     struct ck_clock_constraint *facts,
                     size_t count,
@@ -560,16 +538,13 @@ int clockline_guess(struct clockline *line,
         .lower = malloc((count + 1) * sizeof(struct corner)),
         .line = line,
     };
-    struct gap gap = {.is_bounded = true, .half = GUESS_HALF};
+    struct gap gap = {.is_bounded = true, .half = (double)CLOCKLINE_GUESS};
     int rc = -1;
 
     if (fitter.upper != NULL && fitter.lower != NULL) {
         hulls_make(&fitter, 0, count);
-        if (fitter.uppers > 0) {
-            hull_middle(fitter.upper, fitter.uppers, &gap);
-        } else {
-            hull_middle(fitter.lower, fitter.lowers, &gap);
-        }
+        gap.value =
+            fitter.uppers > 0 ? ceiling(&fitter, 0) : floor_of(&fitter, 0);
         rc = window_point(&fitter, 0, count, &gap);
     }
     if (rc == 0) {

@@ -46,8 +46,10 @@ int clockline_fit(struct clockline *line,
                   size_t count,
                   int64_t wander_ppb,
                   int64_t blind_ppb);
-/* Append a point where facts of one side only say something: their edge,
- * taken for the truth. 0, or -1 with ENOMEM. */
+/* A guess of the offset may be off by this and more. */
+#define CLOCKLINE_GUESS CK_TIME_MS
+/* Append a point where facts do not suffice for a line: their edge, and a
+ * flat course. 0, or -1 with ENOMEM. */
 int clockline_guess(struct clockline *line,
                     struct ck_clock_constraint *facts,
                     size_t count,

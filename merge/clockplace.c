@@ -415,6 +415,7 @@ static int place_all(struct place *place,
                      const struct clockplace_rates *rates)
 {
     uint32_t domains = place->graph->domains;
+    bool is_guess = false;
 
     if (clockline_exact(&place->lines[root]) != 0) {
         return -1;
@@ -422,9 +423,12 @@ static int place_all(struct place *place,
     place_near(place, root);
     for (;;) {
         uint32_t next = place_next(place);
-        bool is_guess = next == domains;
 
-        next = is_guess ? place_stuck(place) : next;
+        if (next == domains) {
+            /* What is fitted to a guess would be no better. */
+            is_guess = true;
+            next = place_stuck(place);
+        }
         if (next == domains) {
             return 0;
         }

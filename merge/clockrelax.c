@@ -20,11 +20,12 @@
 #define STEPS_MAX 1000000
 
 /* A node's value changed: its clock has to be looked at again. */
-static void node_touch(struct clockrelax *relax,
-                       const struct clockrelax_node *node)
+static void node_touch(struct clockrelax *relax, uint32_t node)
 {
-    if (node->group != CLOCKRELAX_MEETING) {
-        relax->groups[node->group].is_settled = false;
+    uint32_t group = relax->places[node].group;
+
+    if (group != CLOCKRELAX_MEETING) {
+        relax->groups[group].is_settled = false;
         return;
     }
     for (size_t i = 0; i < relax->groups_count; i++) {
@@ -41,12 +42,12 @@ static void link_relax(struct clockrelax *relax, uint32_t number)
     if (y->upper != CK_CLOCK_NONE && y->upper + link->w < x->upper) {
         x->upper = y->upper + link->w;
         x->upper_of = number;
-        node_touch(relax, x);
+        node_touch(relax, link->x);
     }
     if (x->lower != -CK_CLOCK_NONE && x->lower - link->w > y->lower) {
         y->lower = x->lower - link->w;
         y->lower_of = number;
-        node_touch(relax, y);
+        node_touch(relax, link->y);
     }
 }
 

@@ -23,17 +23,24 @@
 
 #define CLOCKRELAX_PATH 64
 
+/* What is looked at again and again. */
 struct clockrelax_node {
     ck_time_t upper;   /* CK_CLOCK_NONE */
     ck_time_t lower;   /* -CK_CLOCK_NONE */
     ck_time_t slack;   /* to the next node; CK_CLOCK_NONE: not tied */
     uint32_t upper_of; /* where it comes from: a link, or below */
     uint32_t lower_of;
-    uint32_t group;  /* CLOCKRELAX_MEETING: belongs to none */
-    uint32_t domain; /* what follows is not looked at here */
-    ck_time_t at;    /* local clock */
+};
+
+_Static_assert(sizeof(struct clockrelax_node) == 32, "two to a cache line");
+
+/* Whose node it is. */
+struct clockrelax_place {
+    ck_time_t at; /* local clock */
     ck_time_t trend;
     int64_t rate_ppb; /* behind slack */
+    uint32_t domain;
+    uint32_t group; /* CLOCKRELAX_MEETING: belongs to none */
 };
 
 #define CLOCKRELAX_ORIGIN UINT32_MAX
@@ -60,6 +67,7 @@ struct clockrelax_group {
 
 struct clockrelax {
     struct clockrelax_node *nodes;
+    struct clockrelax_place *places; /* of the nodes */
     size_t nodes_count;
     struct clockrelax_link *links; /* x = CLOCKRELAX_ORIGIN: none */
     size_t links_count;

@@ -21,6 +21,7 @@
 #define CLUSTER_SPAN(rate) (1000000000 / ((rate) + 1))
 #define CLUSTER_MAX CK_TIME_MS
 #define REFITS 1
+#define REFITS_GUESSED 2
 #define NO_NODE CLOCKRELAX_ORIGIN
 
 struct clocksolve *clocksolve_create(struct clockgraph *graph,
@@ -59,6 +60,7 @@ void clocksolve_destroy(struct clocksolve *solve)
     }
     free(solve->lines);
     free(solve->relax.nodes);
+    free(solve->relax.places);
     free(solve->relax.links);
     free(solve->order);
     free(solve->relax.groups);
@@ -69,25 +71,28 @@ void clocksolve_destroy(struct clocksolve *solve)
 
 /* ---- the graph as nodes and links --------------------------------------- */
 
-static struct clockrelax_node *node_add(struct clocksolve *solve)
+/* A new node, the last; NULL with ENOMEM. */
+static struct clockrelax_place *node_add(struct clocksolve *solve)
 {
     struct clockrelax *relax = &solve->relax;
-    struct clockrelax_node *node;
+    struct clockrelax_place *place;
 
     if (array_grow(&relax->nodes, &solve->nodes_room, relax->nodes_count,
-                   sizeof(*node)) != 0) {
+                   sizeof(*relax->nodes)) != 0 ||
+        array_grow(&relax->places, &solve->places_room, relax->nodes_count,
+                   sizeof(*place)) != 0) {
         return NULL;
     }
-    node = &relax->nodes[relax->nodes_count++];
-    *node = (struct clockrelax_node){
+    relax->nodes[relax->nodes_count] = (struct clockrelax_node){
         .upper = CK_CLOCK_NONE,
         .lower = -CK_CLOCK_NONE,
         .slack = CK_CLOCK_NONE,
         .upper_of = CLOCKRELAX_ORIGIN,
         .lower_of = CLOCKRELAX_ORIGIN,
-        .group = CLOCKRELAX_MEETING,
     };
-    return node;
+    place = &relax->places[relax->nodes_count++];
+    *place = (struct clockrelax_place){.group = CLOCKRELAX_MEETING};
+    return place;
 }
 
 /* Rate of the line around an instant. */
@@ -99,48 +104,50 @@ static int64_t line_rate(const struct clockline *line, ck_time_t at)
 }
 
 /* The node of an end, a new one unless the last is near enough. */
-static struct clockrelax_node *
+static struct clockrelax_place *
 end_node(struct clocksolve *solve, uint32_t domain, ck_time_t at)
 {
     struct clockrelax *relax = &solve->relax;
     const struct clockline *line = &solve->lines[domain];
-    struct clockrelax_node *node = relax->nodes_count == solve->first[domain]
-                                       ? NULL
-                                       : &relax->nodes[relax->nodes_count - 1];
-    ck_time_t span;
+    size_t count = relax->nodes_count;
+    struct clockrelax_place *place;
 
-    if (node != NULL) {
-        span = CLUSTER_SPAN(node->rate_ppb);
+    if (count > solve->first[domain]) {
+        ck_time_t slack;
+        ck_time_t span;
+
+        place = &relax->places[count - 1];
+        slack = clockline_slack(line, place->at, at);
+        span = CLUSTER_SPAN(place->rate_ppb);
         span = span < CLUSTER_MAX ? span : CLUSTER_MAX;
-        if (at - node->at <= span &&
-            clockline_slack(line, node->at, at) != CK_CLOCK_NONE) {
-            return node;
+        if (at - place->at <= span && slack != CK_CLOCK_NONE) {
+            return place;
         }
-        node->slack = clockline_slack(line, node->at, at);
+        relax->nodes[count - 1].slack = slack;
     }
-    node = node_add(solve);
-    if (node == NULL) {
+    place = node_add(solve);
+    if (place == NULL) {
         return NULL;
     }
-    node->domain = domain;
-    node->at = at;
-    node->trend = clockline_theta(line, at);
-    node->rate_ppb = domain == solve->root ? 0 : line_rate(line, at);
+    place->domain = domain;
+    place->at = at;
+    place->trend = clockline_theta(line, at);
+    place->rate_ppb = domain == solve->root ? 0 : line_rate(line, at);
     if (domain == solve->root) {
-        node->upper = node->lower = 0;
+        relax->nodes[count].upper = relax->nodes[count].lower = 0;
     }
-    return node;
+    return place;
 }
 
 /* Tie one end of an edge to its node. */
 static void link_tie(struct clocksolve *solve,
                      uint32_t end,
-                     const struct clockrelax_node *node,
+                     const struct clockrelax_place *place,
                      ck_time_t time,
                      ck_time_t slack)
 {
     struct clockrelax_link *link = &solve->relax.links[end >> 1];
-    uint32_t number = (uint32_t)(node - solve->relax.nodes);
+    uint32_t number = (uint32_t)(place - solve->relax.places);
 
     if ((end & 1) != 0) {
         link->y = number;
@@ -161,17 +168,17 @@ static int domain_build(struct clocksolve *solve, uint32_t domain)
          line->count > 0 && i < graph->first[domain + 1]; i++) {
         uint32_t end = graph->ends[i];
         ck_time_t at = clockgraph_time(graph, end);
-        struct clockrelax_node *node;
+        struct clockrelax_place *place;
 
         if (graph->edges[end >> 1].is_dropped) {
             continue;
         }
-        node = end_node(solve, domain, at);
-        if (node == NULL) {
+        place = end_node(solve, domain, at);
+        if (place == NULL) {
             return -1;
         }
-        link_tie(solve, end, node, at + clockline_theta(line, at),
-                 ck_clock_drift(at - node->at, node->rate_ppb));
+        link_tie(solve, end, place, at + clockline_theta(line, at),
+                 ck_clock_drift(at - place->at, place->rate_ppb));
     }
     return 0;
 }
@@ -183,29 +190,29 @@ static int meetings_build(struct clocksolve *solve)
     size_t first = solve->relax.nodes_count;
 
     for (uint32_t i = 0; i < graph->meetings; i++) {
-        struct clockrelax_node *node = node_add(solve);
+        struct clockrelax_place *place = node_add(solve);
 
-        if (node == NULL) {
+        if (place == NULL) {
             return -1;
         }
-        node->trend = CK_CLOCK_NONE;
+        place->trend = CK_CLOCK_NONE;
     }
     for (size_t i = 0; i < graph->count; i++) {
         const struct clock_edge *edge = &graph->edges[i];
         struct clockrelax_link *link = &solve->relax.links[i];
         bool is_in = (edge->to & CLOCK_MEETING) != 0;
-        struct clockrelax_node *node;
+        struct clockrelax_place *place;
 
         if (((edge->from | edge->to) & CLOCK_MEETING) == 0 ||
             (is_in ? link->x : link->y) == NO_NODE) {
             continue;
         }
-        node = &solve->relax.nodes[first + ((is_in ? edge->to : edge->from) &
-                                            ~CLOCK_MEETING)];
-        if (node->trend == CK_CLOCK_NONE) {
-            node->trend = is_in ? -link->w : link->w;
+        place = &solve->relax.places[first + ((is_in ? edge->to : edge->from) &
+                                              ~CLOCK_MEETING)];
+        if (place->trend == CK_CLOCK_NONE) {
+            place->trend = is_in ? -link->w : link->w;
         }
-        link_tie(solve, (uint32_t)i << 1 | is_in, node, node->trend, 0);
+        link_tie(solve, (uint32_t)i << 1 | is_in, place, place->trend, 0);
     }
     return 0;
 }
@@ -237,7 +244,7 @@ static void groups_make(struct clocksolve *solve)
 
         for (size_t k = solve->first[domain]; k < solve->first[domain + 1];
              k++) {
-            relax->nodes[k].group = (uint32_t)relax->groups_count;
+            relax->places[k].group = (uint32_t)relax->groups_count;
         }
         relax->groups[relax->groups_count++] = (struct clockrelax_group){
             .first = solve->first[domain],
@@ -293,15 +300,16 @@ static int domain_refit(struct clocksolve *solve,
                         struct ck_clock_constraint *facts)
 {
     const struct clockrelax_node *nodes = solve->relax.nodes;
+    const struct clockrelax_place *places = solve->relax.places;
     struct clockline line = {0};
     size_t count = 0;
 
     for (size_t k = solve->first[domain]; k < solve->first[domain + 1]; k++) {
         if (node_is_bounded(&nodes[k])) {
             facts[count++] = (struct ck_clock_constraint){
-                nodes[k].at, nodes[k].trend + nodes[k].upper, true, false};
+                places[k].at, places[k].trend + nodes[k].upper, true, false};
             facts[count++] = (struct ck_clock_constraint){
-                nodes[k].at, nodes[k].trend + nodes[k].lower, false, false};
+                places[k].at, places[k].trend + nodes[k].lower, false, false};
         }
         if (count > 0 && (k + 1 == solve->first[domain + 1] ||
                           nodes[k].slack == CK_CLOCK_NONE)) {
@@ -357,15 +365,16 @@ static int knots_make(struct clocksolve *solve)
     }
     for (size_t k = 0; k < count; k++) {
         const struct clockrelax_node *node = &solve->relax.nodes[k];
+        const struct clockrelax_place *place = &solve->relax.places[k];
         ck_time_t width = node->upper - node->lower;
         struct clocksolve_knot *knot = &solve->knots[k];
-        ck_time_t span = k + 1 < count ? node[1].at - node->at : 0;
+        ck_time_t span = k + 1 < count ? place[1].at - place->at : 0;
 
         *knot = (struct clocksolve_knot){
-            .at = node->at,
-            .offset = node->trend,
+            .at = place->at,
+            .offset = place->trend,
             .bound = CK_CLOCK_NONE,
-            .rate_ppb = node->rate_ppb,
+            .rate_ppb = place->rate_ppb,
             .is_last = node->slack == CK_CLOCK_NONE,
         };
         if (node_is_bounded(node)) {
@@ -380,8 +389,23 @@ static int knots_make(struct clocksolve *solve)
     return 0;
 }
 
+/* How often better trends are worth their while. */
+static int refits_needed(const struct clocksolve *solve)
+{
+    for (uint32_t d = 0; d < solve->graph->domains; d++) {
+        const struct clockline *line = &solve->lines[d];
+
+        if (line->count > 0 && line->points[0].half > CLOCKLINE_GUESS) {
+            return REFITS_GUESSED;
+        }
+    }
+    return REFITS;
+}
+
 int clocksolve_run(struct clocksolve *solve, uint32_t root)
 {
+    int refits;
+
     solve->root = root;
     solve->faults_count = 0;
     solve->dropped = 0;
@@ -392,7 +416,8 @@ int clocksolve_run(struct clocksolve *solve, uint32_t root)
                        solve->order) != 0) {
         return -1;
     }
-    for (int i = 0; i <= REFITS; i++) {
+    refits = refits_needed(solve);
+    for (int i = 0; i <= refits; i++) {
         if ((i > 0 && lines_refit(solve) != 0) || solve_build(solve) != 0) {
             return -1;
         }

@@ -20,7 +20,7 @@ struct clocksolve {
     struct clockrelax relax;
     uint32_t *order; /* of the domains, from the root outwards */
     size_t *first;   /* node of each domain, and behind the last */
-    size_t nodes_room;
+    size_t nodes_room, places_room;
     struct clocksolve_knot *knots; /* by node */
     struct clocksolve_fault faults[CLOCKSYSTEM_FAULTS_MAX];
     size_t faults_count;

@@ -356,6 +356,34 @@ static void a_ring_of_one_direction_bounds_everybody(void **state)
     world_fini(&world);
 }
 
+/* Each sends to some others that never answer. */
+static void a_mesh_without_answers_breaks_no_fact(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        struct world world;
+        int seen;
+
+        world_init(&world, CLOCKS_MAX, 30 * CK_TIME_S);
+        for (ck_time_t at = START; at < START + world.span;
+             at += 50 * CK_TIME_MS) {
+            for (uint32_t i = 0; i < world.count; i++) {
+                struct clock_edge edge = message_make(
+                    &world, i, (i + (i % 2 == 0 ? 1 : 3)) % world.count,
+                    at + i * 20000, 3000 + (ck_time_t)between(0, 5000));
+
+                assert_int_equal(clockgraph_edge(world.graph, &edge), 0);
+            }
+        }
+        world_solve(&world);
+        (void)world_check(&world, 1000, &seen);
+        assert_int_equal(clocksolve_dropped(world.solve), 0);
+        assert_null(clocksolve_fault(world.solve, 0));
+        assert_int_equal(world_violations(world.graph, world.solve), 0);
+        world_fini(&world);
+    }
+}
+
 /* Nothing comes back: no bound, and no claim. */
 static void one_direction_alone_places_nobody(void **state)
 {
@@ -405,6 +433,7 @@ int main(void)
         cmocka_unit_test(messages_undo_what_asymmetry_does_to_probes),
         cmocka_unit_test(collective_kernels_alone_align_imported_profiles),
         cmocka_unit_test(a_ring_of_one_direction_bounds_everybody),
+        cmocka_unit_test(a_mesh_without_answers_breaks_no_fact),
         cmocka_unit_test(one_direction_alone_places_nobody),
         cmocka_unit_test(edges_without_sense_are_refused),
     };
