@@ -19,6 +19,9 @@
 #include "schema/skew.h"
 
 #define S CK_TIME_S
+#define STEPS_THREE "step=1:1,step=1:1,step=1:1"
+/* One more than it takes. */
+#define STEPS_NINE STEPS_THREE "," STEPS_THREE "," STEPS_THREE
 
 static ck_time_t shown(const char *text, ck_time_t raw)
 {
@@ -82,8 +85,7 @@ static void what_it_is_not_is_refused(void **state)
         "off=1.5",
         " off=1",
         "off=99999999999999999999",
-        "step=1:1,step=1:1,step=1:1,step=1:1,step=1:1,step=1:1,step=1:1,"
-        "step=1:1,step=1:1",
+        STEPS_NINE,
     };
 
     (void)state;
