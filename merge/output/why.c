@@ -160,9 +160,13 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
     if (cause->ranks == 1) {
         fprintf(file, "    Rank %d stood in ", cause->rank);
     } else {
-        fprintf(file, "    %u ranks stood in ", cause->ranks);
+        fprintf(file, "    %u of %d ranks stood in ", cause->ranks,
+                page->report->size);
     }
     put_call(page, cause->did.call, &cause->did.place);
+    if (cause->last != cause->blamed) {
+        fprintf(file, " for rank %d, which waited itself", cause->last);
+    }
     if (cause->blamed_ns == 0) {
         fprintf(file, "; what rank %d did is not known.\n", cause->blamed);
         return;
