@@ -205,7 +205,10 @@ int rhythm_report(struct rhythm *rhythm,
     uint32_t best;
     int64_t number = 0;
 
-    qsort(rhythm->calls, rhythm->calls_count, sizeof(*rhythm->calls), by_site);
+    if (rhythm->calls_count > 0) {
+        qsort(rhythm->calls, rhythm->calls_count, sizeof(*rhythm->calls),
+              by_site);
+    }
     best = site_choose(rhythm, sites_count(rhythm));
     if (best == CAST_NONE) {
         return 0;
