@@ -18,8 +18,9 @@
 #include "merge/table.h"
 #include "schema/clocktrend.h"
 
-/* First windows of 67 ms. */
-#define WINDOW_BITS 26
+/* First windows of 1 ms: a clock wanders less in it than a fact has to spare.
+ */
+#define WINDOW_BITS 20
 /* Collectives of so few domains are messages from each to each. */
 #define PAIRWISE_MAX 4
 /* No two clocks run apart faster: 1000 ppm. */

@@ -17,7 +17,7 @@
 #include "merge/timeline.h"
 
 /* Facts that are kept. */
-#define CLOCKEDGES_MAX ((size_t)1 << 20)
+#define CLOCKEDGES_MAX ((size_t)1 << 19)
 /* No message between two clocks takes less. */
 #define CLOCKEDGES_DELAY CLOCKSOLVE_GRAIN
 
