@@ -5,11 +5,13 @@
 #include "merge/recover.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "launch/child.h"
@@ -17,6 +19,24 @@
 #include "schema/time.h"
 
 #define RECOVER_LIMIT (60 * CK_TIME_S)
+
+/* A ring file whose lock is free: nobody drains it. */
+static bool is_left(int dir, const char *name)
+{
+    size_t length = strlen(name);
+    bool is_free;
+    int fd;
+
+    if (length <= 5 || strcmp(name + length - 5, ".ring") != 0) {
+        return false;
+    }
+    fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    is_free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_free;
+}
 
 static bool has_ring(const char *root)
 {
@@ -28,10 +48,7 @@ static bool has_ring(const char *root)
     (void)snprintf(path, sizeof(path), "%s/ck-%u", root, (unsigned)geteuid());
     stream = opendir(path);
     while (stream != NULL && !is_there && (entry = readdir(stream)) != NULL) {
-        size_t length = strlen(entry->d_name);
-
-        is_there =
-            length > 5 && strcmp(entry->d_name + length - 5, ".ring") == 0;
+        is_there = is_left(dirfd(stream), entry->d_name);
     }
     if (stream != NULL) {
         (void)closedir(stream);
