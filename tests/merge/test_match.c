@@ -232,8 +232,9 @@ static void feed(struct program *program, struct matcher *matcher)
             continue;
         }
         record = &program->records[rank][next[rank]++];
+        time++;
         event = (struct timeline_event){.record = &record->message.e,
-                                        .start = ++time,
+                                        .start = time,
                                         .end = time,
                                         .rank = rank,
                                         .process = (uint32_t)rank,
