@@ -36,10 +36,7 @@ ranks "$work/slurm" "[0, 1, 2]" slurm
 if command -v mpiexec.hydra >/dev/null && [ -x "$tests/p2p.mpich" ]; then
     timeout 100 mpiexec.hydra -n 2 "$bin/ckagent" --report none \
         --dir "$work/mpich" -- "$tests/p2p.mpich" >/dev/null
-    for _ in $(seq 100); do
-        [ -s "$work/mpich/report.json" ] && break
-        sleep 0.1
-    done
+    wait_done "$work/mpich"
     ranks "$work/mpich" "[0, 1]" mpich
     same "mpich: MPI calls of both ranks" True \
         "$(json "$work/report.json" "all(r['mpi_calls'] > 9 for r in j['ranks'])")"

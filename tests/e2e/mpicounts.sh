@@ -28,6 +28,7 @@ under_ck() {
     local rank
     suite_passes "$work/ck.log" mpirun -n "$1" "$bin/ckagent" \
         --report none --dir "$work/run" -- "./$2" || return 1
+    wait_done "$work/run"
     for ((rank = 0; rank < $1; rank++)); do
         "$bin/ckmerge" --quiet --ranks "$rank" \
             --output json="$work/rank-$rank.json" "$work/run" || return 1

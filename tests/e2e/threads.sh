@@ -49,16 +49,6 @@ burst() {
     [ "$threads" = "$2" ] || same "$1: threads" $(($2 + 1)) "$threads"
 }
 
-# wait_done DIR: until ckagg has closed the run.
-wait_done() {
-    local i
-    for ((i = 0; i < 400; i++)); do
-        ! grep -q '"state": "done"' "$1/manifest.json" 2>/dev/null || return 0
-        read -rt 0.05 <> <(:) || :
-    done
-    fail "$1 was not closed in 20 s"
-}
-
 burst twenty 20 20 1000
 burst sixty-four 64 64 1000
 burst waves 640 64 100

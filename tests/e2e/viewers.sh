@@ -22,6 +22,7 @@ fi
 
 timeout 100 mpirun -n 4 "$bin/ckagent" --report none --dir "$work/run" -- \
     "$tests/train" --steps 20 >/dev/null
+wait_done "$work/run"
 "$bin/ckmerge" --quiet --output json="$work/report.json" \
     --output chrome="$work/trace.json" "$work/run"
 node "$here/perfetto.mjs" "$modules/package" "$work/trace.json" \
