@@ -67,7 +67,7 @@ static int stack_say(struct own *own,
 
     for (size_t i = 0;
          symbols != NULL && i < stack->count && i < SAMPLER_FRAMES_NAMED; i++) {
-        symbols_site(symbols, stack->incarnation, stack->frames[i]);
+        symbols_frame(symbols, stack->incarnation, stack->frames[i]);
     }
     return own_text(own, head, (const char *)stack->frames,
                     stack->count * sizeof(*stack->frames));

@@ -39,6 +39,7 @@ struct module {
 struct site {
     uint64_t address; /* 0 = unused */
     uint32_t incarnation;
+    bool is_call; /* not only a frame of a stack */
 };
 
 struct process {
@@ -273,33 +274,51 @@ void symbols_seen_process(struct symbols *symbols,
     }
 }
 
-void symbols_site(struct symbols *symbols,
-                  uint32_t incarnation,
-                  uint64_t address)
+/* The entry of that address, a new one if need be; NULL = none. */
+static struct site *
+site_note(struct symbols *symbols, uint32_t incarnation, uint64_t address)
 {
     uint64_t at =
         (address ^ ((uint64_t)incarnation << 40)) * 0x9e3779b97f4a7c15ull >> 32;
 
     if (address == 0) {
-        return;
+        return NULL;
     }
     for (;; at++) {
         struct site *site = &symbols->sites[at % (2 * SYMBOLS_SITES_MAX)];
 
         if (site->address == address && site->incarnation == incarnation) {
-            return;
+            return site;
         }
         if (site->address != 0) {
             continue; /* ends: at most half of the table is used */
         }
         if (symbols->site_count == SYMBOLS_SITES_MAX) {
             symbols->sites_left_out++;
-            return;
+            return NULL;
         }
-        *site = (struct site){address, incarnation};
+        *site = (struct site){.address = address, .incarnation = incarnation};
         symbols->site_count++;
-        return;
+        return site;
     }
+}
+
+void symbols_site(struct symbols *symbols,
+                  uint32_t incarnation,
+                  uint64_t address)
+{
+    struct site *site = site_note(symbols, incarnation, address);
+
+    if (site != NULL) {
+        site->is_call = true;
+    }
+}
+
+void symbols_frame(struct symbols *symbols,
+                   uint32_t incarnation,
+                   uint64_t address)
+{
+    (void)site_note(symbols, incarnation, address);
 }
 
 static int module_say(struct own *own, struct module *module)
@@ -360,6 +379,22 @@ static void table_open(struct symbols *symbols, struct module *module)
     }
 }
 
+static void place_find(const struct module *module,
+                       const struct site *site,
+                       struct symbol_place *place)
+{
+    uint64_t address = site->address - 1 - module->bias;
+
+    if (module->table == NULL) {
+        return;
+    }
+    if (site->is_call || symboltable_has_lines(module->table)) {
+        symboltable_find(module->table, address, place);
+    } else {
+        place->function = symboltable_function(module->table, address);
+    }
+}
+
 static int
 site_say(struct symbols *symbols, struct own *own, const struct site *site)
 {
@@ -380,10 +415,7 @@ site_say(struct symbols *symbols, struct own *own, const struct site *site)
     if (!module->is_opened) {
         table_open(symbols, module);
     }
-    if (module->table != NULL) {
-        symboltable_find(module->table, site->address - 1 - module->bias,
-                         &place);
-    }
+    place_find(module, site, &place);
     base = strrchr(module->path, '/') + 1;
     if (place.function != NULL) {
         length = snprintf(text, sizeof(text), "%s", place.function);

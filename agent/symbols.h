@@ -37,6 +37,14 @@ void symbols_site(struct symbols *symbols,
                   uint32_t incarnation,
                   uint64_t address);
 
+/* As a site, for an address of a sampled stack: its line is told only when the
+ * module's own file has lines. A debug file that lies apart may take longer to
+ * read than all the rest, and stacks lead into every system library.
+ */
+void symbols_frame(struct symbols *symbols,
+                   uint32_t incarnation,
+                   uint64_t address);
+
 /* Say MODULE and SYMBOL records, for `limit` at most (about: one module's
  * tables may take longer). What was left out is said by a note. 0, or -1 with
  * errno ENOSPC: some found no room.

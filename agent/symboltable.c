@@ -46,6 +46,7 @@ struct symboltable {
     size_t unit_count;
     uint64_t unit_bias;
     bool has_units; /* they were tried */
+    bool has_lines; /* in the file itself */
 };
 
 static void id_print(Elf *elf, char build_id[SYMBOLTABLE_ID_BYTES])
@@ -155,17 +156,29 @@ static int functions_read(struct symboltable *table, Elf_Scn *section)
     return 0;
 }
 
+static bool is_lines(const char *section)
+{
+    return section != NULL && (strcmp(section, ".debug_line") == 0 ||
+                               strcmp(section, ".zdebug_line") == 0);
+}
+
 /* .symtab, or .dynsym where the file was stripped. */
 static int table_read(struct symboltable *table)
 {
     Elf_Scn *section = NULL;
     Elf_Scn *chosen = NULL;
     GElf_Shdr header;
+    size_t names = 0;
+
+    (void)elf_getshdrstrndx(table->elf, &names);
 
     while ((section = elf_nextscn(table->elf, section)) != NULL) {
         if (gelf_getshdr(section, &header) == NULL) {
             continue;
         }
+        table->has_lines =
+            table->has_lines ||
+            is_lines(elf_strptr(table->elf, names, header.sh_name));
         if (header.sh_type == SHT_SYMTAB ||
             (header.sh_type == SHT_DYNSYM && chosen == NULL)) {
             chosen = section;
@@ -323,14 +336,16 @@ static void unit_find(struct symboltable *table,
     }
 }
 
-void symboltable_find(struct symboltable *table,
-                      uint64_t address,
-                      struct symbol_place *place)
+bool symboltable_has_lines(const struct symboltable *table)
+{
+    return table->has_lines;
+}
+
+const char *symboltable_function(const struct symboltable *table,
+                                 uint64_t address)
 {
     size_t low = 0, high = table->count;
-    Dwfl_Line *line;
 
-    *place = (struct symbol_place){NULL, NULL, 0};
     while (low < high) {
         size_t middle = (low + high) / 2;
 
@@ -344,9 +359,20 @@ void symboltable_find(struct symboltable *table,
         const struct function *found = &table->functions[low - 1];
 
         if (found->size == 0 || address - found->start < found->size) {
-            place->function = found->name;
+            return found->name;
         }
     }
+    return NULL;
+}
+
+void symboltable_find(struct symboltable *table,
+                      uint64_t address,
+                      struct symbol_place *place)
+{
+    Dwfl_Line *line;
+
+    *place =
+        (struct symbol_place){.function = symboltable_function(table, address)};
     line = table->module == NULL ? NULL
                                  : dwfl_module_getsrc(table->module, address);
     if (line != NULL) {

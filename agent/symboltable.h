@@ -7,6 +7,7 @@
 #ifndef CK_AGENT_SYMBOLTABLE_H
 #define CK_AGENT_SYMBOLTABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,12 @@ struct symboltable;
  */
 struct symboltable *symboltable_create(const char *path, const char *build_id);
 void symboltable_destroy(struct symboltable *table);
+
+/* Does the file itself say its lines? Else a debug file apart may. */
+bool symboltable_has_lines(const struct symboltable *table);
+/* The function that an address lies in, borrowed; NULL = not known. */
+const char *symboltable_function(const struct symboltable *table,
+                                 uint64_t address);
 
 /* Where an address lies. */
 struct symbol_place {

@@ -5,14 +5,15 @@ foreach(name clockprobe counters sampler switches symbols)
     ${CMAKE_SOURCE_DIR}/tests/agent/said.c)
 endforeach()
 
-# One program in four builds: as it is found by address, and a library.
+# One program in five builds: as it is found by address, and a library.
 set(place ${CMAKE_SOURCE_DIR}/tests/agent)
 add_library(symbols_library SHARED ${place}/symbols_library.c)
-foreach(build pie fixed stripped)
+foreach(build pie fixed stripped apart)
   add_executable(symbols_${build} ${place}/symbols_target.c)
   target_link_libraries(symbols_${build} PRIVATE symbols_library)
 endforeach()
-foreach(target symbols_library symbols_pie symbols_fixed symbols_stripped)
+foreach(target symbols_library symbols_pie symbols_fixed symbols_stripped
+    symbols_apart)
   target_compile_options(${target} PRIVATE -O1 -g)
   target_link_options(${target} PRIVATE -Wl,--build-id)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
@@ -26,5 +27,11 @@ target_link_options(symbols_pie PRIVATE -pie)
 target_compile_options(symbols_fixed PRIVATE -fno-pie)
 target_link_options(symbols_fixed PRIVATE -no-pie)
 target_link_options(symbols_stripped PRIVATE -s)
+add_custom_command(TARGET symbols_apart POST_BUILD VERBATIM
+  COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:symbols_apart>
+    $<TARGET_FILE:symbols_apart>.debug
+  COMMAND ${CMAKE_OBJCOPY} --strip-debug
+    --add-gnu-debuglink=$<TARGET_FILE:symbols_apart>.debug
+    $<TARGET_FILE:symbols_apart>)
 target_compile_definitions(test_agent_symbols PRIVATE
   CK_TEST_DIR="${CMAKE_BINARY_DIR}/tests")

@@ -169,6 +169,51 @@ static void a_stripped_program_gives_module_and_offset(void **state)
     site_is(scene, 2, "symbols_library.c");
 }
 
+/* The first site is a frame of a stack, the last one of the library's. */
+static void frames_say(struct scene *scene)
+{
+    symbols_frame(scene->symbols, IMAGE, scene->sites[0]);
+    symbols_frame(scene->symbols, IMAGE, scene->sites[2]);
+    assert_int_equal(
+        symbols_finish(scene->symbols, scene->said.own, 20 * CK_TIME_S), 0);
+    said_read(&scene->said);
+}
+
+static void lines_that_lie_apart_are_found_for_calls(void **state)
+{
+    struct scene *scene = *state;
+
+    target_look(scene, CK_TEST_DIR "/symbols_apart");
+    sites_say(scene);
+    site_is(scene, 0, "symbols_target.c");
+    site_is(scene, 1, "symbols_target.c");
+}
+
+static void lines_that_lie_apart_are_not_read_for_stacks(void **state)
+{
+    struct scene *scene = *state;
+    const struct ck_text *text;
+
+    target_look(scene, CK_TEST_DIR "/symbols_apart");
+    frames_say(scene);
+    text = symbol_of(scene, scene->sites[0]);
+    assert_non_null(text);
+    assert_string_equal(ck_text_bytes(text), scene->functions[0]);
+    assert_int_equal(text->extra, 0);
+    site_is(scene, 2, "symbols_library.c");
+}
+
+static void a_frame_that_is_a_call_as_well_has_its_line(void **state)
+{
+    struct scene *scene = *state;
+
+    target_look(scene, CK_TEST_DIR "/symbols_apart");
+    symbols_frame(scene->symbols, IMAGE, scene->sites[0]);
+    symbols_site(scene->symbols, IMAGE, scene->sites[0]);
+    frames_say(scene);
+    site_is(scene, 0, "symbols_target.c");
+}
+
 static void each_module_is_said_once(void **state)
 {
     struct scene *scene = *state;
@@ -262,6 +307,9 @@ int main(void)
         CASE(sites_of_a_position_independent_program),
         CASE(sites_of_a_program_at_a_fixed_address),
         CASE(a_stripped_program_gives_module_and_offset),
+        CASE(lines_that_lie_apart_are_found_for_calls),
+        CASE(lines_that_lie_apart_are_not_read_for_stacks),
+        CASE(a_frame_that_is_a_call_as_well_has_its_line),
         CASE(each_module_is_said_once),
         CASE(a_replaced_file_is_not_believed),
         CASE(time_over_is_said),
