@@ -10,18 +10,20 @@
  *
  *   1  lost_data      records of h are known to be missing then
  *   2  profiler       a tracer worked for itself on h
- *   3  startup        the device had done nothing before in the run
- *   4  end_of_work    it does nothing any more: no K
- *   5  kernel_gap     l0 <= a: the work was there, the device did not begin
- *   6  launch_latency from l0 on
- *   7  the innermost call that h is in: mpi_wait, below_clock_resolution,
+ *   3  host_stopped   the host, or all of the job on it, did not run
+ *                     (analysis/standstill.h)
+ *   4  startup        the device had done nothing before in the run
+ *   5  end_of_work    it does nothing any more: no K
+ *   6  kernel_gap     l0 <= a: the work was there, the device did not begin
+ *   7  launch_latency from l0 on
+ *   8  the innermost call that h is in: mpi_wait, below_clock_resolution,
  *      mpi_transfer, mpi_call, gpu_sync, h2d, d2h, mem_mgmt, gpu_api, lock, io,
  *      sleep
- *   8  host_compute   h is between calls and, as far as is known, has a CPU;
+ *   9  host_compute   h is between calls and, as far as is known, has a CPU;
  *      offcpu_runnable  it was preempted, offcpu_blocked  it waited in the
  *      kernel for something that no call tells
- *   9  no_host_data   nothing is recorded of h up to b
- *  10  unattributed   what is known of h does not reach back so far
+ *  10  no_host_data   nothing is recorded of h up to b
+ *  11  unattributed   what is known of h does not reach back so far
  */
 #ifndef CK_MERGE_CAUSE_H
 #define CK_MERGE_CAUSE_H
@@ -29,6 +31,7 @@
 enum cause {
     CAUSE_LOST_DATA,
     CAUSE_PROFILER,
+    CAUSE_HOST_STOPPED,
     CAUSE_STARTUP,
     CAUSE_END_OF_WORK,
     CAUSE_KERNEL_GAP,

@@ -29,6 +29,7 @@
 #include "merge/analysis/ranges.h"
 #include "merge/analysis/ranks.h"
 #include "merge/analysis/rhythm.h"
+#include "merge/analysis/standstill.h"
 #include "merge/cast.h"
 #include "merge/clockedges.h"
 #include "merge/clockkernels.h"
@@ -346,6 +347,56 @@ static int job_rhythm(struct job *job, struct ck_err *err)
     return rc;
 }
 
+/* Say of whom a standstill is. 0, or -1 with ENOMEM. */
+static int standstill_say(struct job *job, const struct standstill *standstill)
+{
+    struct standstill_part stopped;
+
+    for (size_t i = 0; standstill_part(standstill, i, &stopped); i++) {
+        for (uint32_t a = 0; a < job->cast->agents_count; a++) {
+            if (job->cast->agents[a].domain == stopped.domain &&
+                blame_stopped(job->blame, a, stopped.part) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Where a host seems to have stood still, two readings of their own. */
+static int job_standstill(struct job *job, struct ck_err *err)
+{
+    struct standstill *standstill = standstill_create(
+        job->cast, job->align, scene_host(blame_scene(job->blame)));
+    struct timeline_consumer consumer = {standstill_take, standstill};
+    struct timeline timeline = {
+        .store = job->store,
+        .cast = job->cast,
+        .align = job->align,
+        .consumers = &consumer,
+        .consumers_count = 1,
+        .witnesses_count = 1,
+    };
+    uint64_t events;
+    int rc = 0;
+
+    if (standstill == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    if (job->store != NULL && standstill_is_wanted(standstill)) {
+        rc = timeline_run(&timeline, &events, err);
+        standstill_turn(standstill);
+        if (rc == 0) {
+            rc = timeline_run(&timeline, &events, err);
+        }
+        if (rc == 0 && standstill_say(job, standstill) != 0) {
+            rc = ck_err_set(err, "out of memory");
+        }
+    }
+    standstill_destroy(standstill);
+    return rc;
+}
+
 static int job_run(struct job *job, struct ck_err *err)
 {
     struct timeline_consumer consumers[CONSUMERS] = {
@@ -416,7 +467,8 @@ static int job_do(struct job *job, struct ck_err *err)
 
     if (job_open(job, err) != 0 || job_region(job, err) != 0 ||
         job_consumers(job, err) != 0 || job_rhythm(job, err) != 0 ||
-        job_run(job, err) != 0 || job_report(job, err) != 0) {
+        job_standstill(job, err) != 0 || job_run(job, err) != 0 ||
+        job_report(job, err) != 0) {
         return CK_EXIT_FAILED;
     }
     if (job->options->is_verify) {

@@ -103,6 +103,14 @@ struct steps *blame_steps(struct blame *blame)
     return blame->steps;
 }
 
+int blame_stopped(struct blame *blame, uint32_t agent, struct region part)
+{
+    struct shadow_part stopped = {part, CAUSE_HOST_STOPPED, agent, CAST_NONE,
+                                  0};
+
+    return shadow_add(scene_shadow(blame->scene), &stopped, INT64_MIN);
+}
+
 const struct scene *blame_scene(const struct blame *blame)
 {
     return blame->scene;

@@ -26,6 +26,8 @@ void blame_destroy(struct blame *blame);
 int blame_take(void *blame, const struct timeline_event *event);
 /* Once all events were taken. 0, or -1 with ENOMEM. */
 int blame_finish(struct blame *blame);
+/* An agent's host stood still; before the first event. 0, or -1 with ENOMEM. */
+int blame_stopped(struct blame *blame, uint32_t agent, struct region part);
 /* Borrowed, for those who report of them. */
 struct steps *blame_steps(struct blame *blame);
 const struct scene *blame_scene(const struct blame *blame);

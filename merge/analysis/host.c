@@ -129,6 +129,17 @@ host_process(const struct host *host, uint32_t agent, uint32_t incarnation)
                                                            : (uint32_t)number;
 }
 
+uint32_t host_told(const struct host *host,
+                   const struct cast *cast,
+                   const struct timeline_event *event,
+                   uint32_t tid)
+{
+    uint32_t agent = cast->processes[event->process].agent;
+    uint32_t process = host_process(host, agent, event->record->name);
+
+    return process == CAST_NONE ? HOST_NONE : host_thread(host, process, tid);
+}
+
 bool host_has_off_room(const struct host *host, uint32_t thread)
 {
     return recent_has_room(host->offs, thread);

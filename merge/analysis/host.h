@@ -99,6 +99,12 @@ uint32_t
 host_process(const struct host *host, uint32_t agent, uint32_t incarnation);
 /* Thread of a process by its tid, HOST_NONE = not in the run. */
 uint32_t host_thread(const struct host *host, uint32_t process, uint32_t tid);
+/* Thread that a record of a collector speaks of, its process in the record's
+ * name; HOST_NONE = not in the run. */
+uint32_t host_told(const struct host *host,
+                   const struct cast *cast,
+                   const struct timeline_event *event,
+                   uint32_t tid);
 /* True once anything was added for it. */
 bool host_is_seen(const struct host *host, uint32_t thread);
 /* Enter of the call with that number, INT64_MIN when it ended too long ago to

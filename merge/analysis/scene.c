@@ -352,24 +352,12 @@ static int call_take(struct scene *scene, const struct timeline_event *event)
     return span_take(scene, event, &span, thread);
 }
 
-/* A thread that the collector speaks of; HOST_NONE = not in the run. */
-static uint32_t told_thread(const struct scene *scene,
-                            const struct timeline_event *event,
-                            uint32_t tid)
-{
-    uint32_t process =
-        host_process(scene->host, scene->cast->processes[event->process].agent,
-                     event->record->name);
-
-    return process == CAST_NONE ? HOST_NONE
-                                : host_thread(scene->host, process, tid);
-}
-
 static int off_take(struct scene *scene, const struct timeline_event *event)
 {
     const struct ck_mark *mark = (const struct ck_mark *)event->record;
     struct region part = {event->start, event->end};
-    uint32_t thread = told_thread(scene, event, (uint32_t)mark->value);
+    uint32_t thread =
+        host_told(scene->host, scene->cast, event, (uint32_t)mark->value);
 
     if (thread == HOST_NONE) {
         return 0;
@@ -389,7 +377,7 @@ static int sample_take(struct scene *scene, const struct timeline_event *event)
                     record->weight <= UINT32_MAX;
     struct host_sample sample = {(uint32_t)record->stack,
                                  (uint32_t)record->weight};
-    uint32_t thread = told_thread(scene, event, record->tid);
+    uint32_t thread = host_told(scene->host, scene->cast, event, record->tid);
 
     if (thread == HOST_NONE || !is_sound) {
         return 0;

@@ -1,4 +1,5 @@
-/* shadow.c - times that say nothing: records lost, or a tracer at work
+/* shadow.c - times that say nothing: records lost, a tracer at work, a host
+ * that stood still
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -54,6 +54,7 @@ struct world {
     struct event events[EVENTS];
     size_t count;
     struct region region;
+    struct region stopped; /* the host of the first rank */
     struct cast *cast;
     struct align *align;
     ck_time_t latest[64]; /* enter, by number of the collective */
@@ -298,6 +299,8 @@ static void world_make(struct world *world)
     qsort(world->events, world->count, sizeof(world->events[0]), by_start);
     world->region.start = below(40) - 10;
     world->region.end = world->region.start + 1 + below(160);
+    world->stopped.start = below(120);
+    world->stopped.end = world->stopped.start + below(20);
 }
 
 /* The oracle. */
@@ -468,6 +471,9 @@ oracle(const struct world *world, int rank, ck_time_t t, int *blamed)
     if (is_hosted && is_covered(world, rank, t, CK_KIND_OVERHEAD)) {
         return CAUSE_PROFILER;
     }
+    if (rank == 0 && t >= world->stopped.start && t < world->stopped.end) {
+        return CAUSE_HOST_STOPPED;
+    }
     if (next == NULL) {
         return CAUSE_END_OF_WORK;
     }
@@ -526,9 +532,12 @@ static int world_compare(const struct world *world)
     struct scene *scene = scene_create(world->cast, world->align, 0);
     struct ledger *ledger =
         ledger_create(world->cast, scene, NULL, world->region);
+    struct shadow_part stopped = {world->stopped, CAUSE_HOST_STOPPED, 0,
+                                  CAST_NONE, 0};
     int wrong = 0;
 
     assert_non_null(ledger);
+    assert_int_equal(shadow_add(scene_shadow(scene), &stopped, INT64_MIN), 0);
     ledger_feed(ledger, scene, world);
     for (int rank = 0; rank < RANKS; rank++) {
         ck_time_t sums[CAUSES + 1] = {0};
