@@ -352,12 +352,8 @@ static int64_t map_raw(struct map *map, int64_t ticks)
            (int64_t)((double)(ticks - points[at].ticks) * points[at].slope);
 }
 
-ck_time_t align_time(const struct align *align,
-                     uint32_t agent,
-                     bool is_ticks,
-                     int64_t stamp)
+static inline ck_time_t map_time(struct map *map, bool is_ticks, int64_t stamp)
 {
-    struct map *map = &align->maps[align->domains[agent]];
     ck_time_t offset = map->domain.offset;
 
     if (is_ticks) {
@@ -367,6 +363,14 @@ ck_time_t align_time(const struct align *align,
         offset = clock_map(map->clock, stamp);
     }
     return (ck_time_t)((uint64_t)stamp + (uint64_t)offset);
+}
+
+ck_time_t align_time(const struct align *align,
+                     uint32_t agent,
+                     bool is_ticks,
+                     int64_t stamp)
+{
+    return map_time(&align->maps[align->domains[agent]], is_ticks, stamp);
 }
 
 ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time)
@@ -431,15 +435,13 @@ bool align_stamps(const struct align *align,
 }
 
 /* start and dur lie next to each other in every record that has both. */
-static void span_align(const struct align *align,
-                       uint32_t agent,
-                       bool is_ticks,
-                       struct ck_mark *span)
+static inline void
+span_align(struct map *map, bool is_ticks, struct ck_mark *span)
 {
     uint64_t end = (uint64_t)span->e.start + (uint64_t)span->dur;
-    ck_time_t start = align_time(align, agent, is_ticks, span->e.start);
+    ck_time_t start = map_time(map, is_ticks, span->e.start);
 
-    span->dur = align_time(align, agent, is_ticks, (int64_t)end) - start;
+    span->dur = map_time(map, is_ticks, (int64_t)end) - start;
     span->e.start = start;
     if (span->dur < 0) {
         span->dur = 0;
@@ -455,13 +457,10 @@ _Static_assert(offsetof(struct ck_mark, dur) == 16 &&
                    offsetof(struct ck_copy, dur) == 16,
                "start and dur of all");
 
-static void stamp_align(const struct align *align,
-                        uint32_t agent,
-                        bool is_ticks,
-                        int64_t *stamp)
+static inline void stamp_align(struct map *map, bool is_ticks, int64_t *stamp)
 {
     if (*stamp != 0) {
-        *stamp = align_time(align, agent, is_ticks, *stamp);
+        *stamp = map_time(map, is_ticks, *stamp);
     }
 }
 
@@ -470,29 +469,28 @@ void align_record(const struct align *align,
                   bool is_ticks,
                   struct ck_event *event)
 {
+    struct map *map = &align->maps[align->domains[agent]];
+
     is_ticks = is_ticks && (event->flags & CK_FLAG_RAW) == 0;
     switch (ck_kind_class(event->kind)) {
     case CK_CLASS_KERNEL:
-        stamp_align(align, agent, is_ticks,
-                    &((struct ck_kernel *)event)->queued);
-        stamp_align(align, agent, is_ticks,
-                    &((struct ck_kernel *)event)->submitted);
-        span_align(align, agent, is_ticks, (struct ck_mark *)event);
+        stamp_align(map, is_ticks, &((struct ck_kernel *)event)->queued);
+        stamp_align(map, is_ticks, &((struct ck_kernel *)event)->submitted);
+        span_align(map, is_ticks, (struct ck_mark *)event);
         break;
     case CK_CLASS_COPY:
-        stamp_align(align, agent, is_ticks, &((struct ck_copy *)event)->queued);
-        stamp_align(align, agent, is_ticks,
-                    &((struct ck_copy *)event)->submitted);
-        span_align(align, agent, is_ticks, (struct ck_mark *)event);
+        stamp_align(map, is_ticks, &((struct ck_copy *)event)->queued);
+        stamp_align(map, is_ticks, &((struct ck_copy *)event)->submitted);
+        span_align(map, is_ticks, (struct ck_mark *)event);
         break;
     case CK_CLASS_MARK:
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        span_align(align, agent, is_ticks, (struct ck_mark *)event);
+        span_align(map, is_ticks, (struct ck_mark *)event);
         break;
     default:
-        event->start = align_time(align, agent, is_ticks, event->start);
+        event->start = map_time(map, is_ticks, event->start);
         break;
     }
 }

@@ -183,6 +183,10 @@ uint32_t cast_rank_index(const struct cast *cast, int32_t number)
     size_t low = 0;
     size_t high = cast->ranks_count;
 
+    if (number >= 0 && (size_t)number < high &&
+        cast->ranks[number].number == number) {
+        return (uint32_t)number; /* all ranks are there */
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 

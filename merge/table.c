@@ -19,10 +19,11 @@ struct table {
 
 static size_t key_hash(struct table_key key)
 {
-    uint64_t hash = key.a * 0x9e3779b97f4a7c15u;
+    /* Three products that do not wait for each other, then one that mixes. */
+    uint64_t hash = key.a * 0x9e3779b97f4a7c15u + key.b * 0xc2b2ae3d27d4eb4fu +
+                    key.c * 0x165667b19e3779f9u;
 
-    hash = (hash ^ (hash >> 32) ^ key.b) * 0xc2b2ae3d27d4eb4fu;
-    hash = (hash ^ (hash >> 32) ^ key.c) * 0x165667b19e3779f9u;
+    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15u;
     return (size_t)(hash ^ (hash >> 32));
 }
 

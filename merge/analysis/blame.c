@@ -20,6 +20,8 @@
 #include "merge/analysis/waitstates.h"
 #include "merge/array.h"
 
+#define NAMES_KNOWN 64
+
 /* Messages up to that size are taken to be sent without a receive. */
 #define EAGER_BYTES 4096
 
@@ -41,6 +43,11 @@ struct blame {
     struct pending *pending;
     size_t pending_count, pending_room;
     ck_time_t due; /* earliest return of one that is pending */
+    /* Names looked at, by address: kept texts stay where they are. */
+    struct {
+        const char *name;
+        bool is_instant;
+    } known[NAMES_KNOWN];
 };
 
 static ck_time_t blame_horizon(const void *state, ck_time_t now)
@@ -139,23 +146,14 @@ static bool is_mpi(const struct timeline_event *event)
 }
 
 /* A call that only posts or looks: on an ideal network it takes no time. */
-static bool is_instant(const struct blame *blame,
-                       const struct timeline_event *event)
+static bool is_instant_name(const char *name)
 {
     static const char *const names[] = {
         "MPI_Start",        "MPI_Test",
         "MPI_Iprobe",       "MPI_Improbe",
         "MPI_Mrecv",        "MPI_Cancel",
         "MPI_Request_free", "MPI_Request_get_status"};
-    const char *name =
-        cast_name(blame->cast, event->process, event->record->name);
 
-    if (event->record->kind == CK_KIND_ICOLLECTIVE ||
-        (ck_kind_class(event->record->kind) == CK_CLASS_MESSAGE &&
-         event->record->kind != CK_KIND_PROBE &&
-         ((const struct ck_message *)event->record)->request != 0)) {
-        return true;
-    }
     for (size_t i = 0; name != NULL && i < sizeof(names) / sizeof(names[0]);
          i++) {
         if (strncmp(name, names[i], strlen(names[i])) == 0) {
@@ -163,6 +161,25 @@ static bool is_instant(const struct blame *blame,
         }
     }
     return false;
+}
+
+static bool is_instant(struct blame *blame, const struct timeline_event *event)
+{
+    const char *name =
+        cast_name(blame->cast, event->process, event->record->name);
+    size_t at = (size_t)((uintptr_t)name >> 4) % NAMES_KNOWN;
+
+    if (event->record->kind == CK_KIND_ICOLLECTIVE ||
+        (ck_kind_class(event->record->kind) == CK_CLASS_MESSAGE &&
+         event->record->kind != CK_KIND_PROBE &&
+         ((const struct ck_message *)event->record)->request != 0)) {
+        return true;
+    }
+    if (blame->known[at].name != name) {
+        blame->known[at].name = name;
+        blame->known[at].is_instant = is_instant_name(name);
+    }
+    return blame->known[at].is_instant;
 }
 
 static void pending_replay(struct blame *blame, struct pending *pending)

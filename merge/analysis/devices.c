@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAMES_KNOWN 64
+
 struct device {
     struct interval_union compute;
     struct interval_union kernels;
@@ -34,6 +36,11 @@ struct devices {
     uint32_t process;
     uint32_t number;
     struct device *last;
+    /* Names looked at, by address: kept texts stay where they are. */
+    struct {
+        const char *name;
+        bool is_communication;
+    } known[NAMES_KNOWN];
 };
 
 bool devices_is_communication(const char *kernel)
@@ -103,6 +110,17 @@ device_find(struct devices *devices, uint32_t process, uint32_t number)
     return devices->last;
 }
 
+static bool is_communication(struct devices *devices, const char *name)
+{
+    size_t at = (size_t)((uintptr_t)name >> 4) % NAMES_KNOWN;
+
+    if (devices->known[at].name != name) {
+        devices->known[at].name = name;
+        devices->known[at].is_communication = devices_is_communication(name);
+    }
+    return devices->known[at].is_communication;
+}
+
 int devices_take(void *consumer, const struct timeline_event *event)
 {
     struct devices *devices = consumer;
@@ -136,7 +154,7 @@ int devices_take(void *consumer, const struct timeline_event *event)
     name = cast_name(devices->cast, event->process, event->record->name);
     interval_union_add(&device->all, event->start, event->end);
     interval_union_add(&device->kernels, event->start, event->end);
-    if (!devices_is_communication(name)) {
+    if (!is_communication(devices, name)) {
         interval_union_add(&device->compute, event->start, event->end);
     } else {
         interval_union_add(&device->comm, event->start, event->end);

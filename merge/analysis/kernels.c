@@ -13,6 +13,7 @@
 
 #define COPY_KINDS (CK_KIND_COPY_MAP - CK_KIND_COPY_H2D + 1)
 #define UNNAMED "(no name)"
+#define NAMES_KNOWN 256
 
 struct kernel {
     const char *name;
@@ -34,6 +35,11 @@ struct kernels {
     size_t room;
     struct share **shares; /* by physical device */
     struct report_copy copies[COPY_KINDS];
+    /* Kernels by address of their name: kept texts stay where they are. */
+    struct {
+        const char *name; /* NULL = unused */
+        uint32_t number;
+    } known[NAMES_KNOWN];
 };
 
 struct kernels *kernels_create(const struct cast *cast, struct region region)
@@ -104,6 +110,23 @@ static int64_t kernel_find(struct kernels *kernels, const char *name)
     return kernel->ranks == NULL ? -1 : number;
 }
 
+/* The same, without a search for a name that came lately. */
+static int64_t kernel_number(struct kernels *kernels, const char *name)
+{
+    size_t at = (size_t)((uintptr_t)name >> 4) % NAMES_KNOWN;
+    int64_t number;
+
+    if (name != NULL && kernels->known[at].name == name) {
+        return kernels->known[at].number;
+    }
+    number = kernel_find(kernels, name);
+    if (number >= 0) {
+        kernels->known[at].name = name;
+        kernels->known[at].number = (uint32_t)number;
+    }
+    return number;
+}
+
 static void busy_give(void *state, uint32_t owner, ck_time_t ns)
 {
     struct kernels *kernels = state;
@@ -123,7 +146,7 @@ static int kernel_take(struct kernels *kernels,
     int64_t number;
     bool is_call;
 
-    number = kernel_find(
+    number = kernel_number(
         kernels, cast_name(kernels->cast, event->process, record->e.name));
     if (number < 0) {
         return -1;

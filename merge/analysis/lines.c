@@ -12,6 +12,8 @@
 
 /* Calls that are remembered; a later one takes the place of an earlier one. */
 #define CALLS ((size_t)1 << 17)
+/* Calls whose slots are asked for before their turn. */
+#define AHEAD 16
 /* Ranges of Python that may be open at once on a thread. */
 #define DEPTH 128
 
@@ -186,6 +188,8 @@ static void call_take(struct lines *lines, const struct timeline_event *event)
     struct call *call = call_slot(lines, event->process, tid, record->call);
     struct python *python = &lines->pythons[event->thread];
 
+    __builtin_prefetch(
+        call_slot(lines, event->process, tid, record->call + AHEAD), 1);
     if (record->call == 0 ||
         (call->call == record->call && call->process == event->process &&
          call->tid == tid)) {
