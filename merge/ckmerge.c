@@ -50,6 +50,12 @@
 
 #define CONSUMERS 10
 
+/* What consumers take. */
+#define OF(class) ((uint32_t)1 << CK_CLASS_##class)
+#define OF_DEVICE (OF(KERNEL) | OF(COPY))
+#define OF_MPI (OF(MESSAGE) | OF(COLLECTIVE) | OF(COUNTER)) /* what is lost */
+#define OF_HOST (OF(MARK) | OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE))
+
 /* One merge from the run to its report. */
 struct job {
     const struct options *options;
@@ -112,8 +118,9 @@ static int job_clocks(struct job *job, struct ck_err *err)
 {
     struct clockedges *edges = clockedges_create(job->cast, job->align);
     struct clockkernels *kernels = clockkernels_create(job->cast, job->align);
-    const struct timeline_consumer consumers[] = {{clockedges_take, edges},
-                                                  {clockkernels_take, kernels}};
+    const struct timeline_consumer consumers[] = {
+        {clockedges_take, edges, OF_MPI},
+        {clockkernels_take, kernels, OF(KERNEL)}};
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
@@ -319,7 +326,7 @@ static void progress_show(void *state, double done)
 static int job_rhythm(struct job *job, struct ck_err *err)
 {
     struct rhythm *rhythm;
-    struct timeline_consumer consumer = {rhythm_take, NULL};
+    struct timeline_consumer consumer = {rhythm_take, NULL, OF(COLLECTIVE)};
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
@@ -400,12 +407,15 @@ static int job_standstill(struct job *job, struct ck_err *err)
 static int job_run(struct job *job, struct ck_err *err)
 {
     struct timeline_consumer consumers[CONSUMERS] = {
-        {blame_take, job->blame},     {devices_take, job->devices},
-        {kernels_take, job->kernels}, {lines_take, job->lines},
-        {calls_take, job->calls},     {ranks_take, job->ranks},
-        {ranges_take, job->ranges},   {causality_take, job->causality},
+        {blame_take, job->blame, 0},
+        {devices_take, job->devices, OF_DEVICE},
+        {kernels_take, job->kernels, OF_DEVICE},
+        {lines_take, job->lines, OF(KERNEL) | OF(CALL) | OF(MARK)},
+        {calls_take, job->calls, OF_HOST},
+        {ranks_take, job->ranks, OF_HOST},
+        {ranges_take, job->ranges, OF(MARK)},
     };
-    size_t count = CONSUMERS - 2;
+    size_t count = CONSUMERS - 3;
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
@@ -416,13 +426,17 @@ static int job_run(struct job *job, struct ck_err *err)
     bool has_progress = job->options->has_progress || isatty(STDERR_FILENO);
     int rc;
 
+    if (job->cast->domains_count > 1) {
+        consumers[count++] =
+            (struct timeline_consumer){causality_take, job->causality, OF_MPI};
+    }
     if (job->chrome != NULL) {
         consumers[count++] =
-            (struct timeline_consumer){chrome_take, job->chrome};
+            (struct timeline_consumer){chrome_take, job->chrome, 0};
     }
     if (job->join != NULL) {
         consumers[count++] =
-            (struct timeline_consumer){scalenejoin_take, job->join};
+            (struct timeline_consumer){scalenejoin_take, job->join, OF(KERNEL)};
     }
     timeline.consumers_count = count;
     if (has_progress && !job->options->is_quiet) {

@@ -60,7 +60,7 @@ static int open_check(struct store *store,
             open->start > frame->stamps.last[open->is_ticks]) {
             continue;
         }
-        rc = store_read(store, frame, &rows, err);
+        rc = store_read(store, frame, UINT32_MAX, &rows, err);
         open->is_completed = rc == 0 && rows_complete(&rows, open);
     }
     free(rows.bytes);

@@ -10,6 +10,9 @@
 
 #include "merge/array.h"
 
+/* Records whose rows are asked for before their turn. */
+#define AHEAD 2
+
 /* Where a record lies in its frame's rows. */
 struct entry {
     ck_time_t time;
@@ -31,6 +34,7 @@ struct lane {
     struct store *store;               /* borrowed */
     const struct align *align;         /* borrowed */
     const struct store_stream *stream; /* borrowed */
+    uint32_t classes;                  /* wanted: 1 << class */
     struct visit *visits; /* one a frame with records, by earliest start */
     size_t visits_count;
     size_t limit;    /* visits from here on have not begun */
@@ -42,8 +46,9 @@ struct lane {
     struct store_rows spare; /* memory of a visit that is over */
     struct entry *spare_entries;
     size_t spare_room;
-    ck_time_t time; /* of the next record */
-    bool is_over;   /* the record handed out last ended its visit */
+    ck_time_t time;  /* of the next record */
+    ck_time_t other; /* no other visit is due before; INT64_MIN = unknown */
+    bool is_over;    /* the record handed out last ended its visit */
 };
 
 static int by_time(const void *a, const void *b)
@@ -76,20 +81,25 @@ static void lane_seek(struct lane *lane)
     lane->time = lane->limit < lane->visits_count
                      ? lane->visits[lane->limit].time
                      : LANE_END;
+    lane->other = LANE_END;
     for (size_t i = 0; i < lane->begun_count; i++) {
         ck_time_t time = lane->visits[lane->begun[i]].time;
 
         if (time < lane->time ||
             (time == lane->time && lane->begun[i] < lane->next)) {
+            lane->other = lane->time;
             lane->time = time;
             lane->next = lane->begun[i];
+        } else if (time < lane->other) {
+            lane->other = time;
         }
     }
 }
 
 struct lane *lane_create(struct store *store,
                          const struct align *align,
-                         const struct store_stream *stream)
+                         const struct store_stream *stream,
+                         uint32_t classes)
 {
     struct lane *lane = calloc(1, sizeof(*lane));
 
@@ -99,6 +109,7 @@ struct lane *lane_create(struct store *store,
     lane->store = store;
     lane->align = align;
     lane->stream = stream;
+    lane->classes = classes;
     lane->visits = calloc(stream->frames_count + 1, sizeof(*lane->visits));
     if (lane->visits == NULL) {
         free(lane);
@@ -108,6 +119,9 @@ struct lane *lane_create(struct store *store,
         struct visit *visit = &lane->visits[lane->visits_count];
         ck_time_t last;
 
+        if ((stream->frames[i].classes & classes) == 0) {
+            continue;
+        }
         visit->frame = &stream->frames[i];
         lane->visits_count += align_stamps(
             align, stream->agent, &visit->frame->stamps, &visit->time, &last);
@@ -148,17 +162,38 @@ void lane_destroy(struct lane *lane)
     free(lane);
 }
 
-static bool is_timed(unsigned kind)
-{
-    enum ck_class cls = ck_kind_class(kind);
+/* Classes whose records have no time of their own. */
+#define UNTIMED                                                                \
+    ((uint32_t)1 << CK_CLASS_TEXT | (uint32_t)1 << CK_CLASS_MODULE |           \
+     (uint32_t)1 << CK_CLASS_CLOCK | (uint32_t)1 << CK_CLASS_OPEN)
 
-    return cls != CK_CLASS_TEXT && cls != CK_CLASS_MODULE &&
-           cls != CK_CLASS_CLOCK && cls != CK_CLASS_OPEN;
+/* Order entries that are nearly in order by moving each to its place. False:
+ * they are not, and many moves are left to do. */
+static bool entries_insert(struct entry *entries, uint32_t count)
+{
+    uint64_t moves = 8 * (uint64_t)count;
+
+    for (uint32_t i = 1; i < count; i++) {
+        struct entry entry = entries[i];
+        uint32_t at = i;
+
+        while (at > 0 && by_entry(&entries[at - 1], &entry) > 0) {
+            entries[at] = entries[at - 1];
+            at--;
+        }
+        entries[at] = entry;
+        if (i - at > moves) {
+            return false;
+        }
+        moves -= i - at;
+    }
+    return true;
 }
 
 /* Put the rows on the axis and order them. */
 static void visit_order(struct lane *lane, struct visit *visit)
 {
+    const uint32_t classes = lane->classes & ~UNTIMED;
     uint8_t *bytes = visit->rows.bytes;
     bool is_sorted = true;
     uint32_t count = 0;
@@ -168,7 +203,8 @@ static void visit_order(struct lane *lane, struct visit *visit)
         struct entry *entry = &visit->entries[count];
         size_t units = event->units;
 
-        if (is_timed(event->kind) && count < visit->frame->records) {
+        if ((classes >> ck_kind_class(event->kind) & 1) != 0 &&
+            count < visit->frame->records) {
             align_record(lane->align, lane->stream->agent, visit->rows.is_ticks,
                          event);
             entry->time = event->start;
@@ -181,7 +217,7 @@ static void visit_order(struct lane *lane, struct visit *visit)
         at += units * CK_UNIT_BYTES;
     }
     visit->count = count;
-    if (!is_sorted) {
+    if (!is_sorted && !entries_insert(visit->entries, count)) {
         qsort(visit->entries, count, sizeof(*visit->entries), by_entry);
     }
 }
@@ -205,7 +241,8 @@ visit_decode(struct lane *lane, struct visit *visit, struct ck_err *err)
         return ck_err_set(err, "out of memory");
     }
     lane->decoded++;
-    if (store_read(lane->store, visit->frame, &visit->rows, err) != 0) {
+    if (store_read(lane->store, visit->frame, lane->classes, &visit->rows,
+                   err) != 0) {
         visit_drop(lane, visit);
         return -1;
     }
@@ -267,6 +304,7 @@ lane_ready(struct lane *lane, struct visit *visit, struct ck_err *err)
         }
         lane->begun[lane->begun_count++] = (uint32_t)lane->next;
         lane->limit++;
+        lane->other = INT64_MIN;
     }
     return 0;
 }
@@ -295,11 +333,31 @@ int lane_next(struct lane *lane,
     if (lane_ready(lane, visit, err) != 0) {
         return -1;
     }
-    entry = &visit->entries[visit->next++];
+    entry = &visit->entries[visit->next];
+    if (visit->next == visit->count || entry->time > visit->time) {
+        visit->time = visit->next == visit->count ? LANE_END : entry->time;
+        lane->is_over = visit->time == LANE_END;
+        lane_seek(lane);
+        return 0;
+    }
+    visit->next++;
     *record = (const struct ck_event *)((const uint8_t *)visit->rows.bytes +
                                         (size_t)entry->offset * CK_UNIT_BYTES);
     *thread = visit->frame->thread;
     visit->time = visit->next < visit->count ? entry[1].time : LANE_END;
+    if (visit->next + AHEAD < visit->count) {
+        const uint8_t *rows = visit->rows.bytes;
+        const uint8_t *ahead =
+            rows + (size_t)entry[1 + AHEAD].offset * CK_UNIT_BYTES;
+
+        /* Other lanes' rows go through the cache in the meantime. */
+        __builtin_prefetch(ahead);
+        __builtin_prefetch(ahead + 64);
+    }
+    if (visit->time < lane->other) {
+        lane->time = visit->time;
+        return 1;
+    }
     lane->is_over = visit->time == LANE_END;
     lane_seek(lane);
     return 1;

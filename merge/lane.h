@@ -24,15 +24,19 @@
 #define LANE_END INT64_MAX
 
 struct lane;
-/* All borrowed. NULL with ENOMEM. */
+/* Of the stream's records those whose class has its bit in `classes`. All
+ * borrowed. NULL with ENOMEM. */
 struct lane *lane_create(struct store *store,
                          const struct align *align,
-                         const struct store_stream *stream);
+                         const struct store_stream *stream,
+                         uint32_t classes);
 void lane_destroy(struct lane *lane);
-/* Start of the next record, LANE_END at the end. Decodes nothing. */
+/* Start of the next record, LANE_END at the end. Decodes nothing: where classes
+ * are left out the next record may turn out to be later. */
 ck_time_t lane_time(const struct lane *lane);
 /* The next record, its times on the axis; borrowed until the next call.
- * *thread = its thread in the cast. 1, 0 at the end, or -1 with err. */
+ * *thread = its thread in the cast. 1; 0 = none, and lane_time() has moved on
+ * or is at the end; or -1 with err. */
 int lane_next(struct lane *lane,
               const struct ck_event **record,
               uint32_t *thread,

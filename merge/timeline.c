@@ -4,6 +4,7 @@
  */
 #include "merge/timeline.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,12 @@ struct merge {
     size_t count;
     struct kway *kway;
     struct cut *cuts;
-    uint64_t expected; /* records in all */
+    uint32_t classes; /* that some consumer takes */
+    struct {
+        uint8_t count;
+        uint8_t consumers[TIMELINE_CONSUMERS_MAX];
+    } takers[CK_CLASS_LIMIT]; /* by class, in order */
+    uint64_t expected;        /* records in all */
     uint64_t done;
 };
 
@@ -81,7 +87,8 @@ static int merge_lane(struct merge *merge, const struct store_stream *stream)
     track->rank = timeline->cast->processes[stream->process].rank;
     track->is_wanted = cast_is_wanted(timeline->cast, track->rank);
     track->stream = stream;
-    track->lane = lane_create(timeline->store, timeline->align, stream);
+    track->lane =
+        lane_create(timeline->store, timeline->align, stream, merge->classes);
     if (track->lane == NULL) {
         return -1;
     }
@@ -131,10 +138,31 @@ static ck_time_t track_time(const struct track *track)
     return lane_time(track->lane);
 }
 
+/* Who takes records of which class. */
+static void merge_takers(struct merge *merge)
+{
+    const struct timeline *timeline = merge->timeline;
+
+    assert(timeline->consumers_count <= TIMELINE_CONSUMERS_MAX);
+    for (size_t i = 0; i < timeline->consumers_count; i++) {
+        uint32_t classes = timeline->consumers[i].classes;
+
+        classes = classes == 0 ? UINT32_MAX : classes;
+        merge->classes |= classes;
+        for (unsigned cls = 0; cls < CK_CLASS_LIMIT; cls++) {
+            if ((classes >> cls & 1) != 0) {
+                merge->takers[cls].consumers[merge->takers[cls].count++] =
+                    (uint8_t)i;
+            }
+        }
+    }
+}
+
 static int merge_init(struct merge *merge)
 {
     int64_t *keys;
 
+    merge_takers(merge);
     if (merge_tracks(merge) != 0) {
         return -1;
     }
@@ -150,9 +178,10 @@ static int merge_init(struct merge *merge)
     return merge->kway == NULL ? -1 : 0;
 }
 
-static ck_time_t record_end(const struct ck_event *record)
+static inline ck_time_t record_end(const struct ck_event *record,
+                                   enum ck_class cls)
 {
-    switch (ck_kind_class(record->kind)) {
+    switch (cls) {
     case CK_CLASS_MARK:
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
@@ -165,14 +194,19 @@ static ck_time_t record_end(const struct ck_event *record)
     }
 }
 
-static int merge_give(const struct timeline *timeline,
-                      const struct timeline_event *event,
-                      bool is_wanted)
+static inline int merge_give(const struct merge *merge,
+                             const struct timeline_event *event,
+                             enum ck_class cls,
+                             bool is_wanted)
 {
-    for (size_t i = 0; i < timeline->consumers_count; i++) {
-        const struct timeline_consumer *consumer = &timeline->consumers[i];
+    const struct timeline *timeline = merge->timeline;
+    unsigned count = merge->takers[cls].count;
 
-        if ((is_wanted || i < timeline->witnesses_count) &&
+    for (unsigned i = 0; i < count; i++) {
+        unsigned at = merge->takers[cls].consumers[i];
+        const struct timeline_consumer *consumer = &timeline->consumers[at];
+
+        if ((is_wanted || at < timeline->witnesses_count) &&
             consumer->take(consumer->consumer, event) != 0) {
             return -1;
         }
@@ -184,19 +218,26 @@ static int merge_step(struct merge *merge, size_t top, struct ck_err *err)
 {
     struct track *track = &merge->tracks[top];
     struct timeline_event event;
+    enum ck_class cls;
+    int rc = 1;
 
     if (track->cut != NULL) {
         event.record = &track->cut->record.e;
         event.thread = track->cut->thread;
         track->is_done = true;
-    } else if (lane_next(track->lane, &event.record, &event.thread, err) != 1) {
-        return -1;
+    } else {
+        rc = lane_next(track->lane, &event.record, &event.thread, err);
     }
+    if (rc != 1) {
+        kway_replace(merge->kway, track_time(track));
+        return rc;
+    }
+    cls = ck_kind_class(event.record->kind);
     event.start = event.record->start;
-    event.end = record_end(event.record);
+    event.end = record_end(event.record, cls);
     event.rank = track->rank;
     event.process = track->process;
-    if (merge_give(merge->timeline, &event, track->is_wanted) != 0) {
+    if (merge_give(merge, &event, cls, track->is_wanted) != 0) {
         return ck_err_set(err, "%s", strerror(errno));
     }
     kway_replace(merge->kway, track_time(track));

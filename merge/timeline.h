@@ -34,9 +34,13 @@ struct timeline_event {
 typedef int (*timeline_take_f)(void *consumer,
                                const struct timeline_event *event);
 
+/* Consumers of one pass. */
+#define TIMELINE_CONSUMERS_MAX 16
+
 struct timeline_consumer {
     timeline_take_f take;
     void *consumer;
+    uint32_t classes; /* 1 << class of what it takes; 0 = every class */
 };
 
 /* Called now and then with the share done, 0..1. */

@@ -252,13 +252,20 @@ static int frame_payload(struct store *store,
     return 0;
 }
 
-/* Decode a frame; *info as its batch says. */
+/* A frame's records, and what its batch says of them. */
+struct decoded {
+    struct store_rows *rows; /* borrowed */
+    struct ck_batch_info info;
+};
+
+/* Decode these classes of a frame. */
 static int frame_decode(struct store *store,
                         const struct store_frame *frame,
-                        struct store_rows *rows,
-                        struct ck_batch_info *info,
+                        uint32_t classes,
+                        struct decoded *decoded,
                         struct ck_err *err)
 {
+    struct store_rows *rows = decoded->rows;
     struct ck_frame_header header;
     const void *payload;
     size_t bytes = 0;
@@ -271,25 +278,28 @@ static int frame_decode(struct store *store,
         return ck_err_set(err, "out of memory");
     }
     bytes = header.pack == CK_PACK_NONE ? header.length : header.raw;
-    memset(info, 0, sizeof(*info));
-    if (ck_batch_decode_classes(payload, bytes, UINT32_MAX, info, rows->bytes,
-                                (size_t)header.units * CK_UNIT_BYTES,
-                                &rows->used, err) != 0) {
+    memset(&decoded->info, 0, sizeof(decoded->info));
+    if (ck_batch_decode_classes(
+            payload, bytes, classes, &decoded->info, rows->bytes,
+            (size_t)header.units * CK_UNIT_BYTES, &rows->used, err) != 0) {
         return -1;
     }
-    rows->is_ticks = info->clock == CK_CLOCK_TSC;
+    rows->is_ticks = decoded->info.clock == CK_CLOCK_TSC;
     rows_trim(rows, frame->trim);
     return 0;
 }
 
 int store_read(struct store *store,
                const struct store_frame *frame,
+               uint32_t classes,
                struct store_rows *rows,
                struct ck_err *err)
 {
-    struct ck_batch_info info;
+    struct decoded decoded = {.rows = rows};
 
-    return frame_decode(store, frame, rows, &info, err);
+    /* A place within the frame counts all of its records. */
+    classes = frame->trim > 0 ? UINT32_MAX : classes;
+    return frame_decode(store, frame, classes, &decoded, err);
 }
 
 /* The process of the stream and the thread of the frame. */
@@ -340,6 +350,7 @@ static int rows_read(struct store_stream *stream,
 
             stamps_add(&frame->stamps, is_ticks, event->start, event->start);
             frame->records++;
+            frame->classes |= (uint32_t)1 << ck_kind_class(event->kind);
         }
         at += (size_t)event->units * CK_UNIT_BYTES;
     }
@@ -361,17 +372,17 @@ static int stream_read(struct store *store,
 
     for (size_t i = 0; rc == 0 && i < stream->frames_count; i++) {
         struct store_frame *frame = &stream->frames[i];
-        struct ck_batch_info info;
+        struct decoded decoded = {.rows = &rows};
 
-        if (frame_decode(store, frame, &rows, &info, err) != 0) {
+        if (frame_decode(store, frame, UINT32_MAX, &decoded, err) != 0) {
             store->damage.batches++;
             damage_note(store, store->files.paths[frame->file], err->text);
             stream->gaps++;
             stream->gap_units += frame->units - frame->trim;
             continue;
         }
-        cast->agents[stream->agent].unknown += info.skipped;
-        if (frame_bind(stream, frame, cast, &info) != 0 ||
+        cast->agents[stream->agent].unknown += decoded.info.skipped;
+        if (frame_bind(stream, frame, cast, &decoded.info) != 0 ||
             rows_read(stream, frame, &rows, cast, align) != 0) {
             rc = ck_err_set(err, "out of memory");
         }

@@ -28,6 +28,7 @@ struct store_frame {
     uint32_t thread;  /* in the cast: a slot is used by one after the other */
     uint32_t trim;    /* units at its head that an earlier frame has */
     uint32_t records; /* with a time of their own, after the trim */
+    uint32_t classes; /* of those: 1 << class */
     struct stamps stamps; /* starts of those */
 };
 
@@ -80,10 +81,12 @@ const struct store_damage *store_damage(const struct store *store);
 /* Bytes of all frames. */
 uint64_t store_bytes(const struct store *store);
 
-/* Decode a frame, without what is trimmed. rows->bytes grows as needed and is
- * the caller's to free. 0, or -1 with err. */
+/* Decode a frame, without what is trimmed; records of classes whose bit is not
+ * set may be left out. rows->bytes grows as needed and is the caller's to free.
+ * 0, or -1 with err. */
 int store_read(struct store *store,
                const struct store_frame *frame,
+               uint32_t classes,
                struct store_rows *rows,
                struct ck_err *err);
 

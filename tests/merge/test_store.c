@@ -35,7 +35,8 @@ struct reading {
     ck_time_t last;
     uint64_t steps_back;
     uint64_t marks;
-    int64_t values; /* sum */
+    int64_t values;  /* sum */
+    uint64_t others; /* that are no marks */
 };
 
 static int count_take(void *state, const struct timeline_event *event)
@@ -47,6 +48,8 @@ static int count_take(void *state, const struct timeline_event *event)
     if (event->record->kind == CK_KIND_MARK) {
         reading->marks++;
         reading->values += ((const struct ck_mark *)event->record)->value;
+    } else {
+        reading->others++;
     }
     return 0;
 }
@@ -67,9 +70,10 @@ static int reading_open(struct reading *reading, const char *dir)
     return 0;
 }
 
-static void reading_run(struct reading *reading)
+/* Of the classes that have their bit. */
+static void reading_pass(struct reading *reading, uint32_t classes)
 {
-    const struct timeline_consumer consumer = {count_take, reading};
+    const struct timeline_consumer consumer = {count_take, reading, classes};
     const struct timeline timeline = {
         .store = reading->store,
         .cast = reading->cast,
@@ -80,6 +84,11 @@ static void reading_run(struct reading *reading)
 
     assert_int_equal(timeline_run(&timeline, &reading->events, &reading->err),
                      0);
+}
+
+static void reading_run(struct reading *reading)
+{
+    reading_pass(reading, 0);
 }
 
 static void reading_close(struct reading *reading)
@@ -117,6 +126,54 @@ static void frames_that_came_twice_count_once(void **state)
     reading_run(&reading);
     assert_int_equal(reading.marks, 100);
     assert_int_equal(store_damage(reading.store)->places, 0);
+    reading_close(&reading);
+    synth_remove(dir);
+}
+
+/* Frames that overlap in time and in position, whose first record is of another
+ * class, and one without any of the wanted class. */
+static void a_pass_of_one_class_has_all_of_it_in_order(void **state)
+{
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 1, &lone);
+    struct reading reading;
+    uint64_t marks;
+    uint64_t at = 0;
+    int64_t values;
+
+    (void)state;
+    synth_stream(synth, 1, 0, 100);
+    for (int64_t frame = 0; frame < 20; frame++) {
+        if (frame % 5 == 4) {
+            at -= 3; /* a call and a mark that the frame before has */
+            synth_seek(synth, at);
+        }
+        for (uint32_t i = 0; i < 20; i++) {
+            synth_call(synth, CK_KIND_API_OPENCL, 1, frame * 100 + i, 7, 0x10,
+                       i + 1);
+            if (frame != 7) {
+                mark_put(synth, frame * 100 + 400 - 19 * i, frame);
+            }
+        }
+        at += frame != 7 ? 60 : 40;
+        synth_flush(synth);
+    }
+    synth_destroy(synth);
+    assert_int_equal(reading_open(&reading, dir), 0);
+    reading_run(&reading);
+    assert_int_equal(reading.marks, 19 * 20 - 4);
+    assert_int_equal(reading.others, 20 * 20 - 4);
+    marks = reading.marks;
+    values = reading.values;
+    reading.marks = reading.others = 0;
+    reading.values = 0;
+    reading.last = INT64_MIN;
+    reading_pass(&reading, (uint32_t)1 << CK_CLASS_MARK);
+    assert_int_equal(reading.steps_back, 0);
+    assert_int_equal(reading.others, 0);
+    assert_int_equal(reading.marks, marks);
+    assert_int_equal(reading.values, values);
+    assert_int_equal(reading.events, marks);
     reading_close(&reading);
     synth_remove(dir);
 }
@@ -307,6 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_that_came_twice_count_once),
         cmocka_unit_test(frames_that_overlap_are_trimmed_by_position),
+        cmocka_unit_test(a_pass_of_one_class_has_all_of_it_in_order),
         cmocka_unit_test(missing_units_are_a_gap),
         cmocka_unit_test(damage_is_counted_and_costs_no_other_frame),
         cmocka_unit_test(any_disorder_within_a_stream_comes_out_in_order),
