@@ -29,6 +29,7 @@
 #include "merge/analysis/ranges.h"
 #include "merge/analysis/ranks.h"
 #include "merge/analysis/rhythm.h"
+#include "merge/analysis/scene.h"
 #include "merge/analysis/standstill.h"
 #include "merge/cast.h"
 #include "merge/clockedges.h"
