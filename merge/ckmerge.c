@@ -376,7 +376,8 @@ static int job_standstill(struct job *job, struct ck_err *err)
 {
     struct standstill *standstill = standstill_create(
         job->cast, job->align, scene_host(blame_scene(job->blame)));
-    struct timeline_consumer consumer = {standstill_take, standstill};
+    struct timeline_consumer consumer = {standstill_take, standstill,
+                                         ~OF_DEVICE};
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
