@@ -4,6 +4,9 @@
  */
 #include "merge/cast.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +15,8 @@
 #include "schema/run.h"
 
 #define NOTES_MAX 1024
+/* Longest note that is added up with others. */
+#define NOTE_MAX 512
 
 struct cast *cast_create(void)
 {
@@ -390,6 +395,45 @@ int32_t cast_size(const struct cast *cast)
     return size;
 }
 
+/* The text behind a number at its start, which is written to *number; NULL when
+ * there is none. */
+static const char *note_rest(const char *text, uint64_t *number)
+{
+    char *end;
+
+    if (text[0] < '0' || text[0] > '9') {
+        return NULL;
+    }
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    return errno == 0 && *end == ' ' ? end : NULL;
+}
+
+/* A note that counts something and one that says the same: their sum, or NULL
+ * when that cannot be. 0, or -1 with ENOMEM. */
+static int note_sum(struct cast *cast,
+                    const char *left,
+                    const char *right,
+                    const char **sum)
+{
+    uint64_t a, b;
+    const char *rest = note_rest(left, &a);
+    const char *other = note_rest(right, &b);
+    char text[NOTE_MAX];
+    int length;
+
+    *sum = NULL;
+    if (rest == NULL || other == NULL || strcmp(rest, other) != 0) {
+        return 0;
+    }
+    length = snprintf(text, sizeof(text), "%" PRIu64 "%s", a + b, rest);
+    if (a + b < a || (size_t)length >= sizeof(text)) {
+        return 0;
+    }
+    *sum = texts_keep(cast->texts, text, (size_t)length);
+    return *sum == NULL ? -1 : 0;
+}
+
 int cast_note(struct cast *cast, const char *text, size_t length)
 {
     const char *kept = texts_keep(cast->texts, text, length);
@@ -398,8 +442,15 @@ int cast_note(struct cast *cast, const char *text, size_t length)
         return -1;
     }
     for (size_t i = 0; i < cast->notes_count; i++) {
-        if (cast->notes[i].text == kept) {
-            cast->notes[i].count++;
+        struct cast_note *note = &cast->notes[i];
+        const char *sum;
+
+        if (note_sum(cast, note->text, kept, &sum) != 0) {
+            return -1;
+        }
+        if (sum != NULL || note->text == kept) {
+            note->text = sum != NULL ? sum : kept;
+            note->count++;
             return 0;
         }
     }

@@ -243,7 +243,8 @@ bool cast_is_wanted(const struct cast *cast, int32_t number);
 int cast_close(struct cast *cast);
 /* Size of the world: the largest said, at least the ranks there are. */
 int32_t cast_size(const struct cast *cast);
-/* Remember a sentence for the report; equal ones are counted. 0 or -1. */
+/* Remember a sentence for the report; equal ones are counted, those that begin
+ * with a number and are equal behind it added up. 0 or -1. */
 int cast_note(struct cast *cast, const char *text, size_t length);
 
 #endif
