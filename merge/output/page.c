@@ -8,6 +8,9 @@
 
 #include "merge/output/words.h"
 
+/* Columns of a place where a sentence has it. */
+#define PLACE 34
+
 const char *page_dot(const struct page *page)
 {
     return page->style->has_unicode ? "\302\267" : "|";
@@ -86,16 +89,45 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
+/* A function, of which a library's name stands for one that has none:
+ * "libz.so" of "libz.so.1.2.13+0x132b9". */
+static void
+function_put(const struct page *page, const char *function, size_t columns)
+{
+    const char *end = strstr(function, ".so");
+    char name[128];
+
+    if (end != NULL && (end[3] == '.' || end[3] == '+') &&
+        end + 3 - function < (ptrdiff_t)sizeof(name)) {
+        memcpy(name, function, (size_t)(end + 3 - function));
+        name[end + 3 - function] = '\0';
+        function = name;
+    }
+    page_cell(page, function, columns);
+}
+
+void page_place_in(const struct page *page,
+                   const struct place *place,
+                   size_t columns)
+{
+    char line[16] = "";
+
+    if (place->file != NULL && place->file[0] != '\0') {
+        if (place->line != 0) {
+            (void)snprintf(line, sizeof(line), ":%u", place->line);
+        }
+        page_cell(page, base_name(place->file), columns - strlen(line));
+        fputs(line, page->file);
+    } else if (place->function != NULL && place->function[0] != '\0') {
+        function_put(page, place->function, columns);
+    } else {
+        fputc('-', page->file);
+    }
+}
+
 void page_place(const struct page *page, const struct place *place)
 {
-    if (place->file != NULL && place->file[0] != '\0') {
-        page_cell(page, base_name(place->file), 28);
-        if (place->line != 0) {
-            fprintf(page->file, ":%u", place->line);
-        }
-    } else if (place->function != NULL) {
-        page_cell(page, place->function, 28);
-    }
+    page_place_in(page, place, PLACE);
 }
 
 bool page_has_place(const struct place *place)

@@ -38,7 +38,11 @@ void page_wrap(const struct page *page,
                const char *text,
                int column,
                int indent);
-/* "train.c:212", or the function where no file is known. */
+/* "train.c:212", or the function where no file is known, or "-"; in at most so
+ * many columns. */
+void page_place_in(const struct page *page,
+                   const struct place *place,
+                   size_t columns);
 void page_place(const struct page *page, const struct place *place);
 bool page_has_place(const struct place *place);
 

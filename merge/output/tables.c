@@ -16,6 +16,8 @@
 #define NAME 14
 /* Rows at each end of a table of many devices. */
 #define ROWS_EACH 4
+/* Columns of the place that a call was made from. */
+#define FROM 23
 
 static void put_ranks(const struct page *page,
                       const struct report_device *device)
@@ -300,7 +302,7 @@ static void put_host_call(const struct page *page,
     fprintf(page->file, " %10s %9s %10s %6u  ", word_count(call->calls).text,
             word_seconds(call->total).text, word_time(call->max).text,
             call->ranks);
-    page_place(page, &call->place);
+    page_place_in(page, &call->place, FROM);
     fputc('\n', page->file);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "merge/output/text.h"
 
+#include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -337,7 +338,11 @@ static void put_notes(const struct page *page)
         fputs("             ", page->file);
         page_wrap(page, report->notes[i].text, 13, 15);
         if (report->notes[i].count > 1) {
-            fprintf(page->file, " (%llu times)",
+            /* What begins with a number is a sum. */
+            fprintf(page->file,
+                    isdigit((unsigned char)report->notes[i].text[0])
+                        ? " (sum of %llu)"
+                        : " (%llu times)",
                     (unsigned long long)report->notes[i].count);
         }
         fputc('\n', page->file);
@@ -352,12 +357,11 @@ static void put_cost(const struct page *page)
     fputs("             ck itself: ", page->file);
     if (report->own_cpu_ranks > 0 && whole > 0) {
         fprintf(page->file,
-                "%s of CPU time in %u agents (%.2g %% of a core "
-                "each) %s ",
+                "%s of CPU time in %u agents (%.2g %% of a core each)\n"
+                "               ",
                 word_time(report->own_cpu).text, report->own_cpu_ranks,
                 100.0 * (double)report->own_cpu / (double)whole /
-                    report->own_cpu_ranks,
-                page_dot(page));
+                    report->own_cpu_ranks);
     }
     fprintf(page->file, "%s stored", word_bytes(report->bytes).text);
     if (report->events > 0) {
