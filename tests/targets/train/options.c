@@ -26,7 +26,8 @@ static const char help[] =
     "      late        host work of AMOUNT ms a step (20)\n"
     "      loader      reads AMOUNT times the images (8)\n"
     "      copy        copies the batch AMOUNT times, image by image (8)\n"
-    "      sync        waits for the device after each kernel\n"
+    "      sync        waits for the device after each kernel, of which one\n"
+    "                  runs AMOUNT times (1)\n"
     "      unbalanced  runs each kernel AMOUNT times (3)\n"
     "      lock        waits AMOUNT ms a step for a lock (20)\n"
     "      io          writes and syncs AMOUNT MiB a step (4)\n"
@@ -42,7 +43,7 @@ static const struct {
     {"late", ILL_LATE, 20},
     {"loader", ILL_LOADER, 8},
     {"copy", ILL_COPY, 8},
-    {"sync", ILL_SYNC, 0},
+    {"sync", ILL_SYNC, 1},
     {"unbalanced", ILL_UNBALANCED, 3},
     {"lock", ILL_LOCK, 20},
     {"io", ILL_IO, 4},

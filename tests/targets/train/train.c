@@ -32,8 +32,9 @@ struct train {
     struct options options;
     int rank;
     int size;
-    enum ill ill;  /* of this rank */
-    double ill_us; /* time that it took so far */
+    enum ill ill;      /* of this rank */
+    double ill_us;     /* time that it took so far */
+    double forward_us; /* when the last forward began */
     struct device *device;
     struct images *images;
     float *pixels;
@@ -120,11 +121,13 @@ static int batch_copy(struct train *train)
     ck_range_push("copy");
     if (train->ill == ILL_COPY) {
         size_t copies = (size_t)train->options.ill_amount * batch;
+        double begin = now_us();
 
         for (size_t i = 0; rc == 0 && i < copies; i++) {
             rc = device_write(train->device, BUFFER_IMAGES, train->pixels,
                               PIXELS * sizeof(float), 1);
         }
+        train->ill_us += now_us() - begin;
     }
     if (rc == 0) {
         rc = device_write(train->device, BUFFER_IMAGES, train->pixels,
@@ -140,16 +143,17 @@ static int batch_copy(struct train *train)
 
 static int kernel_launch(struct train *train, enum kernel kernel, float rate)
 {
-    int times = train->ill == ILL_UNBALANCED && kernel != KERNEL_UPDATE
-                    ? (int)train->options.ill_amount
-                    : 1;
+    int is_repeated =
+        (train->ill == ILL_UNBALANCED && kernel != KERNEL_UPDATE) ||
+        (train->ill == ILL_SYNC && kernel == KERNEL_BACKWARD_HIDDEN);
+    int times = is_repeated ? (int)train->options.ill_amount : 1;
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < times; i++) {
         rc = device_run(train->device, kernel, train->options.batch, rate);
-    }
-    if (rc == 0 && train->ill == ILL_SYNC) {
-        rc = device_finish(train->device);
+        if (rc == 0 && train->ill == ILL_SYNC) {
+            rc = device_finish(train->device);
+        }
     }
     return rc;
 }
@@ -158,6 +162,7 @@ static int forward(struct train *train)
 {
     int rc;
 
+    train->forward_us = now_us();
     ck_range_push("forward");
     rc = kernel_launch(train, KERNEL_FORWARD_HIDDEN, 0);
     if (rc == 0) {
@@ -189,6 +194,9 @@ static int backward_blocking(struct train *train)
     if (rc == 0) {
         rc = device_read(train->device, BUFFER_GRADIENT, 0, train->gradient,
                          sizeof(train->gradient));
+    }
+    if (train->ill == ILL_SYNC || train->ill == ILL_UNBALANCED) {
+        train->ill_us += now_us() - train->forward_us;
     }
     if (rc == 0 && train->ill == ILL_LATE) {
         late_compute(train);
