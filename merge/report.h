@@ -165,6 +165,8 @@ struct report_cause {
     const char *wait; /* which wait state, NULL = none */
     int32_t rank;     /* whose device was idle; of several the first */
     uint32_t ranks;   /* how many */
+    bool is_start;    /* before the end of the first step of the rank that it
+                         is because of */
     ck_time_t ns;
     uint64_t count;             /* pieces of time */
     ck_time_t did_ns;           /* of ns, in which it did: */
@@ -398,7 +400,7 @@ struct report {
     size_t devices_count;
     struct report_device all; /* sums over devices; wall = devices * region */
     struct report_efficiency efficiency;
-    struct report_cause *causes; /* longest first */
+    struct report_cause *causes; /* longest first, then the start's */
     size_t causes_count;
     struct report_cause *waits; /* of hosts in MPI, longest first */
     size_t waits_count;

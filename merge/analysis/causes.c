@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Waits for the same rank in calls from the same place are one cause, whoever
- * waited. Other causes are one where a rank did the same.
+ * waited. Other causes are one where a rank did the same. What lies in the
+ * start of the rank that it is because of comes once, however long the run is,
+ * and goes behind what comes again in each step.
  */
 #include "merge/analysis/causes.h"
 
@@ -45,6 +47,9 @@ static int compare_groups(const struct item *a, const struct item *b)
     if (order == 0) {
         order = compare_ints(a->row->blamed, b->row->blamed);
     }
+    if (order == 0) {
+        order = compare_ints(a->row->is_start, b->row->is_start);
+    }
     if (order != 0) {
         return order;
     }
@@ -84,7 +89,19 @@ static int by_length(const void *left, const void *right)
     if (order == 0) {
         order = compare_ints(a->cause, b->cause);
     }
+    if (order == 0) {
+        order = compare_ints(a->is_start, b->is_start);
+    }
     return order != 0 ? order : compare_ints(a->rank, b->rank);
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct report_cause *a = left;
+    const struct report_cause *b = right;
+    int order = compare_ints(a->is_start, b->is_start);
+
+    return order != 0 ? order : by_length(left, right);
 }
 
 /* The rank that most of a group's time was waited for directly. */
@@ -195,6 +212,7 @@ static void group_report(const struct scene *scene,
     memset(cause, 0, sizeof(*cause));
     cause->cause = items[0].row->cause;
     cause->blamed = items[0].row->blamed;
+    cause->is_start = items[0].row->is_start;
     if (cause->cause == CAUSE_MPI_WAIT) {
         cause->wait = wait_kind_name(items[0].row->wait);
         cause->last = last_find(items, count);
@@ -229,6 +247,7 @@ static void groups_fill(const struct scene *scene,
     if (*count > CAUSES_LISTED_MAX) {
         *count = CAUSES_LISTED_MAX;
     }
+    qsort(causes, *count, sizeof(*causes), by_start);
 }
 
 struct report_cause *causes_group(const struct scene *scene,

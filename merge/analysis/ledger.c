@@ -104,7 +104,8 @@ static int row_add(struct ledger *ledger, const struct ledger_row *what)
 {
     struct table_key key = {
         (uint64_t)what->device << 40 | (uint64_t)(what->last & 0xffffff) << 16 |
-            (uint64_t)what->wait << 8 | (uint64_t)what->cause,
+            (uint64_t)what->wait << 8 | (uint64_t)what->is_start << 7 |
+            (uint64_t)what->cause,
         (uint64_t)what->did << 32 | what->blamed_did,
         (uint64_t)(uint32_t)what->rank << 32 | (uint32_t)what->blamed};
     int64_t number = table_number(ledger->keys, key);
@@ -125,6 +126,21 @@ static int row_add(struct ledger *ledger, const struct ledger_row *what)
     ledger->rows[number].count++;
     ledger->devices[what->device].sums[what->cause] += what->ns;
     return 0;
+}
+
+/* Does the row's time belong to the start of the rank that it is because of?
+ * *until is cut to where that ends. */
+static bool is_start(const struct ledger *ledger,
+                     const struct ledger_row *row,
+                     ck_time_t time,
+                     ck_time_t *until)
+{
+    uint32_t rank = cast_rank_index(
+        ledger->cast,
+        row->blamed != CAST_RANK_UNKNOWN ? row->blamed : row->rank);
+
+    return ledger->steps != NULL && rank != CAST_NONE &&
+           steps_is_start(ledger->steps, rank, time, until);
 }
 
 /* Enter a piece of the gap with sharing->row, but for what a loss or a tracer
@@ -150,6 +166,7 @@ static int piece_add(struct sharing *sharing, struct region piece)
             row.blamed = row.last = CAST_RANK_UNKNOWN;
             row.wait = WAIT_NONE;
         }
+        row.is_start = is_start(ledger, &row, piece.start, &until);
         row.ns = until - piece.start;
         if (row_add(ledger, &row) != 0) {
             return -1;
@@ -257,6 +274,50 @@ host_take(void *state, struct region piece, const struct host_state *did)
                      (uint32_t)number);
 }
 
+/* The call that launched, and the range it is in. */
+struct launching {
+    struct scene *scene;
+    uint32_t thread;
+    struct region part; /* from that call on */
+    int64_t number;     /* of the activity */
+};
+
+static int
+launching_take(void *state, struct region piece, const struct host_state *did)
+{
+    struct launching *launching = state;
+
+    (void)piece;
+    if (did->is_known && did->call != NULL) {
+        launching->number = scene_did(launching->scene, launching->thread,
+                                      launching->part, did);
+        return launching->number < 0 ? -1 : 0;
+    }
+    return 0;
+}
+
+/* From when the launching call was entered on. */
+static int launch_add(struct sharing *sharing, struct region launch)
+{
+    struct ledger *ledger = sharing->ledger;
+    const struct host *host = scene_host(ledger->scene);
+    struct launching launching = {ledger->scene, sharing->thread, launch,
+                                  CAST_NONE};
+    ck_time_t enter;
+
+    if (region_clip(ledger->region, &launching.part.start,
+                    &launching.part.end) &&
+        sharing->thread != HOST_NONE &&
+        host_call(host, sharing->thread, sharing->gap->call, &enter) &&
+        enter == launch.start &&
+        host_walk(host, sharing->thread, (struct region){enter, enter + 1},
+                  launching_take, &launching) != 0) {
+        return -1;
+    }
+    return plain_add(sharing, launch, CAUSE_LAUNCH_LATENCY,
+                     (uint32_t)launching.number);
+}
+
 /* When the operation that ends the gap was launched. */
 static ck_time_t
 gap_launch(const struct ledger *ledger, const struct gap *gap, uint32_t thread)
@@ -307,7 +368,7 @@ static int gap_close(struct ledger *ledger, uint32_t index)
                          host_take, &sharing) != 0) {
         return -1;
     }
-    return plain_add(&sharing, launch, CAUSE_LAUNCH_LATENCY, CAST_NONE);
+    return launch_add(&sharing, launch);
 }
 
 /* Close the gaps that ended before `now`. */
@@ -456,6 +517,12 @@ int ledger_finish(struct ledger *ledger)
     for (uint32_t i = 0; i < ledger->cast->physicals_count; i++) {
         if (tail_add(ledger, i) != 0) {
             return -1;
+        }
+    }
+    if (ledger->steps == NULL ||
+        steps_count(ledger->steps) < LEDGER_STEPS_MIN) {
+        for (size_t i = 0; i < ledger->rows_count; i++) {
+            ledger->rows[i].is_start = false;
         }
     }
     return 0;

@@ -14,6 +14,9 @@
 #include "merge/timeline.h"
 
 struct ledger;
+
+/* Of fewer steps the first one is no start. */
+#define LEDGER_STEPS_MIN 4
 /* Borrowed; `steps` may be NULL. NULL with ENOMEM. */
 struct ledger *ledger_create(const struct cast *cast,
                              struct scene *scene,
@@ -36,6 +39,8 @@ struct ledger_row {
                        for */
     uint32_t did;   /* activities; CAST_NONE = none */
     uint32_t blamed_did;
+    bool is_start; /* the rank blamed, else the launching one, had not ended
+                      its first step, and the run has LEDGER_STEPS_MIN */
     ck_time_t ns;
     uint64_t count;
 };

@@ -24,6 +24,8 @@ struct rank {
     struct mine *items;
     size_t count, room;
     size_t last; /* the one found last */
+    bool has_marks;
+    ck_time_t first_end; /* of its first step, INT64_MAX = not begun */
 };
 
 struct steps {
@@ -52,6 +54,18 @@ struct steps *steps_create(const struct cast *cast, struct region region)
     if (steps->keys == NULL || steps->ranks == NULL) {
         steps_destroy(steps);
         return NULL;
+    }
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        steps->ranks[i].first_end = INT64_MAX;
+    }
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        const struct stamps *marks = &cast->processes[i].steps;
+        uint32_t rank = cast_rank_index(cast, cast->processes[i].rank);
+
+        if (rank != CAST_NONE &&
+            (marks->last[0] != INT64_MIN || marks->last[1] != INT64_MIN)) {
+            steps->ranks[rank].has_marks = true;
+        }
     }
     return steps;
 }
@@ -162,6 +176,15 @@ static int step_find(struct steps *steps,
     return 0;
 }
 
+/* A step of the rank; they come by start. */
+static void first_add(struct rank *rank, struct region part)
+{
+    if (rank->first_end == INT64_MAX) {
+        rank->has_marks = true;
+        rank->first_end = part.end;
+    }
+}
+
 int steps_add(struct steps *steps,
               uint32_t index,
               struct region part,
@@ -173,6 +196,7 @@ int steps_add(struct steps *steps,
     struct report_step *step;
     uint32_t found;
 
+    first_add(rank, part);
     if (step_find(steps, index, number, part, &found) != 0 ||
         array_grow(&rank->items, &rank->room, rank->count,
                    sizeof(*rank->items)) != 0) {
@@ -286,6 +310,7 @@ int steps_take(void *consumer, const struct timeline_event *event)
         struct region part = {event->start, event->end};
         struct region inside = part;
 
+        first_add(&steps->ranks[rank], part);
         return region_clip(steps->region, &inside.start, &inside.end)
                    ? steps_add(steps, rank, part,
                                ((const struct ck_mark *)event->record)->value)
@@ -296,6 +321,27 @@ int steps_take(void *consumer, const struct timeline_event *event)
         call_count(steps, event, step);
     }
     return 0;
+}
+
+bool steps_is_start(const struct steps *steps,
+                    uint32_t index,
+                    ck_time_t time,
+                    ck_time_t *until)
+{
+    const struct rank *rank = &steps->ranks[index];
+
+    if (!rank->has_marks || time >= rank->first_end) {
+        return false;
+    }
+    if (rank->first_end < *until) {
+        *until = rank->first_end;
+    }
+    return true;
+}
+
+size_t steps_count(const struct steps *steps)
+{
+    return steps->count;
 }
 
 void steps_idle(struct steps *steps,

@@ -33,6 +33,14 @@ void steps_idle(struct steps *steps,
                 uint32_t rank,
                 struct region part,
                 enum cause cause);
+/* Has the rank not ended its first step by then? *until is cut to that end.
+ * False for a rank without steps. */
+bool steps_is_start(const struct steps *steps,
+                    uint32_t rank,
+                    ck_time_t time,
+                    ck_time_t *until);
+/* How many steps there are so far. */
+size_t steps_count(const struct steps *steps);
 /* The rank waited because of another one (CAST_NONE = not known). */
 void steps_wait(struct steps *steps,
                 uint32_t rank,

@@ -217,6 +217,7 @@ static void put_causes(struct ck_json *j,
         json_text(j, "wait", cause->wait);
         ck_json_int(j, "rank", cause->rank);
         ck_json_uint(j, "ranks", cause->ranks);
+        ck_json_bool(j, "at_start", cause->is_start);
         ck_json_int(j, "ns", cause->ns);
         ck_json_uint(j, "count", cause->count);
         ck_json_int(j, "host_ns", cause->did_ns);

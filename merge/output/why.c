@@ -7,6 +7,8 @@
 #include "merge/output/words.h"
 
 #define TOP_CAUSES 5
+/* And of those at the start. */
+#define TOP_STARTS 2
 /* Causes of less than an n-th of all device time are not worth a sentence. */
 #define WORTH_SHARE 100
 /* Nor is less than an n-th of a computation without a CPU. */
@@ -182,9 +184,11 @@ static void put_cause(const struct page *page,
     bool has_activity = cause->did.call != NULL || cause->did.range != NULL ||
                         cause->did.before != NULL || cause->did.after != NULL;
 
-    fprintf(page->file, " %zu. %s%s %% of all device time (%s of %s): ", number,
+    fprintf(page->file,
+            " %zu. %s%s %% of all device time (%s of %s)%s: ", number,
             page_bold(page), word_percent(cause->ns, wall).text,
-            word_time(cause->ns).text, word_time(wall).text);
+            word_time(cause->ns).text, word_time(wall).text,
+            cause->is_start ? ", at the start" : "");
     if (cause->cause == CAUSE_MPI_WAIT) {
         put_wait(page, cause);
         return;
@@ -207,19 +211,23 @@ void page_why(const struct page *page)
 {
     const struct report *report = page->report;
     ck_time_t worth = report->all.wall / WORTH_SHARE;
+    size_t shown = 0, starts = 0;
 
     if (report->devices_count == 0) {
         return;
     }
     fprintf(page->file, "\n%s WHY THE DEVICES WERE IDLE%s\n", page_bold(page),
             page_normal(page));
-    for (size_t i = 0; i < report->causes_count && i < TOP_CAUSES; i++) {
-        if (report->causes[i].ns <= worth) {
-            if (i == 0) {
-                fputs(" No cause above 1 % of device time.\n", page->file);
-            }
-            return;
+    for (size_t i = 0; i < report->causes_count; i++) {
+        const struct report_cause *cause = &report->causes[i];
+
+        if (cause->ns > worth &&
+            (cause->is_start ? starts < TOP_STARTS : shown < TOP_CAUSES)) {
+            starts += cause->is_start;
+            put_cause(page, ++shown, cause);
         }
-        put_cause(page, i + 1, &report->causes[i]);
+    }
+    if (shown == 0) {
+        fputs(" No cause above 1 % of device time.\n", page->file);
     }
 }

@@ -3,19 +3,22 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# Two ranks train; one computes, waits for a lock, writes or reads too much in
-# each step. The first cause of the report must be that ill: that rank, and
+# Two ranks train; one computes, waits for a lock, writes or reads too much,
+# copies image by image, waits for each of many short kernels, or runs kernels
+# several times in each step. The first cause of the report must be that ill: that rank, and
 # the line that was sampled, the call and its line, or the range. What the
 # rank's own device stood idle for it must be what the program measured itself
-# within 5 %. Where other programs took the CPU from the ranks for longer than
+# within 5 %; where it is the device's work that takes the time, what the device
+# did and stood idle for between the first launch and the end of the read. Where other programs took the CPU from the ranks for longer than
 # that, the report says so first, and its next cause counts. CK_RUNS (3): how
 # often each. CK_STEPS (40), CK_ILLS.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 [ -x "$tests/train" ] || skip "train was not built"
 runs=${CK_RUNS:-3} steps=${CK_STEPS:-40}
-ills=${CK_ILLS:-late lock io loader}
-declare -A amount=([late]=20 [lock]=20 [io]=16 [loader]=100)
+ills=${CK_ILLS:-late lock io loader copy sync unbalanced}
+declare -A amount=([late]=20 [lock]=20 [io]=16 [loader]=100
+    [copy]=30 [sync]=300 [unbalanced]=6)
 
 under= # a program that runs ckagent
 
@@ -63,13 +66,43 @@ def is_place(did):
         return did["call"] == "fclose" or \
             did["call"] in ("fsync", "fwrite", "fflush") and \
             is_in(did, "ill.c")
+    if ill == "copy":
+        return did["range"] == "copy" and \
+            did["call"] == "clEnqueueWriteBuffer" and \
+            is_in(did, "device_opencl.c")
+    if ill == "sync":
+        return did["range"] == "backward" and did["call"] == "clFinish" and \
+            is_in(did, "device_opencl.c")
+    if ill == "unbalanced":
+        # The call that waits for the kernels.
+        return did["range"] == "backward" and \
+            did["call"] == "clEnqueueReadBuffer" and \
+            is_in(did, "device_opencl.c")
     return did["range"] == "load"
 
 
 own = {"late": ("host_compute", "offcpu_runnable", "offcpu_blocked"),
        "lock": ("lock",), "io": ("io",),
-       "loader": ("host_compute", "offcpu_runnable", "offcpu_blocked", "io")}
-ranges = {"late": "backward", "loader": "load"}
+       "loader": ("host_compute", "offcpu_runnable", "offcpu_blocked", "io"),
+       "copy": ("h2d", "launch_latency"), "sync": ("gpu_sync", "launch_latency"),
+       "unbalanced": ()}
+ranges = {"late": "backward", "loader": "load", "copy": "copy"}
+device = next(d for d in report["devices"] if rank in d["ranks"])
+
+
+def found_on_device():
+    """What the rank's device did, and stood idle for, because of the ill."""
+    if ill == "copy":
+        idle = [c for c in causes if c["host"]["range"] == "copy"]
+        busy = device["copy_ns"]
+    else:
+        idle = [c for c in causes
+                if c["host"]["range"] in ("forward", "backward") or
+                c["cause"] == "kernel_gap"]
+        busy = device["compute_ns"]
+    return busy + sum(c["ns"] for c in idle if c["rank"] == rank and
+                      not c["cause"].startswith("mpi"))
+
 
 def is_crowded(cause):
     """Other programs of the machine kept the ranks off the CPU in MPI."""
@@ -85,6 +118,8 @@ direct = "blamed_rank" not in first and first["rank"] == rank and \
 found = sum(c["ns"] for c in causes
             if c["rank"] == rank and c["cause"] in own[ill] and
             c["host"]["range"] == ranges.get(ill))
+if ill in ("copy", "sync", "unbalanced"):
+    found = found_on_device()
 error = abs(found - stamped) / stamped
 good = (blamed or direct) and error <= 0.05
 print("%s: %s on rank %d: first cause %s of rank %s (%s), %.1f ms found, "

@@ -94,6 +94,9 @@ static void rank_put(const char *dir, int rank, int size)
                              .clock = CK_CLOCK_RAW,
                              .start_raw = 0,
                              .start_realtime = 0};
+    static const char *const lost[] = {
+        "9 samples were lost", "1 samples were lost", "1 samples were lost",
+        "12 switches were lost"};
     struct synth *synth = synth_create(dir, (unsigned)rank, &who);
     struct ck_counter clock = {
         .e = {.kind = CK_KIND_COUNTER, .name = NAME_CLOCK, .start = 10 * MS},
@@ -114,6 +117,9 @@ static void rank_put(const char *dir, int rank, int size)
     synth_text(synth, CK_KIND_SYMBOL, 1, SITE + 64, 212, "step\0/s/train.c",
                15);
     synth_text(synth, CK_KIND_NAME, NAME_CLOCK, 0, 0, "task-clock", 10);
+    synth_text(synth, CK_KIND_NOTE, 0, 0, 0, lost[rank % 4],
+               strlen(lost[rank % 4]));
+    synth_text(synth, CK_KIND_NOTE, 0, 0, 0, "no counters", 11);
     synth_put(synth, &clock);
     if (rank == 2) {
         synth_put(synth, &open);
@@ -263,6 +269,11 @@ static void the_truth_is_in_the_json(void **state)
         "\"kind\": \"steps\"",
         "\"value\": 64000000", /* counted half of the time */
         "\"ledger_closed\": true",
+        /* rank 0 in its first step, until it launches */
+        "\"at_start\": true,\n      \"ns\": 50000,\n      \"count\": 1,",
+        "\"text\": \"11 samples were lost\",\n        \"count\": 3",
+        "\"text\": \"12 switches were lost\",\n        \"count\": 1",
+        "\"text\": \"no counters\",\n        \"count\": 4",
     };
     struct fixture *fixture = *state;
 
