@@ -104,10 +104,30 @@ void switches_settle(struct switches *switches, struct own *own)
     switches->count = 0;
 }
 
+/* A thread that waits in a loop of sched_yield() is switched out and in again
+ * a million times a second: such a pair is dropped as it comes, before it
+ * costs its place in the order. */
+static bool is_short_pair(const struct switches *switches,
+                          const struct switch_seen *seen)
+{
+    const struct switch_seen *last;
+
+    if (switches->count == 0 || seen->is_out) {
+        return false;
+    }
+    last = &switches->batch[switches->count - 1];
+    return last->is_out && last->tid == seen->tid && seen->time >= last->time &&
+           seen->time - last->time < SAMPLER_OFF_MIN_NS;
+}
+
 void switches_add(struct switches *switches,
                   struct own *own,
                   const struct switch_seen *seen)
 {
+    if (is_short_pair(switches, seen)) {
+        switches->count--;
+        return;
+    }
     if (switches->count == BATCH) {
         switches_settle(switches, own);
     }

@@ -125,6 +125,25 @@ static void short_times_are_not_told(void **state)
     (void)expect(NULL, CK_KIND_BLOCKED, 0, 0, 0);
 }
 
+static void a_yield_changes_nothing_for_the_waits_around_it(void **state)
+{
+    const void *first;
+
+    (void)state;
+    see(1, 100000, OUT);
+    see(1, 200000, IN);
+    see(1, 201000, OUT);
+    see(1, 202000, IN);
+    see(1, 203000, OUT);
+    see(2, 203500, IN); /* between a switch out and in: no yield */
+    see(1, 204000, IN);
+    see(1, 300000, OUT);
+    see(1, 400000, IN);
+    first = expect(NULL, CK_KIND_BLOCKED, 1, 100000, 100000);
+    first = expect(first, CK_KIND_BLOCKED, 1, 300000, 100000);
+    (void)expect(first, CK_KIND_BLOCKED, 0, 0, 0);
+}
+
 static void more_switches_than_a_batch_holds_are_all_told(void **state)
 {
     (void)state;
@@ -150,6 +169,8 @@ int main(void)
             an_old_switch_in_is_no_end_of_a_later_wait, setup, teardown),
         cmocka_unit_test_setup_teardown(short_times_are_not_told, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            a_yield_changes_nothing_for_the_waits_around_it, setup, teardown),
         cmocka_unit_test_setup_teardown(
             more_switches_than_a_batch_holds_are_all_told, setup, teardown),
     };
