@@ -265,10 +265,8 @@ static void facts_take(struct collector *collector)
 
 static void samples_take(struct collector *collector)
 {
-    if (collector->wish->sampler != NULL) {
-        sampler_step(collector->wish->sampler, collector->own,
-                     collector->wish->ring->header, collector->symbols);
-    }
+    sampler_step(collector->wish->sampler, collector->own,
+                 collector->wish->ring->header, collector->symbols);
 }
 
 /* Everything that has its own, slower pace. True when a beat is due. */
@@ -321,9 +319,7 @@ static void last_words(struct collector *collector, ck_time_t now)
     }
     facts_take(collector);
     samples_take(collector);
-    if (collector->wish->sampler != NULL) {
-        sampler_notes(collector->wish->sampler, collector->own);
-    }
+    sampler_notes(collector->wish->sampler, collector->own);
     if (collector->symbols != NULL) {
         (void)symbols_finish(collector->symbols, collector->own, SYMBOLS_LIMIT);
     }
@@ -474,10 +470,14 @@ static ck_time_t turn_next(ck_time_t now, ck_time_t period)
  * are seen to meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
-    struct pollfd items[4] = {
+    struct pollfd items[5] = {
         {.fd = collector->life.is_front_gone ? -1 : collector->wish->channel,
          .events = POLLIN},
         {.fd = session_fd(collector->session), .events = POLLIN},
+        {.fd = collector->phase == PHASE_RUNNING
+                   ? sampler_filled_fd(collector->wish->sampler)
+                   : -1,
+         .events = POLLIN},
     };
     ck_time_t now = ck_time_raw();
     ck_time_t until = turn_next(now, period);
@@ -487,10 +487,13 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         ck_time_t wake = due < until ? due : until;
         struct timespec limit = {.tv_nsec = wake > now ? wake - now : 0};
 
-        clockprobe_poll(collector->clock, &items[2]);
-        (void)ppoll(items, 4, &limit, NULL);
+        clockprobe_poll(collector->clock, &items[3]);
+        (void)ppoll(items, 5, &limit, NULL);
         now = ck_time_raw();
         clockprobe_step(collector->clock, now);
+        if (items[2].revents != 0) {
+            samples_take(collector);
+        }
         collector->has_word = items[0].revents != 0;
         collector->has_mail = items[1].revents != 0;
     } while (!collector->has_word && !collector->has_mail && now < until);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -27,9 +28,12 @@
 #include "schema/domain.h"
 
 #define CPUS_MAX 1024
-#define PAGES_FEW 16 /* data pages of a ring */
-#define PAGES_MANY 4 /* with more than CPUS_FEW of them */
-#define CPUS_FEW 16
+/* Data pages of a ring. A user may have 516 KiB a CPU of them without rights:
+ * the ranks of a host share that. */
+#define PAGES_SHARED 128
+#define PAGES_MOST 64
+#define PAGES_LEAST 4
+#define CPUS_FEW 16 /* with more of them, PAGES_LEAST */
 #define IMAGES                                                                 \
     256 /* process ids that are looked up at once; a power of two              \
          */
@@ -50,6 +54,8 @@ struct sampler {
     struct ring *rings;
     size_t count;
     int64_t period; /* ns */
+    size_t pages;   /* of a ring */
+    int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
     bool is_mapped;
     struct stacks *stacks;
     struct switches *switches;
@@ -168,8 +174,24 @@ static int events_open(struct sampler *sampler, pid_t pid)
     return 0;
 }
 
-struct sampler *
-sampler_create(pid_t held_child, int64_t hz, struct ck_err *why_not)
+/* A power of two. */
+static size_t pages_share(size_t rings, int sharers)
+{
+    size_t pages = PAGES_MOST;
+
+    if (rings > CPUS_FEW) {
+        return PAGES_LEAST;
+    }
+    while (pages > PAGES_LEAST && pages * (size_t)sharers > PAGES_SHARED) {
+        pages /= 2;
+    }
+    return pages;
+}
+
+struct sampler *sampler_create(pid_t held_child,
+                               int64_t hz,
+                               int sharers,
+                               struct ck_err *why_not)
 {
     struct sampler *sampler = calloc(1, sizeof(*sampler));
 
@@ -178,6 +200,7 @@ sampler_create(pid_t held_child, int64_t hz, struct ck_err *why_not)
         return NULL;
     }
     sampler->period = CK_TIME_S / hz;
+    sampler->filled_fd = -1;
     sampler->stacks = stacks_create();
     sampler->switches = switches_create();
     if (sampler->stacks == NULL || sampler->switches == NULL ||
@@ -186,6 +209,7 @@ sampler_create(pid_t held_child, int64_t hz, struct ck_err *why_not)
         sampler_destroy(sampler);
         return NULL;
     }
+    sampler->pages = pages_share(sampler->count, sharers > 1 ? sharers : 1);
     return sampler;
 }
 
@@ -208,6 +232,9 @@ void sampler_destroy(struct sampler *sampler)
         }
         (void)close(sampler->rings[i].fd);
     }
+    if (sampler->filled_fd >= 0) {
+        (void)close(sampler->filled_fd);
+    }
     free(sampler->rings);
     stacks_destroy(sampler->stacks);
     switches_destroy(sampler->switches);
@@ -229,13 +256,39 @@ static void ring_map(struct ring *ring, size_t pages)
     }
 }
 
+/* The kernel says when a ring is half full. Once each: an event whose target
+ * has ended would say so for ever. */
 static void rings_map(struct sampler *sampler)
 {
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
     sampler->is_mapped = true;
+    sampler->filled_fd = epoll_create1(EPOLL_CLOEXEC);
     for (size_t i = 0; i < sampler->count; i++) {
-        ring_map(&sampler->rings[i],
-                 sampler->count > CPUS_FEW ? PAGES_MANY : PAGES_FEW);
-        sampler->unmapped += sampler->rings[i].page == NULL;
+        struct ring *ring = &sampler->rings[i];
+
+        ring_map(ring, sampler->pages);
+        if (ring->page == NULL) {
+            sampler->unmapped++;
+        } else if (sampler->filled_fd >= 0) {
+            (void)epoll_ctl(sampler->filled_fd, EPOLL_CTL_ADD, ring->fd,
+                            &event);
+        }
+    }
+}
+
+int sampler_filled_fd(const struct sampler *sampler)
+{
+    return sampler == NULL ? -1 : sampler->filled_fd;
+}
+
+/* What it has said was heard, or it would say so again. */
+static void filled_hear(struct sampler *sampler)
+{
+    struct epoll_event events[CPUS_FEW];
+
+    while (sampler->filled_fd >= 0 &&
+           epoll_wait(sampler->filled_fd, events, CPUS_FEW, 0) == CPUS_FEW) {
     }
 }
 
@@ -413,9 +466,13 @@ void sampler_step(struct sampler *sampler,
 {
     struct step step = {sampler, own, header, symbols};
 
+    if (sampler == NULL) {
+        return;
+    }
     if (!sampler->is_mapped) {
         rings_map(sampler);
     }
+    filled_hear(sampler);
     for (size_t i = 0; i < sampler->count; i++) {
         if (sampler->rings[i].page != NULL) {
             ring_drain(&step, &sampler->rings[i]);
@@ -426,6 +483,9 @@ void sampler_step(struct sampler *sampler,
 
 void sampler_notes(const struct sampler *sampler, struct own *own)
 {
+    if (sampler == NULL) {
+        return;
+    }
     if (sampler->lost > 0) {
         own_note(own,
                  "%llu CPU samples and switches were lost in the kernel's "

@@ -31,19 +31,26 @@
 struct sampler;
 struct symbols;
 
-/* Open the events on a child that is still held before its exec. NULL with
- * why_not: no rights, no perf_event, no memory. */
-struct sampler *
-sampler_create(pid_t held_child, int64_t hz, struct ck_err *why_not);
+/* Open the events on a child that is still held before its exec. `sharers`:
+ * agents of this host, who share the memory that the kernel gives a user for
+ * it; 0 = not known. NULL with why_not: no rights, no perf_event, no memory. */
+struct sampler *sampler_create(pid_t held_child,
+                               int64_t hz,
+                               int sharers,
+                               struct ck_err *why_not);
 void sampler_destroy(struct sampler *sampler);
 
 /* Say what came since the last step: SAMPLE, STACK, PREEMPTED and BLOCKED
  * records. `header` tells the process images by pid; `symbols` (may be NULL)
- * notes the addresses. All borrowed. */
+ * notes the addresses. All borrowed. Without a sampler nothing is done. */
 void sampler_step(struct sampler *sampler,
                   struct own *own,
                   struct ck_ring_header *header,
                   struct symbols *symbols);
+/* Readable when a ring is half full, from the first step on; -1 = there is
+ * none. */
+int sampler_filled_fd(const struct sampler *sampler);
+
 /* The note on what was lost or left out, if anything was. */
 void sampler_notes(const struct sampler *sampler, struct own *own);
 

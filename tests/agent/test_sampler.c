@@ -6,8 +6,11 @@
  * time, one of them then sleeps. Where perf_event is not permitted the case
  * is skipped with the reason.
  */
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +30,8 @@
 #define WORK_NS (400 * CK_TIME_MS)
 #define SLEEP_NS (60 * CK_TIME_MS)
 #define HZ 500
+#define SHARERS 1
+#define LIMIT_MS 20000
 
 static struct ck_ring_header *header;
 static struct said said;
@@ -54,7 +59,7 @@ static void *work(void *unused)
     return (void *)(uintptr_t)(sampled_work() | 1);
 }
 
-static int child_main(void)
+static int work_main(void)
 {
     struct timespec pause = {.tv_nsec = SLEEP_NS};
     pthread_t thread;
@@ -68,7 +73,31 @@ static int child_main(void)
     return 0;
 }
 
-static pid_t child_start(int *go)
+static void *yield(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        (void)sched_yield();
+    }
+    return NULL;
+}
+
+static int yield_main(void)
+{
+    pthread_t thread;
+    cpu_set_t cpus;
+
+    CPU_ZERO(&cpus);
+    CPU_SET(sched_getcpu(), &cpus);
+    if (sched_setaffinity(0, sizeof(cpus), &cpus) != 0 ||
+        pthread_create(&thread, NULL, yield, NULL) != 0) {
+        return 1;
+    }
+    (void)yield(NULL);
+    return 0;
+}
+
+static pid_t child_start(int *go, const char *mode)
 {
     int ends[2];
     pid_t pid;
@@ -80,7 +109,7 @@ static pid_t child_start(int *go)
     if (pid == 0) {
         (void)close(ends[1]);
         (void)!read(ends[0], &byte, 1);
-        (void)execl("/proc/self/exe", "test_sampler", "child", (char *)NULL);
+        (void)execl("/proc/self/exe", "test_sampler", mode, (char *)NULL);
         _exit(127);
     }
     (void)close(ends[0]);
@@ -114,9 +143,9 @@ static pid_t child_run(struct symbols *symbols)
     struct ck_err err;
     int status;
     int go;
-    pid_t pid = child_start(&go);
+    pid_t pid = child_start(&go, "work");
 
-    sampler = sampler_create(pid, HZ, &err);
+    sampler = sampler_create(pid, HZ, SHARERS, &err);
     (void)snprintf(why, sizeof(why), "%s", sampler == NULL ? err.text : "");
     entry->pid = (uint32_t)pid;
     atomic_store(&entry->incarnation, 1);
@@ -217,13 +246,45 @@ static void a_sleep_is_a_time_blocked(void **state)
     assert_in_range(longest, SLEEP_NS, SLEEP_NS + CK_TIME_S);
 }
 
+/* Each yield of two threads on one CPU is a switch out and one in. */
+static void a_ring_that_fills_asks_for_a_step(void **state)
+{
+    struct ck_ring_process *entry = ck_ring_processes(header);
+    struct pollfd item = {.events = POLLIN};
+    struct ck_err err;
+    int status;
+    int go;
+    pid_t pid = child_start(&go, "yield");
+
+    (void)state;
+    sampler = sampler_create(pid, HZ, SHARERS, &err);
+    entry->pid = (uint32_t)pid;
+    atomic_store(&entry->incarnation, 1);
+    atomic_store(&header->incarnations, 1);
+    sampler_step(sampler, said.own, header, NULL);
+    item.fd = sampler_filled_fd(sampler);
+    (void)close(go);
+    if (sampler != NULL) {
+        assert_int_equal(poll(&item, 1, LIMIT_MS), 1);
+        sampler_step(sampler, said.own, header, NULL);
+    }
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    sampler_step(sampler, said.own, header, NULL);
+    assert_int_equal(poll(&item, 1, 0), 0); /* its end is no reason for more */
+}
+
 static void a_refusal_is_said_with_its_reason(void **state)
 {
     struct ck_err err;
 
     (void)state;
     /* No such process: as any other refusal. */
-    sampler = sampler_create(0x3fffffff, HZ, &err);
+    sampler = sampler_create(0x3fffffff, HZ, SHARERS, &err);
     assert_null(sampler);
     assert_true(strlen(err.text) > 0);
 }
@@ -235,12 +296,17 @@ int main(int argc, char **argv)
             samples_count_cpu_time_and_name_the_function, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sleep_is_a_time_blocked, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_ring_that_fills_asks_for_a_step,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_refusal_is_said_with_its_reason,
                                         setup, teardown),
     };
 
-    if (argc == 2 && strcmp(argv[1], "child") == 0) {
-        return child_main();
+    if (argc == 2 && strcmp(argv[1], "work") == 0) {
+        return work_main();
+    }
+    if (argc == 2 && strcmp(argv[1], "yield") == 0) {
+        return yield_main();
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
