@@ -54,10 +54,13 @@ same "what rank 2 did" "('backward', 'MPI_Allreduce', None)" \
     "$(j "(lambda b: (b['range'], b['before']['call'], b['call']))(
         j['causes'][0]['blamed'])")"
 truth_ns=$(truth "$work/late.trace")
+# The first step's part of it is listed for itself.
+found_ns=$(j "sum(c['ns'] for c in j['causes'] if c['cause'] == 'mpi_wait' and
+    c['blamed_rank'] == 2 and c['host']['call'] == 'MPI_Allreduce')")
 same "its time ($truth_ns ns) within 3 %" True \
-    "$(j "abs(j['causes'][0]['ns'] - $truth_ns) <= 0.03 * $truth_ns")"
+    "$(j "abs($found_ns - $truth_ns) <= 0.03 * $truth_ns")"
 same "at least the time planted" True \
-    "$(j "j['causes'][0]['ns'] >= 0.95 * 3 * $steps * $late_ms * 1e6")"
+    "$(j "$found_ns >= 0.95 * 3 * $steps * $late_ms * 1e6")"
 same "causes add up" True \
     "$(j "all(sum(d['ledger'].values()) == j['region']['ns']
         for d in j['devices'])")"
