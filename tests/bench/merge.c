@@ -3,19 +3,26 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  *     bench_merge CKMERGE [EVENTS_A_RANK [RANKS]]
+ *     bench_merge --alone RUN
  *
  * Writes a run of calls, collectives and kernels (in order of completion, so
  * that the merge has to sort) through the schema's encoder, lets ckmerge
  * report on it and draw its trace, and prints events a second and the peak of
- * its memory. The figures are to be compared on one machine only.
+ * its memory. The figures are to be compared on one machine only. With --alone
+ * it reads, verifies, decodes and merges a run here, and looks at nothing.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "merge/input/store.h"
+#include "merge/timeline.h"
 #include "tests/merge/synth.h"
 
 static void rank_write(const char *dir, int rank, int ranks, int64_t events)
@@ -80,20 +87,67 @@ static int run_one(const char *program, char *const *argv, double *seconds)
     return 0;
 }
 
+static int any_take(void *state, const struct timeline_event *event)
+{
+    *(int64_t *)state += event->start;
+    return 0;
+}
+
+/* What every merge does before any question is asked. */
+static int run_alone(const char *dir)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    struct ck_err err = {.text = "out of memory"};
+    clock_t start = clock();
+    struct store *store = store_create(dir, cast, align, &err);
+    int64_t sum = 0;
+    uint64_t events = 0;
+    const struct timeline_consumer consumer = {any_take, &sum, 0};
+    struct timeline timeline = {.store = store,
+                                .cast = cast,
+                                .align = align,
+                                .consumers = &consumer,
+                                .consumers_count = 1};
+    double seconds;
+
+    if (store == NULL || cast_close(cast) != 0 ||
+        align_close(align, cast) != 0 || align_settle(align, NULL) != 0 ||
+        timeline_run(&timeline, &events, &err) != 0) {
+        fprintf(stderr, "bench_merge: %s\n", err.text);
+        return 1;
+    }
+    seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    printf("read, verify, decode and merge alone: %llu events, CPU %.3f s, "
+           "%.2f M events/s\n",
+           (unsigned long long)events, seconds, (double)events / seconds / 1e6);
+    store_destroy(store);
+    align_destroy(align);
+    cast_destroy(cast);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    int64_t events = argc > 2 ? strtoll(argv[2], NULL, 10) : 500000;
+    bool is_alone = argc == 3 && strcmp(argv[1], "--alone") == 0;
+    int64_t events =
+        argc > 2 && !is_alone ? strtoll(argv[2], NULL, 10) : 500000;
     int ranks = argc > 3 ? atoi(argv[3]) : 4;
-    char *dir = synth_dir();
+    char *dir;
     char trace[4200];
     double report, chrome;
-    char *plain[] = {argv[1], (char *)"-q", dir, NULL};
-    char *drawn[] = {argv[1], (char *)"-q", trace, dir, NULL};
+    char *plain[] = {argv[1], (char *)"-q", NULL, NULL};
+    char *drawn[] = {argv[1], (char *)"-q", trace, NULL, NULL};
 
+    if (is_alone) {
+        return run_alone(argv[2]);
+    }
     if (argc < 2 || events <= 0 || ranks <= 0) {
-        fprintf(stderr, "usage: bench_merge CKMERGE [EVENTS [RANKS]]\n");
+        fprintf(stderr, "usage: bench_merge CKMERGE [EVENTS [RANKS]]\n"
+                        "       bench_merge --alone RUN\n");
         return 2;
     }
+    dir = plain[2] = drawn[3] = synth_dir();
     for (int rank = 0; rank < ranks; rank++) {
         rank_write(dir, rank, ranks, events);
     }
@@ -101,6 +155,10 @@ int main(int argc, char **argv)
     printf("%d ranks, %lld events\nreport:\n", ranks,
            (long long)(events * ranks));
     if (run_one(argv[1], plain, &report) != 0) {
+        return 1;
+    }
+    fflush(stdout);
+    if (run_alone(dir) != 0) {
         return 1;
     }
     printf("report and trace:\n");
