@@ -10,8 +10,9 @@
 
 #include "merge/array.h"
 
-/* Records whose rows are asked for before their turn. */
-#define AHEAD 2
+/* Entries, and rows of entries, that are asked for before their turn. */
+#define ENTRIES_AHEAD 16
+#define ROWS_AHEAD 3
 
 /* Where a record lies in its frame's rows. */
 struct entry {
@@ -345,12 +346,13 @@ int lane_next(struct lane *lane,
                                         (size_t)entry->offset * CK_UNIT_BYTES);
     *thread = visit->frame->thread;
     visit->time = visit->next < visit->count ? entry[1].time : LANE_END;
-    if (visit->next + AHEAD < visit->count) {
+    if (visit->next + ENTRIES_AHEAD < visit->count) {
         const uint8_t *rows = visit->rows.bytes;
         const uint8_t *ahead =
-            rows + (size_t)entry[1 + AHEAD].offset * CK_UNIT_BYTES;
+            rows + (size_t)entry[1 + ROWS_AHEAD].offset * CK_UNIT_BYTES;
 
         /* Other lanes' rows go through the cache in the meantime. */
+        __builtin_prefetch(entry + ENTRIES_AHEAD);
         __builtin_prefetch(ahead);
         __builtin_prefetch(ahead + 64);
     }

@@ -17,7 +17,7 @@ struct table {
     size_t mask;
 };
 
-static size_t key_hash(struct table_key key)
+static inline size_t key_hash(struct table_key key)
 {
     /* Three products that do not wait for each other, then one that mixes. */
     uint64_t hash = key.a * 0x9e3779b97f4a7c15u + key.b * 0xc2b2ae3d27d4eb4fu +
@@ -54,7 +54,7 @@ void table_destroy(struct table *table)
 }
 
 /* Slot of the key, or the free one where it belongs. */
-static size_t table_slot(const struct table *table, struct table_key key)
+static inline size_t table_slot(const struct table *table, struct table_key key)
 {
     size_t at = key_hash(key) & table->mask;
 
@@ -86,8 +86,9 @@ static int table_double(struct table *table)
     return 0;
 }
 
-int64_t table_number(struct table *table, struct table_key key)
+int64_t table_number_of(struct table *table, uint64_t a, uint64_t b, uint64_t c)
 {
+    struct table_key key = {a, b, c};
     size_t at = table_slot(table, key);
 
     if (table->slots[at] != 0) {

@@ -17,14 +17,14 @@
 /* Ranges of Python that may be open at once on a thread. */
 #define DEPTH 128
 
-/* A call, until its kernels come. */
+/* A call, until its kernels come. Half a line of the cache. */
 struct call {
     uint32_t process;
     uint32_t tid;
     uint32_t call; /* 0 = free */
-    struct place place;
-    ck_time_t dur;
-    bool is_used; /* a kernel came */
+    uint32_t line;
+    const char *file;
+    ck_time_t dur; /* 0 once a kernel came */
 };
 
 struct range {
@@ -187,6 +187,7 @@ static void call_take(struct lines *lines, const struct timeline_event *event)
     uint32_t tid = lines->cast->threads[event->thread].tid;
     struct call *call = call_slot(lines, event->process, tid, record->call);
     struct python *python = &lines->pythons[event->thread];
+    struct place place;
 
     __builtin_prefetch(
         call_slot(lines, event->process, tid, record->call + AHEAD), 1);
@@ -195,24 +196,29 @@ static void call_take(struct lines *lines, const struct timeline_event *event)
          call->tid == tid)) {
         return; /* a call within the call, of the same number */
     }
+    place = (struct place){NULL, NULL, 0};
+    if (record->site != 0) {
+        place = cast_place(lines->cast, event->process, record->site);
+    }
+    python_trim(python, event->start);
+    if (place.file == NULL && python->count > 0) {
+        place = python->ranges[python->count - 1].place;
+    }
     *call = (struct call){.process = event->process,
                           .tid = tid,
                           .call = record->call,
+                          .line = place.line,
+                          .file = place.file,
                           .dur = record->dur};
-    if (record->site != 0) {
-        call->place = cast_place(lines->cast, event->process, record->site);
-    }
-    python_trim(python, event->start);
-    if (call->place.file == NULL && python->count > 0) {
-        call->place = python->ranges[python->count - 1].place;
-    }
 }
 
-/* Number of the row, or -1. */
+/* Number of the row of a call's line (NULL = no call), or -1. */
 static int64_t
-line_find(struct lines *lines, const struct place *place, const char *kernel)
+line_find(struct lines *lines, const struct call *call, const char *kernel)
 {
-    struct table_key key = {(uint64_t)(uintptr_t)place->file, place->line,
+    const char *file = call != NULL ? call->file : NULL;
+    uint32_t line = call != NULL ? call->line : 0;
+    struct table_key key = {(uint64_t)(uintptr_t)file, line,
                             (uint64_t)(uintptr_t)kernel};
     int64_t number = table_number(lines->keys, key);
 
@@ -223,8 +229,8 @@ line_find(struct lines *lines, const struct place *place, const char *kernel)
                    sizeof(*lines->items)) != 0) {
         return -1;
     }
-    lines->items[lines->count++] = (struct report_line){
-        .file = place->file, .line = place->line, .kernel = kernel};
+    lines->items[lines->count++] =
+        (struct report_line){.file = file, .line = line, .kernel = kernel};
     return number;
 }
 
@@ -241,7 +247,6 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
     struct call *call =
         call_slot(lines, event->process, record->tid, record->call);
     struct region part = {event->start, event->end};
-    struct place none = {NULL, NULL, 0};
     bool is_found = record->call != 0 && call->call == record->call &&
                     call->process == event->process && call->tid == record->tid;
     int64_t number;
@@ -249,7 +254,7 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
     if (device == NULL || !region_clip(lines->region, &part.start, &part.end)) {
         return 0;
     }
-    number = line_find(lines, is_found ? &call->place : &none,
+    number = line_find(lines, is_found ? call : NULL,
                        cast_name(lines->cast, event->process, record->e.name));
     if (number < 0) {
         return -1;
@@ -259,9 +264,9 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
         lines->items[number].calls++;
         lines->items[number].launches += is_found;
     }
-    if (is_found && !call->is_used) {
-        call->is_used = true;
+    if (is_found) {
         lines->items[number].host += call->dur;
+        call->dur = 0;
     }
     return share_add(lines->shares[device->physical], (uint32_t)number, part,
                      busy_give, lines);
