@@ -131,6 +131,7 @@ struct cast_comm {
     int32_t size;
     int32_t rank;      /* of this process in it */
     const char *birth; /* how it was made, of whom; NULL = not fully said */
+    const char *name;  /* given by the program, NULL = none */
     uint32_t global;   /* number in the run, CAST_NONE = not known */
 };
 

@@ -23,6 +23,7 @@
 #include "merge/analysis/causality.h"
 #include "merge/analysis/counters.h"
 #include "merge/analysis/devices.h"
+#include "merge/analysis/impasse.h"
 #include "merge/analysis/kernels.h"
 #include "merge/analysis/libc.h"
 #include "merge/analysis/lines.h"
@@ -49,7 +50,7 @@
 #include "merge/verify.h"
 #include "schema/run.h"
 
-#define CONSUMERS 10
+#define CONSUMERS 11
 
 /* What consumers take. */
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
@@ -71,6 +72,7 @@ struct job {
     struct calls *calls;
     struct ranges *ranges;
     struct ranks *ranks;
+    struct impasse *impasse; /* NULL = all ranks ended well */
     struct causality *causality;
     struct blame *blame;
     struct chrome *chrome;
@@ -87,6 +89,7 @@ static void job_fini(struct job *job)
     causality_destroy(job->causality);
     ranges_destroy(job->ranges);
     ranks_destroy(job->ranks);
+    impasse_destroy(job->impasse);
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
     lines_destroy(job->lines);
@@ -303,6 +306,12 @@ static int job_consumers(struct job *job, struct ck_err *err)
         job->blame == NULL || job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
+    if (impasse_is_wanted(job->cast)) {
+        job->impasse = impasse_create(job->cast);
+        if (job->impasse == NULL) {
+            return ck_err_set(err, "out of memory");
+        }
+    }
     if (chrome_where(job->options, job->chrome_path, err) != 0) {
         return -1;
     }
@@ -408,8 +417,12 @@ static int job_standstill(struct job *job, struct ck_err *err)
 
 static int job_run(struct job *job, struct ck_err *err)
 {
+    /* Witnesses first. */
     struct timeline_consumer consumers[CONSUMERS] = {
         {blame_take, job->blame, 0},
+        {impasse_take, job->impasse, OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE)},
+    };
+    const struct timeline_consumer others[] = {
         {devices_take, job->devices, OF_DEVICE},
         {kernels_take, job->kernels, OF_DEVICE},
         {lines_take, job->lines, OF(KERNEL) | OF(CALL) | OF(MARK)},
@@ -417,17 +430,19 @@ static int job_run(struct job *job, struct ck_err *err)
         {ranks_take, job->ranks, OF_HOST},
         {ranges_take, job->ranges, OF(MARK)},
     };
-    size_t count = CONSUMERS - 3;
+    size_t count = job->impasse != NULL ? 2 : 1;
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
         .align = job->align,
         .consumers = consumers,
-        .witnesses_count = 1,
+        .witnesses_count = count,
     };
     bool has_progress = job->options->has_progress || isatty(STDERR_FILENO);
     int rc;
 
+    memcpy(&consumers[count], others, sizeof(others));
+    count += sizeof(others) / sizeof(others[0]);
     if (job->cast->domains_count > 1) {
         consumers[count++] =
             (struct timeline_consumer){causality_take, job->causality, OF_MPI};
@@ -462,6 +477,7 @@ static int job_report(struct job *job, struct ck_err *err)
         calls_report(job->calls, report) != 0 ||
         libc_report(job->cast, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
+        (job->impasse != NULL && impasse_report(job->impasse, report) != 0) ||
         ranges_report(job->ranges, report) != 0 ||
         blame_finish(job->blame) != 0 ||
         blame_report(job->blame, report) != 0 ||

@@ -79,6 +79,21 @@ birth_keep(struct cast *cast, const struct ck_text *text, const char **birth)
     return *birth == NULL ? -1 : 0;
 }
 
+/* The name that the program gave, NULL where it gave none. */
+static int
+name_keep(struct cast *cast, const struct ck_text *text, const char **name)
+{
+    char value[128];
+
+    *name = NULL;
+    if (!ck_lines_get(ck_text_bytes(text), text->length, "name", value,
+                      sizeof(value))) {
+        return 0;
+    }
+    *name = texts_keep(cast->texts, value, strlen(value));
+    return *name == NULL ? -1 : 0;
+}
+
 int comm_enter(struct cast *cast, uint32_t process, const struct ck_text *text)
 {
     struct cast_process *owner = &cast->processes[process];
@@ -92,7 +107,8 @@ int comm_enter(struct cast *cast, uint32_t process, const struct ck_text *text)
         .global = CAST_NONE,
     };
 
-    if (birth_keep(cast, text, &comm.birth) != 0) {
+    if (birth_keep(cast, text, &comm.birth) != 0 ||
+        name_keep(cast, text, &comm.name) != 0) {
         return -1;
     }
     if (at < owner->comms_count && owner->comms[at].id == comm.id) {

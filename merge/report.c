@@ -4,12 +4,17 @@
  */
 #include "merge/report.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 void report_fini(struct report *report)
 {
     free(report->ranks);
+    for (size_t i = 0; i < report->impasses_count; i++) {
+        free(report->impasses[i].ranks);
+    }
+    free(report->impasses);
     free(report->devices);
     free(report->causes);
     free(report->waits);
@@ -56,6 +61,19 @@ const char *report_fault_name(enum ck_clock_fault_kind kind)
     };
 
     return names[kind];
+}
+
+bool report_was_asked(const struct report_rank *rank)
+{
+    return rank->end == REPORT_END_SIGNAL &&
+           (rank->code == SIGINT || rank->code == SIGTERM ||
+            rank->code == SIGHUP || rank->code == SIGQUIT);
+}
+
+bool report_died(const struct report_rank *rank)
+{
+    return (rank->end == REPORT_END_SIGNAL && !report_was_asked(rank)) ||
+           (rank->end == REPORT_END_EXITED && rank->code != 0);
 }
 
 bool report_is_complete(const struct report *report)

@@ -48,6 +48,11 @@ struct report_rank {
     ck_time_t end_time; /* on the axis; 0 = not known */
     const char *open;   /* call it never left, NULL = none known */
     struct place open_place;
+    bool is_open_api; /* it is one of MPI or of a device */
+    const char *last; /* last call of those that it left; NULL = not
+                         known, or the rank ended well */
+    struct place last_place;
+    ck_time_t last_end;
     ck_time_t mpi;      /* union of MPI calls over its threads */
     ck_time_t mpi_core; /* their sum */
     uint64_t mpi_calls;
@@ -65,6 +70,21 @@ struct report_rank {
     uint64_t lost;
     uint64_t bytes;
     bool is_claimed_twice;
+};
+
+/* A collective that ranks entered and never left. */
+struct report_impasse {
+    const char *call;
+    struct place place; /* of the first that waited */
+    const char *comm;   /* NULL = it has no name */
+    int32_t size;       /* members */
+    uint32_t number;    /* among the communicator's collectives, from 1 */
+    int32_t *ranks;     /* each kind ascending, one after the other: */
+    size_t waited;      /* were in it */
+    size_t died;        /* in it, of themselves */
+    size_t absent;      /* never entered it */
+    size_t left;        /* were through it */
+    bool is_sure;       /* no record of those that are absent was lost */
 };
 
 /* busy + idle = wall, and compute + comm + copy = busy, exactly. */
@@ -396,6 +416,8 @@ struct report {
 
     struct report_rank *ranks;
     size_t ranks_count;
+    struct report_impasse *impasses; /* most waiting ranks first */
+    size_t impasses_count;
     struct report_device *devices;
     size_t devices_count;
     struct report_device all; /* sums over devices; wall = devices * region */
@@ -456,6 +478,10 @@ struct report {
 const char *report_fault_name(enum ck_clock_fault_kind kind);
 /* "probe", "message", "collective" or "device work". */
 const char *report_source_name(enum clock_source source);
+/* By a signal of a person or a launcher that wants the end. */
+bool report_was_asked(const struct report_rank *rank);
+/* Of itself: by a status or another signal. */
+bool report_died(const struct report_rank *rank);
 /* Frees the arrays; the texts are the cast's. */
 void report_fini(struct report *report);
 /* True when every announced rank is there, ended well, and nothing is lost. */

@@ -174,41 +174,65 @@ static void end_report(const struct cast_agent *agent,
     }
 }
 
-/* The innermost call that the rank was still in when it was seen last. */
+/* The process of a rank's agent with that incarnation, CAST_NONE = none. */
+static uint32_t process_of(const struct cast *cast,
+                           const struct cast_rank *who,
+                           uint32_t incarnation)
+{
+    for (uint32_t p = (uint32_t)cast->processes_count; p > 0; p--) {
+        const struct cast_process *process = &cast->processes[p - 1];
+
+        if (process->agent == who->agent &&
+            process->incarnation == incarnation) {
+            return process->rank == who->number ? p - 1 : CAST_NONE;
+        }
+    }
+    return CAST_NONE;
+}
+
+/* What says most of where a rank stood: a call of MPI or of a device in any
+ * thread, then what the first thread did, then the innermost. */
+static uint32_t open_weight(const struct cast *cast,
+                            const struct ck_open *open,
+                            uint32_t process)
+{
+    uint32_t depth = open->depth < 0xffff ? open->depth : 0xffff;
+    bool is_first = cast->processes[process].pid == open->tid;
+    bool is_near = is_mpi(open->kind) || is_api(open->kind);
+
+    return (uint32_t)is_near << 17 | (uint32_t)is_first << 16 | depth;
+}
+
+/* The call that the rank was still in when it was seen last. */
 static void open_report(const struct cast *cast,
-                        uint32_t agent,
-                        int32_t rank,
+                        const struct cast_rank *who,
                         struct report_rank *row)
 {
-    const struct cast_agent *owner = &cast->agents[agent];
+    const struct cast_agent *owner = &cast->agents[who->agent];
     const struct cast_open *best = NULL;
-    uint32_t process = CAST_NONE;
+    uint32_t process = CAST_NONE, weight = 0;
 
     for (size_t i = 0; i < owner->opens_count; i++) {
         const struct cast_open *open = &owner->opens[i];
-        uint32_t at = CAST_NONE;
+        uint32_t at = process_of(cast, who, open->open.incarnation);
 
-        for (uint32_t p = 0; p < cast->processes_count; p++) {
-            if (cast->processes[p].agent == agent &&
-                cast->processes[p].incarnation == open->open.incarnation) {
-                at = p;
-            }
-        }
-        if (open->is_completed || at == CAST_NONE ||
-            cast->processes[at].rank != rank) {
+        if (open->is_completed || at == CAST_NONE) {
             continue;
         }
-        if (best == NULL || open->open.depth > best->open.depth) {
+        if (best == NULL || open_weight(cast, &open->open, at) > weight) {
             best = open;
             process = at;
+            weight = open_weight(cast, &open->open, at);
         }
     }
-    if (best != NULL) {
-        row->open = cast_name(cast, process, best->open.e.name);
-        /* Marks are made by inline functions of ck.h: no place of interest. */
-        if (ck_kind_class(best->open.kind) != CK_CLASS_MARK) {
-            row->open_place = cast_place(cast, process, best->open.site);
-        }
+    if (best == NULL) {
+        return;
+    }
+    row->open = cast_name(cast, process, best->open.e.name);
+    row->is_open_api = is_mpi(best->open.kind) || is_api(best->open.kind);
+    /* Marks are made by inline functions of ck.h: no place of interest. */
+    if (ck_kind_class(best->open.kind) != CK_CLASS_MARK) {
+        row->open_place = cast_place(cast, process, best->open.site);
     }
 }
 
@@ -237,7 +261,7 @@ static void rank_report(struct ranks *ranks,
     row->bytes = agent->bytes;
     row->lost = lost_all(agent);
     end_report(agent, who->agent, align, row);
-    open_report(cast, who->agent, who->number, row);
+    open_report(cast, who, row);
 }
 
 static void

@@ -11,9 +11,6 @@
 #include "merge/output/jsonparts.h"
 
 static const char *const region_names[] = {"whole", "mpi", "steps", "given"};
-static const char *const end_names[] = {"unknown", "exited",  "signal",
-                                        "profile", "missing", "killed"};
-
 static void
 put_region(struct ck_json *j, const char *name, struct region region)
 {
@@ -32,7 +29,7 @@ void json_text(struct ck_json *j, const char *name, const char *text)
     }
 }
 
-static void put_place(struct ck_json *j, const struct place *place)
+void json_place(struct ck_json *j, const struct place *place)
 {
     json_text(j, "function", place->function);
     json_text(j, "file", place->file);
@@ -66,46 +63,6 @@ static void put_head(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "count", report->steps);
     ck_json_int(j, "first", report->step_first);
     ck_json_int(j, "last", report->step_last);
-    ck_json_end(j);
-}
-
-static void put_rank(struct ck_json *j, const struct report_rank *rank)
-{
-    ck_json_object(j, NULL);
-    ck_json_int(j, "rank", rank->number);
-    json_text(j, "host", rank->host);
-    ck_json_string(j, "end", end_names[rank->end]);
-    ck_json_int(j, "code", rank->code);
-    if (rank->end_time != 0) {
-        ck_json_int(j, "end_time_ns", rank->end_time);
-    } else {
-        ck_json_null(j, "end_time_ns");
-    }
-    if (rank->open != NULL) {
-        ck_json_object(j, "open_call");
-        ck_json_string(j, "name", rank->open);
-        put_place(j, &rank->open_place);
-        ck_json_end(j);
-    } else {
-        ck_json_null(j, "open_call");
-    }
-    ck_json_bool(j, "claimed_twice", rank->is_claimed_twice);
-    ck_json_int(j, "mpi_ns", rank->mpi);
-    ck_json_int(j, "mpi_core_ns", rank->mpi_core);
-    ck_json_uint(j, "mpi_calls", rank->mpi_calls);
-    ck_json_int(j, "useful_ns", rank->useful);
-    ck_json_int(j, "device_api_ns", rank->device_api);
-    ck_json_int(j, "waited_ns", rank->waited);
-    ck_json_int(j, "waited_below_clock_ns", rank->waited_below);
-    ck_json_uint(j, "waits", rank->waits);
-    ck_json_int(j, "caused_ns", rank->caused);
-    ck_json_uint(j, "steps", rank->steps);
-    ck_json_int(j, "step_median_ns", rank->step_median);
-    ck_json_int(j, "step_max_ns", rank->step_max);
-    ck_json_bool(j, "median_exact", rank->is_median_exact);
-    ck_json_uint(j, "events", rank->events);
-    ck_json_uint(j, "lost", rank->lost);
-    ck_json_uint(j, "bytes", rank->bytes);
     ck_json_end(j);
 }
 
@@ -164,7 +121,7 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
     json_text(j, "path", activity->path);
     if (activity->sampled.total > 0) {
         ck_json_object(j, "sampled");
-        put_place(j, &activity->sampled.place);
+        json_place(j, &activity->sampled.place);
         ck_json_double(j, "share",
                        share_of(activity->sampled.ns, activity->sampled.total));
         ck_json_end(j);
@@ -176,7 +133,7 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
         ck_json_uint(j, "tid", activity->holder.tid);
         json_text(j, "thread", activity->holder.name);
         json_text(j, "call", activity->holder.call);
-        put_place(j, &activity->holder.place);
+        json_place(j, &activity->holder.place);
         ck_json_end(j);
     } else {
         ck_json_null(j, "holder");
@@ -190,14 +147,14 @@ void json_activity(struct ck_json *j,
     ck_json_object(j, name);
     json_text(j, "range", activity->range);
     json_text(j, "call", activity->call);
-    put_place(j, &activity->place);
+    json_place(j, &activity->place);
     ck_json_object(j, "after");
     json_text(j, "call", activity->before);
-    put_place(j, &activity->before_place);
+    json_place(j, &activity->before_place);
     ck_json_end(j);
     ck_json_object(j, "before");
     json_text(j, "call", activity->after);
-    put_place(j, &activity->after_place);
+    json_place(j, &activity->after_place);
     ck_json_end(j);
     put_seen(j, activity);
     ck_json_end(j);
@@ -352,7 +309,7 @@ static void put_calls(struct ck_json *j, const struct report *report)
         ck_json_object(j, NULL);
         ck_json_string(j, "name", call->name);
         ck_json_string(j, "kind", call->kind);
-        put_place(j, &call->place);
+        json_place(j, &call->place);
         ck_json_uint(j, "site", call->site);
         ck_json_uint(j, "calls", call->calls);
         ck_json_uint(j, "calls_in_run", call->calls_in_run);
@@ -520,11 +477,7 @@ void output_json_put(struct ck_json *j,
         ck_json_bool(j, "dates", report->has_dates);
     }
     put_scalene(j, &report->scalene);
-    ck_json_array(j, "ranks");
-    for (size_t i = 0; i < report->ranks_count; i++) {
-        put_rank(j, &report->ranks[i]);
-    }
-    ck_json_end(j);
+    json_ranks(j, report);
     ck_json_array(j, "devices");
     for (size_t i = 0; i < report->devices_count; i++) {
         put_device(j, NULL, &report->devices[i]);

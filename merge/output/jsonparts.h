@@ -10,9 +10,13 @@
 
 /* null where there is no text. */
 void json_text(struct ck_json *j, const char *name, const char *text);
+/* Its function, file and line. */
+void json_place(struct ck_json *j, const struct place *place);
 void json_activity(struct ck_json *j,
                    const char *name,
                    const struct report_activity *activity);
+/* ranks and impasses (jsonranks.c). */
+void json_ranks(struct ck_json *j, const struct report *report);
 /* step_table, stragglers and ranges (jsonsteps.c). */
 void json_steps(struct ck_json *j, const struct report *report);
 

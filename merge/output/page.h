@@ -46,6 +46,8 @@ void page_place_in(const struct page *page,
 void page_place(const struct page *page, const struct place *place);
 bool page_has_place(const struct place *place);
 
+/* How ranks ended that did not end well, and who waited for them (ends.c). */
+void page_ends(const struct page *page);
 /* How the clocks were aligned (clocks.c). */
 void page_clocks(const struct page *page);
 /* "in load, between clFinish (a.c:1) and MPI_Allreduce (b.c:2)"; further lines

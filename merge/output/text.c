@@ -8,7 +8,6 @@
 #include "merge/output/text.h"
 
 #include <ctype.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,96 +111,6 @@ static void put_head(const struct page *page)
     fprintf(page->file, " %s ", point);
     page_cell(page, report->name, 44);
     fputc('\n', page->file);
-}
-
-/* By a person or a launcher that wants the end. */
-static bool is_request(int number)
-{
-    return number == SIGINT || number == SIGTERM || number == SIGHUP ||
-           number == SIGQUIT;
-}
-
-/* "rank 2 died of signal 9 at 7.31 s inside MPI_Allreduce (train.c:212)" */
-static void put_end(const struct page *page, const struct report_rank *rank)
-{
-    fprintf(page->file, " %srank %d ", page_red(page), rank->number);
-    if (rank->end == REPORT_END_SIGNAL && is_request(rank->code)) {
-        fprintf(page->file, "was interrupted by signal %d (%s)", rank->code,
-                strsignal(rank->code));
-    } else if (rank->end == REPORT_END_SIGNAL) {
-        fprintf(page->file, "died of signal %d", rank->code);
-    } else if (rank->end == REPORT_END_KILLED && rank->code != 0) {
-        fprintf(page->file, "was interrupted by signal %d (%s), then killed",
-                rank->code, strsignal(rank->code));
-    } else if (rank->end == REPORT_END_KILLED) {
-        fputs("was killed together with its ckagent", page->file);
-    } else if (rank->end == REPORT_END_MISSING) {
-        fputs("is not in the run", page->file);
-    } else if (rank->end == REPORT_END_UNKNOWN) {
-        fputs("left no word of its end", page->file);
-    } else {
-        fprintf(page->file, "ended with status %d", rank->code);
-    }
-    if (rank->end_time != 0) {
-        fprintf(page->file, " at %s",
-                word_time(rank->end_time - page->report->whole.start).text);
-    }
-    if (rank->open != NULL) {
-        fputs(" inside ", page->file);
-        page_cell(page, rank->open, 40);
-        if (page_has_place(&rank->open_place)) {
-            fputs(" (", page->file);
-            page_place(page, &rank->open_place);
-            fputc(')', page->file);
-        }
-    }
-    fprintf(page->file, "%s\n", page_normal(page));
-}
-
-/* Who ended first, first: the others mostly ended because of it. Ends without
- * a time come last. */
-static int by_end(const void *a, const void *b)
-{
-    const struct report_rank *left = *(const struct report_rank *const *)a;
-    const struct report_rank *right = *(const struct report_rank *const *)b;
-
-    if ((left->end_time == 0) != (right->end_time == 0)) {
-        return left->end_time == 0 ? 1 : -1;
-    }
-    if (left->end_time != right->end_time) {
-        return left->end_time < right->end_time ? -1 : 1;
-    }
-    return (left->number > right->number) - (left->number < right->number);
-}
-
-static void put_ends(const struct page *page)
-{
-    const struct report *report = page->report;
-    const struct report_rank **ends =
-        calloc(report->ranks_count + 1, sizeof(*ends));
-    size_t count = 0, limit;
-
-    if (ends == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < report->ranks_count; i++) {
-        const struct report_rank *rank = &report->ranks[i];
-
-        if (rank->end != REPORT_END_PROFILE &&
-            (rank->end != REPORT_END_EXITED || rank->code != 0)) {
-            ends[count++] = rank;
-        }
-    }
-    qsort(ends, count, sizeof(*ends), by_end);
-    limit = page->style->is_all_ranks || count < PAGE_ROWS ? count : PAGE_ROWS;
-    for (size_t i = 0; i < limit; i++) {
-        put_end(page, ends[i]);
-    }
-    if (count > limit) {
-        fprintf(page->file, " and %zu more ranks (--all-ranks)\n",
-                count - limit);
-    }
-    free(ends);
 }
 
 /* What is missing of the run, before anything is said of it. */
@@ -410,7 +319,7 @@ void output_text(const struct report *report,
     struct page page = {report, style, file};
 
     put_head(&page);
-    put_ends(&page);
+    page_ends(&page);
     put_missing(&page);
     put_answer(&page);
     page_why(&page);

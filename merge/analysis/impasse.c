@@ -1,0 +1,465 @@
+/* impasse.c - where a run stood that did not end well
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/impasse.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/match.h"
+#include "merge/array.h"
+#include "merge/comm.h"
+#include "merge/table.h"
+
+/* MPI_COMM_WORLD's number in every process. */
+#define WORLD 1
+
+/* A collective that a rank did not leave. */
+struct standing {
+    uint32_t comm; /* in the run */
+    uint32_t seq;
+    uint32_t id; /* of the communicator in the process */
+    uint32_t process;
+    int32_t rank;
+    uint32_t name;
+    uint64_t site;
+};
+
+/* The call of a rank that ended last. */
+struct last {
+    ck_time_t end;
+    uint32_t process;
+    uint32_t name;
+    uint64_t site;
+    bool is_known;
+};
+
+struct impasse {
+    const struct cast *cast; /* borrowed */
+    struct last *lasts;      /* by rank of the cast */
+    struct table *keys;      /* process, id of a communicator */
+    uint32_t *seqs;          /* by number of the key: the latest one */
+    size_t seqs_count, seqs_room;
+    struct standing *standings;
+    size_t count, room;
+};
+
+bool impasse_is_wanted(const struct cast *cast)
+{
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        const struct cast_agent *agent = &cast->agents[cast->ranks[i].agent];
+
+        if (!agent->is_profile &&
+            (!agent->has_exit || !agent->is_exit_known || agent->status != 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct impasse *impasse_create(const struct cast *cast)
+{
+    struct impasse *impasse = calloc(1, sizeof(*impasse));
+
+    if (impasse == NULL) {
+        return NULL;
+    }
+    impasse->cast = cast;
+    impasse->keys = table_create();
+    impasse->lasts = calloc(cast->ranks_count + 1, sizeof(*impasse->lasts));
+    if (impasse->keys == NULL || impasse->lasts == NULL) {
+        impasse_destroy(impasse);
+        return NULL;
+    }
+    return impasse;
+}
+
+void impasse_destroy(struct impasse *impasse)
+{
+    if (impasse == NULL) {
+        return;
+    }
+    table_destroy(impasse->keys);
+    free(impasse->lasts);
+    free(impasse->seqs);
+    free(impasse->standings);
+    free(impasse);
+}
+
+/* ---- what is seen ------------------------------------------------------- */
+
+/* Of MPI or of a device's API; no transfer of a persistent request. */
+static bool is_call(const struct ck_event *record)
+{
+    switch (record->kind) {
+    case CK_KIND_MPI_CALL:
+    case CK_KIND_API_OPENCL:
+    case CK_KIND_API_CUDA_RUNTIME:
+    case CK_KIND_API_CUDA_DRIVER:
+    case CK_KIND_API_NEURON:
+    case CK_KIND_SEND:
+    case CK_KIND_RECV:
+    case CK_KIND_PROBE:
+    case CK_KIND_SENDRECV:
+    case CK_KIND_COLLECTIVE:
+    case CK_KIND_ICOLLECTIVE:
+        return (record->flags & CK_FLAG_PERSISTENT) == 0;
+    default:
+        return false;
+    }
+}
+
+static void last_take(struct impasse *impasse,
+                      const struct timeline_event *event)
+{
+    uint32_t index = cast_rank_index(impasse->cast, event->rank);
+    struct last *last;
+
+    if (index == CAST_NONE) {
+        return;
+    }
+    last = &impasse->lasts[index];
+    if (!last->is_known || event->end >= last->end) {
+        last->is_known = true;
+        last->end = event->end;
+        last->process = event->process;
+        last->name = event->record->name;
+        /* The site lies at the same place in all three classes. */
+        last->site = ((const struct ck_call *)event->record)->site;
+    }
+}
+
+static int seq_take(struct impasse *impasse,
+                    uint32_t process,
+                    const struct ck_collective *record)
+{
+    struct table_key key = {process, record->comm, 0};
+    int64_t number = table_number(impasse->keys, key);
+
+    if (number < 0) {
+        return -1;
+    }
+    if ((size_t)number == impasse->seqs_count) {
+        if (array_grow(&impasse->seqs, &impasse->seqs_room, impasse->seqs_count,
+                       sizeof(*impasse->seqs)) != 0) {
+            return -1;
+        }
+        impasse->seqs[impasse->seqs_count++] = 0;
+    }
+    if (record->seq > impasse->seqs[number]) {
+        impasse->seqs[number] = record->seq;
+    }
+    return 0;
+}
+
+static int standing_take(struct impasse *impasse,
+                         const struct timeline_event *event)
+{
+    const struct ck_collective *record =
+        (const struct ck_collective *)event->record;
+    struct standing standing = {
+        .seq = record->seq,
+        .id = record->comm,
+        .process = event->process,
+        .rank = event->rank,
+        .name = record->e.name,
+        .site = record->site,
+    };
+    int32_t member;
+
+    if (record->seq == 0 || !match_place(impasse->cast, event, record->comm,
+                                         &standing.comm, &member)) {
+        return 0;
+    }
+    if (array_grow(&impasse->standings, &impasse->room, impasse->count,
+                   sizeof(standing)) != 0) {
+        return -1;
+    }
+    impasse->standings[impasse->count++] = standing;
+    return 0;
+}
+
+int impasse_take(void *consumer, const struct timeline_event *event)
+{
+    struct impasse *impasse = consumer;
+    bool is_cut = (event->record->flags & CK_FLAG_CUT) != 0;
+    bool is_collective = event->record->kind == CK_KIND_COLLECTIVE ||
+                         event->record->kind == CK_KIND_ICOLLECTIVE;
+
+    if (is_cut && event->record->kind == CK_KIND_COLLECTIVE) {
+        return standing_take(impasse, event);
+    }
+    if (is_cut) {
+        return 0;
+    }
+    if (is_call(event->record)) {
+        last_take(impasse, event);
+    }
+    return is_collective ? seq_take(impasse, event->process,
+                                    (const struct ck_collective *)event->record)
+                         : 0;
+}
+
+/* ---- what is said ------------------------------------------------------- */
+
+/* All of one collective together, ranks ascending. */
+static int by_collective(const void *a, const void *b)
+{
+    const struct standing *left = a;
+    const struct standing *right = b;
+
+    if (left->comm != right->comm) {
+        return left->comm < right->comm ? -1 : 1;
+    }
+    if (left->seq != right->seq) {
+        return left->seq < right->seq ? -1 : 1;
+    }
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int by_waiting(const void *a, const void *b)
+{
+    const struct report_impasse *left = a;
+    const struct report_impasse *right = b;
+
+    if (left->waited != right->waited) {
+        return left->waited > right->waited ? -1 : 1;
+    }
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+static const struct report_rank *rank_row(const struct report *report,
+                                          int32_t number)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (report->ranks[i].number == number) {
+            return &report->ranks[i];
+        }
+    }
+    return NULL;
+}
+
+/* When the first rank died of itself; INT64_MAX = none did. */
+static ck_time_t first_death(const struct report *report)
+{
+    ck_time_t first = INT64_MAX;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (report_died(rank) && rank->end_time != 0 &&
+            rank->end_time < first) {
+            first = rank->end_time;
+        }
+    }
+    return first;
+}
+
+/* A launcher kills the others of a rank that died: these did not die of
+ * themselves. */
+static bool has_died(const struct report *report, int32_t number)
+{
+    const struct report_rank *rank = rank_row(report, number);
+
+    return rank != NULL && report_died(rank) &&
+           !(rank->end == REPORT_END_SIGNAL && rank->code == SIGKILL &&
+             rank->end_time > first_death(report));
+}
+
+/* True when the process has a record of that collective or of a later one. */
+static bool has_come(const struct impasse *impasse,
+                     uint32_t process,
+                     uint32_t id,
+                     uint32_t seq)
+{
+    struct table_key key = {process, id, 0};
+    int64_t number = table_number(impasse->keys, key);
+
+    return number >= 0 && (size_t)number < impasse->seqs_count &&
+           impasse->seqs[number] >= seq;
+}
+
+/* True when the process has any collective on it. */
+static bool
+is_known(const struct impasse *impasse, uint32_t process, uint32_t id)
+{
+    return has_come(impasse, process, id, 0);
+}
+
+/* The process's communicator with that number in the run; 0 = it has none. */
+static uint32_t
+comm_of(const struct impasse *impasse, uint32_t process, uint32_t comm)
+{
+    const struct cast_process *owner = &impasse->cast->processes[process];
+
+    for (size_t i = 0; i < owner->comms_count; i++) {
+        if (owner->comms[i].global == comm) {
+            return owner->comms[i].id;
+        }
+    }
+    return is_known(impasse, process, WORLD) && owner->comms_count == 0 ? WORLD
+                                                                        : 0;
+}
+
+/* A rank that was started again: only its last process counts. */
+static bool
+is_superseded(const struct impasse *impasse, uint32_t process, uint32_t comm)
+{
+    const struct cast *cast = impasse->cast;
+
+    for (uint32_t p = process + 1; p < cast->processes_count; p++) {
+        if (cast->processes[p].rank == cast->processes[process].rank &&
+            comm_of(impasse, p, comm) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a;
+    int32_t right = *(const int32_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+static void rank_add(struct report_impasse *row, int32_t rank, size_t *count)
+{
+    row->ranks[row->waited + row->died + row->absent + row->left] = rank;
+    (*count)++;
+}
+
+/* Members that do not stand in it: not yet, or no more. */
+static void others_add(const struct impasse *impasse,
+                       const struct standing *first,
+                       size_t count,
+                       struct report_impasse *row,
+                       bool is_left)
+{
+    const struct cast *cast = impasse->cast;
+    size_t added;
+
+    for (uint32_t p = 0; p < cast->processes_count; p++) {
+        uint32_t id = comm_of(impasse, p, first->comm);
+        bool is_standing = false;
+
+        for (size_t i = 0; i < count; i++) {
+            is_standing = is_standing || first[i].process == p;
+        }
+        if (id == 0 || is_standing ||
+            has_come(impasse, p, id, first->seq) != is_left ||
+            is_superseded(impasse, p, first->comm)) {
+            continue;
+        }
+        rank_add(row, cast->processes[p].rank,
+                 is_left ? &row->left : &row->absent);
+        for (size_t i = 0; !is_left && i < CAST_REASONS; i++) {
+            row->is_sure = row->is_sure &&
+                           cast->agents[cast->processes[p].agent].lost[i] == 0;
+        }
+    }
+    added = is_left ? row->left : row->absent;
+    qsort(row->ranks + row->waited + row->died + row->absent + row->left -
+              added,
+          added, sizeof(*row->ranks), by_rank);
+}
+
+/* One collective, in which `count` ranks stand. 0 or -1. */
+static int row_fill(const struct impasse *impasse,
+                    const struct standing *first,
+                    size_t count,
+                    const struct report *report,
+                    struct report_impasse *row)
+{
+    const struct cast *cast = impasse->cast;
+    const struct cast_comm *comm = comm_find(cast, first->process, first->id);
+
+    memset(row, 0, sizeof(*row));
+    row->ranks = calloc(count + cast->processes_count + 1, sizeof(*row->ranks));
+    if (row->ranks == NULL) {
+        return -1;
+    }
+    row->call = cast_name(cast, first->process, first->name);
+    row->call = row->call == NULL ? "a collective" : row->call;
+    row->place = cast_place(cast, first->process, first->site);
+    row->size = comm != NULL ? comm->size : cast_size(cast);
+    row->comm = comm != NULL ? comm->name : NULL;
+    if (row->comm == NULL && first->id == WORLD) {
+        row->comm = "MPI_COMM_WORLD";
+    }
+    row->number = first->seq;
+    row->is_sure = true;
+    for (size_t i = 0; i < count; i++) {
+        if (!has_died(report, first[i].rank)) {
+            rank_add(row, first[i].rank, &row->waited);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (has_died(report, first[i].rank)) {
+            rank_add(row, first[i].rank, &row->died);
+        }
+    }
+    others_add(impasse, first, count, row, false);
+    others_add(impasse, first, count, row, true);
+    return 0;
+}
+
+static void lasts_report(const struct impasse *impasse, struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        struct report_rank *row = &report->ranks[i];
+        uint32_t index = cast_rank_index(impasse->cast, row->number);
+        const struct last *last;
+
+        if (index == CAST_NONE || !impasse->lasts[index].is_known ||
+            (row->end == REPORT_END_EXITED && row->code == 0)) {
+            continue;
+        }
+        last = &impasse->lasts[index];
+        row->last = cast_name(impasse->cast, last->process, last->name);
+        row->last_place = cast_place(impasse->cast, last->process, last->site);
+        row->last_end = last->end;
+    }
+}
+
+int impasse_report(struct impasse *impasse, struct report *report)
+{
+    struct standing *items = impasse->standings;
+    size_t end;
+
+    lasts_report(impasse, report);
+    report->impasses = calloc(impasse->count + 1, sizeof(*report->impasses));
+    if (report->impasses == NULL) {
+        return -1;
+    }
+    if (impasse->count > 0) {
+        qsort(items, impasse->count, sizeof(*items), by_collective);
+    }
+    for (size_t at = 0; at < impasse->count; at = end) {
+        struct report_impasse *row = &report->impasses[report->impasses_count];
+
+        end = at + 1;
+        while (end < impasse->count && items[end].comm == items[at].comm &&
+               items[end].seq == items[at].seq) {
+            end++;
+        }
+        if (row_fill(impasse, &items[at], end - at, report, row) != 0) {
+            return -1;
+        }
+        report->impasses_count++;
+    }
+    if (report->impasses_count > 0) {
+        qsort(report->impasses, report->impasses_count,
+              sizeof(*report->impasses), by_waiting);
+    }
+    return 0;
+}
+
+_Static_assert(offsetof(struct ck_message, site) ==
+                       offsetof(struct ck_call, site) &&
+                   offsetof(struct ck_collective, site) ==
+                       offsetof(struct ck_call, site),
+               "one place for the site");

@@ -1,0 +1,27 @@
+/* impasse.h - where a run stood that did not end well
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The collectives that ranks entered and never left, with who waited in them
+ * and who never came; and the last call that each rank left. A rank has come
+ * to a collective when it has a record of that number on that communicator, or
+ * of a later one.
+ */
+#ifndef CK_MERGE_ANALYSIS_IMPASSE_H
+#define CK_MERGE_ANALYSIS_IMPASSE_H
+
+#include "merge/report.h"
+#include "merge/timeline.h"
+
+struct impasse;
+/* False when all ranks ended well: there is nothing to find. */
+bool impasse_is_wanted(const struct cast *cast);
+/* Borrowed. NULL with ENOMEM. */
+struct impasse *impasse_create(const struct cast *cast);
+void impasse_destroy(struct impasse *impasse);
+/* timeline_take_f; wants the events of all ranks. */
+int impasse_take(void *consumer, const struct timeline_event *event);
+/* After the rows of the ranks. 0, or -1 with ENOMEM. */
+int impasse_report(struct impasse *impasse, struct report *report);
+
+#endif

@@ -1,0 +1,216 @@
+/* ends.c - ranks that did not end well, and who waited for them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/words.h"
+
+/* Ranks of a collective that are named. */
+#define NAMED_MAX 8
+
+static void
+put_call(const struct page *page, const char *name, const struct place *place)
+{
+    page_cell(page, name, 40);
+    if (page_has_place(place)) {
+        fputs(" (", page->file);
+        page_place(page, place);
+        fputc(')', page->file);
+    }
+}
+
+/* What became of a rank; `first`: who died before the others, NULL. */
+static void put_how(const struct page *page,
+                    const struct report_rank *rank,
+                    const struct report_rank *first)
+{
+    FILE *file = page->file;
+
+    if (report_was_asked(rank)) {
+        fprintf(file, "was interrupted by signal %d (%s)", rank->code,
+                strsignal(rank->code));
+    } else if (rank->end == REPORT_END_SIGNAL) {
+        fprintf(file, "died of signal %d (%s)", rank->code,
+                strsignal(rank->code));
+    } else if (rank->end == REPORT_END_KILLED && rank->code != 0) {
+        fprintf(file, "was interrupted by signal %d, then killed", rank->code);
+    } else if (rank->end == REPORT_END_KILLED) {
+        fputs("was killed together with its ckagent", file);
+    } else if (rank->end == REPORT_END_MISSING) {
+        fputs("is not in the run", file);
+    } else if (rank->end == REPORT_END_UNKNOWN && first != NULL) {
+        fprintf(file,
+                "left no word of its end, killed after rank %d at a "
+                "guess",
+                first->number);
+    } else if (rank->end == REPORT_END_UNKNOWN) {
+        fputs("left no word of its end", file);
+    } else {
+        fprintf(file, "ended with status %d", rank->code);
+    }
+}
+
+/* "rank 2 died of signal 9 (Killed) at 7.31 s inside MPI_Allreduce
+ * (train.c:212)" */
+static void put_end(const struct page *page,
+                    const struct report_rank *rank,
+                    const struct report_rank *first)
+{
+    fprintf(page->file, " %srank %d ", page_red(page), rank->number);
+    put_how(page, rank, first);
+    if (rank->end_time != 0) {
+        fprintf(page->file, " at %s",
+                word_time(rank->end_time - page->report->whole.start).text);
+    }
+    if (rank->open != NULL) {
+        fputs(" inside ", page->file);
+        put_call(page, rank->open, &rank->open_place);
+    }
+    if (rank->last != NULL && !rank->is_open_api) {
+        fprintf(page->file, "%s\n   its last call was %s", page_normal(page),
+                page_red(page));
+        put_call(page, rank->last, &rank->last_place);
+        fprintf(page->file, ", %s before",
+                word_time(rank->end_time - rank->last_end).text);
+    }
+    fprintf(page->file, "%s\n", page_normal(page));
+}
+
+/* "rank 2", "ranks 1, 4 and 7", "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 20 more" */
+static void put_ranks(FILE *file, const int32_t *ranks, size_t count)
+{
+    size_t named = count <= NAMED_MAX + 1 ? count : NAMED_MAX;
+
+    fputs(count == 1 ? "rank " : "ranks ", file);
+    for (size_t i = 0; i < named; i++) {
+        if (i > 0) {
+            fputs(i + 1 == count ? " and " : ", ", file);
+        }
+        fprintf(file, "%d", ranks[i]);
+    }
+    if (count > named) {
+        fprintf(file, " and %zu more", count - named);
+    }
+}
+
+/* "3 of 4 ranks waited in MPI_Allreduce (train.c:197), collective 57 on
+ * MPI_COMM_WORLD, which rank 2 never entered" */
+static void put_sentence(const struct page *page,
+                         const struct report_impasse *still)
+{
+    const int32_t *died = still->ranks + still->waited;
+    const int32_t *absent = died + still->died;
+    FILE *file = page->file;
+
+    fprintf(file, "%zu of %d ranks waited in ", still->waited, still->size);
+    put_call(page, still->call, &still->place);
+    fprintf(file, ", collective %u on ", still->number);
+    if (still->comm != NULL) {
+        page_cell(page, still->comm, 40);
+    } else {
+        fputs("a communicator without a name", file);
+    }
+    if (still->died > 0) {
+        fputs(", in which ", file);
+        put_ranks(file, died, still->died);
+        fputs(" died", file);
+    }
+    if (still->absent > 0) {
+        fputs(still->died > 0 ? " and which " : ", which ", file);
+        put_ranks(file, absent, still->absent);
+        fputs(still->is_sure ? " never entered"
+                             : " did not enter as far as is recorded",
+              file);
+    }
+}
+
+static void put_impasses(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->impasses_count && i < PAGE_ROWS; i++) {
+        const struct report_impasse *still = &report->impasses[i];
+        struct page inner = *page;
+        char *text = NULL;
+        size_t length;
+
+        if (still->died + still->absent == 0) {
+            continue;
+        }
+        inner.file = open_memstream(&text, &length);
+        if (inner.file == NULL) {
+            return;
+        }
+        put_sentence(&inner, still);
+        if (fclose(inner.file) == 0) {
+            fprintf(page->file, " %s", page_red(page));
+            page_wrap(page, text, 1, 3);
+            fprintf(page->file, "%s\n", page_normal(page));
+        }
+        free(text);
+    }
+}
+
+/* Who ended first, first: the others mostly ended because of it. Ends without
+ * a time come last. */
+static int by_end(const void *a, const void *b)
+{
+    const struct report_rank *left = *(const struct report_rank *const *)a;
+    const struct report_rank *right = *(const struct report_rank *const *)b;
+
+    if ((left->end_time == 0) != (right->end_time == 0)) {
+        return left->end_time == 0 ? 1 : -1;
+    }
+    if (left->end_time != right->end_time) {
+        return left->end_time < right->end_time ? -1 : 1;
+    }
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+static void
+put_rows(const struct page *page, const struct report_rank **ends, size_t count)
+{
+    const struct report_rank *first =
+        count > 0 && report_died(ends[0]) ? ends[0] : NULL;
+    size_t limit =
+        page->style->is_all_ranks || count < PAGE_ROWS ? count : PAGE_ROWS;
+
+    if (first != NULL) {
+        put_end(page, first, NULL);
+    }
+    put_impasses(page);
+    for (size_t i = first != NULL; i < limit; i++) {
+        put_end(page, ends[i], first);
+    }
+    if (count > limit) {
+        fprintf(page->file, " and %zu more ranks (--all-ranks)\n",
+                count - limit);
+    }
+}
+
+void page_ends(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_rank **ends =
+        calloc(report->ranks_count + 1, sizeof(*ends));
+    size_t count = 0;
+
+    if (ends == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->end != REPORT_END_PROFILE &&
+            (rank->end != REPORT_END_EXITED || rank->code != 0)) {
+            ends[count++] = rank;
+        }
+    }
+    qsort(ends, count, sizeof(*ends), by_end);
+    put_rows(page, ends, count);
+    free(ends);
+}

@@ -1,0 +1,102 @@
+/* jsonranks.c - the report as JSON: ranks, how they ended, and where they stood
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/jsonparts.h"
+
+static const char *const end_names[] = {"unknown", "exited",  "signal",
+                                        "profile", "missing", "killed"};
+
+static void put_rank(struct ck_json *j, const struct report_rank *rank)
+{
+    ck_json_object(j, NULL);
+    ck_json_int(j, "rank", rank->number);
+    json_text(j, "host", rank->host);
+    ck_json_string(j, "end", end_names[rank->end]);
+    ck_json_int(j, "code", rank->code);
+    if (rank->end_time != 0) {
+        ck_json_int(j, "end_time_ns", rank->end_time);
+    } else {
+        ck_json_null(j, "end_time_ns");
+    }
+    if (rank->open != NULL) {
+        ck_json_object(j, "open_call");
+        ck_json_string(j, "name", rank->open);
+        json_place(j, &rank->open_place);
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "open_call");
+    }
+    if (rank->last != NULL) {
+        ck_json_object(j, "last_call");
+        ck_json_string(j, "name", rank->last);
+        json_place(j, &rank->last_place);
+        ck_json_int(j, "end_ns", rank->last_end);
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "last_call");
+    }
+    ck_json_bool(j, "claimed_twice", rank->is_claimed_twice);
+    ck_json_int(j, "mpi_ns", rank->mpi);
+    ck_json_int(j, "mpi_core_ns", rank->mpi_core);
+    ck_json_uint(j, "mpi_calls", rank->mpi_calls);
+    ck_json_int(j, "useful_ns", rank->useful);
+    ck_json_int(j, "device_api_ns", rank->device_api);
+    ck_json_int(j, "waited_ns", rank->waited);
+    ck_json_int(j, "waited_below_clock_ns", rank->waited_below);
+    ck_json_uint(j, "waits", rank->waits);
+    ck_json_int(j, "caused_ns", rank->caused);
+    ck_json_uint(j, "steps", rank->steps);
+    ck_json_int(j, "step_median_ns", rank->step_median);
+    ck_json_int(j, "step_max_ns", rank->step_max);
+    ck_json_bool(j, "median_exact", rank->is_median_exact);
+    ck_json_uint(j, "events", rank->events);
+    ck_json_uint(j, "lost", rank->lost);
+    ck_json_uint(j, "bytes", rank->bytes);
+    ck_json_end(j);
+}
+
+static void put_numbers(struct ck_json *j,
+                        const char *name,
+                        const int32_t *ranks,
+                        size_t count)
+{
+    ck_json_array(j, name);
+    for (size_t i = 0; i < count; i++) {
+        ck_json_int(j, NULL, ranks[i]);
+    }
+    ck_json_end(j);
+}
+
+static void put_impasse(struct ck_json *j, const struct report_impasse *still)
+{
+    const int32_t *died = still->ranks + still->waited;
+    const int32_t *absent = died + still->died;
+
+    ck_json_object(j, NULL);
+    ck_json_string(j, "call", still->call);
+    json_place(j, &still->place);
+    json_text(j, "comm", still->comm);
+    ck_json_int(j, "comm_size", still->size);
+    ck_json_uint(j, "number", still->number);
+    put_numbers(j, "waited", still->ranks, still->waited);
+    put_numbers(j, "died", died, still->died);
+    put_numbers(j, "absent", absent, still->absent);
+    put_numbers(j, "left", absent + still->absent, still->left);
+    ck_json_bool(j, "sure", still->is_sure);
+    ck_json_end(j);
+}
+
+void json_ranks(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "ranks");
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        put_rank(j, &report->ranks[i]);
+    }
+    ck_json_end(j);
+    ck_json_array(j, "impasses");
+    for (size_t i = 0; i < report->impasses_count; i++) {
+        put_impasse(j, &report->impasses[i]);
+    }
+    ck_json_end(j);
+}

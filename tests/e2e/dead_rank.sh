@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# dead_rank.sh - the rank that dies takes nothing with it: the report of all
+# ranks names it, its last call, and the collective that the others wait for
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Rank 2 computes for 400 ms of CPU time before each MPI_Allreduce and is
+# killed with signal 9 in that time, CK_COUNT times (2); then it crashes of
+# itself, once it has made its first steps. mpirun ends the others.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+need pgrep procps
+[ -x "$tests/train" ] || skip "train was not built"
+count=${CK_COUNT:-2}
+
+# Process of a rank's program in this test.
+program_of() {
+    local pid lines
+    for pid in $(pgrep -x train || true); do
+        lines=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ") 2>/dev/null ||
+            continue
+        if grep -qx "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR" <<<"$lines" &&
+            grep -qx "OMPI_COMM_WORLD_RANK=$1" <<<"$lines"; then
+            echo "$pid"
+            return
+        fi
+    done
+}
+
+start() {
+    timeout -k 5 120 mpirun -n 4 "$bin/ckagent" --dir "$1" -- "$tests/train" \
+        --steps 1000 "${@:2}" >"$1.out" 2>"$1.err" </dev/null &
+    launcher=$!
+}
+
+# The launcher fails, as it does without ck; the report comes in any case.
+finish() {
+    local rc=0 _
+    wait $launcher || rc=$?
+    [ $rc -ne 0 ] || fail "mpirun said nothing of the death"
+    for _ in $(seq 300); do
+        if [ -s "$1/report.json" ] &&
+            ! grep -q '"state": "running"' "$1/manifest.json"; then
+            return
+        fi
+        sleep 0.1
+    done
+    cat "$1.err" "$1/ckagg.log"
+    ls -l "$1"
+    grep state "$1/manifest.json"
+    fail "no report in $1 after 30 s"
+}
+
+# Collectives on MPI_COMM_WORLD that rank 2 was through, from the trace.
+left_by_rank_2() {
+    "$bin/ckmerge" --quiet --output chrome="$1.trace" "$1"
+    /usr/bin/python3 - "$1.trace" <<'PY'
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+pids = sorted({e["pid"] for e in events if e.get("name") == "MPI_Init"})
+print(sum(e.get("ph") == "X" and e["pid"] == pids[2] and
+          e["name"] in ("MPI_Allreduce", "MPI_Comm_split_type")
+          for e in events))
+PY
+}
+
+# check DIR SIGNAL: what every such report says.
+check() {
+    local json=$1/report.json head
+    sed -n '2,4p' "$1/report.txt"
+    same "ranks in the report" 4 "$(json "$json" "j['ranks_present']")"
+    same "ends that nobody knows" "[]" \
+        "$(json "$json" "[r['rank'] for r in j['ranks']
+            if r['end'] not in ('signal', 'killed')]")"
+    same "how rank 2 ended" "('signal', $2)" \
+        "$(json "$json" "(j['ranks'][2]['end'], j['ranks'][2]['code'])")"
+    same "the first to end" 2 \
+        "$(json "$json" "min(j['ranks'], key=lambda r: r['end_time_ns'])['rank']")"
+    same "who waited in what for whom" \
+        "('MPI_Allreduce', 'train.c', 'MPI_COMM_WORLD', 4, [0, 1, 3], [], [2], True)" \
+        "$(json "$json" "[(s['call'], s['file'].split('/')[-1], s['comm'],
+            s['comm_size'], s['waited'], s['died'], s['absent'], s['sure'])
+            for s in j['impasses']][0]")"
+    same "its number" "$(($(left_by_rank_2 "$1") + 1))" \
+        "$(json "$json" "j['impasses'][0]['number']")"
+    head=$(sed -n 2p "$1/report.txt")
+    [[ $head == " rank 2 died of signal $2 "* ]] || fail "first: $head"
+    same "its last call is one of a device" True "$(json "$json" \
+        "j['ranks'][2]['last_call']['name'].startswith('cl')")"
+    sed -n 3p "$1/report.txt" | grep -q '^   its last call was cl' ||
+        fail "no last call"
+    tr '\n' ' ' <"$1/report.txt" | tr -s ' ' | grep -q \
+        "3 of 4 ranks waited in MPI_Allreduce (train.c:[0-9]*), collective [0-9]* on MPI_COMM_WORLD, which rank 2 never entered" ||
+        fail "no sentence"
+}
+
+for i in $(seq "$count"); do
+    run=$work/kill.$i
+    start "$run" --ill late:2:400
+    # Past its first step: in the middle.
+    for _ in $(seq 600); do
+        pid=$(program_of 2)
+        [ -z "$pid" ] || [ ! -s "$run.out" ] || break
+        sleep 0.05
+    done
+    [ -n "$pid" ] || fail "no rank 2"
+    sleep "0.$((i * 37 % 100 + 100))"
+    kill -9 "$pid"
+    finish "$run"
+    check "$run" 9
+done
+run=$work/crash
+start "$run" --ill crash:2:5
+finish "$run"
+check "$run" 11
