@@ -99,7 +99,7 @@ static const struct ck_cli cli = {
     .examples = "cklaunch -n 4 -- ./train --epochs 2\n"
                 "cklaunch -n 8 --hosts nodeA,nodeB -- ./train\n"
                 "cklaunch -n 2 --launcher torchrun -- python3 train.py\n"
-                "cklaunch -n 4 --dir run1 --output json -- ./train > run1.json",
+                "cklaunch -n 4 --dir run1 --output json=run1.json -- ./train",
     .options = option_table,
     .stops_at_operand = true,
 };

@@ -211,7 +211,7 @@ static void row_fill(const struct calls *calls, size_t number, struct row *row)
     row->call.bytes = site->bytes;
     row->call.total = site->total;
     row->call.max = site->max;
-    row->call.ranks = 1;
+    row->call.ranks = site->calls > 0;
 }
 
 static void
@@ -222,7 +222,7 @@ row_join(struct report_call *into, const struct row *row, int32_t last)
     into->bytes += row->call.bytes;
     into->total += row->call.total;
     into->max = row->call.max > into->max ? row->call.max : into->max;
-    into->ranks += row->rank != last;
+    into->ranks += row->rank != last && row->call.calls > 0;
     into->site = into->site == row->call.site ? into->site : 0;
 }
 

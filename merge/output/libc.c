@@ -19,7 +19,7 @@ void page_libc(const struct page *page)
         return;
     }
     fprintf(page->file, "\n%s %-*s %10s %9s %9s %7s %6s  %s%s\n",
-            page_bold(page), NAME, "I/O, LOCKS AND SLEEPS", "calls", "total s",
+            page_bold(page), NAME, "I/O, LOCKS (whole run)", "calls", "total s",
             "bytes", "threads", "ranks", "longest from", page_normal(page));
     for (size_t i = 0; i < report->libc_count && i < TOP_LIBC; i++) {
         const struct report_libc *libc = &report->libc[i];

@@ -312,6 +312,22 @@ static void put_trust(const struct page *page)
     put_cost(page);
 }
 
+/* As a shell takes it. */
+static void put_path(const struct page *page, const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:@=";
+    bool is_plain = path[strspn(path, plain)] == '\0' && path[0] != '\0';
+
+    if (!is_plain) {
+        fputc('\'', page->file);
+    }
+    page_cell(page, path, 0);
+    if (!is_plain) {
+        fputc('\'', page->file);
+    }
+}
+
 void output_text(const struct report *report,
                  const struct text_style *style,
                  FILE *file)
@@ -333,7 +349,7 @@ void output_text(const struct report *report,
     fprintf(file, "%s MORE%s        %s ", page_bold(&page), page_normal(&page),
             report->inputs_count > 0 ? "scalene view"
                                      : "ckmerge --output chrome");
-    page_cell(&page, report->name, 44);
+    put_path(&page, report->run);
     fprintf(file, "  %s  %s\n", page_dot(&page),
             report->inputs_count > 0 ? "its member \"ck\"" : "report.json");
 }

@@ -27,11 +27,11 @@ under_eztrace() {
 under_ck() {
     local rank
     suite_passes "$work/ck.log" mpirun -n "$1" "$bin/ckagent" \
-        --report none --dir "$work/run" -- "./$2" || return 1
-    wait_done "$work/run"
+        --report none --dir "$work/run-$2" -- "./$2" || return 1
+    wait_done "$work/run-$2"
     for ((rank = 0; rank < $1; rank++)); do
         "$bin/ckmerge" --quiet --ranks "$rank" \
-            --output json="$work/rank-$rank.json" "$work/run" || return 1
+            --output json="$work/rank-$rank.json" "$work/run-$2" || return 1
     done
 }
 
@@ -47,7 +47,7 @@ candidates() {
 compare() {
     local status=0
     cd "$suite/$1"
-    rm -rf "$work"/ez-* "$work/run" "$work"/rank-*.json
+    rm -rf "$work"/ez-* "$work"/rank-*.json
     if ! under_eztrace "$work/ez-1" "$3" "$2" ||
         ! under_eztrace "$work/ez-2" "$3" "$2"; then
         echo "$2: left out, it fails under eztrace"

@@ -14,9 +14,9 @@ python=${CK_TORCH_PYTHON:-/usr/bin/python3}
 timeout 400 "$python" "$here/torchtrace.py" "$bin/ckmerge" "$work" ||
     fail "PyTorch's traces"
 [ -e "${CK_SCALENE_GUI:-/none}/index.html.template" ] || {
-        echo "left out: scalene's viewer (CK_SCALENE_GUI is not set)"
-        exit 0
-    }
+    echo "left out: scalene's viewer (CK_SCALENE_GUI is not set)"
+    exit 0
+}
 [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "chromium is missing"
 for profile in nkipy kineto; do
     "$bin/ckmerge" --quiet --kernel-only \
