@@ -2,10 +2,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Functions come from a table of our own, sorted once and searched: libdwfl
- * walks all symbols for each address. Lines come from libdwfl. Only local
- * files are looked at (symbols.c takes the variable away by which it would
- * ask a server).
+ * Functions come from a table of our own, as libdwfl walks all symbols for each
+ * address. It is sorted when there is more than a few to find: of a large
+ * library with some ten thousand functions a stack or two lead into it. Lines
+ * come from libdwfl. Only local files are looked at (symbols.c takes the
+ * variable away by which it would ask a server).
  */
 #include "agent/symboltable.h"
 
@@ -20,6 +21,8 @@
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
+
+#define FINDS_UNSORTED 16
 
 struct function {
     uint64_t start;
@@ -38,8 +41,9 @@ struct unit {
 struct symboltable {
     int fd;
     Elf *elf;
-    struct function *functions; /* sorted by start */
+    struct function *functions;
     size_t count;
+    unsigned finds; /* after FINDS_UNSORTED, functions are sorted by start */
     Dwfl *dwfl;
     Dwfl_Module *module; /* of dwfl; NULL = no lines */
     struct unit *units;  /* sorted by start; read when first needed */
@@ -151,8 +155,6 @@ static int functions_read(struct symboltable *table, Elf_Scn *section)
                 (struct function){symbol.st_value, symbol.st_size, name};
         }
     }
-    qsort(table->functions, table->count, sizeof(*table->functions),
-          function_compare);
     return 0;
 }
 
@@ -341,8 +343,27 @@ bool symboltable_has_lines(const struct symboltable *table)
     return table->has_lines;
 }
 
-const char *symboltable_function(const struct symboltable *table,
-                                 uint64_t address)
+/* The function that starts last at or before the address, of several the
+ * longest one. NULL = none. */
+static const struct function *function_scan(const struct symboltable *table,
+                                            uint64_t address)
+{
+    const struct function *best = NULL;
+
+    for (size_t i = 0; i < table->count; i++) {
+        const struct function *next = &table->functions[i];
+
+        if (next->start <= address &&
+            (best == NULL || function_compare(next, best) >= 0)) {
+            best = next;
+        }
+    }
+    return best;
+}
+
+/* The same in a sorted table. */
+static const struct function *function_search(const struct symboltable *table,
+                                              uint64_t address)
 {
     size_t low = 0, high = table->count;
 
@@ -355,14 +376,28 @@ const char *symboltable_function(const struct symboltable *table,
             high = middle;
         }
     }
-    if (low > 0) {
-        const struct function *found = &table->functions[low - 1];
+    return low == 0 ? NULL : &table->functions[low - 1];
+}
 
-        if (found->size == 0 || address - found->start < found->size) {
-            return found->name;
-        }
+const char *symboltable_function(struct symboltable *table, uint64_t address)
+{
+    const struct function *found;
+
+    if (table->finds == FINDS_UNSORTED && table->count > 0) {
+        qsort(table->functions, table->count, sizeof(*table->functions),
+              function_compare);
     }
-    return NULL;
+    if (table->finds < FINDS_UNSORTED) {
+        found = function_scan(table, address);
+    } else {
+        found = function_search(table, address);
+    }
+    table->finds += table->finds <= FINDS_UNSORTED;
+    if (found == NULL ||
+        (found->size != 0 && address - found->start >= found->size)) {
+        return NULL;
+    }
+    return found->name;
 }
 
 void symboltable_find(struct symboltable *table,

@@ -33,8 +33,7 @@ void symboltable_destroy(struct symboltable *table);
 /* Does the file itself say its lines? Else a debug file apart may. */
 bool symboltable_has_lines(const struct symboltable *table);
 /* The function that an address lies in, borrowed; NULL = not known. */
-const char *symboltable_function(const struct symboltable *table,
-                                 uint64_t address);
+const char *symboltable_function(struct symboltable *table, uint64_t address);
 
 /* Where an address lies. */
 struct symbol_place {
