@@ -45,6 +45,11 @@ static int next_run(struct reader *order, unsigned *cls, uint32_t *count)
 {
     uint64_t number;
 
+    if (order->at != order->end && *order->at < 0x80) {
+        *cls = *order->at & 31; /* most runs are short: one byte */
+        *count = (uint32_t)(*order->at++ >> 5) + 1;
+        return 0;
+    }
     if (reader_number(order, &number) != 0 ||
         number >> 5 >= CK_FRAME_RECORDS_MAX) {
         return -1;
@@ -67,7 +72,7 @@ static int count_records(struct decoder *decoder)
             (total += count) > CK_FRAME_RECORDS_MAX) {
             return -1;
         }
-        if (ck_class_units(cls) == 0) {
+        if (cls >= CK_CLASS_LIMIT || ck_field_units[cls] == 0) {
             decoder->skipped += count;
         } else {
             decoder->counts[cls] += count;
@@ -158,31 +163,50 @@ struct cursor {
     const uint8_t *text[CK_CLASS_LIMIT];
 };
 
-/* Give the next record of the class its place. 0, or -1: no room. */
-static inline int place_record(struct decoder *decoder,
-                               unsigned cls,
-                               struct cursor *cursor,
-                               struct columns_rows *rows)
+/* Give the next records of a class without texts their places. 0, or -1: no
+ * room. */
+static inline int place_run(struct decoder *decoder,
+                            unsigned cls,
+                            uint32_t count,
+                            struct cursor *cursor,
+                            struct columns_rows *rows)
+{
+    const uint8_t units = (uint8_t)ck_field_units[cls];
+    const size_t bytes = (size_t)units * CK_UNIT_BYTES;
+    uint8_t **row = decoder->row[cls] + cursor->next[cls];
+    uint8_t *place = rows->rows + rows->used;
+
+    if (bytes * count > rows->room - rows->used) {
+        return -1;
+    }
+    cursor->next[cls] += count;
+    rows->used += bytes * count;
+    for (; count > 0; count--, place += bytes) {
+        place[offsetof(struct ck_event, units)] = units;
+        *row++ = place;
+    }
+    return 0;
+}
+
+/* Give the next text its place. 0, or -1: no room. */
+static inline int place_text(struct decoder *decoder,
+                             unsigned cls,
+                             struct cursor *cursor,
+                             struct columns_rows *rows)
 {
     uint8_t **row = &decoder->row[cls][cursor->next[cls]++];
     uint8_t *place = rows->rows + rows->used;
-    unsigned units = ck_field_units[cls];
-    uint32_t length = 0;
+    uint32_t length = text_length(*row);
+    unsigned units = ck_text_units(length);
 
-    if (field_is_text(cls)) {
-        length = text_length(*row);
-        units = ck_text_units(length);
-    }
     if ((size_t)units * CK_UNIT_BYTES > rows->room - rows->used) {
         return -1;
     }
-    if (field_is_text(cls)) {
-        memset(place, 0, (size_t)units * CK_UNIT_BYTES);
-        memcpy(place, *row, CK_UNIT_BYTES);
-        if (length > 0) {
-            memcpy(place + CK_UNIT_BYTES, cursor->text[cls], length);
-            cursor->text[cls] += length;
-        }
+    memset(place, 0, (size_t)units * CK_UNIT_BYTES);
+    memcpy(place, *row, CK_UNIT_BYTES);
+    if (length > 0) {
+        memcpy(place + CK_UNIT_BYTES, cursor->text[cls], length);
+        cursor->text[cls] += length;
     }
     place[offsetof(struct ck_event, units)] = (uint8_t)units;
     *row = place;
@@ -208,8 +232,14 @@ static int place_records(struct decoder *decoder, struct columns_rows *rows)
         if (!is_wanted(decoder, cls)) {
             continue;
         }
+        if (!field_is_text(cls)) {
+            if (place_run(decoder, cls, count, &cursor, rows) != 0) {
+                return -1;
+            }
+            continue;
+        }
         while (count-- > 0) {
-            if (place_record(decoder, cls, &cursor, rows) != 0) {
+            if (place_text(decoder, cls, &cursor, rows) != 0) {
                 return -1;
             }
         }
