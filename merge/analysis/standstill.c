@@ -15,7 +15,9 @@
  * thread that was sampled shortly before and shortly after, and that
  *   - was not off its CPU, though its switches are recorded: the machine
  *     stood still, or else it would have been sampled; or
- *   - waited in the kernel for just that time, in no call: it was stopped.
+ *   - waited in the kernel for just that time, and not because of a call: it
+ *     was between calls, or had been sampled in this one before. It was
+ *     stopped, unless another thread was ready to run meanwhile.
  * Records that were lost in the silence end the suspicion.
  */
 #include "merge/analysis/standstill.h"
@@ -48,6 +50,7 @@ struct cell {
 struct suspicion {
     uint32_t domain;
     bool is_lost; /* records are known to be missing */
+    bool is_busy; /* a thread was ready to run all the time */
     struct region whole;
     ck_time_t silence_min;
     struct region silence; /* found by the first reading */
@@ -296,9 +299,16 @@ static void proof_note(struct standstill *standstill,
         return;
     }
     marks = marks_of(standstill, event, item->silence, &thread);
-    if (thread < standstill->cast->threads_count) {
-        item->marks[thread] |= marks;
+    if (thread >= standstill->cast->threads_count) {
+        return;
     }
+    if ((marks & MARK_CALL) != 0) {
+        /* What it did before the call says nothing of the wait in it. */
+        item->marks[thread] &= (uint8_t)~MARK_BEFORE;
+    }
+    item->marks[thread] |= marks;
+    item->is_busy |=
+        record->kind == CK_KIND_PREEMPTED && is_covering(event, item->silence);
 }
 
 int standstill_take(void *consumer, const struct timeline_event *event)
@@ -328,16 +338,16 @@ int standstill_take(void *consumer, const struct timeline_event *event)
     return 0;
 }
 
-static bool is_proof(uint8_t marks, bool is_switched)
+static bool
+is_proof(const struct suspicion *item, uint8_t marks, bool is_switched)
 {
     uint8_t ran = MARK_BEFORE | MARK_AFTER;
 
     if ((marks & ran) != ran) {
         return false;
     }
-    return (marks & MARK_OFF) == 0
-               ? is_switched
-               : (marks & MARK_STOP) != 0 && (marks & MARK_CALL) == 0;
+    return (marks & MARK_OFF) == 0 ? is_switched
+                                   : (marks & MARK_STOP) != 0 && !item->is_busy;
 }
 
 static bool is_proven(const struct standstill *standstill,
@@ -347,7 +357,7 @@ static bool is_proven(const struct standstill *standstill,
         return false;
     }
     for (size_t i = 0; i < standstill->cast->threads_count; i++) {
-        if (is_proof(item->marks[i], standstill->is_switched[i])) {
+        if (is_proof(item, item->marks[i], standstill->is_switched[i])) {
             return true;
         }
     }

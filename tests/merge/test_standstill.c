@@ -220,9 +220,27 @@ static void threads_that_wait_in_calls_prove_nothing(void **state)
 {
     put_work(*state);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        put_off(*state, rank, CK_KIND_BLOCKED, STOP - 10 * MS, GO);
-        put_call(*state, rank, STOP - 10 * MS, GO);
+        put_off(*state, rank, CK_KIND_BLOCKED, STOP - 9 * MS, GO);
+        put_call(*state, rank, STOP - 9 * MS, GO);
     }
+    is_nothing(found(*state));
+}
+
+static void a_call_that_polls_and_is_stopped_proves_it(void **state)
+{
+    put_work(*state);
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        put_off(*state, rank, CK_KIND_BLOCKED, STOP - 10 * MS, GO);
+        put_call(*state, rank, STOP - 60 * MS, GO + 5 * MS);
+    }
+    is_the_stop(found(*state));
+}
+
+static void a_rank_that_is_ready_to_run_is_a_busy_machine(void **state)
+{
+    put_work(*state);
+    put_off(*state, 0, CK_KIND_BLOCKED, STOP - 10 * MS, GO);
+    put_off(*state, 1, CK_KIND_PREEMPTED, STOP - 10 * MS, GO);
     is_nothing(found(*state));
 }
 
@@ -316,6 +334,8 @@ int main(void)
         CASE(threads_that_run_and_are_not_sampled_prove_it),
         CASE(a_thread_that_was_stopped_between_calls_proves_it),
         CASE(threads_that_wait_in_calls_prove_nothing),
+        CASE(a_call_that_polls_and_is_stopped_proves_it),
+        CASE(a_rank_that_is_ready_to_run_is_a_busy_machine),
         CASE(a_rank_that_works_is_no_standstill),
         CASE(a_call_within_is_no_standstill),
         CASE(a_device_may_go_on_with_what_it_has),
