@@ -61,7 +61,9 @@ struct report_rank {
     ck_time_t waited;       /* in MPI, for other ranks */
     ck_time_t waited_below; /* within the clock error: for nobody */
     uint64_t waits;
-    ck_time_t caused; /* that other ranks waited because of it */
+    ck_time_t caused;       /* that other ranks waited because of it */
+    ck_time_t waited_error; /* may be off by it; 0 = one clock */
+    ck_time_t caused_error;
     uint64_t steps;
     ck_time_t step_median;
     ck_time_t step_max;
@@ -189,6 +191,7 @@ struct report_cause {
                          is because of */
     ck_time_t ns;
     uint64_t count;             /* pieces of time */
+    ck_time_t error;            /* ns may be off by it; 0 = one clock */
     ck_time_t did_ns;           /* of ns, in which it did: */
     struct report_activity did; /* the launching thread */
     int32_t last;   /* rank that most of it was waited for, or unknown */
@@ -214,6 +217,7 @@ struct report_step {
     uint64_t collectives;
     ck_time_t causes[CAUSES]; /* idle time of its ranks' devices */
     ck_time_t waited;         /* of its ranks in MPI, for each other */
+    ck_time_t waited_error;   /* may be off by it; 0 = one clock */
     int32_t worst;            /* rank that most of it was because of */
     ck_time_t worst_ns;
     bool is_outlier;
@@ -234,6 +238,7 @@ struct report_steps {
 struct report_straggler {
     int32_t rank;
     ck_time_t caused;
+    ck_time_t error;   /* caused may be off by it; 0 = one clock */
     uint32_t steps;    /* in which it caused most waiting */
     uint32_t of_steps; /* in which anybody waited */
     ck_time_t step_median;

@@ -319,6 +319,8 @@ static void ranks_report(const struct blame *blame, struct report *report)
 
             rank->waited = sums->waited;
             rank->waited_below = sums->below;
+            rank->waited_error = sums->waited_error;
+            rank->caused_error = sums->caused_error;
             rank->waits = sums->waits;
             rank->caused = sums->caused;
         }

@@ -222,6 +222,7 @@ static void group_report(const struct scene *scene,
 
         cause->ns += row->ns;
         cause->count += row->count;
+        cause->error += row->error;
     }
     did_find(items, count, cause);
     blamed_find(scene, items, count, cause);

@@ -97,6 +97,7 @@ struct sharing {
     uint32_t device;
     const struct gap *gap;
     uint32_t thread;       /* h, HOST_NONE */
+    ck_time_t error;       /* of the wait, for each rank that is blamed */
     struct ledger_row row; /* what the next pieces are */
 };
 
@@ -120,10 +121,12 @@ static int row_add(struct ledger *ledger, const struct ledger_row *what)
         }
         ledger->rows[ledger->rows_count] = *what;
         ledger->rows[ledger->rows_count].ns = 0;
+        ledger->rows[ledger->rows_count].error = 0;
         ledger->rows[ledger->rows_count++].count = 0;
     }
     ledger->rows[number].ns += what->ns;
     ledger->rows[number].count++;
+    ledger->rows[number].error += what->error;
     ledger->devices[what->device].sums[what->cause] += what->ns;
     return 0;
 }
@@ -165,12 +168,14 @@ static int piece_add(struct sharing *sharing, struct region piece)
             row.did = row.blamed_did = CAST_NONE;
             row.blamed = row.last = CAST_RANK_UNKNOWN;
             row.wait = WAIT_NONE;
+            row.error = 0;
         }
         row.is_start = is_start(ledger, &row, piece.start, &until);
         row.ns = until - piece.start;
         if (row_add(ledger, &row) != 0) {
             return -1;
         }
+        sharing->row.error -= row.error;
         rank = cast_rank_index(ledger->cast, row.rank);
         if (ledger->steps != NULL && rank != CAST_NONE) {
             steps_idle(ledger->steps, rank, (struct region){piece.start, until},
@@ -191,6 +196,7 @@ static int plain_add(struct sharing *sharing,
     sharing->row.blamed_did = CAST_NONE;
     sharing->row.blamed = sharing->row.last = CAST_RANK_UNKNOWN;
     sharing->row.wait = WAIT_NONE;
+    sharing->row.error = 0;
     return piece_add(sharing, piece);
 }
 
@@ -201,6 +207,7 @@ blamed_take(void *state, struct region piece, const struct scene_origin *origin)
     struct sharing *sharing = state;
     const struct cast *cast = sharing->ledger->cast;
     int64_t number = CAST_NONE;
+    int32_t blamed;
 
     if (origin->did->is_known) {
         number = scene_did(sharing->ledger->scene, origin->thread, piece,
@@ -209,8 +216,9 @@ blamed_take(void *state, struct region piece, const struct scene_origin *origin)
             return -1;
         }
     }
-    sharing->row.blamed =
-        cast->processes[cast->threads[origin->thread].process].rank;
+    blamed = cast->processes[cast->threads[origin->thread].process].rank;
+    sharing->row.error = blamed != sharing->row.blamed ? sharing->error : 0;
+    sharing->row.blamed = blamed;
     sharing->row.blamed_did = (uint32_t)number;
     return piece_add(sharing, piece);
 }
@@ -236,6 +244,8 @@ static int wait_add(struct sharing *sharing,
         } else {
             sharing->row.cause = CAUSE_MPI_WAIT;
             sharing->row.wait = wait->kind;
+            sharing->error = wait->error;
+            sharing->row.blamed = CAST_RANK_UNKNOWN;
             sharing->row.last =
                 cast->processes[cast->threads[wait->thread].process].rank;
             if (scene_blame(ledger->scene, wait->thread, before, blamed_take,

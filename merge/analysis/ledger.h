@@ -43,6 +43,8 @@ struct ledger_row {
                       its first step, and the run has LEDGER_STEPS_MIN */
     ck_time_t ns;
     uint64_t count;
+    ck_time_t error; /* of ns, by comparing clocks; of a wait once for each
+                        rank that is blamed for some of it */
 };
 
 /* Close the gaps that are open. 0, or -1 with ENOMEM. */

@@ -387,6 +387,19 @@ void steps_wait(struct steps *steps,
     }
 }
 
+void steps_unsure(struct steps *steps,
+                  uint32_t index,
+                  struct region part,
+                  ck_time_t error)
+{
+    struct rank *rank = &steps->ranks[index];
+
+    for (size_t at = mine_after(rank, part.start);
+         at < rank->count && rank->items[at].start < part.end; at++) {
+        steps->items[rank->items[at].step].waited_error += error;
+    }
+}
+
 /* ---- the report --------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)

@@ -46,6 +46,11 @@ void steps_wait(struct steps *steps,
                 uint32_t rank,
                 struct region part,
                 uint32_t blamed);
+/* What the rank waited in that part may be off by `error`. */
+void steps_unsure(struct steps *steps,
+                  uint32_t rank,
+                  struct region part,
+                  ck_time_t error);
 /* Write report->table, which borrows from steps. 0, or -1 with ENOMEM. */
 int steps_report(const struct steps *steps, struct report *report);
 

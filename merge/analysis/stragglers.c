@@ -66,6 +66,7 @@ static int straggler_report(const struct cast *cast,
     }
     *row = (struct report_straggler){.rank = cast->ranks[index].number,
                                      .caused = sums->caused,
+                                     .error = sums->caused_error,
                                      .steps = blame.worst,
                                      .of_steps = blame.of,
                                      .step_median = blame.median};

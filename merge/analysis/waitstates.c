@@ -18,6 +18,7 @@ struct waitstates {
     struct table *keys;
     struct ledger_row *rows;
     size_t rows_count, rows_room;
+    uint64_t waits; /* looked at so far */
 };
 
 struct waitstates *waitstates_create(const struct cast *cast,
@@ -89,10 +90,14 @@ static int row_add(struct standing *standing, ck_time_t ns)
                        waitstates->rows_count, sizeof(*what)) != 0) {
             return -1;
         }
-        waitstates->rows[waitstates->rows_count++] = *what;
+        waitstates->rows[waitstates->rows_count] = *what;
+        waitstates->rows[waitstates->rows_count].error = 0;
+        waitstates->rows_count++;
     }
     waitstates->rows[number].ns += ns;
     waitstates->rows[number].count += !standing->is_counted;
+    waitstates->rows[number].error += standing->row.error;
+    standing->row.error = 0;
     standing->is_counted = true;
     return 0;
 }
@@ -114,7 +119,14 @@ blamed_take(void *state, struct region piece, const struct scene_origin *origin)
         }
     }
     if (index != CAST_NONE) {
-        waitstates->ranks[index].caused += region_length(piece);
+        struct waitstates_rank *rank = &waitstates->ranks[index];
+
+        rank->caused += region_length(piece);
+        if (rank->serial != waitstates->waits) {
+            rank->serial = waitstates->waits;
+            rank->caused_error += standing->wait->error;
+            standing->row.error = standing->wait->error;
+        }
     }
     steps_wait(waitstates->steps, standing->row.device, piece, index);
     standing->row.blamed =
@@ -178,7 +190,12 @@ int waitstates_add(struct waitstates *waitstates,
         standing.row.cause == CAUSE_BELOW_CLOCK
             ? CAST_RANK_UNKNOWN
             : cast->processes[cast->threads[wait->thread].process].rank;
+    waitstates->waits++;
     waitstates->ranks[standing.row.device].waits++;
+    if (standing.row.cause == CAUSE_MPI_WAIT) {
+        waitstates->ranks[standing.row.device].waited_error += wait->error;
+        steps_unsure(waitstates->steps, standing.row.device, part, wait->error);
+    }
     return host_walk(scene_host(waitstates->scene), thread, part, piece_take,
                      &standing);
 }

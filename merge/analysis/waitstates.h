@@ -34,6 +34,9 @@ struct waitstates_rank {
     ck_time_t below;  /* the same, within the clock error: nobody is blamed */
     ck_time_t caused; /* that others waited because of it */
     uint64_t waits;
+    ck_time_t waited_error; /* of waited, by comparing clocks */
+    ck_time_t caused_error;
+    uint64_t serial; /* of the last wait that it caused */
 };
 const struct waitstates_rank *
 waitstates_rank(const struct waitstates *waitstates, uint32_t index);

@@ -29,6 +29,13 @@ void json_text(struct ck_json *j, const char *name, const char *text)
     }
 }
 
+void json_unsure(struct ck_json *j, const char *name, ck_time_t error)
+{
+    if (error > 0) {
+        ck_json_int(j, name, error);
+    }
+}
+
 void json_place(struct ck_json *j, const struct place *place)
 {
     json_text(j, "function", place->function);
@@ -176,6 +183,7 @@ static void put_causes(struct ck_json *j,
         ck_json_uint(j, "ranks", cause->ranks);
         ck_json_bool(j, "at_start", cause->is_start);
         ck_json_int(j, "ns", cause->ns);
+        json_unsure(j, "error_ns", cause->error);
         ck_json_uint(j, "count", cause->count);
         ck_json_int(j, "host_ns", cause->did_ns);
         json_activity(j, "host", &cause->did);

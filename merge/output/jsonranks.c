@@ -43,9 +43,11 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_int(j, "useful_ns", rank->useful);
     ck_json_int(j, "device_api_ns", rank->device_api);
     ck_json_int(j, "waited_ns", rank->waited);
+    json_unsure(j, "waited_error_ns", rank->waited_error);
     ck_json_int(j, "waited_below_clock_ns", rank->waited_below);
     ck_json_uint(j, "waits", rank->waits);
     ck_json_int(j, "caused_ns", rank->caused);
+    json_unsure(j, "caused_error_ns", rank->caused_error);
     ck_json_uint(j, "steps", rank->steps);
     ck_json_int(j, "step_median_ns", rank->step_median);
     ck_json_int(j, "step_max_ns", rank->step_max);

@@ -44,6 +44,7 @@ static void put_step(struct ck_json *j,
     ck_json_uint(j, "copies", step->copies);
     ck_json_uint(j, "collectives", step->collectives);
     ck_json_int(j, "waited_ns", step->waited);
+    json_unsure(j, "waited_error_ns", step->waited_error);
     if (step->worst >= 0) {
         ck_json_int(j, "worst_rank", step->worst);
         ck_json_int(j, "worst_ns", step->worst_ns);
@@ -90,6 +91,7 @@ static void put_stragglers(struct ck_json *j, const struct report *report)
         ck_json_object(j, NULL);
         ck_json_int(j, "rank", row->rank);
         ck_json_int(j, "caused_ns", row->caused);
+        json_unsure(j, "error_ns", row->error);
         ck_json_uint(j, "steps", row->steps);
         ck_json_uint(j, "of_steps", row->of_steps);
         ck_json_int(j, "step_median_ns", row->step_median);

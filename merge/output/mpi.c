@@ -34,8 +34,9 @@ static void put_straggler(const struct page *page,
 {
     FILE *file = page->file;
 
-    fprintf(file, " Others waited %s for rank %d", word_time(row->caused).text,
-            row->rank);
+    fprintf(file, " Others waited %s", word_time(row->caused).text);
+    page_error(page, row->error);
+    fprintf(file, " for rank %d", row->rank);
     if (row->steps > 0) {
         fprintf(file, ", most in %u of %u steps (%s in the middle)", row->steps,
                 row->of_steps, word_time(row->step_median).text);
@@ -47,6 +48,15 @@ static void put_straggler(const struct page *page,
         page_activity(page, &row->did);
         fputs(".\n", file);
     }
+}
+
+/* Which of two caused more is not known. */
+static bool is_tie(const struct report_straggler *more,
+                   const struct report_straggler *less)
+{
+    ck_time_t error = more->error + less->error;
+
+    return error > 0 && more->caused - less->caused < error;
 }
 
 static void put_stragglers(const struct page *page)
@@ -64,6 +74,11 @@ static void put_stragglers(const struct page *page)
                     page_normal(page));
         }
         put_straggler(page, &report->stragglers[i]);
+        if (i > 0 &&
+            is_tie(&report->stragglers[i - 1], &report->stragglers[i])) {
+            fprintf(page->file, "    with rank %d: tie (below clock error).\n",
+                    report->stragglers[i - 1].rank);
+        }
     }
 }
 
@@ -73,7 +88,7 @@ static void put_wait(const struct page *page, const struct report_cause *wait)
 
     fprintf(page->file, " %9s %9s  %-18s ", word_time(wait->ns).text,
             word_count(wait->count).text,
-            wait->cause == CAUSE_BELOW_CLOCK ? "below clock error"
+            wait->cause == CAUSE_BELOW_CLOCK ? "tie (below clock error)"
                                              : wait->wait);
     if (wait->ranks == 1) {
         fprintf(page->file, "rank %d", wait->rank);
@@ -93,6 +108,7 @@ static void put_wait(const struct page *page, const struct report_cause *wait)
     if (wait->blamed >= 0 && wait->last != wait->blamed) {
         fprintf(page->file, ", it for %d", wait->blamed);
     }
+    page_error(page, wait->error);
     fputc('\n', page->file);
 }
 
@@ -106,7 +122,7 @@ static void put_waits(const struct page *page)
             break;
         }
         if (i == 0) {
-            fprintf(page->file, "\n%s %9s %9s  %-18s %s%s\n", page_bold(page),
+            fprintf(page->file, "\n%s %9s %9s  %-23s %s%s\n", page_bold(page),
                     "WAITED", "times", "how (MPI)",
                     "who, where, for which rank", page_normal(page));
         }
@@ -132,7 +148,7 @@ static void put_step(const struct page *page, const struct report_step *step)
 {
     enum cause cause = step_cause(step);
 
-    fprintf(page->file, " %8lld %9s %5d %9s %7s %6s %6s %6s %9s %5s  %s\n",
+    fprintf(page->file, " %8lld %9s %5d %9s %7s %6s %6s %6s %9s %5s  %s",
             (long long)step->number, word_time(step->longest).text,
             step->longest_rank, word_time(step->shortest).text,
             word_count(step->launches).text, word_count(step->syncs).text,
@@ -140,6 +156,11 @@ static void put_step(const struct page *page, const struct report_step *step)
             word_time(step->waited).text,
             step->worst >= 0 ? word_count((uint64_t)step->worst).text : "-",
             cause == CAUSES ? "-" : cause_name(cause));
+    if (step->waited_error > 0) {
+        fputs(", waited", page->file);
+        page_error(page, step->waited_error);
+    }
+    fputc('\n', page->file);
 }
 
 /* The longest steps, in order of time. */

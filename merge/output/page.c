@@ -135,3 +135,10 @@ bool page_has_place(const struct place *place)
     return (place->file != NULL && place->file[0] != '\0') ||
            place->function != NULL;
 }
+
+void page_error(const struct page *page, ck_time_t error)
+{
+    if (error > 0) {
+        fprintf(page->file, " +- %s", word_time(error).text);
+    }
+}

@@ -48,6 +48,8 @@ bool page_has_place(const struct place *place);
 
 /* How ranks ended that did not end well, and who waited for them (ends.c). */
 void page_ends(const struct page *page);
+/* " +- 1.20 us" behind a time that compares clocks; nothing where it is 0. */
+void page_error(const struct page *page, ck_time_t error);
 /* How the clocks were aligned (clocks.c). */
 void page_clocks(const struct page *page);
 /* "in load, between clFinish (a.c:1) and MPI_Allreduce (b.c:2)"; further lines

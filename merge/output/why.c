@@ -158,7 +158,9 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
 {
     FILE *file = page->file;
 
-    fprintf(file, "waiting for rank %d.%s\n", cause->blamed, page_normal(page));
+    fprintf(file, "waiting for rank %d", cause->blamed);
+    page_error(page, cause->error);
+    fprintf(file, ".%s\n", page_normal(page));
     if (cause->ranks == 1) {
         fprintf(file, "    Rank %d stood in ", cause->rank);
     } else {

@@ -90,6 +90,14 @@ domains "$work/p2p" 2 "$tests/p2p.openmpi"
 cat "$work/verify"
 same "messages across clocks" True "$(j "j['causality']['messages'] > 0")"
 same "receives before their send" 0 "$(j "j['causality']['messages_after']")"
+# Each wait is longer than it may be off; so is their sum.
+same "waits between clocks may be off" "[True, True]" "$(j "[
+    0 < r['caused_error_ns'] < r['caused_ns'] for r in j['ranks']]")"
+same "late ranks as the ranks, waits as late ranks" True "$(j "(
+    lambda e: e(j['stragglers'], 'error_ns') ==
+        e(j['ranks'], 'caused_error_ns') ==
+        e([w for w in j['waits'] if w['cause'] == 'mpi_wait'], 'error_ns'))(
+        lambda rows, key: sum(row.get(key, 0) for row in rows))")"
 
 # Without a word about clocks: one clock, exact, and no probe.
 timeout 60 mpirun -n 2 "$bin/ckagent" --dir "$work/plain" -- \
@@ -97,6 +105,8 @@ timeout 60 mpirun -n 2 "$bin/ckagent" --dir "$work/plain" -- \
     fail "mpirun with one clock"
 "$bin/ckmerge" --quiet --output json="$work/report.json" "$work/plain"
 same "one clock: error" 0 "$(j "j['clocks'][0]['bound_max_ns']")"
+same "one clock: waits are exact" 0 "$(grep -c '"[a-z_]*error_ns": [1-9]' \
+    "$work/report.json" || true)"
 same "one clock: probes" 0 "$(j "j['clocks'][0].get('probes', 0)")"
 
 # A service whose clock is the machine's; two ranks share another one.
