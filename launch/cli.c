@@ -435,3 +435,13 @@ enum ck_cli_result ck_cli_parse_text(const struct ck_cli *cli,
     }
     return result;
 }
+
+void ck_cli_forget(void)
+{
+    while (kept != NULL) {
+        struct kept_words *next = kept->next;
+
+        free(kept);
+        kept = next;
+    }
+}

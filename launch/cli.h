@@ -69,6 +69,10 @@ enum ck_cli_result ck_cli_parse_text(const struct ck_cli *cli,
                                      const char *text,
                                      struct ck_err *err);
 
+/* Free the words of all such texts; values that were taken from them are gone.
+ */
+void ck_cli_forget(void);
+
 /* "64K", "1.5G", "512" -> bytes; "20ms", "2s" -> ns. 0 or -1. */
 int ck_cli_bytes(const char *text, int64_t *bytes);
 int ck_cli_duration(const char *text, int64_t *ns);

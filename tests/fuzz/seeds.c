@@ -1,5 +1,5 @@
 /* seeds.c - the first inputs of the fuzz targets: DIR/batch, DIR/control,
- * DIR/segment
+ * DIR/segment, DIR/probe, DIR/options, DIR/scalene, DIR/ring
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -89,6 +89,51 @@ static int make_seed(const char *dir, struct records_random *random, int number)
     return rc | fclose(batch) | fclose(segment) | fclose(message);
 }
 
+/* A text of each kind. */
+static int make_text(const char *dir, const char *target, int number)
+{
+    static const char *const options[] = {
+        "--flag --text 'a b' --list=x --list \"y\\\" z\" -n 12",
+        "--no-flag --bytes 1.5GiB --time=20ms --choice bc",
+        "-f -tx -b 64K --time 1m --int=-3 -- rest",
+        "--help",
+        "tcp://127.0.0.1:7700,tcp://[::1]:1,ipc:///run/user/1/ck/a",
+        "tcp://host:65535 curve=rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7 "
+        "token=00112233445566778899aabbccddeeff",
+        "tcp://*:0",
+        "512",
+    };
+    static const char *const profiles[] = {
+        "{\"files\":{\"a.py\":{\"lines\":[{\"lineno\":1,"
+        "\"cpu_samples_list\":[1.5,2.25]}]}},\"entrypoint_dir\":\"/x\","
+        "\"start_time_absolute\":1.0,\"start_time_perf\":2.5}",
+        "<html><script>const profile = {\"files\":{}};</script>",
+        "const const profile = {\"files\":{\"b\":{\"lines\":[{}]}}}",
+        "{\"files\":[],\"start_time_perf\":\"x\"}",
+    };
+    const char *text = strcmp(target, "options") == 0 ? options[number % 8]
+                                                      : profiles[number % 4];
+    FILE *file = seed_open(dir, target, number);
+    int rc = put(file, text, strlen(text));
+
+    return file == NULL ? -1 : rc | fclose(file);
+}
+
+/* Changes to a ring file: where (3 bytes), how many (1), bytes. */
+static int make_changes(const char *dir, int number)
+{
+    FILE *file = seed_open(dir, "ring", number);
+    int rc = file == NULL ? -1 : 0;
+
+    for (int i = 0; rc == 0 && i < number; i++) {
+        const uint8_t change[] = {0, (uint8_t)i, (uint8_t)(number * 16), 3,
+                                  1, 2,          (uint8_t)(i * 85),      255};
+
+        rc = put(file, change, sizeof(change));
+    }
+    return file == NULL ? -1 : rc | fclose(file);
+}
+
 /* Exchanges as an agent asks them; their tags are of another key. */
 static int make_probes(const char *dir, int number)
 {
@@ -119,7 +164,9 @@ int main(int argc, char **argv)
 
     writer = ck_batch_writer_create();
     for (int i = 0; rc == 0 && writer != NULL && i < 12; i++) {
-        rc = make_seed(argv[1], &random, i) | make_probes(argv[1], i);
+        rc = make_seed(argv[1], &random, i) | make_probes(argv[1], i) |
+             make_text(argv[1], "options", i) |
+             make_text(argv[1], "scalene", i) | make_changes(argv[1], i);
     }
     if (rc != 0) {
         (void)fprintf(stderr, "usage: seeds DIR (an existing one)\n");
