@@ -71,6 +71,7 @@ void account_exit(const struct account *account)
         {"events", (int64_t)head->records},
         {"bytes", (int64_t)head->stored},
         {"spooled", (int64_t)head->spooled},
+        {"units", (int64_t)drain_units(account->drain)},
         {"lost", (int64_t)drain_lost(account->drain)},
         {"agent_cpu_ns", cpu_ns()},
     };

@@ -530,6 +530,17 @@ void drain_add_lost(struct drain *drain, uint64_t records)
     drain->lost_spool += records;
 }
 
+uint64_t drain_units(const struct drain *drain)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
+    uint64_t units = 0;
+
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        units += atomic_load_explicit(&heads[i].tail, memory_order_relaxed);
+    }
+    return units;
+}
+
 uint64_t drain_lost(const struct drain *drain)
 {
     return drain->lost + drain->lost_limit + drain->lost_spool +

@@ -53,6 +53,8 @@ void drain_give_up(struct drain *drain);
 
 /* Records of frames that were dropped behind the slots. */
 void drain_add_lost(struct drain *drain, uint64_t records);
+/* Units taken so far from all slots, by all collectors of the ring. */
+uint64_t drain_units(const struct drain *drain);
 /* Records lost so far, for any reason. */
 uint64_t drain_lost(const struct drain *drain);
 

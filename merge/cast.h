@@ -115,6 +115,11 @@ struct cast_agent {
     uint64_t events; /* records stored that are no text and no clock fact */
     uint64_t frames;
     uint64_t unknown; /* records of a kind that this ckmerge does not know */
+    uint64_t gaps;    /* places where units are missing from its streams */
+    uint64_t gap_units;
+    uint64_t gap_records; /* in them, beyond what it says it lost itself */
+    uint64_t units;       /* that are there, of all streams */
+    uint64_t records;     /* in those */
 };
 
 struct cast_queue {

@@ -70,6 +70,7 @@ struct report_rank {
     bool is_median_exact;
     uint64_t events;
     uint64_t lost;
+    uint64_t gaps; /* in its streams */
     uint64_t bytes;
     bool is_claimed_twice;
 };

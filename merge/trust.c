@@ -12,6 +12,10 @@
 /* Instants of the region at which bounds are looked at. */
 #define BOUNDS 1001
 
+/* Their number is not stored. */
+#define GAPS_REASON                                                            \
+    "damaged, cut off or never arrived (about, by the size of the gaps)"
+
 /* In a person's words, by enum ck_lost. */
 static const char *const reasons[CAST_REASONS] = {
     [0] = "no reason given",
@@ -24,9 +28,21 @@ static const char *const reasons[CAST_REASONS] = {
     [CK_LOST_UNDONE] = "device work had not completed at exit",
 };
 
+static void
+loss_add(struct report *report, const char *reason, uint64_t records)
+{
+    if (records > 0) {
+        report->losses[report->losses_count++] =
+            (struct report_loss){reason, records};
+        report->lost += records;
+    }
+}
+
 static int losses_report(const struct cast *cast, struct report *report)
 {
-    report->losses = calloc(CAST_REASONS, sizeof(*report->losses));
+    uint64_t gap_records = 0;
+
+    report->losses = calloc(CAST_REASONS + 1, sizeof(*report->losses));
     if (report->losses == NULL) {
         return -1;
     }
@@ -36,15 +52,15 @@ static int losses_report(const struct cast *cast, struct report *report)
         for (size_t i = 0; i < cast->agents_count; i++) {
             records += cast->agents[i].lost[reason];
         }
-        if (records > 0) {
-            struct report_loss *row = &report->losses[report->losses_count++];
-
-            row->reason =
-                reasons[reason] != NULL ? reasons[reason] : "an unknown reason";
-            row->records = records;
-            report->lost += records;
-        }
+        loss_add(report,
+                 reasons[reason] != NULL ? reasons[reason]
+                                         : "an unknown reason",
+                 records);
     }
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        gap_records += cast->agents[i].gap_records;
+    }
+    loss_add(report, GAPS_REASON, gap_records);
     return 0;
 }
 
@@ -54,10 +70,6 @@ static void store_report(const struct cast *cast,
 {
     const struct store_damage *damage = store_damage(store);
 
-    for (size_t i = 0; i < store_streams(store); i++) {
-        report->gaps += store_stream(store, i)->gaps;
-        report->gap_units += store_stream(store, i)->gap_units;
-    }
     report->damage_places = damage->places + damage->batches;
     report->damage_bytes = damage->bytes;
     report->damage_tails = damage->tails;
@@ -66,6 +78,8 @@ static void store_report(const struct cast *cast,
     for (size_t i = 0; i < cast->agents_count; i++) {
         report->events += cast->agents[i].events;
         report->unknown += cast->agents[i].unknown;
+        report->gaps += cast->agents[i].gaps;
+        report->gap_units += cast->agents[i].gap_units;
     }
 }
 

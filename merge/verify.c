@@ -32,6 +32,14 @@ static unsigned verify_stored(const struct report *report, FILE *file)
                                                     : "has no end record");
             found++;
         }
+        if (rank->gaps > 0) {
+            fprintf(file,
+                    "rank %d lacks records: %" PRIu64
+                    " gap%s in its streams, %" PRIu64 " events lost in all\n",
+                    rank->number, rank->gaps, rank->gaps == 1 ? "" : "s",
+                    rank->lost);
+            found++;
+        }
         if (rank->is_claimed_twice) {
             fprintf(file, "rank %d is claimed by several agents\n",
                     rank->number);

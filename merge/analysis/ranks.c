@@ -134,7 +134,7 @@ int ranks_take(void *consumer, const struct timeline_event *event)
 
 static uint64_t lost_all(const struct cast_agent *agent)
 {
-    uint64_t sum = 0;
+    uint64_t sum = agent->gap_records;
 
     for (size_t i = 0; i < CAST_REASONS; i++) {
         sum += agent->lost[i];
@@ -260,6 +260,7 @@ static void rank_report(struct ranks *ranks,
     row->events = agent->events;
     row->bytes = agent->bytes;
     row->lost = lost_all(agent);
+    row->gaps = agent->gaps;
     end_report(agent, who->agent, align, row);
     open_report(cast, who, row);
 }

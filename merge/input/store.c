@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "merge/array.h"
+#include "merge/input/continuity.h"
 #include "merge/input/facts.h"
 #include "schema/pack.h"
 #include "schema/run.h"
@@ -190,6 +191,8 @@ static void stream_trim(struct store_stream *stream)
         stream->frames[kept++] = frame;
     }
     stream->frames_count = kept;
+    stream->begin = kept > 0 ? stream->frames[0].first : 0;
+    stream->end = next;
 }
 
 static int rows_room(void **bytes, size_t *room, size_t wanted)
@@ -352,9 +355,11 @@ static int rows_read(struct store_stream *stream,
             frame->records++;
             frame->classes |= (uint32_t)1 << ck_kind_class(event->kind);
         }
+        cast->agents[stream->agent].records++;
         at += (size_t)event->units * CK_UNIT_BYTES;
     }
     cast->agents[stream->agent].events += frame->records;
+    cast->agents[stream->agent].units += frame->units - frame->trim;
     return 0;
 }
 
@@ -456,6 +461,9 @@ static int store_open(struct store *store,
         return ck_err_set(
             err, "%s has no readable frame%s%s", store->files.paths[0],
             store->damage.first[0] != '\0' ? ": " : "", store->damage.first);
+    }
+    if (continuity_check(store->streams, store->streams_count, cast) != 0) {
+        return ck_err_set(err, "out of memory");
     }
     return 0;
 }

@@ -39,6 +39,8 @@ struct store_stream {
     uint32_t incarnation;
     struct store_frame *frames; /* by position */
     size_t frames_count, frames_room;
+    uint64_t begin; /* positions: of the first unit, behind the last */
+    uint64_t end;
     uint64_t gaps; /* places where units are missing */
     uint64_t gap_units;
 };

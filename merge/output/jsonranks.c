@@ -54,6 +54,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_bool(j, "median_exact", rank->is_median_exact);
     ck_json_uint(j, "events", rank->events);
     ck_json_uint(j, "lost", rank->lost);
+    ck_json_uint(j, "gaps", rank->gaps);
     ck_json_uint(j, "bytes", rank->bytes);
     ck_json_end(j);
 }

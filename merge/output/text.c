@@ -286,8 +286,9 @@ static void put_trust(const struct page *page)
     size_t well = 0;
 
     for (size_t i = 0; i < report->ranks_count; i++) {
-        well += report->ranks[i].end == REPORT_END_EXITED ||
-                report->ranks[i].end == REPORT_END_PROFILE;
+        well += report->ranks[i].gaps == 0 &&
+                (report->ranks[i].end == REPORT_END_EXITED ||
+                 report->ranks[i].end == REPORT_END_PROFILE);
     }
     fprintf(page->file, "\n%s TRUST%s       ", page_bold(page),
             page_normal(page));

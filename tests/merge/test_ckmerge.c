@@ -334,11 +334,15 @@ static void what_is_damaged_is_said_before_all_else(void **state)
     synth_garbage(synth, dir);
     synth_destroy(synth);
     assert_int_equal(merge(fixture, "%s", dir), 3);
-    said = strstr(fixture->text, "not all was kept: 1 gap in the streams, "
+    said = strstr(fixture->text, "not all was kept: 2 of 4 events were lost, "
+                                 "1 gap in the streams, "
                                  "1 damaged place in the files");
     busy = strstr(fixture->text, "Devices were busy");
     assert_non_null(said);
     assert_true(busy == NULL || said < busy);
+    assert_non_null(strstr(fixture->text, "0 of 1 ranks complete"));
+    assert_int_equal(merge(fixture, "--verify %s", dir), 3);
+    assert_non_null(strstr(fixture->text, "rank 0 lacks records: 1 gap"));
     synth_remove(dir);
 }
 

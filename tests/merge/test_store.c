@@ -231,6 +231,81 @@ static void missing_units_are_a_gap(void **state)
     synth_remove(dir);
 }
 
+static void units_in_front_of_a_slot_are_a_gap(void **state)
+{
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 1, &lone);
+    struct reading reading;
+
+    (void)state;
+    synth_stream(synth, 1, 0, 100);
+    synth_seek(synth, 9);
+    for (int64_t i = 0; i < 10; i++) {
+        mark_put(synth, i, 1);
+    }
+    synth_destroy(synth);
+    assert_int_equal(reading_open(&reading, dir), 0);
+    assert_int_equal(reading.cast->agents[0].gaps, 1);
+    assert_int_equal(reading.cast->agents[0].gap_units, 9);
+    assert_in_range(reading.cast->agents[0].gap_records, 1, 9);
+    reading_close(&reading);
+    synth_remove(dir);
+}
+
+/* A slot's next owner goes on where the one before it ended. */
+static void a_slot_that_is_handed_on_has_no_gap_between_its_owners(void **state)
+{
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 1, &lone);
+    struct reading reading;
+
+    (void)state;
+    synth_stream(synth, 7, 0, 100);
+    mark_put(synth, 1, 1);
+    mark_put(synth, 2, 1);
+    synth_stream(synth, 3, 0, 101);
+    synth_seek(synth, 2);
+    mark_put(synth, 3, 1);
+    synth_destroy(synth);
+    assert_int_equal(reading_open(&reading, dir), 0);
+    assert_int_equal(reading.cast->agents[0].gaps, 0);
+    assert_int_equal(reading.cast->agents[0].gap_records, 0);
+    reading_close(&reading);
+    synth_remove(dir);
+}
+
+static void units_behind_the_last_frame_are_told_by_the_exit(void **state)
+{
+    static const struct {
+        const char *exit;
+        uint64_t units;
+    } cases[] = {
+        {"status=0\nunits=12\n", 10},
+        {"status=0\nunits=2\n", 0},
+        {"status=0\n", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *dir = synth_dir();
+        struct synth *synth = synth_create(dir, 1, &lone);
+        struct reading reading;
+
+        synth_stream(synth, 1, 0, 100);
+        mark_put(synth, 1, 1);
+        mark_put(synth, 2, 1);
+        synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
+        synth_text(synth, CK_KIND_EXIT, 0, 0, 0, cases[i].exit,
+                   strlen(cases[i].exit));
+        synth_destroy(synth);
+        assert_int_equal(reading_open(&reading, dir), 0);
+        assert_int_equal(reading.cast->agents[0].gaps, cases[i].units > 0);
+        assert_int_equal(reading.cast->agents[0].gap_units, cases[i].units);
+        reading_close(&reading);
+        synth_remove(dir);
+    }
+}
+
 static void damage_is_counted_and_costs_no_other_frame(void **state)
 {
     char *dir = synth_dir();
@@ -366,6 +441,10 @@ int main(void)
         cmocka_unit_test(frames_that_overlap_are_trimmed_by_position),
         cmocka_unit_test(a_pass_of_one_class_has_all_of_it_in_order),
         cmocka_unit_test(missing_units_are_a_gap),
+        cmocka_unit_test(units_in_front_of_a_slot_are_a_gap),
+        cmocka_unit_test(
+            a_slot_that_is_handed_on_has_no_gap_between_its_owners),
+        cmocka_unit_test(units_behind_the_last_frame_are_told_by_the_exit),
         cmocka_unit_test(damage_is_counted_and_costs_no_other_frame),
         cmocka_unit_test(any_disorder_within_a_stream_comes_out_in_order),
         cmocka_unit_test(a_slot_used_by_two_threads_has_both),
