@@ -295,7 +295,9 @@ static int clock_run(enum ck_clock clock, const char *dir)
     struct ringfile ring;
     struct ringfile_wish wish = {
         .dir = "/dev/shm/ck-bench",
-        .plan = {4, CK_RING_SLOT_BYTES, 1 << 20},
+        .plan = {.slots = 4,
+                 .slot_bytes = CK_RING_SLOT_BYTES,
+                 .outbox_bytes = 1 << 20},
         .sharers = 1,
         .clock = clock,
     };
