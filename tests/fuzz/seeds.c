@@ -98,8 +98,8 @@ static int make_text(const char *dir, const char *target, int number)
         "-f -tx -b 64K --time 1m --int=-3 -- rest",
         "--help",
         "tcp://127.0.0.1:7700,tcp://[::1]:1,ipc:///run/user/1/ck/a",
-        "tcp://host:65535 curve=rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7 "
-        "token=00112233445566778899aabbccddeeff",
+        ("tcp://host:65535 curve=rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7 "
+         "token=00112233445566778899aabbccddeeff"),
         "tcp://*:0",
         "512",
     };
