@@ -37,7 +37,8 @@ static void put_how(const struct page *page,
         fprintf(file, "died of signal %d (%s)", rank->code,
                 strsignal(rank->code));
     } else if (rank->end == REPORT_END_KILLED && rank->code != 0) {
-        fprintf(file, "was interrupted by signal %d, then killed", rank->code);
+        fprintf(file, "was interrupted by signal %d (%s), then killed",
+                rank->code, strsignal(rank->code));
     } else if (rank->end == REPORT_END_KILLED) {
         fputs("was killed together with its ckagent", file);
     } else if (rank->end == REPORT_END_MISSING) {
