@@ -40,7 +40,8 @@ static int outbox_check(const struct outbox *outbox)
     const struct outbox_head *head = outbox->head;
     uint64_t at = head->tail;
 
-    if (head->head < head->tail || head->head - head->tail > head->bytes) {
+    if (head->head < head->tail || head->head - head->tail > head->bytes ||
+        head->tail % ENTRY_ALIGN != 0) {
         return -1;
     }
     while (at < head->head) {
@@ -49,14 +50,15 @@ static int outbox_check(const struct outbox *outbox)
         uint64_t whole = entry_whole(entry);
 
         if (entry->state > OUTBOX_ACKED || whole < sizeof(*entry) ||
-            whole > left ||
+            whole % ENTRY_ALIGN != 0 || whole > left ||
+            whole > head->head - at ||
             (entry->state != OUTBOX_FILLER &&
              entry->bytes < sizeof(struct ck_frame_header))) {
             return -1;
         }
         at += whole;
     }
-    return at == head->head ? 0 : -1;
+    return 0;
 }
 
 int outbox_init(struct outbox *outbox, void *memory, size_t bytes)

@@ -325,6 +325,7 @@ static bool is_header_sound(const struct ck_ring_header *header, uint64_t bytes)
     return header->magic == CK_RING_MAGIC &&
            header->version == CK_RING_VERSION && header->slots > 0 &&
            header->slots <= CK_RING_SLOTS_MAX &&
+           (header->clock == CK_CLOCK_RAW || header->clock == CK_CLOCK_TSC) &&
            header->header_bytes == head_bytes(header->slots) &&
            header->outbox_offset == header->header_bytes &&
            header->outbox_bytes % PAGE_BYTES == 0 &&

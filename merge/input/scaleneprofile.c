@@ -235,7 +235,10 @@ static int by_time(const void *a, const void *b)
 static int profile_close(struct scaleneprofile *profile)
 {
     for (size_t i = 0; i < profile->samples_count; i++) {
-        profile->samples[i].time += profile->start - profile->perf;
+        /* Of a damaged profile it may not fit: then it is any time. */
+        profile->samples[i].time =
+            (int64_t)((uint64_t)profile->samples[i].time +
+                      (uint64_t)profile->start - (uint64_t)profile->perf);
     }
     if (profile->samples_count > 0) {
         qsort(profile->samples, profile->samples_count,
@@ -289,6 +292,9 @@ int scaleneprofile_read(struct scaleneprofile *profile,
     }
     rc = profile_walk(profile, scalenetext_json(text), path, err);
     scalenetext_close(text);
+    if (rc != 0) {
+        scaleneprofile_fini(profile);
+    }
     return rc;
 }
 

@@ -177,6 +177,24 @@ static void a_damaged_outbox_is_refused_and_left_alone(void **state)
     assert_int_equal(entry->bytes, 1u << 30);
 }
 
+static void an_outbox_whose_tail_lies_within_an_entry_is_refused(void **state)
+{
+    struct outbox outbox;
+    struct outbox next;
+
+    assert_int_equal(outbox_init(&outbox, *state, MEMORY_BYTES), 0);
+    assert_int_equal(frame_put(&outbox, 0, 0, 96), 0);
+    assert_int_equal(frame_put(&outbox, 0, 10, 96), 0);
+    outbox.head->tail = outbox.head->head - 3;
+    assert_int_equal(outbox_init(&next, *state, MEMORY_BYTES), -1);
+    /* Entries that go on beyond the head. */
+    outbox.head->tail = 0;
+    outbox.head->head -= 16;
+    assert_int_equal(outbox_init(&next, *state, MEMORY_BYTES), -1);
+    outbox.head->head += 16;
+    assert_int_equal(outbox_init(&next, *state, MEMORY_BYTES), 0);
+}
+
 static void a_walk_sees_each_frame_once(void **state)
 {
     struct outbox outbox;
@@ -210,6 +228,9 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_damaged_outbox_is_refused_and_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            an_outbox_whose_tail_lies_within_an_entry_is_refused, setup,
+            teardown),
         cmocka_unit_test_setup_teardown(a_walk_sees_each_frame_once, setup,
                                         teardown),
     };

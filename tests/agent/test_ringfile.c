@@ -228,6 +228,7 @@ static void a_file_that_is_no_ring_is_refused(void **state)
         {offsetof(struct ck_ring_header, slot_bytes) + 7, 0x80},
         {offsetof(struct ck_ring_header, outbox_bytes) + 7, 0x80},
         {offsetof(struct ck_ring_header, slot_offset), 8},
+        {offsetof(struct ck_ring_header, clock), 9},
     };
 
     (void)state;
