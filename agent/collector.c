@@ -346,7 +346,6 @@ static void spool_rest(struct collector *collector)
         own_drop(collector->own);
     }
     drain_add_lost(collector->drain, own_lost(collector->own));
-    collector->outlet.is_last = true;
     spool_last(collector->spool);
     drain_losses(collector->drain);
     (void)own_flush(collector->own);

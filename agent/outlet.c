@@ -134,7 +134,7 @@ static int frame_spool(struct outlet *outlet, const void *frame, size_t bytes)
     if (kept > SPOOL_KEPT_MAX) {
         kept = SPOOL_KEPT_MAX;
     }
-    if (outlet->is_last) {
+    if (spool_is_last(outlet->spool)) {
         kept = 0;
     }
     if (spool_bytes(outlet->spool) + bytes + kept >

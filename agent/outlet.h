@@ -27,7 +27,6 @@ struct outlet {
     struct ck_batch_writer *writer;
     void *scratch; /* for frames that go to the spool */
     size_t scratch_room;
-    bool is_last; /* the spool's kept room may be used: losses are said now */
     bool is_settled; /* the run directory is known */
 };
 

@@ -113,7 +113,6 @@ static int work_open(struct work *work, struct ringfile *ring, const char *dir)
                     work->spool, header->agent) != 0) {
         return -1;
     }
-    work->outlet.is_last = true;
     spool_last(work->spool);
     if (work->outlet.outbox.head->identity_bytes <=
         sizeof(work->outlet.outbox.head->identity)) {

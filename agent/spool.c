@@ -193,6 +193,11 @@ void spool_last(struct spool *spool)
     spool->is_last = true;
 }
 
+bool spool_is_last(const struct spool *spool)
+{
+    return spool->is_last;
+}
+
 int spool_append(struct spool *spool, const void *frame, size_t bytes)
 {
     if (spool->segment == NULL && file_open(spool) != 0) {

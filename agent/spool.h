@@ -44,6 +44,7 @@ int spool_resume(struct spool *spool, const char *path);
 void spool_prepare(struct spool *spool);
 /* The last words come now: the kept room may be used. */
 void spool_last(struct spool *spool);
+bool spool_is_last(const struct spool *spool);
 
 /* 0, or -1 with errno (ENOSPC: the limit or the disk is full). */
 int spool_append(struct spool *spool, const void *frame, size_t bytes);
