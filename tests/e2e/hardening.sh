@@ -33,15 +33,6 @@ print(len(seen))
 ' || fail "$1: cannot count its marks"
 }
 
-wait_done() {
-    local i
-    for ((i = 0; i < 400; i++)); do
-        ! grep -q '"state": "done"' "$1/manifest.json" 2>/dev/null || return 0
-        read -rt 0.05 <> <(:) || :
-    done
-    fail "$1 was not closed in 20 s"
-}
-
 # scenario NAME: run it both ways; its marks against what it printed.
 scenario() {
     local name=$1 plain=0 traced=0 said lost seen
