@@ -2,12 +2,15 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *     producer RATE SECONDS     RATE marks a second; 0 = none
+ *     producer RATE SECONDS [BURST]     RATE marks a second; 0 = none
  *
- * Marks are made by ck.h in bursts of BURST, each at its time on the clock.
- * What the machine takes away for longer than SLACK_NS is not made up for, so
- * that the rate is never exceeded for long. The last line tells how many were
- * made, in which time, and how late a burst was at most.
+ * Marks are made by ck.h in bursts of SPIN_BURST, each at its time on the
+ * clock, which is watched without a pause; with BURST, in bursts of so many,
+ * and the thread sleeps between them and leaves the core to others.
+ * What the machine takes away for longer than SLACK_NS (100 bursts where the
+ * thread sleeps) is not made up for, so that the rate is never exceeded for
+ * long. The last line tells how many were made, in which time, and how late a
+ * burst was at most.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +18,7 @@
 
 #include "agent/inject/ck.h"
 
-#define BURST 16
+#define SPIN_BURST 16
 #define SLACK_NS 100e3
 
 static double now_ns(void)
@@ -35,48 +38,64 @@ static void idle(double seconds)
     (void)nanosleep(&ts, NULL);
 }
 
-static void produce(double rate, double seconds)
+/* Sleeps, or spins where `burst` is 0, until `due`; the time then. */
+static double wait_until(double due, long burst)
+{
+    double now = now_ns();
+
+    if (burst != 0 && now < due) {
+        idle((due - now) / 1e9);
+        now = now_ns();
+    }
+    while (now < due) {
+        now = now_ns();
+    }
+    return now;
+}
+
+static void produce(double rate, double seconds, long sleeping_burst)
 {
     static const char *const names[] = {"load", "forward", "backward",
                                         "update"};
-    long bursts = (long)(rate * seconds / BURST);
-    double period = BURST / rate * 1e9;
+    long burst = sleeping_burst != 0 ? sleeping_burst : SPIN_BURST;
+    long bursts = (long)(rate * seconds / (double)burst);
+    double period = (double)burst / rate * 1e9;
+    double slack = sleeping_burst != 0 ? 100 * period : SLACK_NS;
     double latest = 0;
     double begin = now_ns();
     double due = begin;
     double end;
 
     for (long b = 0; b < bursts; b++) {
-        double now = now_ns();
+        double now = wait_until(due, sleeping_burst);
 
-        while (now < due) {
-            now = now_ns();
-        }
         latest = now - due > latest ? now - due : latest;
-        due = (now - due > SLACK_NS ? now - SLACK_NS : due) + period;
-        for (int i = 0; i < BURST; i++) {
+        due = (now - due > slack ? now - slack : due) + period;
+        for (long i = 0; i < burst; i++) {
             ck_mark(names[i % 4], b);
         }
     }
     end = now_ns();
     printf("made %ld in %.6f s, %.3f M/s, at most %.3f ms late\n",
-           bursts * BURST, (end - begin) / 1e9,
-           (double)(bursts * BURST) / (end - begin) * 1e3, latest / 1e6);
+           bursts * burst, (end - begin) / 1e9,
+           (double)(bursts * burst) / (end - begin) * 1e3, latest / 1e6);
 }
 
 int main(int argc, char **argv)
 {
-    double rate = argc == 3 ? atof(argv[1]) : -1;
-    double seconds = argc == 3 ? atof(argv[2]) : 0;
+    int is_right = argc == 3 || argc == 4;
+    double rate = is_right ? atof(argv[1]) : -1;
+    double seconds = is_right ? atof(argv[2]) : 0;
+    long burst = argc == 4 ? atol(argv[3]) : 0;
 
-    if (rate < 0 || seconds <= 0) {
-        fprintf(stderr, "usage: producer RATE SECONDS\n");
+    if (rate < 0 || seconds <= 0 || burst < 0) {
+        fprintf(stderr, "usage: producer RATE SECONDS [BURST]\n");
         return 2;
     }
     if (rate == 0) {
         idle(seconds);
     } else {
-        produce(rate, seconds);
+        produce(rate, seconds, burst);
     }
     return 0;
 }

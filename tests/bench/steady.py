@@ -2,10 +2,11 @@
 # steady.py BUILD [SECONDS [RATE]] - memory of agent and ckagg under a long load
 #
 # SPDX-License-Identifier: Apache-2.0
-"""One thread makes RATE marks a second (1000000) for SECONDS (1800). Prints
-each minute what is resident of the collector and of ckagg, then how much both
-varied after the first tenth, the loss, and the disk used. The ring's pages are
-counted apart: they are allocated at the start and touched as they are used.
+"""One thread makes RATE marks a second (2000000), a burst each millisecond,
+for SECONDS (1800). Prints each minute what is resident of the collector and of
+ckagg, then how much both varied after the first tenth, the loss, and the disk
+used. The ring's pages are counted apart: they are allocated at the start and
+touched as they are used.
 """
 import json
 import os
@@ -40,7 +41,7 @@ def cpu(pid):
 
 
 def main():
-    build, seconds, rate = sys.argv[1], 1800, 1000000
+    build, seconds, rate = sys.argv[1], 1800, 2000000
     if len(sys.argv) > 2:
         seconds = int(sys.argv[2])
     if len(sys.argv) > 3:
@@ -49,7 +50,8 @@ def main():
     run = work + "/run"
     agent = subprocess.Popen(
         [build + "/bin/ckagent", "--report", "none", "--dir", run, "--",
-         build + "/tests/bench_producer", str(rate), str(seconds)],
+         build + "/tests/bench_producer", str(rate), str(seconds),
+         str(max(1, rate // 1000))],
         stdout=subprocess.DEVNULL, env=dict(os.environ, XDG_RUNTIME_DIR=work))
     start = time.monotonic()
     samples = {"collector": [], "ckagg": []}
