@@ -129,9 +129,8 @@ static int file_walk(struct store *store,
     const void *payload;
     char what[128];
 
-    store->readers[file] = ck_segment_reader_create(path, err);
     if (store->readers[file] == NULL) {
-        return -1;
+        return 0;
     }
     while (ck_segment_next(store->readers[file], &header, &payload) == 1) {
         if (frame_enter(store, cast, file, &header) != 0) {
@@ -437,14 +436,32 @@ files_append(struct ck_run_files *files, const char *path, struct ck_err *err)
     return 0;
 }
 
+/* Open the files, spools before segments. An agent removes its spool once all
+ * of it is stored, at any moment of this: what such a spool had is in the
+ * segments, which are read after. */
+static int readers_open(struct store *store, struct ck_err *err)
+{
+    store->readers = calloc(store->files.count, sizeof(*store->readers));
+    if (store->readers == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    for (size_t i = store->files.count; i-- > 0;) {
+        store->readers[i] =
+            ck_segment_reader_create(store->files.paths[i], err);
+        if (store->readers[i] == NULL && errno != ENOENT) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int store_open(struct store *store,
                       struct cast *cast,
                       struct align *align,
                       struct ck_err *err)
 {
-    store->readers = calloc(store->files.count, sizeof(*store->readers));
-    if (store->readers == NULL) {
-        return ck_err_set(err, "out of memory");
+    if (readers_open(store, err) != 0) {
+        return -1;
     }
     for (uint32_t i = 0; i < store->files.count; i++) {
         if (file_walk(store, cast, i, err) != 0) {

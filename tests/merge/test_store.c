@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -127,6 +129,30 @@ static void frames_that_came_twice_count_once(void **state)
     assert_int_equal(reading.marks, 100);
     assert_int_equal(store_damage(reading.store)->places, 0);
     reading_close(&reading);
+    synth_remove(dir);
+}
+
+/* A name whose file has gone, as a spool's that is removed once all of it is
+ * stored, after the directory was read. */
+static void a_spool_that_has_gone_is_no_error(void **state)
+{
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 1, &lone);
+    struct reading reading;
+    char spool[PATH_MAX];
+
+    (void)state;
+    synth_stream(synth, 1, 0, 100);
+    mark_put(synth, 7, 1);
+    synth_destroy(synth);
+    (void)snprintf(spool, sizeof(spool),
+                   "%s/spool-00112233445566778899aabbccddeeff.ck", dir);
+    assert_int_equal(symlink("gone", spool), 0);
+    assert_int_equal(reading_open(&reading, dir), 0);
+    reading_run(&reading);
+    assert_int_equal(reading.marks, 1);
+    reading_close(&reading);
+    assert_int_equal(unlink(spool), 0);
     synth_remove(dir);
 }
 
@@ -438,6 +464,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_that_came_twice_count_once),
+        cmocka_unit_test(a_spool_that_has_gone_is_no_error),
         cmocka_unit_test(frames_that_overlap_are_trimmed_by_position),
         cmocka_unit_test(a_pass_of_one_class_has_all_of_it_in_order),
         cmocka_unit_test(missing_units_are_a_gap),

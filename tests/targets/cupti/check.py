@@ -99,11 +99,12 @@ class Truth(Case):
 
     def test_100_threads(self):
         # On a machine that is busy elsewhere the flushing thread may come too
-        # late for the buffers of 100 threads: CUPTI then drops, which is told.
-        for _ in range(3):
+        # late for the buffers of 100 threads, and the reader of the ring for
+        # the flushing thread: records are dropped then, which is told.
+        for _ in range(10):
             lines, done = host(100, options=("--slots", "110"))
             self.assertEqual(done.returncode, 0, done.stderr)
-            if not lines.of("lost"):
+            if not lines.of("lost") and lines.lost_in_ring() == 0:
                 break
         self.assertEqual(lines.lost_in_ring(), 0)
         self.assertEqual(lines.of("lost"), [])
