@@ -445,3 +445,21 @@ void ck_cli_forget(void)
         kept = next;
     }
 }
+
+enum ck_cli_result ck_cli_parse_variable(const struct ck_cli *cli,
+                                         const char *name,
+                                         struct ck_err *err)
+{
+    const char *text = getenv(name);
+    struct ck_err why = {""};
+    enum ck_cli_result result;
+
+    if (text == NULL || text[0] == '\0') {
+        return CK_CLI_RUN;
+    }
+    result = ck_cli_parse_text(cli, text, &why);
+    if (result == CK_CLI_WRONG) {
+        (void)ck_err_set(err, "%s: %s", name, why.text);
+    }
+    return result;
+}

@@ -73,6 +73,12 @@ enum ck_cli_result ck_cli_parse_text(const struct ck_cli *cli,
  */
 void ck_cli_forget(void);
 
+/* The same of a variable of the environment; unset and empty are no options.
+ * The name of the variable begins what err says. */
+enum ck_cli_result ck_cli_parse_variable(const struct ck_cli *cli,
+                                         const char *name,
+                                         struct ck_err *err);
+
 /* "64K", "1.5G", "512" -> bytes; "20ms", "2s" -> ns. 0 or -1. */
 int ck_cli_bytes(const char *text, int64_t *bytes);
 int ck_cli_duration(const char *text, int64_t *ns);

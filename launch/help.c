@@ -117,6 +117,40 @@ print_table(FILE *out, const struct ck_cli_option *options, int width)
     }
 }
 
+static bool has_type(const struct ck_cli_option *options, enum ck_cli_type type)
+{
+    for (; options->name != NULL; options++) {
+        if (options->type == type) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How quantities are written, for a program that takes some. */
+static void
+print_units(FILE *out, const struct ck_cli_option *options, int width)
+{
+    bool has_bytes = has_type(options, CK_CLI_BYTES);
+    bool has_time = has_type(options, CK_CLI_DURATION);
+
+    if (has_bytes || has_time) {
+        fputc('\n', out);
+    }
+    if (has_bytes) {
+        print_wrapped(out,
+                      "SIZE is in bytes, or with K, M, G or T (powers of "
+                      "1024): 64K, 1.5G.",
+                      0, 0, width);
+    }
+    if (has_time) {
+        print_wrapped(out,
+                      "TIME is in seconds, or with ns, us, ms, s, m, h or d: "
+                      "20ms, 1.5m.",
+                      0, 0, width);
+    }
+}
+
 static void print_examples(FILE *out, const char *examples)
 {
     fputs("\nExamples:\n", out);
@@ -149,6 +183,7 @@ void help_print(const struct ck_cli *cli, FILE *out)
     print_table(out, cli->options, width);
     fputc('\n', out);
     print_table(out, standard_options, width);
+    print_units(out, cli->options, width);
     if (cli->examples != NULL) {
         print_examples(out, cli->examples);
     }

@@ -272,6 +272,27 @@ static void text_of_a_variable_is_refused_with_its_reason(void **state)
     assert_string_equal(err.text, "only options may stand here, not 'RUN'");
 }
 
+static void a_variable_is_read_as_text_and_named_when_it_is_wrong(void **state)
+{
+    struct ck_err err = {.text = "untouched"};
+
+    (void)state;
+    unsetenv("CK_TEST_CLI");
+    assert_int_equal(ck_cli_parse_variable(&cli, "CK_TEST_CLI", &err),
+                     CK_CLI_RUN);
+    setenv("CK_TEST_CLI", "-n 7", 1);
+    assert_int_equal(ck_cli_parse_variable(&cli, "CK_TEST_CLI", &err),
+                     CK_CLI_RUN);
+    assert_int_equal(got.ranks, 7);
+    assert_string_equal(err.text, "untouched");
+    setenv("CK_TEST_CLI", "-s RUN", 1);
+    assert_int_equal(ck_cli_parse_variable(&cli, "CK_TEST_CLI", &err),
+                     CK_CLI_WRONG);
+    assert_string_equal(err.text,
+                        "CK_TEST_CLI: only options may stand here, not 'RUN'");
+    unsetenv("CK_TEST_CLI");
+}
+
 /* What the parser prints on stdout for one word. */
 static void print_of(const char *word, char *text, size_t room)
 {
@@ -353,6 +374,8 @@ int main(void)
                                   forget),
         cmocka_unit_test_teardown(text_of_a_variable_is_refused_with_its_reason,
                                   forget),
+        cmocka_unit_test_teardown(
+            a_variable_is_read_as_text_and_named_when_it_is_wrong, forget),
         cmocka_unit_test(help_shows_every_option_and_wraps),
         cmocka_unit_test(version_names_the_program),
         cmocka_unit_test(options_are_listed_for_completion),
