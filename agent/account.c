@@ -51,13 +51,16 @@ void account_identity(const struct account *account)
 void account_exit(const struct account *account)
 {
     const struct channel_end *end = &account->life->end;
+    bool is_known =
+        account->life->is_end_known || account->life->is_status_known;
     const struct outbox_head *head = account->outlet->outbox.head;
     const struct {
         const char *key;
         int64_t value;
     } rows[] = {
         {"status", end->status},
-        {"status_known", account->life->is_end_known},
+        {"status_known", is_known},
+        {"outlived_ns", life_outlived(account->life)},
         {"signal", account->life->signal},
         {"user_ns", end->user_ns},
         {"system_ns", end->system_ns},
@@ -76,8 +79,7 @@ void account_exit(const struct account *account)
         {"agent_cpu_ns", cpu_ns()},
     };
     struct ck_text exit_record = {
-        .e = {.kind = CK_KIND_EXIT,
-              .flags = account->life->is_end_known ? 0 : CK_FLAG_CUT},
+        .e = {.kind = CK_KIND_EXIT, .flags = is_known ? 0 : CK_FLAG_CUT},
         .object = (uint32_t)end->status,
     };
     char lines[2048];

@@ -177,12 +177,9 @@ static bool is_speaker(const struct identity *identity)
 static enum ck_cli_result
 options_read(int *argc, char ***argv, struct ck_err *err)
 {
-    const char *text = variable("CKAGENT_OPTIONS");
-    enum ck_cli_result result = CK_CLI_RUN;
+    enum ck_cli_result result =
+        ck_cli_parse_variable(&cli, "CKAGENT_OPTIONS", err);
 
-    if (text != NULL) {
-        result = ck_cli_parse_text(&cli, text, err);
-    }
     if (result == CK_CLI_RUN) {
         result = ck_cli_parse(&cli, argc, argv, err);
     }
@@ -401,6 +398,38 @@ static int run_recorded(char **argv,
     return status;
 }
 
+/* --ranks names ranks that the job does not have: said once, by rank 0. 0, or
+ * -1 with err when none of them is there to record. */
+static int ranks_compare(const struct identity *identity, struct ck_err *err)
+{
+    int size = identity->place.size;
+    int recorded = ranks_count(options.ranks, size);
+    char has[32] = "rank 0 only";
+
+    if (!ranks_is_beyond(options.ranks, size)) {
+        return 0;
+    }
+    if (size > 1) {
+        (void)snprintf(has, sizeof(has), "ranks 0-%d only", size - 1);
+    }
+    if (recorded == 0 && !identity->place.is_ranked) {
+        return ck_err_set(err,
+                          "--ranks %.64s: no launcher numbers this process, "
+                          "so it is rank 0 (put ckagent behind the launcher: "
+                          "mpirun -n 4 ckagent --ranks 0,1 -- PROGRAM)",
+                          options.ranks);
+    }
+    if (recorded == 0) {
+        return ck_err_set(err, "--ranks %.64s: the job has %s", options.ranks,
+                          has);
+    }
+    if (identity->place.rank == 0) {
+        ck_warn("--ranks %.64s: the job has %s; %d of them %s recorded",
+                options.ranks, has, recorded, recorded == 1 ? "is" : "are");
+    }
+    return 0;
+}
+
 /* --clean. Exit status. */
 static int run_clean(void)
 {
@@ -456,6 +485,11 @@ int main(int argc, char **argv)
     identity_command(&identity, argv);
     ck_log_init("ckagent", identity.place.is_ranked ? identity.place.rank : -1,
                 options.is_verbose ? CK_LOG_DEBUG : CK_LOG_WARN);
+    if (ranks_compare(&identity, &err) != 0) {
+        return identity.place.rank == 0 || options.is_strict
+                   ? run_unrecorded(argv, &err)
+                   : run_plain(argv);
+    }
     if (places_find(&places, &identity, options.dir, &err) != 0 ||
         (places.is_moved && options.is_strict)) {
         return run_unrecorded(argv, &err);

@@ -7,8 +7,25 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Since 6.15 the kernel tells how a process ended to whoever holds a pidfd of
+ * it, once its parent has taken note (pidfd_info of linux/pidfd.h, which older
+ * headers lack). */
+struct exit_info {
+    uint64_t mask;
+    uint64_t cgroup;
+    uint32_t ids[11];
+    int32_t exit_code; /* as wait() gives it */
+};
+_Static_assert(sizeof(struct exit_info) == 64, "the kernel's first size");
+
+#define EXIT_INFO_ASK _IOWR(0xff, 11, struct exit_info)
+#define EXIT_INFO_CODE (UINT64_C(1) << 3)
+/* So long the parent may take. */
+#define STATUS_WAIT (100 * CK_TIME_MS)
 
 void life_init(struct life *life, int channel, pid_t target, bool is_begun)
 {
@@ -74,23 +91,54 @@ void life_step(struct life *life)
             word_take(life, &message);
         } else {
             life->is_front_gone = true;
+            life->gone_at = ck_time_raw();
             life->is_meeting = true; /* whatever it was about to say */
         }
     }
 }
 
-bool life_is_over(const struct life *life)
+static bool target_is_gone(const struct life *life)
 {
     struct pollfd item = {.fd = life->target_fd, .events = POLLIN};
 
-    if (life->is_end_known) {
-        return true;
-    }
-    if (!life->is_front_gone) {
-        return false;
-    }
     if (life->target_fd >= 0) {
         return poll(&item, 1, 0) == 1;
     }
     return kill(life->target, 0) != 0 && errno == ESRCH;
+}
+
+/* The status of a target that is not our child. False: ask again later. */
+static bool status_ask(struct life *life)
+{
+    struct exit_info info = {.mask = EXIT_INFO_CODE};
+
+    if (life->target_fd < 0 ||
+        ioctl(life->target_fd, EXIT_INFO_ASK, &info) != 0) {
+        return errno != ESRCH || life->target_fd < 0;
+    }
+    if ((info.mask & EXIT_INFO_CODE) == 0) {
+        return false;
+    }
+    life->end.status = info.exit_code;
+    life->is_status_known = true;
+    return true;
+}
+
+bool life_is_over(struct life *life)
+{
+    if (life->is_end_known) {
+        return true;
+    }
+    if (!life->is_front_gone || !target_is_gone(life)) {
+        return false;
+    }
+    if (life->over_at == 0) {
+        life->over_at = ck_time_raw();
+    }
+    return status_ask(life) || ck_time_raw() - life->over_at > STATUS_WAIT;
+}
+
+ck_time_t life_outlived(const struct life *life)
+{
+    return life->over_at == 0 ? -1 : life->over_at - life->gone_at;
 }

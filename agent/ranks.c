@@ -97,3 +97,17 @@ int ranks_count(const char *list, int size)
     }
     return list == NULL ? size : count;
 }
+
+bool ranks_is_beyond(const char *list, int size)
+{
+    int from;
+    int to;
+
+    while (list != NULL && size > 0 && *list != '\0' &&
+           span_read(&list, &from, &to)) {
+        if (to >= size) {
+            return true;
+        }
+    }
+    return false;
+}

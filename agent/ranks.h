@@ -17,5 +17,8 @@ bool ranks_has(const char *list, int rank);
 int ranks_first(const char *list);
 /* How many ranks of a job of `size` are in it; 0 when size is not known. */
 int ranks_count(const char *list, int size);
+/* True when it names a rank that a job of `size` does not have; false when
+ * size is not known. */
+bool ranks_is_beyond(const char *list, int size);
 
 #endif

@@ -34,6 +34,16 @@ static void no_list_is_all_ranks(void **state)
     assert_int_equal(ranks_count(NULL, 4), 4);
 }
 
+static void ranks_that_a_job_does_not_have_are_told_from_its_own(void **state)
+{
+    (void)state;
+    assert_false(ranks_is_beyond("0-3", 4));
+    assert_true(ranks_is_beyond("0-4", 4));
+    assert_true(ranks_is_beyond("63,0", 4));
+    assert_false(ranks_is_beyond("63,0", 0));
+    assert_false(ranks_is_beyond(NULL, 4));
+}
+
 static void what_is_no_list_is_refused_with_the_text(void **state)
 {
     static const char *const wrong[] = {"",    "a",    "1-",         "-1",
@@ -54,6 +64,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_and_ranges_are_in_the_list),
         cmocka_unit_test(no_list_is_all_ranks),
+        cmocka_unit_test(ranks_that_a_job_does_not_have_are_told_from_its_own),
         cmocka_unit_test(what_is_no_list_is_refused_with_the_text),
     };
 

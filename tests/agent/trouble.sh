@@ -155,3 +155,41 @@ wait_for "the end" is_done ctrl
 "$bin/ckmerge" ctrl >report 2>err || fail "no report"
 grep -q 'was interrupted by signal 2' report || fail "not said: interrupted"
 echo "ok: an interrupted job"
+
+# Ranks that the job does not have: said, once, with those that it has.
+runs 0 --ranks 5 --dir none -- sh -c 'echo ran'
+grep -q ran out || fail "the program did not run"
+says '--ranks 5: no launcher numbers this process, so it is rank 0'
+lines 1
+runs 125 --ranks 5 --strict --dir none -- sh -c 'echo ran'
+[ ! -s out ] || fail "the program ran"
+export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4
+runs 0 --ranks 4-7 --dir none -- true
+says '--ranks 4-7: the job has ranks 0-3 only; .*runs without recording'
+lines 1
+OMPI_COMM_WORLD_RANK=1 runs 0 --ranks 4-7 --dir none -- true
+lines 0
+no_trace none
+OMPI_COMM_WORLD_SIZE=1 runs 0 --ranks 0,5 --dir some --report none -- true
+says '--ranks 0,5: the job has rank 0 only; 1 of them is recorded'
+unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE
+CKAGENT_OPTIONS='--rank 3' runs 125 -- true
+says 'CKAGENT_OPTIONS: unknown option --rank: is --ranks meant'
+echo "ok: ranks that are not there"
+
+# The front alone is killed: the program goes on, and so does its recording.
+"$bin/ckagent" --dir orphan --report none -- \
+    bash -c ': >begun; while [ ! -e go ]; do sleep 0.05; done; exit 3' &
+agent=$!
+wait_for "the program" test -e begun
+kill -KILL $agent
+wait $agent 2>err || :
+read -rt 0.7 <> <(:) || :
+: >go
+wait_for "the end" is_done orphan
+"$bin/ckmerge" orphan >report 2>err || :
+# Kernels before 6.15 do not tell the status of another's child.
+grep -qE 'lost its ckagent, which was killed, and ended (with status 3|in a way)' \
+    report || fail "the report does not say that the program lived on"
+! grep -q 'together with' report || fail "killed together, it says"
+echo "ok: a program that outlives its ckagent"
