@@ -19,6 +19,7 @@
 #include "aggregator/jobs.h"
 #include "aggregator/service.h"
 #include "launch/cli.h"
+#include "launch/format.h"
 #include "launch/log.h"
 #include "schema/run.h"
 
@@ -377,6 +378,58 @@ static int run(void)
     return code;
 }
 
+/* Numbers are within their ranges. 0, or -1 with err. */
+static int numbers_check(struct ck_err *err)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+        int64_t least;
+        int64_t most;
+    } rows[] = {
+        {"size", options.size, 0, JOB_SIZE_MAX},
+        {"retain", options.retain, 0, INT64_MAX},
+        {"clock-port", options.clock_port, 0, 65535},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].value >= rows[i].least && rows[i].value <= rows[i].most) {
+            continue;
+        }
+        if (rows[i].most == INT64_MAX) {
+            return ck_err_set(err, "option --%s: %lld is less than %lld",
+                              rows[i].name, (long long)rows[i].value,
+                              (long long)rows[i].least);
+        }
+        return ck_err_set(err, "option --%s: %lld is not in %lld to %lld",
+                          rows[i].name, (long long)rows[i].value,
+                          (long long)rows[i].least, (long long)rows[i].most);
+    }
+    if (options.beat_timeout == 0) {
+        return ck_err_set(err, "option --beat-timeout: 0 would take every "
+                               "agent for dead");
+    }
+    return 0;
+}
+
+/* Texts with a grammar of their own. 0, or -1 with err. */
+static int texts_check(struct ck_err *err)
+{
+    const char *file;
+
+    for (int i = 0; i < options.listen.count; i++) {
+        if (ck_endpoint_check_listen(options.listen.items[i], err) != 0) {
+            return -1;
+        }
+    }
+    for (int i = 0; i < options.outputs.count; i++) {
+        if (ck_format_parse(options.outputs.items[i], &file, err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int check(int argc, struct ck_err *err)
 {
     if (argc > 0 && (!(options.is_status || options.is_clocks) || argc > 1)) {
@@ -388,12 +441,7 @@ static int check(int argc, struct ck_err *err)
     if (!options.is_embedded && (options.job || options.size)) {
         return ck_err_set(err, "--job and --size belong to --embedded");
     }
-    if (options.size < 0 || options.size > JOB_SIZE_MAX || options.retain < 0 ||
-        options.job_timeout < 0 || options.beat_timeout <= 0 ||
-        options.clock_port < 0 || options.clock_port > 65535) {
-        return ck_err_set(err, "a number is out of range; see ckagg --help");
-    }
-    return 0;
+    return numbers_check(err) == 0 && texts_check(err) == 0 ? 0 : -1;
 }
 
 static const char *format_wanted(void)

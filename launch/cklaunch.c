@@ -19,6 +19,7 @@
 
 #include "launch/child.h"
 #include "launch/cli.h"
+#include "launch/format.h"
 #include "launch/launcher.h"
 #include "launch/log.h"
 #include "launch/service.h"
@@ -53,8 +54,8 @@ static const struct ck_cli_option option_table[] = {
     {CK_CLI_TEXT, "hosts", 0, "A,B", &options.hosts, NULL,
      "hosts to start them on, dealt out evenly; \"A:2,B:6\" gives each its "
      "number (this machine)"},
-    {CK_CLI_TEXT, "launcher", 0, "NAME", &options.launcher, NULL,
-     "mpirun, hydra, srun or torchrun (the first that is in PATH; srun inside "
+    {CK_CLI_CHOICE, "launcher", 0, NULL, &options.launcher, LAUNCHER_NAMES,
+     "what places the ranks (the first of these that is in PATH; srun inside "
      "a Slurm allocation)"},
     {CK_CLI_LIST, "launcher-option", 0, "WORD", &options.launcher_options, NULL,
      "one more word for the launcher's own command line; may be given "
@@ -74,9 +75,9 @@ static const struct ck_cli_option option_table[] = {
     {CK_CLI_CHOICE, "report", 0, NULL, &options.report, "now|later|none",
      "the report at the end: wait for it, only say where it will be, or make "
      "none (now)"},
-    {CK_CLI_TEXT, "output", 0, "FORMAT", &options.output, NULL,
-     "print the run in this format of ckmerge on stdout as well: text, json, "
-     "chrome ..."},
+    {CK_CLI_TEXT, "output", 0, "FORMAT[=FILE]", &options.output, NULL,
+     "print the run on stdout as well: text or json; chrome writes "
+     "DIR/trace.json; with =FILE each of them that file"},
     {CK_CLI_HEADING, "Aggregator", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "aggregator", 0, "ENDPOINT", &options.aggregator, NULL,
      "use this running ckagg (the text of its ready line)"},
@@ -384,6 +385,53 @@ static int launch(char **target, struct ck_err *err)
     return code;
 }
 
+/* Each host has a name, and a number of ranks where it has a colon. */
+static bool is_hosts(const char *text)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, ",");
+        size_t name = strcspn(text, ":,");
+        size_t digits =
+            name < length ? strspn(text + name + 1, "0123456789") : 0;
+
+        if (name == 0 ||
+            (name < length && (digits == 0 || name + 1 + digits != length))) {
+            return false;
+        }
+        if (text[length] == ',' && text[length + 1] == '\0') {
+            return false;
+        }
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+/* What no launcher need be found for. 0, or -1 with err. */
+static int check(int argc, struct ck_err *err)
+{
+    const char *file;
+
+    if (argc == 0) {
+        return ck_err_set(err, "which program? (cklaunch -n 4 -- ./train; see "
+                               "cklaunch --help)");
+    }
+    if (options.count < 1 || options.count > 1000000) {
+        return ck_err_set(err, "option --np: %lld is not a number of ranks",
+                          (long long)options.count);
+    }
+    if (options.hosts != NULL &&
+        (options.hosts[0] == '\0' || !is_hosts(options.hosts))) {
+        return ck_err_set(err,
+                          "--hosts '%.200s': write hosts as a,b or a:2,b:6",
+                          options.hosts);
+    }
+    if (options.output != NULL &&
+        ck_format_parse(options.output, &file, err) < 0) {
+        return -1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct ck_err err = {""};
@@ -395,18 +443,7 @@ int main(int argc, char **argv)
     if (result == CK_CLI_DONE) {
         return CK_EXIT_DONE;
     }
-    if (result == CK_CLI_RUN && argc == 0) {
-        result = CK_CLI_WRONG;
-        (void)ck_err_set(&err, "which program? (cklaunch -n 4 -- ./train; see "
-                               "cklaunch --help)");
-    }
-    if (result == CK_CLI_RUN &&
-        (options.count < 1 || options.count > 1000000)) {
-        result = CK_CLI_WRONG;
-        (void)ck_err_set(&err, "option --np: %lld is not a number of ranks",
-                         (long long)options.count);
-    }
-    if (result == CK_CLI_WRONG) {
+    if (result == CK_CLI_WRONG || check(argc, &err) != 0) {
         ck_error("%s", err.text);
         return CK_EXIT_MISUSE;
     }

@@ -68,11 +68,6 @@ static const struct launcher launchers[] = {
 
 enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]) };
 
-const char *launcher_names(void)
-{
-    return "mpirun|hydra|srun|torchrun";
-}
-
 static bool is_program(const char *path)
 {
     struct stat status;
@@ -174,7 +169,7 @@ find_named(const char *name, struct launcher_found *found, struct ck_err *err)
     }
     errno = EINVAL;
     return ck_err_set(err, "unknown launcher %s: one of %s", name,
-                      launcher_names());
+                      LAUNCHER_NAMES);
 }
 
 int launcher_find(const char *name,

@@ -13,6 +13,9 @@
 #include "launch/words.h"
 #include "schema/err.h"
 
+/* Those of the table in launcher.c. */
+#define LAUNCHER_NAMES "mpirun|hydra|srun|torchrun"
+
 /* A row of the table in launcher.c. */
 struct launcher;
 
@@ -37,9 +40,6 @@ struct launch_plan {
 int launcher_find(const char *name,
                   struct launcher_found *found,
                   struct ck_err *err);
-/* "mpirun|hydra|srun|torchrun", for --help. */
-const char *launcher_names(void);
-
 /* Begin a command line: the launcher with its own options. What it is to run
  * is the caller's to add. 0, or -1 with err: the plan is not possible with
  * this launcher. */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "launch/cli.h"
+#include "launch/format.h"
 #include "launch/log.h"
 #include "merge/align.h"
 #include "merge/analysis/blame.h"
@@ -274,7 +275,8 @@ static int chrome_where(const struct options *options,
         const char *file;
         int n;
 
-        if (options_output(options->outputs.items[i], &file) != OUTPUT_CHROME) {
+        if (ck_format_parse(options->outputs.items[i], &file, err) !=
+            CK_FORMAT_CHROME) {
             continue;
         }
         n = file != NULL
@@ -535,23 +537,6 @@ static void files_raise(void)
     }
 }
 
-static int outputs_check(const struct options *options, struct ck_err *err)
-{
-    for (int i = 0; i < options->outputs.count; i++) {
-        const char *path;
-        enum output_format format =
-            options_output(options->outputs.items[i], &path);
-
-        if (format == OUTPUT_UNKNOWN || (path != NULL && path[0] == '\0')) {
-            return ck_err_set(err,
-                              "--output %s: text, json or chrome, maybe with "
-                              "=FILE",
-                              options->outputs.items[i]);
-        }
-    }
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     struct options options = {.from = -1,
@@ -567,7 +552,7 @@ int main(int argc, char **argv)
     ck_log_init("ckmerge", -1, CK_LOG_INFO);
     if (result == CK_CLI_DONE) {
         code = CK_EXIT_DONE;
-    } else if (result == CK_CLI_WRONG || outputs_check(&options, &err) != 0) {
+    } else if (result == CK_CLI_WRONG) {
         code = CK_EXIT_MISUSE;
     } else {
         files_raise();

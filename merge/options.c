@@ -7,6 +7,53 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/format.h"
+
+/* One "a" or "a-b"; returns what follows, NULL when it is neither. */
+static const char *ranks_range(const char *at, long *first, long *last)
+{
+    char *end;
+
+    *first = strtol(at, &end, 10);
+    if (end == at || *first < 0) {
+        return NULL;
+    }
+    *last = *first;
+    if (*end == '-') {
+        at = end + 1;
+        *last = strtol(at, &end, 10);
+        if (end == at || *last < *first) {
+            return NULL;
+        }
+    }
+    return *end == ',' ? end + 1 : *end == '\0' ? end : NULL;
+}
+
+/* Texts that have a grammar of their own. 0, or -1 with err. */
+static int texts_check(const struct options *options, struct ck_err *err)
+{
+    const char *at = options->ranks;
+    const char *file;
+    long first, last;
+
+    while (at != NULL && *at != '\0') {
+        at = ranks_range(at, &first, &last);
+    }
+    if (at == NULL) {
+        return ck_err_set(err, "--ranks %.200s: write it as 0,4-7",
+                          options->ranks);
+    }
+    for (int i = 0; i < options->outputs.count; i++) {
+        if (ck_format_parse(options->outputs.items[i], &file, err) < 0) {
+            return -1;
+        }
+    }
+    if (options->to >= 0 && options->from >= options->to) {
+        return ck_err_set(err, "--from is not before --to");
+    }
+    return 0;
+}
+
 /* RUN, or IN... OUT. */
 static enum ck_cli_result operands_read(struct options *options,
                                         int argc,
@@ -55,7 +102,7 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "end so long after the run's start"},
         {CK_CLI_TEXT, "ranks", 0, "LIST", &o->ranks, NULL,
          "only these ranks: 0,4-7 (default: all)"},
-        {CK_CLI_DURATION, "max-clock-error", 0, "DURATION", &o->max_clock_error,
+        {CK_CLI_DURATION, "max-clock-error", 0, "TIME", &o->max_clock_error,
          NULL,
          "exit 4 when the clocks of two ranks may be further apart than that, "
          "5 when that is not known (10us)"},
@@ -99,61 +146,27 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
             "  ckmerge --output json --from 2s --to 4s RUN | jq .devices\n"
             "  ckmerge --kernel-only rank0.json rank1.json.gz merged.json\n",
         .options = table};
-    const char *preset = getenv("CKMERGE_OPTIONS");
-    enum ck_cli_result result = CK_CLI_RUN;
+    enum ck_cli_result result =
+        ck_cli_parse_variable(&cli, "CKMERGE_OPTIONS", err);
 
-    if (preset != NULL) {
-        result = ck_cli_parse_text(&cli, preset, err);
-    }
     if (result == CK_CLI_RUN) {
         result = ck_cli_parse(&cli, &argc, &argv, err);
     }
     options->is_kernel_only =
         options->is_kernel_only || options->scalene != NULL;
+    if (result == CK_CLI_RUN && texts_check(options, err) != 0) {
+        result = CK_CLI_WRONG;
+    }
     if (result == CK_CLI_RUN) {
         result = operands_read(options, argc, argv, err);
     }
     return result;
 }
 
-enum output_format options_output(const char *text, const char **path)
-{
-    static const char *const names[] = {"text", "json", "chrome"};
-    size_t length = strcspn(text, "=");
-
-    *path = text[length] == '=' ? text + length + 1 : NULL;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strlen(names[i]) == length &&
-            strncmp(names[i], text, length) == 0) {
-            return (enum output_format)i;
-        }
-    }
-    return OUTPUT_UNKNOWN;
-}
-
-/* One "a" or "a-b"; returns what follows, NULL when it is neither. */
-static const char *ranks_range(const char *at, long *first, long *last)
-{
-    char *end;
-
-    *first = strtol(at, &end, 10);
-    if (end == at || *first < 0) {
-        return NULL;
-    }
-    *last = *first;
-    if (*end == '-') {
-        at = end + 1;
-        *last = strtol(at, &end, 10);
-        if (end == at || *last < *first) {
-            return NULL;
-        }
-    }
-    return *end == ',' ? end + 1 : *end == '\0' ? end : NULL;
-}
-
 int options_ranks(const char *text, struct cast *cast, struct ck_err *err)
 {
     const char *at = text;
+    long first, last;
     size_t hits = 0;
 
     if (text[0] == '\0') {
@@ -164,8 +177,6 @@ int options_ranks(const char *text, struct cast *cast, struct ck_err *err)
         cast->ranks[i].is_wanted = false;
     }
     while (at != NULL && *at != '\0') {
-        long first, last;
-
         at = ranks_range(at, &first, &last);
         for (size_t i = 0; at != NULL && i < cast->ranks_count; i++) {
             if (cast->ranks[i].number >= first &&
@@ -174,9 +185,6 @@ int options_ranks(const char *text, struct cast *cast, struct ck_err *err)
                 hits++;
             }
         }
-    }
-    if (at == NULL) {
-        return ck_err_set(err, "--ranks %s: write it as 0,4-7", text);
     }
     if (hits == 0) {
         return ck_err_set(err, "--ranks %s: the run has none of these ranks",

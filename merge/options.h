@@ -38,15 +38,6 @@ enum ck_cli_result options_read(struct options *options,
                                 char **argv,
                                 struct ck_err *err);
 
-/* "json=FILE" -> its format and where it goes. */
-enum output_format {
-    OUTPUT_TEXT,
-    OUTPUT_JSON,
-    OUTPUT_CHROME,
-    OUTPUT_UNKNOWN,
-};
-enum output_format options_output(const char *text, const char **path);
-
 /* Mark the ranks of "0,2-5" as the wanted ones; "" = all. 0, or -1 with err. */
 int options_ranks(const char *text, struct cast *cast, struct ck_err *err);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "launch/cli.h"
+#include "launch/format.h"
 #include "launch/log.h"
 #include "merge/output/json.h"
 #include "merge/output/scalene.h"
@@ -75,12 +76,12 @@ static char *text_make(const struct results *results,
 }
 
 static int write_format(const struct results *results,
-                        enum output_format format,
+                        enum ck_format format,
                         const char *path,
                         struct ck_err *err)
 {
     size_t length;
-    char *text = format == OUTPUT_JSON
+    char *text = format == CK_FORMAT_JSON
                      ? output_json(results->report, &length)
                      : text_make(results, path == NULL ? STDOUT_FILENO : -1,
                                  &length, err);
@@ -143,10 +144,9 @@ int results_write(const struct results *results, struct ck_err *err)
     }
     for (int i = 0; i < options->outputs.count; i++) {
         const char *path;
-        enum output_format format =
-            options_output(options->outputs.items[i], &path);
+        int format = ck_format_parse(options->outputs.items[i], &path, err);
 
-        if (format == OUTPUT_CHROME) {
+        if (format == CK_FORMAT_CHROME) {
             continue;
         }
         is_stdout_used = is_stdout_used || path == NULL;
@@ -157,5 +157,5 @@ int results_write(const struct results *results, struct ck_err *err)
     if (is_stdout_used || options->is_quiet) {
         return 0;
     }
-    return write_format(results, OUTPUT_TEXT, NULL, err);
+    return write_format(results, CK_FORMAT_TEXT, NULL, err);
 }

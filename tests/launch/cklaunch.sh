@@ -62,8 +62,12 @@ fi
 # Misuse and what is missing: one line, own codes.
 job 2
 job 2 -n 0 -- true
-job 1 --launcher rocket -- true
+job 2 --launcher rocket -- true
 [ "$(grep -c . err)" = 1 ] || fail "more than one line for a wrong launcher"
+job 2 --hosts a:x -- true
+job 2 --hosts a,,b -- true
+job 2 --output xml -- touch ran
+[ ! -e ran ] || fail "the job ran before the wrong format was said"
 status=0
 timeout 20 env PATH="$work/nothing" "$cklaunch" true 2>err || status=$?
 [ "$status" = 1 ] || fail "no launcher: status $status"

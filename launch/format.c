@@ -1,0 +1,32 @@
+/* format.c - the formats that ckmerge writes, as "NAME" or "NAME=FILE"
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "launch/format.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char *const names[] = {
+    [CK_FORMAT_TEXT] = "text",
+    [CK_FORMAT_JSON] = "json",
+    [CK_FORMAT_CHROME] = "chrome",
+};
+
+int ck_format_parse(const char *text, const char **file, struct ck_err *err)
+{
+    size_t length = strcspn(text, "=");
+    const char *behind = text[length] == '=' ? text + length + 1 : NULL;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0 &&
+            (behind == NULL || behind[0] != '\0')) {
+            *file = behind;
+            return (int)i;
+        }
+    }
+    return ck_err_set(err,
+                      "--output %.200s: text, json or chrome, maybe with "
+                      "=FILE",
+                      text);
+}

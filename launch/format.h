@@ -1,0 +1,22 @@
+/* format.h - the formats that ckmerge writes, as "NAME" or "NAME=FILE"
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * ckagg and cklaunch hand them on, and refuse a wrong one before a job runs.
+ */
+#ifndef CK_LAUNCH_FORMAT_H
+#define CK_LAUNCH_FORMAT_H
+
+#include "schema/err.h"
+
+enum ck_format {
+    CK_FORMAT_TEXT,
+    CK_FORMAT_JSON,
+    CK_FORMAT_CHROME,
+};
+
+/* The format, or -1 with err. *file is what stands behind "=", NULL = none;
+ * it points into the text. */
+int ck_format_parse(const char *text, const char **file, struct ck_err *err);
+
+#endif

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# misuse.sh BUILD - a wrong option or value is one line that names it, status 2
+# (ckagent: 125, as the program's own status may be anything else)
+#
+# SPDX-License-Identifier: Apache-2.0
+set -uo pipefail
+bin=$(cd "${1:?build folder}/bin" && pwd) || exit 2
+work=$(mktemp -d "${TMPDIR:-/tmp}/ck-misuse.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+export XDG_RUNTIME_DIR=$work
+unset CKAGENT_OPTIONS CKMERGE_OPTIONS CKAGENT_RANKS CKAGENT_AGGREGATOR \
+    CKAGG_KEYFILE
+cd "$work" || exit 1
+bad=0
+count=0
+
+# wrong STATUS TEXT PROGRAM WORD...: it ends so, with one line that has TEXT.
+wrong() {
+    local status=$1 text=$2 got=0
+    shift 2
+    timeout 20 "$bin/$1" "${@:2}" >out 2>err </dev/null || got=$?
+    count=$((count + 1))
+    if [ "$got" = "$status" ] && [ "$(wc -l <err)" = 1 ] && [ ! -s out ] &&
+        grep -qF -e "$text" err; then
+        return
+    fi
+    bad=1
+    printf 'FAILED: %s: status %s for %s, one line with: %s\n' \
+        "$*" "$got" "$status" "$text"
+    head -n 5 out err
+}
+
+agent() { wrong 125 "$1" ckagent "${@:2}"; }
+agg() { wrong 2 "$1" ckagg "${@:2}"; }
+merge() { wrong 2 "$1" ckmerge "${@:2}"; }
+launch() { wrong 2 "$1" cklaunch "${@:2}"; }
+
+for program in agent agg merge launch; do
+    $program "unknown option --no-such" --no-such
+    $program "unknown option -Z" -Z
+done
+
+agent "no program given"
+agent "--ranks needs a value: LIST" --ranks
+agent "--ranks 'x'" --ranks x -- touch ran
+agent "--ranks '3-1'" --ranks 3-1 -- touch ran
+agent "a size like 64K" --limit many -- touch ran
+agent "a size like 64K" --limit -1 -- touch ran
+agent "auto|tsc|raw" --clock sundial -- touch ran
+agent "on|off" --clock-shortcut maybe -- touch ran
+agent "on|off" --posix 1 -- touch ran
+agent "a time like 20ms" --posix-threshold soon -- touch ran
+agent "--posix-threshold: 0 to 1s" --posix-threshold 2s -- touch ran
+agent "--sample often" --sample often -- touch ran
+agent "--sample 0" --sample 0 -- touch ran
+agent "aggregator" --aggregator nowhere -- touch ran
+agent "none|lz4|zstd" --pack zip -- touch ran
+agent "now|later|none" --report soon -- touch ran
+agent "a size like 64K" --ring-bytes big -- touch ran
+agent "a size like 64K" --slot-bytes "" -- touch ran
+agent "a size like 64K" --spool-limit 1X -- touch ran
+[ ! -e ran ] || {
+    bad=1
+    echo "FAILED: ckagent ran a program though it was misused"
+}
+
+agg "only --status and --clocks take an operand" RUN
+agg "tcp://HOST:PORT" --listen 7700
+agg "udp://" --listen udp://127.0.0.1:1
+agg "--clock-port: 65536 is not in 0 to 65535" --clock-port 65536
+agg "a whole number" --retain few
+agg "--retain: -1 is less than 0" --retain -1
+agg "--job and --size belong to --embedded" --job x
+agg "--size: -1 is not in 0 to" --embedded --size -1
+agg "a time like 20ms" --job-timeout never
+agg "--beat-timeout: 0" --beat-timeout 0
+agg "--output xml" --output xml
+agg "nowhere" --status nowhere
+
+merge "no run directory given"
+merge "one run directory at a time" a b
+merge "--output xml" --output xml RUN
+merge "--output json=" --output json= RUN
+merge "--ranks x" --ranks x RUN
+merge "a time like 20ms" --from soon RUN
+merge "--from is not before --to" --from 2s --to 1s RUN
+merge "a time like 20ms" --max-clock-error much RUN
+merge "all|probes|messages" --clock-facts none RUN
+merge "--kernel-only takes one or more" --kernel-only OUT
+merge "--rank goes with --kernel-only" --rank a=1 RUN
+CKMERGE_OPTIONS="--plane" merge "CKMERGE_OPTIONS: unknown option --plane" RUN
+
+launch "which program?"
+launch "--np: 0 is not a number of ranks" -n 0 -- touch ran
+launch "a whole number" -n four -- touch ran
+launch "write hosts as a,b" --hosts "" -- touch ran
+launch "write hosts as a,b" --hosts a:x,b -- touch ran
+launch "mpirun|hydra|srun|torchrun" --launcher rocket -- touch ran
+launch "now|later|none" --report soon -- touch ran
+launch "--output xml" --output xml -- touch ran
+[ ! -e ran ] || {
+    bad=1
+    echo "FAILED: cklaunch ran a program though it was misused"
+}
+echo "$count wrong command lines"
+exit $bad
