@@ -45,6 +45,7 @@ struct report_rank {
     enum report_end end;
     int code;           /* exit status or signal; killed: the signal that
                            ckagent was sent before, 0 = none */
+    bool is_orphan;     /* its ckagent was killed, and it went on */
     ck_time_t end_time; /* on the axis; 0 = not known */
     const char *open;   /* call it never left, NULL = none known */
     struct place open_place;
@@ -117,6 +118,11 @@ struct report_device {
     ck_time_t copy_all; /* union of copies */
     ck_time_t run_busy; /* in the whole run; the rest of it is idle */
     ck_time_t run_wall;
+    const char *command; /* of the process that it belongs to; NULL = a device
+                            of the machine */
+    uint32_t pid;
+    ck_time_t run_first; /* first and last instant of work on it, in the run */
+    ck_time_t run_last;
 };
 
 /* Parts of the region's time (analysis/efficiency.h has the formulas). */
@@ -343,9 +349,11 @@ struct report_libc {
 
 struct report_counter {
     const char *name;
-    double value;   /* scaled up where it was multiplexed */
-    double share;   /* of the time that it really counted, 0..1 */
-    uint32_t ranks; /* that have it */
+    double value;       /* scaled up where it was multiplexed */
+    double share;       /* of the time that it really counted, 0..1 */
+    uint32_t ranks;     /* that have it */
+    bool is_of_threads; /* as they were last looked at; else of all processes
+                           that there were */
 };
 
 struct report_rate {

@@ -165,6 +165,7 @@ static int agent_report(const struct cast *cast,
         if (row == NULL) {
             return -1;
         }
+        row->is_of_threads = counter->tid != 0;
         counter_add(row, counter, is_first);
     }
     return 0;

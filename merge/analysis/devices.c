@@ -25,6 +25,7 @@ struct device {
     struct interval_union comm;
     struct interval_union copy;
     struct interval_union run; /* everything, in the whole run */
+    ck_time_t first;           /* start of that */
     uint64_t copies;
     uint64_t bad_times;
 };
@@ -142,6 +143,9 @@ int devices_take(void *consumer, const struct timeline_event *event)
         device->bad_times++;
         return 0;
     }
+    if (device->run.count == 0) {
+        device->first = event->start;
+    }
     interval_union_add(&device->run, event->start, event->end);
     if (is_copy) {
         uint64_t count = device->all.count;
@@ -160,6 +164,21 @@ int devices_take(void *consumer, const struct timeline_event *event)
         interval_union_add(&device->comm, event->start, event->end);
     }
     return 0;
+}
+
+/* A device without a UUID is its process's own: which one that is. */
+static void owner_report(const struct cast *cast,
+                         const struct cast_physical *physical,
+                         struct report_device *row)
+{
+    const struct cast_process *owner = &cast->processes[physical->process];
+
+    if (physical->uuid[0] == '\0') {
+        row->command = owner->command[0] != '\0'
+                           ? owner->command
+                           : cast->agents[owner->agent].command;
+        row->pid = owner->pid;
+    }
 }
 
 static void device_report(const struct device *device,
@@ -182,6 +201,8 @@ static void device_report(const struct device *device,
     row->copy_all = interval_union_length(&device->copy);
     row->run_busy = interval_union_length(&device->run);
     row->run_wall = region_length(device->run.region);
+    row->run_first = device->first;
+    row->run_last = device->run.to;
     row->idle = interval_union_idle(&device->all);
     row->core = device->all.core;
     row->kernel_core = device->kernels.core;
@@ -224,7 +245,14 @@ static int by_ranks(const void *a, const void *b)
     int32_t first = left->ranks_count > 0 ? left->ranks[0] : -1;
     int32_t second = right->ranks_count > 0 ? right->ranks[0] : -1;
 
-    return (first > second) - (first < second);
+    if (first != second) {
+        return first < second ? -1 : 1;
+    }
+    if (left->pid != right->pid && left->run_first != right->run_first) {
+        return left->run_first < right->run_first ? -1 : 1;
+    }
+    return (left->physical > right->physical) -
+           (left->physical < right->physical);
 }
 
 static bool has_wanted(const struct cast *cast, const struct report_device *row)
@@ -252,6 +280,7 @@ int devices_report(const struct devices *devices, struct report *report)
         const struct device *device = &devices->items[i];
 
         device_report(device, &devices->cast->physicals[i], row);
+        owner_report(devices->cast, &devices->cast->physicals[i], row);
         row->physical = (uint32_t)i;
         if (row->busy + row->idle != row->wall) {
             report->is_ledger_closed = false;

@@ -7,6 +7,7 @@
  */
 #include "merge/analysis/ranks.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,6 +17,9 @@
 
 /* Most missing ranks that get a row of their own. */
 #define MISSING_MAX 65536
+/* A program that lived so much longer than its ckagent was not killed together
+ * with it. */
+#define ORPHAN_LEAST (500 * CK_TIME_MS)
 
 struct rank {
     struct interval_union mpi;
@@ -147,7 +151,8 @@ static void end_report(const struct cast_agent *agent,
                        const struct align *align,
                        struct report_rank *row)
 {
-    char number[16] = "";
+    char number[32] = "";
+    ck_time_t outlived;
 
     if (agent->is_profile) {
         row->end = REPORT_END_PROFILE;
@@ -157,7 +162,16 @@ static void end_report(const struct cast_agent *agent,
         row->end = REPORT_END_UNKNOWN;
         return;
     }
-    if (!agent->is_exit_known) {
+    (void)ck_lines_get(agent->exit, strlen(agent->exit), "outlived_ns", number,
+                       sizeof(number));
+    outlived = number[0] == '\0' ? -1 : strtoll(number, NULL, 10);
+    row->is_orphan = outlived >= ORPHAN_LEAST;
+    if (row->is_orphan && !agent->is_exit_known) {
+        row->end = REPORT_END_UNKNOWN;
+    } else if (!agent->is_exit_known || (outlived >= 0 && !row->is_orphan &&
+                                         WIFSIGNALED(agent->status) &&
+                                         WTERMSIG(agent->status) == SIGKILL)) {
+        number[0] = '\0';
         (void)ck_lines_get(agent->exit, strlen(agent->exit), "signal", number,
                            sizeof(number));
         row->end = REPORT_END_KILLED;

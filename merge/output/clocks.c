@@ -63,8 +63,9 @@ static void put_faults(const struct page *page,
                 (double)fault->from / 1e9, (double)fault->to / 1e9);
     }
     if (domain->faults_count > FAULTS_SHOWN) {
-        fprintf(page->file, MARGIN "  and %zu more faults\n",
-                domain->faults_count - FAULTS_SHOWN);
+        fprintf(page->file, MARGIN "  and %zu more fault%s\n",
+                domain->faults_count - FAULTS_SHOWN,
+                word_s(domain->faults_count - FAULTS_SHOWN));
     }
 }
 
@@ -74,7 +75,8 @@ static void put_means(const struct page *page,
 {
     fputs(MARGIN "  ", page->file);
     if (domain->is_probed) {
-        fprintf(page->file, "%s probes", word_count(domain->probes).text);
+        fprintf(page->file, "%s probe%s", word_count(domain->probes).text,
+                word_s(domain->probes));
         fprintf(page->file, ", %s lost", word_count(domain->lost).text);
         fprintf(page->file, ", shortest round trip %s",
                 domain->rtt_min < 0 ? "-" : word_time(domain->rtt_min).text);
@@ -150,8 +152,9 @@ static void put_conflicts(const struct page *page)
         put_conflict(page, report->conflicts[i]);
     }
     if (report->conflicts_count > FAULTS_SHOWN) {
-        fprintf(page->file, MARGIN "and %zu more contradictions\n",
-                report->conflicts_count - FAULTS_SHOWN);
+        fprintf(page->file, MARGIN "and %zu more contradiction%s\n",
+                report->conflicts_count - FAULTS_SHOWN,
+                word_s(report->conflicts_count - FAULTS_SHOWN));
     }
 }
 
@@ -165,9 +168,11 @@ static void put_causality(const struct page *page)
     }
     fprintf(page->file, MARGIN "backwards in time: %s of ",
             word_count(c->messages_after).text);
-    fprintf(page->file, "%s messages, ", word_count(c->messages).text);
+    fprintf(page->file, "%s message%s, ", word_count(c->messages).text,
+            word_s(c->messages));
     fprintf(page->file, "%s of ", word_count(c->collectives_after).text);
-    fprintf(page->file, "%s collectives (", word_count(c->collectives).text);
+    fprintf(page->file, "%s collective%s (", word_count(c->collectives).text,
+            word_s(c->collectives));
     fprintf(page->file, "%s and ", word_count(c->messages_before).text);
     fprintf(page->file, "%s before alignment)\n",
             word_count(c->collectives_before).text);

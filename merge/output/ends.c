@@ -30,7 +30,12 @@ static void put_how(const struct page *page,
 {
     FILE *file = page->file;
 
-    if (report_was_asked(rank)) {
+    if (rank->is_orphan) {
+        fputs("lost its ckagent, which was killed, and ", file);
+    }
+    if (rank->is_orphan && rank->end == REPORT_END_UNKNOWN) {
+        fputs("ended in a way that is not known", file);
+    } else if (report_was_asked(rank)) {
         fprintf(file, "was interrupted by signal %d (%s)", rank->code,
                 strsignal(rank->code));
     } else if (rank->end == REPORT_END_SIGNAL) {
@@ -188,8 +193,8 @@ put_rows(const struct page *page, const struct report_rank **ends, size_t count)
         put_end(page, ends[i], first);
     }
     if (count > limit) {
-        fprintf(page->file, " and %zu more ranks (--all-ranks)\n",
-                count - limit);
+        fprintf(page->file, " and %zu more rank%s (--all-ranks)\n",
+                count - limit, word_s(count - limit));
     }
 }
 
@@ -207,7 +212,8 @@ void page_ends(const struct page *page)
         const struct report_rank *rank = &report->ranks[i];
 
         if (rank->end != REPORT_END_PROFILE &&
-            (rank->end != REPORT_END_EXITED || rank->code != 0)) {
+            (rank->end != REPORT_END_EXITED || rank->code != 0 ||
+             rank->is_orphan)) {
             ends[count++] = rank;
         }
     }

@@ -216,6 +216,10 @@ static void put_device(struct ck_json *j,
             ck_json_int(j, NULL, device->ranks[i]);
         }
         ck_json_end(j);
+        json_text(j, "command", device->command);
+        ck_json_uint(j, "pid", device->pid);
+        ck_json_int(j, "run_first_ns", device->run_first);
+        ck_json_int(j, "run_last_ns", device->run_last);
     }
     ck_json_int(j, "wall_ns", device->wall);
     ck_json_int(j, "busy_ns", device->busy);
@@ -360,6 +364,7 @@ static void put_counters(struct ck_json *j, const struct report *report)
         ck_json_double(j, "value", counter->value);
         ck_json_double(j, "share_counted", counter->share);
         ck_json_uint(j, "ranks", counter->ranks);
+        ck_json_bool(j, "of_threads", counter->is_of_threads);
         ck_json_end(j);
     }
     ck_json_end(j);

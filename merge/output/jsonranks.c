@@ -14,6 +14,9 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     json_text(j, "host", rank->host);
     ck_json_string(j, "end", end_names[rank->end]);
     ck_json_int(j, "code", rank->code);
+    if (rank->is_orphan) {
+        ck_json_bool(j, "agent_lost", true);
+    }
     if (rank->end_time != 0) {
         ck_json_int(j, "end_time_ns", rank->end_time);
     } else {

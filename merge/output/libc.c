@@ -38,7 +38,8 @@ void page_libc(const struct page *page)
         fputc('\n', page->file);
     }
     if (report->libc_count > TOP_LIBC) {
-        fprintf(page->file, " and %zu more functions (report.json)\n",
-                report->libc_count - TOP_LIBC);
+        fprintf(page->file, " and %zu more function%s (report.json)\n",
+                report->libc_count - TOP_LIBC,
+                word_s(report->libc_count - TOP_LIBC));
     }
 }

@@ -172,9 +172,9 @@ static void put_steps(const struct page *page)
     if (table->count == 0) {
         return;
     }
-    fprintf(page->file, "\n%s STEPS%s       %s steps, %s in the middle; ",
+    fprintf(page->file, "\n%s STEPS%s       %s step%s, %s in the middle; ",
             page_bold(page), page_normal(page), word_count(table->count).text,
-            word_time(table->median).text);
+            word_s(table->count), word_time(table->median).text);
     if (table->rhythm != NULL) {
         fputs("taken to end with ", page->file);
         page_cell(page, table->rhythm, 24);

@@ -12,8 +12,11 @@
 #define TOP_KERNELS 10
 #define TOP_CALLS 10
 #define TOP_COUNTERS 16
+#define COUNTERS_INDENT 13
 #define BAR 8
 #define NAME 14
+/* Columns of a program where it is named. */
+#define COMMAND 40
 /* Rows at each end of a table of many devices. */
 #define ROWS_EACH 4
 /* Columns of the place that a call was made from. */
@@ -95,6 +98,40 @@ static void put_shares(const struct page *page,
     }
 }
 
+/* Do two rows show devices of programs that one rank ran? */
+static bool is_of_same_rank(const struct report_device *a,
+                            const struct report_device *b)
+{
+    return a->ranks_count > 0 && b->ranks_count > 0 &&
+           a->ranks[0] == b->ranks[0] && a->command != NULL &&
+           b->command != NULL && a->pid != b->pid;
+}
+
+/* Which program it was, and when, where a rank ran several. */
+static void put_program(const struct page *page,
+                        const struct report_device *device)
+{
+    const struct report *report = page->report;
+    size_t at = (size_t)(device - report->devices);
+    ck_time_t start = report->whole.start;
+
+    if (!(at > 0 && is_of_same_rank(device, device - 1)) &&
+        !(at + 1 < report->devices_count &&
+          is_of_same_rank(device, device + 1))) {
+        return;
+    }
+    fputs("       by ", page->file);
+    page_cell(page, device->command, COMMAND);
+    fprintf(page->file, " (process %u)", device->pid);
+    if (device->kernels + device->copies > 0) {
+        fprintf(page->file, ", from %s to ",
+                word_time(device->run_first - start).text);
+        fprintf(page->file, "%s of the run",
+                word_time(device->run_last - start).text);
+    }
+    fputc('\n', page->file);
+}
+
 static void put_device(const struct page *page,
                        const struct report_device *device)
 {
@@ -108,6 +145,7 @@ static void put_device(const struct page *page,
     put_shares(page, device);
     put_steps(page, rank_of(page->report, device));
     fputc('\n', page->file);
+    put_program(page, device);
 }
 
 static int by_idle(const void *a, const void *b)
@@ -144,8 +182,8 @@ static void put_extremes(const struct page *page)
     for (size_t i = count - ROWS_EACH; i < count; i++) {
         put_device(page, order[i]);
     }
-    fprintf(page->file, "       %zu more devices: --all-ranks\n",
-            count - 2 * ROWS_EACH - 1);
+    fprintf(page->file, "       %zu more device%s: --all-ranks\n",
+            count - 2 * ROWS_EACH - 1, word_s(count - 2 * ROWS_EACH - 1));
     free(order);
 }
 
@@ -154,7 +192,7 @@ static void put_all(const struct page *page)
     const struct report_device *all = &page->report->all;
     char devices[32];
 
-    (void)snprintf(devices, sizeof(devices), "%zu devices",
+    (void)snprintf(devices, sizeof(devices), "%zu devices", /* more than one */
                    page->report->devices_count);
     fprintf(page->file, "  all  %-*s", NAME, devices);
     put_shares(page, all);
@@ -248,10 +286,10 @@ static void put_copies(const struct page *page)
         if (copy->calls == 0) {
             continue;
         }
-        fprintf(page->file, "%s%s %s times, %s, %s s",
+        fprintf(page->file, "%s%s %s time%s, %s, %s s",
                 i == 0 ? " copies: " : "; ", copy->name,
-                word_count(copy->calls).text, word_bytes(copy->bytes).text,
-                word_seconds(copy->total).text);
+                word_count(copy->calls).text, word_s(copy->calls),
+                word_bytes(copy->bytes).text, word_seconds(copy->total).text);
     }
     if (report->copies_count > 0) {
         fputc('\n', page->file);
@@ -328,8 +366,8 @@ void page_calls(const struct page *page)
         }
     }
     if (shown > TOP_CALLS) {
-        fprintf(page->file, " and %zu more places (report.json)\n",
-                shown - TOP_CALLS);
+        fprintf(page->file, " and %zu more place%s (report.json)\n",
+                shown - TOP_CALLS, word_s(shown - TOP_CALLS));
     }
 }
 
@@ -347,39 +385,72 @@ static struct word counter_word(const struct report_counter *counter)
     return word_number(counter->value);
 }
 
-void page_counters(const struct page *page)
+static int
+counter_text(const struct report_counter *counter, char *item, size_t room)
+{
+    int length = snprintf(item, room, "%.40s %s", counter->name,
+                          counter_word(counter).text);
+
+    if (counter->share < 0.995) {
+        length += snprintf(item + length, room - (size_t)length,
+                           " (counted %.0f %%)", counter->share * 100);
+    }
+    return length;
+}
+
+/* Those of threads, or those of whole processes; `column`: of the cursor. */
+static void
+put_counters(const struct page *page, bool is_of_threads, int column)
 {
     const struct report *report = page->report;
-    int column;
+    bool is_first = true;
 
-    if (report->counters_count == 0) {
-        return;
-    }
-    fprintf(page->file, "\n%s COUNTERS%s   ", page_bold(page),
-            page_normal(page));
-    column = 12;
     for (size_t i = 0; i < report->counters_count && i < TOP_COUNTERS; i++) {
-        const struct report_counter *counter = &report->counters[i];
         char item[96];
-        int length = snprintf(item, sizeof(item), "%.40s %s", counter->name,
-                              counter_word(counter).text);
+        int length;
 
-        if (counter->share < 0.995) {
-            length += snprintf(item + length, sizeof(item) - (size_t)length,
-                               " (counted %.0f %%)", counter->share * 100);
+        if (report->counters[i].is_of_threads != is_of_threads) {
+            continue;
         }
-        if (i > 0 && column + length + 3 > PAGE_COLUMNS) {
-            fprintf(page->file, "\n            ");
-            column = 12;
-        } else if (i > 0) {
+        length = counter_text(&report->counters[i], item, sizeof(item));
+        if (!is_first && column + length + 3 > PAGE_COLUMNS) {
+            fprintf(page->file, "\n%*s", COUNTERS_INDENT, "");
+            column = COUNTERS_INDENT;
+        } else if (!is_first) {
             fprintf(page->file, " %s ", page_dot(page));
             column += 3;
         }
         page_cell(page, item, 0);
         column += length;
+        is_first = false;
+    }
+}
+
+void page_counters(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t of_threads = 0;
+
+    for (size_t i = 0; i < report->counters_count; i++) {
+        of_threads += report->counters[i].is_of_threads;
+    }
+    if (report->counters_count == 0) {
+        return;
+    }
+    fprintf(page->file, "\n%s COUNTERS%s    ", page_bold(page),
+            page_normal(page));
+    if (of_threads < report->counters_count) {
+        put_counters(page, false, COUNTERS_INDENT);
+    }
+    if (of_threads > 0) {
+        if (of_threads < report->counters_count) {
+            fprintf(page->file, "\n%*s", COUNTERS_INDENT, "");
+        }
+        fputs("of threads that were seen: ", page->file);
+        put_counters(page, true, COUNTERS_INDENT + 27);
     }
     for (size_t i = 0; i < report->rates_count; i++) {
-        fprintf(page->file, "%s%s %.3g", i == 0 ? "\n            " : "; ",
+        fprintf(page->file, "%s%s %.3g", i == 0 ? "\n             " : "; ",
                 report->rates[i].name, report->rates[i].value);
     }
     fputc('\n', page->file);

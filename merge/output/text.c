@@ -74,7 +74,7 @@ static void put_inputs(const struct page *page)
         found += report->inputs[i].by_id + report->inputs[i].by_order;
     }
     fprintf(page->file, "             %zu input%s, %s device operations",
-            report->inputs_count, report->inputs_count == 1 ? "" : "s",
+            report->inputs_count, word_s(report->inputs_count),
             word_count(operations).text);
     fprintf(page->file, " %s launch known of %s", page_dot(page),
             word_count(found).text);
@@ -100,13 +100,13 @@ static void put_head(const struct page *page)
                 report->ranks_count, report->size);
     } else if (report->present == (uint32_t)report->size) {
         fprintf(page->file, " %s %u rank%s", point, report->present,
-                report->present == 1 ? "" : "s");
+                word_s(report->present));
     } else {
         fprintf(page->file, " %s %s%u of %d ranks%s", point, page_red(page),
                 report->present, report->size, page_normal(page));
     }
     fprintf(page->file, " %s %u host%s %s ", point, report->hosts,
-            report->hosts == 1 ? "" : "s", point);
+            word_s(report->hosts), point);
     put_region(page);
     fprintf(page->file, " %s ", point);
     page_cell(page, report->name, 44);
@@ -131,13 +131,13 @@ static void put_missing(const struct page *page)
     }
     if (report->gaps > 0) {
         fprintf(file, "%s %s gap%s in the streams", report->lost > 0 ? "," : "",
-                word_count(report->gaps).text, report->gaps == 1 ? "" : "s");
+                word_count(report->gaps).text, word_s(report->gaps));
     }
     if (report->damage_places > 0) {
         fprintf(file, "%s %s damaged place%s in the files",
                 report->lost + report->gaps > 0 ? "," : "",
                 word_count(report->damage_places).text,
-                report->damage_places == 1 ? "" : "s");
+                word_s(report->damage_places));
     }
     fputs(is_damaged ? " (see TRUST; exit status 3)\n" : " (see TRUST)\n",
           file);
@@ -211,23 +211,25 @@ static void put_losses(const struct page *page)
     }
     if (report->gaps > 0) {
         fprintf(page->file,
-                "             %s%s gaps in the streams (%s units of 32 B did "
+                "             %s%s gap%s in the streams (%s units of 32 B did "
                 "not arrive)%s\n",
                 page_red(page), word_count(report->gaps).text,
-                word_count(report->gap_units).text, page_normal(page));
+                word_s(report->gaps), word_count(report->gap_units).text,
+                page_normal(page));
     }
     if (report->damage_places > 0) {
         fprintf(page->file,
-                "             %s%s damaged places%s, first: ", page_red(page),
-                word_count(report->damage_places).text, page_normal(page));
+                "             %s%s damaged place%s%s, first: ", page_red(page),
+                word_count(report->damage_places).text,
+                word_s(report->damage_places), page_normal(page));
         page_wrap(page, report->damage_first, 40, 15);
         fputc('\n', page->file);
     }
     if (report->unknown > 0) {
         fprintf(page->file,
-                "             %s records of kinds that this version does not "
+                "             %s record%s of kinds that this version does not "
                 "know\n",
-                word_count(report->unknown).text);
+                word_count(report->unknown).text, word_s(report->unknown));
     }
 }
 
@@ -266,11 +268,13 @@ static void put_cost(const struct page *page)
     fputs("             ck itself: ", page->file);
     if (report->own_cpu_ranks > 0 && whole > 0) {
         fprintf(page->file,
-                "%s of CPU time in %u agents (%.2g %% of a core each)\n"
+                "%s of CPU time in %u agent%s (%.2g %% of a core%s)\n"
                 "               ",
                 word_time(report->own_cpu).text, report->own_cpu_ranks,
+                word_s(report->own_cpu_ranks),
                 100.0 * (double)report->own_cpu / (double)whole /
-                    report->own_cpu_ranks);
+                    report->own_cpu_ranks,
+                report->own_cpu_ranks == 1 ? "" : " each");
     }
     fprintf(page->file, "%s stored", word_bytes(report->bytes).text);
     if (report->events > 0) {
@@ -283,6 +287,8 @@ static void put_cost(const struct page *page)
 static void put_trust(const struct page *page)
 {
     const struct report *report = page->report;
+    size_t of =
+        report->is_filtered ? report->ranks_count : (size_t)report->size;
     size_t well = 0;
 
     for (size_t i = 0; i < report->ranks_count; i++) {
@@ -292,11 +298,10 @@ static void put_trust(const struct page *page)
     }
     fprintf(page->file, "\n%s TRUST%s       ", page_bold(page),
             page_normal(page));
-    fprintf(page->file, "%s of %s events lost %s %zu of %zu ranks %s\n",
+    fprintf(page->file, "%s of %s events lost %s %zu of %zu rank%s %s\n",
             word_count(report->lost).text,
             word_count(report->events + report->lost).text, page_dot(page),
-            well,
-            report->is_filtered ? report->ranks_count : (size_t)report->size,
+            well, of, word_s(of),
             report->is_filtered ? "selected are complete" : "complete");
     fputs("             ", page->file);
     page_clocks(page);

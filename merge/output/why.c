@@ -197,8 +197,9 @@ static void put_cause(const struct page *page,
     }
     fprintf(page->file, "device of rank %d,%s %s", cause->rank,
             page_normal(page), cause_name(cause->cause));
-    fprintf(page->file, "\n    (%s; %s pieces%s", cause_sentence(cause->cause),
-            word_count(cause->count).text, has_activity ? "),\n    " : ")");
+    fprintf(page->file, "\n    (%s; %s piece%s%s", cause_sentence(cause->cause),
+            word_count(cause->count).text, word_s(cause->count),
+            has_activity ? "),\n    " : ")");
     if (has_activity) {
         if (is_split(cause->did_ns, cause->ns)) {
             fprintf(page->file, "most of it (%s %%) ",

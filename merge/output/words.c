@@ -86,6 +86,11 @@ struct word word_count(uint64_t count)
     return word;
 }
 
+const char *word_s(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 struct word word_number(double value)
 {
     static const struct unit units[] = {{1, ""},    {1e3, "k"},  {1e6, "M"},

@@ -299,7 +299,7 @@ static void a_part_of_the_run_and_some_ranks_can_be_asked_for(void **state)
     assert_int_equal(merge(fixture, "--from 20ms %s", fixture->run), 1);
     assert_int_equal(merge(fixture, "--ranks 7 %s", fixture->run), 1);
     assert_non_null(strstr(fixture->text, "none of these ranks"));
-    assert_int_equal(merge(fixture, "--ranks x %s", fixture->run), 1);
+    assert_int_equal(merge(fixture, "--ranks x %s", fixture->run), 2);
 }
 
 static void ranks_that_are_not_selected_are_not_missing(void **state)
@@ -340,10 +340,84 @@ static void what_is_damaged_is_said_before_all_else(void **state)
     busy = strstr(fixture->text, "Devices were busy");
     assert_non_null(said);
     assert_true(busy == NULL || said < busy);
-    assert_non_null(strstr(fixture->text, "0 of 1 ranks complete"));
+    assert_non_null(strstr(fixture->text, "0 of 1 rank complete"));
     assert_int_equal(merge(fixture, "--verify %s", dir), 3);
     assert_non_null(strstr(fixture->text, "rank 0 lacks records: 1 gap"));
     synth_remove(dir);
+}
+
+/* A shell of one rank that runs a program twice. */
+static void programs_of_one_rank_are_told_apart(void **state)
+{
+    static const char device[] = "name=pocl\nscope=process\n";
+    struct fixture *fixture = *state;
+    const struct synth_rank who = {.rank = 0,
+                                   .size = 1,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 9, &who);
+
+    synth_text(synth, CK_KIND_PROCESS, 1, 100, 0, "train --fast", 12);
+    synth_text(synth, CK_KIND_PROCESS, 2, 200, 0, "check", 5);
+    for (uint32_t i = 1; i <= 2; i++) {
+        synth_stream(synth, i, 0, 100 * i);
+        synth_text(synth, CK_KIND_NAME, 1, 0, 0, "forward", 7);
+        synth_text(synth, CK_KIND_DEVICE, 1, 0, 0, device, strlen(device));
+        synth_kernel(synth, 1, 10 * i * MS, MS, 100 * i, 1);
+    }
+    synth_destroy(synth);
+    (void)merge(fixture, "%s", dir);
+    assert_non_null(strstr(
+        fixture->text,
+        "by train --fast (process 100), from 0 ns to 1.00 ms of the run\n"));
+    assert_non_null(
+        strstr(fixture->text,
+               "by check (process 200), from 10.0 ms to 11.0 ms of the run\n"));
+    assert_null(strstr(fixture->text, "1 pieces"));
+    synth_remove(dir);
+}
+
+/* How a rank ended that is said to have outlived its ckagent. */
+static void expect_end(struct fixture *fixture,
+                       const char *exit,
+                       int status,
+                       const char *said)
+{
+    const struct synth_rank who = {.rank = 0,
+                                   .size = 1,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 9, &who);
+
+    synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
+    synth_text(synth, CK_KIND_EXIT, 0, (uint64_t)status, 0, exit, strlen(exit));
+    synth_destroy(synth);
+    (void)merge(fixture, "%s", dir);
+    if (strstr(fixture->text, said) == NULL) {
+        fail_msg("%s\nnot said: %s", fixture->text, said);
+    }
+    synth_remove(dir);
+}
+
+static void
+a_program_that_outlives_its_ckagent_was_not_killed_with_it(void **state)
+{
+    struct fixture *fixture = *state;
+
+    expect_end(fixture, "outlived_ns=800000000\n", 3 << 8,
+               "rank 0 lost its ckagent, which was killed, and ended with "
+               "status 3");
+    expect_end(fixture, "outlived_ns=800000000\n", 0,
+               "rank 0 lost its ckagent, which was killed, and ended with "
+               "status 0");
+    expect_end(fixture, "outlived_ns=2000000\n", 9,
+               "rank 0 was killed together with its ckagent");
+    expect_end(fixture, "outlived_ns=-1\n", 9,
+               "rank 0 died of signal 9 (Killed)");
 }
 
 static void a_sound_run_verifies(void **state)
@@ -404,7 +478,7 @@ static void missing_ranks_and_damage_are_said_and_partial(void **state)
     assert_true(fputs("torn", file) >= 0);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(merge(fixture, "%s", fixture->run), 3);
-    assert_non_null(strstr(fixture->text, "1 damaged places"));
+    assert_non_null(strstr(fixture->text, "1 damaged place"));
     assert_int_equal(merge(fixture, "--verify %s", fixture->run), 3);
     assert_non_null(strstr(fixture->text, "damaged"));
     assert_int_equal(unlink(path), 0);
@@ -465,6 +539,9 @@ int main(void)
         cmocka_unit_test(a_part_of_the_run_and_some_ranks_can_be_asked_for),
         cmocka_unit_test(ranks_that_are_not_selected_are_not_missing),
         cmocka_unit_test(what_is_damaged_is_said_before_all_else),
+        cmocka_unit_test(programs_of_one_rank_are_told_apart),
+        cmocka_unit_test(
+            a_program_that_outlives_its_ckagent_was_not_killed_with_it),
         cmocka_unit_test(a_sound_run_verifies),
         cmocka_unit_test(the_trace_is_json_with_every_slice_and_arrow),
         cmocka_unit_test(missing_ranks_and_damage_are_said_and_partial),
