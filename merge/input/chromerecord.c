@@ -81,13 +81,21 @@ static int device_of(struct chrome_sink *sink,
     return queue_name(sink, *device, *queue);
 }
 
+static struct ck_event head_of(const struct chrome_sink *sink,
+                               const struct chrome_event *event,
+                               enum ck_kind kind)
+{
+    return (struct ck_event){
+        .kind = (uint16_t)kind,
+        .name = import_name(sink->import, event->name, event->name_length),
+        .start = event->start,
+    };
+}
+
 static int kernel_take(struct chrome_sink *sink, struct chrome_event *event)
 {
     struct ck_kernel kernel = {
-        .e = {.kind = CK_KIND_KERNEL,
-              .name =
-                  import_name(sink->import, event->name, event->name_length),
-              .start = event->start},
+        .e = head_of(sink, event, CK_KIND_KERNEL),
         .dur = event->dur,
         .correlation = event->correlation,
         .shared_bytes = event->shared_bytes,
@@ -123,12 +131,9 @@ static enum ck_kind copy_kind(const struct chrome_event *event)
 static int copy_take(struct chrome_sink *sink, struct chrome_event *event)
 {
     struct ck_copy copy = {
-        .e = {.kind =
-                  (uint16_t)(event->category == CHROME_FILL ? CK_KIND_FILL
-                                                            : copy_kind(event)),
-              .name =
-                  import_name(sink->import, event->name, event->name_length),
-              .start = event->start},
+        .e = head_of(sink, event,
+                     event->category == CHROME_FILL ? CK_KIND_FILL
+                                                    : copy_kind(event)),
         .dur = event->dur,
         .bytes = event->bytes,
         .correlation = event->correlation,
@@ -143,10 +148,7 @@ static int copy_take(struct chrome_sink *sink, struct chrome_event *event)
 static int operator_take(struct chrome_sink *sink, struct chrome_event *event)
 {
     struct ck_kernel kernel = {
-        .e = {.kind = CK_KIND_KERNEL,
-              .name =
-                  import_name(sink->import, event->name, event->name_length),
-              .start = event->start},
+        .e = head_of(sink, event, CK_KIND_KERNEL),
         .dur = event->dur,
         .tid = (uint32_t)event->tid,
         .queue = (uint32_t)event->tid,
@@ -160,12 +162,10 @@ static int
 call_take(struct chrome_sink *sink, struct chrome_event *event, unsigned thread)
 {
     struct ck_call call = {
-        .e = {.kind = event->category == CHROME_DRIVER
-                          ? CK_KIND_API_CUDA_DRIVER
-                          : CK_KIND_API_CUDA_RUNTIME,
-              .name =
-                  import_name(sink->import, event->name, event->name_length),
-              .start = event->start},
+        .e = head_of(sink, event,
+                     event->category == CHROME_DRIVER
+                         ? CK_KIND_API_CUDA_DRIVER
+                         : CK_KIND_API_CUDA_RUNTIME),
         .dur = event->dur,
         .call =
             event->correlation <= UINT32_MAX ? (uint32_t)event->correlation : 0,
@@ -181,10 +181,7 @@ call_take(struct chrome_sink *sink, struct chrome_event *event, unsigned thread)
 static int overhead_take(struct chrome_sink *sink, struct chrome_event *event)
 {
     struct ck_call call = {
-        .e = {.kind = CK_KIND_OVERHEAD,
-              .name =
-                  import_name(sink->import, event->name, event->name_length),
-              .start = event->start},
+        .e = head_of(sink, event, CK_KIND_OVERHEAD),
         .dur = event->dur,
         .extra = (uint64_t)(uint32_t)event->tid << 32,
     };
