@@ -138,6 +138,9 @@ struct cast_comm {
     const char *birth; /* how it was made, of whom; NULL = not fully said */
     const char *name;  /* given by the program, NULL = none */
     uint32_t global;   /* number in the run, CAST_NONE = not known */
+    /* Of a topology: "0-3,8", the ranks that this process receives from. NULL =
+     * has none, or not all are said. */
+    const char *sources;
 };
 
 /* A device as one process numbers it. */

@@ -79,19 +79,21 @@ birth_keep(struct cast *cast, const struct ck_text *text, const char **birth)
     return *birth == NULL ? -1 : 0;
 }
 
-/* The name that the program gave, NULL where it gave none. */
-static int
-name_keep(struct cast *cast, const struct ck_text *text, const char **name)
+/* The value of a line as a kept text, NULL where there is none. */
+static int line_keep(struct cast *cast,
+                     const struct ck_text *text,
+                     const char *key,
+                     const char **kept)
 {
-    char value[128];
+    char value[CK_TEXT_BYTES_MAX];
 
-    *name = NULL;
-    if (!ck_lines_get(ck_text_bytes(text), text->length, "name", value,
+    *kept = NULL;
+    if (!ck_lines_get(ck_text_bytes(text), text->length, key, value,
                       sizeof(value))) {
         return 0;
     }
-    *name = texts_keep(cast->texts, value, strlen(value));
-    return *name == NULL ? -1 : 0;
+    *kept = texts_keep(cast->texts, value, strlen(value));
+    return *kept == NULL ? -1 : 0;
 }
 
 int comm_enter(struct cast *cast, uint32_t process, const struct ck_text *text)
@@ -108,8 +110,12 @@ int comm_enter(struct cast *cast, uint32_t process, const struct ck_text *text)
     };
 
     if (birth_keep(cast, text, &comm.birth) != 0 ||
-        name_keep(cast, text, &comm.name) != 0) {
+        line_keep(cast, text, "name", &comm.name) != 0 ||
+        line_keep(cast, text, "sources", &comm.sources) != 0) {
         return -1;
+    }
+    if (line_number(text, "sources_cut") > 0) {
+        comm.sources = NULL;
     }
     if (at < owner->comms_count && owner->comms[at].id == comm.id) {
         owner->comms[at] = comm; /* said again: it got a name */
@@ -124,6 +130,24 @@ int comm_enter(struct cast *cast, uint32_t process, const struct ck_text *text)
     owner->comms[at] = comm;
     owner->comms_count++;
     return 0;
+}
+
+bool comm_range(const char **text, int32_t *first, int32_t *last)
+{
+    char *end;
+    long number = strtol(*text, &end, 10);
+
+    if (end == *text || number < 0 || number > INT32_MAX) {
+        return false;
+    }
+    *first = *last = (int32_t)number;
+    if (*end == '-') {
+        number = strtol(end + 1, &end, 10);
+        *last =
+            number < *first || number > INT32_MAX ? *first : (int32_t)number;
+    }
+    *text = *end == ',' ? end + 1 : end;
+    return true;
 }
 
 /* Number of the communicator in the run, its parents' first. */

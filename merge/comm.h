@@ -21,4 +21,8 @@ int comm_close(struct cast *cast);
 const struct cast_comm *
 comm_find(const struct cast *cast, uint32_t process, uint32_t id);
 
+/* The next range of "0-3,8" at *text, which moves on; false at its end, or
+ * where it is none. */
+bool comm_range(const char **text, int32_t *first, int32_t *last);
+
 #endif

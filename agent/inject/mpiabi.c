@@ -108,8 +108,11 @@ static const struct call_name call_names[] = {
     CALL_NAME(query_thread, "PMPI_Query_thread"),
     CALL_NAME(topo_test, "PMPI_Topo_test"),
     CALL_NAME(cartdim_get, "PMPI_Cartdim_get"),
+    CALL_NAME(cart_shift, "PMPI_Cart_shift"),
     CALL_NAME(graph_neighbors_count, "PMPI_Graph_neighbors_count"),
+    CALL_NAME(graph_neighbors, "PMPI_Graph_neighbors"),
     CALL_NAME(dist_graph_neighbors_count, "PMPI_Dist_graph_neighbors_count"),
+    CALL_NAME(dist_graph_neighbors, "PMPI_Dist_graph_neighbors"),
 };
 static const struct call_name fortran_names[] = {
     CALL_NAME(comm_f2c, "PMPI_Comm_f2c"),

@@ -40,11 +40,21 @@ struct mpi_abi_calls {
     int (*query_thread)(int *level);
     int (*topo_test)(long comm, int *kind);
     int (*cartdim_get)(long comm, int *dimensions);
+    int (*cart_shift)(
+        long comm, long dimension, long by, int *source, int *destination);
     int (*graph_neighbors_count)(long comm, long rank, int *count);
+    int (*graph_neighbors)(long comm, long rank, long room, int *ranks);
     int (*dist_graph_neighbors_count)(long comm,
                                       int *in,
                                       int *out,
                                       int *is_weighted);
+    int (*dist_graph_neighbors)(long comm,
+                                long room_in,
+                                int *sources,
+                                int *weights_in,
+                                long room_out,
+                                int *destinations,
+                                int *weights_out);
     long (*comm_f2c)(int comm);
     long (*type_f2c)(int type);
     long (*request_f2c)(int request);

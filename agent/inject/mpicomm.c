@@ -228,6 +228,61 @@ static const char *topology_find(struct mpi_comm *comm)
     return NULL;
 }
 
+/* The ranks that a process of the topology receives from; room for them all.
+ * How many, -1 when they are not told. */
+static int sources_find(const struct mpi_comm *comm, int *sources)
+{
+    const struct mpi_abi_calls *call = &mpi_abi.call;
+    long handle = (long)comm->handle;
+    int in = comm->degree_in, out = comm->degree_out;
+    int kind = mpi_abi.undefined;
+    int *rest = sources + in;
+
+    (void)call->topo_test(handle, &kind);
+    if (kind == mpi_abi.graph) {
+        return call->graph_neighbors(handle, comm->rank, in, sources) == 0 ? in
+                                                                           : -1;
+    }
+    if (kind == mpi_abi.dist_graph) {
+        return call->dist_graph_neighbors(handle, in, sources, rest, out,
+                                          rest + in, rest + in + out) == 0
+                   ? in
+                   : -1;
+    }
+    for (int i = 0; i < in / 2; i++) {
+        if (call->cart_shift(handle, i, 1, &sources[2 * i],
+                             &sources[2 * i + 1]) != 0) {
+            return -1;
+        }
+    }
+    return in;
+}
+
+/* The line `sources`, of ranks in the communicator; the borders of a grid have
+ * nobody beyond them. */
+static void sources_add(struct comm_text *text, const struct mpi_comm *comm)
+{
+    size_t room = 2 * (size_t)comm->degree_in + 2 * (size_t)comm->degree_out;
+    int *sources = malloc((room + 2) * sizeof(*sources));
+    int count = sources == NULL ? -1 : sources_find(comm, sources);
+    int kept = 0, said;
+
+    for (int i = 0; i < count; i++) {
+        if (sources[i] >= 0) {
+            sources[kept++] = sources[i];
+        }
+    }
+    if (count >= 0) {
+        (void)text_add(text, "sources=");
+        said = ranges_add(text, sources, kept);
+        (void)text_add(text, "\n");
+        if (said < kept) {
+            (void)text_add(text, "sources_cut=%d\n", kept - said);
+        }
+    }
+    free(sources);
+}
+
 /* Everything about the communicator as lines; also fills in what the table
  * keeps of it. */
 static void comm_describe(struct mpi_comm *comm, struct comm_text *text)
@@ -254,6 +309,7 @@ static void comm_describe(struct mpi_comm *comm, struct comm_text *text)
     topology = topology_find(comm);
     if (topology != NULL) {
         (void)text_add(text, "topology=%s\n", topology);
+        sources_add(text, comm);
     }
     if (comm->tag >= 0) {
         (void)text_add(text, "tag=%d\n", comm->tag);

@@ -10,7 +10,8 @@
  * COMM record: name = id, object = parent's id (0 = none), extra = number;
  * lines how, size, rank, members (world ranks "0-3,8"; a rank of another
  * world is "?"), remote (the other group of an intercommunicator),
- * members_cut (ranks that the text had no room for), topology, tag, name.
+ * members_cut (ranks that the text had no room for), topology, sources (of its
+ * messages, as ranks in the communicator; sources_cut), tag, name.
  * Creations that not all ranks of the parent take part in (how=group,
  * intercomm) are numbered by equal members instead.
  */

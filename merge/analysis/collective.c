@@ -325,6 +325,7 @@ int collective_enter(struct collective *collective,
     if (item->seq > record->seq) {
         return 0; /* too far back */
     }
+    call->sources = comm != NULL ? comm->sources : NULL;
     call->is_root = record->root >= 0 && record->root == call->rank;
     call->is_waiting = call->role == COLLECTIVE_BARRIER ||
                        (record->bytes_in > 0 &&
@@ -340,12 +341,13 @@ int collective_enter(struct collective *collective,
     return instance_enter(collective, item, event, call, mark);
 }
 
-/* The ranks up to one's own. False when one of them has not come. */
-static bool
-scan_latest(const struct instance *item, int32_t rank, struct latest *latest)
+/* Some ranks in a row. False when one of them has not come. */
+static bool row_latest(const struct instance *item,
+                       int32_t first,
+                       int32_t last,
+                       struct latest *latest)
 {
-    latest->thread = CAST_NONE;
-    for (int32_t i = 0; i <= rank && i < item->size; i++) {
+    for (int32_t i = first; i <= last && i < item->size; i++) {
         const struct collective_part *part = &item->parts[i];
 
         if (part->thread == CAST_NONE) {
@@ -356,11 +358,30 @@ scan_latest(const struct instance *item, int32_t rank, struct latest *latest)
     return true;
 }
 
+/* The ranks that a neighbour receives from. */
+static bool neighbours_latest(const struct instance *item,
+                              const char *sources,
+                              struct latest *latest)
+{
+    int32_t first, last;
+
+    if (sources == NULL) {
+        return false;
+    }
+    while (comm_range(&sources, &first, &last)) {
+        if (!row_latest(item, first, last, latest)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Who came last of those that the call waits for. */
 static bool latest_find(const struct instance *item,
                         const struct collective_call *call,
                         struct latest *latest)
 {
+    latest->thread = CAST_NONE;
     switch (call->role) {
     case COLLECTIVE_FROM_ROOT:
         *latest = item->root;
@@ -369,9 +390,9 @@ static bool latest_find(const struct instance *item,
         *latest = item->others;
         break;
     case COLLECTIVE_SCAN:
-        return scan_latest(item, call->rank, latest);
+        return row_latest(item, 0, call->rank, latest);
     case COLLECTIVE_NEIGHBOUR:
-        return false;
+        return neighbours_latest(item, call->sources, latest);
     default:
         *latest = item->any;
         break;

@@ -43,6 +43,7 @@ struct collective_call {
     enum collective_role role;
     bool is_waiting; /* its rank may have to wait for others */
     bool is_root;
+    const char *sources; /* of a neighbourhood: "0-3,8"; NULL = not known */
 };
 
 /* Until when a call had to wait, and for whom. */

@@ -80,6 +80,25 @@ same "rank 0 for three ranks' wait for its sleep, within 10 %" True \
         sum(w['ns'] for w in j['waits'] if w['blamed_rank'] == 0 and
             w['wait'] == 'late_sender') / (3 * $steps * $ms * 1e6) - 1) < 0.1")"
 
+# On a line only the rank beside the late one waits for it, in whatever form
+# neighbours meet; then all wait for it at the barrier.
+neighbours_fit() {
+    json "$work/neighbours.json" "(lambda waits:
+        {(w['rank'], w['ranks'], w['last_rank'], w['blamed_rank'])
+         for w in waits} == {(2, 1, 3, 3)} and len(waits) == 3 and all(
+        abs(w['ns'] / ($steps / 3 * $ms * 1e6) - 1) < 0.1 for w in waits))(
+        [w for w in j['waits'] if w['wait'] == 'wait_at_neighbours' and
+         w['ns'] > 10e6])"
+}
+steps=6 seen=False
+for ((i = 1; i <= attempts && ${#seen} != 4; i++)); do
+    run neighbours "$i"
+    seen=$(neighbours_fit)
+done
+same "rank 2 alone waits for its neighbour, a third of it in each of 3 forms" \
+    True "$seen"
+steps=5
+
 # Steps that the program does not mark are found by the barrier that ends them.
 run unmarked 1
 same "steps from what repeats" "4 MPI_Barrier sleeps.c 4" \

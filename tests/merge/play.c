@@ -19,6 +19,8 @@
 #define RANKS PLAY_RANKS
 #define SMALL 8
 #define LARGE 100000
+#define NEIGHBOR "MPI_Neighbor_allgather"
+#define INEIGHBOR "MPI_Ineighbor_alltoall"
 
 enum name {
     N_SEND = 1,
@@ -36,6 +38,8 @@ enum name {
     N_REDUCE,
     N_SCAN,
     N_IALLREDUCE,
+    N_NEIGHBOR,
+    N_INEIGHBOR,
     N_MPROBE,
     N_MRECV,
     N_ISSEND,
@@ -46,7 +50,25 @@ static const char *const names[NAMES] = {
     "MPI_Irecv",    "MPI_Wait",   "MPI_Waitall", "MPI_Waitany",
     "MPI_Sendrecv", "MPI_Probe",  "MPI_Barrier", "MPI_Allreduce",
     "MPI_Bcast",    "MPI_Reduce", "MPI_Scan",    "MPI_Iallreduce",
-    "MPI_Mprobe",   "MPI_Mrecv",  "MPI_Issend"};
+    NEIGHBOR,       INEIGHBOR,    "MPI_Mprobe",  "MPI_Mrecv",
+    "MPI_Issend"};
+
+/* Whom each rank receives from, in the communicators with a topology. */
+static const char *const sources[PLAY_COMMS][RANKS] = {
+    {NULL}, {"1", "0,2", "1,3", "2"}, {"2", "0", "0-1,3", ""}};
+
+static bool is_source(int comm, int rank, int other)
+{
+    const char *text = sources[comm - 1][rank];
+    int32_t first, last;
+
+    while (comm_range(&text, &first, &last)) {
+        if (first <= other && other <= last) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* What a call is over with. */
 struct need {
@@ -76,6 +98,32 @@ int64_t play_below(int64_t limit)
     return (int64_t)(state % (unsigned long long)limit);
 }
 
+/* A process says its communicators. */
+static void comms_say(struct cast *cast, uint32_t process, int rank)
+{
+    static const char *const hows[PLAY_COMMS] = {"world", "cart", "graph"};
+
+    for (uint32_t i = 0; i < PLAY_COMMS; i++) {
+        struct {
+            struct ck_text text;
+            char bytes[128];
+        } said = {.text = {.e = {.kind = CK_KIND_COMM, .name = i + 1},
+                           .object = i > 0,
+                           .extra = i}};
+        int length = snprintf(said.bytes, sizeof(said.bytes),
+                              "how=%s\nsize=%d\nrank=%d\nmembers=0-%d\n",
+                              hows[i], RANKS, rank, RANKS - 1);
+
+        if (i > 0) {
+            length += snprintf(said.bytes + length,
+                               sizeof(said.bytes) - (size_t)length,
+                               "sources=%s\n", sources[i][rank]);
+        }
+        said.text.length = (uint32_t)length;
+        assert_int_equal(comm_enter(cast, process, &said.text), 0);
+    }
+}
+
 void play_cast(struct world *world)
 {
     struct cast *cast = world->cast = cast_create();
@@ -85,10 +133,6 @@ void play_cast(struct world *world)
         uint32_t agent = cast_agent_find(cast, id);
         uint32_t process = cast_process_find(cast, agent, 1);
         struct cast_process *p = &cast->processes[process];
-        struct {
-            struct ck_text text;
-            char bytes[128];
-        } said = {.text = {.e = {.kind = CK_KIND_COMM, .name = 1}}};
 
         (void)cast_thread_find(cast, process, 7);
         cast->agents[agent].rank = p->rank = rank;
@@ -99,11 +143,7 @@ void play_cast(struct world *world)
                           texts_keep(cast->texts, names[i], strlen(names[i]))),
                 0);
         }
-        said.text.length =
-            (uint32_t)snprintf(said.bytes, sizeof(said.bytes),
-                               "how=world\nsize=%d\nrank=%d\nmembers=0-%d\n",
-                               RANKS, rank, RANKS - 1);
-        assert_int_equal(comm_enter(cast, process, &said.text), 0);
+        comms_say(cast, process, rank);
     }
     assert_int_equal(cast_close(cast), 0);
     world->align = align_create();
@@ -392,17 +432,28 @@ static void sendrecv_play(struct world *world, int left, int right)
     }
 }
 
+/* A collective of all ranks. */
+struct meeting {
+    enum name name;
+    int comm;
+    int root;
+};
+
 /* For whom a member waits in a collective. */
-static struct need
-collective_need(const struct world *world, enum name name, int rank, int root)
+static struct need collective_need(const struct world *world,
+                                   const struct meeting *meeting,
+                                   int rank)
 {
     struct need need = {WAIT_NXN, INT64_MIN, rank, INT64_MIN};
+    enum name name = meeting->name;
 
     for (int other = 0; other < RANKS; other++) {
-        bool is_needed = name == N_BCAST    ? other == root && rank != root
-                         : name == N_REDUCE ? rank == root && other != root
-                         : name == N_SCAN   ? other <= rank
-                                            : true;
+        bool is_needed =
+            meeting->comm > 1  ? is_source(meeting->comm, rank, other)
+            : name == N_BCAST  ? other == meeting->root && rank != other
+            : name == N_REDUCE ? rank == meeting->root && other != rank
+            : name == N_SCAN   ? other <= rank
+                               : true;
 
         if (!is_needed) {
             continue;
@@ -418,25 +469,32 @@ collective_need(const struct world *world, enum name name, int rank, int root)
                 : name == N_REDUCE  ? WAIT_EARLY_REDUCE
                 : name == N_SCAN    ? WAIT_EARLY_SCAN
                 : name == N_BARRIER ? WAIT_BARRIER
+                : meeting->comm > 1 ? WAIT_NEIGHBOURS
                                     : WAIT_NXN;
     return need;
 }
 
 static void collective_play(struct world *world, enum name name)
 {
+    struct meeting meeting = {
+        .name = name, .comm = 1, .root = (int)play_below(RANKS)};
     struct need needs[RANKS];
-    int root = (int)play_below(RANKS);
     bool has_root = name == N_BCAST || name == N_REDUCE;
-    bool is_posted = name == N_IALLREDUCE;
+    bool is_posted = name == N_IALLREDUCE || name == N_INEIGHBOR;
     uint64_t requests[RANKS];
 
-    world->seq++;
+    if (name == N_NEIGHBOR || name == N_INEIGHBOR) {
+        meeting.comm = 2 + (int)play_below(PLAY_COMMS - 1);
+    }
+    world->seqs[meeting.comm - 1]++;
     for (int rank = 0; rank < RANKS; rank++) {
-        needs[rank] = collective_need(world, name, rank, root);
+        needs[rank] = collective_need(world, &meeting, rank);
     }
     for (int rank = 0; rank < RANKS; rank++) {
         struct event *event = event_put(world, rank, world->now[rank], 0);
         ck_time_t start = world->now[rank];
+
+        bool is_alone = meeting.comm > 1 && needs[rank].until == INT64_MIN;
 
         requests[rank] = is_posted ? ++world->request : 0;
         event->end = call_play(world, rank, &needs[rank], !is_posted, false);
@@ -446,11 +504,11 @@ static void collective_play(struct world *world, enum name name)
                   .start = start},
             .dur = event->end - start,
             .call = world->call[rank],
-            .comm = 1,
-            .seq = world->seq,
-            .root = has_root ? root : -1,
+            .comm = (uint32_t)meeting.comm,
+            .seq = world->seqs[meeting.comm - 1],
+            .root = has_root ? meeting.root : -1,
             .bytes_out = 4,
-            .bytes_in = name == N_BARRIER ? 0 : 4,
+            .bytes_in = name == N_BARRIER || is_alone ? 0 : 4,
             .request = requests[rank]};
     }
     for (int rank = 0; is_posted && rank < RANKS; rank++) {
@@ -501,7 +559,7 @@ void play_world(struct world *world)
 {
     world->count = world->truths_count = 0;
     world->request = 16;
-    world->seq = 0;
+    memset(world->seqs, 0, sizeof(world->seqs));
     memset(world->now, 0, sizeof(world->now));
     memset(world->ideal, 0, sizeof(world->ideal));
     memset(world->call, 0, sizeof(world->call));
@@ -522,7 +580,7 @@ void play_world(struct world *world)
             sendrecv_play(world, source, destination);
             break;
         default:
-            collective_play(world, (enum name)(N_BARRIER + play_below(6)));
+            collective_play(world, (enum name)(N_BARRIER + play_below(8)));
             break;
         }
     }

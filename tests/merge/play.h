@@ -15,6 +15,7 @@
 #include "merge/interval.h"
 
 #define PLAY_RANKS 4
+#define PLAY_COMMS 3 /* all ranks; a line of them; a directed graph */
 #define EVENTS 1024
 #define SPANS 512
 
@@ -52,7 +53,7 @@ struct world {
     int64_t ideal[PLAY_RANKS];
     uint32_t call[PLAY_RANKS];
     uint64_t request;
-    uint32_t seq;
+    uint32_t seqs[PLAY_COMMS]; /* by number of the communicator - 1 */
 };
 
 void play_seed(unsigned long long seed);

@@ -314,6 +314,9 @@ def case_coll():
     for me, rank in enumerate(run([program("coll")])):
         compare(rank, settled(rank), coll_wanted(me), f"rank {me}")
         expect(rank.comms()[3]["topology"] == "cart", rank.comms())
+        # On a ring of two the other one is on both sides.
+        expect(rank.comms()[3]["sources"] == f"{1 - me},{1 - me}",
+               rank.comms())
 
 
 def case_comm():
@@ -353,9 +356,14 @@ def case_comm():
         else:
             expect("create" not in by_how and "group" not in by_how, by_how)
         expect(by_how["cart"][0]["topology"] == "cart" and
-               by_how["cart"][0]["number"] == 6, by_how["cart"])
+               by_how["cart"][0]["number"] == 6 and
+               by_how["cart"][0]["sources"] ==
+               ",".join(str(r) for r in (me - 1, me + 1) if 0 <= r < size),
+               by_how["cart"])
         expect(by_how["graph"][0]["topology"] == "dist_graph" and
-               by_how["graph"][0]["number"] == 7, by_how["graph"])
+               by_how["graph"][0]["number"] == 7 and
+               by_how["graph"][0]["sources"] == str((me - 1) % size),
+               by_how["graph"])
         low, high = ("0", "1") if size == 2 else ("0-1", "2-3")
         near, far = (low, high) if me < size // 2 else (high, low)
         bridge = by_how["intercomm"][0]

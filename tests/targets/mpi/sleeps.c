@@ -5,6 +5,8 @@
  *     sleeps balance MS STEPS   rank i sleeps (i + 1) x MS, then all meet
  *     sleeps chain MS STEPS     each receives, sleeps MS and sends on
  *     sleeps unmarked MS STEPS  as balance, without a word about steps
+ *     sleeps neighbours MS STEPS  the last rank sleeps MS, then those beside
+ *                               each other on a line meet, then all
  *
  * Prints one line: the time from the first step's begin to the last one's end
  * over all ranks, and each rank's time outside MPI in it, by its own stamps:
@@ -19,6 +21,13 @@
 #include <time.h>
 
 #include "agent/inject/ck.h"
+
+#ifdef CK_OPENMPI
+#include <mpi-ext.h>
+#define PERSISTENT(call) MPIX_##call
+#else
+#define PERSISTENT(call) MPI_##call
+#endif
 
 #define RANKS_MAX 64
 
@@ -73,6 +82,48 @@ static void pass_on(long ms)
     stamps.inside += now() - start;
 }
 
+/* One of the ways to meet one's neighbours, in turn. */
+static void beside_meet(MPI_Comm line, int step)
+{
+    static MPI_Request persistent = MPI_REQUEST_NULL;
+    MPI_Request request;
+    int in[2], out = rank;
+
+    switch (step % 3) {
+    case 0:
+        MPI_Neighbor_allgather(&out, 1, MPI_INT, in, 1, MPI_INT, line);
+        return;
+    case 1:
+        MPI_Ineighbor_allgather(&out, 1, MPI_INT, in, 1, MPI_INT, line,
+                                &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        return;
+    default:
+        PERSISTENT(Neighbor_allgather_init)
+        (&out, 1, MPI_INT, in, 1, MPI_INT, line, MPI_INFO_NULL, &persistent);
+        MPI_Start(&persistent);
+        MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+        MPI_Request_free(&persistent);
+        return;
+    }
+}
+
+static void neighbours_step(long ms, int step)
+{
+    static MPI_Comm line = MPI_COMM_NULL;
+    int is_periodic = 0;
+    int64_t start = now();
+
+    if (line == MPI_COMM_NULL) {
+        MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &is_periodic, 0, &line);
+    }
+    stamps.inside += now() - start;
+    pause_ms(rank == size - 1 ? ms : 0);
+    start = now();
+    beside_meet(line, step);
+    stamps.inside += now() - start;
+}
+
 static void print(const struct stamps *all)
 {
     int64_t begin = INT64_MAX, end = 0;
@@ -107,6 +158,8 @@ int main(int argc, char **argv)
         stamps.begin = i == 0 ? now() : stamps.begin;
         if (argc > 1 && strcmp(argv[1], "chain") == 0) {
             pass_on(ms);
+        } else if (argc > 1 && strcmp(argv[1], "neighbours") == 0) {
+            neighbours_step(ms, i);
         } else {
             pause_ms(ms * (rank + 1));
         }
