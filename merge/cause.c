@@ -14,7 +14,7 @@ static const struct {
     const char *sentence;
     enum cause_column column;
     const char *nkipy;
-} causes[CAUSES] = {
+} causes[CAUSE_KINDS] = {
     [CAUSE_LOST_DATA] = {"lost_data", "records of its host are missing",
                          CAUSE_COLUMN_OTHER, NULL},
     [CAUSE_PROFILER] = {"profiler", "a tracer worked for itself",
@@ -68,6 +68,7 @@ static const struct {
                             CAUSE_COLUMN_OTHER, NULL},
     [CAUSE_UNATTRIBUTED] = {"unattributed", "no evidence was left",
                             CAUSE_COLUMN_OTHER, NULL},
+    [CAUSE_KERNEL] = {"kernel", "its device worked", CAUSE_COLUMN_OTHER, NULL},
 };
 
 const char *cause_name(enum cause cause)

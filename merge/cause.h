@@ -53,7 +53,10 @@ enum cause {
     CAUSE_OFFCPU_BLOCKED,
     CAUSE_NO_HOST_DATA,
     CAUSE_UNATTRIBUTED,
-    CAUSES
+    CAUSES,
+    /* What a rank that others wait for may be in beside those. */
+    CAUSE_KERNEL, /* a wait for its device, which runs a kernel */
+    CAUSE_KINDS
 };
 
 /* Columns of the text table. */

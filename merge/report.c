@@ -27,6 +27,7 @@ void report_fini(struct report *report)
     free(report->copies);
     free(report->calls);
     free(report->libc);
+    free(report->hot);
     free(report->counters);
     free(report->rates);
     free(report->losses);

@@ -186,6 +186,8 @@ struct report_activity {
     struct report_sampled sampled; /* where it computed */
     struct report_holder holder;   /* of the lock */
     const char *path;              /* of the file; of several the longest */
+    const char *kernel;            /* that the call waited for, on its device */
+    struct place kernel_place;     /* where it was launched */
 };
 
 /* Idle time of devices that has one cause. */
@@ -335,6 +337,24 @@ struct report_call {
     uint32_t ranks;
 };
 
+/* CPU time that samples stand for, in the region. */
+struct report_samples {
+    ck_time_t total;      /* 0 = none, or no right to sample */
+    ck_time_t mpi;        /* of it in calls of MPI */
+    ck_time_t device_api; /* ... of a device's API */
+};
+
+/* A function that samples met outside such calls. */
+struct report_hot {
+    struct place place; /* its line with the most */
+    const char *range;  /* the innermost one with the most, NULL = none */
+    ck_time_t ns;
+    ck_time_t line_ns;
+    uint32_t ranks;
+    int32_t rank; /* the one with the most */
+    ck_time_t rank_ns;
+};
+
 /* Calls of one function of libc, in the whole run. */
 struct report_libc {
     const char *name;
@@ -459,6 +479,9 @@ struct report {
     size_t calls_count;
     struct report_libc *libc; /* longest first */
     size_t libc_count;
+    struct report_samples samples;
+    struct report_hot *hot; /* hottest first */
+    size_t hot_count;
     struct report_counter *counters;
     size_t counters_count;
     struct report_rate *rates;

@@ -11,11 +11,16 @@
 
 #define NO_PLACE 0 /* numbers of places are from 1 on */
 
+struct kept {
+    enum cause cause;
+    uint32_t call; /* the activity without its kernel */
+};
+
 struct activities {
     const struct cast *cast; /* borrowed */
     struct table *places;    /* process | kind, name, site */
-    struct table *keys;      /* range, call | before, after */
-    enum cause *causes;      /* by activity */
+    struct table *keys;      /* range, call | before, kernel | after */
+    struct kept *kept;       /* by activity */
     size_t count, room;
 };
 
@@ -43,7 +48,7 @@ void activities_destroy(struct activities *activities)
     }
     table_destroy(activities->places);
     table_destroy(activities->keys);
-    free(activities->causes);
+    free(activities->kept);
     free(activities);
 }
 
@@ -63,6 +68,27 @@ static int64_t place_number(struct activities *activities,
     return number < 0 ? -1 : number + 1;
 }
 
+static enum cause cause_of(const struct activities *activities,
+                           const struct host_span *call)
+{
+    return call == NULL ? CAUSE_HOST_COMPUTE
+                        : cause_of_call(call->kind,
+                                        cast_name(activities->cast,
+                                                  call->process, call->name));
+}
+
+/* One more activity. 0, or -1 with ENOMEM. */
+static int activity_keep(struct activities *activities,
+                         const struct kept *activity)
+{
+    if (array_grow(&activities->kept, &activities->room, activities->count,
+                   sizeof(*activities->kept)) != 0) {
+        return -1;
+    }
+    activities->kept[activities->count++] = *activity;
+    return 0;
+}
+
 int64_t activity_number(struct activities *activities,
                         const struct host_state *did)
 {
@@ -70,35 +96,37 @@ int64_t activity_number(struct activities *activities,
     int64_t call = place_number(activities, did->call);
     int64_t before = place_number(activities, did->before);
     int64_t after = place_number(activities, did->after);
-    struct table_key key;
-    int64_t number;
+    int64_t kernel = place_number(activities, did->kernel);
+    struct host_state bare = *did;
+    struct kept kept;
+    int64_t number, own;
 
-    if (range < 0 || call < 0 || before < 0 || after < 0) {
+    if (range < 0 || call < 0 || before < 0 || after < 0 || kernel < 0) {
         return -1;
     }
-    key = (struct table_key){(uint64_t)range,
-                             (uint64_t)call << 32 | (uint64_t)before,
-                             (uint64_t)after};
-    number = table_number(activities->keys, key);
-    if (number < 0 || (size_t)number < activities->count) {
-        return number;
+    bare.kernel = NULL;
+    own = did->kernel == NULL ? 0 : activity_number(activities, &bare);
+    number = table_number(
+        activities->keys,
+        (struct table_key){(uint64_t)range,
+                           (uint64_t)call << 32 | (uint64_t)before,
+                           (uint64_t)kernel << 32 | (uint64_t)after});
+    if (own < 0 || number < 0 || (size_t)number < activities->count) {
+        return own < 0 ? -1 : number;
     }
-    if (array_grow(&activities->causes, &activities->room, activities->count,
-                   sizeof(*activities->causes)) != 0) {
-        return -1;
-    }
-    activities->causes[activities->count++] =
-        did->call == NULL
-            ? CAUSE_HOST_COMPUTE
-            : cause_of_call(did->call->kind,
-                            cast_name(activities->cast, did->call->process,
-                                      did->call->name));
-    return number;
+    kept.cause = cause_of(activities, did->call);
+    kept.call = (uint32_t)(did->kernel == NULL ? number : own);
+    return activity_keep(activities, &kept) != 0 ? -1 : number;
 }
 
 enum cause activity_cause(const struct activities *activities, uint32_t number)
 {
-    return activities->causes[number];
+    return activities->kept[number].cause;
+}
+
+uint32_t activity_call(const struct activities *activities, uint32_t number)
+{
+    return activities->kept[number].call;
 }
 
 /* Name and place of a numbered place; none for NO_PLACE. */
@@ -132,7 +160,9 @@ static struct report_activity plain_report(const struct activities *activities,
     report.call = place_text(activities, key.b >> 32, &report.place);
     report.before =
         place_text(activities, key.b & UINT32_MAX, &report.before_place);
-    report.after = place_text(activities, key.c, &report.after_place);
+    report.after =
+        place_text(activities, key.c & UINT32_MAX, &report.after_place);
+    report.kernel = place_text(activities, key.c >> 32, &report.kernel_place);
     return report;
 }
 

@@ -20,7 +20,10 @@ void activities_destroy(struct activities *activities);
 /* Number of what a thread did; -1 with ENOMEM. */
 int64_t activity_number(struct activities *activities,
                         const struct host_state *did);
-/* What a call into the activity's function counts as. */
+/* The same activity without a kernel. */
+uint32_t activity_call(const struct activities *activities, uint32_t number);
+/* What a call into the activity's function counts as; a kernel on the thread's
+ * device does not count. */
 enum cause activity_cause(const struct activities *activities, uint32_t number);
 /* With what the evidence says of it. */
 struct report_activity activity_report(const struct activities *activities,

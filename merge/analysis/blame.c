@@ -12,6 +12,7 @@
 
 #include "merge/analysis/causes.h"
 #include "merge/analysis/efficiency.h"
+#include "merge/analysis/hotspots.h"
 #include "merge/analysis/ledger.h"
 #include "merge/analysis/replay.h"
 #include "merge/analysis/scene.h"
@@ -40,6 +41,7 @@ struct blame {
     struct ledger *ledger;
     struct waitstates *waitstates;
     struct replay *replay;
+    struct hotspots *hotspots;
     struct pending *pending;
     size_t pending_count, pending_room;
     ck_time_t due; /* earliest return of one that is pending */
@@ -81,9 +83,10 @@ struct blame *blame_create(const struct cast *cast,
         blame->waitstates =
             waitstates_create(cast, blame->scene, blame->steps, region);
         blame->replay = replay_create(cast, region);
+        blame->hotspots = hotspots_create(cast, blame->scene, region);
     }
     if (blame->ledger == NULL || blame->waitstates == NULL ||
-        blame->replay == NULL) {
+        blame->replay == NULL || blame->hotspots == NULL) {
         blame_destroy(blame);
         return NULL;
     }
@@ -97,6 +100,7 @@ void blame_destroy(struct blame *blame)
         return;
     }
     replay_destroy(blame->replay);
+    hotspots_destroy(blame->hotspots);
     waitstates_destroy(blame->waitstates);
     ledger_destroy(blame->ledger);
     scene_destroy(blame->scene);
@@ -299,7 +303,9 @@ int blame_take(void *state, const struct timeline_event *event)
         (is_call && call_add(blame, event) != 0)) {
         return -1;
     }
-    return ledger_take(blame->ledger, event);
+    return hotspots_take(blame->hotspots, event) != 0
+               ? -1
+               : ledger_take(blame->ledger, event);
 }
 
 int blame_finish(struct blame *blame)
@@ -351,7 +357,8 @@ static int waits_report(const struct blame *blame, struct report *report)
 int blame_report(struct blame *blame, struct report *report)
 {
     if (causes_report(blame->ledger, blame->scene, report) != 0 ||
-        waits_report(blame, report) != 0) {
+        waits_report(blame, report) != 0 ||
+        hotspots_report(blame->hotspots, report) != 0) {
         return -1;
     }
     ranks_report(blame, report);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/mostly.h"
 #include "merge/analysis/scene.h"
 
 /* A row with its activity in words. */
@@ -165,49 +166,41 @@ did_find(const struct item *items, size_t count, struct report_cause *cause)
     }
 }
 
-/* What the blamed rank did: the kind of thing first, and of that kind what
- * took longest. Rows of one activity stand together. */
-static void blamed_find(const struct scene *scene,
+/* What the blamed rank did for the largest part. 0, or -1 with ENOMEM. */
+static int blamed_find(const struct scene *scene,
+                       const struct item *items,
+                       size_t count,
+                       struct report_cause *cause)
+{
+    struct mostly_part *parts = malloc(count * sizeof(*parts));
+    struct mostly most;
+    size_t used = 0;
+
+    if (parts == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].row->blamed_did != CAST_NONE) {
+            parts[used++] =
+                mostly_part(scene, items[i].row->blamed_did, items[i].row->ns);
+        }
+    }
+    most = mostly_find(scene, parts, used);
+    free(parts);
+    cause->blamed_cause = most.kind;
+    cause->blamed_cause_ns = most.kind_ns;
+    cause->blamed_ns = most.ns;
+    if (most.did != CAST_NONE) {
+        cause->blamed_did = scene_activity_report(scene, most.did);
+    }
+    return 0;
+}
+
+/* 0, or -1 with ENOMEM. */
+static int group_report(const struct scene *scene,
                         const struct item *items,
                         size_t count,
                         struct report_cause *cause)
-{
-    ck_time_t kinds[CAUSES] = {0};
-    ck_time_t sum = 0;
-
-    cause->blamed_cause = CAUSES;
-    for (size_t i = 0; i < count; i++) {
-        const struct ledger_row *row = items[i].row;
-
-        if (row->blamed_did != CAST_NONE) {
-            enum cause kind = scene_activity_cause(scene, row->blamed_did);
-
-            kinds[kind] += row->ns;
-            if (kinds[kind] > cause->blamed_cause_ns) {
-                cause->blamed_cause_ns = kinds[kind];
-                cause->blamed_cause = kind;
-            }
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct ledger_row *row = items[i].row;
-
-        sum = i > 0 && row->blamed_did == items[i - 1].row->blamed_did
-                  ? sum + row->ns
-                  : row->ns;
-        if (row->blamed_did != CAST_NONE && sum > cause->blamed_ns &&
-            scene_activity_cause(scene, row->blamed_did) ==
-                cause->blamed_cause) {
-            cause->blamed_ns = sum;
-            cause->blamed_did = scene_activity_report(scene, row->blamed_did);
-        }
-    }
-}
-
-static void group_report(const struct scene *scene,
-                         const struct item *items,
-                         size_t count,
-                         struct report_cause *cause)
 {
     memset(cause, 0, sizeof(*cause));
     cause->cause = items[0].row->cause;
@@ -225,15 +218,15 @@ static void group_report(const struct scene *scene,
         cause->error += row->error;
     }
     did_find(items, count, cause);
-    blamed_find(scene, items, count, cause);
     ranks_count(items, count, cause);
+    return blamed_find(scene, items, count, cause);
 }
 
-static void groups_fill(const struct scene *scene,
-                        const struct item *items,
-                        size_t items_count,
-                        struct report_cause *causes,
-                        size_t *count)
+static int groups_fill(const struct scene *scene,
+                       const struct item *items,
+                       size_t items_count,
+                       struct report_cause *causes,
+                       size_t *count)
 {
     *count = 0;
     for (size_t first = 0, last; first < items_count; first = last) {
@@ -242,13 +235,17 @@ static void groups_fill(const struct scene *scene,
              compare_groups(&items[first], &items[last]) == 0;) {
             last++;
         }
-        group_report(scene, &items[first], last - first, &causes[(*count)++]);
+        if (group_report(scene, &items[first], last - first,
+                         &causes[(*count)++]) != 0) {
+            return -1;
+        }
     }
     qsort(causes, *count, sizeof(*causes), by_length);
     if (*count > CAUSES_LISTED_MAX) {
         *count = CAUSES_LISTED_MAX;
     }
     qsort(causes, *count, sizeof(*causes), by_start);
+    return 0;
 }
 
 struct report_cause *causes_group(const struct scene *scene,
@@ -271,7 +268,10 @@ struct report_cause *causes_group(const struct scene *scene,
         }
     }
     qsort(items, rows_count, sizeof(*items), by_group);
-    groups_fill(scene, items, rows_count, causes, count);
+    if (groups_fill(scene, items, rows_count, causes, count) != 0) {
+        free(causes);
+        causes = NULL;
+    }
     free(items);
     return causes;
 }

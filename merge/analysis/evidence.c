@@ -169,9 +169,8 @@ static struct place library_place(const struct cast *cast, struct place place)
     return place;
 }
 
-/* Where a stack says that its thread was. */
-static struct place stack_place(const struct cast *cast,
-                                const struct evidence_item *item)
+struct place evidence_place(const struct cast *cast,
+                            const struct evidence_item *item)
 {
     const struct cast_agent *agent =
         &cast->agents[cast->processes[item->a].agent];
@@ -217,7 +216,7 @@ spots_collect(const struct evidence *evidence, uint32_t activity, size_t *count)
 
     *count = 0;
     while (item_next(evidence, activity, EVIDENCE_SAMPLE, &next, &item)) {
-        struct spot spot = {stack_place(evidence->cast, &item), item.weight};
+        struct spot spot = {evidence_place(evidence->cast, &item), item.weight};
         size_t at = 0;
 
         while (at < *count && (!is_same_function(&spots[at], &spot) ||

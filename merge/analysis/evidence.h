@@ -34,6 +34,12 @@ struct evidence_item {
     int64_t weight; /* ns */
 };
 
+/* Where a sample met its thread: the innermost frame of which file and line are
+ * known, else the innermost one; a library's name alone where it has no
+ * symbols. */
+struct place evidence_place(const struct cast *cast,
+                            const struct evidence_item *item);
+
 struct evidence;
 /* `cast` is borrowed. NULL with ENOMEM. */
 struct evidence *evidence_create(const struct cast *cast);

@@ -361,6 +361,32 @@ bool host_call(const struct host *host,
     return false;
 }
 
+/* Numbers of calls grow with their starts; ranges between them have none. */
+const struct host_span *
+host_call_span(const struct host *host, uint32_t number, uint32_t call)
+{
+    const struct thread *thread = &host->threads[number];
+    size_t low = 0, high = thread->count;
+
+    while (call != 0 && low < high) {
+        size_t middle = low + (high - low) / 2;
+        size_t at = middle;
+
+        while (at > low && thread->spans[at].call == 0) {
+            at--;
+        }
+        if (thread->spans[at].call == call) {
+            return &thread->spans[at];
+        }
+        if (thread->spans[at].call != 0 && thread->spans[at].call > call) {
+            high = at;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return NULL;
+}
+
 /* The last span that began by then, HOST_NONE = none. */
 static uint32_t span_at(const struct thread *thread, ck_time_t time)
 {

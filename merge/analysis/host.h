@@ -47,6 +47,9 @@ struct host_state {
     const struct host_span *before; /* between calls: the one left last */
     const struct host_span *after;  /* and the one entered next */
     enum host_off off;              /* between calls */
+    /* That ran on the thread's device while it was in the call, its site that
+     * of the launch; NULL = none, or nobody looked. */
+    const struct host_span *kernel;
 };
 
 struct host_sample {
@@ -113,6 +116,10 @@ bool host_call(const struct host *host,
                uint32_t thread,
                uint32_t call,
                ck_time_t *enter);
+
+/* The call with that number, NULL when it is not recorded or was let go. */
+const struct host_span *
+host_call_span(const struct host *host, uint32_t thread, uint32_t call);
 
 /* Calls `take` for each piece of `part`, in order, without holes. */
 typedef int (*host_take_f)(void *state,

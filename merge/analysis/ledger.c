@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/chain.h"
 #include "merge/array.h"
 #include "merge/table.h"
 
@@ -202,7 +203,7 @@ static int plain_add(struct sharing *sharing,
 
 /* What the rank at the end of the chain did meanwhile. */
 static int
-blamed_take(void *state, struct region piece, const struct scene_origin *origin)
+blamed_take(void *state, struct region piece, const struct chain_origin *origin)
 {
     struct sharing *sharing = state;
     const struct cast *cast = sharing->ledger->cast;
@@ -248,8 +249,8 @@ static int wait_add(struct sharing *sharing,
             sharing->row.blamed = CAST_RANK_UNKNOWN;
             sharing->row.last =
                 cast->processes[cast->threads[wait->thread].process].rank;
-            if (scene_blame(ledger->scene, wait->thread, before, blamed_take,
-                            sharing) != 0) {
+            if (chain_follow(ledger->scene, wait->thread, before, blamed_take,
+                             sharing) != 0) {
                 return -1;
             }
         }

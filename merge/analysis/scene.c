@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "merge/analysis/activity.h"
+#include "merge/analysis/work.h"
 
 struct scene {
     const struct cast *cast; /* borrowed */
@@ -16,6 +17,7 @@ struct scene {
     struct activities *activities;
     struct evidence *evidence;
     struct shadow *shadow;
+    struct work *work;
     ck_time_t *inside; /* by thread: until when it is in a library's call */
     struct {
         waits_horizon_f horizon;
@@ -53,10 +55,11 @@ struct scene *scene_create(const struct cast *cast,
     scene->activities = activities_create(cast);
     scene->evidence = evidence_create(cast);
     scene->shadow = shadow_create();
+    scene->work = work_create(cast->processes_count);
     scene->inside = calloc(cast->threads_count + 1, sizeof(*scene->inside));
     if (scene->host == NULL || scene->waits == NULL ||
         scene->activities == NULL || scene->evidence == NULL ||
-        scene->shadow == NULL || scene->inside == NULL) {
+        scene->shadow == NULL || scene->work == NULL || scene->inside == NULL) {
         scene_destroy(scene);
         return NULL;
     }
@@ -74,6 +77,7 @@ void scene_destroy(struct scene *scene)
     activities_destroy(scene->activities);
     evidence_destroy(scene->evidence);
     shadow_destroy(scene->shadow);
+    work_destroy(scene->work);
     free(scene->inside);
     free(scene);
 }
@@ -88,6 +92,16 @@ void scene_client(struct scene *scene, waits_horizon_f f, const void *client)
 const struct host *scene_host(const struct scene *scene)
 {
     return scene->host;
+}
+
+const struct cast *scene_cast(const struct scene *scene)
+{
+    return scene->cast;
+}
+
+const struct work *scene_work(const struct scene *scene)
+{
+    return scene->work;
 }
 
 struct shadow *scene_shadow(struct scene *scene)
@@ -111,6 +125,11 @@ bool scene_wait(const struct scene *scene,
 int64_t scene_activity(struct scene *scene, const struct host_state *did)
 {
     return activity_number(scene->activities, did);
+}
+
+uint32_t scene_activity_call(const struct scene *scene, uint32_t number)
+{
+    return activity_call(scene->activities, number);
 }
 
 enum cause scene_activity_cause(const struct scene *scene, uint32_t number)
@@ -424,6 +443,20 @@ static int lost_take(struct scene *scene, const struct timeline_event *event)
     return shadow_add(scene->shadow, &part, scene_horizon(scene, event->start));
 }
 
+static int kernel_take(struct scene *scene, const struct timeline_event *event)
+{
+    const struct ck_kernel *record = (const struct ck_kernel *)event->record;
+    struct work_kernel kernel = {.start = event->start,
+                                 .end = event->end,
+                                 .name = record->e.name,
+                                 .tid = record->tid,
+                                 .call = record->call};
+
+    return (record->e.flags & CK_FLAG_BAD_TIME) != 0
+               ? 0
+               : work_add(scene->work, event->process, &kernel);
+}
+
 int scene_take(struct scene *scene,
                const struct timeline_event *event,
                int64_t mark)
@@ -446,6 +479,8 @@ int scene_take(struct scene *scene,
         return call_take(scene, event);
     case CK_CLASS_MARK:
         return mark_take(scene, event);
+    case CK_CLASS_KERNEL:
+        return kernel_take(scene, event);
     case CK_CLASS_SAMPLE:
         return sample_take(scene, event);
     case CK_CLASS_COUNTER:
@@ -458,52 +493,4 @@ int scene_take(struct scene *scene,
     default:
         return 0;
     }
-}
-
-/* ---- chains ------------------------------------------------------------- */
-
-struct chain {
-    const struct scene *scene;
-    scene_blame_f take;
-    void *state;
-    uint32_t thread;
-    unsigned hops;
-};
-
-static int
-chain_take(void *state, struct region piece, const struct host_state *did)
-{
-    const struct chain *chain = state;
-    struct scene_origin origin = {chain->thread, chain->hops, did};
-    struct wait wait;
-
-    if (did->is_known && did->call != NULL && chain->hops < SCENE_CHAIN_MAX &&
-        scene_wait(chain->scene, chain->thread, did->call, &wait) &&
-        wait.until > piece.start &&
-        wait.until - did->call->start > wait.error) {
-        struct region before = {
-            piece.start, wait.until < piece.end ? wait.until : piece.end};
-        struct chain next = *chain;
-
-        next.thread = wait.thread;
-        next.hops++;
-        if (host_walk(chain->scene->host, next.thread, before, chain_take,
-                      &next) != 0) {
-            return -1;
-        }
-        piece.start = before.end;
-    }
-    return piece.start < piece.end ? chain->take(chain->state, piece, &origin)
-                                   : 0;
-}
-
-int scene_blame(const struct scene *scene,
-                uint32_t thread,
-                struct region part,
-                scene_blame_f take,
-                void *state)
-{
-    struct chain chain = {scene, take, state, thread, 0};
-
-    return host_walk(scene->host, thread, part, chain_take, &chain);
 }

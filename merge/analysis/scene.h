@@ -13,11 +13,10 @@
 #include "merge/analysis/host.h"
 #include "merge/analysis/shadow.h"
 #include "merge/analysis/waits.h"
+#include "merge/analysis/work.h"
 #include "merge/report.h"
 
 #define SCENE_CLIENTS_MAX 4
-/* Ranks that a chain of waits is followed through. */
-#define SCENE_CHAIN_MAX 32
 /* Holders of locks that are followed, each held up by the next. */
 #define SCENE_HOLDERS_MAX 4
 
@@ -34,7 +33,9 @@ int scene_take(struct scene *scene,
                const struct timeline_event *event,
                int64_t mark);
 
+const struct cast *scene_cast(const struct scene *scene);
 const struct host *scene_host(const struct scene *scene);
+const struct work *scene_work(const struct scene *scene);
 struct shadow *scene_shadow(struct scene *scene);
 struct match_counts scene_counts(const struct scene *scene);
 /* For whom the thread waited in a call of its (waits_find()). */
@@ -56,24 +57,9 @@ enum cause scene_cause(const struct scene *scene,
                        const struct host_state *did,
                        uint32_t number);
 enum cause scene_activity_cause(const struct scene *scene, uint32_t number);
+/* The same activity without a kernel. */
+uint32_t scene_activity_call(const struct scene *scene, uint32_t number);
 struct report_activity scene_activity_report(const struct scene *scene,
                                              uint32_t number);
-
-/* The end of a chain: who waited for nobody. */
-struct scene_origin {
-    uint32_t thread;
-    unsigned hops; /* ranks between it and the one that was asked about */
-    const struct host_state *did;
-};
-typedef int (*scene_blame_f)(void *state,
-                             struct region piece,
-                             const struct scene_origin *origin);
-/* What `thread` did in `part`, piece by piece; where it waited for another one
- * itself, what that one did, and so on. */
-int scene_blame(const struct scene *scene,
-                uint32_t thread,
-                struct region part,
-                scene_blame_f take,
-                void *state);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "merge/analysis/mostly.h"
+
 static int by_caused(const void *a, const void *b)
 {
     const struct report_straggler *left = a;
@@ -17,39 +19,26 @@ static int by_caused(const void *a, const void *b)
     return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-static int by_activity(const void *a, const void *b)
-{
-    const struct ledger_row *left = *(const struct ledger_row *const *)a;
-    const struct ledger_row *right = *(const struct ledger_row *const *)b;
-
-    if (left->blamed != right->blamed) {
-        return left->blamed < right->blamed ? -1 : 1;
-    }
-    return (left->blamed_did > right->blamed_did) -
-           (left->blamed_did < right->blamed_did);
-}
-
-/* What each rank did for the longest part of what it caused; the rows are in
- * order of rank and activity. */
+/* What each rank did for the largest part of what it caused. `parts` has room
+ * for all rows. */
 static void activities_find(const struct scene *scene,
-                            const struct ledger_row *const *rows,
+                            const struct ledger_row *rows,
                             size_t count,
+                            struct mostly_part *parts,
                             struct report_straggler *row)
 {
-    ck_time_t sum = 0;
+    struct mostly most;
+    size_t used = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (rows[i]->blamed != row->rank) {
-            continue;
+        if (rows[i].blamed == row->rank && rows[i].blamed_did != CAST_NONE) {
+            parts[used++] = mostly_part(scene, rows[i].blamed_did, rows[i].ns);
         }
-        sum = i > 0 && rows[i - 1]->blamed == row->rank &&
-                      rows[i - 1]->blamed_did == rows[i]->blamed_did
-                  ? sum + rows[i]->ns
-                  : rows[i]->ns;
-        if (rows[i]->blamed_did != CAST_NONE && sum > row->did_ns) {
-            row->did_ns = sum;
-            row->did = scene_activity_report(scene, rows[i]->blamed_did);
-        }
+    }
+    most = mostly_find(scene, parts, used);
+    row->did_ns = most.ns;
+    if (most.did != CAST_NONE) {
+        row->did = scene_activity_report(scene, most.did);
     }
 }
 
@@ -81,18 +70,14 @@ int stragglers_report(const struct cast *cast,
 {
     size_t count;
     const struct ledger_row *rows = waitstates_rows(waitstates, &count);
-    const struct ledger_row **order = calloc(count + 1, sizeof(*order));
+    struct mostly_part *parts = malloc((count + 1) * sizeof(*parts));
 
     report->stragglers =
         calloc(cast->ranks_count + 1, sizeof(*report->stragglers));
-    if (order == NULL || report->stragglers == NULL) {
-        free(order);
+    if (parts == NULL || report->stragglers == NULL) {
+        free(parts);
         return -1;
     }
-    for (size_t i = 0; i < count; i++) {
-        order[i] = &rows[i];
-    }
-    qsort(order, count, sizeof(*order), by_activity);
     for (uint32_t i = 0; i < cast->ranks_count; i++) {
         const struct waitstates_rank *sums = waitstates_rank(waitstates, i);
 
@@ -100,7 +85,7 @@ int stragglers_report(const struct cast *cast,
             straggler_report(cast, steps, i, sums,
                              &report->stragglers[report->stragglers_count++]) !=
                 0) {
-            free(order);
+            free(parts);
             return -1;
         }
     }
@@ -110,8 +95,8 @@ int stragglers_report(const struct cast *cast,
         report->stragglers_count = STRAGGLERS_MAX;
     }
     for (size_t i = 0; i < report->stragglers_count; i++) {
-        activities_find(scene, order, count, &report->stragglers[i]);
+        activities_find(scene, rows, count, parts, &report->stragglers[i]);
     }
-    free(order);
+    free(parts);
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "merge/analysis/chain.h"
 #include "merge/array.h"
 #include "merge/table.h"
 
@@ -103,7 +104,7 @@ static int row_add(struct standing *standing, ck_time_t ns)
 }
 
 static int
-blamed_take(void *state, struct region piece, const struct scene_origin *origin)
+blamed_take(void *state, struct region piece, const struct chain_origin *origin)
 {
     struct standing *standing = state;
     struct waitstates *waitstates = standing->waitstates;
@@ -158,8 +159,8 @@ piece_take(void *state, struct region piece, const struct host_state *did)
         return row_add(standing, region_length(piece));
     }
     waitstates->ranks[standing->row.device].waited += region_length(piece);
-    return scene_blame(waitstates->scene, wait->thread, piece, blamed_take,
-                       standing);
+    return chain_follow(waitstates->scene, wait->thread, piece, blamed_take,
+                        standing);
 }
 
 int waitstates_add(struct waitstates *waitstates,

@@ -126,6 +126,14 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
         ck_json_null(j, "running");
     }
     json_text(j, "path", activity->path);
+    if (activity->kernel != NULL) {
+        ck_json_object(j, "kernel");
+        ck_json_string(j, "name", activity->kernel);
+        json_place(j, &activity->kernel_place);
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "kernel");
+    }
     if (activity->sampled.total > 0) {
         ck_json_object(j, "sampled");
         json_place(j, &activity->sampled.place);
@@ -191,7 +199,7 @@ static void put_causes(struct ck_json *j,
             ck_json_int(j, "last_rank", cause->last);
             ck_json_int(j, "blamed_rank", cause->blamed);
             json_text(j, "blamed_cause",
-                      cause->blamed_cause < CAUSES
+                      cause->blamed_cause != CAUSES
                           ? cause_name(cause->blamed_cause)
                           : NULL);
             ck_json_int(j, "blamed_cause_ns", cause->blamed_cause_ns);
@@ -501,6 +509,7 @@ void output_json_put(struct ck_json *j,
     put_causes(j, "causes", report->causes, report->causes_count);
     put_causes(j, "waits", report->waits, report->waits_count);
     json_steps(j, report);
+    json_hot(j, report);
     put_kernels(j, report);
     put_lines(j, report);
     put_calls(j, report);

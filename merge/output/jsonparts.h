@@ -19,6 +19,8 @@ void json_activity(struct ck_json *j,
                    const struct report_activity *activity);
 /* ranks and impasses (jsonranks.c). */
 void json_ranks(struct ck_json *j, const struct report *report);
+/* sampled and hot_spots (jsonhot.c). */
+void json_hot(struct ck_json *j, const struct report *report);
 /* step_table, stragglers and ranges (jsonsteps.c). */
 void json_steps(struct ck_json *j, const struct report *report);
 

@@ -59,6 +59,10 @@ void page_activity(const struct page *page, const struct report_activity *did);
  * the first sentence (mpi.c). */
 void page_mpi(const struct page *page);
 void page_host_answer(const struct page *page);
+/* Where the ranks computed: the hottest function in a sentence, then a table
+ * where no device worked (hot.c). */
+void page_hot_answer(const struct page *page);
+void page_hot(const struct page *page);
 /* Why the devices were idle (why.c). */
 void page_why(const struct page *page);
 /* Files, sockets, locks and sleeps (libc.c). */

@@ -182,6 +182,7 @@ static void put_answer(const struct page *page)
                                                           : " of the ranks "
                                                             "that are here.");
         page_host_answer(page);
+        page_hot_answer(page);
         return;
     }
     fprintf(page->file,
@@ -348,6 +349,7 @@ void output_text(const struct report *report,
     page_devices(&page);
     page_kernels(&page);
     page_mpi(&page);
+    page_hot(&page);
     page_calls(&page);
     page_libc(&page);
     page_counters(&page);

@@ -66,9 +66,28 @@ static void put_preempted(const struct page *page,
     }
 }
 
+/* "in kernel forward
+ *     (launched by a.c:12), for which it waited
+ *     in " */
+static void put_kernel(const struct page *page,
+                       const struct report_activity *did)
+{
+    fputs("in kernel ", page->file);
+    page_cell(page, did->kernel, 40);
+    if (page_has_place(&did->kernel_place)) {
+        fputs("\n    (launched by ", page->file);
+        page_place(page, &did->kernel_place);
+        fputc(')', page->file);
+    }
+    fputs(", for which it waited\n    ", page->file);
+}
+
 static void put_in_call(const struct page *page,
                         const struct report_activity *did)
 {
+    if (did->kernel != NULL) {
+        put_kernel(page, did);
+    }
     fputs("in ", page->file);
     put_call(page, did->call, &did->place);
     put_range(page, did);
@@ -146,8 +165,13 @@ static void put_blamed(const struct page *page,
             cause->blamed,
             word_percent(cause->blamed_cause_ns, cause->ns).text);
     if (is_split(cause->blamed_ns, cause->blamed_cause_ns)) {
-        fprintf(file, "in %s,\n    most of it (%s %%) ",
-                cause_name(cause->blamed_cause),
+        fprintf(file, "in %s,\n    %s (%s %%) ",
+                cause->blamed_cause == CAUSE_KERNEL
+                    ? "kernels of its device"
+                    : cause_name(cause->blamed_cause),
+                cause->blamed_ns > cause->blamed_cause_ns / 2
+                    ? "most of it"
+                    : "the largest part of it",
                 word_percent(cause->blamed_ns, cause->blamed_cause_ns).text);
     }
     page_activity(page, &cause->blamed_did);

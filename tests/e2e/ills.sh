@@ -74,10 +74,11 @@ def is_place(did):
         return did["range"] == "backward" and did["call"] == "clFinish" and \
             is_in(did, "device_opencl.c")
     if ill == "unbalanced":
-        # The call that waits for the kernels.
-        return did["range"] == "backward" and \
-            did["call"] == "clEnqueueReadBuffer" and \
-            is_in(did, "device_opencl.c")
+        # One of the repeated kernels, and the line that launched it.
+        seen = did["kernel"]
+        return did["range"] == "backward" and seen and \
+            seen["function"] == "device_run" and \
+            is_in(seen, "device_opencl.c")
     return did["range"] == "load"
 
 

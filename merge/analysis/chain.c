@@ -1,0 +1,111 @@
+/* chain.c - who made somebody wait in the end, and what that one did
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/chain.h"
+
+struct chain {
+    const struct scene *scene;
+    chain_take_f take;
+    void *state;
+    uint32_t thread;
+    unsigned hops;
+};
+
+/* A wait for a device, by the kernels that it ran meanwhile. */
+struct device_wait {
+    const struct chain *chain;
+    const struct host_state *did;
+};
+
+static int
+work_take(void *state, struct region piece, const struct work_kernel *kernel)
+{
+    const struct device_wait *wait = state;
+    const struct chain *chain = wait->chain;
+    const struct scene *scene = chain->scene;
+    uint32_t process = scene_cast(scene)->threads[chain->thread].process;
+    struct host_state did = *wait->did;
+    struct chain_origin origin = {chain->thread, chain->hops, &did};
+    struct host_span span = {.process = process, .kind = CK_KIND_KERNEL};
+
+    if (kernel != NULL) {
+        uint32_t thread = host_thread(scene_host(scene), process, kernel->tid);
+        const struct host_span *launch =
+            thread == HOST_NONE
+                ? NULL
+                : host_call_span(scene_host(scene), thread, kernel->call);
+
+        span.name = kernel->name;
+        span.site = launch == NULL ? 0 : launch->site;
+        did.kernel = &span;
+    }
+    return chain->take(chain->state, piece, &origin);
+}
+
+/* Is it a call that does not return before the device has done its work? */
+static bool is_device_wait(const struct cast *cast,
+                           const struct host_span *call)
+{
+    enum cause cause;
+
+    if (call->kind == CK_KIND_POSIX) {
+        return false;
+    }
+    cause =
+        cause_of_call(call->kind, cast_name(cast, call->process, call->name));
+    return cause == CAUSE_GPU_SYNC || cause == CAUSE_H2D || cause == CAUSE_D2H;
+}
+
+/* The chain ends here. */
+static int origin_take(const struct chain *chain,
+                       struct region piece,
+                       const struct host_state *did)
+{
+    const struct cast *cast = scene_cast(chain->scene);
+    struct chain_origin origin = {chain->thread, chain->hops, did};
+    struct device_wait wait = {chain, did};
+
+    if (did->is_known && did->call != NULL && is_device_wait(cast, did->call)) {
+        return work_walk(scene_work(chain->scene),
+                         cast->threads[chain->thread].process, piece, work_take,
+                         &wait);
+    }
+    return chain->take(chain->state, piece, &origin);
+}
+
+static int
+chain_take(void *state, struct region piece, const struct host_state *did)
+{
+    const struct chain *chain = state;
+    struct wait wait;
+
+    if (did->is_known && did->call != NULL && chain->hops < CHAIN_MAX &&
+        scene_wait(chain->scene, chain->thread, did->call, &wait) &&
+        wait.until > piece.start &&
+        wait.until - did->call->start > wait.error) {
+        struct region before = {
+            piece.start, wait.until < piece.end ? wait.until : piece.end};
+        struct chain next = *chain;
+
+        next.thread = wait.thread;
+        next.hops++;
+        if (host_walk(scene_host(chain->scene), next.thread, before, chain_take,
+                      &next) != 0) {
+            return -1;
+        }
+        piece.start = before.end;
+    }
+    return piece.start < piece.end ? origin_take(chain, piece, did) : 0;
+}
+
+int chain_follow(const struct scene *scene,
+                 uint32_t thread,
+                 struct region part,
+                 chain_take_f take,
+                 void *state)
+{
+    struct chain chain = {scene, take, state, thread, 0};
+
+    return host_walk(scene_host(scene), thread, part, chain_take, &chain);
+}

@@ -1,0 +1,145 @@
+/* work.c - the kernels that each process's devices ran lately
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/work.h"
+
+#include <stdlib.h>
+
+/* A ring: kernel n lies at n modulo the room. */
+struct ring {
+    struct work_kernel *items;
+    size_t room; /* a power of two, or 0 */
+    size_t begun;
+    size_t count; /* that ever came */
+};
+
+struct work {
+    size_t processes;
+    size_t limit; /* kernels of a process, a power of two */
+    struct ring *rings;
+};
+
+struct work *work_create(size_t processes)
+{
+    struct work *work = calloc(1, sizeof(*work));
+
+    if (work == NULL) {
+        return NULL;
+    }
+    work->processes = processes;
+    work->limit = WORK_MAX;
+    while (work->limit > WORK_MIN && work->limit * processes > WORK_ALL) {
+        work->limit /= 2;
+    }
+    work->rings = calloc(processes + 1, sizeof(*work->rings));
+    if (work->rings == NULL) {
+        free(work);
+        return NULL;
+    }
+    return work;
+}
+
+void work_destroy(struct work *work)
+{
+    if (work == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < work->processes; i++) {
+        free(work->rings[i].items);
+    }
+    free(work->rings);
+    free(work);
+}
+
+static struct work_kernel *ring_at(const struct ring *ring, size_t number)
+{
+    return &ring->items[number & (ring->room - 1)];
+}
+
+/* Twice the room, until the limit is reached. 0, or -1 with ENOMEM. */
+static int ring_grow(struct ring *ring, size_t limit)
+{
+    struct ring grown = *ring;
+
+    if (ring->count - ring->begun < ring->room || ring->room == limit) {
+        return 0;
+    }
+    grown.room = ring->room == 0 ? WORK_MIN : ring->room * 2;
+    grown.items = malloc(grown.room * sizeof(*grown.items));
+    if (grown.items == NULL) {
+        return -1;
+    }
+    for (size_t i = ring->begun; i < ring->count; i++) {
+        *ring_at(&grown, i) = *ring_at(ring, i);
+    }
+    free(ring->items);
+    *ring = grown;
+    return 0;
+}
+
+int work_add(struct work *work,
+             uint32_t process,
+             const struct work_kernel *kernel)
+{
+    struct ring *ring = &work->rings[process];
+    struct work_kernel added = *kernel;
+
+    if (ring->count > ring->begun &&
+        added.start < ring_at(ring, ring->count - 1)->end) {
+        added.start = ring_at(ring, ring->count - 1)->end;
+    }
+    if (added.start >= added.end) {
+        return 0;
+    }
+    if (ring_grow(ring, work->limit) != 0) {
+        return -1;
+    }
+    *ring_at(ring, ring->count++) = added;
+    if (ring->count - ring->begun > ring->room) {
+        ring->begun++;
+    }
+    return 0;
+}
+
+/* The first kernel that ends after `time`; the count when there is none. */
+static size_t kernel_after(const struct ring *ring, ck_time_t time)
+{
+    size_t low = ring->begun, high = ring->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (ring_at(ring, middle)->end <= time) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+int work_walk(const struct work *work,
+              uint32_t process,
+              struct region part,
+              work_take_f take,
+              void *state)
+{
+    const struct ring *ring = &work->rings[process];
+    ck_time_t time = part.start;
+
+    for (size_t i = kernel_after(ring, time);
+         i < ring->count && ring_at(ring, i)->start < part.end; i++) {
+        struct region piece = {ring_at(ring, i)->start, ring_at(ring, i)->end};
+
+        (void)region_clip(part, &piece.start, &piece.end);
+        if ((time < piece.start &&
+             take(state, (struct region){time, piece.start}, NULL) != 0) ||
+            take(state, piece, ring_at(ring, i)) != 0) {
+            return -1;
+        }
+        time = piece.end;
+    }
+    return time < part.end ? take(state, (struct region){time, part.end}, NULL)
+                           : 0;
+}

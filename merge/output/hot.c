@@ -1,0 +1,99 @@
+/* hot.c - where the ranks computed, of the text report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/page.h"
+
+#include "merge/output/words.h"
+
+#define TOP_HOT 10
+#define FUNCTION 36
+#define LINE 24
+#define RANGE 18
+/* Less than an n-th of the samples is no hot spot. */
+#define WORTH_SHARE 100
+/* Samples of less CPU time are too few for a share. */
+#define WORTH_TIME 500000000
+
+/* CPU time outside of MPI and of devices' APIs. */
+static ck_time_t computed(const struct report *report)
+{
+    const struct report_samples *samples = &report->samples;
+
+    return samples->total - samples->mpi - samples->device_api;
+}
+
+static const char *function_of(const struct report_hot *hot)
+{
+    return hot->place.function != NULL ? hot->place.function : "(not known)";
+}
+
+void page_hot_answer(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_hot *hot = report->hot;
+    FILE *file = page->file;
+
+    if (report->hot_count == 0 || computed(report) < WORTH_TIME) {
+        return;
+    }
+    fprintf(file, " Of the CPU time outside MPI, %s %% went into ",
+            word_percent(hot->ns, computed(report)).text);
+    page_cell(page, function_of(hot), 40);
+    if (hot->place.file != NULL) {
+        fputs(" (", file);
+        page_place(page, &hot->place);
+        fputc(')', file);
+    }
+    fputs(".\n", file);
+}
+
+static void put_hot(const struct page *page, const struct report_hot *hot)
+{
+    ck_time_t all = computed(page->report);
+    char ranks[40];
+
+    fputc(' ', page->file);
+    page_column(page, function_of(hot), FUNCTION);
+    if (hot->ranks == 1) {
+        (void)snprintf(ranks, sizeof(ranks), "rank %d", hot->rank);
+    } else {
+        (void)snprintf(ranks, sizeof(ranks), "%u", hot->ranks);
+    }
+    fprintf(page->file, " %5s %% %9s %8s  ", word_percent(hot->ns, all).text,
+            word_time(hot->ns).text, ranks);
+    if (hot->place.file != NULL) {
+        page_place_in(page, &hot->place, LINE);
+    } else {
+        fputc('-', page->file);
+    }
+    if (hot->range != NULL) {
+        fputs(", range ", page->file);
+        page_cell(page, hot->range, RANGE);
+    }
+    fputc('\n', page->file);
+}
+
+/* Where devices work, the causes say where their hosts computed. */
+void page_hot(const struct page *page)
+{
+    const struct report *report = page->report;
+    ck_time_t all = computed(report);
+    size_t shown = 0;
+
+    if (report->devices_count > 0 || all < WORTH_TIME) {
+        return;
+    }
+    fprintf(page->file, "\n%s %-*s %7s %9s %8s  %s%s\n", page_bold(page),
+            FUNCTION, "HOT SPOTS (sampled outside MPI)", "share", "CPU time",
+            "ranks", "hottest line", page_normal(page));
+    for (size_t i = 0; i < report->hot_count && shown < TOP_HOT &&
+                       report->hot[i].ns > all / WORTH_SHARE;
+         i++, shown++) {
+        put_hot(page, &report->hot[i]);
+    }
+    if (report->hot_count > shown) {
+        fprintf(page->file, " and %zu more functions (report.json)\n",
+                report->hot_count - shown);
+    }
+}

@@ -1,0 +1,29 @@
+/* jsonhot.c - where the ranks computed, of the report as JSON
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/jsonparts.h"
+
+void json_hot(struct ck_json *j, const struct report *report)
+{
+    ck_json_object(j, "sampled");
+    ck_json_int(j, "total_ns", report->samples.total);
+    ck_json_int(j, "mpi_ns", report->samples.mpi);
+    ck_json_int(j, "device_api_ns", report->samples.device_api);
+    ck_json_end(j);
+    ck_json_array(j, "hot_spots");
+    for (size_t i = 0; i < report->hot_count; i++) {
+        const struct report_hot *hot = &report->hot[i];
+
+        ck_json_object(j, NULL);
+        json_place(j, &hot->place);
+        json_text(j, "range", hot->range);
+        ck_json_int(j, "ns", hot->ns);
+        ck_json_int(j, "line_ns", hot->line_ns);
+        ck_json_uint(j, "ranks", hot->ranks);
+        ck_json_int(j, "rank", hot->rank);
+        ck_json_int(j, "rank_ns", hot->rank_ns);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}

@@ -1,0 +1,114 @@
+/* test_work.c - the kernels that each process's devices ran lately
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "merge/analysis/work.h"
+
+#define LENGTH 200
+
+static unsigned long long state = 20261121;
+
+static int64_t below(int64_t limit)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (int64_t)(state % (unsigned long long)limit);
+}
+
+/* What ran at each instant: the kernel that began first, 0 = none. */
+struct seen {
+    uint32_t names[LENGTH];
+    ck_time_t at;
+};
+
+static int
+piece_take(void *where, struct region piece, const struct work_kernel *kernel)
+{
+    struct seen *seen = where;
+
+    assert_int_equal(piece.start, seen->at);
+    assert_true(piece.start < piece.end);
+    for (; seen->at < piece.end; seen->at++) {
+        seen->names[seen->at] = kernel == NULL ? 0 : kernel->name;
+    }
+    return 0;
+}
+
+static void pieces_tell_which_kernel_began_first(void **unused)
+{
+    (void)unused;
+    for (int world = 0; world < 2000; world++) {
+        struct work *work = work_create(2);
+        uint32_t truth[LENGTH] = {0};
+        struct seen seen = {.at = 0};
+        struct region part = {below(LENGTH / 2), 0};
+        ck_time_t time = 0;
+
+        assert_non_null(work);
+        for (uint32_t name = 1; time < LENGTH; name++) {
+            ck_time_t end = time + below(20);
+            struct work_kernel kernel = {
+                .start = time, .end = end, .name = name};
+
+            assert_int_equal(work_add(work, 1, &kernel), 0);
+            for (ck_time_t t = time; t < end && t < LENGTH; t++) {
+                truth[t] = truth[t] == 0 ? name : truth[t];
+            }
+            time += below(15);
+        }
+        part.end = part.start + 1 + below(LENGTH - part.start);
+        seen.at = part.start;
+        assert_int_equal(work_walk(work, 1, part, piece_take, &seen), 0);
+        assert_int_equal(seen.at, part.end);
+        for (ck_time_t t = part.start; t < part.end; t++) {
+            assert_int_equal(seen.names[t], truth[t]);
+        }
+        work_destroy(work);
+    }
+}
+
+static int
+count_take(void *where, struct region piece, const struct work_kernel *kernel)
+{
+    ck_time_t *known = where;
+
+    *known += kernel == NULL ? 0 : region_length(piece);
+    return 0;
+}
+
+static void only_the_latest_are_kept(void **unused)
+{
+    struct work *work = work_create(1);
+    struct region all = {0, 10 * (ck_time_t)WORK_MAX};
+    ck_time_t known = 0;
+
+    (void)unused;
+    assert_non_null(work);
+    for (ck_time_t i = 0; i < 10 * (ck_time_t)WORK_MAX; i++) {
+        struct work_kernel kernel = {.start = i, .end = i + 1, .name = 1};
+
+        assert_int_equal(work_add(work, 0, &kernel), 0);
+    }
+    assert_int_equal(work_walk(work, 0, all, count_take, &known), 0);
+    assert_int_equal(known, WORK_MAX);
+    work_destroy(work);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_tell_which_kernel_began_first),
+        cmocka_unit_test(only_the_latest_are_kept),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
