@@ -73,6 +73,14 @@ int columns_decode(const struct columns_view *view,
                    struct columns_rows *rows,
                    struct ck_err *err);
 
+/* As ck_batch_scan(). */
+int columns_scan(const struct columns_view *view,
+                 uint32_t classes,
+                 struct ck_batch_info *info,
+                 ck_batch_take_f take,
+                 void *state,
+                 struct ck_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "schema/group.h"
+#include "schema/order.h"
 
 struct decoder {
     const struct columns_view *view;
@@ -40,56 +41,20 @@ static int check_kinds(struct decoder *decoder, unsigned cls, uint32_t records)
     return 0;
 }
 
-/* The next run of the order: its class and how many. */
-static int next_run(struct reader *order, unsigned *cls, uint32_t *count)
-{
-    uint64_t number;
-
-    if (order->at != order->end && *order->at < 0x80) {
-        *cls = *order->at & 31; /* most runs are short: one byte */
-        *count = (uint32_t)(*order->at++ >> 5) + 1;
-        return 0;
-    }
-    if (reader_number(order, &number) != 0 ||
-        number >> 5 >= CK_FRAME_RECORDS_MAX) {
-        return -1;
-    }
-    *cls = (unsigned)(number & 31);
-    *count = (uint32_t)(number >> 5) + 1;
-    return 0;
-}
-
-static int count_records(struct decoder *decoder)
-{
-    struct reader order = reader_of(&decoder->view->order);
-    uint32_t total = 0;
-
-    while (order.at != order.end) {
-        unsigned cls;
-        uint32_t count;
-
-        if (next_run(&order, &cls, &count) != 0 ||
-            (total += count) > CK_FRAME_RECORDS_MAX) {
-            return -1;
-        }
-        if (cls >= CK_CLASS_LIMIT || ck_field_units[cls] == 0) {
-            decoder->skipped += count;
-        } else {
-            decoder->counts[cls] += count;
-        }
-    }
-    for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
-        if (decoder->counts[cls] != decoder->view->groups[cls].records) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static bool is_wanted(const struct decoder *decoder, unsigned cls)
 {
     return cls < CK_CLASS_LIMIT && (decoder->classes >> cls & 1) != 0 &&
            decoder->counts[cls] != 0;
+}
+
+static bool has_wanted(const struct decoder *decoder)
+{
+    for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
+        if (is_wanted(decoder, cls)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* One allocation: the places of all records, then dense rows of texts. */
@@ -226,7 +191,7 @@ static int place_records(struct decoder *decoder, struct columns_rows *rows)
         unsigned cls;
         uint32_t count;
 
-        if (next_run(&order, &cls, &count) != 0) {
+        if (order_next(&order, &cls, &count) != 0) {
             return -1;
         }
         if (!is_wanted(decoder, cls)) {
@@ -312,9 +277,13 @@ int columns_decode(const struct columns_view *view,
     int rc;
 
     rows->used = 0;
-    if (count_records(&decoder) != 0) {
+    if (order_count(view, decoder.counts, &decoder.skipped) != 0) {
         return ck_err_set(err, "damaged batch: its order and its groups "
                                "disagree");
+    }
+    info->skipped = decoder.skipped;
+    if (!has_wanted(&decoder)) {
+        return 0;
     }
     if (decoder_allocate(&decoder) != 0) {
         return ck_err_set(err, "no memory to decode a batch");

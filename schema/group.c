@@ -9,122 +9,7 @@
  */
 #include "schema/group.h"
 
-/* LEB128 without needless zeros, at most 64 bits. 0 or -1. */
-static int get_number_slow(struct reader *reader, uint64_t *number)
-{
-    const uint8_t *at = reader->at;
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-
-    do {
-        if (at == reader->end || shift > 63) {
-            return -1;
-        }
-        byte = *at++;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (shift == 63 && byte > 1) {
-            return -1;
-        }
-        shift += 7;
-    } while (byte & 0x80);
-    if (byte == 0 && shift > 7) {
-        return -1;
-    }
-    reader->at = at;
-    *number = value;
-    return 0;
-}
-
-/* The same; where eight bytes are left, a number of up to 56 bits is taken
- * from one load: the groups of seven are moved together.
- */
-static inline int get_number(struct reader *reader, uint64_t *number)
-{
-    const uint8_t *at = reader->at;
-    uint64_t x;
-    uint64_t ends;
-
-    if (at != reader->end && *at < 0x80) {
-        *number = *at;
-        reader->at = at + 1;
-        return 0;
-    }
-    if (reader->end - at < 8) {
-        return get_number_slow(reader, number);
-    }
-    memcpy(&x, at, sizeof(x));
-    ends = ~x & 0x8080808080808080;
-    if (__builtin_expect(ends == 0, 0)) {
-        return get_number_slow(reader, number);
-    }
-    ends ^= ends - 1; /* all bits up to the end of the number */
-    x &= ends & 0x7f7f7f7f7f7f7f7f;
-    if ((x & (ends ^ ends >> 8)) == 0) {
-        return -1;
-    }
-    reader->at = at + (unsigned)(__builtin_ctzll(~ends | 1ull << 63) + 1) / 8;
-    x = (x & 0x007f007f007f007f) | (x & 0x7f007f007f007f00) >> 1;
-    x = (x & 0x00003fff00003fff) | (x & 0x3fff00003fff0000) >> 2;
-    *number = (x & 0x0fffffff) | (x & 0x0fffffff00000000) >> 4;
-    return 0;
-}
-
-int reader_number(struct reader *reader, uint64_t *number)
-{
-    return get_number(reader, number);
-}
-
-/* A column: one that is absent is a run of zeros. */
-static struct reader reader_of_column(const struct columns_bytes *bytes,
-                                      uint32_t records)
-{
-    struct reader reader = reader_of(bytes);
-
-    reader.run = bytes->length == 0 ? records : 0;
-    return reader;
-}
-
-static int get_run(struct reader *reader, uint64_t left)
-{
-    uint64_t more;
-
-    reader->at++;
-    if (get_number(reader, &more) != 0 || more >= left) {
-        return -1;
-    }
-    reader->run = more + 1;
-    return 0;
-}
-
-static inline int64_t unzigzag(uint64_t z)
-{
-    return (int64_t)(z >> 1 ^ (0 - (z & 1)));
-}
-
-/* The next difference of a column, whose `left` numbers from here on are not
- * yet read: zero within a run. 0 or -1. */
-static inline __attribute__((always_inline)) int get_difference(
-    struct reader *reader, uint64_t left, unsigned bytes, int64_t *difference)
-{
-    const uint64_t limit = ~(uint64_t)0 >> (64 - 8 * bytes);
-    uint64_t z;
-
-    if (reader->run == 0 && reader->at != reader->end && *reader->at == 0 &&
-        get_run(reader, left) != 0) {
-        return -1;
-    }
-    if (reader->run != 0) {
-        reader->run--;
-        *difference = 0;
-        return 0;
-    }
-    if (get_number(reader, &z) != 0 || z > limit) {
-        return -1;
-    }
-    *difference = unzigzag(z);
-    return 0;
-}
+#include "schema/reader.h"
 
 /* The rows of a block. */
 struct rows {
@@ -134,20 +19,6 @@ struct rows {
     unsigned count;
     uint64_t left; /* records from here to the end of the group */
 };
-
-/* True, and the zeros are taken, when a column has no others in this block. */
-static inline bool
-is_still(struct reader *reader, const struct rows *rows, int *rc)
-{
-    if (reader->run == 0 && reader->at != reader->end && *reader->at == 0) {
-        *rc |= get_run(reader, rows->left);
-    }
-    if (reader->run < rows->count) {
-        return false;
-    }
-    reader->run -= rows->count;
-    return true;
-}
 
 /* A column whose numbers are differences to the row before, less `step`. */
 static inline __attribute__((always_inline)) int
@@ -163,7 +34,7 @@ get_running(struct reader *from,
     uint64_t value = field_load(rows->before + offset, bytes);
     int rc = 0;
 
-    if (is_still(&reader, rows, &rc)) {
+    if (reader_is_still(&reader, rows->left, rows->count, &rc)) {
         for (unsigned i = 0; i < count; i++) {
             value += step;
             field_store(rows->row[i] + offset, value, bytes);
@@ -174,7 +45,7 @@ get_running(struct reader *from,
     for (unsigned i = 0; i < count; i++) {
         int64_t d;
 
-        if (get_difference(&reader, rows->left - i, bytes, &d) != 0) {
+        if (reader_difference(&reader, rows->left - i, bytes, &d) != 0) {
             return -1;
         }
         value += (uint64_t)d + step;
@@ -197,14 +68,14 @@ get_same(struct reader *from,
     const unsigned count = rows->count;
     int rc = 0;
 
-    if (is_still(&reader, rows, &rc)) {
+    if (reader_is_still(&reader, rows->left, rows->count, &rc)) {
         *from = reader;
         return rc;
     }
     for (unsigned i = 0; i < count; i++) {
         int64_t d;
 
-        if (get_difference(&reader, rows->left - i, bytes, &d) != 0) {
+        if (reader_difference(&reader, rows->left - i, bytes, &d) != 0) {
             return -1;
         }
         field_store(rows->row[i] + offset,
@@ -229,7 +100,7 @@ get_back(struct reader *from, const struct rows *rows, const struct field *f)
                                     field_load(peer + offset, 8));
         int64_t d;
 
-        if (get_difference(&reader, rows->left - i, 8, &d) != 0) {
+        if (reader_difference(&reader, rows->left - i, 8, &d) != 0) {
             return -1;
         }
         value =
@@ -364,7 +235,7 @@ int group_decode(const struct columns_group *group,
         }
     }
     for (unsigned c = 0; c < FIELD_FIRST || ck_fields[cls][c].bytes != 0; c++) {
-        if (readers[c].at != readers[c].end || readers[c].run != 0) {
+        if (!reader_is_done(&readers[c])) {
             return -1;
         }
     }

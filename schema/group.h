@@ -13,25 +13,6 @@
 #include "schema/columns.h"
 #include "schema/field.h"
 
-/* Where the reading of some bytes is. */
-struct reader {
-    const uint8_t *at;
-    const uint8_t *end;
-    uint64_t run; /* zero differences still to come */
-};
-
-/* A reader of some bytes; of none when there are none. */
-static inline struct reader reader_of(const struct columns_bytes *bytes)
-{
-    static const uint8_t nothing[1];
-    const uint8_t *at = bytes->length == 0 ? nothing : bytes->bytes;
-
-    return (struct reader){at, at + bytes->length, 0};
-}
-
-/* The next LEB128 number, up to 64 bits, without needless zeros. 0 or -1. */
-int reader_number(struct reader *reader, uint64_t *number);
-
 /* Decode the fixed units of all records of a group, record i to row[i]. 0, or
  * -1: the bytes do not fit the records. */
 int group_decode(const struct columns_group *group,

@@ -214,6 +214,34 @@ static bool is_aligned(const void *bytes)
     return reinterpret_cast<uintptr_t>(bytes) % 8 == 0;
 }
 
+/* The columns of a payload, verified, and what it says of itself. 0, or -1 with
+ * err. */
+static int batch_open(const void *payload,
+                      size_t payload_bytes,
+                      struct columns_view *view,
+                      struct ck_batch_info *info,
+                      struct ck_err *err)
+{
+    if (!is_aligned(payload)) {
+        return ck_err_set(err, "batch or its rows are not 8-aligned");
+    }
+    if (!is_batch(payload, payload_bytes)) {
+        return ck_err_set(err, "%zu bytes are not a batch", payload_bytes);
+    }
+    const ck::wire::Batch *batch = ck::wire::GetBatch(payload);
+
+    if (batch->clock() > CK_CLOCK_DEVICE || !get_view(batch, view)) {
+        return ck_err_set(err, "damaged batch: unknown clock or code, or a "
+                               "group or column that comes twice");
+    }
+    info->clock = static_cast<enum ck_clock>(batch->clock());
+    info->pid = batch->pid();
+    info->tid = batch->tid();
+    info->records = batch->records();
+    info->units = batch->units();
+    return 0;
+}
+
 int ck_batch_decode_classes(const void *payload,
                             size_t payload_bytes,
                             uint32_t classes,
@@ -224,31 +252,37 @@ int ck_batch_decode_classes(const void *payload,
                             struct ck_err *err)
 {
     struct columns_rows out = {static_cast<uint8_t *>(rows), rows_bytes, 0};
-    struct ck_batch_info found;
+    struct ck_batch_info found = {};
     struct columns_view view;
 
-    if (!is_aligned(payload) || !is_aligned(rows)) {
+    if (!is_aligned(rows)) {
         return ck_err_set(err, "batch or its rows are not 8-aligned");
     }
-    if (!is_batch(payload, payload_bytes)) {
-        return ck_err_set(err, "%zu bytes are not a batch", payload_bytes);
-    }
-    const ck::wire::Batch *batch = ck::wire::GetBatch(payload);
-
-    if (batch->clock() > CK_CLOCK_DEVICE || !get_view(batch, &view)) {
-        return ck_err_set(err, "damaged batch: unknown clock or code, or a "
-                               "group or column that comes twice");
-    }
-    if (columns_decode(&view, classes, &found, &out, err) != 0) {
+    if (batch_open(payload, payload_bytes, &view, &found, err) != 0 ||
+        columns_decode(&view, classes, &found, &out, err) != 0) {
         return -1;
     }
-    found.clock = static_cast<enum ck_clock>(batch->clock());
-    found.pid = batch->pid();
-    found.tid = batch->tid();
-    found.records = batch->records();
-    found.units = batch->units();
     *info = found;
     *rows_used = out.used;
+    return 0;
+}
+
+int ck_batch_scan(const void *payload,
+                  size_t payload_bytes,
+                  uint32_t classes,
+                  struct ck_batch_info *info,
+                  ck_batch_take_f take,
+                  void *state,
+                  struct ck_err *err)
+{
+    struct ck_batch_info found = {};
+    struct columns_view view;
+
+    if (batch_open(payload, payload_bytes, &view, &found, err) != 0 ||
+        columns_scan(&view, classes, &found, take, state, err) != 0) {
+        return -1;
+    }
+    *info = found;
     return 0;
 }
 

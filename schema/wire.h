@@ -83,6 +83,37 @@ int ck_batch_decode_classes(const void *payload,
                             size_t *rows_used,
                             struct ck_err *err);
 
+/* A batch in pieces of so many records, of whatever class. */
+#define CK_BATCH_PIECE 128
+
+/* Records of one class in one piece, by column; borrowed for the call. */
+struct ck_batch_columns {
+    enum ck_class cls;
+    unsigned count;
+    uint32_t piece; /* from 0 on */
+    const uint16_t *kind;
+    const uint8_t *flags;
+    const uint32_t *name;
+    const int64_t *start;
+    const int64_t *dur;     /* zeros where the class has none */
+    const uint32_t *device; /* NULL where the class has none */
+};
+typedef void (*ck_batch_take_f)(void *state,
+                                const struct ck_batch_columns *columns);
+
+/* Look at these classes (but for texts) without making records of them: the
+ * columns above are read and handed out in order of pieces, of all others it
+ * is checked that they decode. Any payload is safe. 0, or -1 with err: decoding
+ * would fail as well; some columns may have been handed out. info->skipped =
+ * records of unknown kinds in these classes. */
+int ck_batch_scan(const void *payload,
+                  size_t payload_bytes,
+                  uint32_t classes,
+                  struct ck_batch_info *info,
+                  ck_batch_take_f take,
+                  void *state,
+                  struct ck_err *err);
+
 /* Control messages between agent, ckagg and `ckagg --status`. */
 enum ck_control_type {
     CK_CONTROL_HELLO = 1,    /* agent: text = identity lines */

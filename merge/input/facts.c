@@ -156,10 +156,9 @@ static int device_read(struct cast *cast,
     return device_enter(process, &device, true);
 }
 
-/* A process may use a device whose DEVICE record was lost. */
-static int device_seen(struct cast *cast,
-                       const struct facts_source *source,
-                       uint32_t number)
+int facts_device(struct cast *cast,
+                 const struct facts_source *source,
+                 uint32_t number)
 {
     struct cast_process *process = &cast->processes[source->process];
     struct cast_device device = {.number = number, .name = "", .uuid = ""};
@@ -387,34 +386,6 @@ static int open_read(struct cast_agent *agent,
     return 0;
 }
 
-/* Stamps that decide about the region. */
-static void span_read(struct cast *cast,
-                      const struct facts_source *source,
-                      const struct ck_mark *span)
-{
-    struct cast_process *process = &cast->processes[source->process];
-    bool is_ticks = source->is_ticks && (span->e.flags & CK_FLAG_RAW) == 0;
-    int64_t end = (int64_t)((uint64_t)span->e.start + (uint64_t)span->dur);
-    const char *name;
-
-    stamps_add(&process->whole, is_ticks, span->e.start, end);
-    if (span->e.kind == CK_KIND_STEP) {
-        stamps_add(&process->steps, is_ticks, span->e.start, end);
-    }
-    if (span->e.kind != CK_KIND_MPI_CALL) {
-        return;
-    }
-    name = names_get(process->names, span->e.name);
-    if (name == NULL || strncmp(name, "MPI_", 4) != 0) {
-        return;
-    }
-    if (strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0) {
-        stamps_add(&process->init, is_ticks, span->e.start, end);
-    } else if (strcmp(name, "MPI_Finalize") == 0) {
-        stamps_add(&process->finalize, is_ticks, span->e.start, end);
-    }
-}
-
 int facts_read(struct cast *cast,
                struct align *align,
                const struct facts_source *source,
@@ -442,20 +413,6 @@ int facts_read(struct cast *cast,
         return counter_read(agent, (const struct ck_counter *)event);
     case CK_CLASS_OPEN:
         return open_read(agent, source, (const struct ck_open *)event);
-    case CK_CLASS_KERNEL:
-        span_read(cast, source, (const struct ck_mark *)event);
-        return device_seen(cast, source,
-                           ((const struct ck_kernel *)event)->device);
-    case CK_CLASS_COPY:
-        span_read(cast, source, (const struct ck_mark *)event);
-        return device_seen(cast, source,
-                           ((const struct ck_copy *)event)->device);
-    case CK_CLASS_MARK:
-    case CK_CLASS_CALL:
-    case CK_CLASS_MESSAGE:
-    case CK_CLASS_COLLECTIVE:
-        span_read(cast, source, (const struct ck_mark *)event);
-        return 0;
     default:
         return 0;
     }

@@ -19,10 +19,17 @@ struct facts_source {
     bool is_ticks; /* the batch's clock */
 };
 
-/* Enter one record into cast and align. 0, or -1 with errno (ENOMEM). */
+/* Enter one record into cast and align; those that only have a time are not
+ * for it (survey.h). 0, or -1 with errno (ENOMEM). */
 int facts_read(struct cast *cast,
                struct align *align,
                const struct facts_source *source,
                const struct ck_event *event);
+
+/* Enter a device that a process used, whether or not its record is there. 0,
+ * or -1 with ENOMEM. */
+int facts_device(struct cast *cast,
+                 const struct facts_source *source,
+                 uint32_t number);
 
 #endif

@@ -13,6 +13,7 @@
 #include "merge/array.h"
 #include "merge/input/continuity.h"
 #include "merge/input/facts.h"
+#include "merge/input/survey.h"
 #include "schema/pack.h"
 #include "schema/run.h"
 #include "schema/wire.h"
@@ -226,12 +227,25 @@ static void rows_trim(struct store_rows *rows, uint32_t trim)
     }
 }
 
-static int frame_payload(struct store *store,
-                         const struct store_frame *frame,
-                         struct ck_frame_header *header,
-                         const void **payload,
-                         struct ck_err *err)
+/* A frame's bytes, unpacked, and what was read of them. */
+struct opened {
+    struct ck_frame_header header;
+    const void *payload; /* borrowed until the next one is opened */
+    struct ck_batch_info info;
+};
+
+static size_t payload_bytes(const struct ck_frame_header *header)
 {
+    return header->pack == CK_PACK_NONE ? header->length : header->raw;
+}
+
+static int frame_open(struct store *store,
+                      const struct store_frame *frame,
+                      struct opened *opened,
+                      struct ck_err *err)
+{
+    struct ck_frame_header *header = &opened->header;
+    const void **payload = &opened->payload;
     struct ck_segment_reader *reader = store->readers[frame->file];
 
     if (ck_segment_seek(reader, frame->offset) != 0 ||
@@ -254,40 +268,24 @@ static int frame_payload(struct store *store,
     return 0;
 }
 
-/* A frame's records, and what its batch says of them. */
-struct decoded {
-    struct store_rows *rows; /* borrowed */
-    struct ck_batch_info info;
-};
-
-/* Decode these classes of a frame. */
-static int frame_decode(struct store *store,
-                        const struct store_frame *frame,
+/* Decode these classes of a frame that is open. */
+static int frame_decode(struct opened *opened,
                         uint32_t classes,
-                        struct decoded *decoded,
+                        struct store_rows *rows,
                         struct ck_err *err)
 {
-    struct store_rows *rows = decoded->rows;
-    struct ck_frame_header header;
-    const void *payload;
-    size_t bytes = 0;
+    size_t room = (size_t)opened->header.units * CK_UNIT_BYTES;
 
-    if (frame_payload(store, frame, &header, &payload, err) != 0) {
-        return -1;
-    }
-    if (rows_room(&rows->bytes, &rows->room,
-                  (size_t)header.units * CK_UNIT_BYTES) != 0) {
+    if (rows_room(&rows->bytes, &rows->room, room) != 0) {
         return ck_err_set(err, "out of memory");
     }
-    bytes = header.pack == CK_PACK_NONE ? header.length : header.raw;
-    memset(&decoded->info, 0, sizeof(decoded->info));
-    if (ck_batch_decode_classes(
-            payload, bytes, classes, &decoded->info, rows->bytes,
-            (size_t)header.units * CK_UNIT_BYTES, &rows->used, err) != 0) {
+    memset(&opened->info, 0, sizeof(opened->info));
+    if (ck_batch_decode_classes(opened->payload, payload_bytes(&opened->header),
+                                classes, &opened->info, rows->bytes, room,
+                                &rows->used, err) != 0) {
         return -1;
     }
-    rows->is_ticks = decoded->info.clock == CK_CLOCK_TSC;
-    rows_trim(rows, frame->trim);
+    rows->is_ticks = opened->info.clock == CK_CLOCK_TSC;
     return 0;
 }
 
@@ -297,11 +295,16 @@ int store_read(struct store *store,
                struct store_rows *rows,
                struct ck_err *err)
 {
-    struct decoded decoded = {.rows = rows};
+    struct opened opened;
 
     /* A place within the frame counts all of its records. */
     classes = frame->trim > 0 ? UINT32_MAX : classes;
-    return frame_decode(store, frame, classes, &decoded, err);
+    if (frame_open(store, frame, &opened, err) != 0 ||
+        frame_decode(&opened, classes, rows, err) != 0) {
+        return -1;
+    }
+    rows_trim(rows, frame->trim);
+    return 0;
 }
 
 /* The process of the stream and the thread of the frame. */
@@ -330,71 +333,126 @@ static bool is_timed(enum ck_class cls)
            cls != CK_CLASS_CLOCK && cls != CK_CLASS_OPEN;
 }
 
-static int rows_read(struct store_stream *stream,
-                     struct store_frame *frame,
-                     const struct store_rows *rows,
-                     struct cast *cast,
-                     struct align *align)
-{
-    struct facts_source source = {stream->agent, stream->process,
-                                  rows->is_ticks};
-    const uint8_t *at = rows->bytes;
-    const uint8_t *end = at + rows->used;
+/* Classes that are read as records at once: they speak of the cast. */
+#define FACTS                                                                  \
+    ((uint32_t)1 << CK_CLASS_TEXT | (uint32_t)1 << CK_CLASS_MODULE |           \
+     (uint32_t)1 << CK_CLASS_CLOCK | (uint32_t)1 << CK_CLASS_OPEN |            \
+     (uint32_t)1 << CK_CLASS_COUNTER)
 
-    while (at < end) {
+/* A frame at its first reading. */
+struct reading {
+    struct store *store; /* all borrowed */
+    struct store_stream *stream;
+    struct cast *cast;
+    struct align *align;
+    struct store_rows rows; /* reused */
+    struct survey survey;
+    uint64_t others; /* records that the survey does not take */
+};
+
+/* Records that say something themselves. 0, or -1 with ENOMEM. */
+static int rows_read(struct reading *reading)
+{
+    const uint8_t *at = reading->rows.bytes;
+    const uint8_t *end = at + reading->rows.used;
+
+    reading->others = 0;
+    for (; at < end;
+         at += (size_t)((const struct ck_event *)at)->units * CK_UNIT_BYTES) {
         const struct ck_event *event = (const struct ck_event *)at;
 
-        if (facts_read(cast, align, &source, event) != 0) {
+        if (is_timed(ck_kind_class(event->kind))) {
+            survey_row(&reading->survey, event);
+        } else {
+            reading->others++;
+        }
+        if (facts_read(reading->cast, reading->align, &reading->survey.source,
+                       event) != 0) {
             return -1;
         }
-        if (is_timed(ck_kind_class(event->kind))) {
-            bool is_ticks = rows->is_ticks && (event->flags & CK_FLAG_RAW) == 0;
-
-            stamps_add(&frame->stamps, is_ticks, event->start, event->start);
-            frame->records++;
-            frame->classes |= (uint32_t)1 << ck_kind_class(event->kind);
-        }
-        cast->agents[stream->agent].records++;
-        at += (size_t)event->units * CK_UNIT_BYTES;
     }
-    cast->agents[stream->agent].events += frame->records;
-    cast->agents[stream->agent].units += frame->units - frame->trim;
     return 0;
 }
 
-/* The second reading: facts and times. A frame that does not decode is
- * counted and left out; its units become a gap. */
-static int stream_read(struct store *store,
+/* Keep what was found. 0, or -1 with ENOMEM. */
+static int reading_commit(struct reading *reading, struct store_frame *frame)
+{
+    struct cast_agent *agent = &reading->cast->agents[reading->stream->agent];
+    const struct survey *survey = &reading->survey;
+
+    frame->records = survey->records;
+    frame->classes = survey->classes;
+    frame->stamps = survey->starts;
+    agent->events += survey->records;
+    agent->records += survey->records + reading->others;
+    agent->units += frame->units - frame->trim;
+    return survey_commit(&reading->survey);
+}
+
+/* Read one frame for the first time: 1; 0 with err: it does not decode; or -1:
+ * out of memory. */
+static int frame_read(struct reading *reading,
+                      struct store_frame *frame,
+                      struct ck_err *err)
+{
+    struct store_stream *stream = reading->stream;
+    bool is_whole = frame->trim > 0;
+    struct ck_batch_info scanned = {0};
+    struct facts_source source;
+    struct opened opened;
+
+    if (frame_open(reading->store, frame, &opened, err) != 0 ||
+        frame_decode(&opened, is_whole ? UINT32_MAX : FACTS, &reading->rows,
+                     err) != 0) {
+        return 0;
+    }
+    if (frame_bind(stream, frame, reading->cast, &opened.info) != 0) {
+        return -1;
+    }
+    rows_trim(&reading->rows, frame->trim);
+    source = (struct facts_source){stream->agent, stream->process,
+                                   reading->rows.is_ticks};
+    survey_begin(&reading->survey, reading->cast, &source);
+    if (rows_read(reading) != 0) {
+        return -1;
+    }
+    if (!is_whole &&
+        ck_batch_scan(opened.payload, payload_bytes(&opened.header),
+                      SURVEY_CLASSES, &scanned, survey_take, &reading->survey,
+                      err) != 0) {
+        return 0;
+    }
+    reading->cast->agents[stream->agent].unknown +=
+        opened.info.skipped + scanned.skipped;
+    return reading_commit(reading, frame) == 0 ? 1 : -1;
+}
+
+/* The first reading of a stream: facts and times. A frame that does not decode
+ * is counted and left out; its units become a gap. */
+static int stream_read(struct reading *reading,
                        struct store_stream *stream,
-                       struct cast *cast,
-                       struct align *align,
                        struct ck_err *err)
 {
-    struct store_rows rows = {0};
+    struct store *store = reading->store;
     size_t kept = 0;
-    int rc = 0;
+    int rc = 1;
 
-    for (size_t i = 0; rc == 0 && i < stream->frames_count; i++) {
+    reading->stream = stream;
+    for (size_t i = 0; rc >= 0 && i < stream->frames_count; i++) {
         struct store_frame *frame = &stream->frames[i];
-        struct decoded decoded = {.rows = &rows};
 
-        if (frame_decode(store, frame, UINT32_MAX, &decoded, err) != 0) {
+        rc = frame_read(reading, frame, err);
+        if (rc == 0) {
             store->damage.batches++;
             damage_note(store, store->files.paths[frame->file], err->text);
             stream->gaps++;
             stream->gap_units += frame->units - frame->trim;
             continue;
         }
-        cast->agents[stream->agent].unknown += decoded.info.skipped;
-        if (frame_bind(stream, frame, cast, &decoded.info) != 0 ||
-            rows_read(stream, frame, &rows, cast, align) != 0) {
-            rc = ck_err_set(err, "out of memory");
-        }
         stream->frames[kept++] = *frame;
     }
     stream->frames_count = kept;
-    free(rows.bytes);
-    return rc;
+    return rc >= 0 ? 0 : ck_err_set(err, "out of memory");
 }
 
 /* Append the files of a run, or one file. Takes over their names. */
@@ -460,6 +518,9 @@ static int store_open(struct store *store,
                       struct align *align,
                       struct ck_err *err)
 {
+    struct reading reading = {.store = store, .cast = cast, .align = align};
+    int rc = 0;
+
     if (readers_open(store, err) != 0) {
         return -1;
     }
@@ -468,11 +529,13 @@ static int store_open(struct store *store,
             return -1;
         }
     }
-    for (size_t i = 0; i < store->streams_count; i++) {
+    for (size_t i = 0; rc == 0 && i < store->streams_count; i++) {
         stream_trim(&store->streams[i]);
-        if (stream_read(store, &store->streams[i], cast, align, err) != 0) {
-            return -1;
-        }
+        rc = stream_read(&reading, &store->streams[i], err);
+    }
+    free(reading.rows.bytes);
+    if (rc != 0) {
+        return -1;
     }
     if (store->streams_count == 0) {
         return ck_err_set(

@@ -4,12 +4,14 @@
  *
  *     bench_merge CKMERGE [EVENTS_A_RANK [RANKS]]
  *     bench_merge --alone RUN
+ *     bench_merge --write DIR [EVENTS_A_RANK [RANKS]]
  *
  * Writes a run of calls, collectives and kernels (in order of completion, so
  * that the merge has to sort) through the schema's encoder, lets ckmerge
  * report on it and draw its trace, and prints events a second and the peak of
  * its memory. The figures are to be compared on one machine only. With --alone
- * it reads, verifies, decodes and merges a run here, and looks at nothing.
+ * it reads, verifies, decodes and merges a run here, and looks at nothing; with
+ * --write it leaves such a run in DIR.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -127,34 +129,25 @@ static int run_alone(const char *dir)
     return 0;
 }
 
-int main(int argc, char **argv)
+static int usage(void)
 {
-    bool is_alone = argc == 3 && strcmp(argv[1], "--alone") == 0;
-    int64_t events =
-        argc > 2 && !is_alone ? strtoll(argv[2], NULL, 10) : 500000;
-    int ranks = argc > 3 ? atoi(argv[3]) : 4;
-    char *dir;
+    fprintf(stderr, "usage: bench_merge CKMERGE [EVENTS [RANKS]]\n"
+                    "       bench_merge --alone RUN\n"
+                    "       bench_merge --write DIR [EVENTS [RANKS]]\n");
+    return 2;
+}
+
+/* Write the run, and let ckmerge explain it. */
+static int run_explained(char *program, char *dir, int64_t all)
+{
     char trace[4200];
     double report, chrome;
-    char *plain[] = {argv[1], (char *)"-q", NULL, NULL};
-    char *drawn[] = {argv[1], (char *)"-q", trace, NULL, NULL};
+    char *plain[] = {program, (char *)"-q", dir, NULL};
+    char *drawn[] = {program, (char *)"-q", trace, dir, NULL};
 
-    if (is_alone) {
-        return run_alone(argv[2]);
-    }
-    if (argc < 2 || events <= 0 || ranks <= 0) {
-        fprintf(stderr, "usage: bench_merge CKMERGE [EVENTS [RANKS]]\n"
-                        "       bench_merge --alone RUN\n");
-        return 2;
-    }
-    dir = plain[2] = drawn[3] = synth_dir();
-    for (int rank = 0; rank < ranks; rank++) {
-        rank_write(dir, rank, ranks, events);
-    }
     (void)snprintf(trace, sizeof(trace), "--output=chrome=%s/trace.json", dir);
-    printf("%d ranks, %lld events\nreport:\n", ranks,
-           (long long)(events * ranks));
-    if (run_one(argv[1], plain, &report) != 0) {
+    printf("report:\n");
+    if (run_one(program, plain, &report) != 0) {
         return 1;
     }
     fflush(stdout);
@@ -162,12 +155,38 @@ int main(int argc, char **argv)
         return 1;
     }
     printf("report and trace:\n");
-    if (run_one(argv[1], drawn, &chrome) != 0) {
+    if (run_one(program, drawn, &chrome) != 0) {
         return 1;
     }
     printf("ckmerge: %.2f M events/s, with the trace %.2f M events/s\n",
-           (double)(events * ranks) / report / 1e6,
-           (double)(events * ranks) / chrome / 1e6);
-    synth_remove(dir);
+           (double)all / report / 1e6, (double)all / chrome / 1e6);
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    bool is_write = argc > 2 && strcmp(argv[1], "--write") == 0;
+    int at = is_write ? 3 : 2;
+    int64_t events = argc > at ? strtoll(argv[at], NULL, 10) : 500000;
+    int ranks = argc > at + 1 ? atoi(argv[at + 1]) : 4;
+    char *dir;
+    int rc;
+
+    if (argc == 3 && strcmp(argv[1], "--alone") == 0) {
+        return run_alone(argv[2]);
+    }
+    if (argc < 2 || events <= 0 || ranks <= 0) {
+        return usage();
+    }
+    dir = is_write ? argv[2] : synth_dir();
+    for (int rank = 0; rank < ranks; rank++) {
+        rank_write(dir, rank, ranks, events);
+    }
+    printf("%d ranks, %lld events\n", ranks, (long long)(events * ranks));
+    if (is_write) {
+        return 0;
+    }
+    rc = run_explained(argv[1], dir, events * ranks);
+    synth_remove(dir);
+    return rc;
 }

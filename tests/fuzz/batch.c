@@ -31,6 +31,12 @@ static void check_round_trip(const uint8_t *rows, size_t used)
     }
 }
 
+static void columns_drop(void *state, const struct ck_batch_columns *columns)
+{
+    (void)state;
+    (void)columns;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t rows[ROOM] __attribute__((aligned(8)));
@@ -42,6 +48,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ck_batch_decode_classes(copy, size, ~0u, &info, rows, ROOM, &used,
                                 NULL) == 0) {
         check_round_trip(rows, used);
+        if (ck_batch_scan(copy, size, ~0u, &info, columns_drop, NULL, NULL) !=
+            0) {
+            abort();
+        }
+    } else {
+        (void)ck_batch_scan(copy, size, ~0u, &info, columns_drop, NULL, NULL);
     }
     free(copy);
     return 0;

@@ -1,0 +1,31 @@
+/* reader.c - numbers out of the bytes of a column, the slow way
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "schema/reader.h"
+
+int reader_number_slow(struct reader *reader, uint64_t *number)
+{
+    const uint8_t *at = reader->at;
+    uint64_t value = 0;
+    unsigned shift = 0;
+    uint8_t byte;
+
+    do {
+        if (at == reader->end || shift > 63) {
+            return -1;
+        }
+        byte = *at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (shift == 63 && byte > 1) {
+            return -1;
+        }
+        shift += 7;
+    } while (byte & 0x80);
+    if (byte == 0 && shift > 7) {
+        return -1;
+    }
+    reader->at = at;
+    *number = value;
+    return 0;
+}

@@ -1,0 +1,250 @@
+/* test_scan.c - a scan of a batch against its records
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "schema/columns.h"
+#include "tests/schema/records.h"
+
+#define ROOM ((size_t)CK_FRAME_UNITS_MAX * CK_UNIT_BYTES)
+
+static struct records_random rng;
+
+struct fixture {
+    struct columns_encoder *encoder;
+    struct columns_view view;
+    struct ck_batch_info info;
+    struct ck_err err;
+    uint8_t *rows;
+    uint8_t *back;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    f->encoder = columns_encoder_create();
+    f->rows = aligned_alloc(64, ROOM);
+    f->back = aligned_alloc(64, ROOM);
+    *state = f;
+    return f->encoder == NULL || f->rows == NULL || f->back == NULL ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    columns_encoder_destroy(f->encoder);
+    free(f->rows);
+    free(f->back);
+    free(f);
+    return 0;
+}
+
+static int encode(struct fixture *f, size_t bytes)
+{
+    struct columns_bytes source = {f->rows, bytes};
+
+    return columns_encode(f->encoder, &f->info, &source, &f->view, &f->err);
+}
+
+/* What a scan handed out, by class. */
+struct scanned {
+    const struct fixture *fixture;
+    size_t at[CK_CLASS_LIMIT]; /* offset of the next row */
+};
+
+#define TEXTS (1u << CK_CLASS_TEXT | 1u << CK_CLASS_MODULE)
+
+/* The row of the next record of that class. */
+static const struct ck_event *row_next(struct scanned *scanned, unsigned cls)
+{
+    const uint8_t *back = scanned->fixture->back;
+    const struct ck_event *row;
+
+    do {
+        row = (const struct ck_event *)(back + scanned->at[cls]);
+        scanned->at[cls] += (size_t)row->units * CK_UNIT_BYTES;
+    } while (ck_kind_class(row->kind) != cls);
+    return row;
+}
+
+static void scan_take(void *state, const struct ck_batch_columns *columns)
+{
+    for (unsigned i = 0; i < columns->count; i++) {
+        const struct ck_event *row = row_next(state, columns->cls);
+        int64_t dur = columns->cls > CK_CLASS_COPY
+                          ? 0
+                          : ((const struct ck_mark *)row)->dur;
+
+        assert_int_equal(columns->kind[i], row->kind);
+        assert_int_equal(columns->flags[i], row->flags);
+        assert_int_equal(columns->name[i], row->name);
+        assert_int_equal(columns->start[i], row->start);
+        assert_int_equal(columns->dur[i], dur);
+        if (columns->cls == CK_CLASS_KERNEL) {
+            assert_int_equal(columns->device[i],
+                             ((const struct ck_kernel *)row)->device);
+        } else if (columns->cls == CK_CLASS_COPY) {
+            assert_int_equal(columns->device[i],
+                             ((const struct ck_copy *)row)->device);
+        } else {
+            assert_null(columns->device);
+        }
+    }
+}
+
+static void scan_drop(void *state, const struct ck_batch_columns *columns)
+{
+    *(uint32_t *)state += columns->count;
+}
+
+/* A scan refuses what decoding refuses, and says what its records say. */
+static void assert_scan_agrees(struct fixture *f)
+{
+    struct columns_rows rows = {f->back, ROOM, 0};
+    struct scanned scanned = {.fixture = f};
+    struct ck_batch_info info = {0};
+    uint32_t count = 0;
+
+    if (columns_decode(&f->view, ~TEXTS, &info, &rows, &f->err) != 0) {
+        assert_int_equal(
+            columns_scan(&f->view, ~TEXTS, &info, scan_drop, &count, &f->err),
+            -1);
+        return;
+    }
+    assert_int_equal(
+        columns_scan(&f->view, ~TEXTS, &info, scan_take, &scanned, &f->err), 0);
+    assert_int_equal(
+        columns_scan(&f->view, ~TEXTS, &info, scan_drop, &count, &f->err), 0);
+    for (size_t at = 0; at < rows.used; count--) {
+        at += (size_t)f->back[at + 2] * CK_UNIT_BYTES;
+    }
+    assert_int_equal(count, 0);
+}
+
+static void a_scan_says_what_random_records_say(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int round = 0; round < 300; round++) {
+        size_t limit = 1 + records_below(&rng, round < 280 ? 20000 : ROOM);
+        size_t used = 0, n;
+
+        while ((n = records_any(&rng, f->rows + used, limit - used)) > 0) {
+            used += n;
+            if (used / 64 > CK_FRAME_RECORDS_MAX / 2) {
+                break;
+            }
+        }
+        assert_int_equal(encode(f, used), 0);
+        assert_scan_agrees(f);
+    }
+}
+
+static void each_kind_alone_is_scanned(void **state)
+{
+    struct fixture *f = *state;
+
+    for (unsigned kind = 1; kind < CK_KIND_LIMIT; kind++) {
+        size_t used = 0;
+
+        if (ck_kind_class(kind) == CK_CLASS_NONE) {
+            continue;
+        }
+        for (int i = 0; i < 3 * FIELD_BLOCK + 7; i++) {
+            used += records_make(&rng, f->rows + used, kind,
+                                 (uint32_t)records_below(&rng, 40));
+        }
+        assert_int_equal(encode(f, used), 0);
+        assert_scan_agrees(f);
+    }
+}
+
+/* In the order of the batch, whatever its classes. */
+static void piece_check(void *state, const struct ck_batch_columns *columns)
+{
+    (void)state;
+    for (unsigned i = 0; i < columns->count; i++) {
+        assert_int_equal(columns->start[i] / CK_BATCH_PIECE, columns->piece);
+    }
+}
+
+static void a_piece_has_the_records_at_its_place(void **state)
+{
+    struct fixture *f = *state;
+    struct ck_batch_info info = {0};
+    size_t used = 0;
+
+    for (int i = 0; i < 5000; i++) {
+        bool is_mark = records_below(&rng, 3) == 0;
+        struct ck_mark mark = {.e = {CK_KIND_RANGE, 1, 0, 1, i}};
+        struct ck_call call = {.e = {CK_KIND_POSIX, 2, 0, 1, i}};
+
+        memcpy(f->rows + used, is_mark ? (void *)&mark : (void *)&call,
+               is_mark ? sizeof(mark) : sizeof(call));
+        used += is_mark ? sizeof(mark) : sizeof(call);
+    }
+    assert_int_equal(encode(f, used), 0);
+    assert_int_equal(
+        columns_scan(&f->view, ~0u, &info, piece_check, NULL, &f->err), 0);
+}
+
+/* One byte of one column of some class becomes another one. */
+static void column_damage(struct fixture *f, uint8_t *copy)
+{
+    for (int tries = 0; tries < 1000; tries++) {
+        unsigned cls = 1 + (unsigned)records_below(&rng, CK_CLASS_LIMIT - 1);
+        struct columns_bytes *column =
+            &f->view.groups[cls].column[records_below(&rng, COLUMNS_MAX)];
+
+        if (column->length == 0) {
+            continue;
+        }
+        memcpy(copy, column->bytes, column->length);
+        copy[records_below(&rng, column->length)] =
+            (uint8_t)(records_below(&rng, 3) == 0 ? 0 : records_next(&rng));
+        column->bytes = copy;
+        column->length -= records_below(&rng, 8) == 0;
+        return;
+    }
+}
+
+static void whatever_is_damaged_a_scan_says_what_decoding_says(void **state)
+{
+    struct fixture *f = *state;
+    uint8_t *copy = malloc(ROOM);
+
+    for (int round = 0; round < 20000; round++) {
+        size_t used = 0, n;
+
+        while (used < 1000 && (n = records_any(&rng, f->rows + used, 4096))) {
+            used += n;
+        }
+        assert_int_equal(encode(f, used), 0);
+        column_damage(f, copy);
+        assert_scan_agrees(f);
+    }
+    free(copy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_scan_says_what_random_records_say),
+        cmocka_unit_test(each_kind_alone_is_scanned),
+        cmocka_unit_test(a_piece_has_the_records_at_its_place),
+        cmocka_unit_test(whatever_is_damaged_a_scan_says_what_decoding_says),
+    };
+
+    rng = records_random_init();
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
