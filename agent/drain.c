@@ -27,6 +27,7 @@ struct drain {
     uint64_t limit;
     uint64_t lost;        /* in all */
     uint64_t lost_limit;  /* not yet recorded */
+    ck_time_t limit_at;   /* what came later was not kept; 0 = all was */
     uint64_t lost_broken; /* units behind a broken record, not yet recorded */
     uint64_t lost_spool;
     uint64_t noslot;   /* already recorded */
@@ -119,11 +120,19 @@ slot_cut_broken(struct drain *drain, struct outlet_cut *cut, uint64_t units)
 }
 
 /* Over the limit nothing is stored any more. Units passed over. */
-static uint64_t
-slot_skip(struct drain *drain, const uint8_t *at, uint64_t units)
+static uint64_t slot_skip(struct drain *drain,
+                          const struct mirror *mirror,
+                          const uint8_t *at,
+                          uint64_t units)
 {
     uint64_t records;
     uint64_t whole = cut_measure(at, units, &records);
+    ck_time_t since =
+        mirror->pending_since != 0 ? mirror->pending_since : drain->turn_at;
+
+    if (drain->limit_at == 0 || since < drain->limit_at) {
+        drain->limit_at = since;
+    }
 
     if (whole == 0) {
         drain->lost_broken += 1;
@@ -163,7 +172,7 @@ slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
     mirror_follow(mirror, cut.records);
     cut.tid = mirror->tid;
     if (is_over_limit(drain)) {
-        return slot_skip(drain, cut.records, units);
+        return slot_skip(drain, mirror, cut.records, units);
     }
     if (cut_put(drain, &cut, &taken) == 0) {
         return taken;
@@ -207,6 +216,10 @@ static void lost_put(struct drain *drain,
         .tid = slot == NULL ? 0 : slot->tid,
     };
 
+    if (reason == CK_LOST_LIMIT) {
+        lost.enabled = lost.e.start - drain->limit_at;
+        lost.e.start = drain->limit_at;
+    }
     if (slot != NULL && atomic_load(&slot->lost_first) != 0) {
         lost.e.start =
             clocksync_raw(drain->sync, atomic_load(&slot->lost_first));

@@ -509,6 +509,7 @@ static void beyond_the_limit_records_are_counted_not_stored(void **state)
     struct bench *bench = *state;
     struct ck_ring_writer writer;
     struct ck_ring ring;
+    ck_time_t before, between;
 
     drain_destroy(bench->drain);
     bench->drain =
@@ -516,15 +517,21 @@ static void beyond_the_limit_records_are_counted_not_stored(void **state)
     writer_open(&ring, &writer);
     mark_write(&writer, 0);
     step(bench, true);
+    before = ck_time_raw();
     mark_write(&writer, 1);
     mark_write(&writer, 2);
     step(bench, true);
+    between = ck_time_raw();
     drain_losses(bench->drain);
     (void)own_flush(bench->own);
     frames_take(bench);
     assert_int_equal(bench->records, 1);
     assert_int_equal(bench->lost.value, 2);
     assert_int_equal(bench->lost.reason, CK_LOST_LIMIT);
+    /* From when nothing was kept, until now. */
+    assert_in_range(bench->lost.e.start, before, between);
+    assert_in_range(bench->lost.e.start + bench->lost.enabled, between,
+                    ck_time_raw());
     assert_int_equal(atomic_load(&bench->ring.header->is_off), 1);
     ck_ring_writer_fini(&writer, &ring);
 }
