@@ -139,7 +139,6 @@ void clocks_put(struct ck_json *json,
 char *clocks_json(const struct clockserve *serve, const struct jobs *jobs)
 {
     struct ck_json *json = ck_json_create(NULL, true);
-    char *copy = NULL;
 
     if (!json) {
         return NULL;
@@ -147,14 +146,7 @@ char *clocks_json(const struct clockserve *serve, const struct jobs *jobs)
     ck_json_object(json, NULL);
     clocks_put(json, serve, jobs);
     ck_json_end(json);
-    if (ck_json_finish(json) == 0) {
-        size_t length;
-        const char *text = ck_json_text(json, &length);
-
-        copy = strndup(text, length);
-    }
-    ck_json_destroy(json);
-    return copy;
+    return ck_json_take(json);
 }
 
 /* 1234 -> "1.23 us" */

@@ -49,7 +49,6 @@ char *status_json(const struct jobs *jobs,
                   const struct clockserve *serve)
 {
     struct ck_json *json = ck_json_create(NULL, true);
-    char *copy = NULL;
 
     if (!json) {
         return NULL;
@@ -67,14 +66,7 @@ char *status_json(const struct jobs *jobs,
     }
     ck_json_end(json);
     ck_json_end(json);
-    if (ck_json_finish(json) == 0) {
-        size_t length;
-        const char *text = ck_json_text(json, &length);
-
-        copy = strndup(text, length);
-    }
-    ck_json_destroy(json);
-    return copy;
+    return ck_json_take(json);
 }
 
 static void peer_row(FILE *out, struct peer *peer)

@@ -344,3 +344,14 @@ const char *ck_json_text(const struct ck_json *json, size_t *length)
     }
     return json->text == NULL ? "" : json->text;
 }
+
+char *ck_json_take(struct ck_json *json)
+{
+    char *copy = NULL;
+
+    if (ck_json_finish(json) == 0) {
+        copy = strndup(json->text == NULL ? "" : json->text, json->used);
+    }
+    ck_json_destroy(json);
+    return copy;
+}

@@ -43,5 +43,8 @@ void ck_json_null(struct ck_json *json, const char *name);
 int ck_json_finish(struct ck_json *json);
 /* The text so far when created without a file; borrowed. */
 const char *ck_json_text(const struct ck_json *json, size_t *length);
+/* Finish a writer without a file, destroy it, and return its text (taken);
+ * NULL with errno of the first failure. */
+char *ck_json_take(struct ck_json *json);
 
 #endif
