@@ -4,6 +4,8 @@
  */
 #include "agent/clockexchange.h"
 
+#include <string.h>
+
 #include "agent/own.h"
 #include "schema/event.h"
 
@@ -85,6 +87,29 @@ ck_time_t exchanges_earlier(struct exchanges *exchanges,
     return half;
 }
 
+void exchanges_tell(const struct exchanges *exchanges, struct ck_probe *ask)
+{
+    const struct exchange *told = &exchanges->tell[0];
+
+    if (exchanges->tell_count > 0) {
+        ask->earlier = told->number;
+        ask->earlier_sent = told->a1.at;
+        ask->earlier_received = told->a4.at;
+        ask->earlier_error =
+            (uint32_t)(told->a1.error > told->a4.error ? told->a1.error
+                                                       : told->a4.error);
+    }
+}
+
+void exchanges_told(struct exchanges *exchanges)
+{
+    if (exchanges->tell_count > 0) {
+        exchanges->tell_count--;
+        memmove(&exchanges->tell[0], &exchanges->tell[1],
+                exchanges->tell_count * sizeof(exchanges->tell[0]));
+    }
+}
+
 const struct exchange *exchanges_answer(struct exchanges *exchanges,
                                         const struct ck_probe *answer,
                                         const struct clocklink_time *came)
@@ -99,6 +124,10 @@ const struct exchange *exchanges_answer(struct exchanges *exchanges,
         (struct clocklink_time){answer->received, answer->received_error};
     exchange->r3 = (struct clocklink_time){answer->sent, 0};
     exchange->a4 = *came;
+    if (exchanges->tell_count == EXCHANGES_TELL) {
+        exchanges_told(exchanges); /* the oldest gives way */
+    }
+    exchanges->tell[exchanges->tell_count++] = *exchange;
     return exchange;
 }
 

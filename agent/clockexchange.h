@@ -18,6 +18,8 @@
 
 /* Under way at once; an older one is recorded as it is. */
 #define EXCHANGES_MAX 32
+/* Answered ones that the aggregator is still to be told of. */
+#define EXCHANGES_TELL 8
 
 struct own;
 
@@ -36,6 +38,8 @@ struct exchanges {
     uint64_t number;    /* of the last one */
     uint64_t lost;
     struct exchange items[EXCHANGES_MAX];
+    struct exchange tell[EXCHANGES_TELL]; /* oldest first */
+    unsigned tell_count;
 };
 
 /* The next number's probe was sent. */
@@ -53,6 +57,10 @@ ck_time_t exchanges_earlier(struct exchanges *exchanges,
 const struct exchange *exchanges_answer(struct exchanges *exchanges,
                                         const struct ck_probe *answer,
                                         const struct clocklink_time *came);
+/* Write into a probe how the oldest exchange went that the aggregator was not
+ * told of; when the probe is sent, that one is told. */
+void exchanges_tell(const struct exchanges *exchanges, struct ck_probe *ask);
+void exchanges_told(struct exchanges *exchanges);
 /* Is an answer still to come? */
 bool exchanges_wait(const struct exchanges *exchanges);
 /* Record all as they are. */

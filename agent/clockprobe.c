@@ -26,8 +26,6 @@
 #include "schema/probe.h"
 #include "schema/run.h"
 
-#define GAP_MIN (50 * CK_TIME_US)
-#define GAP_SPREAD (150 * CK_TIME_US)
 /* After the last probe of a burst, how long its answers are waited for: in
  * the first burst, and as a multiple of the shortest round trip later. */
 #define ANSWER_FIRST (500 * CK_TIME_MS)
@@ -89,7 +87,6 @@ struct clockprobe {
     ck_time_t looked;  /* last step */
     ck_time_t lead_at; /* when to try to lead again */
     bool is_stamped;
-    struct exchange told; /* the last complete one */
     struct ck_err why;
 };
 
@@ -173,7 +170,7 @@ static void link_drop(struct clockprobe *clock)
     clock->left = 0;
     clock->has_answer = false;
     clock->silent = 0;
-    memset(&clock->told, 0, sizeof(clock->told));
+    clock->exchanges.tell_count = 0;
 }
 
 /* This way brings nothing: the next one at once, or the first one later. */
@@ -211,6 +208,14 @@ static void burst_end(struct clockprobe *clock, ck_time_t now)
     clock->burst_at = now + period;
 }
 
+/* Of a volley the first finds cold caches and a sleeping machine, those right
+ * behind it do not. Where times are taken by programs, the second would wait
+ * behind the first: there each goes alone. */
+static bool is_volley(const struct clockprobe *clock)
+{
+    return clock->way == CLOCKLINK_UDP && clock->left % CLOCKPROBE_VOLLEY != 0;
+}
+
 static void probe_send(struct clockprobe *clock, ck_time_t now)
 {
     struct ck_probe ask = {
@@ -221,16 +226,9 @@ static void probe_send(struct clockprobe *clock, ck_time_t now)
     uint8_t bytes[CK_PROBE_BYTES];
     struct clocklink_time sent;
 
-    if (clock->told.number != 0) {
-        ask.earlier = clock->told.number;
-        ask.earlier_sent = clock->told.a1.at;
-        ask.earlier_received = clock->told.a4.at;
-        ask.earlier_error =
-            (uint32_t)(clock->told.a1.error > clock->told.a4.error
-                           ? clock->told.a1.error
-                           : clock->told.a4.error);
-    }
-    clock->next_at = now + GAP_MIN + random_below(clock, GAP_SPREAD);
+    exchanges_tell(&clock->exchanges, &ask);
+    clock->next_at =
+        now + CLOCKPROBE_GAP_MIN + random_below(clock, CLOCKPROBE_GAP_SPREAD);
     ck_probe_encode(&ask, clock->key, bytes);
     if (clocklink_send(clock->link, ask.number, bytes, &sent) != 0) {
         if (errno != EAGAIN) {
@@ -244,9 +242,10 @@ static void probe_send(struct clockprobe *clock, ck_time_t now)
             clock->left = 0;
         }
     } else {
-        clock->told.number = 0;
+        exchanges_told(&clock->exchanges);
         clock->left--;
         exchanges_open(&clock->exchanges, &sent);
+        clock->next_at = is_volley(clock) ? now : clock->next_at;
     }
     if (clock->left == 0) {
         ck_time_t wait =
@@ -278,7 +277,6 @@ static void answer_take(struct clockprobe *clock,
     if (exchange == NULL) {
         return;
     }
-    clock->told = *exchange;
     clock->answered++;
     clock->has_answer = true;
     if (clock->trip == 0 || came->at - exchange->a1.at < clock->trip) {
@@ -311,6 +309,17 @@ static void answers_take(struct clockprobe *clock, ck_time_t now)
         }
         sent_take(clock);
         answer_take(clock, &answer, &came);
+    }
+}
+
+/* The probes that are due. */
+static void volley_send(struct clockprobe *clock, ck_time_t now)
+{
+    while (clock->is_burst && clock->left > 0 && now >= clock->next_at) {
+        probe_send(clock, now);
+        if (clock->link != NULL) {
+            sent_take(clock);
+        }
     }
 }
 
@@ -386,7 +395,7 @@ static void leading_step(struct clockprobe *clock, ck_time_t now)
         answers_take(clock, now);
     }
     if (clock->is_burst && clock->left > 0 && now >= clock->next_at) {
-        probe_send(clock, now);
+        volley_send(clock, now);
     } else if (clock->is_burst && clock->left == 0 &&
                (!exchanges_wait(&clock->exchanges) || now >= clock->next_at)) {
         burst_end(clock, now);

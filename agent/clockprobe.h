@@ -24,6 +24,11 @@
 
 /* Probes of a burst. */
 #define CLOCKPROBE_BURST 8
+/* So many of them go at once where the kernel stamps them; a random pause
+ * between. */
+#define CLOCKPROBE_VOLLEY 4
+#define CLOCKPROBE_GAP_MIN (50 * CK_TIME_US)
+#define CLOCKPROBE_GAP_SPREAD (150 * CK_TIME_US)
 /* Longest that the end of a job waits for its last burst. */
 #define CLOCKPROBE_LAST (100 * CK_TIME_MS)
 

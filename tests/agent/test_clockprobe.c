@@ -242,6 +242,28 @@ static void the_first_burst_confines_the_truth(void **state)
     server_stop();
 }
 
+static void by_udp_four_probes_go_at_once(void **state)
+{
+    ck_time_t began = ck_time_raw();
+    struct clockprobe *clock;
+
+    (void)state;
+    server_start(true, false);
+    clock = met(true);
+    while (server.asked == 0) {
+        clockprobe_step(clock, began); /* time stands still */
+    }
+    while (server.asked < CLOCKPROBE_VOLLEY &&
+           ck_time_raw() < began + 10 * CK_TIME_S) {
+    }
+    assert_int_equal(server.asked, CLOCKPROBE_VOLLEY);
+    assert_in_range(clockprobe_due(clock), began + CLOCKPROBE_GAP_MIN,
+                    began + CLOCKPROBE_GAP_MIN + CLOCKPROBE_GAP_SPREAD);
+    clockprobe_finish(clock);
+    clockprobe_destroy(clock);
+    server_stop();
+}
+
 static void one_clock_is_not_probed(void **state)
 {
     struct clockprobe *clock;
@@ -364,6 +386,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_first_burst_confines_the_truth),
+        TEST(by_udp_four_probes_go_at_once),
         TEST(one_clock_is_not_probed),
         TEST(where_udp_is_refused_tcp_is_tried),
         TEST(answers_without_our_tag_are_no_answers),
