@@ -27,7 +27,12 @@
 #define SENT_MAX 4096
 /* Datagrams taken before the clock's bracket is read anew. */
 #define BURST 32
-#define STREAM_IDLE (60 * CK_TIME_S)
+/* Room for datagrams that wait while the machine is busy, some 5000: the kernel
+ * has stamped them, so waiting costs no accuracy. */
+#define WAITING_BYTES (4 << 20)
+/* Where REALTIME was, for datagrams that waited: a second of it. */
+#define PAST_MAX 1024
+#define PAST_STEP CK_TIME_MS
 
 struct sent {
     uint64_t session;
@@ -52,7 +57,8 @@ struct clockserve {
     atomic_bool is_stamped;
     pthread_t thread;
     /* All below is the thread's. */
-    struct ck_bracket before; /* of the last turn */
+    struct ck_bracket past[PAST_MAX];
+    size_t past_count; /* ever; the latest is at (past_count - 1) % PAST_MAX */
     struct ck_bracket now;
     uint32_t sent_next;
     struct sent sent[SENT_MAX];
@@ -88,23 +94,54 @@ static void stamps_take(struct clockserve *serve)
     }
 }
 
+/* Note where the clocks are, each PAST_STEP. What was before REALTIME was set
+ * is of no use. */
+static void past_note(struct clockserve *serve)
+{
+    const struct ck_bracket *last =
+        &serve->past[(serve->past_count + PAST_MAX - 1) % PAST_MAX];
+
+    if (serve->past_count > 0 && !ck_bracket_is_steady(last, &serve->now)) {
+        serve->past_count = 0;
+    }
+    if (serve->past_count == 0 || serve->now.raw - last->raw >= PAST_STEP) {
+        serve->past[serve->past_count++ % PAST_MAX] = serve->now;
+    }
+}
+
+/* RAW at a stamp of a datagram that may have waited: between the two moments
+ * around it at which both clocks are known. 0, or -1. */
+static int past_raw(const struct clockserve *serve,
+                    int64_t realtime,
+                    struct clocksession_arrival *arrival)
+{
+    const struct ck_bracket *after = &serve->now;
+    size_t first =
+        serve->past_count > PAST_MAX ? serve->past_count - PAST_MAX : 0;
+
+    for (size_t i = serve->past_count; i > first; i--) {
+        const struct ck_bracket *before = &serve->past[(i - 1) % PAST_MAX];
+
+        if (before->realtime <= realtime) {
+            return ck_bracket_raw(before, after, realtime, &arrival->received,
+                                  &arrival->error);
+        }
+        after = before;
+    }
+    return -1;
+}
+
 /* When a datagram came, +- error: by the kernel, else now. */
 static void arrival_time(struct clockserve *serve,
                          int64_t realtime,
                          struct clocksession_arrival *arrival)
 {
-    struct ck_bracket after;
-
-    ck_bracket_read(&after);
-    if (realtime != 0 &&
-        ck_bracket_raw(&serve->before, &after, realtime, &arrival->received,
-                       &arrival->error) == 0) {
-        serve->now = after;
-        return;
+    ck_bracket_read(&serve->now);
+    past_note(serve);
+    if (realtime == 0 || past_raw(serve, realtime, arrival) != 0) {
+        arrival->received = serve->now.raw;
+        arrival->error = serve->now.width;
     }
-    serve->now = after;
-    arrival->received = after.raw;
-    arrival->error = after.width;
 }
 
 static void answer_send(struct clockserve *serve,
@@ -235,7 +272,6 @@ static bool turn(struct clockserve *serve)
     if (items[1].revents != 0) {
         return false;
     }
-    serve->before = serve->now;
     if (items[0].revents != 0) {
         stamps_take(serve);
         datagrams_take(serve);
@@ -258,6 +294,7 @@ static void *serve_run(void *argument)
 
     (void)pthread_setname_np(pthread_self(), "ckagg-clock");
     ck_bracket_read(&serve->now);
+    past_note(serve);
     while (turn(serve)) {
     }
     return NULL;
@@ -333,6 +370,7 @@ static int sockets_open(struct clockserve *serve,
 {
     struct clockserve_options same = *options;
     int family = options->is_wide ? AF_INET6 : AF_INET;
+    int waiting = WAITING_BYTES; /* or what is permitted */
 
     serve->udp = socket_bind(options, family, SOCK_DGRAM);
     if (serve->udp < 0 && family == AF_INET6) {
@@ -343,6 +381,8 @@ static int sockets_open(struct clockserve *serve,
         return ck_err_set(err, "cannot answer clock probes at UDP port %d: %s",
                           options->port, strerror(errno));
     }
+    (void)setsockopt(serve->udp, SOL_SOCKET, SO_RCVBUF, &waiting,
+                     sizeof(waiting));
     serve->port = port_of(serve->udp);
     serve->is_stamped = ck_stamp_enable(serve->udp) == 0;
     same.port = serve->port;

@@ -110,6 +110,16 @@ int ck_bracket_raw(const struct ck_bracket *before,
     return 0;
 }
 
+bool ck_bracket_is_steady(const struct ck_bracket *before,
+                          const struct ck_bracket *after)
+{
+    int64_t moved =
+        distance(after->realtime - after->raw, before->realtime - before->raw);
+
+    return moved <= before->width + after->width +
+                        steered(distance(after->raw, before->raw));
+}
+
 static int flags_set(int fd, int flags)
 {
     return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof(flags));

@@ -10,6 +10,7 @@
 #ifndef CK_SCHEMA_STAMP_H
 #define CK_SCHEMA_STAMP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -34,6 +35,10 @@ int ck_bracket_raw(const struct ck_bracket *before,
                    int64_t realtime,
                    ck_time_t *raw,
                    ck_time_t *error);
+
+/* REALTIME was only steered from one moment to the later one, not set. */
+bool ck_bracket_is_steady(const struct ck_bracket *before,
+                          const struct ck_bracket *after);
 
 /* Stamp what the socket receives and sends from now on. Sent datagrams are
  * numbered from 0, bytes of a TCP stream by their position. 0, or -1 with

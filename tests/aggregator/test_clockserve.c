@@ -126,6 +126,33 @@ static void the_kernels_stamp_of_an_answer_comes_with_the_next(void **state)
     (void)close(fd);
 }
 
+/* Twenty milliseconds of work at once: the last ones wait long. */
+static void waiting_costs_an_arrival_no_accuracy(void **state)
+{
+    int fd = connected(SOCK_DGRAM);
+    uint32_t worst = 0;
+    uint64_t answered = 0;
+    int room = 4 << 20;
+
+    (void)state;
+    if (!clockserve_is_stamped(serve)) {
+        print_message("no kernel stamps here\n");
+        skip();
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+    for (uint64_t i = 1; i <= 2000; i++) {
+        ask_send(fd, i);
+    }
+    while (answered < 2000) {
+        struct ck_probe answer = answer_wait(fd);
+
+        answered = answer.number;
+        worst = answer.received_error > worst ? answer.received_error : worst;
+    }
+    assert_in_range(worst, 1, 2 * CK_TIME_US);
+    (void)close(fd);
+}
+
 static void a_stream_is_answered_even_in_pieces(void **state)
 {
     struct ck_probe ask = {
@@ -243,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(datagrams_are_answered_in_the_order_of_time),
         TEST(the_kernels_stamp_of_an_answer_comes_with_the_next),
+        TEST(waiting_costs_an_arrival_no_accuracy),
         TEST(a_stream_is_answered_even_in_pieces),
         TEST(a_stream_of_rubbish_is_closed),
         TEST(a_storm_of_rubbish_gets_no_word_and_stops_nothing),

@@ -100,6 +100,20 @@ static void a_stamp_across_a_setting_of_realtime_is_refused(void **state)
         ck_bracket_raw(&before, &after, 1000 * S + 5 * MS, &raw, &error), -1);
 }
 
+static void steering_is_no_setting(void **state)
+{
+    struct ck_bracket before = bracket(1000 * S, 5 * S, 20);
+    struct ck_bracket steered = bracket(1001 * S + 400 * US, 6 * S, 20);
+    struct ck_bracket set = bracket(1001 * S + 700 * US, 6 * S, 20);
+    struct ck_bracket set_back = bracket(900 * S, 6 * S, 20);
+
+    (void)state;
+    assert_true(ck_bracket_is_steady(&before, &before));
+    assert_true(ck_bracket_is_steady(&before, &steered));
+    assert_false(ck_bracket_is_steady(&before, &set));
+    assert_false(ck_bracket_is_steady(&before, &set_back));
+}
+
 static void a_stamp_of_the_future_or_long_ago_is_refused(void **state)
 {
     struct ck_bracket after = bracket(1000 * S, 7 * S, 20);
@@ -216,6 +230,7 @@ int main(void)
         cmocka_unit_test(one_bracket_says_less_the_older_the_stamp),
         cmocka_unit_test(the_better_of_both_counts),
         cmocka_unit_test(a_stamp_across_a_setting_of_realtime_is_refused),
+        cmocka_unit_test(steering_is_no_setting),
         cmocka_unit_test(a_stamp_of_the_future_or_long_ago_is_refused),
         cmocka_unit_test(datagrams_are_stamped_and_numbered_both_ways),
         cmocka_unit_test(after_a_restart_numbers_begin_anew),
