@@ -6,10 +6,10 @@
  *
  * The aggregator's clock server runs here, the probing side in a child in a
  * time namespace of its own (where that is permitted), 1234.567891234 s away:
- * the truth is exact. Each burst of 8 stands for itself, at its narrowest
- * exchange (further on, the bound grows by the rate that is allowed for). busy:
- * 4 spinning processes; flood: a ZeroMQ pair ships 256 KiB frames as fast as it
- * can. Prints one line a figure: name, value, target.
+ * the truth is exact. Each burst of 8 stands for itself, at the instant where
+ * it says most (further on, the bound grows by the rate that is allowed for).
+ * busy: 4 spinning processes; flood: a ZeroMQ pair ships 256 KiB frames as fast
+ * as it can. Prints one line a figure: name, value, target.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,11 +27,9 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "agent/clocklink.h"
 #include "aggregator/clockserve.h"
-#include "schema/clockband.h"
+#include "tests/bench/clockburst.h"
 
-#define BURST 8
 #define BURSTS_MAX 5000
 #define SHIFT (1234 * CK_TIME_S + 567891234)
 #define SPINNERS 4
@@ -54,7 +52,6 @@ struct shared {
 static const uint8_t agent[16] = {1};
 static uint8_t key[CK_AUTH_KEY_BYTES];
 static uint64_t session;
-static uint64_t number;
 static ck_time_t truth;
 static pid_t helpers[SPINNERS + 2];
 static size_t helpers_count;
@@ -146,98 +143,43 @@ static void flood_start(void)
     helper_start(flood_send, url);
 }
 
-/* One exchange. 0, or -1: no answer in a second. */
-static int exchange(struct clocklink *link,
-                    struct ck_clock_probe *probe,
-                    struct ck_clock_probe *before)
+/* A volley and its answers. 0, or -1: none in a second. */
+static int volley_run(struct clockburst *burst)
 {
-    struct ck_probe ask = {
-        .type = CK_PROBE_ASK, .session = session, .number = ++number};
-    struct pollfd item = {.fd = clocklink_fd(link), .events = POLLIN};
-    uint8_t bytes[CK_PROBE_BYTES + 1];
-    struct clocklink_time sent;
-    struct clocklink_time came;
-    struct clocklink_time left;
-    struct ck_probe answer;
-    uint64_t which;
+    struct pollfd item = {.fd = clocklink_fd(burst->link), .events = POLLIN};
 
-    ck_probe_encode(&ask, key, bytes);
-    if (clocklink_send(link, ask.number, bytes, &sent) != 0) {
+    if (clockburst_send(burst) != 0) {
         return -1;
     }
-    do {
-        if (poll(&item, 1, 1000) != 1) {
+    while (burst->answered < burst->sent) {
+        if (poll(&item, 1, 1000) != 1 || !clockburst_take(burst)) {
             return -1;
         }
-        while (clocklink_sent(link, &which, &left) == 1) {
-            sent = which == ask.number ? left : sent;
-        }
-    } while (clocklink_receive(link, bytes, &came) != CK_PROBE_BYTES ||
-             ck_probe_decode(bytes, CK_PROBE_BYTES, &answer) != 0 ||
-             answer.number != ask.number);
-    *probe = (struct ck_clock_probe){
-        .a1 = sent.at,
-        .r2 = answer.received,
-        .r3 = answer.sent,
-        .a4 = came.at,
-        .error_forward = sent.error + answer.received_error,
-        .error_backward = came.error,
-    };
-    if (before != NULL && answer.earlier == ask.number - 1) {
-        before->r3 = answer.earlier_sent;
-        before->error_backward += answer.earlier_error;
     }
     return 0;
 }
 
-/* Where the burst says most: at its narrowest exchange. */
-static ck_time_t best_of(const struct ck_clock_probe *probes, size_t count)
+static void burst_run(struct clockburst *burst, struct shared *shared)
 {
-    ck_time_t narrowest = INT64_MAX;
-    ck_time_t at = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        ck_time_t width = probes[i].a4 - probes[i].a1 -
-                          (probes[i].r3 - probes[i].r2) +
-                          probes[i].error_forward + probes[i].error_backward;
-
-        if (width < narrowest) {
-            narrowest = width;
-            at = probes[i].a1;
-        }
-    }
-    return at;
-}
-
-static void burst(struct clocklink *link, struct shared *shared)
-{
-    struct ck_clockband *band = ck_clockband_create(NULL);
-    struct ck_clock_probe probes[BURST];
     struct result *result = &shared->results[shared->count];
     struct ck_clock_offset offset;
-    size_t count = 0;
 
-    for (size_t i = 0; i < BURST; i++) {
-        if (exchange(link, &probes[count],
-                     count > 0 ? &probes[count - 1] : NULL) == 0) {
-            count++;
+    clockburst_begin(burst);
+    while (burst->sent < CLOCKPROBE_BURST) {
+        if (volley_run(burst) != 0) {
+            break;
         }
-        (void)usleep(50 + (unsigned)(random() % 150));
+        (void)usleep((CLOCKPROBE_GAP_MIN + random() % CLOCKPROBE_GAP_SPREAD) /
+                     CK_TIME_US);
     }
-    for (size_t i = 0; i < count; i++) {
-        (void)ck_clockband_add(band, &probes[i]);
-    }
-    if (count == 0 || ck_clockband_solve(band) != 0 ||
-        ck_clockband_at(band, best_of(probes, count), &offset) != 0) {
+    if (clockburst_offset(burst, &offset) != 0) {
         shared->empty++;
-    } else {
-        result->error = offset.offset > truth ? offset.offset - truth
-                                              : truth - offset.offset;
-        result->bound = offset.bound;
-        result->is_wrong = result->error > result->bound;
-        shared->count++;
+        return;
     }
-    ck_clockband_destroy(band);
+    result->error = llabs(offset.offset - truth);
+    result->bound = offset.bound;
+    result->is_wrong = result->error > result->bound;
+    shared->count++;
 }
 
 static int64_t cpu_ns(void)
@@ -255,6 +197,7 @@ static void child_run(int port, unsigned bursts, struct shared *shared)
     struct clocklink_to to = {&endpoint, 0, port, agent};
     struct ck_err err = {""};
     struct clocklink *link = clocklink_open(CLOCKLINK_UDP, &to, &err);
+    struct clockburst burst = {.link = link, .key = key, .session = session};
     int64_t before = cpu_ns();
 
     if (link == NULL) {
@@ -262,7 +205,7 @@ static void child_run(int port, unsigned bursts, struct shared *shared)
         _exit(1);
     }
     while (shared->count + shared->empty < bursts) {
-        burst(link, shared);
+        burst_run(&burst, shared);
         (void)usleep(1000);
     }
     shared->cpu_ns = cpu_ns() - before;
