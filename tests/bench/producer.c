@@ -7,7 +7,7 @@
  * Marks are made by ck.h in bursts of SPIN_BURST, each at its time on the
  * clock, which is watched without a pause; with BURST, in bursts of so many,
  * and the thread sleeps between them and leaves the core to others.
- * What the machine takes away for longer than SLACK_NS (100 bursts where the
+ * What the machine takes away for longer than SLACK_NS (4 bursts where the
  * thread sleeps) is not made up for, so that the rate is never exceeded for
  * long. The last line tells how many were made, in which time, and how late a
  * burst was at most.
@@ -60,7 +60,7 @@ static void produce(double rate, double seconds, long sleeping_burst)
     long burst = sleeping_burst != 0 ? sleeping_burst : SPIN_BURST;
     long bursts = (long)(rate * seconds / (double)burst);
     double period = (double)burst / rate * 1e9;
-    double slack = sleeping_burst != 0 ? 100 * period : SLACK_NS;
+    double slack = sleeping_burst != 0 ? 4 * period : SLACK_NS;
     double latest = 0;
     double begin = now_ns();
     double due = begin;
