@@ -348,6 +348,8 @@ struct report_samples {
 struct report_hot {
     struct place place; /* its line with the most */
     const char *range;  /* the innermost one with the most, NULL = none */
+    const char *after;  /* the call left last, with the most; NULL = none */
+    struct place after_place;
     ck_time_t ns;
     ck_time_t line_ns;
     uint32_t ranks;

@@ -12,10 +12,12 @@
 #include "merge/cause.h"
 #include "merge/table.h"
 
-/* Samples of one line, range and process. */
+/* Samples of one line, of one range, behind one call, of a process. */
 struct spot {
     struct place place;
     const char *range; /* innermost, NULL = none */
+    const char *after; /* the call left last, NULL = none */
+    struct place after_place;
     int32_t rank;
     ck_time_t ns;
 };
@@ -24,8 +26,9 @@ struct hotspots {
     const struct cast *cast;   /* borrowed */
     const struct scene *scene; /* borrowed */
     struct region region;
-    struct table *stacks; /* process, stack, range */
-    struct spot *spots;   /* by number of the key */
+    struct table *befores; /* process, name, site */
+    struct table *stacks;  /* process, stack | before, range */
+    struct spot *spots;    /* by number of the key */
     size_t count, room;
     struct report_samples sums;
 };
@@ -42,9 +45,10 @@ struct hotspots *hotspots_create(const struct cast *cast,
     hotspots->cast = cast;
     hotspots->scene = scene;
     hotspots->region = region;
+    hotspots->befores = table_create();
     hotspots->stacks = table_create();
-    if (hotspots->stacks == NULL) {
-        free(hotspots);
+    if (hotspots->befores == NULL || hotspots->stacks == NULL) {
+        hotspots_destroy(hotspots);
         return NULL;
     }
     return hotspots;
@@ -55,6 +59,7 @@ void hotspots_destroy(struct hotspots *hotspots)
     if (hotspots == NULL) {
         return;
     }
+    table_destroy(hotspots->befores);
     table_destroy(hotspots->stacks);
     free(hotspots->spots);
     free(hotspots);
@@ -90,12 +95,54 @@ is_call_time(struct hotspots *hotspots, unsigned kind, ck_time_t weight)
     }
 }
 
+/* A number of the call that the thread left last; 0 = none, -1 with ENOMEM. */
+static int64_t before_number(struct hotspots *hotspots,
+                             const struct host_span *before)
+{
+    int64_t number;
+
+    if (before == NULL) {
+        return 0;
+    }
+    number = table_number(
+        hotspots->befores,
+        (struct table_key){before->process, before->name, before->site});
+    return number < 0 ? -1 : number + 1;
+}
+
+static struct spot spot_of(const struct hotspots *hotspots,
+                           const struct evidence_item *item,
+                           const char *range,
+                           const struct host_span *before)
+{
+    const struct cast *cast = hotspots->cast;
+    struct spot spot = {.place = evidence_place(cast, item),
+                        .range = range,
+                        .rank = cast->processes[item->a].rank};
+
+    if (before != NULL) {
+        spot.after = cast_name(cast, before->process, before->name);
+        spot.after_place = cast_place(cast, before->process, before->site);
+    }
+    return spot;
+}
+
 static int spot_add(struct hotspots *hotspots,
                     const struct evidence_item *item,
-                    const char *range)
+                    const struct host_state *did)
 {
-    struct table_key key = {item->a, item->b, (uint64_t)(uintptr_t)range};
-    int64_t number = table_number(hotspots->stacks, key);
+    int64_t before = before_number(hotspots, did->before);
+    const char *range =
+        did->range == NULL
+            ? NULL
+            : cast_name(hotspots->cast, did->range->process, did->range->name);
+    int64_t number =
+        before < 0
+            ? -1
+            : table_number(hotspots->stacks,
+                           (struct table_key){item->a,
+                                              (uint64_t)before << 32 | item->b,
+                                              (uint64_t)(uintptr_t)range});
 
     if (number < 0) {
         return -1;
@@ -106,9 +153,7 @@ static int spot_add(struct hotspots *hotspots,
             return -1;
         }
         hotspots->spots[hotspots->count++] =
-            (struct spot){.place = evidence_place(hotspots->cast, item),
-                          .range = range,
-                          .rank = hotspots->cast->processes[item->a].rank};
+            spot_of(hotspots, item, range, did->before);
     }
     hotspots->spots[number].ns += item->weight;
     return 0;
@@ -124,7 +169,6 @@ int hotspots_take(void *consumer, const struct timeline_event *event)
     struct evidence_item item = {.kind = EVIDENCE_SAMPLE,
                                  .b = (uint32_t)record->stack,
                                  .weight = record->weight};
-    const char *range = NULL;
     uint32_t thread;
 
     if (event->record->kind != CK_KIND_SAMPLE || record->weight <= 0 ||
@@ -149,10 +193,7 @@ int hotspots_take(void *consumer, const struct timeline_event *event)
         is_call_time(hotspots, did.call->kind, record->weight)) {
         return 0;
     }
-    if (did.range != NULL) {
-        range = cast_name(hotspots->cast, did.range->process, did.range->name);
-    }
-    return spot_add(hotspots, &item, range);
+    return spot_add(hotspots, &item, &did);
 }
 
 /* ---- what is said ------------------------------------------------------- */
@@ -200,6 +241,21 @@ static int by_range(const void *left, const void *right)
                   b->range == NULL ? "" : b->range);
 }
 
+static int by_after(const void *left, const void *right)
+{
+    const struct spot *a = left;
+    const struct spot *b = right;
+    int order = strcmp(a->after == NULL ? "" : a->after,
+                       b->after == NULL ? "" : b->after);
+
+    if (order == 0) {
+        order = compare_pointers(a->after_place.file, b->after_place.file);
+    }
+    return order != 0 ? order
+                      : (a->after_place.line > b->after_place.line) -
+                            (a->after_place.line < b->after_place.line);
+}
+
 /* The most that spots of one sort have; *groups says how many sorts there are.
  */
 static const struct spot *heaviest(struct spot *spots,
@@ -244,6 +300,9 @@ function_report(struct spot *spots, size_t count, struct report_hot *hot)
     hot->place = best->place;
     best = heaviest(spots, count, by_range, &groups, &most);
     hot->range = best->range;
+    best = heaviest(spots, count, by_after, &groups, &most);
+    hot->after = best->after;
+    hot->after_place = best->after_place;
     best = heaviest(spots, count, by_rank, &hot->ranks, &hot->rank_ns);
     hot->rank = best->rank;
 }

@@ -13,7 +13,7 @@
 /* Less than an n-th of the samples is no hot spot. */
 #define WORTH_SHARE 100
 /* Samples of less CPU time are too few for a share. */
-#define WORTH_TIME 500000000
+#define WORTH_TIME 200000000
 
 /* CPU time outside of MPI and of devices' APIs. */
 static ck_time_t computed(const struct report *report)
@@ -64,6 +64,9 @@ static void put_hot(const struct page *page, const struct report_hot *hot)
             word_time(hot->ns).text, ranks);
     if (hot->place.file != NULL) {
         page_place_in(page, &hot->place, LINE);
+    } else if (hot->after != NULL && page_has_place(&hot->after_place)) {
+        fputs("after ", page->file);
+        page_place_in(page, &hot->after_place, LINE);
     } else {
         fputc('-', page->file);
     }

@@ -18,6 +18,10 @@ void json_hot(struct ck_json *j, const struct report *report)
         ck_json_object(j, NULL);
         json_place(j, &hot->place);
         json_text(j, "range", hot->range);
+        ck_json_object(j, "after");
+        json_text(j, "call", hot->after);
+        json_place(j, &hot->after_place);
+        ck_json_end(j);
         ck_json_int(j, "ns", hot->ns);
         ck_json_int(j, "line_ns", hot->line_ns);
         ck_json_uint(j, "ranks", hot->ranks);

@@ -18,17 +18,6 @@ static ck_time_t ranks_time(const struct report *report)
     return report->efficiency.region * (ck_time_t)report->efficiency.ranks;
 }
 
-/* Time of all ranks in MPI, waiting for others. */
-static ck_time_t waited_all(const struct report *report)
-{
-    ck_time_t sum = 0;
-
-    for (size_t i = 0; i < report->ranks_count; i++) {
-        sum += report->ranks[i].waited;
-    }
-    return sum;
-}
-
 static void put_straggler(const struct page *page,
                           const struct report_straggler *row)
 {
@@ -238,23 +227,6 @@ static void put_efficiency(const struct page *page)
                 word_time(page->report->all.comm_all).text,
                 word_time(page->report->all.comm).text);
     }
-}
-
-void page_host_answer(const struct page *page)
-{
-    const struct report *report = page->report;
-    const struct report_efficiency *e = &report->efficiency;
-
-    if (e->ranks == 0) {
-        return;
-    }
-    fprintf(page->file,
-            " %s%u of %d ranks computed %s %%%s of their time (%s of %s) and "
-            "waited %s %% in MPI for each other.\n",
-            page_bold(page), e->ranks, report->size,
-            word_percent(e->useful, ranks_time(report)).text, page_normal(page),
-            word_time(e->useful).text, word_time(ranks_time(report)).text,
-            word_percent(waited_all(report), ranks_time(report)).text);
 }
 
 void page_mpi(const struct page *page)

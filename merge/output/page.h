@@ -55,10 +55,12 @@ void page_clocks(const struct page *page);
 /* "in load, between clFinish (a.c:1) and MPI_Allreduce (b.c:2)"; further lines
  * begin with four blanks (why.c). */
 void page_activity(const struct page *page, const struct report_activity *did);
-/* Late ranks, waits in MPI, steps and efficiencies; where there is no device,
- * the first sentence (mpi.c). */
+/* Late ranks, waits in MPI, steps and efficiencies (mpi.c). */
 void page_mpi(const struct page *page);
+/* Where there is no device: the first sentences, a row for each rank (hosts.c).
+ */
 void page_host_answer(const struct page *page);
+void page_hosts(const struct page *page);
 /* Where the ranks computed: the hottest function in a sentence, then a table
  * where no device worked (hot.c). */
 void page_hot_answer(const struct page *page);

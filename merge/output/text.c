@@ -182,7 +182,6 @@ static void put_answer(const struct page *page)
                                                           : " of the ranks "
                                                             "that are here.");
         page_host_answer(page);
-        page_hot_answer(page);
         return;
     }
     fprintf(page->file,
@@ -346,7 +345,11 @@ void output_text(const struct report *report,
     put_missing(&page);
     put_answer(&page);
     page_why(&page);
-    page_devices(&page);
+    if (report->devices_count > 0) {
+        page_devices(&page);
+    } else {
+        page_hosts(&page);
+    }
     page_kernels(&page);
     page_mpi(&page);
     page_hot(&page);

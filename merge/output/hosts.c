@@ -1,0 +1,149 @@
+/* hosts.c - the answer for ranks that used no device, of the text report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/page.h"
+
+#include <string.h>
+
+#include "merge/output/words.h"
+
+/* A quotient above that is as good as one gets. */
+#define GOOD 0.9
+/* Less than an n-th of the ranks' time without a CPU is no news. */
+#define WORTH_QUEUE 10
+
+static ck_time_t ranks_time(const struct report *report)
+{
+    return region_length(report->region) * (ck_time_t)report->present;
+}
+
+/* Time of all ranks in MPI, waiting for others. */
+static ck_time_t waited_all(const struct report *report)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        sum += report->ranks[i].waited;
+    }
+    return sum;
+}
+
+/* The quotient that is furthest from 1, in words. */
+static void put_weakest(const struct page *page)
+{
+    const struct report_efficiency *e = &page->report->efficiency;
+    const struct {
+        double value;
+        const char *words;
+    } parts[] = {
+        {e->load_balance, "uneven work (load balance"},
+        {e->serialisation, "ranks that wait for each other in turn "
+                           "(serialisation"},
+        {e->transfer, "the network, or ranks without a CPU in MPI (transfer"},
+    };
+    size_t least = 0;
+
+    for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        least = parts[i].value < parts[least].value ? i : least;
+    }
+    if (e->parallel >= GOOD) {
+        fprintf(page->file, " Parallel efficiency %.2f: little to gain.\n",
+                e->parallel);
+        return;
+    }
+    fprintf(page->file,
+            " Parallel efficiency %.2f; the most is lost to %s %.2f).\n",
+            e->parallel, parts[least].words, parts[least].value);
+}
+
+/* Processes that share too few CPUs. */
+static void put_queue(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->counters_count; i++) {
+        const struct report_counter *counter = &report->counters[i];
+
+        if (strcmp(counter->name, "run-queue-wait") == 0 &&
+            counter->value * WORTH_QUEUE > (double)ranks_time(report)) {
+            fprintf(page->file,
+                    " Threads were ready to run and had no CPU for %s: too few "
+                    "CPUs for what runs there.\n",
+                    word_time((ck_time_t)counter->value).text);
+        }
+    }
+}
+
+void page_host_answer(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_efficiency *e = &report->efficiency;
+    ck_time_t all = e->region * (ck_time_t)e->ranks;
+
+    if (e->ranks > 0) {
+        fprintf(page->file,
+                " %s%u of %d ranks computed %s %%%s of their time (%s of %s) "
+                "and waited %s %% in MPI for each other.\n",
+                page_bold(page), e->ranks, report->size,
+                word_percent(e->useful, all).text, page_normal(page),
+                word_time(e->useful).text, word_time(all).text,
+                word_percent(waited_all(report), all).text);
+        put_weakest(page);
+    }
+    page_hot_answer(page);
+    put_queue(page);
+}
+
+static void put_rank(const struct page *page, const struct report_rank *rank)
+{
+    const struct report *report = page->report;
+    ck_time_t region = region_length(report->region);
+    ck_time_t outside = rank->mpi_calls > 0 ? rank->useful : region;
+
+    fprintf(page->file, "%5d  %9s %9s %9s %14s  ", rank->number,
+            word_percent(outside, region).text,
+            word_percent(rank->waited, region).text,
+            word_percent(
+                rank->mpi > rank->waited ? rank->mpi - rank->waited : 0, region)
+                .text,
+            rank->mpi_calls > 0 ? word_time(rank->caused).text : "-");
+    if (rank->steps > 0) {
+        fprintf(page->file, "%9s", word_time(rank->step_median).text);
+        fprintf(page->file, " %9s", word_time(rank->step_max).text);
+    } else {
+        fprintf(page->file, "%9s %9s", "-", "-");
+    }
+    fputs("  ", page->file);
+    page_cell(page, rank->host, 24);
+    fputc('\n', page->file);
+}
+
+void page_hosts(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t shown = 0, more = 0;
+
+    fprintf(page->file, "\n%s RANK  %9s %9s %9s %14s  %9s %9s  HOST%s\n",
+            page_bold(page), "OUTSIDE", "WAITED", "ELSE IN", "OTHERS WAITED",
+            "STEP", "", page_normal(page));
+    fprintf(page->file, "%16s %9s %9s %14s  %9s %9s\n", "MPI %", "IN MPI %",
+            "MPI %", "FOR IT", "p50", "max");
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->end == REPORT_END_MISSING) {
+            continue;
+        }
+        if (shown == PAGE_ROWS && !page->style->is_all_ranks) {
+            more++;
+            continue;
+        }
+        shown++;
+        put_rank(page, rank);
+    }
+    if (more > 0) {
+        fprintf(page->file, "       %zu more rank%s: --all-ranks\n", more,
+                more == 1 ? "" : "s");
+    }
+}
