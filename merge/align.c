@@ -1,11 +1,6 @@
 /* align.c - every rank's clock onto one axis
  *
  * SPDX-License-Identifier: Apache-2.0
- *
- * A map is points (ticks, RAW) in ascending order. Between two of them a
- * stamp lies on their straight line; outside, the line through the first and
- * the last point goes on. A part's slope is a double: a part of an hour has
- * 2^44 ticks, so the product is good to well under a nanosecond.
  */
 #include "merge/align.h"
 
@@ -14,11 +9,13 @@
 #include <string.h>
 
 #include "merge/array.h"
+#include "merge/clockedges.h"
 #include "merge/clockmap.h"
+#include "merge/ticks.h"
 #include "schema/run.h"
 
-/* Two points nearer than this are one: their brackets would tilt the line. */
-#define PAIR_GAP_NS ((int64_t)1000000)
+/* Between two points, and beyond them, a device may lead a little more. */
+#define LEAD_MORE (100 * CK_TIME_MS)
 
 /* What one agent stored. */
 struct pair {
@@ -29,24 +26,27 @@ struct pair {
     int64_t width;
 };
 
-struct point {
-    int64_t ticks;
-    int64_t raw;
-    double slope; /* RAW ns a tick from here on */
-};
-
 struct map {
-    struct point *points;
-    size_t count;
-    size_t hint;  /* where the last stamp was found */
-    double slope; /* outside */
+    struct ticks ticks;
     struct align_domain domain;
     struct clockmap *clock; /* NULL = one offset; borrowed */
     int64_t realtime;       /* REALTIME - RAW */
     bool has_realtime;
 };
 
+/* A device with a clock of its own. */
+struct device {
+    uint32_t agent;
+    uint32_t number;
+    struct map map; /* its ticks are the host's */
+    ck_time_t lead; /* its records may be earlier by it */
+    ck_time_t offset;
+    ck_time_t bound;
+};
+
 struct align {
+    struct device *devices;
+    size_t devices_count;
     struct pair *pairs;
     size_t pairs_count;
     size_t pairs_room;
@@ -78,9 +78,10 @@ void align_destroy(struct align *align)
         return;
     }
     for (size_t i = 0; i < align->maps_count; i++) {
-        free(align->maps[i].points);
+        ticks_fini(&align->maps[i].ticks);
     }
     calibration_destroy(align->calibration);
+    free(align->devices);
     free(align->pairs);
     free(align->maps);
     free(align->domains);
@@ -125,104 +126,33 @@ static int by_stamp(const void *a, const void *b)
     return (left->stamp > right->stamp) - (left->stamp < right->stamp);
 }
 
-/* Take a pair into the map if it goes on from the last point. */
-static void map_take(struct map *map, const struct pair *pair)
-{
-    if (map->count > 0) {
-        const struct point *last = &map->points[map->count - 1];
-
-        if (pair->stamp <= last->ticks || pair->raw < last->raw + PAIR_GAP_NS) {
-            return;
-        }
-    }
-    map->points[map->count].ticks = pair->stamp;
-    map->points[map->count].raw = pair->raw;
-    map->count++;
-    if (pair->width > map->domain.bound) {
-        map->domain.bound = pair->width;
-    }
-}
-
-static void map_slopes(struct map *map)
-{
-    struct point *points = map->points;
-    size_t last = map->count - 1;
-
-    map->slope = 1.0;
-    if (map->count < 2) {
-        return;
-    }
-    for (size_t i = 0; i < last; i++) {
-        points[i].slope = (double)(points[i + 1].raw - points[i].raw) /
-                          (double)(points[i + 1].ticks - points[i].ticks);
-    }
-    map->slope = (double)(points[last].raw - points[0].raw) /
-                 (double)(points[last].ticks - points[0].ticks);
-    points[last].slope = map->slope;
-}
-
-/* Rank of the agent whose pairs lead, as a sort key: unknown ranks last. */
-static uint32_t leader_key(const struct cast *cast, uint32_t agent)
-{
-    return (uint32_t)cast->agents[agent].rank;
-}
-
-/* The lowest rank of the domain with pairs that span any time. */
-static uint32_t
-map_leader(const struct align *align, const struct cast *cast, uint32_t domain)
-{
-    uint32_t leader = CAST_NONE;
-
-    for (size_t i = 0; i < align->pairs_count; i++) {
-        const struct pair *pair = &align->pairs[i];
-
-        if (pair->clock == CK_CLOCK_TSC &&
-            align->domains[pair->agent] == domain &&
-            (leader == CAST_NONE ||
-             leader_key(cast, pair->agent) < leader_key(cast, leader))) {
-            leader = pair->agent;
-        }
-    }
-    return leader;
-}
-
-/* The pairs (sorted by stamp): the leader's, and others before and after. */
+/* The pairs of a domain, which are sorted by stamp. */
 static int
 map_fill(struct align *align, const struct cast *cast, uint32_t domain)
 {
+    struct ticks_pair *pairs = calloc(align->pairs_count + 1, sizeof(*pairs));
     struct map *map = &align->maps[domain];
-    uint32_t leader = map_leader(align, cast, domain);
-    int64_t first = INT64_MAX;
-    int64_t last = INT64_MIN;
+    size_t count = 0;
+    int rc = pairs == NULL ? -1 : 0;
 
-    if (leader == CAST_NONE) {
-        return 0;
-    }
-    map->points = calloc(align->pairs_count, sizeof(*map->points));
-    if (map->points == NULL) {
-        return -1;
-    }
-    for (size_t i = 0; i < align->pairs_count; i++) {
+    for (size_t i = 0; rc == 0 && i < align->pairs_count; i++) {
         const struct pair *pair = &align->pairs[i];
-
-        if (pair->clock == CK_CLOCK_TSC && pair->agent == leader) {
-            first = pair->stamp < first ? pair->stamp : first;
-            last = pair->stamp > last ? pair->stamp : last;
-        }
-    }
-    for (size_t i = 0; i < align->pairs_count; i++) {
-        const struct pair *pair = &align->pairs[i];
-        bool is_outside = pair->stamp < first || pair->stamp > last;
 
         if (pair->clock == CK_CLOCK_TSC &&
-            align->domains[pair->agent] == domain &&
-            (pair->agent == leader || is_outside)) {
-            map_take(map, pair);
+            align->domains[pair->agent] == domain) {
+            /* Unknown ranks lead last. */
+            pairs[count++] = (struct ticks_pair){
+                pair->agent, (uint32_t)cast->agents[pair->agent].rank,
+                pair->stamp, pair->raw, pair->width};
         }
     }
-    map->domain.pairs = map->count;
-    map_slopes(map);
-    return 0;
+    if (rc == 0) {
+        rc = ticks_make(&map->ticks, pairs, count);
+    }
+    map->domain.pairs = map->ticks.count;
+    map->domain.bound = map->ticks.bound;
+    free(pairs);
+    return rc;
 }
 
 /* REALTIME - RAW of a domain from its narrowest snapshot. */
@@ -252,6 +182,12 @@ map_realtime(struct align *align, const struct cast *cast, uint32_t domain)
     }
 }
 
+/* What is added to RAW. */
+static inline ck_time_t map_offset(struct map *map, ck_time_t raw)
+{
+    return map->clock != NULL ? clock_map(map->clock, raw) : map->domain.offset;
+}
+
 /* What is added to the RAW of domains that have no map. */
 static void map_place(struct align *align, uint32_t domain)
 {
@@ -271,6 +207,59 @@ static void map_place(struct align *align, uint32_t domain)
     }
 }
 
+/* What a device's clock is against its host's. */
+static void device_compare(const struct align *align,
+                           uint32_t domain,
+                           struct device *device)
+{
+    uint32_t host = align->domains[device->agent];
+    struct map *own = &align->maps[host];
+    const struct clockmap *map = device->map.clock;
+    const struct clockmap_piece *last = &map->pieces[map->count - 1];
+    ck_time_t middle =
+        map->pieces[0].c0 + (last->c0 + last->length - map->pieces[0].c0) / 2;
+
+    device->offset = map_offset(&device->map, middle) - map_offset(own, middle);
+    device->bound = calibration_pair(align->calibration, host, domain,
+                                     middle + map_offset(own, middle));
+    for (size_t i = 0; i < map->count; i++) {
+        ck_time_t at = map->pieces[i].c0;
+        ck_time_t ahead =
+            map_offset(own, at) - map_offset(&device->map, at) + LEAD_MORE;
+
+        device->lead = ahead > device->lead ? ahead : device->lead;
+    }
+}
+
+/* Devices that were set apart and could be placed. */
+static int devices_place(struct align *align, const struct clockedges *edges)
+{
+    size_t count = edges == NULL ? 0 : clockedges_devices(edges);
+
+    align->devices = calloc(count + 1, sizeof(*align->devices));
+    if (align->devices == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct clockedges_device *apart = clockedges_device_at(edges, i);
+        uint32_t domain = (uint32_t)(align->maps_count + 1 + i);
+        struct clockmap *map = calibration_device(align->calibration, domain);
+        struct device *device = &align->devices[align->devices_count];
+
+        if (!apart->is_apart || map == NULL) {
+            continue;
+        }
+        *device =
+            (struct device){.agent = apart->agent,
+                            .number = apart->number,
+                            .map = align->maps[align->domains[apart->agent]]};
+        device->map.clock = map;
+        device_compare(align, domain, device);
+        align->devices_count++;
+    }
+    return 0;
+}
+
 int align_settle(struct align *align, const struct clockedges *edges)
 {
     ck_time_t *errors = calloc(align->maps_count + 1, sizeof(*errors));
@@ -286,7 +275,7 @@ int align_settle(struct align *align, const struct clockedges *edges)
     for (uint32_t i = 0; rc == 0 && i < align->maps_count; i++) {
         map_place(align, i);
     }
-    return rc;
+    return rc == 0 ? devices_place(align, edges) : -1;
 }
 
 int align_close(struct align *align, const struct cast *cast)
@@ -318,51 +307,12 @@ int align_close(struct align *align, const struct cast *cast)
     return 0;
 }
 
-static int64_t map_raw(struct map *map, int64_t ticks)
-{
-    const struct point *points = map->points;
-    size_t at = map->hint;
-    size_t low = 0;
-    size_t high = map->count;
-
-    if (map->count < 2) {
-        map->domain.lacks_pairs = true;
-        return map->count == 0 ? ticks
-                               : points[0].raw + (ticks - points[0].ticks);
-    }
-    if (ticks < points[0].ticks) {
-        return points[0].raw -
-               (int64_t)((double)(points[0].ticks - ticks) * map->slope);
-    }
-    if (ticks < points[at].ticks ||
-        (at + 1 < map->count && ticks >= points[at + 1].ticks)) {
-        while (high - low > 1) {
-            size_t middle = low + (high - low) / 2;
-
-            if (points[middle].ticks <= ticks) {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        at = low;
-        map->hint = at;
-    }
-    return points[at].raw +
-           (int64_t)((double)(ticks - points[at].ticks) * points[at].slope);
-}
-
 static inline ck_time_t map_time(struct map *map, bool is_ticks, int64_t stamp)
 {
-    ck_time_t offset = map->domain.offset;
-
     if (is_ticks) {
-        stamp = map_raw(map, stamp);
+        stamp = ticks_raw(&map->ticks, stamp);
     }
-    if (map->clock != NULL) {
-        offset = clock_map(map->clock, stamp);
-    }
-    return (ck_time_t)((uint64_t)stamp + (uint64_t)offset);
+    return (ck_time_t)((uint64_t)stamp + (uint64_t)map_offset(map, stamp));
 }
 
 ck_time_t align_time(const struct align *align,
@@ -403,12 +353,72 @@ int align_bound(const struct align *align,
         *bound = 0;
         return 0;
     }
-    error = clockmap_error(map->clock, is_ticks ? map_raw(map, stamp) : stamp);
+    error = clockmap_error(map->clock,
+                           is_ticks ? ticks_raw(&map->ticks, stamp) : stamp);
     if (error == CLOCKMAP_ERROR_UNKNOWN) {
         return -1;
     }
     *bound = error;
     return 0;
+}
+
+int align_pair_bound(const struct align *align,
+                     uint32_t agent,
+                     uint32_t other,
+                     ck_time_t time,
+                     ck_time_t *bound)
+{
+    uint32_t domain = align->domains[agent];
+    uint32_t its = align->domains[other];
+    ck_time_t mine = 0, theirs = 0, pair;
+
+    *bound = 0;
+    if (domain == its) {
+        return 0;
+    }
+    if (align_bound(align, agent, false, align_undo(align, agent, time),
+                    &mine) != 0 ||
+        align_bound(align, other, false, align_undo(align, other, time),
+                    &theirs) != 0) {
+        return -1;
+    }
+    *bound = mine + theirs;
+    /* Next to a clock that is exact there is nothing to gain. */
+    if (mine > 0 && theirs > 0) {
+        pair = calibration_pair(align->calibration, domain, its, time);
+        *bound = pair < *bound ? pair : *bound;
+    }
+    return 0;
+}
+
+bool align_device(const struct align *align,
+                  uint32_t agent,
+                  uint32_t device,
+                  ck_time_t *offset,
+                  ck_time_t *bound)
+{
+    for (size_t i = 0; i < align->devices_count; i++) {
+        const struct device *own = &align->devices[i];
+
+        if (own->agent == agent && own->number == device) {
+            *offset = own->offset;
+            *bound = own->bound;
+            return true;
+        }
+    }
+    return false;
+}
+
+ck_time_t align_lead(const struct align *align, uint32_t agent)
+{
+    ck_time_t lead = 0;
+
+    for (size_t i = 0; i < align->devices_count; i++) {
+        if (align->devices[i].agent == agent && align->devices[i].lead > lead) {
+            lead = align->devices[i].lead;
+        }
+    }
+    return lead;
 }
 
 bool align_stamps(const struct align *align,
@@ -464,6 +474,28 @@ static inline void stamp_align(struct map *map, bool is_ticks, int64_t *stamp)
     }
 }
 
+/* The map of a device's records. */
+static struct map *
+device_map(const struct align *align, uint32_t agent, uint32_t number)
+{
+    for (size_t i = 0; i < align->devices_count; i++) {
+        struct device *device = &align->devices[i];
+
+        if (device->agent == agent && device->number == number) {
+            return &device->map;
+        }
+    }
+    return &align->maps[align->domains[agent]];
+}
+
+ck_time_t align_device_time(const struct align *align,
+                            uint32_t agent,
+                            uint32_t device,
+                            ck_time_t stamp)
+{
+    return map_time(device_map(align, agent, device), false, stamp);
+}
+
 void align_record(const struct align *align,
                   uint32_t agent,
                   bool is_ticks,
@@ -474,11 +506,13 @@ void align_record(const struct align *align,
     is_ticks = is_ticks && (event->flags & CK_FLAG_RAW) == 0;
     switch (ck_kind_class(event->kind)) {
     case CK_CLASS_KERNEL:
+        map = device_map(align, agent, ((struct ck_kernel *)event)->device);
         stamp_align(map, is_ticks, &((struct ck_kernel *)event)->queued);
         stamp_align(map, is_ticks, &((struct ck_kernel *)event)->submitted);
         span_align(map, is_ticks, (struct ck_mark *)event);
         break;
     case CK_CLASS_COPY:
+        map = device_map(align, agent, ((struct ck_copy *)event)->device);
         stamp_align(map, is_ticks, &((struct ck_copy *)event)->queued);
         stamp_align(map, is_ticks, &((struct ck_copy *)event)->submitted);
         span_align(map, is_ticks, (struct ck_mark *)event);
@@ -497,7 +531,10 @@ void align_record(const struct align *align,
 
 struct align_domain align_domain(const struct align *align, uint32_t domain)
 {
-    return align->maps[domain].domain;
+    struct align_domain row = align->maps[domain].domain;
+
+    row.lacks_pairs = align->maps[domain].ticks.is_lacking;
+    return row;
 }
 
 const struct ck_clock_fault *

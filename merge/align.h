@@ -54,6 +54,28 @@ int align_bound(const struct align *align,
                 bool is_ticks,
                 int64_t stamp,
                 ck_time_t *bound);
+/* The same of stamps of two agents at a time on the axis, relative to each
+ * other: often less than both bounds together. 0, or -1. */
+int align_pair_bound(const struct align *align,
+                     uint32_t agent,
+                     uint32_t other,
+                     ck_time_t time,
+                     ck_time_t *bound);
+/* A device with a clock of its own (clockdevices.h): how far that is from its
+ * host's, in the middle, and how well that is known. False: it has none. */
+bool align_device(const struct align *align,
+                  uint32_t agent,
+                  uint32_t device,
+                  ck_time_t *offset,
+                  ck_time_t *bound);
+/* A device's stamp, on the RAW of its host, on the axis. */
+ck_time_t align_device_time(const struct align *align,
+                            uint32_t agent,
+                            uint32_t device,
+                            ck_time_t stamp);
+/* How much earlier records of an agent's devices may be than its own clock says
+ * of their stamps. */
+ck_time_t align_lead(const struct align *align, uint32_t agent);
 /* A time on the axis as the agent's own RAW had it, within some ns. */
 ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time);
 /* First and last of stamps, on the axis; false when there were none. */

@@ -14,6 +14,7 @@
 #include "merge/array.h"
 #include "merge/clockedges.h"
 #include "merge/clockgraph.h"
+#include "merge/clockpair.h"
 #include "merge/clocksolve.h"
 #include "schema/clocktrend.h"
 #include "schema/run.h"
@@ -38,6 +39,9 @@ struct calibration {
     uint32_t reference;  /* domain, CAST_NONE = none of them */
     struct clockgraph *graph;
     struct clocksolve *solve;
+    struct clockpair *pair;
+    struct domain *devices; /* that were set apart */
+    size_t devices_count;
 };
 
 struct calibration *calibration_create(void)
@@ -54,6 +58,11 @@ void calibration_destroy(struct calibration *calibration)
         ck_clockband_destroy(calibration->domains[i].band);
         clockmap_fini(&calibration->domains[i].map);
     }
+    for (size_t i = 0; i < calibration->devices_count; i++) {
+        clockmap_fini(&calibration->devices[i].map);
+    }
+    free(calibration->devices);
+    clockpair_destroy(calibration->pair);
     clocksolve_destroy(calibration->solve);
     clockgraph_destroy(calibration->graph);
     free(calibration->domain_of);
@@ -162,7 +171,8 @@ static int domain_solve(struct domain *domain)
     ck_clockband_summarise(domain->band, &facts->band);
     at = facts->band.from + (facts->band.to - facts->band.from) / 2;
     if (ck_clockband_at(domain->band, at, &middle) == 0) {
-        facts->method = CALIBRATION_PROBES;
+        facts->method = CALIBRATION_FACTS;
+        facts->used[CLOCK_SOURCE_PROBE] = facts->band.probes;
         facts->offset = middle.offset;
     }
     return 0;
@@ -269,7 +279,7 @@ static int bands_map(struct calibration *calibration)
     for (size_t i = 0; i < calibration->domains_count; i++) {
         struct domain *domain = &calibration->domains[i];
 
-        if (domain->facts.method == CALIBRATION_PROBES &&
+        if (domain->facts.method == CALIBRATION_FACTS &&
             band_map(domain) != 0) {
             return -1;
         }
@@ -366,7 +376,8 @@ static int graph_fill(struct calibration *calibration,
 {
     uint32_t count = (uint32_t)calibration->domains_count;
 
-    calibration->graph = clockgraph_create(count + 1);
+    calibration->graph =
+        clockgraph_create(count + 1 + (uint32_t)clockedges_devices(edges));
     if (calibration->graph == NULL ||
         clockedges_fill(edges, calibration->graph) != 0) {
         return -1;
@@ -391,28 +402,24 @@ static void facts_count(const struct calibration *calibration,
                         struct calibration_domain *facts)
 {
     const struct clockgraph *graph = calibration->graph;
-    bool has_probes = false;
 
-    facts->facts = facts->dropped = 0;
+    memset(facts->used, 0, sizeof(facts->used));
+    facts->dropped = 0;
     for (size_t i = graph->first[domain]; i < graph->first[domain + 1]; i++) {
         const struct clock_edge *edge = &graph->edges[graph->ends[i] >> 1];
 
-        if (edge->source == CLOCK_SOURCE_PROBE) {
-            has_probes = true;
-        } else {
-            facts->facts += !edge->is_dropped;
-            facts->dropped += edge->is_dropped;
-        }
+        facts->used[edge->source] += !edge->is_dropped;
+        facts->dropped +=
+            edge->is_dropped && edge->source != CLOCK_SOURCE_PROBE;
     }
-    facts->method = facts->facts == 0 ? CALIBRATION_PROBES
-                    : has_probes      ? CALIBRATION_BOTH
-                                      : CALIBRATION_MESSAGES;
+    facts->method = CALIBRATION_FACTS;
 }
 
 /* The domain's map from the knots of the solution. */
-static int knots_map(struct calibration *calibration, uint32_t domain)
+static int knots_map(const struct calibration *calibration,
+                     uint32_t domain,
+                     struct domain *of)
 {
-    struct domain *of = &calibration->domains[domain];
     struct clockmap_point *points = NULL;
     const struct clocksolve_knot *knots;
     size_t count, kept = 0, room = 0;
@@ -454,6 +461,28 @@ static int knots_map(struct calibration *calibration, uint32_t domain)
     return rc;
 }
 
+/* The maps of devices that have a clock of their own. */
+static int devices_map(struct calibration *calibration,
+                       const struct clockedges *edges)
+{
+    uint32_t first = (uint32_t)calibration->domains_count + 1;
+    size_t count = clockedges_devices(edges);
+
+    calibration->devices = calloc(count + 1, sizeof(*calibration->devices));
+    if (calibration->devices == NULL) {
+        return -1;
+    }
+    calibration->devices_count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (clockedges_device_at(edges, i)->is_apart &&
+            knots_map(calibration, first + (uint32_t)i,
+                      &calibration->devices[i]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int facts_solve(struct calibration *calibration,
                        const struct clockedges *edges,
                        const ck_time_t *stamp_error)
@@ -467,13 +496,14 @@ static int facts_solve(struct calibration *calibration,
         return -1;
     }
     for (uint32_t d = 1; d < calibration->domains_count; d++) {
-        if (knots_map(calibration, d) != 0) {
+        if (knots_map(calibration, d, &calibration->domains[d]) != 0) {
             return -1;
         }
     }
     calibration->domains[0].facts.method = CALIBRATION_SAME;
     calibration->domains[0].facts.offset = 0;
-    return 0;
+    calibration->pair = clockpair_create(calibration->solve);
+    return calibration->pair == NULL ? -1 : devices_map(calibration, edges);
 }
 
 int calibration_solve(struct calibration *calibration,
@@ -492,6 +522,27 @@ struct clockmap *calibration_map(const struct calibration *calibration,
     struct domain *domain = &calibration->domains[domain_number];
 
     return domain->map.count == 0 ? NULL : &domain->map;
+}
+
+struct clockmap *calibration_device(const struct calibration *calibration,
+                                    uint32_t domain)
+{
+    size_t index = domain - calibration->domains_count - 1;
+
+    return index < calibration->devices_count &&
+                   calibration->devices[index].map.count > 0
+               ? &calibration->devices[index].map
+               : NULL;
+}
+
+ck_time_t calibration_pair(const struct calibration *calibration,
+                           uint32_t a,
+                           uint32_t b,
+                           ck_time_t time)
+{
+    return calibration->pair == NULL
+               ? CK_CLOCK_NONE
+               : clockpair_bound(calibration->pair, a, b, time);
 }
 
 const struct clocksolve_fault *
@@ -516,12 +567,25 @@ const struct ck_clock_fault *calibration_fault(
     return of->band == NULL ? NULL : ck_clockband_fault(of->band, index);
 }
 
-const char *calibration_name(enum calibration_method method)
+const char *calibration_name(const struct calibration_domain *domain)
 {
-    static const char *const names[] = {"none", "same clock", "probes",
-                                        "messages", "probes and messages"};
+    static const char *const names[] = {"none",
+                                        "probes",
+                                        "messages",
+                                        "probes and messages",
+                                        "kernels",
+                                        "probes and kernels",
+                                        "messages and kernels",
+                                        "probes, messages and kernels"};
+    const uint64_t *used = domain->used;
 
-    return names[method];
+    if (domain->method != CALIBRATION_FACTS) {
+        return domain->method == CALIBRATION_SAME ? "same clock" : names[0];
+    }
+    return names
+        [(used[CLOCK_SOURCE_PROBE] > 0) +
+         2 * (used[CLOCK_SOURCE_MESSAGE] + used[CLOCK_SOURCE_COLLECTIVE] > 0) +
+         4 * (used[CLOCK_SOURCE_KERNEL] + used[CLOCK_SOURCE_DEVICE] > 0)];
 }
 
 char calibration_grade(ck_time_t bound)

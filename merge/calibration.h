@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "merge/cast.h"
+#include "merge/clockgraph.h"
 #include "merge/clockmap.h"
 #include "schema/clockband.h"
 #include "schema/event.h"
@@ -25,10 +26,8 @@
 
 enum calibration_method {
     CALIBRATION_NONE,
-    CALIBRATION_SAME,     /* it is the axis's clock: exactly 0 */
-    CALIBRATION_PROBES,   /* against the reference */
-    CALIBRATION_MESSAGES, /* messages and collectives alone */
-    CALIBRATION_BOTH,
+    CALIBRATION_SAME,  /* it is the axis's clock: exactly 0 */
+    CALIBRATION_FACTS, /* by facts that are counted by their source */
 };
 
 struct calibration;
@@ -61,15 +60,26 @@ struct clockmap *calibration_map(const struct calibration *calibration,
 
 struct calibration_domain {
     enum calibration_method method;
-    ck_time_t offset;  /* in the middle of what its map covers */
-    int64_t drift_ppb; /* over all of it */
-    uint64_t lost;     /* probes without an answer */
-    uint64_t facts;    /* of messages and collectives that were used */
-    uint64_t dropped;  /* of those, that contradicted the others */
+    ck_time_t offset;             /* in the middle of what its map covers */
+    int64_t drift_ppb;            /* over all of it */
+    uint64_t lost;                /* probes without an answer */
+    uint64_t used[CLOCK_SOURCES]; /* facts, by source */
+    uint64_t dropped; /* of them, no probes, that contradicted the others */
     struct ck_clockband_summary band;
 };
 struct calibration_domain
 calibration_domain(const struct calibration *calibration, uint32_t domain);
+/* A domain's clock against another's, at a time on the axis: how far the truth
+ * may be from the difference of their maps. CK_CLOCK_NONE: no more is known
+ * than of each alone. */
+ck_time_t calibration_pair(const struct calibration *calibration,
+                           uint32_t a,
+                           uint32_t b,
+                           ck_time_t time);
+/* The map of a device that was set apart (clockedges_device()), by its domain.
+ * NULL = it is not known from both sides. */
+struct clockmap *calibration_device(const struct calibration *calibration,
+                                    uint32_t domain);
 /* Facts that contradicted each other when all were solved together, borrowed;
  * NULL beyond the last. */
 const struct clocksolve_fault *
@@ -77,8 +87,9 @@ calibration_conflict(const struct calibration *calibration, size_t index);
 /* The index-th fault of a domain, borrowed; NULL beyond the last. */
 const struct ck_clock_fault *calibration_fault(
     const struct calibration *calibration, uint32_t domain, size_t index);
-/* The name of a method, for people and for JSON. */
-const char *calibration_name(enum calibration_method method);
+/* The name of how a domain was calibrated, for people and for JSON: "none",
+ * "same clock", "probes", "messages", "probes, messages and kernels" ... */
+const char *calibration_name(const struct calibration_domain *domain);
 /* 'A' below 1 us, 'B' 10 us, 'C' 100 us, else 'D'. */
 char calibration_grade(ck_time_t bound);
 

@@ -34,8 +34,7 @@
 #include "merge/analysis/scene.h"
 #include "merge/analysis/standstill.h"
 #include "merge/cast.h"
-#include "merge/clockedges.h"
-#include "merge/clockkernels.h"
+#include "merge/clockfacts.h"
 #include "merge/cut.h"
 #include "merge/gate.h"
 #include "merge/input/store.h"
@@ -75,6 +74,7 @@ struct job {
     struct ranks *ranks;
     struct impasse *impasse; /* NULL = all ranks ended well */
     struct causality *causality;
+    struct clockfacts *clocks; /* NULL = one clock domain */
     struct blame *blame;
     struct chrome *chrome;
     char chrome_path[PATH_MAX];
@@ -96,6 +96,7 @@ static void job_fini(struct job *job)
     lines_destroy(job->lines);
     scalenejoin_destroy(job->join);
     devices_destroy(job->devices);
+    clockfacts_destroy(job->clocks);
     store_destroy(job->store);
     kernelonly_destroy(job->profiles);
     align_destroy(job->align);
@@ -121,35 +122,22 @@ static const char *run_name(struct cast *cast, const char *run)
 /* What went between clock domains, in a reading of its own, then the maps. */
 static int job_clocks(struct job *job, struct ck_err *err)
 {
-    struct clockedges *edges = clockedges_create(job->cast, job->align);
-    struct clockkernels *kernels = clockkernels_create(job->cast, job->align);
-    const struct timeline_consumer consumers[] = {
-        {clockedges_take, edges, OF_MPI},
-        {clockkernels_take, kernels, OF(KERNEL)}};
-    struct timeline timeline = {
-        .store = job->store,
-        .cast = job->cast,
-        .align = job->align,
-        .consumers = consumers,
-        .consumers_count = 2,
-    };
-    bool has_edges = job->cast->domains_count > 1;
-    uint64_t events;
-    int rc =
-        edges == NULL || kernels == NULL ? ck_err_set(err, "out of memory") : 0;
+    bool is_wanted = strcmp(job->options->clock_facts, "probes") != 0;
+    const struct clockedges *edges = NULL;
 
-    if (rc == 0 && has_edges) {
-        rc = timeline_run(&timeline, &events, err);
+    if (job->cast->domains_count > 1 && is_wanted) {
+        job->clocks = clockfacts_create(job->cast, job->align);
+        if (job->clocks == NULL) {
+            return ck_err_set(err, "out of memory");
+        }
+        if (clockfacts_read(job->clocks, job->store, err) != 0) {
+            return -1;
+        }
+        edges = clockfacts_edges(job->clocks);
     }
-    if (rc == 0 && has_edges && clockkernels_finish(kernels, edges) != 0) {
-        rc = ck_err_set(err, "out of memory");
-    }
-    if (rc == 0 && align_settle(job->align, has_edges ? edges : NULL) != 0) {
-        rc = ck_err_set(err, "out of memory");
-    }
-    clockkernels_destroy(kernels);
-    clockedges_destroy(edges);
-    return rc;
+    return align_settle(job->align, edges) == 0
+               ? 0
+               : ck_err_set(err, "out of memory");
 }
 
 /* The inputs of a kernel-only merge as one store. */
@@ -488,6 +476,9 @@ static int job_report(struct job *job, struct ck_err *err)
         return ck_err_set(err, "out of memory");
     }
     causality_report(job->causality, report);
+    if (job->clocks != NULL && clockfacts_report(job->clocks, report) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
     if (job->chrome != NULL) {
         return chrome_finish(job->chrome, err);
     }

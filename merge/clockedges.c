@@ -15,37 +15,32 @@
 #include "merge/analysis/collective.h"
 #include "merge/analysis/match.h"
 #include "merge/array.h"
+#include "merge/clockhull.h"
 #include "merge/table.h"
 #include "schema/clocktrend.h"
 
 /* First windows of 1 ms: a clock wanders less in it than a fact has to spare.
  */
 #define WINDOW_BITS 20
+/* Launches are many, and say little: windows of 64 ms. */
+#define DEVICE_BITS 6
 /* Collectives of so few domains are messages from each to each. */
 #define PAIRWISE_MAX 4
-/* No two clocks run apart faster: 1000 ppm. */
-#define DRIFT_MAX_PPB 1000000
-
-struct fact {
-    ck_time_t sent;
-    ck_time_t way; /* received - sent */
-};
 
 /* One direction between two domains. */
 struct lane_facts {
     uint32_t from;
     uint32_t to;
     enum clock_source source;
-    struct fact *facts;
-    size_t count, room;
-    size_t open; /* first fact of the window that is not over */
-    int64_t window;
+    struct clockhull hull;
+    unsigned more; /* bits that its windows are longer than others */
 };
 
 struct meeting {
     size_t first; /* of its members */
     size_t count;
     ck_time_t stay; /* all members together */
+    enum clock_source source;
 };
 
 struct clockedges {
@@ -60,6 +55,8 @@ struct clockedges {
     size_t meetings_count, meetings_room;
     struct clock_member *members;
     size_t members_count, members_room;
+    struct clockedges_device *devices;
+    size_t devices_count, devices_room;
     struct clock_member *party; /* of the meeting in work */
     uint32_t *place;            /* in it, by domain; CAST_NONE */
     uint64_t group;             /* of so many meetings one is kept */
@@ -106,11 +103,12 @@ void clockedges_destroy(struct clockedges *edges)
         return;
     }
     for (size_t i = 0; i < edges->lanes_count; i++) {
-        free(edges->lanes[i].facts);
+        clockhull_fini(&edges->lanes[i].hull);
     }
     free(edges->lanes);
     free(edges->meetings);
     free(edges->members);
+    free(edges->devices);
     free(edges->party);
     free(edges->place);
     table_destroy(edges->keys);
@@ -121,76 +119,14 @@ void clockedges_destroy(struct clockedges *edges)
 
 /* ---- hulls --------------------------------------------------------------- */
 
-/* The middle one of three lies on or above the line through the others. */
-static bool
-is_above(const struct fact *a, const struct fact *b, const struct fact *c)
-{
-    return (__int128)(b->way - a->way) * (c->sent - a->sent) >=
-           (__int128)(c->way - a->way) * (b->sent - a->sent);
-}
-
-/* Whether `a` cannot be tighter than `b`, at any drift. */
-static bool is_slack(const struct fact *a, const struct fact *b)
-{
-    return a->way - b->way >=
-           ck_clock_drift(ck_clock_distance(a->sent, b->sent), DRIFT_MAX_PPB);
-}
-
-/* Append to the open window, which stays a lower hull. */
-static void hull_add(struct lane_facts *lane, struct fact fact)
-{
-    struct fact *facts = lane->facts;
-
-    while (lane->count > lane->open &&
-           is_slack(&facts[lane->count - 1], &fact)) {
-        lane->count--;
-    }
-    if (lane->count > lane->open && is_slack(&fact, &facts[lane->count - 1])) {
-        return;
-    }
-    while (lane->count > lane->open + 1 &&
-           is_above(&facts[lane->count - 2], &facts[lane->count - 1], &fact)) {
-        lane->count--;
-    }
-    facts[lane->count++] = fact;
-}
-
-static int fact_order(const void *a, const void *b)
-{
-    const struct fact *x = a;
-    const struct fact *y = b;
-
-    return (x->sent > y->sent) - (x->sent < y->sent);
-}
-
-/* All facts again, in windows of the present length. */
-static void lane_thin(struct lane_facts *lane, unsigned bits)
-{
-    size_t count = lane->count;
-
-    qsort(lane->facts, count, sizeof(*lane->facts), fact_order);
-    lane->count = lane->open = 0;
-    lane->window = INT64_MIN;
-    for (size_t i = 0; i < count; i++) {
-        struct fact fact = lane->facts[i];
-
-        if (fact.sent >> bits != lane->window) {
-            lane->window = fact.sent >> bits;
-            lane->open = lane->count;
-        }
-        hull_add(lane, fact);
-    }
-}
-
 static void edges_thin(struct clockedges *edges)
 {
     edges->window_bits++;
     edges->facts = 0;
     for (size_t i = 0; i < edges->lanes_count; i++) {
-        if (edges->lanes[i].count > 0) {
-            lane_thin(&edges->lanes[i], edges->window_bits);
-        }
-        edges->facts += edges->lanes[i].count;
+        clockhull_thin(&edges->lanes[i].hull,
+                       edges->window_bits + edges->lanes[i].more);
+        edges->facts += edges->lanes[i].hull.count;
     }
 }
 
@@ -207,7 +143,9 @@ static struct lane_facts *lane_find(struct clockedges *edges,
         struct lane_facts fresh = {.from = edge->from,
                                    .to = edge->to,
                                    .source = edge->source,
-                                   .window = INT64_MIN};
+                                   .hull = {.window = INT64_MIN}};
+
+        fresh.more = edge->source == CLOCK_SOURCE_DEVICE ? DEVICE_BITS : 0;
 
         if (array_grow(&edges->lanes, &edges->lanes_room, edges->lanes_count,
                        sizeof(fresh)) != 0) {
@@ -220,25 +158,20 @@ static struct lane_facts *lane_find(struct clockedges *edges,
 
 int clockedges_add(struct clockedges *edges, const struct clock_edge *edge)
 {
-    struct fact fact = {edge->sent, edge->received - edge->sent};
+    struct clockhull_fact fact = {edge->sent, edge->received - edge->sent};
     struct lane_facts *lane = lane_find(edges, edge);
     size_t before;
 
     edges->seen++;
-    if (lane == NULL ||
-        array_grow(&lane->facts, &lane->room, lane->count, sizeof(fact)) != 0) {
+    if (lane == NULL) {
         return -1;
     }
-    before = lane->count;
-    if (fact.sent >> edges->window_bits != lane->window ||
-        (lane->count > lane->open &&
-         fact.sent < lane->facts[lane->count - 1].sent)) {
-        /* What comes out of order is a window of its own. */
-        lane->window = fact.sent >> edges->window_bits;
-        lane->open = lane->count;
+    before = lane->hull.count;
+    if (clockhull_add(&lane->hull, fact, edges->window_bits + lane->more) !=
+        0) {
+        return -1;
     }
-    hull_add(lane, fact);
-    edges->facts += lane->count - before;
+    edges->facts += lane->hull.count - before;
     if (edges->facts > CLOCKEDGES_MAX) {
         edges_thin(edges);
     }
@@ -249,7 +182,8 @@ int clockedges_add(struct clockedges *edges, const struct clock_edge *edge)
 
 static int pairwise_add(struct clockedges *edges,
                         const struct clock_member *members,
-                        size_t count)
+                        size_t count,
+                        enum clock_source source)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < count; j++) {
@@ -258,7 +192,7 @@ static int pairwise_add(struct clockedges *edges,
                 .received = members[j].exit,
                 .from = members[i].domain,
                 .to = members[j].domain,
-                .source = CLOCK_SOURCE_COLLECTIVE,
+                .source = source,
             };
 
             if (i != j && edge.sent != CK_CLOCK_NONE &&
@@ -296,9 +230,11 @@ static void meetings_thin(struct clockedges *edges)
 
 static int meeting_keep(struct clockedges *edges,
                         const struct clock_member *members,
-                        size_t count)
+                        size_t count,
+                        enum clock_source source)
 {
-    struct meeting meeting = {.first = edges->members_count, .count = count};
+    struct meeting meeting = {
+        .first = edges->members_count, .count = count, .source = source};
     struct meeting *last = edges->meetings + edges->meetings_count - 1;
 
     for (size_t i = 0; i < count; i++) {
@@ -333,16 +269,17 @@ static int meeting_keep(struct clockedges *edges,
 
 int clockedges_meet(struct clockedges *edges,
                     const struct clock_member *members,
-                    size_t count)
+                    size_t count,
+                    enum clock_source source)
 {
     if (count < 2) {
         return 0;
     }
     if (count <= PAIRWISE_MAX) {
-        return pairwise_add(edges, members, count);
+        return pairwise_add(edges, members, count, source);
     }
     edges->seen++;
-    return meeting_keep(edges, members, count);
+    return meeting_keep(edges, members, count, source);
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -457,10 +394,12 @@ static int collective_take(void *state,
         meeting->role == COLLECTIVE_TO_ROOT || !meeting->has_bytes) {
         /* Some parts are no senders or no receivers. */
         return meeting->role == COLLECTIVE_BARRIER
-                   ? clockedges_meet(edges, edges->party, count)
-                   : pairwise_add(edges, edges->party, count);
+                   ? clockedges_meet(edges, edges->party, count,
+                                     CLOCK_SOURCE_COLLECTIVE)
+                   : pairwise_add(edges, edges->party, count,
+                                  CLOCK_SOURCE_COLLECTIVE);
     }
-    return clockedges_meet(edges, edges->party, count);
+    return clockedges_meet(edges, edges->party, count, CLOCK_SOURCE_COLLECTIVE);
 }
 
 int clockedges_take(void *state, const struct timeline_event *event)
@@ -483,9 +422,72 @@ uint64_t clockedges_seen(const struct clockedges *edges)
     return edges->seen;
 }
 
+/* ---- devices ------------------------------------------------------------- */
+
+static uint32_t devices_first(const struct clockedges *edges)
+{
+    return (uint32_t)edges->cast->domains_count + 1;
+}
+
+uint32_t
+clockedges_device(struct clockedges *edges, uint32_t agent, uint32_t number)
+{
+    for (size_t i = edges->devices_count; i-- > 0;) {
+        if (edges->devices[i].agent == agent &&
+            edges->devices[i].number == number) {
+            return devices_first(edges) + (uint32_t)i;
+        }
+    }
+    if (array_grow(&edges->devices, &edges->devices_room, edges->devices_count,
+                   sizeof(*edges->devices)) != 0) {
+        return CAST_NONE;
+    }
+    edges->devices[edges->devices_count] =
+        (struct clockedges_device){agent, number, false};
+    return devices_first(edges) + (uint32_t)edges->devices_count++;
+}
+
+void clockedges_apart(struct clockedges *edges, uint32_t domain)
+{
+    edges->devices[domain - devices_first(edges)].is_apart = true;
+}
+
+const struct clockedges_device *
+clockedges_device_at(const struct clockedges *edges, size_t index)
+{
+    return index < edges->devices_count ? &edges->devices[index] : NULL;
+}
+
+size_t clockedges_devices(const struct clockedges *edges)
+{
+    return edges->devices_count;
+}
+
+/* ---- what comes of it ---------------------------------------------------- */
+
+static bool is_of_use(const struct clockedges *edges, uint32_t domain)
+{
+    uint32_t first = devices_first(edges);
+
+    return domain < first || edges->devices[domain - first].is_apart;
+}
+
+static bool lane_is_of_use(const struct clockedges *edges,
+                           const struct lane_facts *lane)
+{
+    return is_of_use(edges, lane->from) && is_of_use(edges, lane->to);
+}
+
 uint64_t clockedges_kept(const struct clockedges *edges)
 {
-    return edges->facts + edges->meetings_count;
+    uint64_t kept = edges->meetings_count;
+
+    for (size_t i = 0; i < edges->lanes_count; i++) {
+        kept += lane_is_of_use(edges, &edges->lanes[i])
+                    ? edges->lanes[i].hull.count
+                    : 0;
+    }
+    return kept;
 }
 
 static int edge_put(struct clockgraph *graph, const struct clock_edge *edge)
@@ -498,10 +500,11 @@ int clockedges_fill(const struct clockedges *edges, struct clockgraph *graph)
     for (size_t i = 0; i < edges->lanes_count; i++) {
         const struct lane_facts *lane = &edges->lanes[i];
 
-        for (size_t k = 0; k < lane->count; k++) {
+        for (size_t k = 0; lane_is_of_use(edges, lane) && k < lane->hull.count;
+             k++) {
             struct clock_edge edge = {
-                .sent = lane->facts[k].sent,
-                .received = lane->facts[k].sent + lane->facts[k].way,
+                .sent = lane->hull.facts[k].sent,
+                .received = lane->hull.facts[k].sent + lane->hull.facts[k].way,
                 .from = lane->from,
                 .to = lane->to,
                 .source = lane->source,
@@ -516,7 +519,7 @@ int clockedges_fill(const struct clockedges *edges, struct clockgraph *graph)
         const struct meeting *meeting = &edges->meetings[i];
 
         if (clockgraph_meeting(graph, &edges->members[meeting->first],
-                               meeting->count, CLOCK_SOURCE_COLLECTIVE) != 0) {
+                               meeting->count, meeting->source) != 0) {
             return -1;
         }
     }

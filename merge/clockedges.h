@@ -10,6 +10,10 @@
 #ifndef CK_MERGE_CLOCKEDGES_H
 #define CK_MERGE_CLOCKEDGES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "merge/align.h"
 #include "merge/cast.h"
 #include "merge/clockgraph.h"
@@ -33,10 +37,29 @@ int clockedges_add(struct clockedges *edges, const struct clock_edge *edge);
 /* All enter before any leaves. 0, or -1 with ENOMEM. */
 int clockedges_meet(struct clockedges *edges,
                     const struct clock_member *members,
-                    size_t count);
-/* Facts seen, and kept. */
+                    size_t count,
+                    enum clock_source source);
+/* Facts seen, and those kept that are of use. */
 uint64_t clockedges_seen(const struct clockedges *edges);
 uint64_t clockedges_kept(const struct clockedges *edges);
+
+/* A device, whose clock may be one of its own: a domain behind those of the
+ * cast and the reference. Facts about it are of no use until it is set apart.
+ */
+struct clockedges_device {
+    uint32_t agent;
+    uint32_t number; /* of its process */
+    bool is_apart;
+};
+/* Its domain, CAST_NONE with ENOMEM. */
+uint32_t
+clockedges_device(struct clockedges *edges, uint32_t agent, uint32_t number);
+void clockedges_apart(struct clockedges *edges, uint32_t domain);
+/* The index-th, borrowed; NULL beyond the last. Its domain is that of the
+ * first one plus the index. */
+const struct clockedges_device *
+clockedges_device_at(const struct clockedges *edges, size_t index);
+size_t clockedges_devices(const struct clockedges *edges);
 /* Put what was kept into a graph. 0, or -1 with ENOMEM. */
 int clockedges_fill(const struct clockedges *edges, struct clockgraph *graph);
 

@@ -23,7 +23,8 @@
 
 /* By trust, the least first. */
 enum clock_source {
-    CLOCK_SOURCE_DEVICE,
+    CLOCK_SOURCE_DEVICE, /* a launch, a synchronisation */
+    CLOCK_SOURCE_KERNEL, /* a collective of devices */
     CLOCK_SOURCE_MESSAGE,
     CLOCK_SOURCE_COLLECTIVE,
     CLOCK_SOURCE_PROBE,

@@ -7,11 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct run {
+    struct region part; /* on the clock of its rank's domain */
+    uint32_t device;
+};
+
 /* Kernels of one name: the first ones of each rank. */
 struct row {
-    const char *name;    /* kept */
-    uint64_t *counts;    /* by rank of the cast */
-    struct region *runs; /* EACH a rank, on the clock of its domain */
+    const char *name; /* kept */
+    uint64_t *counts; /* by rank of the cast */
+    struct run *runs; /* EACH a rank */
 };
 
 struct clockkernels {
@@ -116,8 +121,9 @@ int clockkernels_take(void *state, const struct timeline_event *event)
     }
     if (row->counts[rank] < CLOCKKERNELS_EACH) {
         row->runs[(size_t)rank * CLOCKKERNELS_EACH + row->counts[rank]] =
-            (struct region){align_undo(kernels->align, agent, event->start),
-                            align_undo(kernels->align, agent, event->end)};
+            (struct run){{align_undo(kernels->align, agent, event->start),
+                          align_undo(kernels->align, agent, event->end)},
+                         ((const struct ck_kernel *)event->record)->device};
     }
     row->counts[rank]++;
     return 0;
@@ -134,6 +140,7 @@ static bool is_even(const struct clockkernels *kernels, const struct row *row)
 }
 
 static int row_meet(const struct clockkernels *kernels,
+                    const struct clockdevices *devices,
                     const struct row *row,
                     struct clock_member *members,
                     struct clockedges *edges)
@@ -142,13 +149,14 @@ static int row_meet(const struct clockkernels *kernels,
 
     for (uint64_t k = 0; k < row->counts[0] && k < CLOCKKERNELS_EACH; k++) {
         for (size_t i = 0; i < cast->ranks_count; i++) {
-            const struct region *run = &row->runs[i * CLOCKKERNELS_EACH + k];
+            const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
 
-            members[i] =
-                (struct clock_member){cast->agents[cast->ranks[i].agent].domain,
-                                      run->start, run->end};
+            members[i] = (struct clock_member){
+                clockdevices_domain(devices, cast->ranks[i].agent, run->device),
+                run->part.start, run->part.end - CLOCKEDGES_DELAY};
         }
-        if (clockedges_meet(edges, members, cast->ranks_count) != 0) {
+        if (clockedges_meet(edges, members, cast->ranks_count,
+                            CLOCK_SOURCE_KERNEL) != 0) {
             return -1;
         }
     }
@@ -156,6 +164,7 @@ static int row_meet(const struct clockkernels *kernels,
 }
 
 int clockkernels_finish(const struct clockkernels *kernels,
+                        const struct clockdevices *devices,
                         struct clockedges *edges)
 {
     struct clock_member *members =
@@ -164,9 +173,54 @@ int clockkernels_finish(const struct clockkernels *kernels,
 
     for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
         if (is_even(kernels, &kernels->rows[i])) {
-            rc = row_meet(kernels, &kernels->rows[i], members, edges);
+            rc = row_meet(kernels, devices, &kernels->rows[i], members, edges);
         }
     }
     free(members);
     return rc;
+}
+
+/* Some rank leaves the k-th before the last enters. */
+static bool is_backwards(const struct clockkernels *kernels,
+                         const struct row *row,
+                         uint64_t k,
+                         bool is_aligned)
+{
+    const struct cast *cast = kernels->cast;
+    ck_time_t last = INT64_MIN;
+    ck_time_t first = INT64_MAX;
+
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
+        struct region part = run->part;
+        uint32_t agent = cast->ranks[i].agent;
+
+        if (is_aligned) {
+            part.start = align_device_time(kernels->align, agent, run->device,
+                                           part.start);
+            part.end =
+                align_device_time(kernels->align, agent, run->device, part.end);
+        }
+        last = part.start > last ? part.start : last;
+        first = part.end < first ? part.end : first;
+    }
+    return first < last;
+}
+
+void clockkernels_report(const struct clockkernels *kernels,
+                         struct report *report)
+{
+    struct report_causality *causality = &report->causality;
+
+    for (size_t i = 0; i < kernels->count; i++) {
+        const struct row *row = &kernels->rows[i];
+
+        for (uint64_t k = 0; is_even(kernels, row) && k < row->counts[0] &&
+                             k < CLOCKKERNELS_EACH;
+             k++) {
+            causality->kernels++;
+            causality->kernels_before += is_backwards(kernels, row, k, false);
+            causality->kernels_after += is_backwards(kernels, row, k, true);
+        }
+    }
 }

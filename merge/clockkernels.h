@@ -14,7 +14,9 @@
 
 #include "merge/align.h"
 #include "merge/cast.h"
+#include "merge/clockdevices.h"
 #include "merge/clockedges.h"
+#include "merge/report.h"
 #include "merge/timeline.h"
 
 /* Kernels of a name that are looked at, and names. */
@@ -28,9 +30,15 @@ struct clockkernels *clockkernels_create(const struct cast *cast,
 void clockkernels_destroy(struct clockkernels *kernels);
 /* A timeline_take_f. */
 int clockkernels_take(void *kernels, const struct timeline_event *event);
-/* Hand over what can be used. 0, or -1 with ENOMEM. */
+/* Hand over what can be used, each on the clock of its device. 0, or -1 with
+ * ENOMEM. */
 int clockkernels_finish(const struct clockkernels *kernels,
+                        const struct clockdevices *devices,
                         struct clockedges *edges);
+/* Once all is settled: those that a rank leaves before the last enters, into
+ * report->causality. */
+void clockkernels_report(const struct clockkernels *kernels,
+                         struct report *report);
 /* True for a kernel that no rank can leave before all have entered. */
 bool clockkernels_is_meeting(const char *name);
 

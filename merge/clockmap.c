@@ -17,6 +17,8 @@
 
 /* A point is left out when its neighbours' line is no further from it. */
 #define TOLERANCE 2
+/* A point that is better known by that share of the bound is kept. */
+#define DIP 4
 /* At most so many are left out in a row. */
 #define SKIP_MAX 64
 /* Where no slope is known: 100 ppm. */
@@ -142,7 +144,8 @@ static int jump_add(struct clockmap *map,
     return pieces_add(map, &left, &right, 0, CLOCKMAP_FAULT);
 }
 
-/* Whether all points between two lie near their line, and are no vaguer. */
+/* Whether all points between two lie near their line, are no vaguer, and not
+ * much better known. */
 static bool
 is_straight(const struct clockmap_point *points, size_t first, size_t last)
 {
@@ -159,7 +162,8 @@ is_straight(const struct clockmap_point *points, size_t first, size_t last)
                                    (points[i].at - a->at) / (b->at - a->at));
 
         if (points[i].is_last || off > TOLERANCE || off < -TOLERANCE ||
-            points[i].bound > bound + TOLERANCE) {
+            points[i].bound > bound + TOLERANCE ||
+            points[i].bound < bound - bound / DIP - TOLERANCE) {
             return false;
         }
     }

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Within clocksolve.c and clockconflict.c alone.
+ * Within clocksolve.c, clockconflict.c and clockpair.c alone.
  */
 #ifndef CK_MERGE_CLOCKSYSTEM_H
 #define CK_MERGE_CLOCKSYSTEM_H

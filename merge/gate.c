@@ -7,10 +7,10 @@
 #include "launch/cli.h"
 #include "launch/log.h"
 
-/* --max-clock-error: the two worst domains, one relative to the other. */
+/* --max-clock-error: of the two domains that are known least of each other. */
 int gate_clocks(const struct report *report, ck_time_t limit)
 {
-    ck_time_t worst[2] = {0, 0};
+    const struct report_clock_pair *worst = &report->clock_worst;
 
     if (limit < 0) {
         return CK_EXIT_DONE;
@@ -18,25 +18,18 @@ int gate_clocks(const struct report *report, ck_time_t limit)
     for (size_t i = 0; i < report->domains_count; i++) {
         const struct report_domain *domain = &report->domains[i];
 
-        if (domain->ranks == 0) {
-            continue;
-        }
-        if (!domain->is_calibrated) {
+        if (domain->ranks > 0 && !domain->is_calibrated) {
             ck_error("--max-clock-error: the clock of host %s is not "
                      "calibrated",
                      domain->host);
             return CK_EXIT_GATE_UNKNOWN;
         }
-        if (domain->bound_max > worst[0]) {
-            worst[1] = worst[0];
-            worst[0] = domain->bound_max;
-        } else if (domain->bound_max > worst[1]) {
-            worst[1] = domain->bound_max;
-        }
     }
-    if (worst[0] + worst[1] > limit) {
-        ck_error("--max-clock-error: clocks of two ranks may be %.3f us apart",
-                 (double)(worst[0] + worst[1]) / 1e3);
+    if (worst->bound_max > limit) {
+        ck_error("--max-clock-error: the clocks of %s and %s are known to "
+                 "+- %.3f us only",
+                 report->domains[worst->a].host, report->domains[worst->b].host,
+                 (double)worst->bound_max / 1e3);
         return CK_EXIT_GATE;
     }
     return CK_EXIT_DONE;

@@ -126,6 +126,7 @@ struct lane *lane_create(struct store *store,
         visit->frame = &stream->frames[i];
         lane->visits_count += align_stamps(
             align, stream->agent, &visit->frame->stamps, &visit->time, &last);
+        visit->time -= align_lead(align, stream->agent);
     }
     qsort(lane->visits, lane->visits_count, sizeof(*lane->visits), by_time);
     lane_seek(lane);

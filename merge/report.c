@@ -37,6 +37,8 @@ void report_fini(struct report *report)
     }
     free(report->domains);
     free(report->conflicts);
+    free(report->device_clocks);
+    free(report->clock_pairs);
     free(report->notes);
     memset(report, 0, sizeof(*report));
 }
@@ -45,6 +47,7 @@ const char *report_source_name(enum clock_source source)
 {
     static const char *const names[] = {
         [CLOCK_SOURCE_DEVICE] = "device work",
+        [CLOCK_SOURCE_KERNEL] = "collective kernel",
         [CLOCK_SOURCE_MESSAGE] = "message",
         [CLOCK_SOURCE_COLLECTIVE] = "collective",
         [CLOCK_SOURCE_PROBE] = "probe",

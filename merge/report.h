@@ -396,12 +396,12 @@ struct report_domain {
     bool lacks_pairs;
     ck_time_t bound; /* of its map of ticks */
     size_t pairs;
-    bool is_bounded;    /* by facts; else what follows is 0 */
-    bool is_probed;     /* some facts are probes */
-    const char *method; /* static text */
-    uint64_t facts;     /* messages and collectives that bound it */
-    uint64_t refuted;   /* of those, left out: they contradict the others */
-    ck_time_t offset;   /* of the reference: added to its times */
+    bool is_bounded;              /* by facts; else what follows is 0 */
+    bool is_probed;               /* some facts are probes */
+    const char *method;           /* static text */
+    uint64_t used[CLOCK_SOURCES]; /* facts that bound it */
+    uint64_t refuted;             /* left out: they contradict the others */
+    ck_time_t offset;             /* of the reference: added to its times */
     int64_t drift_ppb;
     ck_time_t rtt_min; /* -1 = none */
     uint64_t probes;
@@ -416,6 +416,23 @@ struct report_domain {
     size_t watched_count;
 };
 
+/* What launches and synchronisations say of a device's clock. */
+struct report_device_clock {
+    uint32_t agent;
+    int32_t rank; /* unknown where the agent has several */
+    uint32_t device;
+    uint64_t launches;         /* facts */
+    uint64_t launches_refuted; /* work began before its launch */
+    uint64_t syncs;
+    uint64_t syncs_refuted; /* it was over after what waited for it */
+    uint64_t suspects;      /* records whose stamps are nonsense */
+    ck_time_t worst;        /* by how much a fact was refuted */
+    bool is_apart;          /* taken to be a clock of its own */
+    bool is_placed;
+    ck_time_t offset; /* of its host's clock, in the middle */
+    ck_time_t bound;  /* CK_CLOCK_NONE = not known */
+};
+
 /* Messages and collectives between clock domains that run backwards in time:
  * as the clocks were recorded, and as they are aligned. */
 struct report_causality {
@@ -426,6 +443,16 @@ struct report_causality {
     uint64_t collectives_before;
     uint64_t collectives_after;
     uint64_t unmatched; /* ends of messages that were not looked at */
+    uint64_t kernels;   /* collectives of devices */
+    uint64_t kernels_before;
+    uint64_t kernels_after;
+};
+
+/* Two domains, one against the other, over the region. */
+struct report_clock_pair {
+    uint32_t a, b;
+    ck_time_t bound_median;
+    ck_time_t bound_max;
 };
 
 struct report_note {
@@ -505,6 +532,11 @@ struct report {
     struct report_causality causality;
     const struct clocksolve_fault **conflicts; /* between clock facts */
     size_t conflicts_count;
+    struct report_device_clock *device_clocks;
+    size_t device_clocks_count;
+    struct report_clock_pair *clock_pairs; /* of all, if they are few */
+    size_t clock_pairs_count;
+    struct report_clock_pair clock_worst; /* pair of domains with ranks */
     struct report_note *notes;
     size_t notes_count;
     ck_time_t own_cpu; /* ck's collectors, as they said at the end */

@@ -464,20 +464,8 @@ static bool error_of(const struct waits *waits,
     const struct cast *cast = waits->cast;
     uint32_t agent = cast->processes[cast->threads[thread].process].agent;
     uint32_t its = cast->processes[cast->threads[other].process].agent;
-    ck_time_t bound = 0, its_bound = 0;
 
-    *error = 0;
-    if (cast->agents[agent].domain == cast->agents[its].domain) {
-        return true;
-    }
-    if (align_bound(waits->align, agent, false,
-                    align_undo(waits->align, agent, time), &bound) != 0 ||
-        align_bound(waits->align, its, false,
-                    align_undo(waits->align, its, time), &its_bound) != 0) {
-        return false;
-    }
-    *error = bound + its_bound;
-    return true;
+    return align_pair_bound(waits->align, agent, its, time, error) == 0;
 }
 
 static void wait_widen(struct wait *wait,

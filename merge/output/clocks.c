@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "merge/output/words.h"
+#include "schema/clocktrend.h"
 
 #define MARGIN "             "
 /* Faults of a domain that are written out. */
@@ -73,6 +74,16 @@ static void put_faults(const struct page *page,
 static void put_means(const struct page *page,
                       const struct report_domain *domain)
 {
+    static const struct {
+        enum clock_source sources[2];
+        const char *text;
+    } groups[] = {
+        {{CLOCK_SOURCE_MESSAGE, CLOCK_SOURCE_COLLECTIVE},
+         "messages and collectives"},
+        {{CLOCK_SOURCE_KERNEL, CLOCK_SOURCE_DEVICE}, "facts of devices"},
+    };
+    bool is_first = !domain->is_probed;
+
     fputs(MARGIN "  ", page->file);
     if (domain->is_probed) {
         fprintf(page->file, "%s probe%s", word_count(domain->probes).text,
@@ -81,13 +92,18 @@ static void put_means(const struct page *page,
         fprintf(page->file, ", shortest round trip %s",
                 domain->rtt_min < 0 ? "-" : word_time(domain->rtt_min).text);
     }
-    if (domain->facts + domain->refuted > 0) {
-        fprintf(page->file, "%s%s messages and collectives",
-                domain->is_probed ? "; " : "", word_count(domain->facts).text);
-        if (domain->refuted > 0) {
-            fprintf(page->file, ", %s refuted",
-                    word_count(domain->refuted).text);
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        uint64_t count = domain->used[groups[i].sources[0]] +
+                         domain->used[groups[i].sources[1]];
+
+        if (count > 0) {
+            fprintf(page->file, "%s%s %s", is_first ? "" : "; ",
+                    word_count(count).text, groups[i].text);
+            is_first = false;
         }
+    }
+    if (domain->refuted > 0) {
+        fprintf(page->file, ", %s refuted", word_count(domain->refuted).text);
     }
     fputc('\n', page->file);
 }
@@ -163,6 +179,14 @@ static void put_causality(const struct page *page)
 {
     const struct report_causality *c = &page->report->causality;
 
+    if (c->kernels > 0) {
+        fprintf(page->file, MARGIN "backwards in time: %s of ",
+                word_count(c->kernels_after).text);
+        fprintf(page->file, "%s collective kernels ",
+                word_count(c->kernels).text);
+        fprintf(page->file, "(%s before alignment)\n",
+                word_count(c->kernels_before).text);
+    }
     if (c->messages + c->collectives == 0) {
         return;
     }
@@ -229,6 +253,60 @@ static void put_unplaced(const struct page *page,
     }
 }
 
+/* Devices whose tracer was refuted. */
+static void put_devices(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->device_clocks_count; i++) {
+        const struct report_device_clock *clock = &report->device_clocks[i];
+        uint64_t refuted = clock->launches_refuted + clock->syncs_refuted;
+
+        if (refuted + clock->suspects == 0) {
+            continue;
+        }
+        fprintf(page->file,
+                MARGIN "device %" PRIu32 " of rank %d: ", clock->device,
+                clock->rank);
+        fprintf(page->file, "%s%s of ", page_red(page),
+                word_count(refuted).text);
+        fprintf(page->file,
+                "%s launches and synchronisations contradict its stamps%s "
+                "(by %s at most)",
+                word_count(clock->launches + clock->syncs).text,
+                page_normal(page), word_time(clock->worst).text);
+        if (clock->suspects > 0) {
+            fprintf(page->file, ", %s stamps are nonsense",
+                    word_count(clock->suspects).text);
+        }
+        if (clock->is_placed) {
+            fprintf(page->file, "; moved by %s", word_time(clock->offset).text);
+            if (clock->bound != CK_CLOCK_NONE) {
+                fprintf(page->file, " +- %s", word_time(clock->bound).text);
+            }
+        }
+        fputc('\n', page->file);
+    }
+}
+
+/* The two clocks that are known least of each other. */
+static void put_worst(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_clock_pair *worst = &report->clock_worst;
+
+    if (worst->bound_max == 0) {
+        return;
+    }
+    fputs(MARGIN "any two ranks: +- ", page->file);
+    fprintf(page->file, "%s", word_time(worst->bound_median).text);
+    fprintf(page->file, " (max %s, ", word_time(worst->bound_max).text);
+    page_cell(page, report->domains[worst->a].host, 30);
+    fputs(" to ", page->file);
+    page_cell(page, report->domains[worst->b].host, 30);
+    fputs(")\n", page->file);
+}
+
 void page_clocks(const struct page *page)
 {
     const struct report *report = page->report;
@@ -246,6 +324,8 @@ void page_clocks(const struct page *page)
         put_unplaced(page, &report->domains[i]);
     }
     if (report->domains_count > 1) {
+        put_worst(page);
+        put_devices(page);
         put_conflicts(page);
         put_causality(page);
     }

@@ -4,6 +4,11 @@
  */
 #include "merge/output/jsonclocks.h"
 
+#include "schema/clocktrend.h"
+
+/* Of more pairs the worst is told alone. */
+#define PAIRS_MAX 120
+
 static void put_host(struct ck_json *j,
                      const char *name,
                      const struct report *report,
@@ -88,8 +93,12 @@ put_clock(struct ck_json *j, const struct report *report, uint32_t number)
         ck_json_int(j, "bound_max_ns", domain->bound_max);
     }
     if (domain->is_bounded) {
-        ck_json_uint(j, "messages", domain->facts);
+        ck_json_uint(j, "messages",
+                     domain->used[CLOCK_SOURCE_MESSAGE] +
+                         domain->used[CLOCK_SOURCE_COLLECTIVE]);
         ck_json_uint(j, "messages_refuted", domain->refuted);
+        ck_json_uint(j, "kernels", domain->used[CLOCK_SOURCE_KERNEL]);
+        ck_json_uint(j, "device_facts", domain->used[CLOCK_SOURCE_DEVICE]);
     }
     if (domain->is_probed) {
         ck_json_int(j, "rtt_min_ns", domain->rtt_min);
@@ -150,6 +159,65 @@ static void put_causality(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "collectives_before", causality->collectives_before);
     ck_json_uint(j, "collectives_after", causality->collectives_after);
     ck_json_uint(j, "unmatched", causality->unmatched);
+    ck_json_uint(j, "kernels", causality->kernels);
+    ck_json_uint(j, "kernels_before", causality->kernels_before);
+    ck_json_uint(j, "kernels_after", causality->kernels_after);
+    ck_json_end(j);
+}
+
+/* What is known of two clocks against each other: the worst, and all if they
+ * are few. */
+static void put_pairs(struct ck_json *j, const struct report *report)
+{
+    const struct report_clock_pair *worst = &report->clock_worst;
+    size_t count = report->clock_pairs_count;
+
+    ck_json_object(j, "clock_worst_pair");
+    if (worst->a != worst->b) {
+        put_host(j, "a", report, worst->a);
+        put_host(j, "b", report, worst->b);
+        ck_json_int(j, "bound_median_ns", worst->bound_median);
+        ck_json_int(j, "bound_max_ns", worst->bound_max);
+    }
+    ck_json_end(j);
+    ck_json_array(j, "clock_pairs");
+    for (size_t i = 0; count <= PAIRS_MAX && i < count; i++) {
+        const struct report_clock_pair *pair = &report->clock_pairs[i];
+
+        ck_json_object(j, NULL);
+        ck_json_uint(j, "a", pair->a);
+        ck_json_uint(j, "b", pair->b);
+        ck_json_int(j, "bound_median_ns", pair->bound_median);
+        ck_json_int(j, "bound_max_ns", pair->bound_max);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_devices(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "device_clocks");
+    for (size_t i = 0; i < report->device_clocks_count; i++) {
+        const struct report_device_clock *clock = &report->device_clocks[i];
+
+        ck_json_object(j, NULL);
+        ck_json_int(j, "rank", clock->rank);
+        ck_json_uint(j, "device", clock->device);
+        ck_json_uint(j, "launches", clock->launches);
+        ck_json_uint(j, "launches_refuted", clock->launches_refuted);
+        ck_json_uint(j, "syncs", clock->syncs);
+        ck_json_uint(j, "syncs_refuted", clock->syncs_refuted);
+        ck_json_uint(j, "suspects", clock->suspects);
+        ck_json_int(j, "refuted_by_ns", clock->worst);
+        ck_json_bool(j, "own_clock", clock->is_placed);
+        if (clock->is_placed) {
+            ck_json_int(j, "offset_ns", clock->offset);
+        }
+        if (clock->is_placed && clock->bound != CK_CLOCK_NONE) {
+            ck_json_int(j, "bound_ns", clock->bound);
+        }
+        ck_json_end(j);
+    }
     ck_json_end(j);
 }
 
@@ -160,6 +228,8 @@ void json_clocks(struct ck_json *j, const struct report *report)
         put_clock(j, report, i);
     }
     ck_json_end(j);
+    put_pairs(j, report);
+    put_devices(j, report);
     put_conflicts(j, report);
     put_causality(j, report);
 }

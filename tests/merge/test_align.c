@@ -264,7 +264,7 @@ static void a_probed_domain_is_put_on_the_references_axis(void **state)
         last = time;
     }
     domain = align_domain(align, 1);
-    assert_int_equal(domain.clock.method, CALIBRATION_PROBES);
+    assert_int_equal(domain.clock.method, CALIBRATION_FACTS);
     assert_int_equal(domain.clock.band.probes, 59);
     assert_int_equal(domain.clock.lost, 0);
     assert_int_equal(domain.clock.band.rtt_min, 6000);

@@ -251,6 +251,22 @@ static void messages_alone_recover_the_offset(void **state)
     assert_non_null(strstr(fixture->text, "by messages"));
 }
 
+static void what_is_used_can_be_chosen_and_is_said(void **state)
+{
+    struct fixture *fixture = *state;
+
+    (void)merge(fixture, "-o json --clock-facts=probes", fixture->probed);
+    assert_non_null(strstr(fixture->text, "\"method\": \"probes\""));
+    assert_null(strstr(fixture->text, "\"method\": \"probes and messages\""));
+    assert_int_equal(number(fixture->text, "probes", "\"messages\""), 0);
+    (void)merge(fixture, "-o json --clock-facts=messages", fixture->probed);
+    assert_non_null(strstr(fixture->text, "\"method\": \"messages\""));
+    assert_null(strstr(fixture->text, "\"method\": \"probes"));
+    (void)merge(fixture, "-o json --clock-facts=all", fixture->probed);
+    assert_non_null(
+        strstr(fixture->text, "\"method\": \"probes and messages\""));
+}
+
 static void messages_that_run_backwards_are_found(void **state)
 {
     struct fixture *fixture = *state;
@@ -278,6 +294,7 @@ int main(void)
         cmocka_unit_test(the_report_says_offset_drift_and_bound),
         cmocka_unit_test(no_message_runs_backwards_once_aligned),
         cmocka_unit_test(messages_alone_recover_the_offset),
+        cmocka_unit_test(what_is_used_can_be_chosen_and_is_said),
         cmocka_unit_test(messages_that_run_backwards_are_found),
         cmocka_unit_test(the_gate_passes_fails_or_cannot_tell),
     };

@@ -1,0 +1,31 @@
+/* clockfacts.h - all that a run's events say about its clocks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Read once before anything is aligned: messages and collectives between
+ * domains, collective kernels, launches and synchronisations of devices.
+ */
+#ifndef CK_MERGE_CLOCKFACTS_H
+#define CK_MERGE_CLOCKFACTS_H
+
+#include "merge/align.h"
+#include "merge/cast.h"
+#include "merge/input/store.h"
+#include "merge/report.h"
+#include "schema/err.h"
+
+struct clockfacts;
+/* Borrowed. NULL with ENOMEM. */
+struct clockfacts *clockfacts_create(const struct cast *cast,
+                                     const struct align *align);
+void clockfacts_destroy(struct clockfacts *facts);
+/* Read the store. 0, or -1 with err. */
+int clockfacts_read(struct clockfacts *facts,
+                    struct store *store,
+                    struct ck_err *err);
+/* Borrowed, for align_settle(). */
+const struct clockedges *clockfacts_edges(const struct clockfacts *facts);
+/* Once all is settled, behind causality_report(). 0, or -1 with ENOMEM. */
+int clockfacts_report(const struct clockfacts *facts, struct report *report);
+
+#endif

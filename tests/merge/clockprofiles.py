@@ -1,0 +1,228 @@
+#!/usr/bin/python3
+"""clockprofiles.py - imported profiles: are their clocks found, by what is in them?
+
+SPDX-License-Identifier: Apache-2.0
+
+Usage: clockprofiles.py CKMERGE. Makes PyTorch-like traces of four ranks whose
+clocks are seconds and up to 20 ppm apart, with a collective kernel twice a
+second and nothing else in common, merges them with --kernel-only, and compares
+the places of all kernels with the truth. A device with a clock of its own is
+refuted by its launches and synchronisations, and placed by them.
+CK_SEED repeats a run.
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CKMERGE = sys.argv.pop(1) if len(sys.argv) > 1 else "ckmerge"
+SEED = int(os.environ.get("CK_SEED", "20261121"))
+RANKS = 4
+SECONDS = 60
+S = 10**9
+US = 10**3
+
+
+class Clock:
+    """A clock as a function of the true time, in ns."""
+
+    def __init__(self, offset, ppm):
+        self.offset = offset
+        self.ppm = ppm
+
+    def at(self, time):
+        return time + self.offset + round(time * self.ppm / 10**6)
+
+
+class World:
+    """What the ranks do, in true time."""
+
+    def __init__(self, seed, device_offset=0, with_syncs=True):
+        self.random = random.Random(seed)
+        self.hosts = [Clock(self.random.randint(-5 * S, 5 * S),
+                            self.random.uniform(-20, 20))
+                      for _ in range(RANKS)]
+        self.device_offset = device_offset  # of rank 2's device to its host
+        self.with_syncs = with_syncs
+        self.calls = [[] for _ in range(RANKS)]    # name, start, end, id
+        self.kernels = [[] for _ in range(RANKS)]  # name, start, end, id
+        self.number = 0
+        for half in range(2 * SECONDS):
+            self.step(100 * S + half * S // 2)
+
+    def kernel(self, rank, name, launch, start, end):
+        self.number += 1
+        self.calls[rank].append(
+            ("cudaLaunchKernel", launch, launch + 4 * US, self.number))
+        self.kernels[rank].append((name, start, end, self.number))
+
+    def step(self, time):
+        rand = self.random.randint
+        enters = []
+        for rank in range(RANKS):
+            launch = time + rand(0, 3000 * US)
+            start = launch + rand(5 * US, 9 * US)
+            end = start + rand(100 * US, 2000 * US)
+            self.kernel(rank, "gemm", launch, start, end)
+            enters.append((end + 20 * US, end + 26 * US))
+        last = max(start for _, start in enters)
+        for rank, (launch, start) in enumerate(enters):
+            end = last + 80 * US + rand(0, 8 * US)
+            self.kernel(rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                        launch, start, end)
+            if self.with_syncs:
+                self.calls[rank].append(
+                    ("cudaDeviceSynchronize", launch + 5 * US,
+                     end + rand(3 * US, 9 * US), 0))
+
+    def device(self, rank, time):
+        offset = self.device_offset if rank == 2 else 0
+        return self.hosts[rank].at(time) + offset
+
+    def write(self, where):
+        paths = []
+        for rank in range(RANKS):
+            events = []
+            base = 1000 * S * (rank + 1)  # no dates in common
+
+            def put(cat, name, start, end, args):
+                events.append({"ph": "X", "cat": cat, "name": name,
+                               "pid": 0 if cat == "kernel" else 700 + rank,
+                               "tid": 7 if cat == "kernel" else 700 + rank,
+                               "ts": (base + start) / 1000,
+                               "dur": (end - start) / 1000, "args": args})
+            host = self.hosts[rank].at
+            for name, start, end, number in self.calls[rank]:
+                put("cuda_runtime", name, host(start), host(end),
+                    {"correlation": number})
+            for name, start, end, number in self.kernels[rank]:
+                put("kernel", name, self.device(rank, start),
+                    self.device(rank, end),
+                    {"device": 0, "stream": 7, "correlation": number})
+            paths.append(os.path.join(where, "rank%d.json" % rank))
+            with open(paths[-1], "w") as file:
+                json.dump({"distributedInfo": {"rank": rank,
+                                               "world_size": RANKS},
+                           "traceEvents": events}, file)
+        return paths
+
+
+class Merged:
+    """Its report, and where the kernels came to lie."""
+
+    def __init__(self, world, *options):
+        with tempfile.TemporaryDirectory() as where:
+            paths = world.write(where)
+            out = os.path.join(where, "merged.json")
+            trace = os.path.join(where, "trace.json")
+            report = os.path.join(where, "report.json")
+            done = subprocess.run(
+                [CKMERGE, "--kernel-only", "-o", "json=" + report, "-o",
+                 "chrome=" + trace, *options, *paths, out],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            self.status, self.text = done.returncode, done.stdout + done.stderr
+            with open(report) as file:
+                self.report = json.load(file)
+            with open(trace) as file:
+                events = json.load(file)
+        events = events.get("traceEvents", events)
+        names = {n for kernels in world.kernels for n, *_ in kernels}
+        lanes = {}
+        for event in events:
+            if event.get("ph") == "X" and event["name"] in names:
+                lanes.setdefault(event["pid"], []).append(
+                    (round(event["ts"] * 1000), event["name"]))
+        self.lanes = [sorted(lanes[pid]) for pid in sorted(lanes)]
+
+    def errors(self, world):
+        """By rank: how far its kernels lie from the truth, seen from rank 0."""
+        found = []
+        axis = world.hosts[0].at
+        zero = self.lanes[0][0][0] - axis(sorted(world.kernels[0],
+                                                 key=lambda k: k[1])[0][1])
+        for rank, lane in enumerate(self.lanes):
+            truth = sorted(axis(k[1]) for k in world.kernels[rank])
+            assert len(truth) == len(lane)
+            found.append([seen[0] - zero - true
+                          for seen, true in zip(lane, truth)])
+        return found
+
+
+class Profiles(unittest.TestCase):
+    def test_collective_kernels_alone_place_all_within_20_us(self):
+        world = World(SEED, with_syncs=False)
+        merged = Merged(world)
+        errors = merged.errors(world)
+        worst = max(max(map(abs, e)) for e in errors)
+        print("collective kernels alone: off by %.3f us at most"
+              % (worst / 1000))
+        self.assertEqual(merged.status, 0, merged.text)
+        self.assertLessEqual(worst, 20 * US)
+        for clock in merged.report["clocks"][1:]:
+            self.assertEqual(clock["method"], "kernels")
+            self.assertGreater(clock["kernels"], 100)
+        causality = merged.report["causality"]
+        self.assertEqual(causality["kernels"], 2 * SECONDS)
+        self.assertEqual(causality["kernels_before"], 2 * SECONDS)
+        self.assertEqual(causality["kernels_after"], 0)
+
+    def test_the_truth_lies_inside_the_bound(self):
+        world = World(SEED + 1, with_syncs=False)
+        merged = Merged(world)
+        for rank, errors in enumerate(merged.errors(world)):
+            bound = merged.report["clocks"][rank]["bound_max_ns"]
+            # Times of a trace have 1 ns, so has its zero.
+            self.assertLessEqual(max(map(abs, errors)), bound + 4)
+        for pair in merged.report["clock_pairs"]:
+            sum_of_both = (merged.report["clocks"][pair["a"]]["bound_max_ns"] +
+                           merged.report["clocks"][pair["b"]]["bound_max_ns"])
+            self.assertLessEqual(pair["bound_max_ns"], sum_of_both)
+            self.assertGreater(pair["bound_max_ns"], 0)
+
+    def test_a_tracer_that_is_right_is_believed(self):
+        merged = Merged(World(SEED + 2))
+        clocks = merged.report["device_clocks"]
+        self.assertEqual(len(clocks), RANKS)
+        for clock in clocks:
+            self.assertFalse(clock["own_clock"])
+            self.assertEqual(clock["launches"], 4 * SECONDS)
+            self.assertGreater(clock["syncs"], SECONDS)
+            self.assertEqual(clock["launches_refuted"], 0)
+            self.assertEqual(clock["syncs_refuted"], 0)
+
+    def test_a_device_on_another_clock_is_found_and_placed(self):
+        for offset in (-3000 * US, 700 * US, 40 * US):
+            world = World(SEED + 3, offset)
+            merged = Merged(world)
+            clocks = {c["rank"]: c for c in merged.report["device_clocks"]}
+            self.assertTrue(clocks[2]["own_clock"])
+            self.assertGreater(clocks[2]["launches_refuted"] +
+                               clocks[2]["syncs_refuted"], 100)
+            self.assertFalse(any(clocks[r]["own_clock"] for r in (0, 1, 3)))
+            off = clocks[2]["offset_ns"] + offset
+            print("device off by %.0f us: found to %.3f us +- %.3f us" % (
+                offset / 1000, off / 1000, clocks[2]["bound_ns"] / 1000))
+            self.assertLessEqual(abs(off), clocks[2]["bound_ns"])
+            self.assertLessEqual(clocks[2]["bound_ns"], 20 * US)
+            worst = max(max(map(abs, e)) for e in merged.errors(world))
+            self.assertLessEqual(worst, 20 * US)
+            self.assertIn("kernels", merged.report["clocks"][2]["method"])
+            self.assertEqual(merged.report["causality"]["kernels_after"], 0)
+            self.assertIn("contradict its stamps", merged.text)
+
+    def test_without_synchronisations_the_tracer_is_believed_and_it_is_said(
+            self):
+        world = World(SEED + 4, -3000 * US, with_syncs=False)
+        merged = Merged(world)
+        clock = {c["rank"]: c for c in merged.report["device_clocks"]}[2]
+        self.assertFalse(clock["own_clock"])
+        self.assertEqual(clock["launches_refuted"], 4 * SECONDS)
+        self.assertIn("contradict its stamps", merged.text)
+
+
+if __name__ == "__main__":
+    print("CK_SEED=%d" % SEED)
+    unittest.main()
