@@ -24,6 +24,7 @@ enum channel_type {
     CHANNEL_NEVER = 8,  /* front: it could not be run (struct channel_end) */
     CHANNEL_READY = 9,  /* collector: the aggregator answered */
     CHANNEL_ALONE = 10, /* collector: there will be none */
+    CHANNEL_LEAD = 12,  /* collector: nobody else will show the report */
 };
 
 struct channel_end {

@@ -238,6 +238,7 @@ static void meet(struct collector *collector, ck_time_t now)
             collector->outlet.pack = CK_PACK_LZ4;
         }
     }
+    herald_lead(&collector->herald, rendezvous_leads(collector->rendezvous));
     if (rendezvous_has_restarted(collector->rendezvous)) {
         own_note(collector->own,
                  "the aggregator ended in the middle of the job; rank %d "
@@ -369,7 +370,7 @@ static void left_step(struct collector *collector, ck_time_t now)
     (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
                        strlen(dir));
     collector->phase = PHASE_DONE;
-    if (collector->wish->is_reporter && !collector->life.is_never) {
+    if (herald_reports(&collector->herald) && !collector->life.is_never) {
         collector->phase = PHASE_REPORT;
         collector->phase_at = now;
         session_ask_report(collector->session);

@@ -32,6 +32,8 @@
 
 #define FRONT_AS_TARGET (-1) /* end as it ended */
 #define REPORT_WAIT (60 * CK_TIME_S)
+/* Another rank starts ckagg when rank 0 has not after 2 s. */
+#define LEAD_WAIT (3 * CK_TIME_S)
 /* --strict: so long an aggregator may take to answer. */
 #define READY_WAIT (10 * CK_TIME_S)
 
@@ -162,6 +164,8 @@ static void word_take(struct front *front,
                        message->u.text);
     } else if (message->type == CHANNEL_READY) {
         front->is_ready = true;
+    } else if (message->type == CHANNEL_LEAD) {
+        front->wish->is_speaker = true;
     } else if (message->type == CHANNEL_DONE) {
         front->is_done = true;
     }
@@ -302,13 +306,33 @@ static void front_wait(struct front *front, int64_t limit_ms)
     channel_step(front);
 }
 
+/* Without rank 0 we may have to show the report: that is known when an
+ * aggregator answers, or when we have started one. */
+static void lead_wait(struct front *front)
+{
+    ck_time_t until = ck_time_raw() + LEAD_WAIT;
+
+    while (front->wish->collector.is_leader && !front->wish->is_speaker &&
+           !front->is_ready && !front->is_done && front->why[0] == '\0') {
+        ck_time_t left = until - ck_time_raw();
+
+        if (left <= 0) {
+            break;
+        }
+        front_wait(front, left / CK_TIME_MS + 1);
+    }
+}
+
 /* A normal end of the reporting rank: the report, or where it will be. */
 static void report_wait(struct front *front)
 {
     ck_time_t until = ck_time_raw() + REPORT_WAIT;
 
-    if (!front->wish->is_speaker || !WIFEXITED(front->status) ||
-        front->wish->report == FRONT_REPORT_NONE) {
+    if (!WIFEXITED(front->status)) {
+        return;
+    }
+    lead_wait(front);
+    if (!front->wish->is_speaker || front->wish->report == FRONT_REPORT_NONE) {
         return;
     }
     while (!front->is_done && (front->wish->report == FRONT_REPORT_NOW ||

@@ -174,3 +174,16 @@ void herald_spooled(struct herald *herald)
         rank_note(herald, what);
     }
 }
+
+void herald_lead(struct herald *herald, bool leads)
+{
+    if (leads && herald->wish->is_leader && !herald->is_leading) {
+        herald->is_leading = true;
+        (void)channel_send(herald->wish->channel, CHANNEL_LEAD, NULL, 0);
+    }
+}
+
+bool herald_reports(const struct herald *herald)
+{
+    return herald->wish->is_reporter || herald->is_leading;
+}

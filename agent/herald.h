@@ -32,6 +32,8 @@ struct herald {
     bool is_hopeless;                /* there will be no aggregator */
     bool is_welcome;                 /* it answered: the front knows */
     bool is_waiting;                 /* that the end waits was said */
+    bool is_leading;                 /* rank 0 is not recorded: the report is
+                                        ours to show */
 };
 
 /* A line of this rank's own. */
@@ -52,5 +54,10 @@ void herald_wait(struct herald *herald,
                  ck_time_t until);
 /* The data stays in the spool. */
 void herald_spooled(struct herald *herald);
+
+/* Do we lead in place of rank 0? The front is told once. */
+void herald_lead(struct herald *herald, bool leads);
+/* Is the report ours to show? */
+bool herald_reports(const struct herald *herald);
 
 #endif

@@ -107,6 +107,13 @@ void rendezvous_abstain(struct rendezvous *rendezvous)
     rendezvous->start_at = 0;
 }
 
+bool rendezvous_leads(const struct rendezvous *rendezvous)
+{
+    return rendezvous->is_ready && rendezvous->is_one_host &&
+           !rendezvous->is_restart &&
+           rendezvous->wish.identity->place.rank != 0;
+}
+
 bool rendezvous_has_restarted(struct rendezvous *rendezvous)
 {
     bool has = rendezvous->has_restarted;

@@ -54,6 +54,10 @@ bool rendezvous_is_hopeless(const struct rendezvous *rendezvous);
 /* Start none from now on; one that others start is still found. */
 void rendezvous_abstain(struct rendezvous *rendezvous);
 
+/* We started the ckagg of a job on one host though we are not rank 0: that one
+ * is not recorded, or late. */
+bool rendezvous_leads(const struct rendezvous *rendezvous);
+
 /* True once for each ckagg that was started in place of a dead one. */
 bool rendezvous_has_restarted(struct rendezvous *rendezvous);
 

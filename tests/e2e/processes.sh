@@ -49,6 +49,11 @@ same "stdin" "through" "$(echo through |
 if [ -x "$tests/train" ]; then
     run half-traced 0 mpirun -n 1 "$bin/ckagent" --report none --dir "$work/r9" \
         -- "$tests/train" --steps 5 : -n 1 "$tests/train" --steps 5
+    # Nobody but rank 1 can show the report.
+    run first-plain 0 mpirun -n 1 "$tests/train" --steps 5 : \
+        -n 1 "$bin/ckagent" --dir "$work/r13" -- "$tests/train" --steps 5
+    grep -q '1 of 2 ranks' "$work/first-plain.err" ||
+        fail "rank 0 is not recorded, and nobody shows the report"
     run half-failing 139 mpirun -n 2 "$bin/ckagent" --report none \
         --dir "$work/r10" -- "$tests/train" --steps 10 --ill crash:1:4
     mpirun -n 2 "$tests/train" --steps 10 --ill exit >/dev/null 2>&1 &&
