@@ -34,7 +34,7 @@ static void put_how(const struct page *page,
         fputs("lost its ckagent, which was killed, and ", file);
     }
     if (rank->is_orphan && rank->end == REPORT_END_UNKNOWN) {
-        fputs("ended in a way that is not known", file);
+        fputs("ended, nobody saw how,", file);
     } else if (report_was_asked(rank)) {
         fprintf(file, "was interrupted by signal %d (%s)", rank->code,
                 strsignal(rank->code));
@@ -62,11 +62,11 @@ static void put_how(const struct page *page,
 
 /* "rank 2 died of signal 9 (Killed) at 7.31 s inside MPI_Allreduce
  * (train.c:212)" */
-static void put_end(const struct page *page,
-                    const struct report_rank *rank,
-                    const struct report_rank *first)
+static void put_fate(const struct page *page,
+                     const struct report_rank *rank,
+                     const struct report_rank *first)
 {
-    fprintf(page->file, " %srank %d ", page_red(page), rank->number);
+    fprintf(page->file, "rank %d ", rank->number);
     put_how(page, rank, first);
     if (rank->end_time != 0) {
         fprintf(page->file, " at %s",
@@ -76,6 +76,27 @@ static void put_end(const struct page *page,
         fputs(" inside ", page->file);
         put_call(page, rank->open, &rank->open_place);
     }
+}
+
+/* The sentence, broken at the last column, and the last call below it. */
+static void put_end(const struct page *page,
+                    const struct report_rank *rank,
+                    const struct report_rank *first)
+{
+    struct page inner = *page;
+    char *text = NULL;
+    size_t length;
+
+    inner.file = open_memstream(&text, &length);
+    if (inner.file == NULL) {
+        return;
+    }
+    put_fate(&inner, rank, first);
+    if (fclose(inner.file) == 0) {
+        fprintf(page->file, " %s", page_red(page));
+        page_wrap(page, text, 1, 3);
+    }
+    free(text);
     if (rank->last != NULL && !rank->is_open_api) {
         fprintf(page->file, "%s\n   its last call was %s", page_normal(page),
                 page_red(page));
