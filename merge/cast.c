@@ -63,6 +63,7 @@ void cast_destroy(struct cast *cast)
     free(cast->ranks);
     free(cast->domains);
     free(cast->notes);
+    free(cast->absents);
     texts_destroy(cast->texts);
     free(cast);
 }

@@ -45,6 +45,12 @@ stamps_add(struct stamps *stamps, bool is_ticks, int64_t first, int64_t last)
     }
 }
 
+static inline bool stamps_has(const struct stamps *stamps)
+{
+    return stamps->first[0] <= stamps->last[0] ||
+           stamps->first[1] <= stamps->last[1];
+}
+
 /* One rank of the job. */
 struct cast_rank {
     int32_t number;
@@ -99,6 +105,7 @@ struct cast_agent {
     int64_t start_raw; /* 0 = not said */
     int64_t start_realtime;
     bool is_profile; /* no agent, but a foreign profile that was read */
+    bool is_cut;     /* ... to a place before its end */
     bool has_exit;
     bool is_exit_known; /* else the collector did not see the end */
     int status;         /* wait status */
@@ -111,15 +118,27 @@ struct cast_agent {
     struct cast_stack *stacks; /* by number - 1 */
     size_t stacks_count, stacks_room;
     uint64_t lost[CAST_REASONS];
-    uint64_t bytes;  /* of its frames, as stored */
-    uint64_t events; /* records stored that are no text and no clock fact */
+    int64_t limit_at;  /* RAW when --limit was reached, 0 = not */
+    bool is_tail_lost; /* records behind the last ones are missing */
+    uint64_t bytes;    /* of its frames, as stored */
+    uint64_t events;   /* records stored that are no text and no clock fact */
     uint64_t frames;
     uint64_t unknown; /* records of a kind that this ckmerge does not know */
     uint64_t gaps;    /* places where units are missing from its streams */
     uint64_t gap_units;
-    uint64_t gap_records; /* in them, beyond what it says it lost itself */
-    uint64_t units;       /* that are there, of all streams */
-    uint64_t records;     /* in those */
+    uint64_t gap_records; /* in them at least, beyond what it says it lost
+                             itself; all of them when that is exact */
+    uint64_t gap_about;   /* as many at a guess, by their size */
+    bool is_gap_exact;
+    uint64_t stored;       /* records in the frames of its segment */
+    uint64_t undecoded;    /* of these, in frames that do not decode */
+    bool has_spool;        /* some of its frames are in a spool */
+    bool has_overlap;      /* some units are there twice */
+    bool is_told;          /* the manifest says of its segment: */
+    uint64_t told;         /* records that were stored */
+    uint64_t told_missing; /* units between them that never came */
+    uint64_t units;        /* that are there, of all streams */
+    uint64_t records;      /* in those */
 };
 
 struct cast_queue {
@@ -201,6 +220,13 @@ struct cast_note {
     uint64_t count;
 };
 
+/* An agent whose segment the run has no more. */
+struct cast_absent {
+    char hex[33];
+    int32_t rank;
+    uint64_t records; /* that were in it */
+};
+
 struct cast {
     struct texts *texts;
     uint32_t comms; /* communicators of the run */
@@ -220,6 +246,8 @@ struct cast {
     size_t domains_count, domains_room;
     struct cast_note *notes;
     size_t notes_count, notes_room;
+    struct cast_absent *absents;
+    size_t absents_count, absents_room;
 };
 
 /* NULL with ENOMEM. */

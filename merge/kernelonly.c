@@ -275,7 +275,6 @@ static int all_finish(struct kernelonly *all, struct ck_err *err)
 {
     struct dates dates = {
         .is_known = true, .last_start = INT64_MIN, .first_stop = INT64_MAX};
-    char line[64];
 
     if (all->stores_count > 0 && runs_look(all, &dates, err) != 0) {
         return -1;
@@ -290,8 +289,9 @@ static int all_finish(struct kernelonly *all, struct ck_err *err)
             continue;
         }
         all->is_partial =
-            all->is_partial ||
-            import_complaint(profile->import, 0, line, sizeof(line));
+            import_complaint(profile->import, 0, profile->complaint,
+                             sizeof(profile->complaint)) ||
+            all->is_partial;
         realtime = realtime_of(all, &profile->facts, &dates);
         if (import_finish(profile->import, &profile->facts,
                           all->count > 1 || profile->facts.has_epoch ? &realtime
@@ -401,6 +401,8 @@ int kernelonly_report(const struct kernelonly *all, struct report *report)
             .kind = profile_name(profile->kind),
             .rank = profile->import != NULL ? facts->rank : -1,
             .is_rank_assumed = profile->is_rank_assumed,
+            .complaint =
+                profile->complaint[0] != '\0' ? profile->complaint : NULL,
             .wall = facts->stop - facts->start,
             .operations = facts->operations,
             .by_id = facts->by_id,

@@ -90,5 +90,6 @@ bool report_is_complete(const struct report *report)
             return false;
         }
     }
-    return report->gaps == 0 && report->damage_places == 0;
+    return report->gaps == 0 && report->damage_places == 0 &&
+           report->gone == 0 && report->manifest == NULL;
 }

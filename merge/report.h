@@ -21,6 +21,11 @@
 #include "merge/names.h"
 #include "schema/time.h"
 
+/* What nobody knows without a manifest. */
+#define REPORT_MANIFEST_UNKNOWN                                                \
+    "how the job ended, which agents took part and how many records each had " \
+    "stored are not known: what was cut off at a file's end cannot be told"
+
 enum report_region {
     REPORT_REGION_WHOLE,
     REPORT_REGION_MPI,   /* last return of MPI_Init .. first MPI_Finalize */
@@ -39,6 +44,14 @@ enum report_end {
                            is not known */
 };
 
+/* Why nothing is known of a rank from some time on. */
+enum report_dark {
+    REPORT_DARK_NOT,
+    REPORT_DARK_END,   /* it left no word of its end */
+    REPORT_DARK_CUT,   /* its last records are missing */
+    REPORT_DARK_LIMIT, /* --limit was reached */
+};
+
 struct report_rank {
     int32_t number;
     const char *host;
@@ -47,7 +60,11 @@ struct report_rank {
                            ckagent was sent before, 0 = none */
     bool is_orphan;     /* its ckagent was killed, and it went on */
     ck_time_t end_time; /* on the axis; 0 = not known */
-    const char *open;   /* call it never left, NULL = none known */
+    enum report_dark dark;
+    ck_time_t dark_since; /* on the axis */
+    bool is_unfinalized;  /* it began MPI and ended by itself without
+                             MPI_Finalize */
+    const char *open;     /* call it never left, NULL = none known */
     struct place open_place;
     bool is_open_api; /* it is one of MPI or of a device */
     const char *last; /* last call of those that it left; NULL = not
@@ -70,7 +87,8 @@ struct report_rank {
     ck_time_t step_max;
     bool is_median_exact;
     uint64_t events;
-    uint64_t lost;
+    uint64_t lost; /* at least, or all of them: */
+    bool is_lost_exact;
     uint64_t gaps; /* in its streams */
     uint64_t bytes;
     bool is_claimed_twice;
@@ -285,6 +303,8 @@ struct report_input {
     const char *kind;       /* run, segment, chrome, nkipy */
     int32_t rank;           /* of a foreign profile, else unknown */
     bool is_rank_assumed;   /* nothing said it */
+    const char *complaint;  /* the first thing in it that could not be read, as
+                               a sentence; NULL = all could */
     ck_time_t wall;         /* of its recording */
     uint64_t operations;    /* on devices */
     uint64_t by_id;         /* launch found by its id */
@@ -385,7 +405,9 @@ struct report_rate {
 
 struct report_loss {
     const char *reason;
-    uint64_t records;
+    uint64_t records; /* at least, or all of them: */
+    bool is_exact;
+    uint64_t about; /* at a guess; 0 = there is none */
 };
 
 struct report_domain {
@@ -517,7 +539,9 @@ struct report {
     size_t rates_count;
 
     uint64_t events; /* stored */
-    uint64_t lost;
+    uint64_t lost;   /* at least, or all of them: */
+    bool is_lost_exact;
+    uint64_t lost_about; /* with the guesses */
     struct report_loss *losses;
     size_t losses_count;
     uint64_t gaps; /* in streams, with how many units */
@@ -526,7 +550,9 @@ struct report {
     uint64_t damage_bytes;
     uint64_t damage_tails;
     const char *damage_first;
-    uint64_t unknown; /* records of kinds that this version does not know */
+    const char *manifest; /* what is wrong with it; NULL = nothing */
+    uint64_t gone;        /* records that were stored and are there no more */
+    uint64_t unknown;     /* records of kinds that this version does not know */
     struct report_domain *domains;
     size_t domains_count;
     struct report_causality causality;

@@ -15,9 +15,8 @@
 /* Each pair is looked at of so many domains at most. */
 #define PAIR_DOMAINS 32
 
-/* Their number is not stored. */
-#define GAPS_REASON                                                            \
-    "damaged, cut off or never arrived (about, by the size of the gaps)"
+#define GAPS_REASON "damaged, cut off or never arrived"
+#define ABSENT_REASON "their segments are not in the run any more"
 
 /* In a person's words, by enum ck_lost. */
 static const char *const reasons[CAST_REASONS] = {
@@ -31,39 +30,63 @@ static const char *const reasons[CAST_REASONS] = {
     [CK_LOST_UNDONE] = "device work had not completed at exit",
 };
 
-static void
-loss_add(struct report *report, const char *reason, uint64_t records)
+static void loss_add(struct report *report, struct report_loss loss)
 {
-    if (records > 0) {
-        report->losses[report->losses_count++] =
-            (struct report_loss){reason, records};
-        report->lost += records;
+    uint64_t about = loss.about > loss.records ? loss.about : loss.records;
+
+    if (about > 0) {
+        loss.about = loss.about > loss.records ? loss.about : 0;
+        report->losses[report->losses_count++] = loss;
+        report->lost += loss.records;
+        report->lost_about += about;
+        report->is_lost_exact = report->is_lost_exact && loss.is_exact;
     }
 }
 
+/* What is missing between records that are there, and behind them. */
+static void gaps_report(const struct cast *cast, struct report *report)
+{
+    struct report_loss gaps = {.reason = GAPS_REASON, .is_exact = true};
+    struct report_loss absent = {.reason = ABSENT_REASON, .is_exact = true};
+
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        const struct cast_agent *agent = &cast->agents[i];
+        bool is_any = agent->gaps > 0 || agent->gap_records > 0;
+
+        gaps.records += agent->gap_records;
+        gaps.about += agent->gap_about;
+        gaps.is_exact = gaps.is_exact && (agent->is_gap_exact || !is_any);
+        report->gone += agent->is_gap_exact ? agent->gap_records : 0;
+    }
+    for (size_t i = 0; i < cast->absents_count; i++) {
+        absent.records += cast->absents[i].records;
+    }
+    report->gone += absent.records;
+    loss_add(report, gaps);
+    loss_add(report, absent);
+}
+
+/* From --limit on the program's libraries do not even count. */
 static int losses_report(const struct cast *cast, struct report *report)
 {
-    uint64_t gap_records = 0;
-
-    report->losses = calloc(CAST_REASONS + 1, sizeof(*report->losses));
+    report->losses = calloc(CAST_REASONS + 2, sizeof(*report->losses));
     if (report->losses == NULL) {
         return -1;
     }
+    report->is_lost_exact = true;
     for (size_t reason = 0; reason < CAST_REASONS; reason++) {
-        uint64_t records = 0;
+        struct report_loss loss = {
+            .reason =
+                reasons[reason] != NULL ? reasons[reason] : "an unknown reason",
+            .is_exact = reason != CK_LOST_LIMIT,
+        };
 
         for (size_t i = 0; i < cast->agents_count; i++) {
-            records += cast->agents[i].lost[reason];
+            loss.records += cast->agents[i].lost[reason];
         }
-        loss_add(report,
-                 reasons[reason] != NULL ? reasons[reason]
-                                         : "an unknown reason",
-                 records);
+        loss_add(report, loss);
     }
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        gap_records += cast->agents[i].gap_records;
-    }
-    loss_add(report, GAPS_REASON, gap_records);
+    gaps_report(cast, report);
     return 0;
 }
 
@@ -77,6 +100,7 @@ static void store_report(const struct cast *cast,
     report->damage_bytes = damage->bytes;
     report->damage_tails = damage->tails;
     report->damage_first = damage->first;
+    report->manifest = damage->manifest[0] != '\0' ? damage->manifest : NULL;
     report->bytes = store_bytes(store);
     for (size_t i = 0; i < cast->agents_count; i++) {
         report->events += cast->agents[i].events;

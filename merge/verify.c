@@ -6,9 +6,36 @@
 
 #include <inttypes.h>
 
-static unsigned verify_stored(const struct report *report, FILE *file)
+/* Records that are missing of a rank or of all: how many, or at least. */
+static void lost_print(uint64_t lost, bool is_exact, FILE *file)
+{
+    fprintf(file, "%s%" PRIu64 " records lost in all\n",
+            is_exact ? "" : "at least ", lost);
+}
+
+/* The files of the run, before what they hold. */
+static unsigned verify_files(const struct report *report, FILE *file)
 {
     unsigned found = 0;
+
+    if (report->manifest != NULL) {
+        fprintf(file, "manifest.json: %s; " REPORT_MANIFEST_UNKNOWN "\n",
+                report->manifest);
+        found++;
+    }
+    if (report->gone > 0) {
+        fprintf(file,
+                "%" PRIu64 " records that were stored, as manifest.json says, "
+                "are not in the run any more\n",
+                report->gone);
+        found++;
+    }
+    return found;
+}
+
+static unsigned verify_stored(const struct report *report, FILE *file)
+{
+    unsigned found = verify_files(report, file);
 
     if (report->damage_places > 0) {
         fprintf(file, "%" PRIu64 " damaged places, first: %s\n",
@@ -34,10 +61,9 @@ static unsigned verify_stored(const struct report *report, FILE *file)
         }
         if (rank->gaps > 0) {
             fprintf(file,
-                    "rank %d lacks records: %" PRIu64
-                    " gap%s in its streams, %" PRIu64 " events lost in all\n",
-                    rank->number, rank->gaps, rank->gaps == 1 ? "" : "s",
-                    rank->lost);
+                    "rank %d lacks records: %" PRIu64 " gap%s in its streams, ",
+                    rank->number, rank->gaps, rank->gaps == 1 ? "" : "s");
+            lost_print(rank->lost, rank->is_lost_exact, file);
             found++;
         }
         if (rank->is_claimed_twice) {

@@ -20,6 +20,7 @@
 #include "merge/analysis/stragglers.h"
 #include "merge/analysis/waitstates.h"
 #include "merge/array.h"
+#include "merge/dark.h"
 
 #define NAMES_KNOWN 64
 
@@ -65,6 +66,24 @@ static ck_time_t blame_horizon(const void *state, ck_time_t now)
     return horizon;
 }
 
+/* What is not known of agents is no idle time. */
+static int dark_cover(struct blame *blame,
+                      const struct cast *cast,
+                      const struct align *align)
+{
+    for (uint32_t i = 0; i < cast->agents_count; i++) {
+        struct dark dark = dark_find(cast, align, i);
+        struct shadow_part part = {dark.part, dark_cause(dark.reason), i,
+                                   CAST_NONE, 0};
+
+        if (dark.reason != REPORT_DARK_NOT &&
+            shadow_add(scene_shadow(blame->scene), &part, INT64_MIN) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 struct blame *blame_create(const struct cast *cast,
                            const struct align *align,
                            struct region region)
@@ -86,7 +105,8 @@ struct blame *blame_create(const struct cast *cast,
         blame->hotspots = hotspots_create(cast, blame->scene, region);
     }
     if (blame->ledger == NULL || blame->waitstates == NULL ||
-        blame->replay == NULL || blame->hotspots == NULL) {
+        blame->replay == NULL || blame->hotspots == NULL ||
+        dark_cover(blame, cast, align) != 0) {
         blame_destroy(blame);
         return NULL;
     }

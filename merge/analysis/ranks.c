@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "merge/dark.h"
 #include "merge/quantile.h"
 #include "schema/run.h"
 
@@ -250,6 +251,28 @@ static void open_report(const struct cast *cast,
     }
 }
 
+/* A rank that ended by itself, in the middle of MPI. What was not kept might
+ * be the call. */
+static bool is_unfinalized(const struct cast *cast,
+                           const struct cast_rank *who,
+                           const struct report_rank *row)
+{
+    if (row->end != REPORT_END_EXITED || row->dark != REPORT_DARK_NOT ||
+        row->lost > 0 || row->gaps > 0 ||
+        (row->open != NULL && strcmp(row->open, "MPI_Finalize") == 0)) {
+        return false;
+    }
+    for (size_t p = 0; p < cast->processes_count; p++) {
+        const struct cast_process *process = &cast->processes[p];
+
+        if (process->agent == who->agent && process->rank == who->number &&
+            stamps_has(&process->init) && !stamps_has(&process->finalize)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void rank_report(struct ranks *ranks,
                         size_t index,
                         const struct align *align,
@@ -259,7 +282,10 @@ static void rank_report(struct ranks *ranks,
     const struct cast_rank *who = &cast->ranks[index];
     const struct cast_agent *agent = &cast->agents[who->agent];
     struct rank *rank = &ranks->items[index];
+    struct dark dark = dark_find(cast, align, who->agent);
 
+    row->dark = dark.reason;
+    row->dark_since = dark.part.start;
     row->number = who->number;
     row->host = agent->host;
     row->is_claimed_twice = who->is_claimed_twice;
@@ -274,22 +300,49 @@ static void rank_report(struct ranks *ranks,
     row->events = agent->events;
     row->bytes = agent->bytes;
     row->lost = lost_all(agent);
+    row->is_lost_exact =
+        (agent->is_gap_exact || agent->gap_records + agent->gap_about == 0) &&
+        agent->lost[CK_LOST_LIMIT] == 0;
     row->gaps = agent->gaps;
     end_report(agent, who->agent, align, row);
     open_report(cast, who, row);
+    row->is_unfinalized = is_unfinalized(cast, who, row);
 }
 
+static void missing_add(struct report *report, int32_t number)
+{
+    report->ranks[report->ranks_count++] = (struct report_rank){
+        .number = number, .host = "", .end = REPORT_END_MISSING};
+}
+
+/* Ranks that were announced, and those whose segments are not here any more. */
 static void
 missing_report(const struct cast *cast, int32_t size, struct report *report)
 {
     for (int32_t number = 0; number < size && number < MISSING_MAX; number++) {
         if (cast_rank_index(cast, number) == CAST_NONE) {
-            struct report_rank *row = &report->ranks[report->ranks_count++];
-
-            row->number = number;
-            row->host = "";
-            row->end = REPORT_END_MISSING;
+            missing_add(report, number);
         }
+    }
+    for (size_t i = 0; i < cast->absents_count; i++) {
+        const struct cast_absent *absent = &cast->absents[i];
+        struct report_rank *row = NULL;
+
+        if (absent->rank < 0 ||
+            cast_rank_index(cast, absent->rank) != CAST_NONE) {
+            continue;
+        }
+        for (size_t r = 0; r < report->ranks_count; r++) {
+            if (report->ranks[r].number == absent->rank) {
+                row = &report->ranks[r];
+            }
+        }
+        if (row == NULL) {
+            missing_add(report, absent->rank);
+            row = &report->ranks[report->ranks_count - 1];
+        }
+        row->lost += absent->records;
+        row->is_lost_exact = true;
     }
 }
 
@@ -325,7 +378,8 @@ int ranks_report(struct ranks *ranks,
     const struct cast *cast = ranks->cast;
     int32_t size = cast_size(cast);
     size_t room = cast->ranks_count +
-                  (size_t)(size < MISSING_MAX ? size : MISSING_MAX) + 1;
+                  (size_t)(size < MISSING_MAX ? size : MISSING_MAX) +
+                  cast->absents_count + 1;
 
     report->ranks = calloc(room, sizeof(*report->ranks));
     if (report->ranks == NULL) {
@@ -339,8 +393,8 @@ int ranks_report(struct ranks *ranks,
     report->present = (uint32_t)cast->ranks_count;
     report->size = size;
     report->hosts = hosts_count(cast);
-    if (!cast->is_filtered && cast->is_size_said) {
-        missing_report(cast, size, report);
+    if (!cast->is_filtered) {
+        missing_report(cast, cast->is_size_said ? size : 0, report);
     }
     qsort(report->ranks, report->ranks_count, sizeof(*report->ranks),
           by_number);

@@ -221,9 +221,9 @@ static int trace_read(struct trace *trace, struct ck_err *err)
         (void)json_next(trace->json);
     }
     if (json_last(trace->json)->type == JSON_ERROR) {
-        import_complain(sink->import, json_error_offset(trace->json),
-                        "the JSON is wrong or cut off here; what stands "
-                        "before was read");
+        import_cut(sink->import, json_error_offset(trace->json),
+                   "the JSON is wrong or cut off here; what stands before was "
+                   "read");
     }
     return trace_finish(trace, err);
 }

@@ -7,7 +7,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/array.h"
 #include "schema/run.h"
+
+/* By position; of equal ones the longer first. */
+static int by_position(const void *a, const void *b)
+{
+    const struct store_frame *left = a;
+    const struct store_frame *right = b;
+
+    if (left->first != right->first) {
+        return left->first < right->first ? -1 : 1;
+    }
+    return (left->units < right->units) - (left->units > right->units);
+}
+
+void continuity_trim(struct store_stream *stream)
+{
+    uint64_t next = 0;
+    size_t kept = 0;
+
+    qsort(stream->frames, stream->frames_count, sizeof(*stream->frames),
+          by_position);
+    for (size_t i = 0; i < stream->frames_count; i++) {
+        struct store_frame frame = stream->frames[i];
+
+        if (i == 0) {
+            next = frame.first;
+        }
+        if (frame.first > next) {
+            stream->gaps++;
+            stream->gap_units += frame.first - next;
+        } else if (frame.first + frame.units <= next && i > 0) {
+            stream->has_overlap = true;
+            continue;
+        } else {
+            frame.trim = (uint32_t)(next - frame.first);
+            stream->has_overlap |= frame.trim > 0;
+        }
+        next = frame.first + frame.units;
+        stream->frames[kept++] = frame;
+    }
+    stream->frames_count = kept;
+    stream->begin = kept > 0 ? stream->frames[0].first : 0;
+    stream->end = next;
+}
 
 /* By agent and slot, then in the order of their positions. */
 static int by_slot(const void *a, const void *b)
@@ -45,13 +89,14 @@ static void tail_check(struct cast_agent *agent, uint64_t ends)
     units = strtoull(value, NULL, 10);
     if (units > ends) {
         gap_count(agent, 1, units - ends);
+        agent->is_tail_lost = true;
     }
 }
 
 /* Records that were in the gaps, as far as their size tells: as large as those
  * that are there. A collector without room to store counts what it drops, and
  * leaves a gap as well. */
-static void records_guess(struct cast_agent *agent)
+static uint64_t records_guess(const struct cast_agent *agent)
 {
     uint64_t said = agent->lost[CK_LOST_SPOOL];
     uint64_t records = agent->gap_units;
@@ -63,7 +108,36 @@ static void records_guess(struct cast_agent *agent)
     if (records < agent->gaps) {
         records = agent->gaps;
     }
-    agent->gap_records = records > said ? records - said : 0;
+    return records > said ? records - said : 0;
+}
+
+/* Records that are missing: those that the manifest had seen and are there no
+ * more, and those of frames that do not decode. That is all when nothing else
+ * is missing, and nothing might be there in another file. */
+static void records_count(struct cast_agent *agent)
+{
+    uint64_t known = agent->undecoded;
+    uint64_t gone = agent->is_told && agent->told > agent->stored
+                        ? agent->told - agent->stored
+                        : 0;
+
+    if (!agent->has_spool) {
+        known += gone;
+    }
+    agent->is_gap_exact = agent->is_told && agent->told >= agent->stored &&
+                          agent->told_missing == 0 && !agent->has_spool &&
+                          !agent->has_overlap;
+    agent->gap_records = agent->gap_about = known;
+    if (!agent->is_gap_exact && agent->gaps > 0) {
+        agent->gap_about = records_guess(agent);
+        if (known == 0 && agent->gap_about > 0 &&
+            agent->lost[CK_LOST_SPOOL] == 0) {
+            agent->gap_records = agent->gaps;
+        }
+        if (agent->gap_about < agent->gap_records) {
+            agent->gap_about = agent->gap_records;
+        }
+    }
 }
 
 /* The streams of one slot from `at` on; returns where the next slot begins. */
@@ -82,12 +156,61 @@ static size_t slot_check(const struct store_stream *const *sorted,
         if (sorted[at]->begin > *end) {
             gap_count(agent, 1, sorted[at]->begin - *end);
         }
+        agent->has_overlap |= sorted[at]->begin < *end;
         gap_count(agent, sorted[at]->gaps, sorted[at]->gap_units);
         if (sorted[at]->end > *end) {
             *end = sorted[at]->end;
         }
     }
     return at;
+}
+
+static struct cast_agent *agent_find(struct cast *cast, const uint8_t id[16])
+{
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        if (memcmp(cast->agents[i].id, id, sizeof(cast->agents[i].id)) == 0) {
+            return &cast->agents[i];
+        }
+    }
+    return NULL;
+}
+
+/* 0 or -1. */
+static int absent_add(struct cast *cast, const struct manifest_agent *told)
+{
+    struct cast_absent *absent;
+
+    if (array_grow(&cast->absents, &cast->absents_room, cast->absents_count,
+                   sizeof(*absent)) != 0) {
+        return -1;
+    }
+    absent = &cast->absents[cast->absents_count++];
+    ck_run_agent_hex(told->id, absent->hex);
+    absent->rank = told->rank;
+    absent->records = told->records;
+    return 0;
+}
+
+int continuity_tell(const struct manifest *manifest, struct cast *cast)
+{
+    if (!manifest->is_read || !manifest->is_final) {
+        return 0;
+    }
+    for (size_t i = 0; i < manifest->agents_count; i++) {
+        const struct manifest_agent *told = &manifest->agents[i];
+        struct cast_agent *agent = agent_find(cast, told->id);
+
+        if (agent == NULL) {
+            if (told->records > 0 && absent_add(cast, told) != 0) {
+                return -1;
+            }
+            continue;
+        }
+        agent->is_told = true;
+        agent->told = told->records;
+        agent->told_missing = told->missing_units;
+    }
+    return 0;
 }
 
 int continuity_check(const struct store_stream *streams,
@@ -107,6 +230,9 @@ int continuity_check(const struct store_stream *streams,
         sorted[i] = &streams[i];
     }
     qsort(sorted, count, sizeof(*sorted), by_slot);
+    for (size_t i = 0; i < count; i++) {
+        cast->agents[streams[i].agent].has_overlap |= streams[i].has_overlap;
+    }
     while (at < count) {
         uint32_t agent = sorted[at]->agent;
         uint32_t slot = sorted[at]->slot;
@@ -117,7 +243,7 @@ int continuity_check(const struct store_stream *streams,
     }
     for (size_t i = 0; i < cast->agents_count; i++) {
         tail_check(&cast->agents[i], ends[i]);
-        records_guess(&cast->agents[i]);
+        records_count(&cast->agents[i]);
     }
     free(sorted);
     free(ends);

@@ -5,7 +5,8 @@
  * Positions of a slot begin at 0 and go on from owner to owner, so units are
  * missed in front of a stream as well as within it. Behind the last stream of
  * a slot only the EXIT record can tell: its `units` are those that the
- * collector took from all slots.
+ * collector took from all slots. How many records were in a gap, and what was
+ * cut off with the EXIT record, the manifest may tell.
  */
 #ifndef CK_MERGE_INPUT_CONTINUITY_H
 #define CK_MERGE_INPUT_CONTINUITY_H
@@ -13,8 +14,16 @@
 #include <stddef.h>
 
 #include "merge/cast.h"
+#include "merge/input/manifest.h"
 #include "merge/input/store.h"
 
+/* Order the frames of a stream, drop what is there twice, count what is not
+ * there between them. */
+void continuity_trim(struct store_stream *stream);
+/* Note what the manifest says of the segments, and which of them are not there
+ * at all. One that could not be read, or that was written before the end, says
+ * nothing. 0, or -1 with ENOMEM. */
+int continuity_tell(const struct manifest *manifest, struct cast *cast);
 /* Say of each agent what is missing. The streams were read. 0, or -1 with
  * ENOMEM. */
 int continuity_check(const struct store_stream *streams,

@@ -57,6 +57,7 @@ static int agent_identity(struct cast *cast,
     agent->is_profile = text_value(cast, text, "source", NULL) != NULL;
     if (agent->is_profile) {
         agent->exit_time = text_number(text, "stop_raw", 0);
+        agent->is_cut = text_number(text, "cut", 0) != 0;
     }
     cast->is_size_said = cast->is_size_said || agent->size > 0;
     agent->start_raw = text_number(text, "start_raw", 0);
@@ -404,6 +405,11 @@ int facts_read(struct cast *cast,
             const struct ck_counter *lost = (const struct ck_counter *)event;
 
             agent->lost[lost->reason % CAST_REASONS] += (uint64_t)lost->value;
+            if (lost->reason == CK_LOST_LIMIT &&
+                (lost->e.flags & CK_FLAG_RAW) != 0 &&
+                (agent->limit_at == 0 || lost->e.start < agent->limit_at)) {
+                agent->limit_at = lost->e.start;
+            }
             return 0;
         }
         if (event->kind == CK_KIND_CALLS) {

@@ -351,6 +351,12 @@ void import_complain(struct import *import, uint64_t offset, const char *what)
     *complaint = (struct import_complaint){what, 1, offset};
 }
 
+void import_cut(struct import *import, uint64_t offset, const char *what)
+{
+    import->state.is_cut = true;
+    import_complain(import, offset, what);
+}
+
 bool import_complaint(const struct import *import,
                       size_t index,
                       char *line,
@@ -417,6 +423,9 @@ static int identity_write(struct import *import,
                               facts->start);
     rc |= ck_lines_put_number(lines, sizeof(lines), &used, "stop_raw",
                               facts->stop);
+    if (import->state.is_cut) {
+        rc |= ck_lines_put_number(lines, sizeof(lines), &used, "cut", 1);
+    }
     if (realtime != NULL) {
         rc |= ck_lines_put_number(lines, sizeof(lines), &used, "start_realtime",
                                   facts->start + *realtime);

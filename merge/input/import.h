@@ -39,6 +39,7 @@ struct import_state {
     uint8_t id[16];
     struct import_complaint complaints[IMPORT_COMPLAINTS_MAX];
     size_t complaints_count;
+    bool is_cut; /* the text ended, or went wrong, before its end */
 };
 
 /* What a reader found out, for import_finish(). */
@@ -101,6 +102,8 @@ struct import *import_adopt(const char *dir,
 /* Something is wrong at that byte (`what` is a static text): counted by text,
  * the first place is kept. */
 void import_complain(struct import *import, uint64_t offset, const char *what);
+/* The same, of what stands behind that byte nothing is known. */
+void import_cut(struct import *import, uint64_t offset, const char *what);
 /* The index-th complaint as a sentence in `line`, false beyond the last. */
 bool import_complaint(const struct import *import,
                       size_t index,

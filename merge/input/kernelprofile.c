@@ -387,9 +387,9 @@ static int inner_read(struct profile *profile, struct json *inner)
         (void)json_next(inner);
     }
     if (rc == 0 && json_last(inner)->type == JSON_ERROR) {
-        import_complain(profile->import, json_error_offset(inner),
-                        "the JSON within events_json is wrong or cut off at "
-                        "this byte of it; what stands before was read");
+        import_cut(profile->import, json_error_offset(inner),
+                   "the JSON within events_json is wrong or cut off at this "
+                   "byte of it; what stands before was read");
     }
     return rc;
 }
@@ -456,9 +456,9 @@ static void profile_check(struct profile *profile)
         (void)json_next(profile->json);
     }
     if (json_last(profile->json)->type == JSON_ERROR) {
-        import_complain(import, json_error_offset(profile->json),
-                        "the JSON is wrong or cut off here; what stands "
-                        "before was read");
+        import_cut(import, json_error_offset(profile->json),
+                   "the JSON is wrong or cut off here; what stands before was "
+                   "read");
     }
     if (!profile->has_calls) {
         import_complain(import, 0, "kernel_calls is missing");

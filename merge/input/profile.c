@@ -179,9 +179,9 @@ static int read_once(struct profile *profile,
                                       err);
     }
     if (gzip_error(gzip)[0] != '\0' && profile->import != NULL) {
-        import_complain(profile->import, json_error_offset(json),
-                        "the compressed data is damaged or cut off; what "
-                        "stands before was read");
+        import_cut(profile->import, json_error_offset(json),
+                   "the compressed data is damaged or cut off; what stands "
+                   "before was read");
     }
     json_destroy(json);
     gzip_close(gzip);

@@ -40,6 +40,7 @@ struct profile {
     struct import *import; /* NULL with a run or a segment */
     struct import_facts facts;
     bool is_rank_assumed; /* nothing said it: the only input is rank 0 */
+    char complaint[512];  /* the first thing that was not understood; "" */
 };
 
 /* Read a foreign profile into a segment in `dir`, which its import_finish()

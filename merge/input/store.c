@@ -13,6 +13,7 @@
 #include "merge/array.h"
 #include "merge/input/continuity.h"
 #include "merge/input/facts.h"
+#include "merge/input/files.h"
 #include "merge/input/survey.h"
 #include "schema/pack.h"
 #include "schema/run.h"
@@ -114,6 +115,11 @@ static int frame_enter(struct store *store,
     stamps_init(&frame->stamps);
     cast->agents[agent].bytes += ck_frame_bytes(header);
     cast->agents[agent].frames++;
+    if (files_is_segment(store->files.paths[file])) {
+        cast->agents[agent].stored += header->records;
+    } else {
+        cast->agents[agent].has_spool = true;
+    }
     store->bytes += ck_frame_bytes(header);
     return 0;
 }
@@ -151,48 +157,6 @@ static int file_walk(struct store *store,
         damage_note(store, path, what);
     }
     return 0;
-}
-
-/* By position; of equal ones the longer first. */
-static int by_position(const void *a, const void *b)
-{
-    const struct store_frame *left = a;
-    const struct store_frame *right = b;
-
-    if (left->first != right->first) {
-        return left->first < right->first ? -1 : 1;
-    }
-    return (left->units < right->units) - (left->units > right->units);
-}
-
-/* Order the frames, drop what is there twice, count what is not there. */
-static void stream_trim(struct store_stream *stream)
-{
-    uint64_t next = 0;
-    size_t kept = 0;
-
-    qsort(stream->frames, stream->frames_count, sizeof(*stream->frames),
-          by_position);
-    for (size_t i = 0; i < stream->frames_count; i++) {
-        struct store_frame frame = stream->frames[i];
-
-        if (i == 0) {
-            next = frame.first;
-        }
-        if (frame.first > next) {
-            stream->gaps++;
-            stream->gap_units += frame.first - next;
-        } else if (frame.first + frame.units <= next && i > 0) {
-            continue;
-        } else {
-            frame.trim = (uint32_t)(next - frame.first);
-        }
-        next = frame.first + frame.units;
-        stream->frames[kept++] = frame;
-    }
-    stream->frames_count = kept;
-    stream->begin = kept > 0 ? stream->frames[0].first : 0;
-    stream->end = next;
 }
 
 static int rows_room(void **bytes, size_t *room, size_t wanted)
@@ -348,6 +312,7 @@ struct reading {
     struct store_rows rows; /* reused */
     struct survey survey;
     uint64_t others; /* records that the survey does not take */
+    uint32_t told;   /* records that the frame's header says */
 };
 
 /* Records that say something themselves. 0, or -1 with ENOMEM. */
@@ -400,10 +365,13 @@ static int frame_read(struct reading *reading,
     struct ck_batch_info scanned = {0};
     struct facts_source source;
     struct opened opened;
+    int rc;
 
-    if (frame_open(reading->store, frame, &opened, err) != 0 ||
-        frame_decode(&opened, is_whole ? UINT32_MAX : FACTS, &reading->rows,
-                     err) != 0) {
+    opened.header.records = 0;
+    rc = frame_open(reading->store, frame, &opened, err);
+    reading->told = opened.header.records;
+    if (rc != 0 || frame_decode(&opened, is_whole ? UINT32_MAX : FACTS,
+                                &reading->rows, err) != 0) {
         return 0;
     }
     if (frame_bind(stream, frame, reading->cast, &opened.info) != 0) {
@@ -447,51 +415,13 @@ static int stream_read(struct reading *reading,
             damage_note(store, store->files.paths[frame->file], err->text);
             stream->gaps++;
             stream->gap_units += frame->units - frame->trim;
+            reading->cast->agents[stream->agent].undecoded += reading->told;
             continue;
         }
         stream->frames[kept++] = *frame;
     }
     stream->frames_count = kept;
     return rc >= 0 ? 0 : ck_err_set(err, "out of memory");
-}
-
-/* Append the files of a run, or one file. Takes over their names. */
-static int
-files_append(struct ck_run_files *files, const char *path, struct ck_err *err)
-{
-    struct ck_run_files more = {NULL, 0};
-    struct stat status;
-    char **grown;
-    size_t room;
-
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
-        more.paths = calloc(1, sizeof(*more.paths));
-        more.count = more.paths != NULL;
-        if (more.paths == NULL || (more.paths[0] = strdup(path)) == NULL) {
-            free(more.paths);
-            return ck_err_set(err, "out of memory");
-        }
-    } else if (ck_run_files(path, &more, err) != 0) {
-        return -1;
-    }
-    if (more.count == 0) {
-        return ck_err_set(err,
-                          "%s has no segments and no spools (seg-*.ck, "
-                          "spool-*.ck): not a run of ck, or nothing was "
-                          "recorded",
-                          path);
-    }
-    room = files->count + more.count;
-    grown = realloc(files->paths, room * sizeof(*grown));
-    if (grown == NULL) {
-        ck_run_files_free(&more);
-        return ck_err_set(err, "out of memory");
-    }
-    memcpy(grown + files->count, more.paths, more.count * sizeof(*grown));
-    files->paths = grown;
-    files->count = room;
-    free(more.paths);
-    return 0;
 }
 
 /* Open the files, spools before segments. An agent removes its spool once all
@@ -513,9 +443,34 @@ static int readers_open(struct store *store, struct ck_err *err)
     return 0;
 }
 
+/* What the run's manifest says of its segments. A run that never saw a ckagg
+ * has spools alone and no manifest. 0, or -1 with ENOMEM. */
+static int
+manifest_take(struct store *store, const char *dir, struct cast *cast)
+{
+    struct manifest manifest;
+    bool is_due = false;
+    int rc;
+
+    if (manifest_read(&manifest, dir) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        is_due |= cast->agents[i].stored > 0 && !cast->agents[i].is_profile;
+    }
+    if (!manifest.is_read && (is_due || manifest.is_there)) {
+        (void)snprintf(store->damage.manifest, sizeof(store->damage.manifest),
+                       "%s", manifest.why);
+    }
+    rc = continuity_tell(&manifest, cast);
+    manifest_fini(&manifest);
+    return rc;
+}
+
 static int store_open(struct store *store,
                       struct cast *cast,
                       struct align *align,
+                      const char *dir,
                       struct ck_err *err)
 {
     struct reading reading = {.store = store, .cast = cast, .align = align};
@@ -530,7 +485,7 @@ static int store_open(struct store *store,
         }
     }
     for (size_t i = 0; rc == 0 && i < store->streams_count; i++) {
-        stream_trim(&store->streams[i]);
+        continuity_trim(&store->streams[i]);
         rc = stream_read(&reading, &store->streams[i], err);
     }
     free(reading.rows.bytes);
@@ -541,6 +496,9 @@ static int store_open(struct store *store,
         return ck_err_set(
             err, "%s has no readable frame%s%s", store->files.paths[0],
             store->damage.first[0] != '\0' ? ": " : "", store->damage.first);
+    }
+    if (dir != NULL && manifest_take(store, dir, cast) != 0) {
+        return ck_err_set(err, "out of memory");
     }
     if (continuity_check(store->streams, store->streams_count, cast) != 0) {
         return ck_err_set(err, "out of memory");
@@ -563,16 +521,21 @@ struct store *store_create_all(const char *const *paths,
                                struct ck_err *err)
 {
     struct store *store = calloc(1, sizeof(*store));
+    struct stat status;
+    bool is_run;
     int rc = 0;
 
     if (store == NULL) {
         (void)ck_err_set(err, "out of memory");
         return NULL;
     }
+    is_run =
+        count == 1 && stat(paths[0], &status) == 0 && S_ISDIR(status.st_mode);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         rc = files_append(&store->files, paths[i], err);
     }
-    if (rc != 0 || store_open(store, cast, align, err) != 0) {
+    if (rc != 0 ||
+        store_open(store, cast, align, is_run ? paths[0] : NULL, err) != 0) {
         store_destroy(store);
         return NULL;
     }

@@ -43,15 +43,18 @@ struct store_stream {
     uint64_t end;
     uint64_t gaps; /* places where units are missing */
     uint64_t gap_units;
+    bool has_overlap; /* some units are there twice */
 };
 
 /* What is wrong with the files. */
 struct store_damage {
     uint64_t places; /* that did not verify as frames */
     uint64_t bytes;
-    uint64_t tails;   /* files that end in half a frame (torn write) */
-    uint64_t batches; /* frames whose batch did not decode */
-    char first[256];  /* the first place, as a sentence; "" = none */
+    uint64_t tails;     /* files that end in half a frame (torn write) */
+    uint64_t batches;   /* frames whose batch did not decode */
+    char first[256];    /* the first place, as a sentence; "" = none */
+    char manifest[256]; /* what is wrong with the manifest; "" = nothing, or
+                           the run has none to have */
 };
 
 /* Decoded records of one frame. */
@@ -63,8 +66,8 @@ struct store_rows {
 };
 
 struct store;
-/* Open a run. Fills `cast` and `align` (borrowed, not yet closed). NULL with
- * err: no such directory, nothing in it, nothing readable in it. */
+/* Open a run, or one file. Fills `cast` and `align` (borrowed, not yet closed).
+ * NULL with err: no such directory, nothing in it, nothing readable in it. */
 struct store *store_create(const char *dir,
                            struct cast *cast,
                            struct align *align,

@@ -12,6 +12,13 @@
 /* Ranks of a collective that are named. */
 #define NAMED_MAX 8
 
+static bool is_well(const struct report_rank *rank)
+{
+    return rank->end == REPORT_END_PROFILE ||
+           (rank->end == REPORT_END_EXITED && rank->code == 0 &&
+            !rank->is_unfinalized && !rank->is_orphan);
+}
+
 static void
 put_call(const struct page *page, const char *name, const struct place *place)
 {
@@ -56,7 +63,35 @@ static void put_how(const struct page *page,
     } else if (rank->end == REPORT_END_UNKNOWN) {
         fputs("left no word of its end", file);
     } else {
-        fprintf(file, "ended with status %d", rank->code);
+        fprintf(file, "ended with status %d%s", rank->code,
+                rank->is_unfinalized ? " without MPI_Finalize" : "");
+    }
+}
+
+/* What is not known of it. */
+static void put_dark(const struct page *page, const struct report_rank *rank)
+{
+    static const char *const whys[] = {
+        [REPORT_DARK_END] = "what it did after its last record, at",
+        [REPORT_DARK_CUT] = "its last records are missing: what it did from",
+        [REPORT_DARK_LIMIT] = "it reached --limit: what it did from",
+    };
+
+    fprintf(page->file, "%s %s%s is not known", whys[rank->dark],
+            word_time(rank->dark_since - page->report->whole.start).text,
+            rank->dark == REPORT_DARK_END ? "," : " on");
+}
+
+/* When the rank left its last call. */
+static void put_last_time(const struct page *page,
+                          const struct report_rank *rank)
+{
+    if (rank->end_time != 0) {
+        fprintf(page->file, ", %s before",
+                word_time(rank->end_time - rank->last_end).text);
+    } else {
+        fprintf(page->file, ", left at %s",
+                word_time(rank->last_end - page->report->whole.start).text);
     }
 }
 
@@ -101,10 +136,37 @@ static void put_end(const struct page *page,
         fprintf(page->file, "%s\n   its last call was %s", page_normal(page),
                 page_red(page));
         put_call(page, rank->last, &rank->last_place);
-        fprintf(page->file, ", %s before",
-                word_time(rank->end_time - rank->last_end).text);
+        put_last_time(page, rank);
+    }
+    if (rank->dark != REPORT_DARK_NOT) {
+        fprintf(page->file, "%s\n   %s", page_normal(page), page_red(page));
+        put_dark(page, rank);
     }
     fprintf(page->file, "%s\n", page_normal(page));
+}
+
+/* Ranks that ended well, and of which something is not known all the same. */
+static void put_darks(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t limit = page->style->is_all_ranks ? SIZE_MAX : PAGE_ROWS;
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->dark == REPORT_DARK_NOT || !is_well(rank) ||
+            count++ >= limit) {
+            continue;
+        }
+        fprintf(page->file, " %srank %d: ", page_red(page), rank->number);
+        put_dark(page, rank);
+        fprintf(page->file, "%s\n", page_normal(page));
+    }
+    if (count > limit) {
+        fprintf(page->file, " and %zu more ranks (--all-ranks)\n",
+                count - limit);
+    }
 }
 
 /* "rank 2", "ranks 1, 4 and 7", "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 20 more" */
@@ -232,13 +294,12 @@ void page_ends(const struct page *page)
     for (size_t i = 0; i < report->ranks_count; i++) {
         const struct report_rank *rank = &report->ranks[i];
 
-        if (rank->end != REPORT_END_PROFILE &&
-            (rank->end != REPORT_END_EXITED || rank->code != 0 ||
-             rank->is_orphan)) {
+        if (!is_well(rank)) {
             ends[count++] = rank;
         }
     }
     qsort(ends, count, sizeof(*ends), by_end);
     put_rows(page, ends, count);
+    put_darks(page);
     free(ends);
 }

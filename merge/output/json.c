@@ -388,11 +388,14 @@ static void put_trust(struct ck_json *j, const struct report *report)
     ck_json_object(j, "trust");
     ck_json_uint(j, "events", report->events);
     ck_json_uint(j, "lost", report->lost);
+    ck_json_bool(j, "lost_exact", report->is_lost_exact);
+    ck_json_uint(j, "lost_about", report->lost_about);
     ck_json_array(j, "losses");
     for (size_t i = 0; i < report->losses_count; i++) {
         ck_json_object(j, NULL);
         ck_json_string(j, "reason", report->losses[i].reason);
         ck_json_uint(j, "records", report->losses[i].records);
+        ck_json_bool(j, "exact", report->losses[i].is_exact);
         ck_json_end(j);
     }
     ck_json_end(j);
@@ -402,6 +405,8 @@ static void put_trust(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "damage_bytes", report->damage_bytes);
     ck_json_uint(j, "damage_tails", report->damage_tails);
     json_text(j, "damage_first", report->damage_first);
+    json_text(j, "manifest_damage", report->manifest);
+    ck_json_uint(j, "records_gone", report->gone);
     ck_json_uint(j, "unknown_records", report->unknown);
     ck_json_bool(j, "ledger_closed", report->is_ledger_closed);
     json_domains(j, report);
@@ -434,6 +439,7 @@ static void put_inputs(struct ck_json *j, const struct report *report)
         ck_json_object(j, NULL);
         ck_json_string(j, "path", input->path);
         ck_json_string(j, "kind", input->kind);
+        json_text(j, "complaint", input->complaint);
         if (input->rank >= 0) {
             ck_json_int(j, "rank", input->rank);
             ck_json_bool(j, "rank_assumed", input->is_rank_assumed);

@@ -7,6 +7,8 @@
 static const char *const end_names[] = {"unknown", "exited",  "signal",
                                         "profile", "missing", "killed"};
 
+static const char *const dark_names[] = {"no", "end", "cut", "limit"};
+
 static void put_rank(struct ck_json *j, const struct report_rank *rank)
 {
     ck_json_object(j, NULL);
@@ -22,6 +24,13 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     } else {
         ck_json_null(j, "end_time_ns");
     }
+    ck_json_string(j, "dark", dark_names[rank->dark]);
+    if (rank->dark != REPORT_DARK_NOT) {
+        ck_json_int(j, "dark_since_ns", rank->dark_since);
+    } else {
+        ck_json_null(j, "dark_since_ns");
+    }
+    ck_json_bool(j, "no_finalize", rank->is_unfinalized);
     if (rank->open != NULL) {
         ck_json_object(j, "open_call");
         ck_json_string(j, "name", rank->open);
@@ -57,6 +66,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_bool(j, "median_exact", rank->is_median_exact);
     ck_json_uint(j, "events", rank->events);
     ck_json_uint(j, "lost", rank->lost);
+    ck_json_bool(j, "lost_exact", rank->is_lost_exact);
     ck_json_uint(j, "gaps", rank->gaps);
     ck_json_uint(j, "bytes", rank->bytes);
     ck_json_end(j);

@@ -113,29 +113,65 @@ static void put_head(const struct page *page)
     fputc('\n', page->file);
 }
 
+/* "3 of 100 events", "at least 3 of 100 events" */
+static void put_lost(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    fprintf(page->file, "%s%s of %s events",
+            report->is_lost_exact ? "" : "at least ",
+            word_count(report->lost).text,
+            word_count(report->events + report->lost).text);
+}
+
+/* Profiles of a kernel-only merge that could not be read as a whole. */
+static void put_partial_inputs(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->inputs_count; i++) {
+        if (report->inputs[i].complaint == NULL || count++ >= PAGE_ROWS) {
+            continue;
+        }
+        fprintf(page->file, " %snot all was read%s: ", page_red(page),
+                page_normal(page));
+        page_wrap(page, report->inputs[i].complaint, 19, 3);
+        fputs("\n   (exit status 3)\n", page->file);
+    }
+    if (count > PAGE_ROWS) {
+        fprintf(page->file, " and %zu more profiles\n", count - PAGE_ROWS);
+    }
+}
+
 /* What is missing of the run, before anything is said of it. */
 static void put_missing(const struct page *page)
 {
     const struct report *report = page->report;
     FILE *file = page->file;
-    bool is_damaged = report->gaps + report->damage_places > 0;
+    bool is_damaged = report->gaps + report->damage_places + report->gone > 0;
 
+    if (report->manifest != NULL) {
+        fprintf(file,
+                " %smanifest.json of the run could not be read%s (see TRUST; "
+                "exit status 3)\n",
+                page_red(page), page_normal(page));
+    }
     if (!is_damaged && report->lost == 0) {
         return;
     }
-    fprintf(file, " %snot all was kept%s:", page_red(page), page_normal(page));
+    fprintf(file, " %snot all was kept%s: ", page_red(page), page_normal(page));
     if (report->lost > 0) {
-        fprintf(file, " %s of %s events were lost",
-                word_count(report->lost).text,
-                word_count(report->events + report->lost).text);
+        put_lost(page);
+        fputs(" were lost", file);
     }
     if (report->gaps > 0) {
-        fprintf(file, "%s %s gap%s in the streams", report->lost > 0 ? "," : "",
+        fprintf(file, "%s%s gap%s in the streams", report->lost > 0 ? ", " : "",
                 word_count(report->gaps).text, word_s(report->gaps));
     }
     if (report->damage_places > 0) {
-        fprintf(file, "%s %s damaged place%s in the files",
-                report->lost + report->gaps > 0 ? "," : "",
+        fprintf(file, "%s%s damaged place%s in the files",
+                report->lost + report->gaps > 0 ? ", " : "",
                 word_count(report->damage_places).text,
                 word_s(report->damage_places));
     }
@@ -205,9 +241,24 @@ static void put_losses(const struct page *page)
     const struct report *report = page->report;
 
     for (size_t i = 0; i < report->losses_count; i++) {
-        fprintf(page->file, "             %s lost: %s\n",
-                word_count(report->losses[i].records).text,
-                report->losses[i].reason);
+        const struct report_loss *loss = &report->losses[i];
+
+        fprintf(page->file, "             %s%s lost",
+                loss->is_exact ? "" : "at least ",
+                word_count(loss->records).text);
+        if (loss->about > 0) {
+            fprintf(page->file, ", about %s by the size of the gaps",
+                    word_count(loss->about).text);
+        }
+        fprintf(page->file, ": %s\n", loss->reason);
+    }
+    if (report->manifest != NULL) {
+        fprintf(page->file, "             %smanifest.json:%s ", page_red(page),
+                page_normal(page));
+        page_wrap(page, report->manifest, 28, 15);
+        fputs("\n               ", page->file);
+        page_wrap(page, REPORT_MANIFEST_UNKNOWN, 15, 15);
+        fputc('\n', page->file);
     }
     if (report->gaps > 0) {
         fprintf(page->file,
@@ -230,6 +281,30 @@ static void put_losses(const struct page *page)
                 "             %s record%s of kinds that this version does not "
                 "know\n",
                 word_count(report->unknown).text, word_s(report->unknown));
+    }
+}
+
+/* Ranks of which nothing was kept from some time on. */
+static void put_limits(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->dark != REPORT_DARK_LIMIT || count++ >= PAGE_ROWS) {
+            continue;
+        }
+        fprintf(page->file,
+                "             rank %d: --limit was reached at %s, nothing was "
+                "kept from then on\n",
+                rank->number,
+                word_time(rank->dark_since - report->whole.start).text);
+    }
+    if (count > PAGE_ROWS) {
+        fprintf(page->file, "             and %zu more ranks\n",
+                count - PAGE_ROWS);
     }
 }
 
@@ -293,20 +368,21 @@ static void put_trust(const struct page *page)
 
     for (size_t i = 0; i < report->ranks_count; i++) {
         well += report->ranks[i].gaps == 0 &&
+                report->ranks[i].dark == REPORT_DARK_NOT &&
                 (report->ranks[i].end == REPORT_END_EXITED ||
                  report->ranks[i].end == REPORT_END_PROFILE);
     }
     fprintf(page->file, "\n%s TRUST%s       ", page_bold(page),
             page_normal(page));
-    fprintf(page->file, "%s of %s events lost %s %zu of %zu rank%s %s\n",
-            word_count(report->lost).text,
-            word_count(report->events + report->lost).text, page_dot(page),
-            well, of, word_s(of),
+    put_lost(page);
+    fprintf(page->file, " lost %s %zu of %zu rank%s %s\n", page_dot(page), well,
+            of, word_s(of),
             report->is_filtered ? "selected are complete" : "complete");
     fputs("             ", page->file);
     page_clocks(page);
     put_inputs(page);
     put_losses(page);
+    put_limits(page);
     put_notes(page);
     if (report->devices_count > 0) {
         fprintf(
@@ -342,6 +418,7 @@ void output_text(const struct report *report,
 
     put_head(&page);
     page_ends(&page);
+    put_partial_inputs(&page);
     put_missing(&page);
     put_answer(&page);
     page_why(&page);

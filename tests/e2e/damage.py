@@ -76,8 +76,14 @@ class Damage:
             self.write(path, blob)
         return self.known[key]
 
-    def check(self, what, expected):
+    def check(self, what, expected, lost):
+        """As expected; `lost` records, which the manifest knew."""
         seen = self.merged(what)
+        if not isinstance(seen, str):
+            trust = seen["trust"]
+            told = trust["lost"], trust["lost_exact"], trust["records_gone"]
+            assert told == (lost, True, lost), (
+                f"{what}: {lost} records are gone, the report says {told}")
         if seen == expected or (isinstance(seen, str) and
                                 isinstance(expected, str)):
             return
@@ -99,9 +105,10 @@ class Damage:
         for path, blob in self.files.items():
             for length in range(0, len(blob), step):
                 kept = sum(f[1] <= length for f in self.frames[path])
+                lost = sum(f[2] for f in self.frames[path][kept:])
                 expected = self.without(path, kept)
                 self.write(path, blob[:length])
-                self.check(f"{path} cut at {length}", expected)
+                self.check(f"{path} cut at {length}", expected, lost)
                 count += 1
             self.write(path, blob)
         return count
@@ -122,7 +129,8 @@ class Damage:
             is_filler = at >= hit[0] + 64 + length
             expected = self.without(path, None if is_filler else hit)
             self.write(path, blob)
-            self.check(f"{path} bit {bit} of byte {at} flipped", expected)
+            self.check(f"{path} bit {bit} of byte {at} flipped", expected,
+                       0 if is_filler else hit[2])
             self.write(path, self.files[path])
         return count
 

@@ -578,6 +578,15 @@ class Bad(Case):
         self.assertEqual(status, 3)
         note = report["ck"]["trust"]["notes"][0]["text"]
         self.assertIn("cut off", note)
+        said = subprocess.run([CKMERGE, "--kernel-only", self.path("b.json"),
+                               self.path("c.json")], text=True,
+                              capture_output=True, timeout=120).stdout
+        head = " ".join(said[:said.index("Devices were busy")].split())
+        self.assertIn("not all was read: ", head)
+        self.assertIn("b.json: the JSON is wrong or cut off here", head)
+        self.assertIn("rank 0: its last records are missing: what it did",
+                      head)
+        self.assertIn("0 of 1 rank complete", said)
         self.assertIn("byte", note)
         self.assertGreater(self.device(report)["kernels"], 10)
 

@@ -72,6 +72,31 @@ void synth_remove(char *dir)
     free(dir);
 }
 
+void synth_manifest(const char *dir, const char *agents)
+{
+    char path[PATH_MAX];
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "%s/" CK_RUN_MANIFEST, dir);
+    file = fopen(path, "we");
+    must(file != NULL, "no manifest");
+    fprintf(file,
+            "{\n  \"version\": 1,\n  \"state\": \"done\",\n"
+            "  \"agents\": [%s]\n}\n",
+            agents);
+    must(fclose(file) == 0, "no manifest");
+}
+
+static void manifest_ensure(const char *dir)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s/" CK_RUN_MANIFEST, dir);
+    if (access(path, F_OK) != 0) {
+        synth_manifest(dir, "");
+    }
+}
+
 struct synth *
 synth_create(const char *dir, unsigned number, const struct synth_rank *rank)
 {
@@ -83,6 +108,7 @@ synth_create(const char *dir, unsigned number, const struct synth_rank *rank)
 
     must(synth != NULL, "no memory");
     synth->rank = *rank;
+    manifest_ensure(dir);
     (void)snprintf((char *)synth->id, sizeof(synth->id), "agent-%u", number);
     must(ck_run_segment_path(path, dir, synth->id, false) == 0, "path");
     synth->segment = ck_segment_create(path, &err);

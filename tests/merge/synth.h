@@ -28,6 +28,11 @@ struct synth_rank {
     int64_t start_realtime;
 };
 
+/* Write the run's manifest: the agents as JSON objects, "" = of none is
+ * anything said; of a job that has ended. Each synth_create() does that where
+ * there is none. */
+void synth_manifest(const char *dir, const char *agents);
+
 /* A temporary directory; its name is the caller's to free. */
 char *synth_dir(void);
 /* Remove it with what is in it. */

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/merge/program.h"
 #include "tests/merge/synth.h"
 
 #define US ((int64_t)1000)
@@ -168,30 +168,8 @@ static int fixture_teardown(void **state)
     return 0;
 }
 
-/* Run `ckmerge ARGS` and keep what it says on both outputs; its status. */
-static int merge(struct fixture *fixture, const char *format, ...)
-{
-    char args[8192], command[16384], buffer[4096];
-    va_list list;
-    size_t length = 0, n;
-    FILE *pipe, *memory;
-
-    va_start(list, format);
-    (void)vsnprintf(args, sizeof(args), format, list);
-    va_end(list);
-    (void)snprintf(command, sizeof(command), "cd %s && %s %s 2>&1 </dev/null",
-                   fixture->base, CK_TEST_CKMERGE, args);
-    free(fixture->text);
-    fixture->text = NULL;
-    memory = open_memstream(&fixture->text, &length);
-    pipe = popen(command, "re");
-    assert_non_null(pipe);
-    while ((n = fread(buffer, 1, sizeof(buffer), pipe)) > 0) {
-        (void)fwrite(buffer, 1, n, memory);
-    }
-    assert_int_equal(fclose(memory), 0);
-    return WEXITSTATUS(pclose(pipe));
-}
+#define merge(fixture, ...)                                                    \
+    program_merge(&(fixture)->text, (fixture)->base, __VA_ARGS__)
 
 static char *file_text(const char *path)
 {
@@ -334,9 +312,10 @@ static void what_is_damaged_is_said_before_all_else(void **state)
     synth_garbage(synth, dir);
     synth_destroy(synth);
     assert_int_equal(merge(fixture, "%s", dir), 3);
-    said = strstr(fixture->text, "not all was kept: 2 of 4 events were lost, "
-                                 "1 gap in the streams, "
-                                 "1 damaged place in the files");
+    said = strstr(fixture->text,
+                  "not all was kept: at least 1 of 3 events were lost, "
+                  "1 gap in the streams, "
+                  "1 damaged place in the files");
     busy = strstr(fixture->text, "Devices were busy");
     assert_non_null(said);
     assert_true(busy == NULL || said < busy);

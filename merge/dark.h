@@ -1,0 +1,29 @@
+/* dark.h - from when on nothing is known of an agent, and why
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An agent that says how its target ended has said all. Of another one, and of
+ * one whose last records are missing, nobody knows what came after the last
+ * record: it may have been anything.
+ */
+#ifndef CK_MERGE_DARK_H
+#define CK_MERGE_DARK_H
+
+#include "merge/align.h"
+#include "merge/cast.h"
+#include "merge/cause.h"
+#include "merge/interval.h"
+#include "merge/report.h"
+
+struct dark {
+    enum report_dark reason;
+    struct region part; /* on the axis; ends with the target where that is
+                           known */
+};
+
+struct dark
+dark_find(const struct cast *cast, const struct align *align, uint32_t agent);
+/* What a device's idle time in that part counts as. */
+enum cause dark_cause(enum report_dark reason);
+
+#endif

@@ -1,0 +1,55 @@
+/* files.c - the files that a store is read from
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/input/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool files_is_segment(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return strncmp(slash == NULL ? path : slash + 1, "seg-", 4) == 0;
+}
+
+int files_append(struct ck_run_files *files,
+                 const char *path,
+                 struct ck_err *err)
+{
+    struct ck_run_files more = {NULL, 0};
+    struct stat status;
+    char **grown;
+    size_t room;
+
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+        more.paths = calloc(1, sizeof(*more.paths));
+        more.count = more.paths != NULL;
+        if (more.paths == NULL || (more.paths[0] = strdup(path)) == NULL) {
+            free(more.paths);
+            return ck_err_set(err, "out of memory");
+        }
+    } else if (ck_run_files(path, &more, err) != 0) {
+        return -1;
+    }
+    if (more.count == 0) {
+        return ck_err_set(err,
+                          "%s has no segments and no spools (seg-*.ck, "
+                          "spool-*.ck): not a run of ck, or nothing was "
+                          "recorded",
+                          path);
+    }
+    room = files->count + more.count;
+    grown = realloc(files->paths, room * sizeof(*grown));
+    if (grown == NULL) {
+        ck_run_files_free(&more);
+        return ck_err_set(err, "out of memory");
+    }
+    memcpy(grown + files->count, more.paths, more.count * sizeof(*grown));
+    files->paths = grown;
+    files->count = room;
+    free(more.paths);
+    return 0;
+}

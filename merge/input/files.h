@@ -1,0 +1,21 @@
+/* files.h - the files that a store is read from
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_INPUT_FILES_H
+#define CK_MERGE_INPUT_FILES_H
+
+#include <stdbool.h>
+
+#include "schema/err.h"
+#include "schema/run.h"
+
+/* Append the files of a run, or one file; what was there stays. 0, or -1 with
+ * err: nothing is there that could be read. */
+int files_append(struct ck_run_files *files,
+                 const char *path,
+                 struct ck_err *err);
+/* Written by ckagg, not by an agent that could not deliver. */
+bool files_is_segment(const char *path);
+
+#endif

@@ -1,0 +1,39 @@
+/* manifest.h - what ckagg said of a run when it wrote manifest.json
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The manifest tells what the files cannot tell of themselves: which agents
+ * took part, and how many records each had stored.
+ */
+#ifndef CK_MERGE_INPUT_MANIFEST_H
+#define CK_MERGE_INPUT_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* More agents than any job has: of more the manifest is refused. */
+#define MANIFEST_AGENTS_MAX ((size_t)1 << 20)
+
+struct manifest_agent {
+    uint8_t id[16];
+    int32_t rank;           /* -1 = none */
+    uint64_t records;       /* in its segment, of all frames */
+    uint64_t missing_units; /* between them: these never came */
+};
+
+struct manifest {
+    bool is_there; /* there is something of that name */
+    bool is_read;  /* whole, and of a version that is known */
+    bool is_final; /* written when the job had ended */
+    char why[256]; /* it could not be read: "it is missing" */
+    struct manifest_agent *agents;
+    size_t agents_count, agents_room;
+};
+
+/* Read the manifest of a run directory into *manifest, whatever that held.
+ * What is wrong with it is said in `why`. 0, or -1 with ENOMEM. */
+int manifest_read(struct manifest *manifest, const char *dir);
+void manifest_fini(struct manifest *manifest);
+
+#endif

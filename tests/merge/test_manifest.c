@@ -1,0 +1,195 @@
+/* test_manifest.c - what the manifest of a run tells of its segments
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/input/store.h"
+#include "tests/merge/synth.h"
+
+static const struct synth_rank lone = {.rank = 0,
+                                       .size = 1,
+                                       .host = "h",
+                                       .timens = "t",
+                                       .clock = CK_CLOCK_RAW,
+                                       .start_raw = 500,
+                                       .start_realtime = 900};
+
+/* What a run gives when it is read. */
+struct reading {
+    struct cast *cast;
+    struct align *align;
+    struct store *store;
+};
+
+static int reading_open(struct reading *reading, const char *dir)
+{
+    struct ck_err err;
+
+    reading->cast = cast_create();
+    reading->align = align_create();
+    reading->store = store_create(dir, reading->cast, reading->align, &err);
+    return reading->store == NULL ? -1 : 0;
+}
+
+static void reading_close(struct reading *reading)
+{
+    store_destroy(reading->store);
+    align_destroy(reading->align);
+    cast_destroy(reading->cast);
+}
+
+static void mark_put(struct synth *synth, int64_t start, int64_t value)
+{
+    struct ck_mark mark = {.e = {.kind = CK_KIND_MARK, .start = start},
+                           .value = value};
+
+    synth_put(synth, &mark);
+}
+
+/* A segment of agent 1 in which a frame of 7 marks is missing, and what its
+ * manifest said of it. */
+static struct reading told_read(const char *agents)
+{
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 1, &lone);
+    struct reading reading;
+
+    synth_manifest(dir, agents);
+    synth_stream(synth, 1, 0, 100);
+    mark_put(synth, 1, 1);
+    synth_seek(synth, 8);
+    mark_put(synth, 9, 1);
+    synth_destroy(synth);
+    assert_int_equal(reading_open(&reading, dir), 0);
+    synth_remove(dir);
+    return reading;
+}
+
+/* The id of synth's agent 1, and another one. */
+#define ONE "\"agent\": \"6167656e742d31000000000000000000\", \"rank\": 0"
+#define TWO "\"agent\": \"6167656e742d32000000000000000000\", \"rank\": 5"
+
+static void what_the_manifest_counted_is_missing_exactly(void **state)
+{
+    static const struct {
+        const char *agents;
+        uint64_t records; /* missing */
+        bool is_exact;
+    } cases[] = {
+        /* Two marks and the identity are there. */
+        {"{" ONE ", \"records\": 10, \"missing_units\": 0}", 7, true},
+        {"{\"x\": [{}], " ONE ", \"records\": 7}", 4, true},
+        /* Some never came: at least those of the segment. */
+        {"{" ONE ", \"records\": 9, \"missing_units\": 1}", 6, false},
+        /* It is older than the segment, or of another agent. */
+        {"{" ONE ", \"records\": 2}", 1, false},
+        {"{" TWO ", \"records\": 0}", 1, false},
+        {"", 1, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reading reading = told_read(cases[i].agents);
+        const struct cast_agent *agent = &reading.cast->agents[0];
+
+        assert_int_equal(agent->gap_records, cases[i].records);
+        assert_int_equal(agent->is_gap_exact, cases[i].is_exact);
+        assert_true(agent->gap_about >= agent->gap_records);
+        assert_string_equal(store_damage(reading.store)->manifest, "");
+        assert_int_equal(reading.cast->absents_count, 0);
+        reading_close(&reading);
+    }
+}
+
+static void a_segment_that_is_not_there_any_more_is_told(void **state)
+{
+    struct reading reading =
+        told_read("{" ONE ", \"records\": 3}, {" TWO ", \"records\": 44}");
+
+    (void)state;
+    assert_int_equal(reading.cast->absents_count, 1);
+    assert_int_equal(reading.cast->absents[0].rank, 5);
+    assert_int_equal(reading.cast->absents[0].records, 44);
+    reading_close(&reading);
+}
+
+static void manifest_put(const char *dir, const char *text, size_t length)
+{
+    char path[4096];
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "%s/manifest.json", dir);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_manifest_that_cannot_be_read_is_named(void **state)
+{
+    static const char sound[] =
+        "{\"version\": 1, \"state\": \"done\", \"agents\": [{" ONE
+        ", \"records\": 10}]}";
+    static const struct {
+        const char *text;
+        const char *why;
+    } cases[] = {
+        {"garbage", "byte 0"},
+        {"[]", "no manifest"},
+        {"{\"version\": 7}", "version 7"},
+        {"{\"version\": \"1\"}", "no number"},
+        {"{\"version\": 1, \"agents\": {}}", "no list"},
+        {"{\"version\": 1, \"agents\": [{\"agent\": \"x\"}]}", "no id"},
+        {"{\"version\": 1, \"agents\": [3]}", "damaged"},
+        {"", "empty"},
+    };
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 1, &lone);
+    struct reading reading;
+
+    (void)state;
+    synth_stream(synth, 1, 0, 100);
+    mark_put(synth, 1, 1);
+    synth_destroy(synth);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        manifest_put(dir, cases[i].text, strlen(cases[i].text));
+        assert_int_equal(reading_open(&reading, dir), 0);
+        if (strstr(store_damage(reading.store)->manifest, cases[i].why) ==
+            NULL) {
+            fail_msg("%s: %s", cases[i].text,
+                     store_damage(reading.store)->manifest);
+        }
+        assert_false(reading.cast->agents[0].is_told);
+        reading_close(&reading);
+    }
+    for (size_t cut = 0; cut < sizeof(sound); cut++) {
+        manifest_put(dir, sound, cut);
+        assert_int_equal(reading_open(&reading, dir), 0);
+        assert_int_equal(store_damage(reading.store)->manifest[0] == '\0',
+                         cut == sizeof(sound) - 1);
+        assert_int_equal(reading.cast->agents[0].is_told,
+                         cut == sizeof(sound) - 1);
+        reading_close(&reading);
+    }
+    synth_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_manifest_counted_is_missing_exactly),
+        cmocka_unit_test(a_segment_that_is_not_there_any_more_is_told),
+        cmocka_unit_test(a_manifest_that_cannot_be_read_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/* test_partial.c - the program on runs of which something is not known
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/merge/program.h"
+#include "tests/merge/synth.h"
+
+#define US ((int64_t)1000)
+#define MS ((int64_t)1000000)
+#define SITE ((uint64_t)0x401000)
+
+/* Rank 0 with two kernels, and an EXIT record or none. */
+static char *ended_run(bool has_exit, bool is_limited)
+{
+    const struct synth_rank who = {.rank = 0,
+                                   .size = 1,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    struct ck_counter lost = {
+        .e = {.kind = CK_KIND_LOST, .flags = CK_FLAG_RAW, .start = 5 * MS},
+        .value = 12,
+        .enabled = MS,
+        .reason = CK_LOST_LIMIT};
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 9, &who);
+
+    if (is_limited) {
+        synth_put(synth, &lost);
+    }
+    synth_stream(synth, 1, 0, 100);
+    synth_text(synth, CK_KIND_NAME, 1, 0, 0, "forward", 7);
+    synth_text(synth, CK_KIND_NAME, 2, 0, 0, "MPI_Init", 8);
+    synth_text(synth, CK_KIND_NAME, 3, 0, 0, "MPI_Barrier", 11);
+    synth_call(synth, CK_KIND_MPI_CALL, 2, MS / 2, MS / 2, SITE, 1);
+    synth_kernel(synth, 1, MS, MS, 100, 1);
+    synth_kernel(synth, 1, 3 * MS, MS, 100, 2);
+    synth_call(synth, CK_KIND_MPI_CALL, 3, 4 * MS, MS, SITE, 2);
+    if (has_exit) {
+        synth_exit(synth, 0, 10 * MS, 0);
+    }
+    synth_destroy(synth);
+    return dir;
+}
+
+/* Rank 1, whose only call ends at 11 ms, and the rank itself then. */
+static void other_put(const char *dir)
+{
+    const struct synth_rank who = {.rank = 1,
+                                   .size = 2,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    struct synth *synth = synth_create(dir, 8, &who);
+
+    synth_stream(synth, 1, 0, 100);
+    synth_text(synth, CK_KIND_NAME, 3, 0, 0, "MPI_Barrier", 11);
+    synth_call(synth, CK_KIND_MPI_CALL, 3, 10 * MS, MS, SITE, 1);
+    synth_exit(synth, 0, 11 * MS, 0);
+    synth_destroy(synth);
+}
+
+static void a_rank_without_an_end_has_an_unattributed_tail(void **state)
+{
+    char *text = NULL;
+    char *dir = ended_run(false, false);
+
+    (void)state;
+    other_put(dir);
+    assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 3);
+    /* The run ends with rank 1, at 11 ms. Rank 0 is known to have had no work
+     * from 4 to 5 ms; what lies behind its last record is no end of work. */
+    assert_non_null(strstr(text, "\"dark\": \"end\""));
+    assert_non_null(strstr(text, "\"dark_since_ns\": 5000000"));
+    assert_non_null(strstr(text, "\"end_of_work\": 1000000"));
+    assert_non_null(strstr(text, "\"unattributed\": 6000000"));
+    assert_non_null(strstr(text, "\"ledger_closed\": true"));
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 3);
+    assert_non_null(strstr(text,
+                           "rank 0 left no word of its end\n"
+                           "   its last call was MPI_Barrier, left at 4.50 ms\n"
+                           "   what it did after its last record, at 4.50 ms, "
+                           "is not known"));
+    assert_non_null(strstr(text, "1 of 2 ranks complete"));
+    free(text);
+    synth_remove(dir);
+}
+
+static void nothing_is_idle_behind_a_limit(void **state)
+{
+    char *text = NULL;
+    char *dir = ended_run(true, true);
+
+    (void)state;
+    assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
+    assert_non_null(strstr(text, "\"dark\": \"limit\""));
+    assert_non_null(strstr(text, "\"dark_since_ns\": 5000000"));
+    assert_non_null(strstr(text, "\"lost\": 12,\n"
+                                 "    \"lost_exact\": false"));
+    /* MPI_Init ends at 1 ms, the region at 10: [1,2) and [3,4) are busy, to
+     * 5 ms there was no work, and behind it nobody knows. */
+    assert_non_null(strstr(text, "\"end_of_work\": 1000000"));
+    assert_non_null(strstr(text, "\"lost_data\": 5000000"));
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 0);
+    assert_non_null(strstr(text, "rank 0: it reached --limit: what it did from "
+                                 "4.50 ms on is not known"));
+    assert_non_null(strstr(text,
+                           "rank 0: --limit was reached at 4.50 ms, nothing "
+                           "was kept from then on"));
+    assert_non_null(strstr(text, "at least 12 lost: --limit was reached"));
+    free(text);
+    synth_remove(dir);
+}
+
+static void an_end_without_finalize_is_named(void **state)
+{
+    char *text = NULL;
+    char *dir = ended_run(true, false);
+
+    (void)state;
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 0);
+    assert_non_null(strstr(text,
+                           "rank 0 ended with status 0 without MPI_Finalize "
+                           "at 9.50 ms"));
+    assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
+    assert_non_null(strstr(text, "\"no_finalize\": true"));
+    free(text);
+    synth_remove(dir);
+}
+
+static void a_run_without_its_manifest_is_merged_and_partial(void **state)
+{
+    static const struct {
+        const char *command; /* on the manifest */
+        const char *why;
+    } cases[] = {{"rm", "it is missing"}, {"truncate -s 9", "byte "}};
+    char *dir = ended_run(true, false);
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(program_merge(&text, "/", "--verify %s", dir), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char command[8192];
+
+        (void)snprintf(command, sizeof(command), "%s %s/manifest.json",
+                       cases[i].command, dir);
+        assert_int_equal(system(command), 0);
+        assert_int_equal(program_merge(&text, "/", "%s", dir), 3);
+        assert_non_null(
+            strstr(text, "manifest.json of the run could not be read"));
+        assert_non_null(strstr(text, "manifest.json: "));
+        assert_non_null(strstr(text, cases[i].why));
+        assert_non_null(strstr(text, "which agents took part"));
+        assert_non_null(strstr(text, "Devices were busy 22.2 %"));
+        assert_int_equal(program_merge(&text, "/", "--verify %s", dir), 3);
+        assert_non_null(strstr(text, "manifest.json: "));
+        assert_non_null(strstr(text, cases[i].why));
+        synth_manifest(dir, "");
+    }
+    assert_int_equal(program_merge(&text, "/", "--verify %s", dir), 0);
+    free(text);
+    synth_remove(dir);
+}
+
+/* The manifest had counted the records of a segment that is gone. */
+static void records_that_are_gone_are_counted_exactly(void **state)
+{
+    char *text = NULL;
+    char *dir = ended_run(true, false);
+
+    (void)state;
+    synth_manifest(dir, "{\"agent\": \"6167656e742d39000000000000000000\", "
+                        "\"rank\": 0, \"records\": 19}, "
+                        "{\"agent\": \"6167656e742d38000000000000000000\", "
+                        "\"rank\": 4, \"records\": 1000}");
+    assert_int_equal(program_merge(&text, "/", "--verify %s", dir), 3);
+    assert_non_null(strstr(text,
+                           "1010 records that were stored, as manifest.json "
+                           "says, are not in the run any more"));
+    assert_non_null(strstr(text, "rank 4 is not in the run"));
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 3);
+    assert_non_null(strstr(text, "not all was kept: 1,010 of 1,014 events were "
+                                 "lost"));
+    assert_non_null(strstr(text, "10 lost: damaged, cut off or never "
+                                 "arrived\n"));
+    assert_non_null(strstr(text, "1,000 lost: their segments are not "
+                                 "in the run any more"));
+    free(text);
+    synth_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rank_without_an_end_has_an_unattributed_tail),
+        cmocka_unit_test(nothing_is_idle_behind_a_limit),
+        cmocka_unit_test(an_end_without_finalize_is_named),
+        cmocka_unit_test(a_run_without_its_manifest_is_merged_and_partial),
+        cmocka_unit_test(records_that_are_gone_are_counted_exactly),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
