@@ -8,51 +8,11 @@
  */
 #include "schema/block.h"
 
-/* Bytes that a block can add to a column: 10 a number, and 4 a run, of which
- * there is at most one for each number and one at the end; 8 are written
- * beyond the end. */
-#define BLOCK_BYTES ((size_t)FIELD_BLOCK * 14 + 64)
+#include "schema/numbers.h"
+#include "schema/wide.h"
+
 /* Words of the longest fixed part. */
 #define WORDS_MAX 12
-
-/* LEB128. Lengths up to three, which most numbers have, go their own way; up
- * to 56 bits there is no branch on the length: the groups of seven are spread
- * over eight bytes. Writes up to 8 bytes whatever the length.
- */
-static inline uint8_t *put_number(uint8_t *out, uint64_t z)
-{
-    uint64_t x;
-    unsigned length;
-
-    if (z < 0x80) {
-        *out = (uint8_t)z;
-        return out + 1;
-    }
-    if (z < 0x200000) {
-        unsigned is_three = z >= 0x4000;
-        uint32_t spread =
-            (uint32_t)((z & 0x7f) | (z & 0x3f80) << 1 | (z & 0x1fc000) << 2);
-
-        spread |= 0x80u | is_three << 15;
-        memcpy(out, &spread, sizeof(spread));
-        return out + 2 + is_three;
-    }
-    if (__builtin_expect(z >> 56 != 0, 0)) {
-        return block_number(out, z);
-    }
-    length = (70u - (unsigned)__builtin_clzll(z)) / 7;
-    x = (z & 0x0fffffffu) | (z & 0x00fffffff0000000u) << 4;
-    x = (x & 0x00003fff00003fffu) | (x & 0x0fffc0000fffc000u) << 2;
-    x = (x & 0x007f007f007f007fu) | (x & 0x3f803f803f803f80u) << 1;
-    x |= 0x8080808080808080u >> (64 - 8 * (length - 1)) & 0x8080808080808080u;
-    memcpy(out, &x, 8);
-    return out + length;
-}
-
-static inline uint64_t zigzag(int64_t d)
-{
-    return (uint64_t)d << 1 ^ (uint64_t)(d >> 63);
-}
 
 /* The difference of two values of so many bytes, as a signed number. */
 static inline int64_t difference(uint64_t a, uint64_t b, unsigned bytes)
@@ -76,16 +36,15 @@ static inline uint64_t value_of(const uint8_t *row,
                : value;
 }
 
-/* One column of a block; bytes and code are constants at each call, so
- * each is a loop of its own. Nothing is read again that the written bytes
- * might have changed.
+/* The differences in one column of a block; bytes and code are constants at
+ * each call, so each is a loop of its own.
  */
 static inline __attribute__((always_inline)) void
-put_column(struct column *column,
-           const struct block *block,
-           const struct field *f,
-           unsigned bytes,
-           enum field_code code)
+take_differences(const struct block *block,
+                 const struct field *f,
+                 unsigned bytes,
+                 enum field_code code,
+                 int64_t *differences)
 {
     const struct field field = *f;
     const uint8_t *const *peer =
@@ -94,26 +53,12 @@ put_column(struct column *column,
             : block->peer;
     const uint64_t step = code == FIELD_NEXT ? 1 : 0;
     const unsigned count = block->count;
-    uint8_t *out = column->bytes + column->used;
-    uint64_t run = column->run;
 
     for (unsigned i = 0; i < count; i++) {
-        int64_t d =
+        differences[i] =
             difference(value_of(block->row[i + 1], &field, bytes, code),
                        value_of(peer[i], &field, bytes, code) + step, bytes);
-
-        if (d == 0) {
-            run++;
-            continue;
-        }
-        if (run != 0) {
-            out = block_run(out, run);
-            run = 0;
-        }
-        out = put_number(out, zigzag(d));
     }
-    column->used = (size_t)(out - column->bytes);
-    column->run = run;
 }
 
 static void put_field(struct column *column,
@@ -121,21 +66,26 @@ static void put_field(struct column *column,
                       const struct field *f,
                       bool is_next)
 {
+    int64_t d[BLOCK_ROWS];
+
     if (f->code == FIELD_BACK) {
-        put_column(column, block, f, 8, FIELD_BACK);
+        take_differences(block, f, 8, FIELD_BACK, d);
     } else if (is_next && f->bytes == 8) {
-        put_column(column, block, f, 8, FIELD_NEXT);
+        take_differences(block, f, 8, FIELD_NEXT, d);
     } else if (is_next) {
-        put_column(column, block, f, 4, FIELD_NEXT);
+        take_differences(block, f, 4, FIELD_NEXT, d);
     } else if (f->bytes == 8) {
-        put_column(column, block, f, 8, FIELD_SAME);
+        take_differences(block, f, 8, FIELD_SAME, d);
     } else if (f->bytes == 4) {
-        put_column(column, block, f, 4, FIELD_SAME);
+        take_differences(block, f, 4, FIELD_SAME, d);
     } else if (f->bytes == 2) {
-        put_column(column, block, f, 2, FIELD_SAME);
+        take_differences(block, f, 2, FIELD_SAME, d);
     } else {
-        put_column(column, block, f, 1, FIELD_SAME);
+        take_differences(block, f, 1, FIELD_SAME, d);
     }
+    column->used = (size_t)(numbers_put(column->bytes + column->used,
+                                        &column->run, d, block->count) -
+                            column->bytes);
 }
 
 /* Does the field count up by one in all records of the block? */
@@ -143,26 +93,20 @@ static inline __attribute__((always_inline)) bool
 is_counting(const struct block *block, size_t offset, unsigned bytes)
 {
     uint64_t value = field_load(block->row[0] + offset, bytes);
-    uint64_t mask = ~(uint64_t)0 >> (64 - 8 * bytes);
+    uint64_t wrong = 0;
 
     for (unsigned i = 1; i <= block->count; i++) {
-        value = (value + 1) & mask;
-        if (field_load(block->row[i] + offset, bytes) != value) {
-            return false;
-        }
+        wrong |= field_load(block->row[i] + offset, bytes) ^ (value + i);
     }
-    return true;
+    return wrong << (64 - 8 * bytes) == 0;
 }
 
 /* Two words at once: every processor has that. */
 typedef uint64_t vector __attribute__((vector_size(16)));
 
-/* Bits in which any record of the block differs from its predecessor: word 0
- * (kind, flags, name) from the record before, the others from the one of the
- * same context. Unit by unit, so that all bits stay in registers.
- */
+/* As wide_changes(). Unit by unit, so that all bits stay in registers. */
 static void
-find_changes(const struct block *block, uint64_t *changed, unsigned units)
+plain_changes(const struct block *block, uint64_t *changed, unsigned units)
 {
     const unsigned count = block->count;
     uint64_t head = 0;
@@ -190,6 +134,20 @@ find_changes(const struct block *block, uint64_t *changed, unsigned units)
         head |= field_load(block->row[i + 1], 8) ^ field_load(block->row[i], 8);
     }
     changed[0] = head;
+}
+
+/* Bits in which any record of the block differs from its predecessor: word 0
+ * (kind, flags, name) from the record before, the others from the one of the
+ * same context.
+ */
+static void
+find_changes(const struct block *block, uint64_t *changed, unsigned units)
+{
+    if (wide_is_there()) {
+        wide_changes(block->row, block->peer, block->count, units, changed);
+    } else {
+        plain_changes(block, changed, units);
+    }
     changed[1] = 1; /* start: always */
 }
 
@@ -295,7 +253,7 @@ static int put_sites(struct column *sites, const struct block *block)
 static int block_reserve(struct block *block, unsigned cls)
 {
     for (unsigned c = 0; c < FIELD_FIRST || ck_fields[cls][c].bytes != 0; c++) {
-        if (column_reserve(&block->column[c], BLOCK_BYTES) != 0) {
+        if (column_reserve(&block->column[c], NUMBERS_BYTES(BLOCK_ROWS)) != 0) {
             return -1;
         }
     }

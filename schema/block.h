@@ -13,6 +13,10 @@
 #include "schema/columns.h"
 #include "schema/field.h"
 
+/* Records that are coded column by column before the next are looked at: those
+ * of several classes in turn still lie in the first-level cache. */
+#define BLOCK_ROWS 128
+
 struct column {
     uint8_t *bytes;
     size_t used;
@@ -22,8 +26,8 @@ struct column {
 
 struct block {
     /* row[0] is the last record of the block before. */
-    const uint8_t *row[FIELD_BLOCK + 1];
-    const uint8_t *peer[FIELD_BLOCK]; /* predecessors in the same context */
+    const uint8_t *row[BLOCK_ROWS + 1];
+    const uint8_t *peer[BLOCK_ROWS]; /* predecessors in the same context */
     unsigned count;
     uint32_t records; /* of the blocks before */
     uint32_t next;    /* bits of columns coded as NEXT in this batch */
@@ -39,23 +43,5 @@ int column_reserve(struct column *column, size_t bytes);
  * sites in them to `sites`, but for most repetitions. 0, or -1 with ENOMEM.
  */
 int block_flush(struct block *block, unsigned cls, struct column *sites);
-
-/* LEB128, for what is written seldom. Up to 10 bytes. */
-static inline uint8_t *block_number(uint8_t *out, uint64_t number)
-{
-    while (number >= 0x80) {
-        *out++ = (uint8_t)(number | 0x80);
-        number >>= 7;
-    }
-    *out = (uint8_t)number;
-    return out + 1;
-}
-
-/* A run of zero differences. */
-static inline uint8_t *block_run(uint8_t *out, uint64_t run)
-{
-    *out = 0;
-    return block_number(out + 1, run - 1);
-}
 
 #endif

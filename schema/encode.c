@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Records are sorted by class into blocks of FIELD_BLOCK; a full block is
+ * Records are sorted by class into blocks of BLOCK_ROWS; a full block is
  * coded column by column (block.c).
  *
  * The records lie in memory that the target can write to. Lengths are read
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "schema/block.h"
+#include "schema/numbers.h"
 
 /* How far ahead of the record that is taken memory is asked for. */
 #define PREFETCH_BYTES 1536
@@ -119,7 +120,7 @@ static int order_flush(struct columns_encoder *encoder)
         return -1;
     }
     number = (uint64_t)(encoder->run_count - 1) << 5 | encoder->run_class;
-    order->used = (size_t)(block_number(order->bytes + order->used, number) -
+    order->used = (size_t)(numbers_one(order->bytes + order->used, number) -
                            order->bytes);
     encoder->run_count = 0;
     return 0;
@@ -170,7 +171,7 @@ static inline __attribute__((always_inline)) uint32_t take_rows(
     unsigned n;
 
     most = most < source->left ? most : source->left;
-    most = most < FIELD_BLOCK - first ? most : FIELD_BLOCK - first;
+    most = most < BLOCK_ROWS - first ? most : BLOCK_ROWS - first;
     for (n = 0; n < most; n++) {
         struct ck_event head;
 
@@ -266,7 +267,7 @@ static int put_records(struct columns_encoder *encoder,
         return -1;
     }
     encoder->run_count += (uint32_t)taken;
-    if (block->count == FIELD_BLOCK &&
+    if (block->count == BLOCK_ROWS &&
         block_flush(block, cls, &encoder->sites) != 0) {
         return -1;
     }
@@ -292,7 +293,7 @@ static struct columns_bytes column_finish(struct column *column, bool is_next)
 {
     if ((column->used != 0 || is_next) && column->run != 0) {
         column->used =
-            (size_t)(block_run(column->bytes + column->used, column->run) -
+            (size_t)(numbers_run(column->bytes + column->used, column->run) -
                      column->bytes);
         column->run = 0;
     }

@@ -16,7 +16,7 @@
 
 /* Columns 0..3 exist in every class; the others begin here. */
 #define FIELD_FIRST 4
-/* Records that are coded column by column before the next are looked at: a
+/* Records that are decoded column by column before the next are looked at: a
  * block stays in the first-level cache. */
 #define FIELD_BLOCK 256
 /* Predecessors that are kept by name and kind. */

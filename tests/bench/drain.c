@@ -5,7 +5,8 @@
  * A thread fills a slot of a real ring on one core, the collector's drain
  * empties it on another: reading, encoding, checksum, outbox. Prints the CPU
  * time a record of drain_step() alone, the median of ROUNDS; start and end of a
- * job, turns with nothing to do and the sending are not in it.
+ * job, turns with nothing to do and the sending are not in it. An argument
+ * ("a kernel") takes one kind of record alone.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -239,7 +240,7 @@ static double measure(const char *dir, load_f *load)
     return ns;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
@@ -259,8 +260,12 @@ int main(void)
     core_take(0);
     for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
         char figure[64];
-        double ns = measure(dir, loads[i].load);
+        double ns;
 
+        if (argc > 1 && strcmp(argv[1], loads[i].name) != 0) {
+            continue;
+        }
+        ns = measure(dir, loads[i].load);
         (void)snprintf(figure, sizeof(figure), "6 drain and encode %s",
                        loads[i].name);
         (void)printf("%-52s | %8.3f ns | <= 12 ns | %s\n", figure, ns,

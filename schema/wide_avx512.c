@@ -1,0 +1,219 @@
+/* wide_avx512.c - the hot loops of the encoder with AVX-512
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A number of up to 56 bits is spread over the eight bytes of its lane, seven
+ * bits each; how many of them are kept follows from its leading zeros. One
+ * instruction moves the kept bytes of eight numbers together.
+ */
+#include "schema/wide.h"
+
+#include <immintrin.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/numbers.h"
+
+#define WIDE                                                                   \
+    __attribute__((target("avx512f,avx512bw,avx512cd,avx512vl,avx512vbmi,"     \
+                          "avx512vbmi2,bmi,popcnt")))
+#define WIDE_INLINE static inline __attribute__((always_inline)) WIDE
+#define LANES 8
+
+static bool is_supported(void)
+{
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vbmi") &&
+           __builtin_cpu_supports("avx512vbmi2") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
+}
+
+/* Asked once; threads that do so at the same time find the same. */
+bool wide_is_there(void)
+{
+    static _Atomic int known; /* 0 not yet, 1 no, 2 yes */
+    int is = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (is == 0) {
+        is = getenv("CK_TEST_PLAIN") == NULL && is_supported() ? 2 : 1;
+        atomic_store_explicit(&known, is, memory_order_relaxed);
+    }
+    return is == 2;
+}
+
+/* By leading zeros (8 to 63): how far the marks "another byte follows" of
+ * eight bytes are shifted out. */
+static const uint8_t marks_out[64] __attribute__((aligned(64))) = {
+    0,  0,  0,  0,  0,  0,  0,  0,  8,  8,  8,  8,  8,  8,  8,  16,
+    16, 16, 16, 16, 16, 16, 24, 24, 24, 24, 24, 24, 24, 32, 32, 32,
+    32, 32, 32, 32, 40, 40, 40, 40, 40, 40, 40, 48, 48, 48, 48, 48,
+    48, 48, 56, 56, 56, 56, 56, 56, 56, 64, 64, 64, 64, 64, 64, 64,
+};
+
+/* Eight numbers, not zero and below 2^56, as LEB128 in eight bytes each.
+ * *kept: the bytes that count.
+ */
+WIDE_INLINE __m512i lanes_spread(__m512i z, uint64_t *kept)
+{
+    const __m512i sevens = _mm512_set1_epi64(0x312a231c150e0700);
+    __m512i out =
+        _mm512_maskz_permutexvar_epi8(0x0101010101010101, _mm512_lzcnt_epi64(z),
+                                      _mm512_load_si512(marks_out));
+    __m512i marks =
+        _mm512_srlv_epi64(_mm512_set1_epi64((int64_t)0x8080808080808080), out);
+    /* The low seven bits of each byte, the mark above them: bits or(and). */
+    __m512i bytes =
+        _mm512_ternarylogic_epi64(_mm512_multishift_epi64_epi8(sevens, z),
+                                  _mm512_set1_epi8(0x7f), marks, 0xea);
+
+    /* A byte counts that is a lane's first, or follows a mark. */
+    *kept = _mm512_movepi8_mask(bytes) << 1 | 0x0101010101010101;
+    return bytes;
+}
+
+/* The kept bytes of some lanes to `out`. */
+WIDE_INLINE uint8_t *lanes_store(uint8_t *out, __m512i bytes, uint64_t kept)
+{
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(kept, bytes));
+    return out + (unsigned)_mm_popcnt_u64(kept);
+}
+
+WIDE_INLINE uint8_t *run_store(uint8_t *out, uint64_t *run)
+{
+    if (*run != 0) {
+        out = numbers_run(out, *run);
+        *run = 0;
+    }
+    return out;
+}
+
+/* `count` lanes, of which those in `some` are not zero. */
+WIDE_INLINE uint8_t *lanes_mixed(
+    uint8_t *out, uint64_t *run, __m512i z, unsigned some, unsigned count)
+{
+    uint64_t kept;
+    __m512i bytes = lanes_spread(z, &kept);
+    unsigned lane = 0;
+
+    for (;;) {
+        unsigned zeros =
+            (unsigned)__builtin_ctz(some >> lane | 1u << (count - lane));
+        unsigned numbers;
+        uint64_t lanes;
+
+        lane += zeros;
+        *run += zeros;
+        if (lane == count) {
+            return out;
+        }
+        out = run_store(out, run);
+        numbers = (unsigned)__builtin_ctz(~(some >> lane));
+        lanes = ~(uint64_t)0 >> (64 - 8 * numbers) << 8 * lane;
+        out = lanes_store(out, bytes, kept & lanes);
+        lane += numbers;
+    }
+}
+
+WIDE uint8_t *wide_numbers(uint8_t *out,
+                           uint64_t *run,
+                           const int64_t *differences,
+                           unsigned count)
+{
+    const __m512i top = _mm512_set1_epi64((int64_t)0xff00000000000000);
+    uint64_t zeros = *run;
+
+    for (unsigned i = 0; i < count; i += LANES) {
+        unsigned n = count - i < LANES ? count - i : LANES;
+        __m512i d = _mm512_maskz_loadu_epi64((__mmask8)(0xffu >> (LANES - n)),
+                                             differences + i);
+        __m512i z =
+            _mm512_xor_si512(_mm512_add_epi64(d, d), _mm512_srai_epi64(d, 63));
+        unsigned some = _mm512_test_epi64_mask(z, z);
+
+        if (some == 0) {
+            zeros += n;
+        } else if (_mm512_test_epi64_mask(z, top) != 0) {
+            out = numbers_put_plain(out, &zeros, differences + i, n);
+        } else if (some == 0xff) {
+            uint64_t kept;
+            __m512i bytes = lanes_spread(z, &kept);
+
+            out = run_store(out, &zeros);
+            out = lanes_store(out, bytes, kept);
+        } else {
+            out = lanes_mixed(out, &zeros, z, some, n);
+        }
+    }
+    *run = zeros;
+    return out;
+}
+
+/* One unit of a row and its peer: or(xor). */
+#define UNIT_CHANGES(changes, row, peer, unit)                                 \
+    (changes) = _mm256_ternarylogic_epi64(                                     \
+        (changes),                                                             \
+        _mm256_loadu_si256((const void *)((row) + (size_t)(unit)*32)),         \
+        _mm256_loadu_si256((const void *)((peer) + (size_t)(unit)*32)), 0xf6)
+
+/* Three variables, no array: they must stay in registers. */
+WIDE_INLINE void rows_changes(const uint8_t *const *row,
+                              const uint8_t *const *peer,
+                              unsigned count,
+                              unsigned units,
+                              uint64_t *changed)
+{
+    __m256i first = _mm256_setzero_si256();
+    __m256i second = _mm256_setzero_si256();
+    __m256i third = _mm256_setzero_si256();
+    uint64_t head = 0;
+    uint64_t before;
+
+    memcpy(&before, row[0], sizeof(before));
+    for (unsigned i = 0; i < count; i++) {
+        const uint8_t *r = row[i + 1];
+        const uint8_t *p = peer[i];
+        uint64_t own;
+
+        memcpy(&own, r, sizeof(own));
+        head |= own ^ before;
+        before = own;
+        UNIT_CHANGES(first, r, p, 0);
+        if (units > 1) {
+            UNIT_CHANGES(second, r, p, 1);
+        }
+        if (units > 2) {
+            UNIT_CHANGES(third, r, p, 2);
+        }
+    }
+    _mm256_storeu_si256((void *)changed, first);
+    if (units > 1) {
+        _mm256_storeu_si256((void *)(changed + 4), second);
+    }
+    if (units > 2) {
+        _mm256_storeu_si256((void *)(changed + 8), third);
+    }
+    changed[0] = head;
+}
+
+WIDE void wide_changes(const uint8_t *const *row,
+                       const uint8_t *const *peer,
+                       unsigned count,
+                       unsigned units,
+                       uint64_t *changed)
+{
+    switch (units) {
+    case 1:
+        rows_changes(row, peer, count, 1, changed);
+        break;
+    case 2:
+        rows_changes(row, peer, count, 2, changed);
+        break;
+    default:
+        rows_changes(row, peer, count, 3, changed);
+    }
+}
