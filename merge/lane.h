@@ -6,17 +6,17 @@
  * device's records may come in any order. So each frame is a sorted run of its
  * own: it joins when the merge reaches its earliest start (the store knows
  * it), and a lane is the merge of the frames that are open. At most
- * LANE_FRAMES_MAX decoded frames are kept; one more puts the one that is
- * needed last aside, to be decoded again. Order is exact for any disorder;
- * memory is bounded; time is linear unless frames overlap more deeply.
+ * LANE_FRAMES_MAX frames are kept open, each decoded as far as it is needed
+ * (feed.h); one more puts the one that is needed last aside, to be decoded
+ * again. Order is exact for any disorder; memory is bounded; time is linear
+ * unless frames overlap more deeply.
  */
 #ifndef CK_MERGE_LANE_H
 #define CK_MERGE_LANE_H
 
 #include <stdint.h>
 
-#include "merge/align.h"
-#include "merge/input/store.h"
+#include "merge/feed.h"
 #include "schema/err.h"
 #include "schema/event.h"
 
@@ -24,12 +24,8 @@
 #define LANE_END INT64_MAX
 
 struct lane;
-/* Of the stream's records those whose class has its bit in `classes`. All
- * borrowed. NULL with ENOMEM. */
-struct lane *lane_create(struct store *store,
-                         const struct align *align,
-                         const struct store_stream *stream,
-                         uint32_t classes);
+/* The source's records; all in it is borrowed. NULL with ENOMEM. */
+struct lane *lane_create(const struct feed_source *source);
 void lane_destroy(struct lane *lane);
 /* Start of the next record, LANE_END at the end. Decodes nothing: where classes
  * are left out the next record may turn out to be later. */

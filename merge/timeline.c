@@ -16,6 +16,9 @@
 #include "merge/lane.h"
 
 #define PROGRESS_EVERY 65536
+/* With more lanes each decodes less at once: all are in the cache together. */
+#define LANES_FEW 32
+#define LANES_MANY 128
 
 /* A lane, or a call that was never left, and its place in the order. */
 struct track {
@@ -35,6 +38,7 @@ struct merge {
     struct kway *kway;
     struct cut *cuts;
     uint32_t classes; /* that some consumer takes */
+    unsigned pieces;  /* decoded at once in each lane */
     struct {
         uint8_t count;
         uint8_t consumers[TIMELINE_CONSUMERS_MAX];
@@ -79,6 +83,10 @@ static int merge_lane(struct merge *merge, const struct store_stream *stream)
 {
     const struct timeline *timeline = merge->timeline;
     struct track *track = &merge->tracks[merge->count];
+    struct feed_source source = {.store = timeline->store,
+                                 .align = timeline->align,
+                                 .classes = merge->classes,
+                                 .pieces = merge->pieces};
 
     if (stream->process == CAST_NONE) {
         return 0; /* not one frame of it was readable */
@@ -87,8 +95,8 @@ static int merge_lane(struct merge *merge, const struct store_stream *stream)
     track->rank = timeline->cast->processes[stream->process].rank;
     track->is_wanted = cast_is_wanted(timeline->cast, track->rank);
     track->stream = stream;
-    track->lane =
-        lane_create(timeline->store, timeline->align, stream, merge->classes);
+    source.stream = stream;
+    track->lane = lane_create(&source);
     if (track->lane == NULL) {
         return -1;
     }
@@ -112,6 +120,9 @@ static int merge_tracks(struct merge *merge)
     if (merge->tracks == NULL) {
         return -1;
     }
+    merge->pieces = streams <= LANES_FEW    ? CK_BATCH_PIECES_MAX
+                    : streams <= LANES_MANY ? CK_BATCH_PIECES_MAX / 2
+                                            : 1;
     for (size_t i = 0; i < streams; i++) {
         if (merge_lane(merge, store_stream(timeline->store, i)) != 0) {
             return -1;

@@ -73,6 +73,22 @@ int columns_decode(const struct columns_view *view,
                    struct columns_rows *rows,
                    struct ck_err *err);
 
+/* Close the gaps that records of unknown kinds leave. */
+void columns_drop_unknown(struct columns_rows *rows);
+
+/* As ck_batch_cursor_*(). */
+struct columns_cursor;
+struct columns_cursor *columns_cursor_create(void);
+void columns_cursor_destroy(struct columns_cursor *cursor);
+int columns_cursor_open(struct columns_cursor *cursor,
+                        const struct columns_view *view,
+                        uint32_t classes,
+                        struct ck_err *err);
+int columns_cursor_next(struct columns_cursor *cursor,
+                        unsigned pieces,
+                        struct columns_rows *rows,
+                        struct ck_err *err);
+
 /* As ck_batch_scan(). */
 int columns_scan(const struct columns_view *view,
                  uint32_t classes,

@@ -212,8 +212,7 @@ static int place_records(struct decoder *decoder, struct columns_rows *rows)
     return 0;
 }
 
-/* Close the gaps that records of unknown kinds leave. */
-static void drop_unknown(struct columns_rows *rows)
+void columns_drop_unknown(struct columns_rows *rows)
 {
     size_t kept = 0;
     size_t at = 0;
@@ -262,7 +261,7 @@ static int decode_all(struct decoder *decoder,
         }
     }
     if (decoder->unknown > 0) {
-        drop_unknown(rows);
+        columns_drop_unknown(rows);
     }
     return 0;
 }

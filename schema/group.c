@@ -9,8 +9,6 @@
  */
 #include "schema/group.h"
 
-#include "schema/reader.h"
-
 /* The rows of a block. */
 struct rows {
     uint8_t *const *row;
@@ -160,9 +158,9 @@ static int get_head(struct reader *readers, const struct rows *rows)
  * begins as the copy of its own: then only what differs is left to do.
  */
 static inline __attribute__((always_inline)) void
-copy_peers(const struct rows *rows,
+copy_peers(struct group *group,
+           const struct rows *rows,
            const uint8_t **peer,
-           const uint8_t **last,
            unsigned units)
 {
     const size_t head = sizeof(struct ck_event);
@@ -174,70 +172,98 @@ copy_peers(const struct rows *rows,
 
         memcpy(&event, row, sizeof(event));
         context = field_context(event.kind, event.name);
-        peer[i] = last[context];
+        peer[i] = group->last[context];
         memcpy(row + head, peer[i] + head, units * CK_UNIT_BYTES - head);
-        last[context] = row;
+        group->last[context] = row;
+        group->is_touched[context] = 1;
     }
 }
 
-static int get_block(struct reader *readers,
-                     unsigned cls,
-                     struct rows *rows,
-                     uint32_t next,
-                     const uint8_t **last)
+static int get_block(struct group *group, struct rows *rows)
 {
+    const struct field *fields = ck_fields[group->cls];
     const uint8_t *peer[FIELD_BLOCK];
 
     rows->peer = peer;
-    if (get_head(readers, rows) != 0) {
+    if (get_head(group->readers, rows) != 0) {
         return -1;
     }
-    switch (ck_field_units[cls]) {
+    switch (ck_field_units[group->cls]) {
     case 1:
-        copy_peers(rows, peer, last, 1);
+        copy_peers(group, rows, peer, 1);
         break;
     case 2:
-        copy_peers(rows, peer, last, 2);
+        copy_peers(group, rows, peer, 2);
         break;
     default:
-        copy_peers(rows, peer, last, 3);
+        copy_peers(group, rows, peer, 3);
     }
-    for (unsigned c = FIELD_FIRST; ck_fields[cls][c].bytes != 0; c++) {
-        if (get_field(&readers[c], rows, &ck_fields[cls][c], next >> c & 1) !=
-            0) {
+    for (unsigned c = FIELD_FIRST; fields[c].bytes != 0; c++) {
+        if (get_field(&group->readers[c], rows, &fields[c],
+                      group->next >> c & 1) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-int group_decode(const struct columns_group *group,
+void group_open(struct group *group,
+                const struct columns_group *columns,
+                unsigned cls)
+{
+    const uint8_t *zeros = (const uint8_t *)ck_field_zeros;
+
+    group->cls = cls;
+    group->next = columns->next;
+    group->left = columns->records;
+    group->before = zeros;
+    for (unsigned c = 0; c < COLUMNS_MAX; c++) {
+        group->readers[c] =
+            reader_of_column(&columns->column[c], columns->records);
+    }
+    for (unsigned i = 0; i < FIELD_CONTEXTS; i++) {
+        group->last[i] = zeros;
+    }
+    memset(group->is_touched, 0, sizeof(group->is_touched));
+}
+
+int group_take(struct group *group, uint8_t *const *row, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i += FIELD_BLOCK) {
+        struct rows rows = {row + i, group->before, NULL,
+                            count - i < FIELD_BLOCK ? count - i : FIELD_BLOCK,
+                            group->left};
+
+        if (rows.count > rows.left || get_block(group, &rows) != 0) {
+            return -1;
+        }
+        group->before = row[i + rows.count - 1];
+        group->left -= rows.count;
+    }
+    return 0;
+}
+
+bool group_is_done(const struct group *group)
+{
+    const struct field *fields = ck_fields[group->cls];
+
+    for (unsigned c = 0; c < FIELD_FIRST || fields[c].bytes != 0; c++) {
+        if (!reader_is_done(&group->readers[c])) {
+            return false;
+        }
+    }
+    return group->left == 0;
+}
+
+int group_decode(const struct columns_group *columns,
                  unsigned cls,
                  uint8_t *const *row)
 {
-    const uint8_t *zeros = (const uint8_t *)ck_field_zeros;
-    const uint8_t *last[FIELD_CONTEXTS];
-    struct reader readers[COLUMNS_MAX];
+    struct group group;
 
-    for (unsigned c = 0; c < COLUMNS_MAX; c++) {
-        readers[c] = reader_of_column(&group->column[c], group->records);
-    }
-    for (unsigned i = 0; i < FIELD_CONTEXTS; i++) {
-        last[i] = zeros;
-    }
-    for (uint32_t i = 0; i < group->records; i += FIELD_BLOCK) {
-        uint32_t left = group->records - i;
-        struct rows rows = {row + i, i == 0 ? zeros : row[i - 1], NULL,
-                            left < FIELD_BLOCK ? left : FIELD_BLOCK, left};
-
-        if (get_block(readers, cls, &rows, group->next, last) != 0) {
-            return -1;
-        }
-    }
-    for (unsigned c = 0; c < FIELD_FIRST || ck_fields[cls][c].bytes != 0; c++) {
-        if (!reader_is_done(&readers[c])) {
-            return -1;
-        }
-    }
-    return 0;
+    group_open(&group, columns, cls);
+    return group_take(&group, row, columns->records) == 0 &&
+                   group_is_done(&group)
+               ? 0
+               : -1;
 }

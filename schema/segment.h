@@ -49,6 +49,20 @@ int ck_segment_seek(struct ck_segment_reader *reader, uint64_t offset);
 /* Offset of the frame that ck_segment_next() returned last. */
 uint64_t ck_segment_offset(const struct ck_segment_reader *reader);
 
+/* A frame that stays while the reader goes on. */
+struct ck_segment_held {
+    struct ck_frame_header header;
+    const void *payload; /* 8-aligned; NULL = nothing is held */
+    void *map;
+    size_t map_bytes; /* 0 = `map` is memory of its own */
+};
+/* Hold the frame at a byte offset that ck_segment_offset() gave. 0, or -1: no
+ * frame verifies there any more, or it cannot be mapped. */
+int ck_segment_hold(struct ck_segment_reader *reader,
+                    uint64_t offset,
+                    struct ck_segment_held *held);
+void ck_segment_release(struct ck_segment_held *held);
+
 /* What did not verify so far. */
 struct ck_segment_damage {
     uint64_t places;

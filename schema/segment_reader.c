@@ -305,3 +305,64 @@ ck_segment_damage(const struct ck_segment_reader *reader)
     }
     return damage;
 }
+
+/* Smaller payloads are copied: that takes less than mapping them. */
+#define COPY_MAX 8192
+
+/* A copy of the payload. */
+static int held_copy(struct ck_segment_held *held, const void *payload)
+{
+    held->map = malloc((size_t)held->header.length + 1);
+    if (held->map == NULL) {
+        return -1;
+    }
+    memcpy(held->map, payload, held->header.length);
+    held->map_bytes = 0;
+    held->payload = held->map;
+    return 0;
+}
+
+int ck_segment_hold(struct ck_segment_reader *reader,
+                    uint64_t offset,
+                    struct ck_segment_held *held)
+{
+    const uint64_t from = offset & ~(PAGE_BYTES - 1);
+    struct ck_segment_held found = {.payload = NULL};
+    const void *payload;
+
+    if (ck_segment_seek(reader, offset) != 0 ||
+        ck_segment_next(reader, &found.header, &payload) != 1 ||
+        reader->offset != offset) {
+        return -1;
+    }
+    found.map = MAP_FAILED;
+    found.map_bytes = (size_t)(offset - from) + ck_frame_bytes(&found.header);
+    if (found.header.length > COPY_MAX && offset % 8 == 0) {
+        found.map = mmap(NULL, found.map_bytes, PROT_READ,
+                         MAP_SHARED | MAP_POPULATE, reader->fd, (off_t)from);
+    }
+    if (found.map == MAP_FAILED) {
+        if (held_copy(&found, payload) != 0) {
+            return -1;
+        }
+        *held = found;
+        return 0;
+    }
+    found.payload =
+        (const uint8_t *)found.map + (offset - from) + sizeof(found.header);
+    *held = found;
+    return 0;
+}
+
+void ck_segment_release(struct ck_segment_held *held)
+{
+    if (held->payload == NULL) {
+        return;
+    }
+    if (held->map_bytes > 0) {
+        (void)munmap(held->map, held->map_bytes);
+    } else {
+        free(held->map);
+    }
+    held->payload = NULL;
+}

@@ -286,6 +286,53 @@ int ck_batch_scan(const void *payload,
     return 0;
 }
 
+struct ck_batch_cursor *ck_batch_cursor_create(void)
+{
+    return reinterpret_cast<struct ck_batch_cursor *>(columns_cursor_create());
+}
+
+static struct columns_cursor *columns_of(struct ck_batch_cursor *cursor)
+{
+    return reinterpret_cast<struct columns_cursor *>(cursor);
+}
+
+void ck_batch_cursor_destroy(struct ck_batch_cursor *cursor)
+{
+    columns_cursor_destroy(columns_of(cursor));
+}
+
+int ck_batch_cursor_open(struct ck_batch_cursor *cursor,
+                         const void *payload,
+                         size_t payload_bytes,
+                         uint32_t classes,
+                         struct ck_batch_info *info,
+                         struct ck_err *err)
+{
+    struct ck_batch_info found = {};
+    struct columns_view view;
+
+    if (batch_open(payload, payload_bytes, &view, &found, err) != 0 ||
+        columns_cursor_open(columns_of(cursor), &view, classes, err) != 0) {
+        return -1;
+    }
+    *info = found;
+    return 0;
+}
+
+int ck_batch_cursor_next(struct ck_batch_cursor *cursor,
+                         unsigned pieces,
+                         void *rows,
+                         size_t rows_bytes,
+                         size_t *rows_used,
+                         struct ck_err *err)
+{
+    struct columns_rows out = {static_cast<uint8_t *>(rows), rows_bytes, 0};
+    int rc = columns_cursor_next(columns_of(cursor), pieces, &out, err);
+
+    *rows_used = out.used;
+    return rc;
+}
+
 int ck_batch_decode(const void *payload,
                     size_t payload_bytes,
                     struct ck_batch_info *info,

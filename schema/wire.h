@@ -114,6 +114,30 @@ int ck_batch_scan(const void *payload,
                   void *state,
                   struct ck_err *err);
 
+/* The records of a batch in their order, some pieces at a time. */
+#define CK_BATCH_PIECES_MAX 4
+struct ck_batch_cursor;
+/* NULL with ENOMEM. */
+struct ck_batch_cursor *ck_batch_cursor_create(void);
+void ck_batch_cursor_destroy(struct ck_batch_cursor *cursor);
+/* Begin a batch, with these classes (but for texts); the payload is borrowed
+ * until the next one. 0, or -1 with err. */
+int ck_batch_cursor_open(struct ck_batch_cursor *cursor,
+                         const void *payload,
+                         size_t payload_bytes,
+                         uint32_t classes,
+                         struct ck_batch_info *info,
+                         struct ck_err *err);
+/* Decode the next pieces: 1 and *rows_used, which may be 0; 0 at the end; -1
+ * with err: they do not decode, or rows have no room (three units for each
+ * record are enough). */
+int ck_batch_cursor_next(struct ck_batch_cursor *cursor,
+                         unsigned pieces,
+                         void *rows,
+                         size_t rows_bytes,
+                         size_t *rows_used,
+                         struct ck_err *err);
+
 /* Control messages between agent, ckagg and `ckagg --status`. */
 enum ck_control_type {
     CK_CONTROL_HELLO = 1,    /* agent: text = identity lines */

@@ -30,6 +30,9 @@ struct store_frame {
     uint32_t records; /* with a time of their own, after the trim */
     uint32_t classes; /* of those: 1 << class */
     struct stamps stamps; /* starts of those */
+    uint32_t bound;       /* of its first piece, in the stream's */
+    uint16_t bounds;      /* 0 = only the stamps are known */
+    uint8_t shift;
 };
 
 struct store_stream {
@@ -41,6 +44,10 @@ struct store_stream {
     size_t frames_count, frames_room;
     uint64_t begin; /* positions: of the first unit, behind the last */
     uint64_t end;
+    /* Of pieces (CK_BATCH_PIECE records): none of it and of those after it in
+     * its frame begins before the frame's first stamp + (bound << shift). */
+    uint16_t *bounds;
+    size_t bounds_count, bounds_room;
     uint64_t gaps; /* places where units are missing */
     uint64_t gap_units;
     bool has_overlap; /* some units are there twice */
@@ -94,5 +101,13 @@ int store_read(struct store *store,
                uint32_t classes,
                struct store_rows *rows,
                struct ck_err *err);
+
+struct pieces;
+/* Begin to read a frame piece by piece (pieces.h). 0, or -1 with err. */
+int store_pieces_open(struct store *store,
+                      struct pieces *pieces,
+                      const struct store_frame *frame,
+                      uint32_t classes,
+                      struct ck_err *err);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "merge/array.h"
+
 void survey_begin(struct survey *survey,
                   struct cast *cast,
                   const struct facts_source *source)
@@ -15,7 +17,8 @@ void survey_begin(struct survey *survey,
     survey->records = 0;
     survey->classes = 0;
     survey->devices_count = 0;
-    survey->has_failed = false;
+    survey->has_failed = survey->has_rows = false;
+    survey->pieces = 0;
     survey->known.name = 0;
     survey->known.stamps = NULL;
     stamps_init(&survey->starts);
@@ -134,6 +137,12 @@ static void times_take(struct survey *survey,
         end = its > end ? its : end;
     }
     stamps_add(&survey->starts, ticks, first, last);
+    while (survey->pieces <= columns->piece) {
+        survey->first[survey->pieces++] = INT64_MAX;
+    }
+    if (first < survey->first[columns->piece]) {
+        survey->first[columns->piece] = first;
+    }
     if (columns->cls <= CK_CLASS_COPY) {
         stamps_add(&survey->whole, ticks, first, end);
     }
@@ -188,6 +197,7 @@ void survey_row(struct survey *survey, const struct ck_event *event)
     } else if (columns.cls == CK_CLASS_COPY) {
         columns.device = &((const struct ck_copy *)event)->device;
     }
+    survey->has_rows = true;
     survey_take(survey, &columns);
 }
 
@@ -214,4 +224,55 @@ int survey_commit(struct survey *survey)
         }
     }
     return survey->has_failed ? -1 : 0;
+}
+
+/* What no record from a piece on begins before, as distances from the frame's
+ * first start. */
+static void bounds_fill(const struct survey *survey,
+                        const struct store_frame *frame,
+                        int64_t first,
+                        uint16_t *bounds)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (uint32_t i = survey->pieces; i-- > 0;) {
+        uint64_t after = (uint64_t)survey->first[i] - (uint64_t)first;
+
+        least = after < least ? after : least;
+        bounds[i] = least >> frame->shift > UINT16_MAX
+                        ? UINT16_MAX
+                        : (uint16_t)(least >> frame->shift);
+    }
+}
+
+int survey_bounds(const struct survey *survey,
+                  struct store_stream *stream,
+                  struct store_frame *frame)
+{
+    const struct stamps *starts = &survey->starts;
+    bool is_ticks = starts->first[1] <= starts->last[1];
+    bool is_one = !is_ticks || starts->first[0] > starts->last[0];
+    uint64_t span =
+        (uint64_t)starts->last[is_ticks] - (uint64_t)starts->first[is_ticks];
+
+    frame->bounds = 0;
+    if (survey->pieces < 2 || survey->has_rows || !is_one ||
+        stream->bounds_count > UINT32_MAX - SURVEY_PIECES) {
+        return 0;
+    }
+    while (stream->bounds_room - stream->bounds_count < survey->pieces) {
+        if (array_grow(&stream->bounds, &stream->bounds_room,
+                       stream->bounds_room, sizeof(*stream->bounds)) != 0) {
+            return -1;
+        }
+    }
+    while (span >> frame->shift > UINT16_MAX) {
+        frame->shift++;
+    }
+    frame->bound = (uint32_t)stream->bounds_count;
+    frame->bounds = (uint16_t)survey->pieces;
+    bounds_fill(survey, frame, starts->first[is_ticks],
+                stream->bounds + stream->bounds_count);
+    stream->bounds_count += survey->pieces;
+    return 0;
 }

@@ -10,6 +10,7 @@
 #define CK_MERGE_INPUT_SURVEY_H
 
 #include "merge/input/facts.h"
+#include "merge/input/store.h"
 #include "schema/wire.h"
 
 /* Classes that it takes by column. */
@@ -40,6 +41,10 @@ struct survey {
     uint32_t devices[SURVEY_DEVICES];
     size_t devices_count;
     bool has_failed; /* out of memory */
+    bool has_rows;   /* records whose pieces are not known */
+    /* Earliest start in each piece. */
+    int64_t first[SURVEY_PIECES];
+    uint32_t pieces;
 };
 
 /* Names of the frame are in the cast already. */
@@ -52,5 +57,10 @@ void survey_take(void *state, const struct ck_batch_columns *columns);
 void survey_row(struct survey *survey, const struct ck_event *event);
 /* Enter what was gathered. 0, or -1 with ENOMEM. */
 int survey_commit(struct survey *survey);
+/* Keep when the frame's pieces begin, if that is worth it. 0, or -1 with
+ * ENOMEM. */
+int survey_bounds(const struct survey *survey,
+                  struct store_stream *stream,
+                  struct store_frame *frame);
 
 #endif

@@ -236,6 +236,41 @@ static void a_reader_sees_a_file_grow_and_seeks_back(void **state)
     ck_segment_reader_destroy(reader);
 }
 
+static void a_held_frame_stays_while_the_reader_goes_on(void **state)
+{
+    static const uint32_t lengths[] = {10, 100000};
+    struct fixture *f = *state;
+    struct ck_segment_held held[4] = {{.payload = NULL}};
+    struct ck_segment_reader *reader;
+    struct ck_frame_header header;
+    const void *payload;
+    uint64_t at[4];
+
+    append(f, 0, 2, lengths[0]);
+    append(f, 2, 4, lengths[1]);
+    reader = ck_segment_reader_create(f->path, &f->err);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(ck_segment_next(reader, &header, &payload), 1);
+        at[i] = ck_segment_offset(reader);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(ck_segment_hold(reader, at[i], &held[i]), 0);
+    }
+    assert_int_equal(ck_segment_hold(reader, at[1] + 8, &held[0]), -1);
+    ck_segment_reader_destroy(reader);
+    for (int i = 0; i < 4; i++) {
+        const uint8_t *bytes = held[i].payload;
+
+        assert_int_equal(held[i].header.first, i);
+        assert_int_equal((uintptr_t)bytes % 8, 0);
+        assert_int_equal(bytes[0], i);
+        assert_int_equal(bytes[lengths[i / 2] - 1], i);
+        ck_segment_release(&held[i]);
+        assert_null(held[i].payload);
+        ck_segment_release(&held[i]);
+    }
+}
+
 static void a_full_disk_leaves_the_segment_as_it_was(void **state)
 {
     struct fixture *f = *state;
@@ -321,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(what_was_appended_is_read),
+        CASE(a_held_frame_stays_while_the_reader_goes_on),
         CASE(a_fifo_is_refused_and_not_waited_for),
         CASE(a_new_file_is_private),
         CASE(a_torn_tail_is_cut_at_the_last_whole_frame),

@@ -1,0 +1,98 @@
+/* opened.c - one frame of a file: found, unpacked, decoded
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/input/opened.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/pack.h"
+
+int rows_room(void **bytes, size_t *room, size_t wanted)
+{
+    void *grown;
+
+    if (*room >= wanted) {
+        return 0;
+    }
+    grown = realloc(*bytes, wanted);
+    if (grown == NULL) {
+        return -1;
+    }
+    *bytes = grown;
+    *room = wanted;
+    return 0;
+}
+
+/* Leave out the records that begin before position `trim` of the frame. */
+static void rows_trim(struct store_rows *rows, uint32_t trim)
+{
+    const uint8_t *bytes = rows->bytes;
+    size_t at = 0;
+
+    while (at < rows->used && at < (size_t)trim * CK_UNIT_BYTES) {
+        at += (size_t)((const struct ck_event *)(bytes + at))->units *
+              CK_UNIT_BYTES;
+    }
+    if (at > 0 && at <= rows->used) {
+        memmove(rows->bytes, bytes + at, rows->used - at);
+        rows->used -= at;
+    }
+}
+
+int opened_open(struct opened *opened,
+                struct opener *opener,
+                const struct store_frame *frame,
+                struct ck_err *err)
+{
+    struct ck_frame_header *header = &opened->header;
+    const void **payload = &opened->payload;
+    struct ck_segment_reader *reader = opener->readers[frame->file];
+
+    if (ck_segment_seek(reader, frame->offset) != 0 ||
+        ck_segment_next(reader, header, payload) != 1 ||
+        ck_segment_offset(reader) != frame->offset) {
+        return ck_err_set(err, "%s changed while it was read",
+                          opener->paths[frame->file]);
+    }
+    opened->bytes = header->length;
+    if (header->pack == CK_PACK_NONE) {
+        return 0;
+    }
+    if (rows_room(&opener->unpacked, &opener->unpacked_room, header->raw) !=
+        0) {
+        return ck_err_set(err, "out of memory");
+    }
+    if (ck_unpack((enum ck_pack)header->pack, *payload, header->length,
+                  opener->unpacked, header->raw, err) != 0) {
+        return -1;
+    }
+    *payload = opener->unpacked;
+    opened->bytes = header->raw;
+    return 0;
+}
+
+int opened_decode(struct opened *opened,
+                  const struct store_frame *frame,
+                  uint32_t classes,
+                  struct store_rows *rows,
+                  struct ck_err *err)
+{
+    size_t room = (size_t)opened->header.units * CK_UNIT_BYTES;
+
+    if (rows_room(&rows->bytes, &rows->room, room) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    /* A place within the frame counts all of its records. */
+    classes = frame->trim > 0 ? UINT32_MAX : classes;
+    memset(&opened->info, 0, sizeof(opened->info));
+    if (ck_batch_decode_classes(opened->payload, opened->bytes, classes,
+                                &opened->info, rows->bytes, room, &rows->used,
+                                err) != 0) {
+        return -1;
+    }
+    rows->is_ticks = opened->info.clock == CK_CLOCK_TSC;
+    rows_trim(rows, frame->trim);
+    return 0;
+}

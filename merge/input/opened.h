@@ -1,0 +1,44 @@
+/* opened.h - one frame of a file: found, unpacked, decoded
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Used by what reads a store.
+ */
+#ifndef CK_MERGE_INPUT_OPENED_H
+#define CK_MERGE_INPUT_OPENED_H
+
+#include "merge/input/store.h"
+#include "schema/wire.h"
+
+/* Where frames come from. */
+struct opener {
+    struct ck_segment_reader **readers; /* one a file */
+    char **paths;
+    void *unpacked;
+    size_t unpacked_room;
+};
+
+/* A frame's bytes, unpacked, and what was read of them. */
+struct opened {
+    struct ck_frame_header header;
+    const void *payload; /* borrowed until the next one is opened */
+    size_t bytes;
+    struct ck_batch_info info;
+};
+
+/* 0, or -1 with err. */
+int opened_open(struct opened *opened,
+                struct opener *opener,
+                const struct store_frame *frame,
+                struct ck_err *err);
+/* Decode these classes, without what the frame trims: then all of them. 0, or
+ * -1 with err. */
+int opened_decode(struct opened *opened,
+                  const struct store_frame *frame,
+                  uint32_t classes,
+                  struct store_rows *rows,
+                  struct ck_err *err);
+/* Room for so many bytes of rows. 0, or -1 with ENOMEM. */
+int rows_room(void **bytes, size_t *room, size_t wanted);
+
+#endif

@@ -1,0 +1,125 @@
+/* reading.c - the first reading of a stream: facts, times and classes
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/input/reading.h"
+
+#include <stdlib.h>
+
+/* The process of the stream and the thread of the frame. */
+static int frame_bind(struct store_stream *stream,
+                      struct store_frame *frame,
+                      struct cast *cast,
+                      const struct ck_batch_info *info)
+{
+    if (stream->process == CAST_NONE) {
+        stream->process =
+            cast_process_find(cast, stream->agent, stream->incarnation);
+        if (stream->process == CAST_NONE) {
+            return -1;
+        }
+    }
+    if (cast->processes[stream->process].pid == 0) {
+        cast->processes[stream->process].pid = info->pid;
+    }
+    frame->thread = cast_thread_find(cast, stream->process, info->tid);
+    return frame->thread == CAST_NONE ? -1 : 0;
+}
+
+static bool is_timed(enum ck_class cls)
+{
+    return cls != CK_CLASS_TEXT && cls != CK_CLASS_MODULE &&
+           cls != CK_CLASS_CLOCK && cls != CK_CLASS_OPEN;
+}
+
+/* Classes that are read as records at once: they speak of the cast. */
+#define FACTS                                                                  \
+    ((uint32_t)1 << CK_CLASS_TEXT | (uint32_t)1 << CK_CLASS_MODULE |           \
+     (uint32_t)1 << CK_CLASS_CLOCK | (uint32_t)1 << CK_CLASS_OPEN |            \
+     (uint32_t)1 << CK_CLASS_COUNTER)
+
+/* Records that say something themselves. 0, or -1 with ENOMEM. */
+static int rows_read(struct reading *reading)
+{
+    const uint8_t *at = reading->rows.bytes;
+    const uint8_t *end = at + reading->rows.used;
+
+    reading->others = 0;
+    for (; at < end;
+         at += (size_t)((const struct ck_event *)at)->units * CK_UNIT_BYTES) {
+        const struct ck_event *event = (const struct ck_event *)at;
+
+        if (is_timed(ck_kind_class(event->kind))) {
+            survey_row(&reading->survey, event);
+        } else {
+            reading->others++;
+        }
+        if (facts_read(reading->cast, reading->align, &reading->survey.source,
+                       event) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Keep what was found. 0, or -1 with ENOMEM. */
+static int reading_commit(struct reading *reading,
+                          const struct opened *opened,
+                          struct store_frame *frame)
+{
+    struct cast_agent *agent = &reading->cast->agents[reading->stream->agent];
+    const struct survey *survey = &reading->survey;
+
+    frame->records = survey->records;
+    frame->classes = survey->classes;
+    frame->stamps = survey->starts;
+    agent->events += survey->records;
+    agent->records += survey->records + reading->others;
+    agent->units += frame->units - frame->trim;
+    if (opened->header.pack == CK_PACK_NONE && frame->trim == 0 &&
+        survey_bounds(survey, reading->stream, frame) != 0) {
+        return -1;
+    }
+    return survey_commit(&reading->survey);
+}
+
+int reading_frame(struct reading *reading,
+                  struct store_frame *frame,
+                  struct ck_err *err)
+{
+    struct store_stream *stream = reading->stream;
+    struct ck_batch_info scanned = {0};
+    struct facts_source source;
+    struct opened opened;
+    int rc;
+
+    opened.header.records = 0;
+    rc = opened_open(&opened, reading->opener, frame, err);
+    reading->told = opened.header.records;
+    if (rc != 0 ||
+        opened_decode(&opened, frame, FACTS, &reading->rows, err) != 0) {
+        return 0;
+    }
+    if (frame_bind(stream, frame, reading->cast, &opened.info) != 0) {
+        return -1;
+    }
+    source = (struct facts_source){stream->agent, stream->process,
+                                   reading->rows.is_ticks};
+    survey_begin(&reading->survey, reading->cast, &source);
+    if (rows_read(reading) != 0) {
+        return -1;
+    }
+    if (frame->trim == 0 &&
+        ck_batch_scan(opened.payload, opened.bytes, SURVEY_CLASSES, &scanned,
+                      survey_take, &reading->survey, err) != 0) {
+        return 0;
+    }
+    reading->cast->agents[stream->agent].unknown +=
+        opened.info.skipped + scanned.skipped;
+    return reading_commit(reading, &opened, frame) == 0 ? 1 : -1;
+}
+
+void reading_fini(struct reading *reading)
+{
+    free(reading->rows.bytes);
+}

@@ -1,0 +1,31 @@
+/* reading.h - the first reading of a stream: facts, times and classes
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Used by store.c alone.
+ */
+#ifndef CK_MERGE_INPUT_READING_H
+#define CK_MERGE_INPUT_READING_H
+
+#include "merge/input/opened.h"
+#include "merge/input/survey.h"
+
+struct reading {
+    struct opener *opener; /* all borrowed */
+    struct cast *cast;
+    struct align *align;
+    struct store_stream *stream;
+    struct store_rows rows; /* reused */
+    struct survey survey;
+    uint64_t others; /* records that the survey does not take */
+    uint32_t told;   /* records that the frame's header says */
+};
+
+/* Read a frame for the first time: 1; 0 with err: it does not decode; or -1:
+ * out of memory. */
+int reading_frame(struct reading *reading,
+                  struct store_frame *frame,
+                  struct ck_err *err);
+void reading_fini(struct reading *reading);
+
+#endif

@@ -1,0 +1,218 @@
+/* test_cursor.c - a batch decoded piece by piece against all at once
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "schema/columns.h"
+#include "tests/schema/records.h"
+
+#define ROOM ((size_t)CK_FRAME_UNITS_MAX * CK_UNIT_BYTES)
+
+static struct records_random rng;
+
+struct fixture {
+    struct columns_encoder *encoder;
+    struct columns_view view;
+    struct ck_batch_info info;
+    struct ck_err err;
+    uint8_t *rows;
+    uint8_t *back;
+    uint8_t *pieces;
+    struct columns_cursor *cursor;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    f->encoder = columns_encoder_create();
+    f->rows = aligned_alloc(64, ROOM);
+    f->back = aligned_alloc(64, ROOM);
+    f->pieces = aligned_alloc(64, ROOM);
+    f->cursor = columns_cursor_create();
+    *state = f;
+    return f->encoder == NULL || f->rows == NULL || f->back == NULL ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    columns_encoder_destroy(f->encoder);
+    free(f->rows);
+    free(f->back);
+    free(f->pieces);
+    columns_cursor_destroy(f->cursor);
+    free(f);
+    return 0;
+}
+
+static int encode(struct fixture *f, size_t bytes)
+{
+    struct columns_bytes source = {f->rows, bytes};
+
+    return columns_encode(f->encoder, &f->info, &source, &f->view, &f->err);
+}
+
+#define TEXTS (1u << CK_CLASS_TEXT | 1u << CK_CLASS_MODULE)
+#define PIECES_BYTES ((size_t)CK_BATCH_PIECES_MAX * CK_BATCH_PIECE * 96)
+
+/* All pieces one after the other, each decoded to the same place and moved
+ * away. 0, or -1: it did not decode. */
+static int pieces_decode(struct fixture *f, uint32_t classes, size_t *used)
+{
+    static uint8_t place[PIECES_BYTES] __attribute__((aligned(8)));
+    int rc = columns_cursor_open(f->cursor, &f->view, classes, &f->err);
+
+    *used = 0;
+    while (rc == 0 || rc == 1) {
+        struct columns_rows rows = {place, sizeof(place), 0};
+        unsigned pieces =
+            1 + (unsigned)records_below(&rng, CK_BATCH_PIECES_MAX);
+
+        rc = columns_cursor_next(f->cursor, pieces, &rows, &f->err);
+        if (rc != 1) {
+            return rc;
+        }
+        assert_true(rows.used <= (size_t)pieces * CK_BATCH_PIECE * 96);
+        memcpy(f->pieces + *used, place, rows.used);
+        memset(place, 0x5a, sizeof(place));
+        *used += rows.used;
+    }
+    return rc;
+}
+
+/* Pieces decode when all does, and to the same. */
+static void assert_pieces_agree(struct fixture *f, uint32_t classes)
+{
+    struct columns_rows rows = {f->back, ROOM, 0};
+    struct ck_batch_info info = {0};
+    int whole =
+        columns_decode(&f->view, classes & ~TEXTS, &info, &rows, &f->err);
+    size_t used;
+
+    assert_int_equal(pieces_decode(f, classes, &used), whole);
+    if (whole == 0) {
+        assert_int_equal(used, rows.used);
+        assert_memory_equal(f->pieces, f->back, used);
+    }
+}
+
+static void pieces_make_the_whole(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int round = 0; round < 300; round++) {
+        size_t limit = 1 + records_below(&rng, round < 280 ? 100000 : ROOM);
+        uint32_t classes = round % 2 == 0 ? ~0u : (uint32_t)records_next(&rng);
+        size_t used = 0, n;
+
+        while ((n = records_any(&rng, f->rows + used, limit - used)) > 0) {
+            used += n;
+            if (used / 64 > CK_FRAME_RECORDS_MAX / 2) {
+                break;
+            }
+        }
+        assert_int_equal(encode(f, used), 0);
+        assert_pieces_agree(f, classes);
+    }
+}
+
+static void each_kind_alone_comes_in_pieces(void **state)
+{
+    struct fixture *f = *state;
+
+    for (unsigned kind = 1; kind < CK_KIND_LIMIT; kind++) {
+        size_t used = 0;
+
+        if (ck_kind_class(kind) == CK_CLASS_NONE) {
+            continue;
+        }
+        for (int i = 0; i < 7 * CK_BATCH_PIECE + 7; i++) {
+            used += records_make(&rng, f->rows + used, kind,
+                                 (uint32_t)records_below(&rng, 300));
+        }
+        assert_int_equal(encode(f, used), 0);
+        assert_pieces_agree(f, ~0u);
+    }
+}
+
+/* One byte of one column of some class becomes another one. */
+static void column_damage(struct fixture *f, uint8_t *copy)
+{
+    for (int tries = 0; tries < 1000; tries++) {
+        unsigned cls = 1 + (unsigned)records_below(&rng, CK_CLASS_LIMIT - 1);
+        struct columns_bytes *column =
+            &f->view.groups[cls].column[records_below(&rng, COLUMNS_MAX)];
+
+        if (column->length == 0) {
+            continue;
+        }
+        memcpy(copy, column->bytes, column->length);
+        copy[records_below(&rng, column->length)] =
+            (uint8_t)(records_below(&rng, 3) == 0 ? 0 : records_next(&rng));
+        column->bytes = copy;
+        column->length -= records_below(&rng, 8) == 0;
+        return;
+    }
+}
+
+static void pieces_refuse_what_decoding_refuses(void **state)
+{
+    struct fixture *f = *state;
+    uint8_t *copy = malloc(ROOM);
+
+    for (int round = 0; round < 4000; round++) {
+        size_t used = 0, n;
+
+        while (used < 40000 && used < (size_t)round * 10 &&
+               (n = records_any(&rng, f->rows + used, 4096))) {
+            used += n;
+        }
+        assert_int_equal(encode(f, used), 0);
+        column_damage(f, copy);
+        assert_pieces_agree(f, ~0u);
+    }
+    free(copy);
+}
+
+static void rows_that_do_not_fit_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct columns_rows rows = {f->back, 0, 0};
+    size_t used = 0;
+
+    for (int i = 0; i < 100; i++) {
+        used += records_make(&rng, f->rows + used, CK_KIND_POSIX, 1);
+    }
+    assert_int_equal(encode(f, used), 0);
+    for (rows.room = 0; rows.room < used; rows.room += 32) {
+        assert_int_equal(columns_cursor_open(f->cursor, &f->view, ~0u, &f->err),
+                         0);
+        assert_int_equal(columns_cursor_next(f->cursor, 1, &rows, &f->err), -1);
+    }
+    assert_int_equal(columns_cursor_open(f->cursor, &f->view, ~0u, &f->err), 0);
+    assert_int_equal(columns_cursor_next(f->cursor, 1, &rows, &f->err), 1);
+    assert_int_equal(columns_cursor_next(f->cursor, 1, &rows, &f->err), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_make_the_whole),
+        cmocka_unit_test(each_kind_alone_comes_in_pieces),
+        cmocka_unit_test(pieces_refuse_what_decoding_refuses),
+        cmocka_unit_test(rows_that_do_not_fit_are_refused),
+    };
+
+    rng = records_random_init();
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
