@@ -204,6 +204,7 @@ struct report_activity {
     struct report_sampled sampled; /* where it computed */
     struct report_holder holder;   /* of the lock */
     const char *path;              /* of the file; of several the longest */
+    bool is_kernel_queued;         /* it did not run yet */
     const char *kernel;            /* that the call waited for, on its device */
     struct place kernel_place;     /* where it was launched */
 };

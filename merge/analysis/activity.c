@@ -13,6 +13,7 @@
 
 struct kept {
     enum cause cause;
+    enum cause device;
     uint32_t call; /* the activity without its kernel */
 };
 
@@ -115,6 +116,9 @@ int64_t activity_number(struct activities *activities,
         return own < 0 ? -1 : number;
     }
     kept.cause = cause_of(activities, did->call);
+    kept.device = did->kernel == NULL                   ? CAUSES
+                  : did->kernel->kind == CK_KIND_KERNEL ? CAUSE_KERNEL
+                                                        : CAUSE_KERNEL_GAP;
     kept.call = (uint32_t)(did->kernel == NULL ? number : own);
     return activity_keep(activities, &kept) != 0 ? -1 : number;
 }
@@ -122,6 +126,11 @@ int64_t activity_number(struct activities *activities,
 enum cause activity_cause(const struct activities *activities, uint32_t number)
 {
     return activities->kept[number].cause;
+}
+
+enum cause activity_device(const struct activities *activities, uint32_t number)
+{
+    return activities->kept[number].device;
 }
 
 uint32_t activity_call(const struct activities *activities, uint32_t number)
@@ -191,6 +200,8 @@ struct report_activity activity_report(const struct activities *activities,
     struct report_activity report = plain_report(activities, number);
     struct evidence_item top;
 
+    report.is_kernel_queued =
+        activities->kept[number].device == CAUSE_KERNEL_GAP;
     report.running = evidence_running(evidence, number);
     report.sampled = evidence_sampled(evidence, number);
     if (evidence_top(evidence, number, EVIDENCE_HOLDER, &top)) {

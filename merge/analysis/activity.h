@@ -22,6 +22,10 @@ int64_t activity_number(struct activities *activities,
                         const struct host_state *did);
 /* The same activity without a kernel. */
 uint32_t activity_call(const struct activities *activities, uint32_t number);
+/* CAUSE_KERNEL or CAUSE_KERNEL_GAP where it has a kernel, that ran or that did
+ * not begin yet; else CAUSES. */
+enum cause activity_device(const struct activities *activities,
+                           uint32_t number);
 /* What a call into the activity's function counts as; a kernel on the thread's
  * device does not count. */
 enum cause activity_cause(const struct activities *activities, uint32_t number);

@@ -18,8 +18,33 @@ struct device_wait {
     const struct host_state *did;
 };
 
-static int
-work_take(void *state, struct region piece, const struct work_kernel *kernel)
+/* A kernel as a span, its site that of its launch. False for one that was not
+ * launched by `time`. */
+static bool kernel_span(const struct scene *scene,
+                        uint32_t process,
+                        const struct work_item *item,
+                        ck_time_t time,
+                        struct host_span *span)
+{
+    uint32_t thread = host_thread(scene_host(scene), process, item->tid);
+    const struct host_span *launch =
+        thread == HOST_NONE
+            ? NULL
+            : host_call_span(scene_host(scene), thread, item->call);
+    bool is_running = item->start <= time;
+
+    *span =
+        (struct host_span){.process = process,
+                           .name = item->name,
+                           .kind = is_running ? CK_KIND_KERNEL : CK_KIND_QUEUE,
+                           .site = launch == NULL ? 0 : launch->site};
+    return is_running || (launch != NULL && launch->start <= time);
+}
+
+static int work_take(void *state,
+                     struct region piece,
+                     const struct work_item *item,
+                     bool is_running)
 {
     const struct device_wait *wait = state;
     const struct chain *chain = wait->chain;
@@ -27,17 +52,10 @@ work_take(void *state, struct region piece, const struct work_kernel *kernel)
     uint32_t process = scene_cast(scene)->threads[chain->thread].process;
     struct host_state did = *wait->did;
     struct chain_origin origin = {chain->thread, chain->hops, &did};
-    struct host_span span = {.process = process, .kind = CK_KIND_KERNEL};
+    struct host_span span;
 
-    if (kernel != NULL) {
-        uint32_t thread = host_thread(scene_host(scene), process, kernel->tid);
-        const struct host_span *launch =
-            thread == HOST_NONE
-                ? NULL
-                : host_call_span(scene_host(scene), thread, kernel->call);
-
-        span.name = kernel->name;
-        span.site = launch == NULL ? 0 : launch->site;
+    if (item != NULL && !(is_running && item->is_copy) &&
+        kernel_span(scene, process, item, piece.start, &span)) {
         did.kernel = &span;
     }
     return chain->take(chain->state, piece, &origin);

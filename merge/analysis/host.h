@@ -47,8 +47,9 @@ struct host_state {
     const struct host_span *before; /* between calls: the one left last */
     const struct host_span *after;  /* and the one entered next */
     enum host_off off;              /* between calls */
-    /* That ran on the thread's device while it was in the call, its site that
-     * of the launch; NULL = none, or nobody looked. */
+    /* That ran on the thread's device while it was in the call
+     * (CK_KIND_KERNEL), or was launched and did not begin yet (CK_KIND_QUEUE),
+     * its site that of the launch; NULL = none, or nobody looked. */
     const struct host_span *kernel;
 };
 

@@ -24,11 +24,6 @@ static int by_call(const void *left, const void *right)
     return (a->did > b->did) - (a->did < b->did);
 }
 
-static bool has_kernel(const struct mostly_part *part)
-{
-    return part->did != part->call;
-}
-
 /* The longest sum of parts in a row that are one call, or one kernel. */
 static void longest_find(const struct scene *scene,
                          const struct mostly_part *parts,
@@ -36,7 +31,7 @@ static void longest_find(const struct scene *scene,
                          enum cause kind,
                          struct mostly *most)
 {
-    bool is_kernel = most->kind == CAUSE_KERNEL;
+    bool is_kernel = most->kind != kind;
     ck_time_t sum = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -46,33 +41,59 @@ static void longest_find(const struct scene *scene,
                                     : parts[i - 1].call;
 
         sum = mine == last ? sum + parts[i].ns : parts[i].ns;
-        if (sum > most->ns && (!is_kernel || has_kernel(&parts[i])) &&
-            scene_activity_cause(scene, parts[i].call) == kind) {
+        if (sum > most->ns &&
+            scene_activity_cause(scene, parts[i].call) == kind &&
+            (!is_kernel ||
+             scene_activity_device(scene, parts[i].did) == most->kind)) {
             most->ns = sum;
             most->did = mine;
         }
     }
 }
 
-struct mostly
-mostly_find(const struct scene *scene, struct mostly_part *parts, size_t count)
+/* The kind of call that took longest, and in it what devices did. */
+static enum cause kind_find(const struct scene *scene,
+                            const struct mostly_part *parts,
+                            size_t count,
+                            struct mostly *most)
 {
-    struct mostly most = {CAUSES, 0, 0, CAST_NONE};
-    ck_time_t kinds[CAUSES] = {0}, kernels[CAUSES] = {0};
+    ck_time_t kinds[CAUSES] = {0};
+    ck_time_t devices[CAUSE_KINDS] = {0};
     enum cause kind = CAUSES;
 
     for (size_t i = 0; i < count; i++) {
         enum cause its = scene_activity_cause(scene, parts[i].call);
 
         kinds[its] += parts[i].ns;
-        kernels[its] += has_kernel(&parts[i]) ? parts[i].ns : 0;
         kind = kind == CAUSES || kinds[its] > kinds[kind] ? its : kind;
     }
-    if (kind == CAUSES) {
+    most->kind = kind;
+    most->kind_ns = kind == CAUSES ? 0 : kinds[kind];
+    for (size_t i = 0; i < count; i++) {
+        if (scene_activity_cause(scene, parts[i].call) == kind) {
+            devices[scene_activity_device(scene, parts[i].did)] += parts[i].ns;
+        }
+    }
+    for (enum cause device = 0; device < CAUSE_KINDS; device++) {
+        if (device != CAUSES && devices[device] * 2 > kinds[kind]) {
+            most->kind = device;
+            most->kind_ns = devices[device];
+            break;
+        }
+    }
+    return kind;
+}
+
+struct mostly
+mostly_find(const struct scene *scene, struct mostly_part *parts, size_t count)
+{
+    struct mostly most = {CAUSES, 0, 0, CAST_NONE};
+    enum cause kind;
+
+    if (count == 0) {
         return most;
     }
-    most.kind = kernels[kind] > kinds[kind] / 2 ? CAUSE_KERNEL : kind;
-    most.kind_ns = most.kind == kind ? kinds[kind] : kernels[kind];
+    kind = kind_find(scene, parts, count, &most);
     qsort(parts, count, sizeof(*parts), by_call);
     longest_find(scene, parts, count, kind, &most);
     return most;

@@ -5,7 +5,8 @@
  * The kind of thing comes first, then of that kind what took longest: many
  * short calls from one place outweigh a long one of another kind. A call that
  * waits for the device is one thing, whatever kernels ran meanwhile; where they
- * ran for more than half of it, they are what it was.
+ * ran for more than half of it, or were queued and did not begin, they are what
+ * it was.
  */
 #ifndef CK_MERGE_ANALYSIS_MOSTLY_H
 #define CK_MERGE_ANALYSIS_MOSTLY_H

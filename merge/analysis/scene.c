@@ -127,6 +127,11 @@ int64_t scene_activity(struct scene *scene, const struct host_state *did)
     return activity_number(scene->activities, did);
 }
 
+enum cause scene_activity_device(const struct scene *scene, uint32_t number)
+{
+    return activity_device(scene->activities, number);
+}
+
 uint32_t scene_activity_call(const struct scene *scene, uint32_t number)
 {
     return activity_call(scene->activities, number);
@@ -443,18 +448,28 @@ static int lost_take(struct scene *scene, const struct timeline_event *event)
     return shadow_add(scene->shadow, &part, scene_horizon(scene, event->start));
 }
 
-static int kernel_take(struct scene *scene, const struct timeline_event *event)
+static int work_take(struct scene *scene, const struct timeline_event *event)
 {
-    const struct ck_kernel *record = (const struct ck_kernel *)event->record;
-    struct work_kernel kernel = {.start = event->start,
-                                 .end = event->end,
-                                 .name = record->e.name,
-                                 .tid = record->tid,
-                                 .call = record->call};
+    struct work_item item = {
+        .start = event->start, .end = event->end, .name = event->record->name};
 
-    return (record->e.flags & CK_FLAG_BAD_TIME) != 0
-               ? 0
-               : work_add(scene->work, event->process, &kernel);
+    if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
+        return 0;
+    }
+    if (ck_kind_class(event->record->kind) == CK_CLASS_COPY) {
+        const struct ck_copy *copy = (const struct ck_copy *)event->record;
+
+        item.is_copy = true;
+        item.tid = copy->tid;
+        item.call = copy->call;
+    } else {
+        const struct ck_kernel *kernel =
+            (const struct ck_kernel *)event->record;
+
+        item.tid = kernel->tid;
+        item.call = kernel->call;
+    }
+    return work_add(scene->work, event->process, &item);
 }
 
 int scene_take(struct scene *scene,
@@ -480,7 +495,8 @@ int scene_take(struct scene *scene,
     case CK_CLASS_MARK:
         return mark_take(scene, event);
     case CK_CLASS_KERNEL:
-        return kernel_take(scene, event);
+    case CK_CLASS_COPY:
+        return work_take(scene, event);
     case CK_CLASS_SAMPLE:
         return sample_take(scene, event);
     case CK_CLASS_COUNTER:

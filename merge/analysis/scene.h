@@ -57,6 +57,8 @@ enum cause scene_cause(const struct scene *scene,
                        const struct host_state *did,
                        uint32_t number);
 enum cause scene_activity_cause(const struct scene *scene, uint32_t number);
+/* What its kernel did (activity_device()). */
+enum cause scene_activity_device(const struct scene *scene, uint32_t number);
 /* The same activity without a kernel. */
 uint32_t scene_activity_call(const struct scene *scene, uint32_t number);
 struct report_activity scene_activity_report(const struct scene *scene,

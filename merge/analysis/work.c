@@ -1,4 +1,4 @@
-/* work.c - the kernels that each process's devices ran lately
+/* work.c - what each process's devices did lately
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-/* A ring: kernel n lies at n modulo the room. */
+/* A ring: item n lies at n modulo the room. */
 struct ring {
-    struct work_kernel *items;
+    struct work_item *items;
     size_t room; /* a power of two, or 0 */
     size_t begun;
     size_t count; /* that ever came */
@@ -16,7 +16,7 @@ struct ring {
 
 struct work {
     size_t processes;
-    size_t limit; /* kernels of a process, a power of two */
+    size_t limit; /* items of a process, a power of two */
     struct ring *rings;
 };
 
@@ -52,7 +52,7 @@ void work_destroy(struct work *work)
     free(work);
 }
 
-static struct work_kernel *ring_at(const struct ring *ring, size_t number)
+static struct work_item *ring_at(const struct ring *ring, size_t number)
 {
     return &ring->items[number & (ring->room - 1)];
 }
@@ -78,12 +78,10 @@ static int ring_grow(struct ring *ring, size_t limit)
     return 0;
 }
 
-int work_add(struct work *work,
-             uint32_t process,
-             const struct work_kernel *kernel)
+int work_add(struct work *work, uint32_t process, const struct work_item *item)
 {
     struct ring *ring = &work->rings[process];
-    struct work_kernel added = *kernel;
+    struct work_item added = *item;
 
     if (ring->count > ring->begun &&
         added.start < ring_at(ring, ring->count - 1)->end) {
@@ -102,8 +100,8 @@ int work_add(struct work *work,
     return 0;
 }
 
-/* The first kernel that ends after `time`; the count when there is none. */
-static size_t kernel_after(const struct ring *ring, ck_time_t time)
+/* The first item that ends after `time`; the count when there is none. */
+static size_t item_after(const struct ring *ring, ck_time_t time)
 {
     size_t low = ring->begun, high = ring->count;
 
@@ -128,18 +126,23 @@ int work_walk(const struct work *work,
     const struct ring *ring = &work->rings[process];
     ck_time_t time = part.start;
 
-    for (size_t i = kernel_after(ring, time);
-         i < ring->count && ring_at(ring, i)->start < part.end; i++) {
-        struct region piece = {ring_at(ring, i)->start, ring_at(ring, i)->end};
+    size_t i = item_after(ring, time);
+
+    for (; i < ring->count && ring_at(ring, i)->start < part.end; i++) {
+        const struct work_item *item = ring_at(ring, i);
+        struct region piece = {item->start, item->end};
 
         (void)region_clip(part, &piece.start, &piece.end);
         if ((time < piece.start &&
-             take(state, (struct region){time, piece.start}, NULL) != 0) ||
-            take(state, piece, ring_at(ring, i)) != 0) {
+             take(state, (struct region){time, piece.start}, item, false) !=
+                 0) ||
+            take(state, piece, item, true) != 0) {
             return -1;
         }
         time = piece.end;
     }
-    return time < part.end ? take(state, (struct region){time, part.end}, NULL)
-                           : 0;
+    return time < part.end
+               ? take(state, (struct region){time, part.end},
+                      i < ring->count ? ring_at(ring, i) : NULL, false)
+               : 0;
 }

@@ -1,31 +1,33 @@
-/* work.h - the kernels that each process's devices ran lately
+/* work.h - what each process's devices did lately
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * For who asks what a thread waited for that waits for its device. Of kernels
- * that run at once the one that began first counts. What the bound pushes out
+ * For who asks what a thread waited for that waits for its device. Of what runs
+ * at once that counts which began first. What the bound pushes out
  * is forgotten: the answer becomes coarser, not wrong.
  */
 #ifndef CK_MERGE_ANALYSIS_WORK_H
 #define CK_MERGE_ANALYSIS_WORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "merge/interval.h"
 
-/* Kernels kept of one process, in all processes together, and at least in
- * each; powers of two. */
+/* Kernels and copies kept of one process, in all processes together, and at
+ * least in each; powers of two. */
 #define WORK_MAX ((size_t)1 << 13)
 #define WORK_ALL ((size_t)1 << 18)
 #define WORK_MIN ((size_t)1 << 8)
 
-struct work_kernel {
+struct work_item {
     ck_time_t start;
     ck_time_t end;
     uint32_t name; /* of the process */
     uint32_t tid;  /* of the launching thread, and the call's number in it */
     uint32_t call;
+    bool is_copy; /* or a fill; else a kernel */
 };
 
 struct work;
@@ -33,14 +35,14 @@ struct work;
 struct work *work_create(size_t processes);
 void work_destroy(struct work *work);
 /* Starts never step back in a process. 0, or -1 with ENOMEM. */
-int work_add(struct work *work,
-             uint32_t process,
-             const struct work_kernel *kernel);
-/* Calls `take` for each piece of `part`, in order, without holes; NULL where
- * no kernel of the process ran, as far as is known. */
+int work_add(struct work *work, uint32_t process, const struct work_item *item);
+/* Calls `take` for each piece of `part`, in order, without holes, with what ran
+ * there; where nothing did, as far as is known, with what ran next, NULL = it
+ * has not begun yet. */
 typedef int (*work_take_f)(void *state,
                            struct region piece,
-                           const struct work_kernel *kernel);
+                           const struct work_item *item,
+                           bool is_running);
 int work_walk(const struct work *work,
               uint32_t process,
               struct region part,

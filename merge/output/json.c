@@ -130,6 +130,7 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
         ck_json_object(j, "kernel");
         ck_json_string(j, "name", activity->kernel);
         json_place(j, &activity->kernel_place);
+        ck_json_bool(j, "queued", activity->is_kernel_queued);
         ck_json_end(j);
     } else {
         ck_json_null(j, "kernel");

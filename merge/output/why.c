@@ -68,12 +68,13 @@ static void put_preempted(const struct page *page,
 
 /* "in kernel forward
  *     (launched by a.c:12), for which it waited
- *     in " */
+ *     in ", or "behind kernel forward, queued and not begun" */
 static void put_kernel(const struct page *page,
                        const struct report_activity *did)
 {
-    fputs("in kernel ", page->file);
+    fputs(did->is_kernel_queued ? "behind kernel " : "in kernel ", page->file);
     page_cell(page, did->kernel, 40);
+    fputs(did->is_kernel_queued ? ", queued and not begun" : "", page->file);
     if (page_has_place(&did->kernel_place)) {
         fputs("\n    (launched by ", page->file);
         page_place(page, &did->kernel_place);

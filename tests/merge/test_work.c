@@ -1,4 +1,4 @@
-/* test_work.c - the kernels that each process's devices ran lately
+/* test_work.c - what each process's devices did lately
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,15 +30,21 @@ struct seen {
     ck_time_t at;
 };
 
-static int
-piece_take(void *where, struct region piece, const struct work_kernel *kernel)
+static int piece_take(void *where,
+                      struct region piece,
+                      const struct work_item *item,
+                      bool is_running)
 {
     struct seen *seen = where;
 
+    if (item != NULL) {
+        assert_true(is_running ? item->start <= piece.start
+                               : item->start >= piece.end);
+    }
     assert_int_equal(piece.start, seen->at);
     assert_true(piece.start < piece.end);
     for (; seen->at < piece.end; seen->at++) {
-        seen->names[seen->at] = kernel == NULL ? 0 : kernel->name;
+        seen->names[seen->at] = is_running ? item->name : 0;
     }
     return 0;
 }
@@ -56,8 +62,7 @@ static void pieces_tell_which_kernel_began_first(void **unused)
         assert_non_null(work);
         for (uint32_t name = 1; time < LENGTH; name++) {
             ck_time_t end = time + below(20);
-            struct work_kernel kernel = {
-                .start = time, .end = end, .name = name};
+            struct work_item kernel = {.start = time, .end = end, .name = name};
 
             assert_int_equal(work_add(work, 1, &kernel), 0);
             for (ck_time_t t = time; t < end && t < LENGTH; t++) {
@@ -76,12 +81,15 @@ static void pieces_tell_which_kernel_began_first(void **unused)
     }
 }
 
-static int
-count_take(void *where, struct region piece, const struct work_kernel *kernel)
+static int count_take(void *where,
+                      struct region piece,
+                      const struct work_item *item,
+                      bool is_running)
 {
     ck_time_t *known = where;
 
-    *known += kernel == NULL ? 0 : region_length(piece);
+    assert_non_null(item);
+    *known += is_running ? region_length(piece) : 0;
     return 0;
 }
 
@@ -94,7 +102,7 @@ static void only_the_latest_are_kept(void **unused)
     (void)unused;
     assert_non_null(work);
     for (ck_time_t i = 0; i < 10 * (ck_time_t)WORK_MAX; i++) {
-        struct work_kernel kernel = {.start = i, .end = i + 1, .name = 1};
+        struct work_item kernel = {.start = i, .end = i + 1, .name = 1};
 
         assert_int_equal(work_add(work, 0, &kernel), 0);
     }

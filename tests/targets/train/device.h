@@ -59,6 +59,9 @@ int device_run(struct device *device,
                int batch,
                float rate);
 int device_finish(struct device *device);
+/* What is launched from now on begins `ms` later; by then *held_us grows by
+ * what it really took. */
+int device_hold(struct device *device, double ms, double *held_us);
 
 /* Common to both implementations (kernels.c): names, sizes, source text. */
 const char *kernel_name(enum kernel kernel);

@@ -13,6 +13,8 @@
 #include <cuda.h>
 #include <nvrtc.h>
 
+#include "tests/targets/train/ill.h"
+
 #define GROUP_ITEMS 128
 
 struct device {
@@ -228,4 +230,37 @@ int device_finish(struct device *device)
     CUresult code = cuStreamSynchronize(device->stream);
 
     return code == CUDA_SUCCESS ? 0 : fail("cuStreamSynchronize", code);
+}
+
+struct hold {
+    double ms;
+    double begin_us;
+    double *held_us;
+};
+
+/* Runs in the stream, on a thread of the driver. */
+static void CUDA_CB hold_run(void *argument)
+{
+    struct hold *hold = argument;
+
+    ill_pause(hold->ms);
+    *hold->held_us += ill_now_us() - hold->begin_us;
+    free(hold);
+}
+
+int device_hold(struct device *device, double ms, double *held_us)
+{
+    struct hold *hold = calloc(1, sizeof(*hold));
+    CUresult code;
+
+    if (hold == NULL) {
+        return fail("device_hold", CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    *hold = (struct hold){ms, ill_now_us(), held_us};
+    code = cuLaunchHostFunc(device->stream, hold_run, hold);
+    if (code != CUDA_SUCCESS) {
+        free(hold);
+        return fail("cuLaunchHostFunc", code);
+    }
+    return 0;
 }

@@ -13,6 +13,9 @@
 #include <string.h>
 
 #include <CL/cl.h>
+#include <pthread.h>
+
+#include "tests/targets/train/ill.h"
 
 #define PLATFORMS_MAX 16
 #define DEVICES_MAX 64
@@ -257,4 +260,50 @@ int device_finish(struct device *device)
     cl_int code = clFinish(device->queue);
 
     return code == CL_SUCCESS ? 0 : fail("clFinish", code);
+}
+
+/* The queue waits for an event that a thread completes in time. */
+struct hold {
+    cl_event event;
+    double ms;
+    double begin_us;
+    double *held_us;
+};
+
+static void *hold_end(void *argument)
+{
+    struct hold *hold = argument;
+
+    ill_pause(hold->ms);
+    *hold->held_us += ill_now_us() - hold->begin_us;
+    (void)clSetUserEventStatus(hold->event, CL_COMPLETE);
+    (void)clReleaseEvent(hold->event);
+    free(hold);
+    return NULL;
+}
+
+int device_hold(struct device *device, double ms, double *held_us)
+{
+    struct hold *hold = calloc(1, sizeof(*hold));
+    pthread_t thread;
+    cl_int code = CL_OUT_OF_HOST_MEMORY;
+
+    if (hold == NULL) {
+        return fail("device_hold", code);
+    }
+    hold->ms = ms;
+    hold->begin_us = ill_now_us();
+    hold->held_us = held_us;
+    hold->event = clCreateUserEvent(device->context, &code);
+    if (code == CL_SUCCESS) {
+        code =
+            clEnqueueBarrierWithWaitList(device->queue, 1, &hold->event, NULL);
+    }
+    if (code != CL_SUCCESS ||
+        pthread_create(&thread, NULL, hold_end, hold) != 0) {
+        free(hold);
+        return fail("device_hold", code);
+    }
+    (void)pthread_detach(thread);
+    return 0;
 }

@@ -24,6 +24,24 @@ static double cpu_ms(void)
     return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
 }
 
+double ill_now_us(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
+void ill_pause(double ms)
+{
+    struct timespec pause = {
+        .tv_sec = (time_t)(ms / 1e3),
+        .tv_nsec = (long)(ms * 1e6) % 1000000000L,
+    };
+
+    (void)nanosleep(&pause, NULL);
+}
+
 void ill_compute(double ms)
 {
     double end = cpu_ms() + ms;

@@ -5,6 +5,10 @@
 #ifndef CK_TESTS_TARGETS_TRAIN_ILL_H
 #define CK_TESTS_TARGETS_TRAIN_ILL_H
 
+/* A clock that goes on. */
+double ill_now_us(void);
+/* Let so much time pass. */
+void ill_pause(double ms);
 /* Host work for so many milliseconds of CPU time. */
 void ill_compute(double ms);
 /* A thread that holds the lock for `ms` in each round; wait for it. */

@@ -29,6 +29,7 @@ static const char help[] =
     "      sync        waits for the device after each kernel, of which one\n"
     "                  runs AMOUNT times (1)\n"
     "      unbalanced  runs each kernel AMOUNT times (3)\n"
+    "      queue       its device begins AMOUNT ms late in each step (20)\n"
     "      lock        waits AMOUNT ms a step for a lock (20)\n"
     "      io          writes and syncs AMOUNT MiB a step (4)\n"
     "      crash       store to address 0 in step AMOUNT (half way)\n"
@@ -45,6 +46,7 @@ static const struct {
     {"copy", ILL_COPY, 8},
     {"sync", ILL_SYNC, 1},
     {"unbalanced", ILL_UNBALANCED, 3},
+    {"queue", ILL_QUEUE, 20},
     {"lock", ILL_LOCK, 20},
     {"io", ILL_IO, 4},
     {"crash", ILL_CRASH, -1},

@@ -13,6 +13,7 @@ enum ill {
     ILL_COPY,       /* copies the batch `amount` times, image by image */
     ILL_SYNC,       /* waits for the device after each kernel */
     ILL_UNBALANCED, /* runs the forward and backward kernels `amount` times */
+    ILL_QUEUE,      /* its device begins `amount` ms late in each step */
     ILL_LOCK,       /* waits `amount` ms a step for a lock held elsewhere */
     ILL_IO,         /* writes `amount` MiB to disk and syncs, each step */
     ILL_CRASH,      /* stores to address 0 in step `amount` */

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mpi.h>
@@ -63,14 +62,6 @@ static int weights_init(struct train *train)
                         sizeof(train->gradient), 1);
 }
 
-static double now_us(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
-}
-
 /* Read the set from its start as far as the ill says. */
 static int load_again(struct train *train)
 {
@@ -89,7 +80,7 @@ static int load_again(struct train *train)
 static int batch_load(struct train *train)
 {
     int batch = train->options.batch;
-    double begin = now_us();
+    double begin = ill_now_us();
     int rc = 0;
 
     ck_range_push("load");
@@ -108,7 +99,7 @@ static int batch_load(struct train *train)
     }
     ck_range_pop();
     if (train->ill == ILL_LOADER) {
-        train->ill_us += now_us() - begin;
+        train->ill_us += ill_now_us() - begin;
     }
     return rc;
 }
@@ -121,13 +112,13 @@ static int batch_copy(struct train *train)
     ck_range_push("copy");
     if (train->ill == ILL_COPY) {
         size_t copies = (size_t)train->options.ill_amount * batch;
-        double begin = now_us();
+        double begin = ill_now_us();
 
         for (size_t i = 0; rc == 0 && i < copies; i++) {
             rc = device_write(train->device, BUFFER_IMAGES, train->pixels,
                               PIXELS * sizeof(float), 1);
         }
-        train->ill_us += now_us() - begin;
+        train->ill_us += ill_now_us() - begin;
     }
     if (rc == 0) {
         rc = device_write(train->device, BUFFER_IMAGES, train->pixels,
@@ -162,7 +153,7 @@ static int forward(struct train *train)
 {
     int rc;
 
-    train->forward_us = now_us();
+    train->forward_us = ill_now_us();
     ck_range_push("forward");
     rc = kernel_launch(train, KERNEL_FORWARD_HIDDEN, 0);
     if (rc == 0) {
@@ -174,10 +165,10 @@ static int forward(struct train *train)
 
 static void late_compute(struct train *train)
 {
-    double begin = now_us();
+    double begin = ill_now_us();
 
     ill_compute(train->options.ill_amount);
-    train->ill_us += now_us() - begin;
+    train->ill_us += ill_now_us() - begin;
 }
 
 /* Gradients of both layers, then their sum over the ranks in one call. */
@@ -196,7 +187,7 @@ static int backward_blocking(struct train *train)
                          sizeof(train->gradient));
     }
     if (train->ill == ILL_SYNC || train->ill == ILL_UNBALANCED) {
-        train->ill_us += now_us() - train->forward_us;
+        train->ill_us += ill_now_us() - train->forward_us;
     }
     if (rc == 0 && train->ill == ILL_LATE) {
         late_compute(train);
@@ -293,7 +284,7 @@ static int checkpoint_write(struct train *train)
 
 static void ill_in_step(struct train *train, int step)
 {
-    double begin = now_us();
+    double begin = ill_now_us();
 
     switch (train->ill) {
     case ILL_LOCK:
@@ -310,7 +301,7 @@ static void ill_in_step(struct train *train, int step)
     default:
         return;
     }
-    train->ill_us += now_us() - begin;
+    train->ill_us += ill_now_us() - begin;
 }
 
 /* Mean loss of this rank's last batch. */
@@ -336,6 +327,10 @@ static int step_run(struct train *train, int step)
     rc = batch_load(train);
     if (rc == 0) {
         rc = batch_copy(train);
+    }
+    if (rc == 0 && train->ill == ILL_QUEUE) {
+        rc = device_hold(train->device, train->options.ill_amount,
+                         &train->ill_us);
     }
     if (rc == 0) {
         rc = forward(train);
@@ -384,14 +379,14 @@ static int steps_run(struct train *train)
     double *steps_us = calloc((size_t)steps, sizeof(*steps_us));
 
     for (int step = 0; step < steps; step++) {
-        double begin = now_us();
+        double begin = ill_now_us();
 
         if (step_run(train, step) != 0) {
             free(steps_us);
             return -1;
         }
         if (steps_us != NULL) {
-            steps_us[step] = now_us() - begin;
+            steps_us[step] = ill_now_us() - begin;
         }
         if ((step + 1) % (steps < 5 ? 1 : steps / 5) == 0) {
             double loss = batch_loss(train);
