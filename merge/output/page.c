@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "merge/output/symbol.h"
 #include "merge/output/words.h"
 
 /* Columns of a place where a sentence has it. */
@@ -31,12 +32,28 @@ const char *page_normal(const struct page *page)
     return page->style->has_colour ? "\033[0m" : "";
 }
 
+/* What is left of a name when outer scopes give way for its end; columns 0: all
+ * of it. */
+static const char *scopes_drop(const char *name, size_t columns)
+{
+    while (columns > 0 && strlen(name) > columns &&
+           strstr(name, "::") != NULL) {
+        name = strstr(name, "::") + 2;
+    }
+    return name;
+}
+
 static size_t
 cell_put(const struct page *page, const char *text, size_t columns)
 {
-    char cell[512];
-    size_t shown = word_escape(cell, sizeof(cell), text == NULL ? "" : text,
-                               columns, !page->style->has_unicode);
+    char cell[512], plain[256];
+    size_t shown;
+
+    if (text != NULL && symbol_plain(plain, sizeof(plain), text)) {
+        text = scopes_drop(plain, columns);
+    }
+    shown = word_escape(cell, sizeof(cell), text == NULL ? "" : text, columns,
+                        !page->style->has_unicode);
 
     fputs(cell, page->file);
     return shown;
@@ -89,18 +106,22 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* A function, of which a library's name stands for one that has none:
- * "libz.so" of "libz.so.1.2.13+0x132b9". */
+/* A function, of which a library's or program's name stands for one that has
+ * none: "libz.so" of "libz.so.1.2.13+0x132b9". */
 static void
 function_put(const struct page *page, const char *function, size_t columns)
 {
     const char *end = strstr(function, ".so");
     char name[128];
 
-    if (end != NULL && (end[3] == '.' || end[3] == '+') &&
-        end + 3 - function < (ptrdiff_t)sizeof(name)) {
-        memcpy(name, function, (size_t)(end + 3 - function));
-        name[end + 3 - function] = '\0';
+    if (end != NULL && (end[3] == '.' || end[3] == '+')) {
+        end += 3;
+    } else {
+        end = strstr(function, "+0x");
+    }
+    if (end != NULL && end - function < (ptrdiff_t)sizeof(name)) {
+        memcpy(name, function, (size_t)(end - function));
+        name[end - function] = '\0';
         function = name;
     }
     page_cell(page, function, columns);
