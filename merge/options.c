@@ -4,6 +4,7 @@
  */
 #include "merge/options.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,10 +87,34 @@ static enum ck_cli_result operands_read(struct options *options,
     return CK_CLI_RUN;
 }
 
+/* A number alone would be seconds, as elsewhere: nobody means that here. */
+static enum ck_cli_result
+clock_error_read(const char *text, int64_t *ns, struct ck_err *err)
+{
+    size_t length = strlen(text);
+
+    if (ck_cli_duration(text, ns) != 0) {
+        (void)ck_err_set(err,
+                         "option --max-clock-error: '%s' is not a time like "
+                         "500ns, 10us or 1ms",
+                         text);
+        return CK_CLI_WRONG;
+    }
+    if (!isalpha((unsigned char)text[length - 1])) {
+        (void)ck_err_set(err,
+                         "option --max-clock-error: '%s' has no unit; write "
+                         "%sus, %sms or %ss",
+                         text, text, text, text);
+        return CK_CLI_WRONG;
+    }
+    return CK_CLI_RUN;
+}
+
 enum ck_cli_result
 options_read(struct options *options, int argc, char **argv, struct ck_err *err)
 {
     struct options *o = options;
+    const char *clock_error = NULL;
     const struct ck_cli_option table[] = {
         {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs, NULL,
          "text, json or chrome; may be given several times. text and json go "
@@ -102,10 +127,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "end so long after the run's start"},
         {CK_CLI_TEXT, "ranks", 0, "LIST", &o->ranks, NULL,
          "only these ranks: 0,4-7 (default: all)"},
-        {CK_CLI_DURATION, "max-clock-error", 0, "TIME", &o->max_clock_error,
-         NULL,
+        {CK_CLI_TEXT, "max-clock-error", 0, "TIME", &clock_error, NULL,
          "exit 4 when the clocks of two ranks may be further apart than that, "
-         "5 when that is not known (10us)"},
+         "5 when that is not known; with its unit (10us)"},
         {CK_CLI_CHOICE, "clock-facts", 0, NULL, &o->clock_facts,
          "all|probes|messages",
          "what places clocks on one axis: probes, messages with collectives, "
@@ -156,6 +180,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
         options->is_kernel_only || options->scalene != NULL;
     if (result == CK_CLI_RUN && texts_check(options, err) != 0) {
         result = CK_CLI_WRONG;
+    }
+    if (result == CK_CLI_RUN && clock_error != NULL) {
+        result = clock_error_read(clock_error, &o->max_clock_error, err);
     }
     if (result == CK_CLI_RUN) {
         result = operands_read(options, argc, argv, err);

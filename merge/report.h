@@ -412,7 +412,8 @@ struct report_loss {
 };
 
 struct report_domain {
-    const char *host;
+    const char *host; /* "" = not said */
+    int32_t rank;     /* the lowest; unknown = none */
     uint32_t ranks;
     bool is_calibrated;
     bool has_place;
@@ -492,7 +493,7 @@ struct report {
     int32_t size; /* ranks announced */
     uint32_t present;
     bool is_filtered; /* ranks[] are those that were asked for */
-    uint32_t hosts;
+    uint32_t hosts;   /* 0 = some rank does not say whose */
     int64_t realtime; /* of the axis's zero; 0 = not known */
     struct region whole;
     struct region region;

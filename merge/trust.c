@@ -219,8 +219,12 @@ static int domains_report(const struct cast *cast,
         row->lacks_pairs = domain.lacks_pairs;
         row->bound = domain.bound;
         row->pairs = domain.pairs;
-        for (size_t r = 0; r < cast->ranks_count; r++) {
-            row->ranks += cast->agents[cast->ranks[r].agent].domain == i;
+        row->rank = CAST_RANK_UNKNOWN;
+        for (size_t r = cast->ranks_count; r-- > 0;) {
+            if (cast->agents[cast->ranks[r].agent].domain == i) {
+                row->ranks++;
+                row->rank = cast->ranks[r].number;
+            }
         }
         if (clock_report(align, i, row) != 0 ||
             align_watch(align, i, &row->watched, &row->watched_count) != 0) {

@@ -354,6 +354,7 @@ static int by_number(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
+/* Foreign profiles may not say where they were made. */
 static uint32_t hosts_count(const struct cast *cast)
 {
     uint32_t count = 0;
@@ -362,6 +363,9 @@ static uint32_t hosts_count(const struct cast *cast)
         const char *host = cast->agents[cast->ranks[i].agent].host;
         bool is_new = true;
 
+        if (host[0] == '\0') {
+            return 0;
+        }
         for (size_t j = 0; j < i; j++) {
             /* Kept texts: equal ones are one pointer. */
             is_new = is_new && cast->agents[cast->ranks[j].agent].host != host;

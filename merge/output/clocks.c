@@ -5,6 +5,7 @@
 #include "merge/output/page.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "merge/output/words.h"
 #include "schema/clocktrend.h"
@@ -12,6 +13,34 @@
 #define MARGIN "             "
 /* Faults of a domain that are written out. */
 #define FAULTS_SHOWN 4
+
+/* Whose clock it is: its host, or of a profile that does not say it, its rank;
+ * both where a host has several. */
+static void put_clock(const struct page *page, uint32_t number)
+{
+    const struct report *report = page->report;
+    const struct report_domain *domain = &report->domains[number];
+    bool is_shared = false;
+
+    if ((number & CLOCK_MEETING) != 0) {
+        fputs("all", page->file);
+        return;
+    }
+    if (number >= report->domains_count) {
+        fputs(number == report->domains_count ? "the reference" : "a device",
+              page->file);
+        return;
+    }
+    for (size_t i = 0; i < report->domains_count; i++) {
+        is_shared = is_shared || (i != number && strcmp(report->domains[i].host,
+                                                        domain->host) == 0);
+    }
+    page_cell(page, domain->host, 30);
+    if (domain->rank >= 0 && (is_shared || domain->host[0] == '\0')) {
+        fprintf(page->file, "%srank %d", domain->host[0] == '\0' ? "" : ", ",
+                domain->rank);
+    }
+}
 
 static void put_one(const struct page *page)
 {
@@ -42,8 +71,8 @@ static void put_several(const struct page *page)
                 page_normal(page));
     } else {
         fprintf(page->file,
-                "%snot calibrated%s: other hosts are placed by their "
-                "REALTIME\n",
+                "%snot calibrated%s: all but the first are placed by "
+                "their REALTIME\n",
                 page_red(page), page_normal(page));
     }
 }
@@ -80,7 +109,8 @@ static void put_means(const struct page *page,
     } groups[] = {
         {{CLOCK_SOURCE_MESSAGE, CLOCK_SOURCE_COLLECTIVE},
          "messages and collectives"},
-        {{CLOCK_SOURCE_KERNEL, CLOCK_SOURCE_DEVICE}, "facts of devices"},
+        {{CLOCK_SOURCE_KERNEL, CLOCK_SOURCES}, "parts in collective kernels"},
+        {{CLOCK_SOURCE_DEVICE, CLOCK_SOURCES}, "launches and synchronisations"},
     };
     bool is_first = !domain->is_probed;
 
@@ -93,8 +123,11 @@ static void put_means(const struct page *page,
                 domain->rtt_min < 0 ? "-" : word_time(domain->rtt_min).text);
     }
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        uint64_t count = domain->used[groups[i].sources[0]] +
-                         domain->used[groups[i].sources[1]];
+        uint64_t count = domain->used[groups[i].sources[0]];
+
+        if (groups[i].sources[1] != CLOCK_SOURCES) {
+            count += domain->used[groups[i].sources[1]];
+        }
 
         if (count > 0) {
             fprintf(page->file, "%s%s %s", is_first ? "" : "; ",
@@ -108,11 +141,11 @@ static void put_means(const struct page *page,
     fputc('\n', page->file);
 }
 
-static void put_bounded(const struct page *page,
-                        const struct report_domain *domain)
+static void put_bounded(const struct page *page, uint32_t number)
 {
+    const struct report_domain *domain = &page->report->domains[number];
     fputs(MARGIN, page->file);
-    page_cell(page, domain->host, 30);
+    put_clock(page, number);
     fprintf(page->file,
             ": %" PRIu32 " ranks, offset %+.9f s, drift %+.3f ppm, ",
             domain->ranks, (double)domain->offset / 1e9,
@@ -124,16 +157,6 @@ static void put_bounded(const struct page *page,
     put_faults(page, domain);
 }
 
-static const char *host_of(const struct report *report, uint32_t domain)
-{
-    if ((domain & CLOCK_MEETING) != 0) {
-        return "all";
-    }
-    return domain < report->domains_count && report->domains[domain].host
-               ? report->domains[domain].host
-               : "the reference";
-}
-
 /* Facts that contradicted each other, and what was done. */
 static void put_conflict(const struct page *page,
                          const struct clocksolve_fault *fault)
@@ -142,7 +165,7 @@ static void put_conflict(const struct page *page,
             page_normal(page), word_time(fault->excess).text);
     if (fault->kind == CK_CLOCK_FAULT_RATE) {
         fputs("the clock of ", page->file);
-        page_cell(page, host_of(page->report, fault->domain), 30);
+        put_clock(page, fault->domain);
         fprintf(page->file, " was allowed %.1f ppm;",
                 (double)fault->rate_ppb / 1e3);
     } else {
@@ -151,9 +174,9 @@ static void put_conflict(const struct page *page,
     for (size_t i = 0; i < fault->edges_count; i++) {
         fprintf(page->file, "%s %s ", i == 0 ? "" : ",",
                 report_source_name(fault->edges[i].source));
-        page_cell(page, host_of(page->report, fault->edges[i].from), 30);
+        put_clock(page, fault->edges[i].from);
         fputs(" to ", page->file);
-        page_cell(page, host_of(page->report, fault->edges[i].to), 30);
+        put_clock(page, fault->edges[i].to);
         fprintf(page->file, " at %.6f s", (double)fault->edges[i].sent / 1e9);
     }
     fprintf(page->file, "%s\n",
@@ -203,9 +226,9 @@ static void put_causality(const struct page *page)
 }
 
 /* The host's other clocks; ck's own is none of them. */
-static void put_watched(const struct page *page,
-                        const struct report_domain *domain)
+static void put_watched(const struct page *page, uint32_t number)
 {
+    const struct report_domain *domain = &page->report->domains[number];
     static const char *const texts[CLOCKWATCH_KINDS] = {
         [CLOCKWATCH_STEP] = "CLOCK_REALTIME was set by",
         [CLOCKWATCH_SUSPEND] = "the machine slept for",
@@ -216,7 +239,7 @@ static void put_watched(const struct page *page,
         const struct clockwatch_event *event = &domain->watched[i];
 
         fputs(MARGIN, page->file);
-        page_cell(page, domain->host, 30);
+        put_clock(page, number);
         if (event->kind == CLOCKWATCH_SLEW) {
             fprintf(page->file, ": CLOCK_MONOTONIC was slewed by %+.1f ppm",
                     (double)event->rate_ppb / 1e3);
@@ -233,12 +256,12 @@ static void put_watched(const struct page *page,
     }
 }
 
-static void put_unplaced(const struct page *page,
-                         const struct report_domain *domain)
+static void put_unplaced(const struct page *page, uint32_t number)
 {
+    const struct report_domain *domain = &page->report->domains[number];
     if (domain->lacks_pairs) {
         fputs(MARGIN, page->file);
-        page_cell(page, domain->host, 30);
+        put_clock(page, number);
         fprintf(page->file,
                 ": %sno clock pairs were stored: its times are counter "
                 "ticks%s\n",
@@ -246,7 +269,7 @@ static void put_unplaced(const struct page *page,
     }
     if (!domain->has_place) {
         fputs(MARGIN, page->file);
-        page_cell(page, domain->host, 30);
+        put_clock(page, number);
         fputs(": not calibrated, no REALTIME snapshot: its place on the "
               "axis is not known\n",
               page->file);
@@ -301,9 +324,9 @@ static void put_worst(const struct page *page)
     fputs(MARGIN "any two ranks: +- ", page->file);
     fprintf(page->file, "%s", word_time(worst->bound_median).text);
     fprintf(page->file, " (max %s, ", word_time(worst->bound_max).text);
-    page_cell(page, report->domains[worst->a].host, 30);
+    put_clock(page, worst->a);
     fputs(" to ", page->file);
-    page_cell(page, report->domains[worst->b].host, 30);
+    put_clock(page, worst->b);
     fputs(")\n", page->file);
 }
 
@@ -316,12 +339,12 @@ void page_clocks(const struct page *page)
     } else {
         put_several(page);
     }
-    for (size_t i = 0; i < report->domains_count; i++) {
+    for (uint32_t i = 0; i < report->domains_count; i++) {
         if (report->domains[i].is_bounded) {
-            put_bounded(page, &report->domains[i]);
+            put_bounded(page, i);
         }
-        put_watched(page, &report->domains[i]);
-        put_unplaced(page, &report->domains[i]);
+        put_watched(page, i);
+        put_unplaced(page, i);
     }
     if (report->domains_count > 1) {
         put_worst(page);

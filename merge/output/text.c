@@ -105,8 +105,14 @@ static void put_head(const struct page *page)
         fprintf(page->file, " %s %s%u of %d ranks%s", point, page_red(page),
                 report->present, report->size, page_normal(page));
     }
-    fprintf(page->file, " %s %u host%s %s ", point, report->hosts,
-            word_s(report->hosts), point);
+    if (report->hosts > 0) {
+        fprintf(page->file, " %s %u host%s", point, report->hosts,
+                word_s(report->hosts));
+    } else {
+        fprintf(page->file, " %s %zu clock%s", point, report->domains_count,
+                word_s(report->domains_count));
+    }
+    fprintf(page->file, " %s ", point);
     put_region(page);
     fprintf(page->file, " %s ", point);
     page_cell(page, report->name, 44);

@@ -84,7 +84,8 @@ merge "--output json=" --output json= RUN
 merge "--ranks x" --ranks x RUN
 merge "a time like 20ms" --from soon RUN
 merge "--from is not before --to" --from 2s --to 1s RUN
-merge "a time like 20ms" --max-clock-error much RUN
+merge "a time like 500ns" --max-clock-error much RUN
+merge "'1' has no unit; write 1us, 1ms or 1s" --max-clock-error 1 RUN
 merge "all|probes|messages" --clock-facts none RUN
 merge "--kernel-only takes one or more" --kernel-only OUT
 merge "--rank goes with --kernel-only" --rank a=1 RUN

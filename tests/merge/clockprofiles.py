@@ -164,6 +164,11 @@ class Profiles(unittest.TestCase):
         for clock in merged.report["clocks"][1:]:
             self.assertEqual(clock["method"], "kernels")
             self.assertGreater(clock["kernels"], 100)
+        # Nothing says on how many hosts that was.
+        self.assertEqual(merged.report["hosts"], 0)
+        self.assertIn("%d ranks | %d clocks |" % (RANKS, RANKS),
+                      merged.text)
+        self.assertIn("rank 1: 1 ranks, offset", merged.text)
         causality = merged.report["causality"]
         self.assertEqual(causality["kernels"], 2 * SECONDS)
         self.assertEqual(causality["kernels_before"], 2 * SECONDS)

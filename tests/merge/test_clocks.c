@@ -21,6 +21,7 @@
 #include "tests/merge/synth.h"
 
 #define US ((int64_t)1000)
+#define MS ((int64_t)1000000)
 #define S ((int64_t)1000000000)
 #define SECONDS 50
 
@@ -67,15 +68,37 @@ static void barrier_put(struct synth *synth, int rank, int second, int64_t at)
     synth_put(synth, &barrier);
 }
 
-static void probe_put(struct synth *synth, int64_t at)
+/* A barrier each 40 ms, and the rank that comes late to it: rank 1 by 2 ms,
+ * rank 0 by 10 ms, rank 1 by 10 ms. */
+static void late_put(struct synth *synth, int rank, int number)
+{
+    static const int64_t late[3] = {2 * MS, 10 * MS, 10 * MS};
+    int64_t at = 2000 * S + number * 40 * MS;
+    int64_t begin = at + (rank == (number % 3 != 1) ? late[number % 3] : 0);
+    int64_t end = at + late[number % 3] + 100 * US;
+    struct ck_collective barrier = {
+        .e = {.kind = CK_KIND_COLLECTIVE,
+              .name = NAME_BARRIER,
+              .start = clock_of(rank, begin)},
+        .dur = end - begin,
+        .call = (uint32_t)number + 1,
+        .comm = 1,
+        .seq = (uint32_t)number + 1,
+        .root = -1,
+    };
+
+    synth_put(synth, &barrier);
+}
+
+static void probe_put(struct synth *synth, int64_t at, int64_t delay)
 {
     struct ck_clock_fact fact = {
         .e = {.kind = CK_KIND_CLOCK_PROBE,
               .flags = CK_FLAG_RAW,
               .start = clock_of(1, at)},
-        .value = at + 3 * US,
-        .t3 = at + 5 * US,
-        .t4 = clock_of(1, at + 8 * US),
+        .value = at + delay,
+        .t3 = at + delay + 2 * US,
+        .t4 = clock_of(1, at + 2 * delay + 2 * US),
         .width = 20,
     };
 
@@ -83,7 +106,7 @@ static void probe_put(struct synth *synth, int64_t at)
 }
 
 /* What a run holds. */
-enum world { PROBED, BLIND, ONE_WAY };
+enum world { PROBED, BLIND, ONE_WAY, TIED };
 
 static void rank_put(const char *dir, int rank, enum world world)
 {
@@ -98,7 +121,10 @@ static void rank_put(const char *dir, int rank, enum world world)
 
     for (int second = 0; world == PROBED && rank == 1 && second < SECONDS;
          second++) {
-        probe_put(synth, 2000 * S + second * S + S / 2);
+        probe_put(synth, 2000 * S + second * S + S / 2, 3 * US);
+    }
+    for (int i = 0; world == TIED && rank == 1 && i < SECONDS; i++) {
+        probe_put(synth, 2000 * S + i * 40 * MS + 20 * MS, 3 * MS);
     }
     synth_text(synth, CK_KIND_EXIT, 0, 0, 0, reference, strlen(reference));
     synth_stream(synth, 1, 0, 100);
@@ -106,7 +132,10 @@ static void rank_put(const char *dir, int rank, enum world world)
         synth_text(synth, CK_KIND_NAME, i + 1, 0, 0, names[i],
                    strlen(names[i]));
     }
-    for (int second = 0; second < SECONDS; second++) {
+    for (int i = 0; world == TIED && i < SECONDS; i++) {
+        late_put(synth, rank, i);
+    }
+    for (int second = 0; world != TIED && second < SECONDS; second++) {
         int64_t at = 2000 * S + second * S;
 
         if (world != ONE_WAY) {
@@ -129,6 +158,7 @@ struct fixture {
     char *probed;
     char *blind;   /* the same without probes */
     char *one_way; /* only messages from rank 0 */
+    char *tied;    /* probes of 3 ms, waits of 2 and of 10 ms */
     char *text;    /* of the last command */
 };
 
@@ -139,10 +169,12 @@ static int fixture_setup(void **state)
     fixture->probed = synth_dir();
     fixture->blind = synth_dir();
     fixture->one_way = synth_dir();
+    fixture->tied = synth_dir();
     for (int rank = 0; rank < 2; rank++) {
         rank_put(fixture->probed, rank, PROBED);
         rank_put(fixture->blind, rank, BLIND);
         rank_put(fixture->one_way, rank, ONE_WAY);
+        rank_put(fixture->tied, rank, TIED);
     }
     *state = fixture;
     return 0;
@@ -155,6 +187,7 @@ static int fixture_teardown(void **state)
     synth_remove(fixture->probed);
     synth_remove(fixture->blind);
     synth_remove(fixture->one_way);
+    synth_remove(fixture->tied);
     free(fixture->text);
     free(fixture);
     return 0;
@@ -275,6 +308,45 @@ static void messages_that_run_backwards_are_found(void **state)
     assert_non_null(strstr(fixture->text, "50 of 50 receives"));
 }
 
+static void what_the_clocks_do_not_tell_is_a_tie(void **state)
+{
+    struct fixture *fixture = *state;
+
+    (void)merge(fixture, "--clock-facts=probes", fixture->tied);
+    /* Nobody is named for waits of 2 ms, somebody for those of 10 ms. */
+    assert_non_null(strstr(fixture->text, "tie (below clock error) rank"));
+    assert_non_null(strstr(fixture->text, "for rank 0"));
+    assert_non_null(strstr(fixture->text, "for rank 1"));
+    assert_non_null(strstr(fixture->text, "with rank 0: tie (below clock "));
+    (void)merge(fixture, "-o json --clock-facts=probes", fixture->tied);
+    assert_true(number(fixture->text, "\"ranks\": [",
+                       "\"waited_below_clock_ns\"") > 30 * MS);
+    assert_non_null(
+        strstr(fixture->text, "\"cause\": \"below_clock_resolution\""));
+}
+
+static void facts_that_tell_leave_no_tie(void **state)
+{
+    struct fixture *fixture = *state;
+
+    /* The barriers themselves bound the clocks to 0.1 ms. */
+    (void)merge(fixture, "", fixture->tied);
+    assert_null(strstr(fixture->text, "tie (below clock error) rank"));
+}
+
+static void the_gate_wants_a_unit(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge(fixture, "-q --max-clock-error 1", fixture->probed),
+                     2);
+    assert_non_null(
+        strstr(fixture->text, "'1' has no unit; write 1us, 1ms or 1s"));
+    assert_int_equal(
+        merge(fixture, "-q --max-clock-error soon", fixture->probed), 2);
+    assert_non_null(strstr(fixture->text, "'soon' is not a time"));
+}
+
 static void the_gate_passes_fails_or_cannot_tell(void **state)
 {
     struct fixture *fixture = *state;
@@ -296,6 +368,9 @@ int main(void)
         cmocka_unit_test(messages_alone_recover_the_offset),
         cmocka_unit_test(what_is_used_can_be_chosen_and_is_said),
         cmocka_unit_test(messages_that_run_backwards_are_found),
+        cmocka_unit_test(what_the_clocks_do_not_tell_is_a_tie),
+        cmocka_unit_test(facts_that_tell_leave_no_tie),
+        cmocka_unit_test(the_gate_wants_a_unit),
         cmocka_unit_test(the_gate_passes_fails_or_cannot_tell),
     };
 
