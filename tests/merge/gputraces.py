@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""gputraces.py - real profiles of PyTorch on GPUs: sums as plain loops do them
+
+SPDX-License-Identifier: Apache-2.0
+
+gputraces.py CKMERGE: for each trace of tests/data/gputraces, each device's
+busy union, its parts, the overlap of communication, counts and names equal
+kinetotruth.py's to the nanosecond; each operation has its launch.
+"""
+import glob
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from kinetotruth import kineto_truth
+
+CKMERGE = sys.argv[1]
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                    "../data/gputraces")
+SUMS = ("busy", "kernel_busy", "compute", "comm", "comm_overlap", "core")
+
+
+def trace(name):
+    return os.path.join(DATA, name + ".json.gz")
+
+
+class Traces(unittest.TestCase):
+    def merge(self, *paths, status=0):
+        with tempfile.TemporaryDirectory() as place:
+            out = os.path.join(place, "out.json")
+            done = subprocess.run(
+                [CKMERGE, "--kernel-only", "--quiet", *paths, out],
+                capture_output=True, text=True, timeout=120, check=False)
+            self.assertEqual((done.returncode, done.stderr), (status, ""))
+            with open(out) as file:
+                return json.load(file)["ck"]
+
+    def check(self, report, paths):
+        self.assertEqual(len(report["devices"]), len(paths))
+        for path, device, read in zip(paths, report["devices"],
+                                      report["inputs"]):
+            truth = kineto_truth(path)
+            for key in SUMS:
+                self.assertEqual(device[key + "_ns"], truth[key], key)
+            self.assertEqual(device["kernels"], truth["kernels"])
+            self.assertEqual(device["copies"], truth["copies"])
+            self.assertEqual(sum(device["ledger"].values()),
+                             device["wall_ns"])
+            self.assertEqual(read["correlated_by_id"], truth["by_id"])
+            self.assertEqual(read["uncorrelated"], 0)
+            self.assertGreater(truth["kernels"], 0)
+        names = {}
+        for path in paths:
+            for name, calls in kineto_truth(path)["names"].items():
+                names[name] = names.get(name, 0) + calls
+        self.assertEqual({k["name"]: k["calls"] for k in report["kernels"]},
+                         names)
+
+    def test_the_traces_are_those_that_were_published(self):
+        with open(os.path.join(DATA, "SHA256SUMS")) as file:
+            pinned = dict(reversed(line.split()) for line in file)
+        self.assertEqual(sorted(pinned),
+                         sorted(os.path.basename(path) for path in
+                                glob.glob(os.path.join(DATA, "*.gz"))))
+        for name, digest in pinned.items():
+            with open(os.path.join(DATA, name), "rb") as file:
+                self.assertEqual(hashlib.sha256(file.read()).hexdigest(),
+                                 digest, name)
+
+    def test_each_alone(self):
+        for name in ("alexnet-a100", "event-sync", "mi250-rocm", "triton"):
+            with self.subTest(name):
+                self.check(self.merge(trace(name)), [trace(name)])
+
+    def test_two_of_128_ranks(self):
+        paths = [trace("dlrm-128-rank0"), trace("dlrm-128-rank1")]
+        # 126 ranks are missing: the result is partial, and says so.
+        report = self.merge(*paths, status=3)
+        self.check(report, paths)
+        self.assertEqual((report["size"], report["ranks_present"]), (128, 2))
+        self.assertEqual([r["rank"] for r in report["ranks"]][:2], [0, 1])
+
+    def test_the_device_and_its_first_cause(self):
+        report = self.merge(trace("alexnet-a100"))
+        self.assertEqual(report["devices"][0]["name"],
+                         "NVIDIA A100-PG509-200")
+        self.assertEqual(report["causes"][0]["cause"], "startup")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
