@@ -54,6 +54,7 @@ void account_exit(const struct account *account)
     bool is_known =
         account->life->is_end_known || account->life->is_status_known;
     const struct outbox_head *head = account->outlet->outbox.head;
+    struct drain_strain strain = drain_strain(account->drain);
     const struct {
         const char *key;
         int64_t value;
@@ -76,6 +77,8 @@ void account_exit(const struct account *account)
         {"spooled", (int64_t)head->spooled},
         {"units", (int64_t)drain_units(account->drain)},
         {"lost", (int64_t)drain_lost(account->drain)},
+        {"longest_turn_ns", strain.longest},
+        {"fullest_units", (int64_t)strain.fullest},
         {"agent_cpu_ns", cpu_ns()},
     };
     struct ck_text exit_record = {

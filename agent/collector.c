@@ -21,14 +21,14 @@
 #include "agent/channel.h"
 #include "agent/clockprobe.h"
 #include "agent/clocksync.h"
-#include "agent/counters.h"
-#include "agent/cut.h"
 #include "agent/drain.h"
 #include "agent/herald.h"
 #include "agent/life.h"
+#include "agent/meters.h"
 #include "agent/offer.h"
 #include "agent/outlet.h"
 #include "agent/own.h"
+#include "agent/pace.h"
 #include "agent/processes.h"
 #include "agent/rendezvous.h"
 #include "agent/reportout.h"
@@ -70,6 +70,7 @@ struct collector {
     struct session *session;
     struct rendezvous *rendezvous;
     struct account account;
+    struct meters meters;
     enum phase phase;
     struct herald herald;
     struct life life;
@@ -127,6 +128,14 @@ static void parts_join(struct collector *collector)
         .own = collector->own,
         .symbols = collector->symbols,
         .env = collector->wish->env,
+    };
+    collector->meters = (struct meters){
+        .wish = collector->wish,
+        .own = collector->own,
+        .symbols = collector->symbols,
+        .sync = &collector->sync,
+        .processes = &collector->processes,
+        .drain = collector->drain,
     };
     collector->account = (struct account){
         .wish = collector->wish,
@@ -253,23 +262,6 @@ static void meet(struct collector *collector, ck_time_t now)
     }
 }
 
-/* Facts that are taken at the start, each second, and at the end. */
-static void facts_take(struct collector *collector)
-{
-    clocksync_record(&collector->sync, collector->own);
-    if (collector->wish->counters != NULL) {
-        (void)counters_read(collector->wish->counters, collector->own);
-    }
-    processes_maps(&collector->processes);
-    drain_losses(collector->drain);
-}
-
-static void samples_take(struct collector *collector)
-{
-    sampler_step(collector->wish->sampler, collector->own,
-                 collector->wish->ring->header, collector->symbols);
-}
-
 /* Everything that has its own, slower pace. True when a beat is due. */
 static bool paced_work(struct collector *collector, ck_time_t now)
 {
@@ -279,7 +271,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         collector->open_at = now + 10 * CK_TIME_MS;
         drain_open_calls(collector->drain, now, false);
         processes_step(&collector->processes);
-        samples_take(collector);
+        meters_samples(&collector->meters);
     }
     if (now >= collector->dead_at) {
         drain_find_dead(collector->drain, false);
@@ -298,7 +290,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         return false;
     }
     collector->second_at = now + CK_TIME_S;
-    facts_take(collector);
+    meters_facts(&collector->meters);
     outlet_settle(&collector->outlet, session_dir(collector->session));
     return true;
 }
@@ -318,8 +310,8 @@ static void last_words(struct collector *collector, ck_time_t now)
         (void)drain_step(collector->drain, now, true);
         drain_give_up(collector->drain);
     }
-    facts_take(collector);
-    samples_take(collector);
+    meters_facts(&collector->meters);
+    meters_samples(&collector->meters);
     sampler_notes(collector->wish->sampler, collector->own);
     if (collector->symbols != NULL) {
         (void)symbols_finish(collector->symbols, collector->own, SYMBOLS_LIMIT);
@@ -452,20 +444,6 @@ static void life_take(struct collector *collector)
     }
 }
 
-/* An ordinary turn comes at the next whole multiple of its period on the clock
- * that all collectors of this host read. Where ranks fill the cores a turn
- * stops one of them, and in a collective that one stops the others: better all
- * at the same time. */
-static ck_time_t turn_next(ck_time_t now, ck_time_t period)
-{
-    ck_time_t left = period - now % period;
-
-    if (period < CUT_PERIOD_MAX) {
-        return now + period;
-    }
-    return now + (left < period / 8 ? left + period : left);
-}
-
 /* Sleep until the next turn, or until somebody says something; clock probes
  * are seen to meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
@@ -480,7 +458,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
          .events = POLLIN},
     };
     ck_time_t now = ck_time_raw();
-    ck_time_t until = turn_next(now, period);
+    ck_time_t until = pace_until(now, period);
 
     do {
         ck_time_t due = clockprobe_due(collector->clock);
@@ -492,7 +470,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         now = ck_time_raw();
         clockprobe_step(collector->clock, now);
         if (items[2].revents != 0) {
-            samples_take(collector);
+            meters_samples(&collector->meters);
         }
         collector->has_word = items[0].revents != 0;
         collector->has_mail = items[1].revents != 0;
@@ -524,7 +502,25 @@ static bool is_talk_due(struct collector *collector, ck_time_t now)
     return true;
 }
 
-static void turn(struct collector *collector, ck_time_t *period)
+/* True when a beat is due. */
+static bool running_step(struct collector *collector, ck_time_t now)
+{
+    bool is_beat;
+
+    (void)drain_step(collector->drain, now, collector->life.is_flush);
+    if (offer_step(&collector->offer, collector->processes.told) &&
+        collector->dead_at > now + DEAD_PAUSE_FEW) {
+        collector->dead_at = now + DEAD_PAUSE_FEW;
+    }
+    is_beat = paced_work(collector, now);
+    if (life_is_over(&collector->life)) {
+        last_words(collector, now);
+    }
+    return is_beat;
+}
+
+/* One turn. Time until the next. */
+static ck_time_t turn(struct collector *collector)
 {
     ck_time_t now = ck_time_raw();
     char beat[512];
@@ -534,15 +530,7 @@ static void turn(struct collector *collector, ck_time_t *period)
         life_take(collector);
     }
     if (collector->phase == PHASE_RUNNING) {
-        *period = drain_step(collector->drain, now, collector->life.is_flush);
-        if (offer_step(&collector->offer, collector->processes.told) &&
-            collector->dead_at > now + DEAD_PAUSE_FEW) {
-            collector->dead_at = now + DEAD_PAUSE_FEW;
-        }
-        is_beat = paced_work(collector, now);
-        if (life_is_over(&collector->life)) {
-            last_words(collector, now);
-        }
+        is_beat = running_step(collector, now);
     } else if (now >= collector->second_at) {
         collector->second_at = now + CK_TIME_S;
         is_beat = true;
@@ -566,12 +554,13 @@ static void turn(struct collector *collector, ck_time_t *period)
     } else if (collector->phase == PHASE_REPORT) {
         report_step(collector, now);
     }
+    return collector->phase == PHASE_RUNNING ? drain_relieve(collector->drain)
+                                             : PACE_QUIET;
 }
 
 int collector_run(const struct collector_wish *wish)
 {
     struct collector collector = {.phase = PHASE_RUNNING};
-    ck_time_t period = CUT_PERIOD_MAX;
     struct ck_err err;
 
     collector.stderr_fd = apart_stderr(wish->identity, wish->is_reporter);
@@ -587,11 +576,10 @@ int collector_run(const struct collector_wish *wish)
     ringfile_look(wish->ring);
     offer_init(&collector.offer, wish->ring);
     first_words(&collector);
-    facts_take(&collector);
+    meters_facts(&collector.meters);
     collector.second_at = ck_time_raw() + CK_TIME_S;
     while (collector.phase != PHASE_DONE) {
-        turn(&collector, &period);
-        turn_wait(&collector, period);
+        turn_wait(&collector, turn(&collector));
     }
     ringfile_unlink(wish->ring);
     (void)channel_send(wish->channel, CHANNEL_DONE, NULL, 0);

@@ -40,21 +40,28 @@ static uint64_t units_wanted(uint64_t size)
     return size / 4 < CUT_UNITS ? size / 4 : CUT_UNITS;
 }
 
-bool cut_is_due(uint64_t pending, uint64_t rate, uint64_t size, ck_time_t age)
+static uint64_t units_in(const struct cut_fill *fill, ck_time_t time)
 {
-    return pending + rate >= units_wanted(size) ||
-           age >= (pending < CUT_UNITS_FEW ? CUT_AGE_FEW : CUT_AGE);
+    return fill->rate * (uint64_t)time / CK_TIME_S;
 }
 
-ck_time_t cut_wait(uint64_t pending, uint64_t rate, uint64_t size)
+bool cut_is_due(const struct cut_fill *fill, ck_time_t period)
 {
-    const uint64_t periods = CUT_PERIOD_MAX / CUT_PERIOD_MIN;
+    return fill->pending + units_in(fill, CUT_PERIOD_MIN) >=
+               units_wanted(fill->size) ||
+           fill->pending + units_in(fill, period) >= fill->size / 2 ||
+           fill->age >= (fill->pending < CUT_UNITS_FEW ? CUT_AGE_FEW : CUT_AGE);
+}
+
+ck_time_t cut_wait(const struct cut_fill *fill, ck_time_t limit)
+{
     uint64_t left;
 
-    if (pending >= units_wanted(size)) {
+    if (fill->pending >= units_wanted(fill->size)) {
         return CUT_PERIOD_MIN;
     }
-    left = units_wanted(size) - pending;
-    return rate * periods <= left ? CUT_PERIOD_MAX
-                                  : (ck_time_t)(left * CUT_PERIOD_MIN / rate);
+    left = units_wanted(fill->size) - fill->pending;
+    return units_in(fill, limit) <= left
+               ? limit
+               : (ck_time_t)(left * CK_TIME_S / fill->rate);
 }

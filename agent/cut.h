@@ -14,9 +14,8 @@
 
 #include "schema/time.h"
 
-/* Times between two turns of the collector. */
+/* The shortest time between two turns of the collector. */
 #define CUT_PERIOD_MIN (1 * CK_TIME_MS)
-#define CUT_PERIOD_MAX (4 * CK_TIME_MS)
 
 /* Whole records at the front of `units`, up to one frame's worth. Returns
  * their units; *records their number. A result of 0 with units > 0: the first
@@ -24,11 +23,18 @@
  */
 uint64_t cut_measure(const uint8_t *at, uint64_t units, uint64_t *records);
 
-/* Are `pending` units of a slot of `size` worth a frame, or will they be before
- * a turn can come? `rate` = units in CUT_PERIOD_MIN, `age` = that of the first.
- */
-bool cut_is_due(uint64_t pending, uint64_t rate, uint64_t size, ck_time_t age);
-/* When they will be, at most CUT_PERIOD_MAX. */
-ck_time_t cut_wait(uint64_t pending, uint64_t rate, uint64_t size);
+/* What a slot of `size` units holds and gets. */
+struct cut_fill {
+    uint64_t pending; /* units */
+    uint64_t rate;    /* units a second, since the last turn */
+    uint64_t size;
+    ck_time_t age; /* of the first pending one */
+};
+
+/* Are they worth a frame, or will they be before a turn can come? Or will they
+ * fill half of the slot in `period`, the time until the next turn? */
+bool cut_is_due(const struct cut_fill *fill, ck_time_t period);
+/* When they will be worth a frame, at most `limit`. */
+ck_time_t cut_wait(const struct cut_fill *fill, ck_time_t limit);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "agent/cut.h"
 #include "agent/mirror.h"
+#include "agent/pace.h"
 #include "agent/symbols.h"
 
 #define OPEN_AGE (20 * CK_TIME_MS)
@@ -31,7 +32,10 @@ struct drain {
     uint64_t lost_broken; /* units behind a broken record, not yet recorded */
     uint64_t lost_spool;
     uint64_t noslot;   /* already recorded */
-    ck_time_t turn_at; /* of the last turn */
+    ck_time_t turn_at; /* of the last turn; 0 = none yet */
+    ck_time_t period;  /* until the next, as decided then */
+    struct pace pace;
+    struct drain_strain strain;
     struct mirror *slots;
     uint32_t *used; /* slots that a thread may have records in */
     uint32_t used_count;
@@ -61,6 +65,7 @@ struct drain *drain_create(struct ringfile *ring,
     drain->own = own;
     drain->sync = sync;
     drain->limit = limit;
+    drain->period = PACE_QUIET;
     return drain;
 }
 
@@ -315,55 +320,56 @@ slot_free(struct drain *drain, uint32_t index, struct ck_ring_slot *slot)
     atomic_fetch_add(&drain->ring->header->offers, 1);
 }
 
-/* Take what is due. Units left in the slot. */
-static uint64_t slot_take(struct drain *drain,
-                          uint32_t index,
-                          ck_time_t now,
-                          uint64_t rate,
-                          bool is_flush)
+/* Take what is due; fill->pending becomes what is left in the slot. */
+static void slot_take(struct drain *drain,
+                      uint32_t index,
+                      ck_time_t now,
+                      struct cut_fill *fill,
+                      bool is_flush)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
     struct mirror *mirror = &drain->slots[index];
-    uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
     uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
-    uint64_t pending = mirror->head - tail;
 
-    if (pending > size) {
+    fill->pending = mirror->head - tail;
+    if (fill->pending > fill->size) {
         /* Not a ring any more: somebody wrote where he should not. */
         drain->lost_broken++;
         atomic_store_explicit(&slot->tail, mirror->head, memory_order_release);
-        return 0;
+        fill->pending = 0;
     }
-    if (pending == 0) {
-        return 0;
+    if (fill->pending == 0) {
+        return;
+    }
+    if (fill->pending > drain->strain.fullest) {
+        drain->strain.fullest = fill->pending;
     }
     if (mirror->pending_since == 0) {
         mirror->pending_since = now;
     }
-    if (!is_flush &&
-        !cut_is_due(pending, rate, size, now - mirror->pending_since)) {
-        return pending;
+    fill->age = now - mirror->pending_since;
+    if (is_flush || cut_is_due(fill, drain->period)) {
+        slot_empty(drain, index, slot, mirror->head);
+        fill->pending = mirror->head -
+                        atomic_load_explicit(&slot->tail, memory_order_relaxed);
     }
-    slot_empty(drain, index, slot, mirror->head);
-    return mirror->head -
-           atomic_load_explicit(&slot->tail, memory_order_relaxed);
 }
 
-/* One slot's turn. Time until it has a frame's worth at the pace of now. */
-static ck_time_t
+/* One slot's turn: what is left in it, and its rate. Nothing of a slot that is
+ * not in use. */
+static struct cut_fill
 slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
     struct mirror *mirror = &drain->slots[index];
-    uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
+    struct cut_fill fill = {.size = drain->ring->header->slot_bytes /
+                                    CK_UNIT_BYTES};
     /* acquire: pairs with the release in slot_claim() */
     uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
     uint64_t before;
-    uint64_t rate;
-    uint64_t left;
 
     if (state != CK_SLOT_LIVE && state != CK_SLOT_ENDED) {
-        return CUT_PERIOD_MAX;
+        return fill;
     }
     /* Another thread of the image says so by its first record. */
     if (mirror->incarnation != slot->incarnation) {
@@ -372,14 +378,13 @@ slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
     before = mirror->head;
     /* acquire: pairs with the release in ck_ring_commit() */
     mirror->head = atomic_load_explicit(&slot->head, memory_order_acquire);
-    rate = (mirror->head - before) * CUT_PERIOD_MIN /
-           (uint64_t)(now - drain->turn_at);
-    left =
-        slot_take(drain, index, now, rate, is_flush || state == CK_SLOT_ENDED);
+    fill.rate =
+        (mirror->head - before) * CK_TIME_S / (uint64_t)(now - drain->turn_at);
+    slot_take(drain, index, now, &fill, is_flush || state == CK_SLOT_ENDED);
     if (state == CK_SLOT_ENDED) {
         slot_free(drain, index, slot);
     }
-    return cut_wait(left, rate, size);
+    return fill;
 }
 
 /* Look at all slots only after a thread got one: an idle turn costs what is in
@@ -396,6 +401,7 @@ static void used_find(struct drain *drain)
         return;
     }
     drain->claims = claims;
+    pace_upset(&drain->pace);
     drain->used_count = 0;
     for (uint32_t i = 0; i < drain->ring->backed; i++) {
         if (atomic_load_explicit(&heads[i].state, memory_order_relaxed) !=
@@ -405,29 +411,62 @@ static void used_find(struct drain *drain)
     }
 }
 
+/* The clock of the turns: it never stands still between two of them. */
+static void elapsed_note(struct drain *drain, ck_time_t now)
+{
+    ck_time_t elapsed = now - drain->turn_at;
+
+    if (drain->turn_at != 0 && drain->used_count > 0 &&
+        elapsed > drain->strain.longest) {
+        drain->strain.longest = elapsed;
+    }
+    if (elapsed <= 0) {
+        drain->turn_at = now - 1;
+    }
+}
+
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
 {
     struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
-    ck_time_t period = CUT_PERIOD_MAX;
+    ck_time_t period = PACE_MAX;
+    uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
+    uint64_t flow = 0;
+    ck_time_t most;
     uint32_t kept = 0;
 
-    if (drain->turn_at >= now) {
-        drain->turn_at = now - 1;
-    }
+    elapsed_note(drain, now);
     used_find(drain);
     for (uint32_t i = 0; i < drain->used_count; i++) {
         uint32_t index = drain->used[i];
-        ck_time_t wait = slot_step(drain, index, now, is_flush);
+        struct cut_fill fill = slot_step(drain, index, now, is_flush);
+        ck_time_t wait = cut_wait(&fill, period);
 
         period = wait < period ? wait : period;
+        flow = fill.rate > flow ? fill.rate : flow;
         if (atomic_load_explicit(&heads[index].state, memory_order_relaxed) !=
             CK_SLOT_FREE) {
             drain->used[kept++] = index;
         }
     }
     drain->used_count = kept;
+    most = pace_look(&drain->pace, flow, size, now);
+    period = period < most ? period : most;
+    drain->period = period > CUT_PERIOD_MIN ? period : CUT_PERIOD_MIN;
     drain->turn_at = now;
-    return period > CUT_PERIOD_MIN ? period : CUT_PERIOD_MIN;
+    return drain->period;
+}
+
+ck_time_t drain_relieve(struct drain *drain)
+{
+    ck_time_t now = ck_time_raw();
+
+    return now - drain->turn_at >= drain->period ? drain_step(drain, now, false)
+                                                 : drain->period;
+}
+
+struct drain_strain drain_strain(const struct drain *drain)
+{
+    return drain->strain;
 }
 
 void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end)

@@ -31,10 +31,21 @@ void drain_destroy(struct drain *drain);
 void drain_symbols(struct drain *drain, struct symbols *symbols);
 
 /* One turn over all slots. Slots with little in them wait for more unless
- * `is_flush`. Returns the time until the next turn, CUT_PERIOD_MIN to
- * CUT_PERIOD_MAX (cut.h): when the fastest slot has a frame's worth.
+ * `is_flush`. Returns the time until the next turn, CUT_PERIOD_MIN (cut.h) to
+ * PACE_MAX (pace.h): when the fastest slot has a frame's worth.
  */
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush);
+/* A turn if one is due: to be called between parts of other work, so that no
+ * slot waits for all of it. Returns the time until the next turn. */
+ck_time_t drain_relieve(struct drain *drain);
+
+/* How near to a loss it came: the longest time between two turns, and the
+ * units that a turn found in a slot at most. */
+struct drain_strain {
+    ck_time_t longest;
+    uint64_t fullest;
+};
+struct drain_strain drain_strain(const struct drain *drain);
 
 /* Record calls that have been open for longer than the limit; with is_end,
  * all open calls, as cut. */

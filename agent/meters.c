@@ -1,0 +1,27 @@
+/* meters.c - what a collector reads by itself: clocks, counters, samples
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/meters.h"
+
+#include "agent/counters.h"
+#include "agent/sampler.h"
+
+void meters_facts(const struct meters *meters)
+{
+    clocksync_record(meters->sync, meters->own);
+    if (meters->wish->counters != NULL) {
+        (void)counters_read(meters->wish->counters, meters->own);
+        (void)drain_relieve(meters->drain);
+    }
+    processes_maps(meters->processes);
+    (void)drain_relieve(meters->drain);
+    drain_losses(meters->drain);
+}
+
+void meters_samples(const struct meters *meters)
+{
+    sampler_step(meters->wish->sampler, meters->own, meters->wish->ring->header,
+                 meters->symbols);
+    (void)drain_relieve(meters->drain);
+}

@@ -1,0 +1,33 @@
+/* meters.h - what a collector reads by itself: clocks, counters, samples
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Between two of its parts the slots get their turn: threads, processes and
+ * maps may be many. One user, the collector's thread.
+ */
+#ifndef CK_AGENT_METERS_H
+#define CK_AGENT_METERS_H
+
+#include "agent/clocksync.h"
+#include "agent/collector.h"
+#include "agent/drain.h"
+#include "agent/own.h"
+#include "agent/processes.h"
+
+struct symbols;
+
+struct meters {
+    const struct collector_wish *wish; /* all borrowed */
+    struct own *own;
+    struct symbols *symbols;
+    struct clocksync *sync;
+    struct processes *processes;
+    struct drain *drain;
+};
+
+/* Facts that are taken at the start, each second, and at the end. */
+void meters_facts(const struct meters *meters);
+/* Samples and switches since the last time. */
+void meters_samples(const struct meters *meters);
+
+#endif
