@@ -53,8 +53,6 @@ static void put_how(const struct page *page,
                 rank->code, strsignal(rank->code));
     } else if (rank->end == REPORT_END_KILLED) {
         fputs("was killed together with its ckagent", file);
-    } else if (rank->end == REPORT_END_MISSING) {
-        fputs("is not in the run", file);
     } else if (rank->end == REPORT_END_UNKNOWN && first != NULL) {
         fprintf(file,
                 "left no word of its end, killed after rank %d at a "
@@ -281,6 +279,56 @@ put_rows(const struct page *page, const struct report_rank **ends, size_t count)
     }
 }
 
+/* Where a row of missing ranks ends; count where none begins at `from`. */
+static size_t missing_end(const struct report *report, size_t from)
+{
+    while (from < report->ranks_count &&
+           report->ranks[from].end == REPORT_END_MISSING) {
+        from++;
+    }
+    return from;
+}
+
+/* "ranks 2-5, 9, 12-127 are not in the run" */
+static void put_missing(const struct page *page)
+{
+    const struct report *report = page->report;
+    FILE *file = page->file;
+    size_t ranks = 0;
+    size_t rows = 0;
+    size_t more = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        ranks += report->ranks[i].end == REPORT_END_MISSING;
+    }
+    if (ranks == 0) {
+        return;
+    }
+    fprintf(file, " %srank%s ", page_red(page), word_s(ranks));
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        size_t end = missing_end(report, i);
+
+        if (end == i) {
+            continue;
+        }
+        if (rows++ >= NAMED_MAX) {
+            more += end - i;
+        } else {
+            fprintf(file, "%s%d", rows > 1 ? ", " : "",
+                    report->ranks[i].number);
+        }
+        if (rows <= NAMED_MAX && end - i > 1) {
+            fprintf(file, "-%d", report->ranks[end - 1].number);
+        }
+        i = end - 1;
+    }
+    if (more > 0) {
+        fprintf(file, " and %zu more", more);
+    }
+    fprintf(file, " %s not in the run%s\n", ranks == 1 ? "is" : "are",
+            page_normal(page));
+}
+
 void page_ends(const struct page *page)
 {
     const struct report *report = page->report;
@@ -294,12 +342,13 @@ void page_ends(const struct page *page)
     for (size_t i = 0; i < report->ranks_count; i++) {
         const struct report_rank *rank = &report->ranks[i];
 
-        if (!is_well(rank)) {
+        if (!is_well(rank) && rank->end != REPORT_END_MISSING) {
             ends[count++] = rank;
         }
     }
     qsort(ends, count, sizeof(*ends), by_end);
     put_rows(page, ends, count);
+    put_missing(page);
     put_darks(page);
     free(ends);
 }
