@@ -64,7 +64,7 @@ static const struct ck_cli_option option_table[] = {
      "print the command and end"},
     {CK_CLI_HEADING, "What is recorded", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "dir", 0, "DIR", &options.dir, NULL,
-     "run directory (ck-JOB-START in the working directory)"},
+     "run directory (ck-PROGRAM-START-PID in the working directory)"},
     {CK_CLI_LIST, "agent-option", 0, "WORD", &options.agent_options, NULL,
      "one more word for ckagent, as --agent-option=--ranks=0,7; may be given "
      "several times; see ckagent --help"},
@@ -280,26 +280,24 @@ static int print_output(const char *dir, struct ck_err *err)
     return status;
 }
 
-/* With --output the run directory must be known before: make up its name. */
-static int choose_dir(const char *program, struct ck_err *err)
+/* The run gets the program's name: agents know but their launcher's number. */
+static void choose_dir(const char *program)
 {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     const char *slash = strrchr(program, '/');
-    static char dir[PATH_MAX];
-    char here[PATH_MAX / 2];
+    const char *name = slash != NULL ? slash + 1 : program;
+    static char dir[128];
     char start[32];
     time_t now = time(NULL);
     struct tm parts;
 
-    if (getcwd(here, sizeof(here)) == NULL) {
-        return ck_err_set(err, "cannot read the working directory: %s",
-                          strerror(errno));
-    }
     (void)strftime(start, sizeof(start), "%Y%m%dT%H%M%S",
                    gmtime_r(&now, &parts));
-    (void)snprintf(dir, sizeof(dir), "%s/ck-%.64s-%s-%d", here,
-                   slash != NULL ? slash + 1 : program, start, (int)getpid());
+    (void)snprintf(dir, sizeof(dir), "ck-%.*s-%s-%d",
+                   (int)(strspn(name, plain) < 64 ? strspn(name, plain) : 64),
+                   name, start, (int)getpid());
     options.dir = dir;
-    return 0;
 }
 
 static void say_command(const struct words *words)
@@ -447,10 +445,8 @@ int main(int argc, char **argv)
         ck_error("%s", err.text);
         return CK_EXIT_MISUSE;
     }
-    if (options.output != NULL && options.dir == NULL &&
-        choose_dir(argv[0], &err) != 0) {
-        ck_error("%s", err.text);
-        return CK_EXIT_FAILED;
+    if (options.dir == NULL) {
+        choose_dir(argv[0]);
     }
     hand_on_signals();
     code = launch(argv, &err);

@@ -54,6 +54,12 @@ grep -q -- '-x CKAGENT_AGGREGATOR' err || fail "the endpoint is not handed on"
 ! grep -qE 'curve=|token=' err || fail "the key stands on the terminal"
 [ "$(ranks_in "$work/three")" = 2 ] || fail "ranks of the run over tcp"
 
+# Without a name the run is called after the program, on one host and on more.
+job 0 -n 1 -- sh -c 'exit 0'
+job 0 -n 2 --hosts localhost:1,127.0.0.1:1 -- sh -c 'exit 0'
+[ "$(find . -path './ck-sh-2*/report.txt' | wc -l)" = 2 ] ||
+    fail "no runs that are called after the program: $(ls)"
+
 if command -v mpiexec.hydra >/dev/null; then
     job 0 -n 2 --launcher hydra --dir "$work/four" -- sh -c 'exit 0'
     [ "$(ranks_in "$work/four")" = 2 ] || fail "ranks of the run by hydra"
