@@ -506,6 +506,10 @@ static int job_do(struct job *job, struct ck_err *err)
     if (results_write(&results, err) != 0) {
         return CK_EXIT_FAILED;
     }
+    if (job->chrome != NULL && !job->options->is_quiet) {
+        ck_info("the trace is in %s: open it at https://ui.perfetto.dev",
+                job->chrome_path);
+    }
     code = gate_clocks(&job->report, job->options->max_clock_error);
     if (code != CK_EXIT_DONE) {
         return code;
