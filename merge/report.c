@@ -18,6 +18,7 @@ void report_fini(struct report *report)
     free(report->devices);
     free(report->causes);
     free(report->waits);
+    free(report->edges);
     free(report->table.items);
     free(report->stragglers);
     free(report->ranges);

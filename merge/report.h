@@ -513,6 +513,9 @@ struct report {
     size_t causes_count;
     struct report_cause *waits; /* of hosts in MPI, longest first */
     size_t waits_count;
+    struct report_cause *edges; /* the same in MPI_Init and MPI_Finalize, of the
+                                   whole run */
+    size_t edges_count;
     struct report_steps table;
     struct report_straggler *stragglers; /* worst first */
     size_t stragglers_count;

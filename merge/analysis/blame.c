@@ -12,6 +12,7 @@
 
 #include "merge/analysis/causes.h"
 #include "merge/analysis/efficiency.h"
+#include "merge/analysis/edges.h"
 #include "merge/analysis/hotspots.h"
 #include "merge/analysis/ledger.h"
 #include "merge/analysis/replay.h"
@@ -33,6 +34,7 @@ struct pending {
     struct host_span call;
     bool is_instant;
     bool is_replayed;
+    enum edge edge;
 };
 
 struct blame {
@@ -43,6 +45,7 @@ struct blame {
     struct waitstates *waitstates;
     struct replay *replay;
     struct hotspots *hotspots;
+    struct edges *edges;
     struct pending *pending;
     size_t pending_count, pending_room;
     ck_time_t due; /* earliest return of one that is pending */
@@ -50,6 +53,7 @@ struct blame {
     struct {
         const char *name;
         bool is_instant;
+        enum edge edge;
     } known[NAMES_KNOWN];
 };
 
@@ -103,10 +107,11 @@ struct blame *blame_create(const struct cast *cast,
             waitstates_create(cast, blame->scene, blame->steps, region);
         blame->replay = replay_create(cast, region);
         blame->hotspots = hotspots_create(cast, blame->scene, region);
+        blame->edges = edges_create(cast, blame->scene);
     }
     if (blame->ledger == NULL || blame->waitstates == NULL ||
         blame->replay == NULL || blame->hotspots == NULL ||
-        dark_cover(blame, cast, align) != 0) {
+        blame->edges == NULL || dark_cover(blame, cast, align) != 0) {
         blame_destroy(blame);
         return NULL;
     }
@@ -121,6 +126,7 @@ void blame_destroy(struct blame *blame)
     }
     replay_destroy(blame->replay);
     hotspots_destroy(blame->hotspots);
+    edges_destroy(blame->edges);
     waitstates_destroy(blame->waitstates);
     ledger_destroy(blame->ledger);
     scene_destroy(blame->scene);
@@ -187,7 +193,10 @@ static bool is_instant_name(const char *name)
     return false;
 }
 
-static bool is_instant(struct blame *blame, const struct timeline_event *event)
+/* What is known of the function that is called. */
+static void name_look(struct blame *blame,
+                      const struct timeline_event *event,
+                      struct pending *pending)
 {
     const char *name =
         cast_name(blame->cast, event->process, event->record->name);
@@ -197,13 +206,16 @@ static bool is_instant(struct blame *blame, const struct timeline_event *event)
         (ck_kind_class(event->record->kind) == CK_CLASS_MESSAGE &&
          event->record->kind != CK_KIND_PROBE &&
          ((const struct ck_message *)event->record)->request != 0)) {
-        return true;
+        pending->is_instant = true;
+        return;
     }
     if (blame->known[at].name != name) {
         blame->known[at].name = name;
         blame->known[at].is_instant = is_instant_name(name);
+        blame->known[at].edge = edge_of(name);
     }
-    return blame->known[at].is_instant;
+    pending->is_instant = blame->known[at].is_instant;
+    pending->edge = blame->known[at].edge;
 }
 
 static void pending_replay(struct blame *blame, struct pending *pending)
@@ -231,6 +243,10 @@ static int pending_close(struct blame *blame, struct pending *pending)
     struct wait wait;
 
     pending_replay(blame, pending);
+    if (pending->edge != EDGE_NONE) {
+        return edges_leave(blame->edges, pending->edge, pending->thread,
+                           (struct region){call->start, call->end});
+    }
     if (!scene_wait(blame->scene, pending->thread, call, &wait)) {
         return 0;
     }
@@ -281,7 +297,6 @@ static int call_add(struct blame *blame, const struct timeline_event *event)
     /* The site and the number lie at the same place in all classes. */
     const struct ck_call *record = (const struct ck_call *)event->record;
     struct pending pending = {.thread = event->thread,
-                              .is_instant = is_instant(blame, event),
                               .call = {.start = event->start,
                                        .end = event->end,
                                        .site = record->site,
@@ -291,6 +306,10 @@ static int call_add(struct blame *blame, const struct timeline_event *event)
                                        .kind = record->e.kind,
                                        .is_call = true}};
 
+    name_look(blame, event, &pending);
+    if (pending.edge != EDGE_NONE) {
+        edges_enter(blame->edges, pending.edge, event);
+    }
     if (array_grow(&blame->pending, &blame->pending_room, blame->pending_count,
                    sizeof(pending)) != 0) {
         return -1;
@@ -378,7 +397,8 @@ int blame_report(struct blame *blame, struct report *report)
 {
     if (causes_report(blame->ledger, blame->scene, report) != 0 ||
         waits_report(blame, report) != 0 ||
-        hotspots_report(blame->hotspots, report) != 0) {
+        hotspots_report(blame->hotspots, report) != 0 ||
+        edges_report(blame->edges, report) != 0) {
         return -1;
     }
     ranks_report(blame, report);

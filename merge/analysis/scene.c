@@ -122,6 +122,15 @@ bool scene_wait(const struct scene *scene,
     return waits_find(scene->waits, thread, call->call, call->start, wait);
 }
 
+bool scene_error(const struct scene *scene,
+                 uint32_t thread,
+                 uint32_t other,
+                 ck_time_t time,
+                 ck_time_t *error)
+{
+    return waits_error(scene->waits, thread, other, time, error);
+}
+
 int64_t scene_activity(struct scene *scene, const struct host_state *did)
 {
     return activity_number(scene->activities, did);

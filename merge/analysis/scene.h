@@ -43,6 +43,12 @@ bool scene_wait(const struct scene *scene,
                 uint32_t thread,
                 const struct host_span *call,
                 struct wait *wait);
+/* As waits_error(). */
+bool scene_error(const struct scene *scene,
+                 uint32_t thread,
+                 uint32_t other,
+                 ck_time_t time,
+                 ck_time_t *error);
 /* Number of what a thread did, and what it counts as; -1 with ENOMEM. */
 int64_t scene_activity(struct scene *scene, const struct host_state *did);
 /* The same, and what was seen of the thread in that part of it (samples, the

@@ -18,6 +18,8 @@ const char *wait_kind_name(enum wait_kind kind)
         [WAIT_EARLY_REDUCE] = "early_reduce",
         [WAIT_EARLY_SCAN] = "early_scan",
         [WAIT_NEIGHBOURS] = "wait_at_neighbours",
+        [WAIT_INIT] = "wait_at_init",
+        [WAIT_FINALIZE] = "wait_at_finalize",
     };
 
     return names[kind];

@@ -17,6 +17,8 @@ enum wait_kind {
     WAIT_EARLY_REDUCE,
     WAIT_EARLY_SCAN,
     WAIT_NEIGHBOURS,
+    WAIT_INIT,
+    WAIT_FINALIZE,
     WAIT_KINDS
 };
 /* "late_sender" ...; static. NULL for WAIT_NONE. */

@@ -453,13 +453,11 @@ int waits_take(struct waits *waits,
     return matcher_take(waits->matcher, event, mark);
 }
 
-/* Within a domain clocks are one; between domains each time has its bound.
- * False when the two cannot be compared. */
-static bool error_of(const struct waits *waits,
-                     uint32_t thread,
-                     uint32_t other,
-                     ck_time_t time,
-                     ck_time_t *error)
+bool waits_error(const struct waits *waits,
+                 uint32_t thread,
+                 uint32_t other,
+                 ck_time_t time,
+                 ck_time_t *error)
 {
     const struct cast *cast = waits->cast;
     uint32_t agent = cast->processes[cast->threads[thread].process].agent;
@@ -534,7 +532,7 @@ bool waits_find(const struct waits *waits,
         }
         is_found = true;
     }
-    return is_found &&
-           (wait->thread == CAST_NONE ||
-            error_of(waits, number, wait->thread, wait->until, &wait->error));
+    return is_found && (wait->thread == CAST_NONE ||
+                        waits_error(waits, number, wait->thread, wait->until,
+                                    &wait->error));
 }

@@ -53,6 +53,13 @@ bool waits_find(const struct waits *waits,
                 uint32_t call,
                 ck_time_t enter,
                 struct wait *wait);
+/* By how much the times of two threads may compare wrong: within a clock domain
+ * not at all. False when they cannot be compared. */
+bool waits_error(const struct waits *waits,
+                 uint32_t thread,
+                 uint32_t other,
+                 ck_time_t time,
+                 ck_time_t *error);
 struct match_counts waits_counts(const struct waits *waits);
 
 #endif

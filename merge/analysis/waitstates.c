@@ -13,7 +13,7 @@
 struct waitstates {
     const struct cast *cast; /* borrowed */
     struct scene *scene;     /* borrowed */
-    struct steps *steps;     /* borrowed */
+    struct steps *steps;     /* borrowed; NULL = nobody asks */
     struct region region;
     struct waitstates_rank *ranks; /* by index in the cast */
     struct table *keys;
@@ -129,7 +129,9 @@ blamed_take(void *state, struct region piece, const struct chain_origin *origin)
             standing->row.error = standing->wait->error;
         }
     }
-    steps_wait(waitstates->steps, standing->row.device, piece, index);
+    if (waitstates->steps != NULL) {
+        steps_wait(waitstates->steps, standing->row.device, piece, index);
+    }
     standing->row.blamed =
         cast->processes[cast->threads[origin->thread].process].rank;
     standing->row.blamed_did = (uint32_t)number;
@@ -195,6 +197,8 @@ int waitstates_add(struct waitstates *waitstates,
     waitstates->ranks[standing.row.device].waits++;
     if (standing.row.cause == CAUSE_MPI_WAIT) {
         waitstates->ranks[standing.row.device].waited_error += wait->error;
+    }
+    if (standing.row.cause == CAUSE_MPI_WAIT && waitstates->steps != NULL) {
         steps_unsure(waitstates->steps, standing.row.device, part, wait->error);
     }
     return host_walk(scene_host(waitstates->scene), thread, part, piece_take,

@@ -13,7 +13,7 @@
 #include "merge/analysis/scene.h"
 
 struct waitstates;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed; `steps` may be NULL. NULL with ENOMEM. */
 struct waitstates *waitstates_create(const struct cast *cast,
                                      struct scene *scene,
                                      struct steps *steps,

@@ -515,6 +515,7 @@ void output_json_put(struct ck_json *j,
     put_efficiency(j, report);
     put_causes(j, "causes", report->causes, report->causes_count);
     put_causes(j, "waits", report->waits, report->waits_count);
+    put_causes(j, "edge_waits", report->edges, report->edges_count);
     json_steps(j, report);
     json_hot(j, report);
     put_kernels(j, report);

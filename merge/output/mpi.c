@@ -9,6 +9,7 @@
 #define TOP_STRAGGLERS 4
 #define TOP_WAITS 5
 #define TOP_STEPS 6
+#define TOP_EDGES 4
 #define INDENT "             "
 /* Waits of less than an n-th of the ranks' time are not worth a line. */
 #define WORTH_SHARE 200
@@ -116,6 +117,40 @@ static void put_waits(const struct page *page)
                     "who, where, for which rank", page_normal(page));
         }
         put_wait(page, &report->waits[i]);
+    }
+}
+
+/* What the region leaves out. */
+static void put_edges(const struct page *page)
+{
+    const struct report *report = page->report;
+    ck_time_t worth =
+        region_length(report->whole) * (ck_time_t)report->present / WORTH_SHARE;
+    FILE *file = page->file;
+    size_t shown = 0;
+
+    for (size_t i = 0; i < report->edges_count && shown < TOP_EDGES; i++) {
+        const struct report_cause *wait = &report->edges[i];
+
+        if (wait->ns <= worth || wait->cause != CAUSE_MPI_WAIT) {
+            continue;
+        }
+        if (shown++ == 0) {
+            fprintf(file, "\n%s AT START AND END (outside the region)%s\n",
+                    page_bold(page), page_normal(page));
+        }
+        fprintf(file, " %u of %d ranks waited %s", wait->ranks, report->size,
+                word_time(wait->ns).text);
+        page_error(page, wait->error);
+        fputs(" in ", file);
+        page_cell(page, wait->did.call != NULL ? wait->did.call : "MPI", 40);
+        fprintf(file, " for rank %d", wait->blamed);
+        if (wait->blamed_ns > 0) {
+            fprintf(file, ", which was, %s %% of it,\n    ",
+                    word_percent(wait->blamed_ns, wait->ns).text);
+            page_activity(page, &wait->blamed_did);
+        }
+        fputs(".\n", file);
     }
 }
 
@@ -233,6 +268,7 @@ void page_mpi(const struct page *page)
 {
     put_stragglers(page);
     put_waits(page);
+    put_edges(page);
     put_steps(page);
     put_efficiency(page);
 }

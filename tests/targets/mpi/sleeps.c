@@ -7,6 +7,8 @@
  *     sleeps unmarked MS STEPS  as balance, without a word about steps
  *     sleeps neighbours MS STEPS  the last rank sleeps MS, then those beside
  *                               each other on a line meet, then all
+ *     sleeps ends MS STEPS      the last rank is MS late in MPI_Init, the first
+ *                               one in MPI_Finalize
  *
  * Prints one line: the time from the first step's begin to the last one's end
  * over all ranks, and each rank's time outside MPI in it, by its own stamps:
@@ -54,6 +56,17 @@ static void pause_ms(long ms)
 
     while (nanosleep(&left, &left) != 0) {
     }
+}
+
+/* Before MPI says who is who. */
+static bool is_last(void)
+{
+    const char *number = getenv("OMPI_COMM_WORLD_RANK");
+    const char *count = getenv("OMPI_COMM_WORLD_SIZE");
+
+    number = number == NULL ? getenv("PMI_RANK") : number;
+    count = count == NULL ? getenv("PMI_SIZE") : count;
+    return number != NULL && count != NULL && atoi(number) == atoi(count) - 1;
 }
 
 static void meet(void)
@@ -147,6 +160,9 @@ int main(int argc, char **argv)
 
     bool is_marked = argc < 2 || strcmp(argv[1], "unmarked") != 0;
 
+    if (argc > 1 && strcmp(argv[1], "ends") == 0) {
+        pause_ms(is_last() ? ms : 0);
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -158,6 +174,8 @@ int main(int argc, char **argv)
         stamps.begin = i == 0 ? now() : stamps.begin;
         if (argc > 1 && strcmp(argv[1], "chain") == 0) {
             pass_on(ms);
+        } else if (argc > 1 && strcmp(argv[1], "ends") == 0) {
+            pause_ms(1);
         } else if (argc > 1 && strcmp(argv[1], "neighbours") == 0) {
             neighbours_step(ms, i);
         } else {
@@ -172,6 +190,9 @@ int main(int argc, char **argv)
     MPI_Gather(&stamps, 3, MPI_INT64_T, all, 3, MPI_INT64_T, 0, MPI_COMM_WORLD);
     if (rank == 0) {
         print(all);
+    }
+    if (rank == 0 && argc > 1 && strcmp(argv[1], "ends") == 0) {
+        pause_ms(ms);
     }
     MPI_Finalize();
     return size > RANKS_MAX;
