@@ -88,6 +88,7 @@ uint32_t mirror_open_call(const struct ck_ring_open *entry,
     open->object = entry->object;
     open->seq = entry->seq;
     open->kind = entry->kind;
+    open->tag = entry->tag;
     open->call = call;
     atomic_thread_fence(memory_order_acquire);
     return atomic_load_explicit(&entry->call, memory_order_relaxed) == call

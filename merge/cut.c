@@ -99,6 +99,12 @@ static void cut_fill(const struct ck_open *open, struct cut *cut)
     call->site = open->site;
     call->call = open->call;
     call->object = open->object;
+    if (ck_kind_class(open->kind) == CK_CLASS_MESSAGE) {
+        bool is_said = open->tag != 0;
+
+        cut->record.message.peer = is_said ? (int32_t)open->seq : -1;
+        cut->record.message.tag = is_said ? (int32_t)(open->tag - 2) : -1;
+    }
     if (ck_kind_class(open->kind) == CK_CLASS_COLLECTIVE) {
         cut->record.collective.seq = open->seq;
         cut->record.collective.root = -1;

@@ -15,6 +15,10 @@ void report_fini(struct report *report)
         free(report->impasses[i].ranks);
     }
     free(report->impasses);
+    for (size_t i = 0; i < report->awaited_count; i++) {
+        free(report->awaited[i].ranks);
+    }
+    free(report->awaited);
     free(report->devices);
     free(report->causes);
     free(report->waits);
@@ -79,6 +83,36 @@ bool report_died(const struct report_rank *rank)
 {
     return (rank->end == REPORT_END_SIGNAL && !report_was_asked(rank)) ||
            (rank->end == REPORT_END_EXITED && rank->code != 0);
+}
+
+/* When the first rank died of itself; INT64_MAX = none did. */
+static ck_time_t first_death(const struct report *report)
+{
+    ck_time_t first = INT64_MAX;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (report_died(rank) && rank->end_time != 0 &&
+            rank->end_time < first) {
+            first = rank->end_time;
+        }
+    }
+    return first;
+}
+
+bool report_has_died(const struct report *report, int32_t number)
+{
+    const struct report_rank *rank = NULL;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (report->ranks[i].number == number) {
+            rank = &report->ranks[i];
+        }
+    }
+    return rank != NULL && report_died(rank) &&
+           !(rank->end == REPORT_END_SIGNAL && rank->code == SIGKILL &&
+             rank->end_time > first_death(report));
 }
 
 bool report_is_complete(const struct report *report)

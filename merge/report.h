@@ -19,6 +19,7 @@
 #include "schema/clockband.h"
 #include "merge/interval.h"
 #include "merge/names.h"
+#include "merge/reportrank.h"
 #include "schema/time.h"
 
 /* What nobody knows without a manifest. */
@@ -31,82 +32,6 @@ enum report_region {
     REPORT_REGION_MPI,   /* last return of MPI_Init .. first MPI_Finalize */
     REPORT_REGION_STEPS, /* first begin .. last end of the marked steps */
     REPORT_REGION_GIVEN, /* --from, --to */
-};
-
-/* How a rank ended. */
-enum report_end {
-    REPORT_END_UNKNOWN, /* no word of it: lost, or still running */
-    REPORT_END_EXITED,
-    REPORT_END_SIGNAL,
-    REPORT_END_PROFILE, /* it comes from a profile, which does not say */
-    REPORT_END_MISSING, /* announced by the size, not in the run */
-    REPORT_END_KILLED,  /* with its ckagent: all was drained, but its status
-                           is not known */
-};
-
-/* Why nothing is known of a rank from some time on. */
-enum report_dark {
-    REPORT_DARK_NOT,
-    REPORT_DARK_END,   /* it left no word of its end */
-    REPORT_DARK_CUT,   /* its last records are missing */
-    REPORT_DARK_LIMIT, /* --limit was reached */
-};
-
-struct report_rank {
-    int32_t number;
-    const char *host;
-    enum report_end end;
-    int code;           /* exit status or signal; killed: the signal that
-                           ckagent was sent before, 0 = none */
-    bool is_orphan;     /* its ckagent was killed, and it went on */
-    ck_time_t end_time; /* on the axis; 0 = not known */
-    enum report_dark dark;
-    ck_time_t dark_since; /* on the axis */
-    bool is_unfinalized;  /* it began MPI and ended by itself without
-                             MPI_Finalize */
-    const char *open;     /* call it never left, NULL = none known */
-    struct place open_place;
-    bool is_open_api; /* it is one of MPI or of a device */
-    const char *last; /* last call of those that it left; NULL = not
-                         known, or the rank ended well */
-    struct place last_place;
-    ck_time_t last_end;
-    ck_time_t mpi;      /* union of MPI calls over its threads */
-    ck_time_t mpi_core; /* their sum */
-    uint64_t mpi_calls;
-    ck_time_t useful;       /* outside MPI; of ranks that called it */
-    ck_time_t device_api;   /* union of calls of a device's API */
-    ck_time_t waited;       /* in MPI, for other ranks */
-    ck_time_t waited_below; /* within the clock error: for nobody */
-    uint64_t waits;
-    ck_time_t caused;       /* that other ranks waited because of it */
-    ck_time_t waited_error; /* may be off by it; 0 = one clock */
-    ck_time_t caused_error;
-    uint64_t steps;
-    ck_time_t step_median;
-    ck_time_t step_max;
-    bool is_median_exact;
-    uint64_t events;
-    uint64_t lost; /* at least, or all of them: */
-    bool is_lost_exact;
-    uint64_t gaps; /* in its streams */
-    uint64_t bytes;
-    bool is_claimed_twice;
-};
-
-/* A collective that ranks entered and never left. */
-struct report_impasse {
-    const char *call;
-    struct place place; /* of the first that waited */
-    const char *comm;   /* NULL = it has no name */
-    int32_t size;       /* members */
-    uint32_t number;    /* among the communicator's collectives, from 1 */
-    int32_t *ranks;     /* each kind ascending, one after the other: */
-    size_t waited;      /* were in it */
-    size_t died;        /* in it, of themselves */
-    size_t absent;      /* never entered it */
-    size_t left;        /* were through it */
-    bool is_sure;       /* no record of those that are absent was lost */
 };
 
 /* busy + idle = wall, and compute + comm + copy = busy, exactly. */
@@ -505,6 +430,8 @@ struct report {
     size_t ranks_count;
     struct report_impasse *impasses; /* most waiting ranks first */
     size_t impasses_count;
+    struct report_awaited *awaited; /* those for the dead first */
+    size_t awaited_count;
     struct report_device *devices;
     size_t devices_count;
     struct report_device all; /* sums over devices; wall = devices * region */
@@ -584,6 +511,9 @@ const char *report_source_name(enum clock_source source);
 bool report_was_asked(const struct report_rank *rank);
 /* Of itself: by a status or another signal. */
 bool report_died(const struct report_rank *rank);
+/* The same of the rank with that number. A launcher kills the others of a rank
+ * that died: these did not die of themselves. */
+bool report_has_died(const struct report *report, int32_t number);
 /* Frees the arrays; the texts are the cast's. */
 void report_fini(struct report *report);
 /* True when every announced rank is there, ended well, and nothing is lost. */

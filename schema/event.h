@@ -188,12 +188,12 @@ struct ck_open {
     uint32_t tid;
     uint32_t call;
     uint32_t object;
-    uint32_t seq;
+    uint32_t seq;         /* of a message: its peer, as int32_t */
     int64_t seen;         /* when the collector looked, on the clock of start */
     uint32_t depth;       /* 0 = outermost open call of its thread */
     uint32_t kind;        /* kind that the final record will have */
     uint32_t incarnation; /* process image of the name and the thread */
-    uint32_t reserved;
+    uint32_t tag;         /* of a message, + 2; 0 = it is about none */
 };
 
 static_assert(sizeof(struct ck_event) == 16, "head of every record");

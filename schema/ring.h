@@ -59,9 +59,9 @@ struct ck_ring_open {
     uint32_t name;
     _Atomic uint32_t call; /* last word written; 0 = being changed */
     uint32_t object;
-    uint32_t seq;
+    uint32_t seq; /* of a collective; of a message: its peer, as int32_t */
     uint32_t kind;
-    uint32_t pad;
+    uint32_t tag; /* of a message, + 2; 0 = it is about none */
 };
 
 /* Shared head of a slot; each group on cache lines of its own. */
@@ -323,6 +323,7 @@ static inline uint32_t ck_ring_open(struct ck_ring_writer *writer,
         entry->object = call->object;
         entry->seq = call->seq;
         entry->kind = call->kind;
+        entry->tag = call->tag;
         /* release: pairs with the collector's acquire of entry->call */
         atomic_store_explicit(&entry->call, number, memory_order_release);
     }

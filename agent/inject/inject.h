@@ -134,18 +134,14 @@ struct inject_call {
     uint32_t number; /* of the call in its thread; device work refers to it */
 };
 
-/* Enter: takes the stamp, shows the call as open. Nested wrappers of the
- * same library are the caller's to suppress.
+/* Enter: takes the stamp, shows the call as open, with what `open` says it is
+ * about. Nested wrappers of the same library are the caller's to suppress.
  */
-static inline void inject_call_enter(struct inject_call *call,
-                                     struct inject_label *label,
-                                     enum ck_kind kind,
-                                     const void *site,
-                                     uint32_t object,
-                                     uint32_t seq)
+static inline void inject_call_show(struct inject_call *call,
+                                    struct inject_label *label,
+                                    const void *site,
+                                    struct ck_ring_open open)
 {
-    struct ck_ring_open open;
-
     call->writer = inject_writer();
     if (call->writer == NULL) {
         call->number = 0;
@@ -158,10 +154,19 @@ static inline void inject_call_enter(struct inject_call *call,
     open.start = call->start;
     open.site = call->site;
     open.name = call->name;
-    open.object = object;
-    open.seq = seq;
-    open.kind = kind;
     call->number = ck_ring_open(call->writer, &open);
+}
+
+static inline void inject_call_enter(struct inject_call *call,
+                                     struct inject_label *label,
+                                     enum ck_kind kind,
+                                     const void *site,
+                                     uint32_t object,
+                                     uint32_t seq)
+{
+    inject_call_show(
+        call, label, site,
+        (struct ck_ring_open){.object = object, .seq = seq, .kind = kind});
 }
 
 /* Leave: closes the open call and gives room for its record with the head,

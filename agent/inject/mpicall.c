@@ -218,6 +218,30 @@ static inline bool guard_take(uintptr_t frame)
     return true;
 }
 
+static inline bool is_message(enum ck_kind kind)
+{
+    return kind == CK_KIND_SEND || kind == CK_KIND_RECV ||
+           kind == CK_KIND_PROBE || kind == CK_KIND_SENDRECV;
+}
+
+/* What sends and receives waits for what it receives. */
+static void
+message_show(struct mpi_call *call, enum ck_kind kind, const void *site)
+{
+    bool is_both = mpi_call_has(call, 'P');
+    int tag = is_both ? mpi_call_int(call, 'G') : call->tag;
+
+    inject_call_show(
+        &call->record, &call->function->label, site,
+        (struct ck_ring_open){
+            .object = call->comm_id,
+            .seq = (uint32_t)(is_both ? mpi_abi_peer(mpi_call_int(call, 'P'))
+                                      : call->peer),
+            .kind = kind,
+            .tag = (uint32_t)(tag < 0 ? -1 : tag) + 2,
+        });
+}
+
 static void call_begin(struct mpi_call *call, const void *site)
 {
     const struct mpi_class_row *row = &class_rows[call->function->cls];
@@ -234,6 +258,10 @@ static void call_begin(struct mpi_call *call, const void *site)
     }
     if (row->enter != NULL) {
         row->enter(call);
+    }
+    if (is_message(row->kind)) {
+        message_show(call, row->kind, site);
+        return;
     }
     inject_call_enter(&call->record, &call->function->label, row->kind, site,
                       call->comm_id, call->seq);

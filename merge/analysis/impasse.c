@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/awaited.h"
 #include "merge/analysis/match.h"
 #include "merge/array.h"
 #include "merge/comm.h"
@@ -38,9 +39,10 @@ struct last {
 
 struct impasse {
     const struct cast *cast; /* borrowed */
-    struct last *lasts;      /* by rank of the cast */
-    struct table *keys;      /* process, id of a communicator */
-    uint32_t *seqs;          /* by number of the key: the latest one */
+    struct awaited *awaited;
+    struct last *lasts; /* by rank of the cast */
+    struct table *keys; /* process, id of a communicator */
+    uint32_t *seqs;     /* by number of the key: the latest one */
     size_t seqs_count, seqs_room;
     struct standing *standings;
     size_t count, room;
@@ -68,8 +70,10 @@ struct impasse *impasse_create(const struct cast *cast)
     }
     impasse->cast = cast;
     impasse->keys = table_create();
+    impasse->awaited = awaited_create(cast);
     impasse->lasts = calloc(cast->ranks_count + 1, sizeof(*impasse->lasts));
-    if (impasse->keys == NULL || impasse->lasts == NULL) {
+    if (impasse->keys == NULL || impasse->lasts == NULL ||
+        impasse->awaited == NULL) {
         impasse_destroy(impasse);
         return NULL;
     }
@@ -82,6 +86,7 @@ void impasse_destroy(struct impasse *impasse)
         return;
     }
     table_destroy(impasse->keys);
+    awaited_destroy(impasse->awaited);
     free(impasse->lasts);
     free(impasse->seqs);
     free(impasse->standings);
@@ -188,6 +193,9 @@ int impasse_take(void *consumer, const struct timeline_event *event)
     bool is_collective = event->record->kind == CK_KIND_COLLECTIVE ||
                          event->record->kind == CK_KIND_ICOLLECTIVE;
 
+    if (awaited_take(impasse->awaited, event) != 0) {
+        return -1;
+    }
     if (is_cut && event->record->kind == CK_KIND_COLLECTIVE) {
         return standing_take(impasse, event);
     }
@@ -228,44 +236,6 @@ static int by_waiting(const void *a, const void *b)
         return left->waited > right->waited ? -1 : 1;
     }
     return (left->number > right->number) - (left->number < right->number);
-}
-
-static const struct report_rank *rank_row(const struct report *report,
-                                          int32_t number)
-{
-    for (size_t i = 0; i < report->ranks_count; i++) {
-        if (report->ranks[i].number == number) {
-            return &report->ranks[i];
-        }
-    }
-    return NULL;
-}
-
-/* When the first rank died of itself; INT64_MAX = none did. */
-static ck_time_t first_death(const struct report *report)
-{
-    ck_time_t first = INT64_MAX;
-
-    for (size_t i = 0; i < report->ranks_count; i++) {
-        const struct report_rank *rank = &report->ranks[i];
-
-        if (report_died(rank) && rank->end_time != 0 &&
-            rank->end_time < first) {
-            first = rank->end_time;
-        }
-    }
-    return first;
-}
-
-/* A launcher kills the others of a rank that died: these did not die of
- * themselves. */
-static bool has_died(const struct report *report, int32_t number)
-{
-    const struct report_rank *rank = rank_row(report, number);
-
-    return rank != NULL && report_died(rank) &&
-           !(rank->end == REPORT_END_SIGNAL && rank->code == SIGKILL &&
-             rank->end_time > first_death(report));
 }
 
 /* True when the process has a record of that collective or of a later one. */
@@ -393,12 +363,12 @@ static int row_fill(const struct impasse *impasse,
     row->number = first->seq;
     row->is_sure = true;
     for (size_t i = 0; i < count; i++) {
-        if (!has_died(report, first[i].rank)) {
+        if (!report_has_died(report, first[i].rank)) {
             rank_add(row, first[i].rank, &row->waited);
         }
     }
     for (size_t i = 0; i < count; i++) {
-        if (has_died(report, first[i].rank)) {
+        if (report_has_died(report, first[i].rank)) {
             rank_add(row, first[i].rank, &row->died);
         }
     }
@@ -431,6 +401,9 @@ int impasse_report(struct impasse *impasse, struct report *report)
     size_t end;
 
     lasts_report(impasse, report);
+    if (awaited_report(impasse->awaited, report) != 0) {
+        return -1;
+    }
     report->impasses = calloc(impasse->count + 1, sizeof(*report->impasses));
     if (report->impasses == NULL) {
         return -1;

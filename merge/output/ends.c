@@ -242,6 +242,63 @@ static void put_impasses(const struct page *page)
     }
 }
 
+/* "ranks 0 and 3 waited in MPI_Recv (ring.c:40) for rank 2, tag 7 on
+ * MPI_COMM_WORLD" */
+static void put_wanted(const struct page *page,
+                       const struct report_awaited *awaited)
+{
+    FILE *file = page->file;
+
+    put_ranks(file, awaited->ranks, awaited->ranks_count);
+    fputs(" waited in ", file);
+    put_call(page, awaited->call, &awaited->place);
+    if (awaited->peer < 0) {
+        fputs(" for any rank", file);
+    } else {
+        fprintf(file, " for rank %d%s", awaited->peer,
+                awaited->is_send ? " to receive" : "");
+    }
+    if (awaited->tag >= 0) {
+        fprintf(file, ", tag %d", awaited->tag);
+    } else {
+        fputs(", any tag", file);
+    }
+    fputs(" on ", file);
+    if (awaited->comm != NULL) {
+        page_cell(page, awaited->comm, 40);
+    } else {
+        fputs("a communicator without a name", file);
+    }
+}
+
+/* Messages that were waited for. Where somebody died, those for him. */
+static void put_awaited(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->awaited_count && i < PAGE_ROWS; i++) {
+        const struct report_awaited *awaited = &report->awaited[i];
+        struct page inner = *page;
+        char *text = NULL;
+        size_t length;
+
+        if (report->awaited[0].has_died && !awaited->has_died) {
+            break;
+        }
+        inner.file = open_memstream(&text, &length);
+        if (inner.file == NULL) {
+            return;
+        }
+        put_wanted(&inner, awaited);
+        if (fclose(inner.file) == 0) {
+            fprintf(page->file, " %s", page_red(page));
+            page_wrap(page, text, 1, 3);
+            fprintf(page->file, "%s\n", page_normal(page));
+        }
+        free(text);
+    }
+}
+
 /* Who ended first, first: the others mostly ended because of it. Ends without
  * a time come last. */
 static int by_end(const void *a, const void *b)
@@ -270,6 +327,7 @@ put_rows(const struct page *page, const struct report_rank **ends, size_t count)
         put_end(page, first, NULL);
     }
     put_impasses(page);
+    put_awaited(page);
     for (size_t i = first != NULL; i < limit; i++) {
         put_end(page, ends[i], first);
     }

@@ -103,6 +103,20 @@ static void put_impasse(struct ck_json *j, const struct report_impasse *still)
     ck_json_end(j);
 }
 
+static void put_awaited(struct ck_json *j, const struct report_awaited *awaited)
+{
+    ck_json_object(j, NULL);
+    ck_json_string(j, "call", awaited->call);
+    json_place(j, &awaited->place);
+    json_text(j, "comm", awaited->comm);
+    ck_json_int(j, "tag", awaited->tag);
+    ck_json_int(j, "peer", awaited->peer);
+    ck_json_bool(j, "to_receive", awaited->is_send);
+    ck_json_bool(j, "peer_died", awaited->has_died);
+    put_numbers(j, "waited", awaited->ranks, awaited->ranks_count);
+    ck_json_end(j);
+}
+
 void json_ranks(struct ck_json *j, const struct report *report)
 {
     ck_json_array(j, "ranks");
@@ -113,6 +127,11 @@ void json_ranks(struct ck_json *j, const struct report *report)
     ck_json_array(j, "impasses");
     for (size_t i = 0; i < report->impasses_count; i++) {
         put_impasse(j, &report->impasses[i]);
+    }
+    ck_json_end(j);
+    ck_json_array(j, "awaited");
+    for (size_t i = 0; i < report->awaited_count; i++) {
+        put_awaited(j, &report->awaited[i]);
     }
     ck_json_end(j);
 }

@@ -89,6 +89,8 @@ check() {
         "j['ranks'][2]['last_call']['name'].startswith('cl')")"
     sed -n 3p "$1/report.txt" | grep -q '^   its last call was cl' ||
         fail "no last call"
+    grep -q "the report of what was recorded will be in $1/report.txt" \
+        "$1.err" || fail "nobody said where the report will be"
     tr '\n' ' ' <"$1/report.txt" | tr -s ' ' | grep -q \
         "3 of 4 ranks waited in MPI_Allreduce (train.c:[0-9]*), collective [0-9]* on MPI_COMM_WORLD, which rank 2 never entered" ||
         fail "no sentence"
@@ -113,3 +115,21 @@ run=$work/crash
 start "$run" --ill crash:2:5
 finish "$run"
 check "$run" 11
+
+# The same with messages: ranks 0 and 2 wait for one of rank 1, which dies.
+if [ -x "$tests/ends.openmpi" ]; then
+    run=$work/message
+    timeout -k 5 120 mpirun -n 3 "$bin/ckagent" --dir "$run" -- \
+        "$tests/ends.openmpi" kill >"$run.out" 2>"$run.err" </dev/null &
+    launcher=$!
+    finish "$run"
+    sed -n '2,5p' "$run/report.txt"
+    same "who waited for whose message" \
+        "[('MPI_Recv', 'ends.c', 'MPI_COMM_WORLD', 77, 1, True, [0, 2])]" \
+        "$(json "$run/report.json" "[(a['call'], a['file'].split('/')[-1],
+            a['comm'], a['tag'], a['peer'], a['peer_died'], a['waited'])
+            for a in j['awaited']]")"
+    tr '\n' ' ' <"$run/report.txt" | tr -s ' ' | grep -q \
+        "ranks 0 and 2 waited in MPI_Recv (ends.c:[0-9]*) for rank 1, tag 77 on MPI_COMM_WORLD" ||
+        fail "no sentence on the message"
+fi
