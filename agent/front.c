@@ -55,7 +55,8 @@ struct front {
     bool is_holding; /* the target waits for an aggregator */
     bool is_ready;   /* which answered */
     bool has_report;
-    char why[512]; /* there is none; "" = not known */
+    bool has_promised; /* it was said where the report will be */
+    char why[512];     /* there is none; "" = not known */
     struct channel_end end;
     char place[4096]; /* where the run, or the spool, lies */
     sigset_t first_mask;
@@ -262,6 +263,26 @@ static bool is_told(int number)
            number == SIGQUIT || number == SIGCONT;
 }
 
+/* The end is near, and whoever reads this may not see the report itself: a
+ * launcher that ends a job ends us within a second. */
+static void report_promise(struct front *front)
+{
+    const struct collector_wish *collector = &front->wish->collector;
+    const char *dir = front->place[0] != '\0'         ? front->place
+                      : collector->aggregator == NULL ? collector->dir
+                                                      : NULL;
+
+    if (front->wish->is_speaker && front->channel >= 0 && !front->is_done &&
+        !front->has_promised && front->wish->report != FRONT_REPORT_NONE &&
+        dir != NULL) {
+        (void)fprintf(stderr,
+                      "ckagent: the report of what was recorded will be in "
+                      "%s/report.txt\n",
+                      dir);
+        front->has_promised = true;
+    }
+}
+
 static void signal_take(struct front *front, int number)
 {
     bool is_own_group = getpgid(front->target.pid) != getpgrp();
@@ -274,6 +295,9 @@ static void signal_take(struct front *front, int number)
         int32_t told = number;
 
         (void)channel_send(front->channel, CHANNEL_FLUSH, &told, sizeof(told));
+    }
+    if (number == SIGTERM && front->wish->collector.is_begun) {
+        report_promise(front);
     }
     /* Asked in any case: the watcher's answer is used up by asking. */
     if (!groupwatch_has(&front->watch, number) || is_own_group) {
@@ -329,6 +353,7 @@ static void report_wait(struct front *front)
     ck_time_t until = ck_time_raw() + REPORT_WAIT;
 
     if (!WIFEXITED(front->status)) {
+        report_promise(front);
         return;
     }
     lead_wait(front);
