@@ -82,7 +82,7 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_HEADING, "Results", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_FLAG, "merge", 0, NULL, &options.has_merge, NULL,
      "run ckmerge when a job has ended (default; --no-merge only stores)"},
-    {CK_CLI_LIST, "output", 'o', "FORMAT", &options.outputs, NULL,
+    {CK_CLI_LIST, "output", 'o', "FORMAT", &options.outputs, CK_FORMAT_NAMES,
      "handed to ckmerge; may be given several times"},
     {CK_CLI_INT, "retain", 0, "N", &options.retain, NULL,
      "keep the N newest finished runs in DIR and remove older ones (default "

@@ -75,7 +75,8 @@ static const struct ck_cli_option option_table[] = {
     {CK_CLI_CHOICE, "report", 0, NULL, &options.report, "now|later|none",
      "the report at the end: wait for it, only say where it will be, or make "
      "none (now)"},
-    {CK_CLI_TEXT, "output", 0, "FORMAT[=FILE]", &options.output, NULL,
+    {CK_CLI_TEXT, "output", 0, "FORMAT[=FILE]", &options.output,
+     CK_FORMAT_NAMES,
      "print the run on stdout as well: text or json; chrome writes "
      "DIR/trace.json; with =FILE each of them that file"},
     {CK_CLI_HEADING, "Aggregator", 0, NULL, NULL, NULL, NULL},

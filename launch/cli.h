@@ -35,7 +35,8 @@ struct ck_cli_option {
     char letter;          /* short option, 0 = none */
     const char *argument; /* as shown in help: "DIR" */
     void *value;          /* where it goes; holds the default before */
-    const char *values;   /* CHOICE: "text|json" */
+    const char *values;   /* CHOICE: "text|json"; of others what completion
+                             proposes, NULL = nothing known */
     const char *help;     /* what, and the default; wrapped by help */
 };
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The programs say themselves what they take (--print-options: name, type and
-# argument, parted by tabs), so this never goes out of date.
+# argument or the words it may be, parted by tabs), so this never goes out of
+# date.
 
 _ck_options() {
     "${COMP_WORDS[0]}" --print-options 2>/dev/null
@@ -15,7 +16,7 @@ _ck_value() {
         _ck_options | grep -- "^$1"$'\t'
     )
     case $type:$argument in
-    choice:*)
+    choice:* | *\|*)
         mapfile -t COMPREPLY < <(compgen -W "${argument//|/ }" -- "$current")
         ;;
     text:*DIR* | list:*DIR*)
@@ -56,9 +57,19 @@ _ck() {
     if [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(
             compgen -W "$(_ck_options | cut -f 1)" -- "$current"
+            [[ $current != --no* ]] || compgen -W "$(_ck_options |
+                sed -n 's/^--\(.*\)\tflag\t.*/--no-\1/p' |
+                grep -vxE -e '--no-(help|version)')" -- "$current"
         )
         return
     fi
+    case $1$previous in
+    *ckagent-? | *cklaunch-?) ;; # of a short option
+    *ckagent* | *cklaunch*)
+        mapfile -t COMPREPLY < <(compgen -c -f -- "$current")
+        return
+        ;;
+    esac
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
 }
 

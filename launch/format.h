@@ -9,6 +9,9 @@
 
 #include "schema/err.h"
 
+/* In the order of the enum. */
+#define CK_FORMAT_NAMES "text|json|chrome"
+
 enum ck_format {
     CK_FORMAT_TEXT,
     CK_FORMAT_JSON,

@@ -192,9 +192,8 @@ void help_print(const struct ck_cli *cli, FILE *out)
 static void print_option_lines(FILE *out, const struct ck_cli_option *options)
 {
     for (; options->name != NULL; options++) {
-        const char *argument = options->type == CK_CLI_CHOICE
-                                   ? options->values
-                                   : options->argument;
+        const char *argument =
+            options->values != NULL ? options->values : options->argument;
 
         if (options->type != CK_CLI_HEADING) {
             fprintf(out, "--%s\t%s\t%s\n", options->name,

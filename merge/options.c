@@ -116,7 +116,8 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
     struct options *o = options;
     const char *clock_error = NULL;
     const struct ck_cli_option table[] = {
-        {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs, NULL,
+        {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs,
+         CK_FORMAT_NAMES,
          "text, json or chrome; may be given several times. text and json go "
          "to stdout without FILE, chrome to RUN/trace.json; a FILE that ends "
          "in .gz is compressed (chrome)"},
