@@ -274,12 +274,20 @@ void symbols_seen_process(struct symbols *symbols,
     }
 }
 
+/* Where to look for an address first. Those of 4 KiB of code are neighbours, so
+ * that a program takes about as many pages of the table as of its code. */
+static uint64_t site_slot(uint32_t incarnation, uint64_t address)
+{
+    uint64_t code = (address >> 12) ^ ((uint64_t)incarnation << 40);
+
+    return ((code * 0x9e3779b97f4a7c15ull >> 32) << 8) + (address >> 4 & 0xff);
+}
+
 /* The entry of that address, a new one if need be; NULL = none. */
 static struct site *
 site_note(struct symbols *symbols, uint32_t incarnation, uint64_t address)
 {
-    uint64_t at =
-        (address ^ ((uint64_t)incarnation << 40)) * 0x9e3779b97f4a7c15ull >> 32;
+    uint64_t at = site_slot(incarnation, address);
 
     if (address == 0) {
         return NULL;
