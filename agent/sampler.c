@@ -7,6 +7,12 @@
  * does on different CPUs lies in different rings: switches of one step are put
  * in order by their times, and a switch in that is seen before its switch out
  * waits for it.
+ *
+ * Events of a task are taken off the CPU and put on it at each switch: 1 to 3
+ * us each time. Events of a CPU stay: 0.6 us for the two records. Where the
+ * kernel permits them (CAP_PERFMON, or perf_event_paranoid 0) and the CPUs are
+ * few and not shared with many other agents, they are used, and what they tell
+ * of strangers is dropped.
  */
 #include "agent/sampler.h"
 
@@ -33,7 +39,9 @@
 #define PAGES_SHARED 128
 #define PAGES_MOST 64
 #define PAGES_LEAST 4
-#define CPUS_FEW 16 /* with more of them, PAGES_LEAST */
+#define CPUS_FEW 16 /* with more of them, PAGES_LEAST and no events of CPUs */
+/* So many agents may look at one CPU. */
+#define WIDE_SHARERS 2
 #define IMAGES                                                                 \
     256 /* process ids that are looked up at once; a power of two              \
          */
@@ -57,12 +65,12 @@ struct sampler {
     size_t pages;   /* of a ring */
     int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
     bool is_mapped;
+    bool is_wide; /* events of CPUs, not of the target */
     struct stacks *stacks;
     struct switches *switches;
     struct image images[IMAGES];
     uint32_t images_seen; /* header->incarnations when they were looked up */
     uint64_t lost;        /* records, as the kernel says */
-    uint64_t strange;     /* of processes that record nothing */
     uint64_t unmapped;    /* rings */
     uint64_t wrapped[RECORD_MAX / sizeof(uint64_t)];
 };
@@ -96,7 +104,14 @@ struct sample {
     uint64_t count;
 };
 
-static int event_open(pid_t pid, int cpu, int64_t period, bool is_user_only)
+/* What an event counts for. */
+enum reach {
+    REACH_WIDE,   /* all that runs on the CPU */
+    REACH_TARGET, /* the target and its children there */
+    REACH_USER,   /* the same, without the kernel's part */
+};
+
+static int event_open(pid_t pid, int cpu, int64_t period, enum reach reach)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
@@ -105,11 +120,12 @@ static int event_open(pid_t pid, int cpu, int64_t period, bool is_user_only)
         .sample_period = (uint64_t)period,
         .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                        PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN,
-        .disabled = 1,
-        .inherit = 1,
-        .enable_on_exec = 1,
-        .exclude_kernel = is_user_only,
-        .exclude_hv = is_user_only,
+        .disabled = reach != REACH_WIDE,
+        .inherit = reach != REACH_WIDE,
+        .enable_on_exec = reach != REACH_WIDE,
+        .exclude_kernel = reach == REACH_USER,
+        .exclude_hv = reach == REACH_USER,
+        .exclude_idle = 1,
         .exclude_callchain_kernel = 1,
         .sample_id_all = 1,
         .context_switch = 1,
@@ -118,7 +134,8 @@ static int event_open(pid_t pid, int cpu, int64_t period, bool is_user_only)
         .watermark = 1,
     };
 
-    return (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
+    return (int)syscall(SYS_perf_event_open, &attr,
+                        reach == REACH_WIDE ? -1 : pid, cpu, -1,
                         PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -142,9 +159,18 @@ static const char *why_words(int error)
     }
 }
 
-static int events_open(struct sampler *sampler, pid_t pid)
+/* Are these CPUs few, and not looked at by many agents? */
+static bool is_own_ground(const cpu_set_t *cpus, int sharers)
 {
-    bool is_user_only = false;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return CPU_COUNT(cpus) <= CPUS_FEW &&
+           (long)sharers * CPU_COUNT(cpus) <= WIDE_SHARERS * online;
+}
+
+static int events_open(struct sampler *sampler, pid_t pid, int sharers)
+{
+    enum reach reach;
     cpu_set_t cpus;
 
     if (sched_getaffinity(pid, sizeof(cpus), &cpus) != 0) {
@@ -155,22 +181,25 @@ static int events_open(struct sampler *sampler, pid_t pid)
     if (sampler->rings == NULL) {
         return -1;
     }
+    reach = is_own_ground(&cpus, sharers) ? REACH_WIDE : REACH_TARGET;
     for (int cpu = 0; cpu < CPU_SETSIZE && cpu < CPUS_MAX; cpu++) {
         int fd;
 
         if (!CPU_ISSET(cpu, &cpus)) {
             continue;
         }
-        fd = event_open(pid, cpu, sampler->period, is_user_only);
-        if (fd < 0 && (errno == EACCES || errno == EPERM) && !is_user_only) {
-            is_user_only = true;
-            fd = event_open(pid, cpu, sampler->period, is_user_only);
+        fd = event_open(pid, cpu, sampler->period, reach);
+        while (fd < 0 && (errno == EACCES || errno == EPERM) &&
+               reach != REACH_USER) {
+            reach++;
+            fd = event_open(pid, cpu, sampler->period, reach);
         }
         if (fd < 0) {
             return -1;
         }
         sampler->rings[sampler->count++] = (struct ring){.fd = fd};
     }
+    sampler->is_wide = reach == REACH_WIDE;
     return 0;
 }
 
@@ -199,17 +228,18 @@ struct sampler *sampler_create(pid_t held_child,
         (void)ck_err_set(why_not, "out of memory");
         return NULL;
     }
+    sharers = sharers > 1 ? sharers : 1;
     sampler->period = CK_TIME_S / hz;
     sampler->filled_fd = -1;
     sampler->stacks = stacks_create();
     sampler->switches = switches_create();
     if (sampler->stacks == NULL || sampler->switches == NULL ||
-        events_open(sampler, held_child) != 0) {
+        events_open(sampler, held_child, sharers) != 0) {
         (void)ck_err_set(why_not, "%s", why_words(errno));
         sampler_destroy(sampler);
         return NULL;
     }
-    sampler->pages = pages_share(sampler->count, sharers > 1 ? sharers : 1);
+    sampler->pages = pages_share(sampler->count, sharers);
     return sampler;
 }
 
@@ -367,7 +397,6 @@ static void sample_take(const struct step *step, const struct sample *sample)
     size_t count;
 
     if (incarnation == 0) {
-        step->sampler->strange++;
         return;
     }
     count = frames_take(sample, frames);
@@ -380,10 +409,12 @@ static void sample_take(const struct step *step, const struct sample *sample)
     (void)own_put(step->own, &record.e);
 }
 
+/* The trailer is last, whatever lies before it. */
 static void switch_take(const struct step *step,
                         const struct perf_event_header *header)
 {
-    const struct sample_id *id = (const void *)(header + 1);
+    const struct sample_id *id =
+        (const void *)((const uint8_t *)header + header->size - sizeof(*id));
     uint32_t incarnation;
 
     if (header->size < sizeof(*header) + sizeof(*id)) {
@@ -417,6 +448,7 @@ static void record_take(const struct step *step,
         }
         break;
     case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
         switch_take(step, header);
         break;
     case PERF_RECORD_LOST:
@@ -479,6 +511,11 @@ void sampler_step(struct sampler *sampler,
         }
     }
     switches_settle(sampler->switches, own);
+}
+
+bool sampler_is_wide(const struct sampler *sampler)
+{
+    return sampler->is_wide;
 }
 
 void sampler_notes(const struct sampler *sampler, struct own *own)

@@ -5,11 +5,14 @@
  * perf_event on all threads and children of the target, a ring of the kernel
  * a CPU: a sample of the user's stack each 1/hz s of CPU time, and every
  * switch of the scheduler. No signal reaches the target. The front creates
- * it; the collector's thread maps and drains it.
+ * it; the collector's thread maps and drains it. Where the kernel permits it
+ * and the CPUs are the target's own, they are looked at in its place, which
+ * costs its switches less; only what is the target's is kept.
  */
 #ifndef CK_AGENT_SAMPLER_H
 #define CK_AGENT_SAMPLER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -47,6 +50,8 @@ void sampler_step(struct sampler *sampler,
                   struct own *own,
                   struct ck_ring_header *header,
                   struct symbols *symbols);
+/* Are CPUs looked at in place of the target? */
+bool sampler_is_wide(const struct sampler *sampler);
 /* Readable when a ring is half full, from the first step on; -1 = there is
  * none. */
 int sampler_filled_fd(const struct sampler *sampler);

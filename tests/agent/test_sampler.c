@@ -6,6 +6,7 @@
  * time, one of them then sleeps. Where perf_event is not permitted the case
  * is skipped with the reason.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -30,13 +31,17 @@
 #define WORK_NS (400 * CK_TIME_MS)
 #define SLEEP_NS (60 * CK_TIME_MS)
 #define HZ 500
-#define SHARERS 1
+/* Agents of this host: with one of them the CPUs are looked at where that is
+ * permitted, with many the child is. */
+#define SHARERS_ONE 1
+#define SHARERS_MANY 100000
 #define LIMIT_MS 20000
 
 static struct ck_ring_header *header;
 static struct said said;
 static struct sampler *sampler;
 static char why[CK_ERR_BYTES];
+static int sharers;
 
 /* Not inlined, so that it has a name of its own. */
 __attribute__((noinline)) static uint64_t sampled_work(void)
@@ -119,7 +124,7 @@ static pid_t child_start(int *go, const char *mode)
 
 static int setup(void **state)
 {
-    (void)state;
+    sharers = *state == NULL ? SHARERS_ONE : *(const int *)*state;
     header = calloc(1, CK_RING_HEADS_OFFSET);
     said_init(&said);
     return header == NULL;
@@ -145,7 +150,7 @@ static pid_t child_run(struct symbols *symbols)
     int go;
     pid_t pid = child_start(&go, "work");
 
-    sampler = sampler_create(pid, HZ, SHARERS, &err);
+    sampler = sampler_create(pid, HZ, sharers, &err);
     (void)snprintf(why, sizeof(why), "%s", sampler == NULL ? err.text : "");
     entry->pid = (uint32_t)pid;
     atomic_store(&entry->incarnation, 1);
@@ -167,6 +172,28 @@ static pid_t child_run(struct symbols *symbols)
     }
     sampler_step(sampler, said.own, header, symbols);
     return pid;
+}
+
+static void the_cpus_are_looked_at_where_they_are_our_own(void **state)
+{
+    struct ck_err err;
+    int go;
+    pid_t pid = child_start(&go, "none");
+    int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY);
+    char level[8] = "";
+
+    (void)state;
+    (void)!read(fd, level, sizeof(level) - 1);
+    (void)close(fd);
+    sampler = sampler_create(pid, HZ, SHARERS_MANY, &err);
+    assert_true(sampler == NULL || !sampler_is_wide(sampler));
+    sampler_destroy(sampler);
+    sampler = sampler_create(pid, HZ, SHARERS_ONE, &err);
+    if (sampler != NULL && atoi(level) > 0 && geteuid() != 0) {
+        assert_false(sampler_is_wide(sampler));
+    }
+    (void)close(go);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 /* Text of the SYMBOL of an address, or "". */
@@ -257,7 +284,7 @@ static void a_ring_that_fills_asks_for_a_step(void **state)
     pid_t pid = child_start(&go, "yield");
 
     (void)state;
-    sampler = sampler_create(pid, HZ, SHARERS, &err);
+    sampler = sampler_create(pid, HZ, sharers, &err);
     entry->pid = (uint32_t)pid;
     atomic_store(&entry->incarnation, 1);
     atomic_store(&header->incarnations, 1);
@@ -284,20 +311,28 @@ static void a_refusal_is_said_with_its_reason(void **state)
 
     (void)state;
     /* No such process: as any other refusal. */
-    sampler = sampler_create(0x3fffffff, HZ, SHARERS, &err);
+    sampler = sampler_create(0x3fffffff, HZ, sharers, &err);
     assert_null(sampler);
     assert_true(strlen(err.text) > 0);
 }
 
 int main(int argc, char **argv)
 {
+    static int many = SHARERS_MANY;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             samples_count_cpu_time_and_name_the_function, setup, teardown),
+        cmocka_unit_test_prestate_setup_teardown(
+            samples_count_cpu_time_and_name_the_function, setup, teardown,
+            &many),
         cmocka_unit_test_setup_teardown(a_sleep_is_a_time_blocked, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_ring_that_fills_asks_for_a_step,
-                                        setup, teardown),
+        cmocka_unit_test_prestate_setup_teardown(a_sleep_is_a_time_blocked,
+                                                 setup, teardown, &many),
+        cmocka_unit_test_prestate_setup_teardown(
+            a_ring_that_fills_asks_for_a_step, setup, teardown, &many),
+        cmocka_unit_test_setup_teardown(
+            the_cpus_are_looked_at_where_they_are_our_own, setup, teardown),
         cmocka_unit_test_setup_teardown(a_refusal_is_said_with_its_reason,
                                         setup, teardown),
     };
@@ -307,6 +342,9 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && strcmp(argv[1], "yield") == 0) {
         return yield_main();
+    }
+    if (argc == 2) {
+        return 0; /* a child that does nothing */
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
