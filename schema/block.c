@@ -61,13 +61,16 @@ take_differences(const struct block *block,
     }
 }
 
-static void put_field(struct column *column,
-                      const struct block *block,
-                      const struct field *f,
-                      bool is_next)
+static int put_field(struct column *column,
+                     const struct block *block,
+                     const struct field *f,
+                     bool is_next)
 {
     int64_t d[BLOCK_ROWS];
 
+    if (column_reserve(column, NUMBERS_BYTES(BLOCK_ROWS)) != 0) {
+        return -1;
+    }
     if (f->code == FIELD_BACK) {
         take_differences(block, f, 8, FIELD_BACK, d);
     } else if (is_next && f->bytes == 8) {
@@ -86,6 +89,7 @@ static void put_field(struct column *column,
     column->used = (size_t)(numbers_put(column->bytes + column->used,
                                         &column->run, d, block->count) -
                             column->bytes);
+    return 0;
 }
 
 /* Does the field count up by one in all records of the block? */
@@ -195,19 +199,19 @@ static bool is_expected(const struct block *block,
     return field_load((const uint8_t *)changed + f->offset, f->bytes) == 0;
 }
 
-static void put_or_count(struct block *block,
-                         unsigned c,
-                         const struct field *f,
-                         const uint64_t *changed)
+static inline int put_or_count(struct block *block,
+                               unsigned c,
+                               const struct field *f,
+                               const uint64_t *changed)
 {
     struct column *column = &block->column[c];
     bool is_next = (block->next >> c & 1) != 0;
 
     if (is_expected(block, f, changed, is_next)) {
         column->run += block->count;
-    } else {
-        put_field(column, block, f, is_next);
+        return 0;
     }
+    return put_field(column, block, f, is_next);
 }
 
 static const struct field head_fields[FIELD_FIRST] = {
@@ -250,25 +254,12 @@ static int put_sites(struct column *sites, const struct block *block)
     return 0;
 }
 
-static int block_reserve(struct block *block, unsigned cls)
-{
-    for (unsigned c = 0; c < FIELD_FIRST || ck_fields[cls][c].bytes != 0; c++) {
-        if (column_reserve(&block->column[c], NUMBERS_BYTES(BLOCK_ROWS)) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 int block_flush(struct block *block, unsigned cls, struct column *sites)
 {
     uint64_t changed[WORDS_MAX];
 
     if (block->count == 0) {
         return 0;
-    }
-    if (block_reserve(block, cls) != 0) {
-        return -1;
     }
     if (block->records == 0) {
         block->next = choose_next(block, cls);
@@ -279,10 +270,14 @@ int block_flush(struct block *block, unsigned cls, struct column *sites)
         return -1;
     }
     for (unsigned c = 0; c < FIELD_FIRST; c++) {
-        put_or_count(block, c, &head_fields[c], changed);
+        if (put_or_count(block, c, &head_fields[c], changed) != 0) {
+            return -1;
+        }
     }
     for (unsigned c = FIELD_FIRST; ck_fields[cls][c].bytes != 0; c++) {
-        put_or_count(block, c, &ck_fields[cls][c], changed);
+        if (put_or_count(block, c, &ck_fields[cls][c], changed) != 0) {
+            return -1;
+        }
     }
     block->row[0] = block->row[block->count];
     block->records += block->count;

@@ -37,7 +37,12 @@ struct block {
 };
 
 /* Make room for so many more bytes. 0, or -1 with ENOMEM. */
-int column_reserve(struct column *column, size_t bytes);
+int column_grow(struct column *column, size_t bytes);
+static inline int column_reserve(struct column *column, size_t bytes)
+{
+    return column->used + bytes <= column->room ? 0
+                                                : column_grow(column, bytes);
+}
 
 /* Code the records of the block, which is empty afterwards; append the call
  * sites in them to `sites`, but for most repetitions. 0, or -1 with ENOMEM.

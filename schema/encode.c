@@ -53,15 +53,12 @@ void columns_encoder_destroy(struct columns_encoder *encoder)
     errno = saved;
 }
 
-int column_reserve(struct column *column, size_t bytes)
+int column_grow(struct column *column, size_t bytes)
 {
     size_t need = column->used + bytes;
     size_t room = column->room == 0 ? 8192 : column->room;
     uint8_t *wider;
 
-    if (need <= column->room) {
-        return 0;
-    }
     while (room < need) {
         room *= 2;
     }
@@ -108,22 +105,19 @@ static void encoder_reset(struct columns_encoder *encoder)
     encoder->run_count = 0;
 }
 
-static int order_flush(struct columns_encoder *encoder)
+/* Write the run of `order`; there is room. */
+static inline void order_flush(struct columns_encoder *encoder)
 {
     struct column *order = &encoder->order;
     uint64_t number;
 
     if (encoder->run_count == 0) {
-        return 0;
-    }
-    if (column_reserve(order, 32) != 0) {
-        return -1;
+        return;
     }
     number = (uint64_t)(encoder->run_count - 1) << 5 | encoder->run_class;
     order->used = (size_t)(numbers_one(order->bytes + order->used, number) -
                            order->bytes);
     encoder->run_count = 0;
-    return 0;
 }
 
 /* Where the encoder is in its source. */
@@ -134,15 +128,12 @@ struct source {
 };
 
 /* A record of this class follows. */
-static inline int order_put(struct columns_encoder *encoder, unsigned cls)
+static inline void order_put(struct columns_encoder *encoder, unsigned cls)
 {
     if (encoder->run_class != cls) {
-        if (order_flush(encoder) != 0) {
-            return -1;
-        }
+        order_flush(encoder);
         encoder->run_class = cls;
     }
-    return 0;
 }
 
 static inline __attribute__((always_inline)) void
@@ -205,6 +196,68 @@ take_run(struct block *block, unsigned cls, struct source *source)
     }
 }
 
+/* Units of the records of a class, which no record has where they differ or
+ * there is no class. */
+static const uint16_t fixed_units[CK_CLASS_LIMIT] = {
+    [CK_CLASS_NONE] = UINT16_MAX,
+#define CK_CLASS(number, NAME, type, units, text)                              \
+    [number] =                                                                 \
+        CK_CLASS_##NAME == CK_CLASS_TEXT || CK_CLASS_##NAME == CK_CLASS_MODULE \
+            ? UINT16_MAX                                                       \
+            : (units),
+#include "schema/kind.def"
+};
+
+/* Take a record that begins a run of `order`, which is often its end, too. */
+static inline void take_row(struct columns_encoder *encoder,
+                            unsigned cls,
+                            const struct ck_event *head,
+                            struct source *source)
+{
+    struct block *block = &encoder->block[cls];
+
+    order_flush(encoder);
+    encoder->run_class = cls;
+    encoder->run_count = 1;
+    __builtin_prefetch(source->at + PREFETCH_BYTES);
+    __builtin_prefetch(source->at + PREFETCH_BYTES + 64);
+    block_put(block, block->count++, head, source->at);
+    source->at += (size_t)head->units * CK_UNIT_BYTES;
+    source->left--;
+}
+
+/* Take records as long as they are of a fixed length, and have it. 0, or -1 no
+ * memory. */
+static int take_fixed(struct columns_encoder *encoder, struct source *from)
+{
+    struct source source = *from;
+
+    while (source.left > 0 &&
+           (size_t)(source.end - source.at) >= CK_UNIT_BYTES) {
+        struct ck_event head;
+        unsigned cls;
+
+        memcpy(&head, source.at, sizeof(head));
+        cls = ck_kind_class(head.kind);
+        if (head.units != fixed_units[cls] ||
+            head.units * (size_t)CK_UNIT_BYTES >
+                (size_t)(source.end - source.at)) {
+            break;
+        }
+        if (cls != encoder->run_class) {
+            take_row(encoder, cls, &head, &source);
+        } else {
+            encoder->run_count += take_run(&encoder->block[cls], cls, &source);
+        }
+        if (encoder->block[cls].count == BLOCK_ROWS &&
+            block_flush(&encoder->block[cls], cls, &encoder->sites) != 0) {
+            return -1;
+        }
+    }
+    *from = source;
+    return 0;
+}
+
 /* Does another thread's part of the stream begin here? */
 static bool is_turn(const struct ck_batch_info *info,
                     const struct ck_event *head,
@@ -237,48 +290,34 @@ take_text(struct block *block, const struct ck_event *head, const uint8_t *row)
     return 1;
 }
 
-/* Take what lies at source->at: how many records, 0 left out (of an unknown
+/* Take the record at source->at, if it is a text: 1, 0 left out (of an unknown
  * kind, or not of its kind's length), -1 no memory.
  */
-static int put_records(struct columns_encoder *encoder,
-                       const struct ck_event *head,
-                       struct source *source)
+static int put_text(struct columns_encoder *encoder,
+                    const struct ck_event *head,
+                    struct source *source)
 {
     unsigned cls = ck_kind_class(head->kind);
     struct block *block = &encoder->block[cls];
-    int taken;
+    int taken = field_is_text(cls) ? take_text(block, head, source->at) : 0;
 
-    if (cls == CK_CLASS_NONE) {
-        return 0;
+    if (taken <= 0) {
+        return taken;
     }
-    if (order_put(encoder, cls) != 0) {
-        return -1;
-    }
-    if (field_is_text(cls)) {
-        taken = take_text(block, head, source->at);
-        if (taken > 0) {
-            source->at += (size_t)head->units * CK_UNIT_BYTES;
-            source->left--;
-        }
-    } else {
-        taken = (int)take_run(block, cls, source);
-    }
-    if (taken < 0) {
-        return -1;
-    }
-    encoder->run_count += (uint32_t)taken;
+    order_put(encoder, cls);
+    encoder->run_count++;
+    source->at += (size_t)head->units * CK_UNIT_BYTES;
+    source->left--;
     if (block->count == BLOCK_ROWS &&
         block_flush(block, cls, &encoder->sites) != 0) {
         return -1;
     }
-    return taken;
+    return 1;
 }
 
 static int encoder_finish(struct columns_encoder *encoder)
 {
-    if (order_flush(encoder) != 0) {
-        return -1;
-    }
+    order_flush(encoder);
     for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
         if (block_flush(&encoder->block[cls], cls, &encoder->sites) != 0) {
             return -1;
@@ -288,21 +327,26 @@ static int encoder_finish(struct columns_encoder *encoder)
 }
 
 /* Write the last run of a column. One that is zero throughout is left out,
- * but not where it says how it is coded. */
-static struct columns_bytes column_finish(struct column *column, bool is_next)
+ * but not where it says how it is coded. 0, or -1 no memory. */
+static int
+column_finish(struct column *column, bool is_next, struct columns_bytes *bytes)
 {
     if ((column->used != 0 || is_next) && column->run != 0) {
+        if (column_reserve(column, NUMBERS_BYTES(0)) != 0) {
+            return -1;
+        }
         column->used =
             (size_t)(numbers_run(column->bytes + column->used, column->run) -
                      column->bytes);
         column->run = 0;
     }
-    return (struct columns_bytes){column->used == 0 ? NULL : column->bytes,
-                                  column->used};
+    *bytes = (struct columns_bytes){column->used == 0 ? NULL : column->bytes,
+                                    column->used};
+    return 0;
 }
 
-static void encoder_view(struct columns_encoder *encoder,
-                         struct columns_view *view)
+static int encoder_view(struct columns_encoder *encoder,
+                        struct columns_view *view)
 {
     memset(view, 0, sizeof(*view));
     view->order.bytes = encoder->order.bytes;
@@ -317,13 +361,63 @@ static void encoder_view(struct columns_encoder *encoder,
             continue;
         }
         for (unsigned c = 0; c < COLUMNS_MAX; c++) {
-            group->column[c] =
-                column_finish(&block->column[c], block->next >> c & 1);
+            if (column_finish(&block->column[c], block->next >> c & 1,
+                              &group->column[c]) != 0) {
+                return -1;
+            }
         }
         group->text.bytes = block->text.bytes;
         group->text.length = block->text.used;
     }
+    return 0;
 }
+
+/* Take the records from source->at on, up to where the batch must end. Those
+ * left out are counted in *skipped. 0, or -1 with err.
+ */
+static int take_records(struct columns_encoder *encoder,
+                        const struct ck_batch_info *info,
+                        const struct columns_bytes *records,
+                        struct source *source,
+                        uint32_t *skipped)
+{
+    const uint8_t *end = records->bytes + records->length;
+
+    for (;;) {
+        struct ck_event head;
+        size_t length;
+        int taken;
+
+        if (take_fixed(encoder, source) != 0) {
+            return -1;
+        }
+        if (source->at >= source->end || source->left == 0) {
+            return 0;
+        }
+        memcpy(&head, source->at, sizeof(head));
+        length = (size_t)head.units * CK_UNIT_BYTES;
+        if (length == 0 || length > (size_t)(end - source->at)) {
+            errno = EBADMSG;
+            return -1;
+        }
+        if (length > (size_t)(source->end - source->at) ||
+            (source->at != records->bytes &&
+             is_turn(info, &head, source->at))) {
+            return 0;
+        }
+        taken = put_text(encoder, &head, source);
+        if (taken < 0) {
+            return -1;
+        }
+        if (taken == 0) {
+            ++*skipped;
+            source->at += length;
+        }
+    }
+}
+
+/* Runs of `order` that one batch can have: up to 3 bytes each. */
+#define ORDER_BYTES ((size_t)CK_FRAME_RECORDS_MAX * 3)
 
 int columns_encode(struct columns_encoder *encoder,
                    struct ck_batch_info *info,
@@ -341,37 +435,18 @@ int columns_encode(struct columns_encoder *encoder,
     uint32_t skipped = 0;
 
     encoder_reset(encoder);
-    while (source.at < source.end && source.left > 0) {
-        struct ck_event head;
-        size_t length;
-        int taken;
-
-        memcpy(&head, source.at, sizeof(head));
-        length = (size_t)head.units * CK_UNIT_BYTES;
-        if (length == 0 || length > (size_t)(end - source.at)) {
-            return ck_err_set(err,
-                              "record at byte %zu of %zu is not well formed: "
-                              "%u units",
-                              (size_t)(source.at - records->bytes),
-                              records->length, head.units);
-        }
-        if (length > (size_t)(source.end - source.at) ||
-            (source.at != records->bytes && is_turn(info, &head, source.at))) {
-            break;
-        }
-        taken = put_records(encoder, &head, &source);
-        if (taken < 0) {
-            return ck_err_set(err, "no memory to encode a batch");
-        }
-        if (taken == 0) {
-            skipped++;
-            source.at += length;
-        }
+    if (column_reserve(&encoder->order, ORDER_BYTES) != 0 ||
+        take_records(encoder, info, records, &source, &skipped) != 0 ||
+        encoder_finish(encoder) != 0 || encoder_view(encoder, view) != 0) {
+        return errno != EBADMSG
+                   ? ck_err_set(err, "no memory to encode a batch")
+                   : ck_err_set(err,
+                                "record at byte %zu of %zu is not well "
+                                "formed: %u units",
+                                (size_t)(source.at - records->bytes),
+                                records->length,
+                                source.at[offsetof(struct ck_event, units)]);
     }
-    if (encoder_finish(encoder) != 0) {
-        return ck_err_set(err, "no memory to encode a batch");
-    }
-    encoder_view(encoder, view);
     info->skipped = skipped;
     info->records = CK_FRAME_RECORDS_MAX - source.left;
     info->units =

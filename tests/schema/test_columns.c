@@ -298,6 +298,20 @@ static void numbers_that_count_up_cost_nothing(void **state)
     assert_true(group->column[17].length > 1 + 3);
 }
 
+/* With no memory of batches before. */
+static void
+numbers_that_only_count_up_come_back_from_a_new_encoder(void **state)
+{
+    struct fixture *f = *state;
+
+    columns_encoder_destroy(f->encoder);
+    f->encoder = columns_encoder_create();
+    assert_non_null(f->encoder);
+    kernels_make(f, 1, 3);
+    assert_round_trip(f, 3 * sizeof(struct ck_kernel));
+    assert_int_equal(f->view.groups[CK_CLASS_KERNEL].column[8].length, 2);
+}
+
 static void numbers_that_do_not_count_up_are_coded_by_context(void **state)
 {
     struct fixture *f = *state;
@@ -520,6 +534,8 @@ int main(void)
         cmocka_unit_test(a_next_column_counts_from_record_to_record),
         cmocka_unit_test(a_next_column_must_be_a_plain_number),
         cmocka_unit_test(numbers_that_count_up_cost_nothing),
+        cmocka_unit_test(
+            numbers_that_only_count_up_come_back_from_a_new_encoder),
         cmocka_unit_test(numbers_that_do_not_count_up_are_coded_by_context),
         cmocka_unit_test(an_unknown_kind_is_left_out_and_counted),
         cmocka_unit_test(a_record_that_lies_about_its_length_is_left_out),
