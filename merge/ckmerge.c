@@ -42,6 +42,7 @@
 #include "merge/options.h"
 #include "merge/output/chrome.h"
 #include "merge/recover.h"
+#include "merge/phase.h"
 #include "merge/region.h"
 #include "merge/results.h"
 #include "merge/scalenejoin.h"
@@ -232,12 +233,23 @@ static int job_region(struct job *job, struct ck_err *err)
         report->region = report->whole;
         report->region_kind = REPORT_REGION_WHOLE;
     }
+    if (options->region[0] != '\0') {
+        report->region_kind = REPORT_REGION_RANGE;
+        report->region_range = options->region;
+        if (phase_find(job->store, job->cast, job->align, options->region,
+                       &report->region, err) != 0) {
+            return -1;
+        }
+    }
     if (options->from < 0 && options->to < 0) {
         return 0;
     }
-    report->region = report->whole;
-    report->region_kind = REPORT_REGION_GIVEN;
-    if (options->from >= 0) {
+    if (report->region_kind != REPORT_REGION_RANGE) {
+        report->region = report->whole;
+        report->region_kind = REPORT_REGION_GIVEN;
+    }
+    if (options->from >= 0 &&
+        report->whole.start + options->from > report->region.start) {
         report->region.start = report->whole.start + options->from;
     }
     if (options->to >= 0 &&
@@ -306,9 +318,11 @@ static int job_consumers(struct job *job, struct ck_err *err)
         return -1;
     }
     if (job->chrome_path[0] != '\0') {
-        struct region part = job->report.region_kind == REPORT_REGION_GIVEN
-                                 ? region
-                                 : job->report.whole;
+        struct region part =
+            job->report.region_kind == REPORT_REGION_GIVEN ||
+                    job->report.region_kind == REPORT_REGION_RANGE
+                ? region
+                : job->report.whole;
 
         job->chrome = chrome_create(job->chrome_path, job->cast, part, err);
         return job->chrome == NULL ? -1 : 0;
@@ -538,6 +552,7 @@ int main(int argc, char **argv)
                               .to = -1,
                               .max_clock_error = -1,
                               .ranks = "",
+                              .region = "",
                               .clock_facts = "all"};
     struct job job = {.options = &options};
     struct ck_err err = {""};

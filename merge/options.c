@@ -126,6 +126,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "begin so long after the run's start (5s, 20ms)"},
         {CK_CLI_DURATION, "to", 0, "TIME", &o->to, NULL,
          "end so long after the run's start"},
+        {CK_CLI_TEXT, "region", 0, "NAME[#N]", &o->region, NULL,
+         "from the first begin to the last end of the program's range NAME "
+         "(ck.h), or of each rank's N-th one"},
         {CK_CLI_TEXT, "ranks", 0, "LIST", &o->ranks, NULL,
          "only these ranks: 0,4-7 (default: all)"},
         {CK_CLI_TEXT, "max-clock-error", 0, "TIME", &clock_error, NULL,

@@ -32,6 +32,7 @@ enum report_region {
     REPORT_REGION_MPI,   /* last return of MPI_Init .. first MPI_Finalize */
     REPORT_REGION_STEPS, /* first begin .. last end of the marked steps */
     REPORT_REGION_GIVEN, /* --from, --to */
+    REPORT_REGION_RANGE, /* --region, maybe cut by the former */
 };
 
 /* busy + idle = wall, and compute + comm + copy = busy, exactly. */
@@ -207,6 +208,8 @@ struct report_range {
     ck_time_t max;
     bool is_median_exact;
     uint32_t ranks;
+    ck_time_t idle; /* of devices whose launching thread was in it, innermost */
+    ck_time_t causes[CAUSES]; /* sum: idle */
 };
 
 struct report_kernel {
@@ -423,6 +426,7 @@ struct report {
     struct region whole;
     struct region region;
     enum report_region region_kind;
+    const char *region_range;      /* with REGION_RANGE: as asked for */
     int64_t step_first, step_last; /* numbers, with REGION_STEPS */
     uint64_t steps;                /* of the rank that made most */
 

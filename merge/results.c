@@ -129,7 +129,8 @@ static int write_kept(const struct results *results, struct ck_err *err)
     if (options->is_kernel_only) {
         return scalene_write(results->report, options->run, err);
     }
-    return options->from < 0 && options->to < 0 && options->ranks[0] == '\0'
+    return options->from < 0 && options->to < 0 && options->ranks[0] == '\0' &&
+                   options->region[0] == '\0'
                ? write_run(results, err)
                : 0;
 }

@@ -157,6 +157,14 @@ static const char *place_text(const struct activities *activities,
     return name == NULL ? "(no name)" : name;
 }
 
+const char *activity_range(const struct activities *activities, uint32_t number)
+{
+    struct table_key key = table_key(activities->keys, number);
+    struct place unused;
+
+    return place_text(activities, key.a, &unused);
+}
+
 /* What the calls and ranges say. */
 static struct report_activity plain_report(const struct activities *activities,
                                            uint32_t number)

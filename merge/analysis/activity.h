@@ -26,6 +26,9 @@ uint32_t activity_call(const struct activities *activities, uint32_t number);
  * not begin yet; else CAUSES. */
 enum cause activity_device(const struct activities *activities,
                            uint32_t number);
+/* Name of its innermost range, NULL = none. */
+const char *activity_range(const struct activities *activities,
+                           uint32_t number);
 /* What a call into the activity's function counts as; a kernel on the thread's
  * device does not count. */
 enum cause activity_cause(const struct activities *activities, uint32_t number);

@@ -287,6 +287,25 @@ static bool is_reported(const struct report *report, uint32_t physical)
     return false;
 }
 
+/* The idle time of a row goes to the range that its launching thread was in. */
+static void range_close(const struct scene *scene,
+                        const struct ledger_row *row,
+                        struct report *report)
+{
+    const char *name =
+        row->did == CAST_NONE ? NULL : scene_activity_range(scene, row->did);
+
+    for (size_t i = 0; name != NULL && i < report->ranges_count; i++) {
+        struct report_range *range = &report->ranges[i];
+
+        if (strcmp(range->name, name) == 0) {
+            range->idle += row->ns;
+            range->causes[row->cause] += row->ns;
+            return;
+        }
+    }
+}
+
 static void devices_close(const struct ledger *ledger, struct report *report)
 {
     for (size_t i = 0; i < report->devices_count; i++) {
@@ -323,6 +342,7 @@ int causes_report(struct ledger *ledger,
     for (size_t i = 0; i < count; i++) {
         if (is_reported(report, rows[i].device)) {
             kept[used++] = rows[i];
+            range_close(scene, &rows[i], report);
         }
     }
     devices_close(ledger, report);

@@ -141,6 +141,11 @@ enum cause scene_activity_device(const struct scene *scene, uint32_t number)
     return activity_device(scene->activities, number);
 }
 
+const char *scene_activity_range(const struct scene *scene, uint32_t number)
+{
+    return activity_range(scene->activities, number);
+}
+
 uint32_t scene_activity_call(const struct scene *scene, uint32_t number)
 {
     return activity_call(scene->activities, number);

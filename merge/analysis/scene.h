@@ -63,6 +63,8 @@ enum cause scene_cause(const struct scene *scene,
                        const struct host_state *did,
                        uint32_t number);
 enum cause scene_activity_cause(const struct scene *scene, uint32_t number);
+/* Name of its innermost range, NULL = none. */
+const char *scene_activity_range(const struct scene *scene, uint32_t number);
 /* What its kernel did (activity_device()). */
 enum cause scene_activity_device(const struct scene *scene, uint32_t number);
 /* The same activity without a kernel. */

@@ -10,7 +10,8 @@
 #include "merge/output/jsonclocks.h"
 #include "merge/output/jsonparts.h"
 
-static const char *const region_names[] = {"whole", "mpi", "steps", "given"};
+static const char *const region_names[] = {"whole", "mpi", "steps", "given",
+                                           "range"};
 static void
 put_region(struct ck_json *j, const char *name, struct region region)
 {
@@ -65,6 +66,7 @@ static void put_head(struct ck_json *j, const struct report *report)
     ck_json_end(j);
     put_region(j, "region", report->region);
     ck_json_string(j, "kind", region_names[report->region_kind]);
+    json_text(j, "range", report->region_range);
     ck_json_end(j);
     ck_json_object(j, "steps");
     ck_json_uint(j, "count", report->steps);

@@ -26,6 +26,18 @@ put_lengths(struct ck_json *j, const struct report_step *step, size_t ranks)
     ck_json_end(j);
 }
 
+/* Idle time by cause; those that are none are left out. */
+static void put_idle(struct ck_json *j, const ck_time_t causes[CAUSES])
+{
+    ck_json_object(j, "idle");
+    for (unsigned c = 0; c < CAUSES; c++) {
+        if (causes[c] != 0) {
+            ck_json_int(j, cause_name(c), causes[c]);
+        }
+    }
+    ck_json_end(j);
+}
+
 static void put_step(struct ck_json *j,
                      const struct report_step *step,
                      const struct report *report)
@@ -53,13 +65,7 @@ static void put_step(struct ck_json *j,
     }
     ck_json_bool(j, "outlier", step->is_outlier);
     put_lengths(j, step, report->table.ranks);
-    ck_json_object(j, "idle");
-    for (unsigned c = 0; c < CAUSES; c++) {
-        if (step->causes[c] != 0) {
-            ck_json_int(j, cause_name(c), step->causes[c]);
-        }
-    }
-    ck_json_end(j);
+    put_idle(j, step->causes);
     ck_json_end(j);
 }
 
@@ -116,6 +122,8 @@ static void put_ranges(struct ck_json *j, const struct report *report)
         ck_json_bool(j, "median_exact", range->is_median_exact);
         ck_json_int(j, "max_ns", range->max);
         ck_json_uint(j, "ranks", range->ranks);
+        ck_json_int(j, "idle_ns", range->idle);
+        put_idle(j, range->causes);
         ck_json_end(j);
     }
     ck_json_end(j);

@@ -67,6 +67,8 @@ void page_hot_answer(const struct page *page);
 void page_hot(const struct page *page);
 /* Why the devices were idle (why.c). */
 void page_why(const struct page *page);
+/* The program's ranges (ranges.c). */
+void page_ranges(const struct page *page);
 /* Files, sockets, locks and sleeps (libc.c). */
 void page_libc(const struct page *page);
 /* The tables (tables.c). */

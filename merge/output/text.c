@@ -50,6 +50,11 @@ static void put_region(const struct page *page)
         fprintf(page->file, "region: MPI_Init to MPI_Finalize, %s",
                 length.text);
         break;
+    case REPORT_REGION_RANGE:
+        fputs("region: range ", page->file);
+        page_cell(page, report->region_range, 30);
+        fprintf(page->file, ", %s", length.text);
+        break;
     case REPORT_REGION_GIVEN:
         fprintf(page->file, "region: as asked, %s", length.text);
         break;
@@ -435,6 +440,7 @@ void output_text(const struct report *report,
     }
     page_kernels(&page);
     page_mpi(&page);
+    page_ranges(&page);
     page_hot(&page);
     page_calls(&page);
     page_libc(&page);
