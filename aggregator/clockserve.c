@@ -61,6 +61,7 @@ struct clockserve {
     size_t past_count; /* ever; the latest is at (past_count - 1) % PAST_MAX */
     struct ck_bracket now;
     uint32_t sent_next;
+    uint32_t sent_taken; /* the number behind that of the last stamp */
     struct sent sent[SENT_MAX];
     struct stream streams[CLOCKSERVE_STREAMS];
     size_t streams_count;
@@ -70,28 +71,34 @@ static void
 stamp_take(struct clockserve *serve, uint32_t number, int64_t realtime)
 {
     const struct sent *sent = &serve->sent[number % SENT_MAX];
-    struct ck_bracket after;
+    struct ck_bracket before = serve->now;
     ck_time_t raw;
     ck_time_t error;
 
     if (realtime == 0 || serve->sent_next - number - 1 >= SENT_MAX) {
         return;
     }
-    ck_bracket_read(&after);
-    if (ck_bracket_raw(&serve->now, &after, realtime, &raw, &error) == 0) {
+    ck_bracket_read(&serve->now);
+    if (ck_bracket_raw(&before, &serve->now, realtime, &raw, &error) == 0) {
         clocksessions_sent(serve->sessions, sent->session, sent->number, raw,
                            error);
     }
 }
 
-static void stamps_take(struct clockserve *serve)
+/* The next stamp of something sent; false: there is none. */
+static bool stamp_next(struct clockserve *serve)
 {
     uint32_t number;
     int64_t realtime;
 
-    while (ck_stamp_sent(serve->udp, &number, &realtime) == 1) {
-        stamp_take(serve, number, realtime);
+    if (ck_stamp_sent(serve->udp, &number, &realtime) != 1) {
+        return false;
     }
+    if (realtime != 0) {
+        serve->sent_taken = number + 1;
+    }
+    stamp_take(serve, number, realtime);
+    return true;
 }
 
 /* Note where the clocks are, each PAST_STEP. What was before REALTIME was set
@@ -157,12 +164,14 @@ static void answer_send(struct clockserve *serve,
                (const struct sockaddr *)&to->from, to->from_length) < 0) {
         /* Whether it was numbered is not known. */
         (void)ck_stamp_restart(serve->udp);
-        serve->sent_next = 0;
+        serve->sent_next = serve->sent_taken = 0;
         memset(serve->sent, 0, sizeof(serve->sent));
         return;
     }
     serve->sent_next++;
-    stamps_take(serve);
+    /* Each look costs a system call: none when all are known. */
+    while (serve->sent_taken != serve->sent_next && stamp_next(serve)) {
+    }
 }
 
 static void datagrams_take(struct clockserve *serve)
@@ -272,8 +281,9 @@ static bool turn(struct clockserve *serve)
     if (items[1].revents != 0) {
         return false;
     }
+    while ((items[0].revents & POLLERR) != 0 && stamp_next(serve)) {
+    }
     if (items[0].revents != 0) {
-        stamps_take(serve);
         datagrams_take(serve);
     }
     for (size_t i = count; i-- > 0;) {

@@ -22,35 +22,40 @@
 #include <netinet/in.h>
 
 #define READINGS 5
-#define GOOD_WIDTH 12
+/* Two readings that agree to so many ns are as tight as it gets. */
+#define AGREE 2
 /* Brackets further apart are no pair. */
 #define NEAR (2 * CK_TIME_S)
 #define REACH (2 * CK_TIME_S)
 #define STEER_PPM 600
 
-void ck_bracket_read(struct ck_bracket *bracket)
-{
-    struct ck_bracket best = {.width = INT64_MAX};
-
-    for (int i = 0; i < READINGS && best.width > GOOD_WIDTH; i++) {
-        struct timespec ts;
-        ck_time_t before = ck_time_raw();
-        ck_time_t after;
-
-        (void)clock_gettime(CLOCK_REALTIME, &ts);
-        after = ck_time_raw();
-        if ((after - before + 1) / 2 < best.width) {
-            best.realtime = (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
-            best.raw = before + (after - before) / 2;
-            best.width = (after - before + 1) / 2;
-        }
-    }
-    *bracket = best;
-}
-
 static int64_t distance(int64_t a, int64_t b)
 {
     return a > b ? a - b : b - a;
+}
+
+void ck_bracket_read(struct ck_bracket *bracket)
+{
+    struct ck_bracket best = {.width = INT64_MAX};
+    bool is_agreed = false;
+
+    for (int i = 0; i < READINGS && !is_agreed; i++) {
+        struct timespec ts;
+        ck_time_t before = ck_time_raw();
+        ck_time_t after;
+        ck_time_t width;
+
+        (void)clock_gettime(CLOCK_REALTIME, &ts);
+        after = ck_time_raw();
+        width = (after - before + 1) / 2;
+        is_agreed = distance(width, best.width) <= AGREE;
+        if (width < best.width) {
+            best.realtime = (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+            best.raw = before + (after - before) / 2;
+            best.width = width;
+        }
+    }
+    *bracket = best;
 }
 
 static int64_t steered(ck_time_t duration)

@@ -25,7 +25,7 @@ struct ck_bracket {
     ck_time_t width; /* raw is wrong by so much at most */
 };
 
-/* The tightest of some readings, about 0.3 us. */
+/* The tightest of 2 to 5 readings, about 0.2 us. */
 void ck_bracket_read(struct ck_bracket *bracket);
 /* RAW at a REALTIME stamp that is not after `after`. `before` (NULL = none) is
  * used when it is near. 0, or -1: REALTIME was set in between, or the stamp
