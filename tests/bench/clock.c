@@ -9,7 +9,7 @@
  * the truth is exact. Each burst of 8 stands for itself, at the instant where
  * it says most (further on, the bound grows by the rate that is allowed for).
  * busy: 4 spinning processes; flood: a ZeroMQ pair ships 256 KiB frames as fast
- * as it can. Prints one line a figure: name, value, target.
+ * as it can. Prints a line a figure: what | measured | target | verdict.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,8 @@
 #define SPINNERS 4
 
 struct result {
-    ck_time_t error; /* |offset - truth| */
+    ck_time_t off;   /* offset - truth */
+    ck_time_t error; /* its absolute value */
     ck_time_t bound;
     bool is_wrong; /* the truth is outside */
 };
@@ -176,7 +177,8 @@ static void burst_run(struct clockburst *burst, struct shared *shared)
         shared->empty++;
         return;
     }
-    result->error = llabs(offset.offset - truth);
+    result->off = offset.offset - truth;
+    result->error = llabs(result->off);
     result->bound = offset.bound;
     result->is_wrong = result->error > result->bound;
     shared->count++;
@@ -244,52 +246,94 @@ static int by_bound(const void *a, const void *b)
 }
 
 static void
-figure(const char *name, double value, const char *unit, double goal)
+line(const char *text, double value, double target, const char *unit)
 {
-    (void)printf("%-42s %10.3f %-3s target <= %.3f   %s\n", name, value, unit,
-                 goal, value <= goal ? "met" : "MISSED");
+    (void)printf("%-58s | %9.4g %-3s | <= %5g %-3s | %s\n", text, value, unit,
+                 target, unit, value <= target ? "met" : "MISSED");
 }
 
-static void figures(const char *mode, struct shared *shared)
+/* What is printed of a mode. */
+struct figure {
+    const char *mode;
+    int number;
+    const char *what;
+    double error; /* us: targets */
+    double bound;
+    bool is_p99; /* else the largest counts */
+};
+
+static const struct figure figures[] = {
+    {"idle", 1, "two time namespaces, a burst of 8", 0.1, 0.5, true},
+    {"busy", 2, "beside 4 spinning processes", 0.3, 0.7, false},
+    {"flood", 3, "beside a ZeroMQ flood", 0.3, 0.7, false},
+};
+
+static const struct figure *figure_find(const char *mode)
 {
-    bool is_idle = strcmp(mode, "idle") == 0;
-    bool is_busy = strcmp(mode, "busy") == 0;
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        if (strcmp(mode, figures[i].mode) == 0) {
+            return &figures[i];
+        }
+    }
+    return NULL;
+}
+
+/* Errors with their signs: a systematic one is half of an asymmetry. */
+static double bias_of(const struct shared *shared)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < shared->count; i++) {
+        sum += (double)shared->results[i].off;
+    }
+    return sum / (double)shared->count / 1000;
+}
+
+static void print(const struct figure *figure, struct shared *shared)
+{
     size_t last = shared->count - 1;
-    size_t at = is_idle ? last * 99 / 100 : last;
+    size_t at = figure->is_p99 ? last * 99 / 100 : last;
+    const char *part = figure->is_p99 ? "p99" : "max";
+    struct result *results = shared->results;
     unsigned wrong = 0;
-    char name[64];
+    char text[96];
 
     for (size_t i = 0; i <= last; i++) {
-        wrong += shared->results[i].is_wrong;
+        wrong += results[i].is_wrong;
     }
-    qsort(shared->results, shared->count, sizeof(*shared->results), by_error);
-    (void)snprintf(name, sizeof(name), "%s: error, %s of %u bursts", mode,
-                   is_idle ? "p99" : "max", shared->count);
-    figure(name, (double)shared->results[at].error / 1000, "us",
-           is_idle ? 0.1 : 0.3);
-    qsort(shared->results, shared->count, sizeof(*shared->results), by_bound);
-    (void)snprintf(name, sizeof(name), "%s: bound, %s (median %.3f us)", mode,
-                   is_idle ? "p99" : "max",
-                   (double)shared->results[last / 2].bound / 1000);
-    figure(name, (double)shared->results[at].bound / 1000, "us",
-           is_idle   ? 0.5
-           : is_busy ? 0.7
-                     : 0.7);
-    (void)snprintf(name, sizeof(name), "%s: truth outside the bound", mode);
-    figure(name, wrong, "", 0);
-    (void)snprintf(name, sizeof(name), "%s: bursts without an answer", mode);
-    figure(name, shared->empty, "", 0);
-    if (is_idle) {
-        figure("idle: agent's CPU at a burst a second",
-               100.0 * (double)shared->cpu_ns /
-                   ((double)(shared->count + shared->empty) * 1e9),
-               "%", 0.1);
+    qsort(results, shared->count, sizeof(*results), by_error);
+    (void)printf("   %s: %u bursts, %u without an answer; error: median "
+                 "%.3f, p99 %.3f, max %.3f us, mean with its sign %+.3f us\n",
+                 figure->mode, shared->count, shared->empty,
+                 (double)results[last / 2].error / 1000,
+                 (double)results[last * 99 / 100].error / 1000,
+                 (double)results[last].error / 1000, bias_of(shared));
+    (void)snprintf(text, sizeof(text), "%d  %s: error, %s", figure->number,
+                   figure->what, part);
+    line(text, (double)results[at].error / 1000, figure->error, "us");
+    qsort(results, shared->count, sizeof(*results), by_bound);
+    (void)printf("   %s: bound: median %.3f, p99 %.3f, max %.3f us\n",
+                 figure->mode, (double)results[last / 2].bound / 1000,
+                 (double)results[last * 99 / 100].bound / 1000,
+                 (double)results[last].bound / 1000);
+    (void)snprintf(text, sizeof(text), "%d  the same: bound, %s",
+                   figure->number, part);
+    line(text, (double)results[at].bound / 1000, figure->bound, "us");
+    (void)snprintf(text, sizeof(text), "%d  the same: truth outside the bound",
+                   figure->number);
+    line(text, wrong, 0, "");
+    if (figure->number == 1) {
+        line("10 agent's CPU time at a burst of 8 a second",
+             100.0 * (double)shared->cpu_ns /
+                 ((double)(shared->count + shared->empty) * 1e9),
+             0.1, "%");
     }
 }
 
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "idle";
+    const struct figure *figure = figure_find(mode);
     unsigned bursts = argc > 2 ? (unsigned)atoi(argv[2]) : 500;
     struct clockserve_options options = {.port = 0};
     struct ck_err err = {""};
@@ -299,8 +343,8 @@ int main(int argc, char **argv)
     int status = 0;
     pid_t pid;
 
-    if (serve == NULL || shared == MAP_FAILED || bursts == 0 ||
-        bursts > BURSTS_MAX) {
+    if (serve == NULL || shared == MAP_FAILED || figure == NULL ||
+        bursts == 0 || bursts > BURSTS_MAX) {
         (void)fprintf(stderr, "clock idle|busy|flood [1..%d]: %s\n", BURSTS_MAX,
                       err.text);
         return 2;
@@ -329,7 +373,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "clock: the probing side failed\n");
         return 1;
     }
-    figures(mode, shared);
+    print(figure, shared);
     clockserve_destroy(serve);
     return 0;
 }

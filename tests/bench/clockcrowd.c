@@ -185,6 +185,19 @@ static void burst_count(struct domain *domain, ck_time_t now)
     }
 }
 
+static void domain_take(struct domain *domain)
+{
+    struct clockburst *burst = &domain->burst;
+    unsigned before = burst->answered;
+
+    if (!clockburst_take(burst)) {
+        die("a link broke");
+    }
+    if (burst->answered == CLOCKPROBE_BURST && before < CLOCKPROBE_BURST) {
+        burst_count(domain, ck_time_raw());
+    }
+}
+
 /* What is due for a domain that has a link; when to look again. */
 static ck_time_t domain_step(struct domain *domain, ck_time_t now)
 {
@@ -199,6 +212,7 @@ static ck_time_t domain_step(struct domain *domain, ck_time_t now)
         domain->volley_at = now;
     }
     if (now >= domain->volley_at) {
+        domain_take(domain); /* what came is placed best before the next */
         (void)clockburst_send(burst);
         domain->volley_at =
             burst->sent < CLOCKPROBE_BURST
@@ -207,19 +221,6 @@ static ck_time_t domain_step(struct domain *domain, ck_time_t now)
     }
     return domain->volley_at < domain->burst_at ? domain->volley_at
                                                 : domain->burst_at;
-}
-
-static void domain_take(struct domain *domain)
-{
-    struct clockburst *burst = &domain->burst;
-    unsigned before = burst->answered;
-
-    if (!clockburst_take(burst)) {
-        die("a link broke");
-    }
-    if (burst->answered == CLOCKPROBE_BURST && before < CLOCKPROBE_BURST) {
-        burst_count(domain, ck_time_raw());
-    }
 }
 
 static void sessions_step(struct domain *domains, size_t count, bool is_beat)
@@ -375,7 +376,7 @@ line(const char *figure, double value, double target, const char *unit)
                  target, unit, value <= target ? "met" : "MISSED");
 }
 
-static void wait_calibrated(void)
+static bool wait_calibrated(void)
 {
     ck_time_t until = ck_time_raw() + CALIBRATE_LIMIT;
     struct timespec pause = {.tv_nsec = 20 * CK_TIME_MS};
@@ -393,10 +394,11 @@ static void wait_calibrated(void)
                       "bench_clockcrowd: %lld of %lld domains calibrated\n",
                       (long long)known, (long long)options.domains);
     }
+    return known == options.domains;
 }
 
 /* The largest of what the first bursts came to. */
-static void first_say(ck_time_t began)
+static void first_say(void)
 {
     ck_time_t welcome = 0, calibrated = 0, all = 0, error = 0, bound = 0;
 
@@ -410,7 +412,6 @@ static void first_say(ck_time_t began)
         all = r->calibrated - r->opened > all ? r->calibrated - r->opened : all;
         error = r->error > error ? r->error : error;
         bound = r->bound > bound ? r->bound : bound;
-        began = r->calibrated > began ? r->calibrated : began;
     }
     (void)printf("   %lld domains: welcome at most %.2f s after the connection "
                  "was opened, calibrated %.2f s after that\n",
@@ -432,7 +433,8 @@ static void totals(uint64_t *answered, uint64_t *lost, uint64_t *outside)
     }
 }
 
-static void watch(pid_t ckagg)
+/* True when no burst had the truth outside its bound. */
+static bool watch(pid_t ckagg)
 {
     ck_time_t start = ck_time_raw();
     struct timespec pause = {.tv_sec = (time_t)options.seconds};
@@ -455,6 +457,7 @@ static void watch(pid_t ckagg)
          (all[1] - all[0]) / seconds / 1e7, 10, "%");
     line("8  bursts with the truth outside their bound", (double)outside, 0,
          "");
+    return outside == 0;
 }
 
 static void options_read(int argc, char **argv)
@@ -528,6 +531,7 @@ int main(int argc, char **argv)
     pid_t workers[WORKERS_MAX];
     char command[192];
     unsigned count;
+    bool is_good;
     pid_t ckagg;
     int status;
 
@@ -535,9 +539,9 @@ int main(int argc, char **argv)
     prepare();
     ckagg = ckagg_start();
     count = workers_start(workers);
-    wait_calibrated();
-    first_say(0);
-    watch(ckagg);
+    is_good = wait_calibrated();
+    first_say();
+    is_good = watch(ckagg) && is_good;
     shared->is_over = 1;
     for (unsigned i = 0; i < count; i++) {
         (void)waitpid(workers[i], &status, 0);
@@ -545,5 +549,5 @@ int main(int argc, char **argv)
     (void)kill(ckagg, SIGTERM);
     (void)waitpid(ckagg, &status, 0);
     (void)snprintf(command, sizeof(command), "rm -rf %s", root);
-    return system(command) != 0;
+    return system(command) != 0 || !is_good;
 }
