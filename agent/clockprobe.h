@@ -26,7 +26,7 @@
 #define CLOCKPROBE_BURST 8
 /* So many of them go at once where the kernel stamps them; a random pause
  * between. */
-#define CLOCKPROBE_VOLLEY 4
+#define CLOCKPROBE_VOLLEY 2
 #define CLOCKPROBE_GAP_MIN (50 * CK_TIME_US)
 #define CLOCKPROBE_GAP_SPREAD (150 * CK_TIME_US)
 /* Longest that the end of a job waits for its last burst. */

@@ -242,7 +242,7 @@ static void the_first_burst_confines_the_truth(void **state)
     server_stop();
 }
 
-static void by_udp_four_probes_go_at_once(void **state)
+static void by_udp_probes_go_in_volleys(void **state)
 {
     ck_time_t began = ck_time_raw();
     struct clockprobe *clock;
@@ -386,7 +386,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_first_burst_confines_the_truth),
-        TEST(by_udp_four_probes_go_at_once),
+        TEST(by_udp_probes_go_in_volleys),
         TEST(one_clock_is_not_probed),
         TEST(where_udp_is_refused_tcp_is_tried),
         TEST(answers_without_our_tag_are_no_answers),
