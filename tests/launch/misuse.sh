@@ -13,6 +13,9 @@ unset CKAGENT_OPTIONS CKMERGE_OPTIONS CKAGENT_RANKS CKAGENT_AGGREGATOR \
 cd "$work" || exit 1
 bad=0
 count=0
+: >file
+echo text >text
+CKAGENT_DIR=run "$bin/ckagent" -- true >/dev/null 2>&1 || exit 1
 
 # wrong STATUS TEXT PROGRAM WORD...: it ends so, with one line that has TEXT.
 wrong() {
@@ -103,5 +106,29 @@ launch "--output xml" --output xml -- touch ran
     bad=1
     echo "FAILED: cklaunch ran a program though it was misused"
 }
+# What cannot be had is no misuse: one line, status 1.
+timeout 60 "$bin/ckagg" --listen tcp://127.0.0.1:0 --dir runs >ready 2>/dev/null &
+agg=$!
+for _ in $(seq 100); do
+    [ ! -s ready ] || break
+    sleep 0.1
+done
+url=$(sed -n 's/^ckagg ready \([^ ]*\) .*/\1/p' ready)
+wrong 1 "cannot listen on $url: Address already in use (port 0 takes" \
+    ckagg --listen "$url" --dir runs
+kill $agg
+wait $agg
+wrong 1 "cannot make file/runs: Not a directory" ckagg --listen tcp://127.0.0.1:0 --dir file/runs
+wrong 1 "cannot open run directory nowhere" ckmerge nowhere
+mkdir empty
+wrong 1 "empty has no segments" ckmerge empty
+wrong 1 "text has no readable frame" ckmerge text
+wrong 1 "none of these ranks" ckmerge --ranks 7 run
+wrong 1 "cannot write nowhere/trace.json" \
+    ckmerge --output chrome=nowhere/trace.json run
+wrong 127 "cannot run './none': No such file" ckagent --report none -- ./none
+wrong 126 "cannot run './text': Permission denied" \
+    ckagent --report none -- ./text
+
 echo "$count wrong command lines"
 exit $bad
