@@ -126,7 +126,7 @@ static const struct ck_cli cli = {
         "      record four ranks and print the report at the end; as root or\n"
         "      with more ranks than cores mpirun itself wants\n"
         "      --allow-run-as-root and --oversubscribe\n"
-        "  ckagent -- torchrun --nproc-per-node 2 train.py\n"
+        "  ckagent -- torchrun --nproc_per_node 2 train.py\n"
         "      one ckagent over many ranks\n"
         "  mpirun -n 64 ckagent --ranks 0-3,63 --dir run1 -- ./train\n"
         "  CKAGENT_OFF=1 mpirun -n 4 ckagent -- ./train\n"

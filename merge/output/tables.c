@@ -340,7 +340,11 @@ static void put_host_call(const struct page *page,
     fprintf(page->file, " %10s %9s %10s %6u  ", word_count(call->calls).text,
             word_seconds(call->total).text, word_time(call->max).text,
             call->ranks);
-    page_place_in(page, &call->place, FROM);
+    if (!page_has_place(&call->place) && page->report->lost > 0) {
+        fputs("lost with other records", page->file);
+    } else {
+        page_place_in(page, &call->place, FROM);
+    }
     fputc('\n', page->file);
 }
 
