@@ -13,6 +13,7 @@
 #include "agent/front.h"
 #include "agent/identity.h"
 #include "agent/libraries.h"
+#include "agent/lookup.h"
 #include "agent/places.h"
 #include "agent/ranks.h"
 #include "agent/salvage.h"
@@ -48,6 +49,7 @@ static struct options {
     bool is_insecure;
     bool is_strict;
     bool is_clean;
+    bool is_lines;
     bool is_verbose;
 } options = {
     .clock = "auto",
@@ -110,6 +112,9 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_FLAG, "clean", 0, NULL, &options.is_clean, NULL,
      "run nothing: move to disk what killed agents left in memory, and remove "
      "it there; with --dir only what belongs to that run"},
+    {CK_CLI_FLAG, "lines", 0, NULL, &options.is_lines, NULL,
+     "run nothing: answer lines \"ADDRESS BIAS BUILD_ID PATH\" on stdin by "
+     "line, function and file (ckmerge asks for call sites of killed agents)"},
     {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "log more"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };
@@ -447,6 +452,12 @@ static int run_clean(void)
     return failed == 0 ? CK_EXIT_DONE : CK_EXIT_FAILED;
 }
 
+/* --lines. Exit status. */
+static int run_lines(void)
+{
+    return lookup_run(stdin, stdout) == 0 ? CK_EXIT_DONE : CK_EXIT_AGENT_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     struct identity identity;
@@ -463,8 +474,8 @@ int main(int argc, char **argv)
         ck_error("%s", err.text);
         return CK_EXIT_AGENT_FAILED;
     }
-    if (options.is_clean) {
-        return run_clean();
+    if (options.is_clean || options.is_lines) {
+        return options.is_clean ? run_clean() : run_lines();
     }
     if (argc == 0) {
         ck_error("no program given; try: mpirun -n 4 ckagent -- ./train");

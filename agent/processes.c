@@ -132,6 +132,7 @@ image_say(struct processes *processes, uint32_t incarnation, uint32_t pid)
     rank_look(processes, incarnation, pid);
     if (processes->symbols != NULL) {
         symbols_seen_process(processes->symbols, incarnation, (pid_t)pid);
+        (void)symbols_modules(processes->symbols, processes->own);
     }
 }
 
@@ -177,6 +178,7 @@ void processes_maps(struct processes *processes)
                                  (pid_t)table[i].pid);
         }
     }
+    (void)symbols_modules(processes->symbols, processes->own);
 }
 
 static bool has_slot(struct ck_ring_header *header, uint32_t incarnation)

@@ -30,8 +30,7 @@ struct module {
     uint64_t bias;
     char *path;
     char build_id[SYMBOLTABLE_ID_BYTES];
-    bool has_file; /* ELF, and at its path when it was seen */
-    bool is_said;
+    bool has_file;  /* ELF, and at its path when it was seen */
     bool is_opened; /* table was tried */
     struct symboltable *table;
 };
@@ -50,6 +49,7 @@ struct process {
 struct symbols {
     struct module *modules;
     size_t module_count;
+    size_t modules_said;
     struct process processes[PROCESSES_MAX];
     size_t process_count;
     struct site *sites; /* open addressing, twice SYMBOLS_SITES_MAX */
@@ -329,7 +329,7 @@ void symbols_frame(struct symbols *symbols,
     (void)site_note(symbols, incarnation, address);
 }
 
-static int module_say(struct own *own, struct module *module)
+static int module_say(struct own *own, const struct module *module)
 {
     struct ck_text head = {
         .e = {.kind = CK_KIND_MODULE, .name = module->incarnation},
@@ -341,16 +341,20 @@ static int module_say(struct own *own, struct module *module)
         "path=%s\nstart=0x%" PRIx64 "\nend=0x%" PRIx64 "\nbuild_id=%s\n",
         module->path, module->start, module->end, module->build_id);
 
-    if (module->is_said) {
-        return 0;
-    }
     if (length < 0 || (size_t)length >= sizeof(text)) {
         length = (int)sizeof(text) - 1;
     }
-    if (own_text(own, head, text, (size_t)length) != 0) {
-        return -1;
+    return own_text(own, head, text, (size_t)length);
+}
+
+int symbols_modules(struct symbols *symbols, struct own *own)
+{
+    while (symbols->modules_said < symbols->module_count) {
+        if (module_say(own, &symbols->modules[symbols->modules_said]) != 0) {
+            return -1;
+        }
+        symbols->modules_said++;
     }
-    module->is_said = true;
     return 0;
 }
 
@@ -446,11 +450,8 @@ int symbols_finish(struct symbols *symbols, struct own *own, ck_time_t limit)
 {
     ck_time_t deadline = ck_time_raw() + limit;
     uint64_t late = 0;
-    int rc = 0;
+    int rc = symbols_modules(symbols, own);
 
-    for (size_t i = 0; i < symbols->module_count; i++) {
-        rc |= module_say(own, &symbols->modules[i]);
-    }
     for (size_t i = 0; i < 2 * SYMBOLS_SITES_MAX; i++) {
         struct site *site = &symbols->sites[i];
 

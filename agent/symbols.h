@@ -45,9 +45,14 @@ void symbols_frame(struct symbols *symbols,
                    uint32_t incarnation,
                    uint64_t address);
 
-/* Say MODULE and SYMBOL records, for `limit` at most (about: one module's
- * tables may take longer). What was left out is said by a note. 0, or -1 with
- * errno ENOSPC: some found no room.
+/* Say MODULE records of modules that are new since the last call. 0, or -1
+ * with errno ENOSPC: some found no room, and are said again.
+ */
+int symbols_modules(struct symbols *symbols, struct own *own);
+
+/* Say SYMBOL records, and MODULE records that are still due, for `limit` at
+ * most (about: one module's tables may take longer). What was left out is said
+ * by a note. 0, or -1 with errno ENOSPC: some found no room.
  */
 int symbols_finish(struct symbols *symbols, struct own *own, ck_time_t limit);
 

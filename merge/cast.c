@@ -52,6 +52,7 @@ void cast_destroy(struct cast *cast)
         free(cast->processes[i].queues);
         free(cast->processes[i].libc);
         free(cast->processes[i].comms);
+        free(cast->processes[i].modules);
     }
     for (size_t i = 0; i < cast->physicals_count; i++) {
         free(cast->physicals[i].ranks);

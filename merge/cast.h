@@ -104,8 +104,9 @@ struct cast_agent {
     uint32_t domain;   /* clock domain */
     int64_t start_raw; /* 0 = not said */
     int64_t start_realtime;
-    bool is_profile; /* no agent, but a foreign profile that was read */
-    bool is_cut;     /* ... to a place before its end */
+    bool is_profile;  /* no agent, but a foreign profile that was read */
+    bool is_cut;      /* ... to a place before its end */
+    bool has_symbols; /* it named call sites */
     bool has_exit;
     bool is_exit_known; /* else the collector did not see the end */
     int status;         /* wait status */
@@ -145,6 +146,15 @@ struct cast_queue {
     uint32_t id;
     uint32_t device;
     const char *name;
+};
+
+/* A file that a process had mapped. */
+struct cast_module {
+    const char *path; /* kept texts */
+    const char *build_id;
+    uint64_t bias;
+    uint64_t start;
+    uint64_t end;
 };
 
 /* A communicator as one process numbers it. */
@@ -190,6 +200,8 @@ struct cast_process {
     size_t libc_count, libc_room;
     struct cast_comm *comms; /* by id */
     size_t comms_count, comms_room;
+    struct cast_module *modules; /* as they showed up */
+    size_t modules_count, modules_room;
 };
 
 struct cast_thread {

@@ -39,6 +39,7 @@
 #include "merge/gate.h"
 #include "merge/input/store.h"
 #include "merge/kernelonly.h"
+#include "merge/lookup.h"
 #include "merge/options.h"
 #include "merge/output/chrome.h"
 #include "merge/recover.h"
@@ -200,6 +201,7 @@ static int job_open(struct job *job, struct ck_err *err)
         return ck_err_set(err, "out of memory");
     }
     if (cut_check(job->store, job->cast, err) != 0 ||
+        lookup_sites(job->store, job->cast, err) != 0 ||
         job_clocks(job, err) != 0) {
         return -1;
     }

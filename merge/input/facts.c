@@ -197,6 +197,7 @@ static int symbol_read(struct cast *cast,
     size_t cut = strnlen(bytes, text->length);
     struct place place = {NULL, NULL, text->extra};
 
+    cast->agents[source->agent].has_symbols = true;
     if (index == CAST_NONE) {
         return -1;
     }
@@ -208,6 +209,50 @@ static int symbol_read(struct cast *cast,
             texts_keep(cast->texts, bytes + cut + 1, text->length - cut - 1);
     }
     return names_set_place(cast->processes[index].names, text->object, place);
+}
+
+/* Modules of one process; more are damage. */
+#define MODULES_MAX 65536
+
+/* Lines path, start, end, build_id; the incarnation is `name`. */
+static int module_read(struct cast *cast,
+                       const struct facts_source *source,
+                       const struct ck_text *text)
+{
+    uint32_t index = cast_process_find(cast, source->agent, text->e.name);
+    struct cast_module module = {.bias = text->object};
+    struct cast_process *process;
+    char number[32] = "";
+    char path[CK_TEXT_BYTES_MAX] = "";
+
+    if (index == CAST_NONE) {
+        return -1;
+    }
+    process = &cast->processes[index];
+    (void)ck_lines_get(ck_text_bytes(text), text->length, "path", path,
+                       sizeof(path));
+    if (ck_lines_get(ck_text_bytes(text), text->length, "start", number,
+                     sizeof(number))) {
+        module.start = strtoull(number, NULL, 16);
+    }
+    if (ck_lines_get(ck_text_bytes(text), text->length, "end", number,
+                     sizeof(number))) {
+        module.end = strtoull(number, NULL, 16);
+    }
+    module.path = texts_keep(cast->texts, path, strlen(path));
+    module.build_id = text_value(cast, text, "build_id", "");
+    if (module.path == NULL || module.build_id == NULL) {
+        return -1;
+    }
+    if (path[0] != '/' || process->modules_count == MODULES_MAX) {
+        return 0;
+    }
+    if (array_grow(&process->modules, &process->modules_room,
+                   process->modules_count, sizeof(module)) != 0) {
+        return -1;
+    }
+    process->modules[process->modules_count++] = module;
+    return 0;
 }
 
 static int name_read(struct cast *cast,
@@ -397,6 +442,8 @@ int facts_read(struct cast *cast,
     switch (ck_kind_class(event->kind)) {
     case CK_CLASS_TEXT:
         return text_read(cast, source, (const struct ck_text *)event);
+    case CK_CLASS_MODULE:
+        return module_read(cast, source, (const struct ck_text *)event);
     case CK_CLASS_CLOCK:
         return align_fact(align, source->agent,
                           (const struct ck_clock_fact *)event);
