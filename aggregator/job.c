@@ -22,6 +22,8 @@ struct job {
     bool is_stopped;
     bool is_hurried;
     bool is_touched; /* the manifest is older than this */
+    bool has_probes;
+    struct job_probes probes_before; /* that came before the job */
     struct route waiters[JOB_WAITERS_MAX];
     size_t waiters_count;
 };
@@ -380,6 +382,27 @@ void job_set_state(struct job *job, enum job_state state)
 {
     job->facts.state = state;
     job->is_touched = true;
+}
+
+void job_note_probes(struct job *job,
+                     const struct job_probes *before,
+                     const struct job_probes *now)
+{
+    if (!job->has_probes) {
+        job->probes_before = *before;
+        job->has_probes = true;
+    }
+    before = &job->probes_before;
+    if (job->facts.state != JOB_RUN) {
+        return;
+    }
+    job->facts.probes = (struct job_probes){
+        .answered = now->answered - before->answered,
+        .malformed = now->malformed - before->malformed,
+        .foreign = now->foreign - before->foreign,
+        .untagged = now->untagged - before->untagged,
+        .replayed = now->replayed - before->replayed,
+    };
 }
 
 void job_set_merge_exit(struct job *job, int code)

@@ -75,6 +75,16 @@ struct job_options {
     int64_t size; /* agents to expect; 0 = as the hellos say */
 };
 
+/* Clock probes that came to ckagg while the job ran, of whatever job: whose a
+ * probe is that was not answered, nobody knows. */
+struct job_probes {
+    uint64_t answered;
+    uint64_t malformed;
+    uint64_t foreign;
+    uint64_t untagged;
+    uint64_t replayed;
+};
+
 /* What is shown of a job; borrowed from it. */
 struct job_facts {
     char key[JOB_KEY_BYTES];
@@ -87,6 +97,7 @@ struct job_facts {
     ck_time_t opened;
     int64_t started_realtime; /* ns of the first hello, 0 = none */
     int merge_exit;           /* -1 = not merged */
+    struct job_probes probes;
 };
 
 struct job_totals {
@@ -137,6 +148,11 @@ void job_stop(struct job *job);
 /* End it as soon as no peer is active. */
 void job_hurry(struct job *job);
 void job_set_state(struct job *job, enum job_state state);
+/* What ckagg has counted so far; again and again while the job runs. `before`:
+ * the last time, when a new job was not there yet. */
+void job_note_probes(struct job *job,
+                     const struct job_probes *before,
+                     const struct job_probes *now);
 void job_set_merge_exit(struct job *job, int code);
 void job_count_refused(struct job *job);
 

@@ -67,6 +67,13 @@ void manifest_job(struct ck_json *json, const struct job *job)
     } else {
         ck_json_null(json, "merge_exit");
     }
+    ck_json_object(json, "clock_probes");
+    ck_json_uint(json, "answered", facts->probes.answered);
+    ck_json_uint(json, "malformed", facts->probes.malformed);
+    ck_json_uint(json, "foreign", facts->probes.foreign);
+    ck_json_uint(json, "untagged", facts->probes.untagged);
+    ck_json_uint(json, "replayed", facts->probes.replayed);
+    ck_json_end(json);
     ck_json_array(json, "agents");
     for (size_t i = 0; i < job_peers(job); i++) {
         manifest_peer(json, job_peer_at(job, i));

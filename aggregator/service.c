@@ -48,6 +48,7 @@ struct service {
     bool is_fresh;     /* messages came since the last acknowledgements */
     ck_time_t stopped; /* when the first signal came; 0 = none */
     bool is_killed;    /* the second came */
+    struct job_probes probes; /* when jobs were judged last */
 };
 
 static void signals_fill(sigset_t *set)
@@ -285,12 +286,33 @@ static void merge_look(struct service *service)
     }
 }
 
+/* What became of clock probes so far. */
+static struct job_probes probes_look(const struct service *service)
+{
+    struct clocksession_facts facts = {.answered = 0};
+
+    if (service->clockserve) {
+        facts = clocksessions_facts(clockserve_sessions(service->clockserve));
+    }
+    return (struct job_probes){
+        .answered = facts.answered,
+        .malformed = facts.verdicts[CLOCKSESSION_MALFORMED],
+        .foreign = facts.verdicts[CLOCKSESSION_FOREIGN],
+        .untagged = facts.verdicts[CLOCKSESSION_UNTAGGED],
+        .replayed = facts.verdicts[CLOCKSESSION_REPLAYED],
+    };
+}
+
 static void jobs_judge(struct service *service, ck_time_t now)
 {
+    struct job_probes probes = probes_look(service);
+
     for (size_t i = 0; i < jobs_count(service->jobs); i++) {
+        job_note_probes(jobs_at(service->jobs, i), &service->probes, &probes);
         (void)job_judge(jobs_at(service->jobs, i), &service->options.limits,
                         now);
     }
+    service->probes = probes;
     jobs_tidy(service->jobs, now);
 }
 

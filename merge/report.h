@@ -14,11 +14,9 @@
 #include <stdint.h>
 
 #include "merge/cause.h"
-#include "merge/clocksolve.h"
-#include "merge/clockwatch.h"
-#include "schema/clockband.h"
 #include "merge/interval.h"
 #include "merge/names.h"
+#include "merge/reportclocks.h"
 #include "merge/reportrank.h"
 #include "schema/time.h"
 
@@ -339,74 +337,6 @@ struct report_loss {
     uint64_t about; /* at a guess; 0 = there is none */
 };
 
-struct report_domain {
-    const char *host; /* "" = not said */
-    int32_t rank;     /* the lowest; unknown = none */
-    uint32_t ranks;
-    bool is_calibrated;
-    bool has_place;
-    bool lacks_pairs;
-    ck_time_t bound; /* of its map of ticks */
-    size_t pairs;
-    bool is_bounded;              /* by facts; else what follows is 0 */
-    bool is_probed;               /* some facts are probes */
-    const char *method;           /* static text */
-    uint64_t used[CLOCK_SOURCES]; /* facts that bound it */
-    uint64_t refuted;             /* left out: they contradict the others */
-    ck_time_t offset;             /* of the reference: added to its times */
-    int64_t drift_ppb;
-    ck_time_t rtt_min; /* -1 = none */
-    uint64_t probes;
-    uint64_t lost;
-    uint64_t dropped;       /* bad ones, left out */
-    ck_time_t bound_median; /* of its times on the axis, over the region */
-    ck_time_t bound_max;
-    char grade; /* A B C D by bound_max */
-    const struct ck_clock_fault **faults;
-    size_t faults_count;
-    struct clockwatch_event *watched; /* of the host's other clocks */
-    size_t watched_count;
-};
-
-/* What launches and synchronisations say of a device's clock. */
-struct report_device_clock {
-    uint32_t agent;
-    int32_t rank; /* unknown where the agent has several */
-    uint32_t device;
-    uint64_t launches;         /* facts */
-    uint64_t launches_refuted; /* work began before its launch */
-    uint64_t syncs;
-    uint64_t syncs_refuted; /* it was over after what waited for it */
-    uint64_t suspects;      /* records whose stamps are nonsense */
-    ck_time_t worst;        /* by how much a fact was refuted */
-    bool is_apart;          /* taken to be a clock of its own */
-    bool is_placed;
-    ck_time_t offset; /* of its host's clock, in the middle */
-    ck_time_t bound;  /* CK_CLOCK_NONE = not known */
-};
-
-/* Messages and collectives between clock domains that run backwards in time:
- * as the clocks were recorded, and as they are aligned. */
-struct report_causality {
-    uint64_t messages; /* matched */
-    uint64_t messages_before;
-    uint64_t messages_after;
-    uint64_t collectives;
-    uint64_t collectives_before;
-    uint64_t collectives_after;
-    uint64_t unmatched; /* ends of messages that were not looked at */
-    uint64_t kernels;   /* collectives of devices */
-    uint64_t kernels_before;
-    uint64_t kernels_after;
-};
-
-/* Two domains, one against the other, over the region. */
-struct report_clock_pair {
-    uint32_t a, b;
-    ck_time_t bound_median;
-    ck_time_t bound_max;
-};
-
 struct report_note {
     const char *text;
     uint64_t count;
@@ -494,6 +424,7 @@ struct report {
     struct report_causality causality;
     const struct clocksolve_fault **conflicts; /* between clock facts */
     size_t conflicts_count;
+    struct report_probes probes;
     struct report_device_clock *device_clocks;
     size_t device_clocks_count;
     struct report_clock_pair *clock_pairs; /* of all, if they are few */

@@ -102,6 +102,14 @@ static void store_report(const struct cast *cast,
     report->damage_first = damage->first;
     report->manifest = damage->manifest[0] != '\0' ? damage->manifest : NULL;
     report->bytes = store_bytes(store);
+    report->probes = (struct report_probes){
+        .is_said = store_probes(store)->is_said,
+        .answered = store_probes(store)->answered,
+        .malformed = store_probes(store)->malformed,
+        .foreign = store_probes(store)->foreign,
+        .untagged = store_probes(store)->untagged,
+        .replayed = store_probes(store)->replayed,
+    };
     for (size_t i = 0; i < cast->agents_count; i++) {
         report->events += cast->agents[i].events;
         report->unknown += cast->agents[i].unknown;
@@ -145,6 +153,31 @@ static void bound_report(const struct cast *cast,
         row->bound_max = bounds[count - 1];
     }
     row->grade = calibration_grade(row->bound_max);
+}
+
+/* How a domain was probed, as its leader says at its end. */
+static void
+way_report(const struct cast *cast, uint32_t domain, struct report_domain *row)
+{
+    static const char *const ways[][2] = {
+        {"udp", "UDP"}, {"tcp", "TCP"}, {"zmq", "ZeroMQ"}};
+    char value[16];
+
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        const char *lines = cast->agents[i].exit;
+        size_t length = strlen(lines);
+
+        if (cast->agents[i].domain != domain ||
+            !ck_lines_get(lines, length, "clock_way", value, sizeof(value))) {
+            continue;
+        }
+        for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
+            row->way = strcmp(value, ways[w][0]) == 0 ? ways[w][1] : row->way;
+        }
+        row->has_stamps = ck_lines_get(lines, length, "clock_stamped", value,
+                                       sizeof(value)) &&
+                          strcmp(value, "1") == 0;
+    }
 }
 
 /* What the probes said of a domain. 0 or -1. */
@@ -226,6 +259,7 @@ static int domains_report(const struct cast *cast,
                 row->rank = cast->ranks[r].number;
             }
         }
+        way_report(cast, i, row);
         if (clock_report(align, i, row) != 0 ||
             align_watch(align, i, &row->watched, &row->watched_count) != 0) {
             return -1;

@@ -138,6 +138,40 @@ static int agents_read(struct json *json, struct manifest *manifest)
     return json_last(json)->type == JSON_ARRAY_END;
 }
 
+/* What became of clock probes. As agents_read(). */
+static int probes_read(struct json *json, struct manifest *manifest)
+{
+    struct manifest_probes *probes = &manifest->probes;
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } members[] = {{"answered", &probes->answered},
+                   {"malformed", &probes->malformed},
+                   {"foreign", &probes->foreign},
+                   {"untagged", &probes->untagged},
+                   {"replayed", &probes->replayed}};
+    const size_t count = sizeof(members) / sizeof(members[0]);
+
+    if (json_next(json)->type != JSON_OBJECT) {
+        why_set(manifest, "its clock probes are no object");
+        return 0;
+    }
+    while (json_next(json)->type == JSON_NAME) {
+        const struct json_token *name = json_last(json);
+        size_t i = 0;
+
+        while (i < count && !json_is(name, members[i].name)) {
+            i++;
+        }
+        if (!(i < count ? count_read(json, manifest, members[i].value)
+                        : json_skip(json))) {
+            return 0;
+        }
+    }
+    probes->is_said = json_last(json)->type == JSON_OBJECT_END;
+    return probes->is_said;
+}
+
 static bool version_read(struct json *json, struct manifest *manifest)
 {
     int64_t version;
@@ -177,6 +211,9 @@ static int member_read(struct json *json, struct manifest *manifest)
     }
     if (json_is(name, "state")) {
         return state_read(json, manifest);
+    }
+    if (json_is(name, "clock_probes")) {
+        return probes_read(json, manifest);
     }
     return json_is(name, "agents") ? agents_read(json, manifest)
                                    : json_skip(json);
@@ -257,6 +294,7 @@ int manifest_read(struct manifest *manifest, const char *dir)
         manifest->agents = NULL;
         manifest->agents_count = manifest->agents_room = 0;
         manifest->is_final = false;
+        manifest->probes.is_said = false;
     }
     return rc < 0 ? -1 : 0;
 }

@@ -22,7 +22,18 @@ struct manifest_agent {
     uint64_t missing_units; /* between them: these never came */
 };
 
+/* Clock probes that ckagg got. */
+struct manifest_probes {
+    bool is_said;
+    uint64_t answered;
+    uint64_t malformed;
+    uint64_t foreign;
+    uint64_t untagged;
+    uint64_t replayed;
+};
+
 struct manifest {
+    struct manifest_probes probes;
     bool is_there; /* there is something of that name */
     bool is_read;  /* whole, and of a version that is known */
     bool is_final; /* written when the job had ended */

@@ -24,6 +24,7 @@ struct store {
     size_t streams_count;
     size_t streams_room;
     struct store_damage damage;
+    struct manifest_probes probes;
     uint64_t bytes;
 };
 
@@ -226,6 +227,7 @@ manifest_take(struct store *store, const char *dir, struct cast *cast)
         (void)snprintf(store->damage.manifest, sizeof(store->damage.manifest),
                        "%s", manifest.why);
     }
+    store->probes = manifest.probes;
     rc = continuity_tell(&manifest, cast);
     manifest_fini(&manifest);
     return rc;
@@ -343,6 +345,11 @@ const struct store_stream *store_stream(const struct store *store, size_t at)
 const struct store_damage *store_damage(const struct store *store)
 {
     return &store->damage;
+}
+
+const struct manifest_probes *store_probes(const struct store *store)
+{
+    return &store->probes;
 }
 
 uint64_t store_bytes(const struct store *store)

@@ -16,6 +16,7 @@
 
 #include "merge/align.h"
 #include "merge/cast.h"
+#include "merge/input/manifest.h"
 #include "schema/err.h"
 #include "schema/event.h"
 #include "schema/segment.h"
@@ -90,6 +91,8 @@ void store_destroy(struct store *store);
 size_t store_streams(const struct store *store);
 const struct store_stream *store_stream(const struct store *store, size_t at);
 const struct store_damage *store_damage(const struct store *store);
+/* What ckagg said of clock probes. */
+const struct manifest_probes *store_probes(const struct store *store);
 /* Bytes of all frames. */
 uint64_t store_bytes(const struct store *store);
 

@@ -118,6 +118,10 @@ static void put_means(const struct page *page,
     if (domain->is_probed) {
         fprintf(page->file, "%s probe%s", word_count(domain->probes).text,
                 word_s(domain->probes));
+        if (domain->way != NULL) {
+            fprintf(page->file, " by %s%s", domain->way,
+                    domain->has_stamps ? " with kernel stamps" : "");
+        }
         fprintf(page->file, ", %s lost", word_count(domain->lost).text);
         fprintf(page->file, ", shortest round trip %s",
                 domain->rtt_min < 0 ? "-" : word_time(domain->rtt_min).text);
@@ -330,6 +334,33 @@ static void put_worst(const struct page *page)
     fputs(")\n", page->file);
 }
 
+/* Probes that ckagg did not answer. */
+static void put_dropped(const struct page *page)
+{
+    const struct report_probes *probes = &page->report->probes;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } dropped[] = {{probes->malformed, "malformed"},
+                   {probes->foreign, "of no session"},
+                   {probes->untagged, "with a wrong tag"},
+                   {probes->replayed, "replayed"}};
+    const char *between = "clock probes that were dropped: ";
+
+    for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++) {
+        if (dropped[i].count > 0) {
+            fprintf(page->file, "%s%s%s %s", between[0] == 'c' ? MARGIN : "",
+                    between, word_count(dropped[i].count).text,
+                    dropped[i].what);
+            between = ", ";
+        }
+    }
+    if (between[0] == ',') {
+        fprintf(page->file, " (%s answered)\n",
+                word_count(probes->answered).text);
+    }
+}
+
 void page_clocks(const struct page *page)
 {
     const struct report *report = page->report;
@@ -346,6 +377,7 @@ void page_clocks(const struct page *page)
         put_watched(page, i);
         put_unplaced(page, i);
     }
+    put_dropped(page);
     if (report->domains_count > 1) {
         put_worst(page);
         put_devices(page);

@@ -100,6 +100,10 @@ put_clock(struct ck_json *j, const struct report *report, uint32_t number)
         ck_json_uint(j, "kernels", domain->used[CLOCK_SOURCE_KERNEL]);
         ck_json_uint(j, "device_facts", domain->used[CLOCK_SOURCE_DEVICE]);
     }
+    if (domain->is_probed && domain->way != NULL) {
+        ck_json_string(j, "way", domain->way);
+        ck_json_bool(j, "kernel_stamps", domain->has_stamps);
+    }
     if (domain->is_probed) {
         ck_json_int(j, "rtt_min_ns", domain->rtt_min);
         ck_json_uint(j, "probes", domain->probes);
@@ -221,6 +225,22 @@ static void put_devices(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+/* What came to ckagg's clock. */
+static void put_probes(struct ck_json *j, const struct report_probes *probes)
+{
+    if (!probes->is_said) {
+        ck_json_null(j, "clock_probes");
+        return;
+    }
+    ck_json_object(j, "clock_probes");
+    ck_json_uint(j, "answered", probes->answered);
+    ck_json_uint(j, "malformed", probes->malformed);
+    ck_json_uint(j, "foreign", probes->foreign);
+    ck_json_uint(j, "untagged", probes->untagged);
+    ck_json_uint(j, "replayed", probes->replayed);
+    ck_json_end(j);
+}
+
 void json_clocks(struct ck_json *j, const struct report *report)
 {
     ck_json_array(j, "clocks");
@@ -228,6 +248,7 @@ void json_clocks(struct ck_json *j, const struct report *report)
         put_clock(j, report, i);
     }
     ck_json_end(j);
+    put_probes(j, &report->probes);
     put_pairs(j, report);
     put_devices(j, report);
     put_conflicts(j, report);

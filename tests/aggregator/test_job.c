@@ -8,7 +8,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aggregator/job.h"
 
@@ -130,11 +133,43 @@ static void a_name_from_outside_is_no_path(void **state)
     assert_int_equal(strlen(name), JOB_NAME_BYTES - 1);
 }
 
+static void probes_count_while_the_job_runs(void **state)
+{
+    const struct job_probes first = {100, 1, 2, 3, 4};
+    const struct job_probes then = {150, 1, 4, 6, 8};
+    const struct job_probes late = {900, 9, 9, 9, 9};
+    char dir[] = "/tmp/ck-test-job-XXXXXX";
+    struct job_options options = {.key = "k", .name = "n", .dir = dir};
+    const struct job_probes *said;
+    struct ck_err err;
+    struct job *job;
+    char path[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    job = job_create(&options, &err);
+    assert_non_null(job);
+    job_note_probes(job, &first, &then);
+    job_set_state(job, JOB_MERGE);
+    job_note_probes(job, &then, &late);
+    said = &job_facts(job)->probes;
+    assert_int_equal(said->answered, 50);
+    assert_int_equal(said->malformed, 0);
+    assert_int_equal(said->foreign, 2);
+    assert_int_equal(said->untagged, 3);
+    assert_int_equal(said->replayed, 4);
+    job_destroy(job);
+    (void)snprintf(path, sizeof(path), "%s/manifest.json", dir);
+    (void)unlink(path);
+    (void)rmdir(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_ends_when_all_have_left_or_the_time_is_up),
         cmocka_unit_test(a_name_from_outside_is_no_path),
+        cmocka_unit_test(probes_count_while_the_job_runs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

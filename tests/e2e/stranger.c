@@ -11,6 +11,9 @@
  *       nohello   the right key, frames of SEGMENT without HELLO
  *       replay    a HELLO of its own, then frames of SEGMENT: another agent's
  *       flood     ever new agents and jobs, large messages of rubbish
+ *       probes    a HELLO with a key, then clock probes: 5 malformed, 4 of
+ *                 another session, 3 with a wrong tag, a good one, 2 of that
+ *                 again; and no more
  * Prints what it sent, how often it was welcome and how often refused.
  * ENDPOINT is the whole text with curve= and token=.
  */
@@ -28,7 +31,9 @@
 
 #include <zmq.h>
 
+#include "schema/auth.h"
 #include "schema/endpoint.h"
+#include "schema/probe.h"
 #include "schema/run.h"
 #include "schema/segment.h"
 #include "schema/time.h"
@@ -45,6 +50,7 @@ struct stranger {
     struct ck_batch_writer *writer;
     uint8_t agent[16];
     uint8_t *rubbish;
+    uint8_t clock_key[CK_AUTH_KEY_BYTES];
     unsigned long long sent;
     unsigned long long welcome;
     unsigned long long refused;
@@ -108,7 +114,7 @@ static void *socket_open(struct stranger *me)
     option(socket, ZMQ_LINGER, 0);
     option(socket, ZMQ_SNDTIMEO, 50);
     option(socket, ZMQ_RCVTIMEO, 0);
-    if (!is_mode(me, "nokey")) {
+    if (!is_mode(me, "nokey") && me->endpoint.curve[0] != '\0') {
         (void)zmq_curve_keypair(server, secret_key);
         if (!is_mode(me, "wrongkey")) {
             (void)snprintf(server, sizeof(server), "%s", me->endpoint.curve);
@@ -156,12 +162,75 @@ static void hello_say(struct stranger *me, void *socket)
                        is_mode(me, "wrongtoken") ? "00112233"
                                                  : me->endpoint.token);
     lines[used] = '\0';
+    if (is_mode(me, "probes")) {
+        char hex[CK_AUTH_KEY_HEX];
+
+        (void)ck_auth_key(me->clock_key);
+        ck_auth_key_hex(me->clock_key, hex);
+        (void)ck_lines_put(lines, sizeof(lines), &used, "clock_key", hex);
+    }
     control.text = lines;
     control.text_length = used;
     memcpy(control.agent, me->agent, sizeof(control.agent));
     if (ck_control_encode(me->writer, &control, &bytes, &length, NULL) == 0) {
         put(me, socket, bytes, length);
     }
+}
+
+static int probe_socket(int port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    to.sin_port = htons((uint16_t)port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) != 0) {
+        perror("stranger: probes");
+        exit(1);
+    }
+    return fd;
+}
+
+/* Of each kind a few, and an answer to the only good one. */
+static void probes_send(struct stranger *me, const struct ck_control *welcome)
+{
+    struct timeval patience = {.tv_sec = 5};
+    struct ck_probe ask = {.type = CK_PROBE_ASK, .number = 1};
+    uint8_t wrong_key[CK_AUTH_KEY_BYTES] = {1};
+    uint8_t bytes[CK_PROBE_BYTES];
+    char port[16] = "", session[24] = "";
+    int fd;
+
+    (void)ck_lines_get(welcome->text, welcome->text_length, "clock_port", port,
+                       sizeof(port));
+    (void)ck_lines_get(welcome->text, welcome->text_length, "clock_session",
+                       session, sizeof(session));
+    fd = probe_socket(atoi(port));
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    ask.session = strtoull(session, NULL, 16);
+    for (size_t i = 0; i < 5; i++) {
+        (void)getrandom(bytes, sizeof(bytes), 0);
+        me->sent += send(fd, bytes, 10 * (i + 1), 0) > 0;
+    }
+    for (int i = 0; i < 4; i++) {
+        ask.session++;
+        ck_probe_encode(&ask, me->clock_key, bytes);
+        me->sent += send(fd, bytes, sizeof(bytes), 0) > 0;
+    }
+    ask.session -= 4;
+    ck_probe_encode(&ask, wrong_key, bytes);
+    for (int i = 0; i < 3; i++) {
+        me->sent += send(fd, bytes, sizeof(bytes), 0) > 0;
+    }
+    ck_probe_encode(&ask, me->clock_key, bytes);
+    for (int i = 0; i < 3; i++) {
+        me->sent += send(fd, bytes, sizeof(bytes), 0) > 0;
+    }
+    if (recv(fd, bytes, sizeof(bytes), 0) == CK_PROBE_BYTES) {
+        (void)puts("the good probe was answered");
+    }
+    (void)close(fd);
+    me->until = 0;
 }
 
 static void answers_take(struct stranger *me, void *socket)
@@ -174,6 +243,10 @@ static void answers_take(struct stranger *me, void *socket)
         if (ck_control_decode(room, (size_t)n, &control, NULL) == 0) {
             me->welcome += control.type == CK_CONTROL_WELCOME;
             me->refused += control.type == CK_CONTROL_REFUSED;
+            if (control.type == CK_CONTROL_WELCOME && is_mode(me, "probes") &&
+                me->until != 0) {
+                probes_send(me, &control);
+            }
         }
     }
 }

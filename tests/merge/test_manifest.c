@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "merge/input/store.h"
+#include "merge/input/manifest.h"
 #include "tests/merge/synth.h"
 
 static const struct synth_rank lone = {.rank = 0,
@@ -183,12 +184,54 @@ static void a_manifest_that_cannot_be_read_is_named(void **state)
     synth_remove(dir);
 }
 
+static void what_became_of_clock_probes_is_read(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_said;
+    } cases[] = {
+        {"{\"version\": 1, \"clock_probes\": {\"answered\": 9, \"x\": [1], "
+         "\"malformed\": 5, \"foreign\": 4, \"untagged\": 3, "
+         "\"replayed\": 2}, \"agents\": []}",
+         true},
+        {"{\"version\": 1, \"agents\": []}", false},
+        {"{\"version\": 1, \"clock_probes\": 7}", false},
+        {"{\"version\": 1, \"clock_probes\": {\"answered\": \"x\"}}", false},
+        {"{\"version\": 1, \"clock_probes\": {\"answered\": 9", false},
+    };
+    char *dir = synth_dir();
+    char path[4096];
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/manifest.json", dir);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct manifest manifest;
+        FILE *file = fopen(path, "we");
+
+        assert_non_null(file);
+        assert_true(fputs(cases[i].text, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(manifest_read(&manifest, dir), 0);
+        assert_int_equal(manifest.probes.is_said, cases[i].is_said);
+        if (cases[i].is_said) {
+            assert_int_equal(manifest.probes.answered, 9);
+            assert_int_equal(manifest.probes.malformed, 5);
+            assert_int_equal(manifest.probes.foreign, 4);
+            assert_int_equal(manifest.probes.untagged, 3);
+            assert_int_equal(manifest.probes.replayed, 2);
+        }
+        manifest_fini(&manifest);
+    }
+    synth_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_manifest_counted_is_missing_exactly),
         cmocka_unit_test(a_segment_that_is_not_there_any_more_is_told),
         cmocka_unit_test(a_manifest_that_cannot_be_read_is_named),
+        cmocka_unit_test(what_became_of_clock_probes_is_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
