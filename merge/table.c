@@ -113,6 +113,11 @@ int64_t table_number_of(struct table *table, uint64_t a, uint64_t b, uint64_t c)
     return (int64_t)table->count - 1;
 }
 
+bool table_has(const struct table *table, struct table_key key)
+{
+    return table->slots[table_slot(table, key)] != 0;
+}
+
 size_t table_count(const struct table *table)
 {
     return table->count;

@@ -5,6 +5,7 @@
 #ifndef CK_MERGE_TABLE_H
 #define CK_MERGE_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,8 @@ static inline int64_t table_number(struct table *table, struct table_key key)
 {
     return table_number_of(table, key.a, key.b, key.c);
 }
+/* True when the key has a number. */
+bool table_has(const struct table *table, struct table_key key);
 size_t table_count(const struct table *table);
 struct table_key table_key(const struct table *table, size_t number);
 

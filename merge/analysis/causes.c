@@ -14,11 +14,23 @@
 
 #include "merge/analysis/mostly.h"
 #include "merge/analysis/scene.h"
+#include "merge/array.h"
 
 /* A row with its activity in words. */
 struct item {
     const struct ledger_row *row;
-    struct report_activity did;
+    const struct report_activity *did;
+};
+
+/* Items on their way into groups. */
+struct grouping {
+    const struct scene *scene;
+    struct item *items;
+    const struct ledger_row **rows;     /* of a group */
+    struct report_activity *activities; /* by number; the last one: none */
+    bool *is_known;
+    size_t none;     /* number of that last one */
+    ck_time_t *sums; /* by activity or by index of a rank; zeros between uses */
 };
 
 static int compare_ints(int64_t a, int64_t b)
@@ -56,13 +68,13 @@ static int compare_groups(const struct item *a, const struct item *b)
     }
     if (a->row->cause != CAUSE_MPI_WAIT) {
         order = compare_ints(a->row->rank, b->row->rank);
-        return order != 0 ? order : compare_texts(a->did.range, b->did.range);
+        return order != 0 ? order : compare_texts(a->did->range, b->did->range);
     }
     order = compare_ints(a->row->wait, b->row->wait);
     if (order == 0) {
-        order = compare_texts(a->did.call, b->did.call);
+        order = compare_texts(a->did->call, b->did->call);
     }
-    return order != 0 ? order : compare_places(&a->did.place, &b->did.place);
+    return order != 0 ? order : compare_places(&a->did->place, &b->did->place);
 }
 
 /* Within a group what the blamed rank did, then who waited. */
@@ -105,64 +117,76 @@ static int by_start(const void *left, const void *right)
     return order != 0 ? order : by_length(left, right);
 }
 
+/* Where the sum of a rank lies; of none, behind those of all. */
+static size_t rank_slot(const struct grouping *grouping, int32_t rank)
+{
+    const struct cast *cast = scene_cast(grouping->scene);
+    uint32_t index = cast_rank_index(cast, rank);
+
+    return index == CAST_NONE ? cast->ranks_count : index;
+}
+
 /* The rank that most of a group's time was waited for directly. */
-static int32_t last_find(const struct item *items, size_t count)
+static int32_t
+last_find(struct grouping *grouping, const struct item *items, size_t count)
 {
     int32_t best = CAST_RANK_UNKNOWN;
     ck_time_t most = 0;
 
     for (size_t i = 0; i < count; i++) {
-        ck_time_t sum = 0;
+        grouping->sums[rank_slot(grouping, items[i].row->last)] +=
+            items[i].row->ns;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t *sum =
+            &grouping->sums[rank_slot(grouping, items[i].row->last)];
 
-        if (items[i].row->last == best) {
-            continue;
-        }
-        for (size_t j = i; j < count; j++) {
-            sum +=
-                items[j].row->last == items[i].row->last ? items[j].row->ns : 0;
-        }
-        if (sum > most) {
-            most = sum;
+        if (*sum > most && items[i].row->last != CAST_RANK_UNKNOWN) {
+            most = *sum;
             best = items[i].row->last;
         }
+        *sum = 0;
     }
     return best;
 }
 
-/* How many ranks are in a group, and the first of them. */
-static void
-ranks_count(const struct item *items, size_t count, struct report_cause *cause)
+/* How many ranks are in a group, and the first of them. 0, or -1 with ENOMEM.
+ */
+static int ranks_count(struct grouping *grouping,
+                       const struct item *items,
+                       size_t count,
+                       struct report_cause *cause)
 {
     cause->rank = items[0].row->rank;
     for (size_t i = 0; i < count; i++) {
-        bool is_new = true;
-
-        /* Rows of a rank stand together but for several activities. */
-        for (size_t j = i; is_new && j-- > 0;) {
-            is_new = items[j].row->rank != items[i].row->rank;
-        }
-        cause->ranks += is_new;
+        grouping->rows[i] = items[i].row;
         if (items[i].row->rank < cause->rank) {
             cause->rank = items[i].row->rank;
         }
     }
+    cause->ranks =
+        rows_ranks(scene_cast(grouping->scene), grouping->rows, count);
+    return cause->ranks == 0 ? -1 : 0;
 }
 
 /* What the launching threads did for the largest part of a group. */
-static void
-did_find(const struct item *items, size_t count, struct report_cause *cause)
+static void did_find(struct grouping *grouping,
+                     const struct item *items,
+                     size_t count,
+                     struct report_cause *cause)
 {
+    cause->did_ns = -1;
     for (size_t i = 0; i < count; i++) {
-        ck_time_t sum = 0;
+        grouping->sums[items[i].did - grouping->activities] += items[i].row->ns;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t *sum = &grouping->sums[items[i].did - grouping->activities];
 
-        for (size_t j = i; j < count; j++) {
-            sum +=
-                items[j].row->did == items[i].row->did ? items[j].row->ns : 0;
+        if (*sum > cause->did_ns) {
+            cause->did_ns = *sum;
+            cause->did = *items[i].did;
         }
-        if (sum > cause->did_ns || i == 0) {
-            cause->did_ns = sum;
-            cause->did = items[i].did;
-        }
+        *sum = 0;
     }
 }
 
@@ -197,7 +221,7 @@ static int blamed_find(const struct scene *scene,
 }
 
 /* 0, or -1 with ENOMEM. */
-static int group_report(const struct scene *scene,
+static int group_report(struct grouping *grouping,
                         const struct item *items,
                         size_t count,
                         struct report_cause *cause)
@@ -208,7 +232,7 @@ static int group_report(const struct scene *scene,
     cause->is_start = items[0].row->is_start;
     if (cause->cause == CAUSE_MPI_WAIT) {
         cause->wait = wait_kind_name(items[0].row->wait);
-        cause->last = last_find(items, count);
+        cause->last = last_find(grouping, items, count);
     }
     for (size_t i = 0; i < count; i++) {
         const struct ledger_row *row = items[i].row;
@@ -217,17 +241,20 @@ static int group_report(const struct scene *scene,
         cause->count += row->count;
         cause->error += row->error;
     }
-    did_find(items, count, cause);
-    ranks_count(items, count, cause);
-    return blamed_find(scene, items, count, cause);
+    did_find(grouping, items, count, cause);
+    return ranks_count(grouping, items, count, cause) != 0
+               ? -1
+               : blamed_find(grouping->scene, items, count, cause);
 }
 
-static int groups_fill(const struct scene *scene,
-                       const struct item *items,
-                       size_t items_count,
-                       struct report_cause *causes,
-                       size_t *count)
+/* NULL with ENOMEM. */
+static struct report_cause *
+groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
 {
+    const struct item *items = grouping->items;
+    struct report_cause *causes = calloc(1, sizeof(*causes));
+    size_t room = 1;
+
     *count = 0;
     for (size_t first = 0, last; first < items_count; first = last) {
         for (last = first + 1;
@@ -235,17 +262,74 @@ static int groups_fill(const struct scene *scene,
              compare_groups(&items[first], &items[last]) == 0;) {
             last++;
         }
-        if (group_report(scene, &items[first], last - first,
+        if (causes == NULL ||
+            array_grow(&causes, &room, *count, sizeof(*causes)) != 0 ||
+            group_report(grouping, &items[first], last - first,
                          &causes[(*count)++]) != 0) {
-            return -1;
+            free(causes);
+            return NULL;
         }
+    }
+    if (causes == NULL) {
+        return NULL;
     }
     qsort(causes, *count, sizeof(*causes), by_length);
     if (*count > CAUSES_LISTED_MAX) {
         *count = CAUSES_LISTED_MAX;
     }
     qsort(causes, *count, sizeof(*causes), by_start);
-    return 0;
+    return causes;
+}
+
+static void grouping_fini(struct grouping *grouping)
+{
+    free(grouping->items);
+    free(grouping->rows);
+    free(grouping->activities);
+    free(grouping->is_known);
+    free(grouping->sums);
+}
+
+/* 0, or -1 with ENOMEM. */
+static int grouping_init(struct grouping *grouping,
+                         const struct ledger_row *rows,
+                         size_t count)
+{
+    size_t ranks = scene_cast(grouping->scene)->ranks_count;
+
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].did != CAST_NONE && rows[i].did >= grouping->none) {
+            grouping->none = (size_t)rows[i].did + 1;
+        }
+    }
+    grouping->items = calloc(count + 1, sizeof(*grouping->items));
+    grouping->rows = calloc(count + 1, sizeof(*grouping->rows));
+    grouping->activities =
+        calloc(grouping->none + 1, sizeof(*grouping->activities));
+    grouping->is_known =
+        calloc(grouping->none + 1, sizeof(*grouping->is_known));
+    grouping->sums =
+        calloc(grouping->none + ranks + 1, sizeof(*grouping->sums));
+    return grouping->items == NULL || grouping->rows == NULL ||
+                   grouping->activities == NULL || grouping->is_known == NULL ||
+                   grouping->sums == NULL
+               ? -1
+               : 0;
+}
+
+static void item_fill(struct grouping *grouping,
+                      struct item *item,
+                      const struct ledger_row *row)
+{
+    size_t did = row->did == CAST_NONE ? grouping->none : row->did;
+
+    item->row = row;
+    item->did = &grouping->activities[did];
+    if (did != grouping->none && !grouping->is_known[did]) {
+        grouping->activities[did] =
+            scene_activity_report(grouping->scene, row->did);
+        grouping->is_known[did] = true;
+    }
 }
 
 struct report_cause *causes_group(const struct scene *scene,
@@ -253,26 +337,17 @@ struct report_cause *causes_group(const struct scene *scene,
                                   size_t rows_count,
                                   size_t *count)
 {
-    struct report_cause *causes = calloc(rows_count + 1, sizeof(*causes));
-    struct item *items = calloc(rows_count + 1, sizeof(*items));
+    struct grouping grouping = {.scene = scene};
+    struct report_cause *causes = NULL;
 
-    if (causes == NULL || items == NULL) {
-        free(causes);
-        free(items);
-        return NULL;
-    }
-    for (size_t i = 0; i < rows_count; i++) {
-        items[i].row = &rows[i];
-        if (rows[i].did != CAST_NONE) {
-            items[i].did = scene_activity_report(scene, rows[i].did);
+    if (grouping_init(&grouping, rows, rows_count) == 0) {
+        for (size_t i = 0; i < rows_count; i++) {
+            item_fill(&grouping, &grouping.items[i], &rows[i]);
         }
+        qsort(grouping.items, rows_count, sizeof(*grouping.items), by_group);
+        causes = groups_fill(&grouping, rows_count, count);
     }
-    qsort(items, rows_count, sizeof(*items), by_group);
-    if (groups_fill(scene, items, rows_count, causes, count) != 0) {
-        free(causes);
-        causes = NULL;
-    }
-    free(items);
+    grouping_fini(&grouping);
     return causes;
 }
 

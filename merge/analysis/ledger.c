@@ -12,8 +12,6 @@
 #include <string.h>
 
 #include "merge/analysis/chain.h"
-#include "merge/array.h"
-#include "merge/table.h"
 
 /* An idle interval [start, end) whose last moment the merge may not have
  * passed yet, and the operation that ends it. */
@@ -43,12 +41,23 @@ struct ledger {
     struct device *devices;
     uint32_t *waiting; /* devices with a gap */
     size_t waiting_count;
-    struct table *keys;
-    struct ledger_row *rows;
-    size_t rows_count, rows_room;
+    ck_time_t due; /* earliest end of a gap that waits */
+    struct rows *rows;
 };
 
 static ck_time_t ledger_horizon(const void *state, ck_time_t now);
+
+static bool is_shown(const struct cast *cast, uint32_t device)
+{
+    const struct cast_physical *physical = &cast->physicals[device];
+
+    for (size_t i = 0; i < physical->ranks_count; i++) {
+        if (cast_is_wanted(cast, physical->ranks[i])) {
+            return true;
+        }
+    }
+    return false;
+}
 
 struct ledger *ledger_create(const struct cast *cast,
                              struct scene *scene,
@@ -64,12 +73,13 @@ struct ledger *ledger_create(const struct cast *cast,
     ledger->region = region;
     ledger->scene = scene;
     ledger->steps = steps;
-    ledger->keys = table_create();
+    ledger->due = INT64_MAX;
+    ledger->rows = rows_create(cast, scene, is_shown, 0);
     ledger->devices =
         calloc(cast->physicals_count + 1, sizeof(*ledger->devices));
     ledger->waiting =
         calloc(cast->physicals_count + 1, sizeof(*ledger->waiting));
-    if (ledger->keys == NULL || ledger->devices == NULL ||
+    if (ledger->rows == NULL || ledger->devices == NULL ||
         ledger->waiting == NULL) {
         ledger_destroy(ledger);
         return NULL;
@@ -85,10 +95,9 @@ void ledger_destroy(struct ledger *ledger)
     if (ledger == NULL) {
         return;
     }
-    table_destroy(ledger->keys);
+    rows_destroy(ledger->rows);
     free(ledger->devices);
     free(ledger->waiting);
-    free(ledger->rows);
     free(ledger);
 }
 
@@ -104,30 +113,14 @@ struct sharing {
 
 static int row_add(struct ledger *ledger, const struct ledger_row *what)
 {
-    struct table_key key = {
-        (uint64_t)what->device << 40 | (uint64_t)(what->last & 0xffffff) << 16 |
-            (uint64_t)what->wait << 8 | (uint64_t)what->is_start << 7 |
-            (uint64_t)what->cause,
-        (uint64_t)what->did << 32 | what->blamed_did,
-        (uint64_t)(uint32_t)what->rank << 32 | (uint32_t)what->blamed};
-    int64_t number = table_number(ledger->keys, key);
+    struct ledger_row *row = rows_find(ledger->rows, what);
 
-    if (number < 0) {
+    if (row == NULL) {
         return -1;
     }
-    if ((size_t)number == ledger->rows_count) {
-        if (array_grow(&ledger->rows, &ledger->rows_room, ledger->rows_count,
-                       sizeof(*ledger->rows)) != 0) {
-            return -1;
-        }
-        ledger->rows[ledger->rows_count] = *what;
-        ledger->rows[ledger->rows_count].ns = 0;
-        ledger->rows[ledger->rows_count].error = 0;
-        ledger->rows[ledger->rows_count++].count = 0;
-    }
-    ledger->rows[number].ns += what->ns;
-    ledger->rows[number].count++;
-    ledger->rows[number].error += what->error;
+    row->ns += what->ns;
+    row->count++;
+    row->error += what->error;
     ledger->devices[what->device].sums[what->cause] += what->ns;
     return 0;
 }
@@ -387,11 +380,17 @@ static int gaps_close(struct ledger *ledger, ck_time_t now)
 {
     size_t kept = 0;
 
+    if (now <= ledger->due) {
+        return 0;
+    }
+    ledger->due = INT64_MAX;
     for (size_t i = 0; i < ledger->waiting_count; i++) {
         uint32_t index = ledger->waiting[i];
+        ck_time_t end = ledger->devices[index].gap.end;
 
-        if (ledger->devices[index].gap.end >= now) {
+        if (end >= now) {
             ledger->waiting[kept++] = index;
+            ledger->due = end < ledger->due ? end : ledger->due;
         } else if (gap_close(ledger, index) != 0) {
             return -1;
         }
@@ -455,6 +454,7 @@ static int operation_take(struct ledger *ledger,
         device->gap.is_first = !device->is_used;
         device->has_gap = true;
         ledger->waiting[ledger->waiting_count++] = found->physical;
+        ledger->due = event->start < ledger->due ? event->start : ledger->due;
     }
     if (!device->is_used || event->end > device->frontier) {
         device->frontier = event->end;
@@ -522,6 +522,9 @@ static int tail_add(struct ledger *ledger, uint32_t index)
 
 int ledger_finish(struct ledger *ledger)
 {
+    struct ledger_row *rows;
+    size_t count;
+
     if (gaps_close(ledger, INT64_MAX) != 0) {
         return -1;
     }
@@ -532,8 +535,9 @@ int ledger_finish(struct ledger *ledger)
     }
     if (ledger->steps == NULL ||
         steps_count(ledger->steps) < LEDGER_STEPS_MIN) {
-        for (size_t i = 0; i < ledger->rows_count; i++) {
-            ledger->rows[i].is_start = false;
+        rows = rows_all(ledger->rows, &count);
+        for (size_t i = 0; i < count; i++) {
+            rows[i].is_start = false;
         }
     }
     return 0;
@@ -541,8 +545,7 @@ int ledger_finish(struct ledger *ledger)
 
 const struct ledger_row *ledger_rows(const struct ledger *ledger, size_t *count)
 {
-    *count = ledger->rows_count;
-    return ledger->rows;
+    return rows_all(ledger->rows, count);
 }
 
 ck_time_t

@@ -8,6 +8,7 @@
 #ifndef CK_MERGE_ANALYSIS_LEDGER_H
 #define CK_MERGE_ANALYSIS_LEDGER_H
 
+#include "merge/analysis/rows.h"
 #include "merge/analysis/scene.h"
 #include "merge/analysis/steps.h"
 #include "merge/report.h"
@@ -27,25 +28,6 @@ void ledger_destroy(struct ledger *ledger);
  * with ENOMEM. */
 int ledger_settle(struct ledger *ledger, ck_time_t now);
 int ledger_take(void *ledger, const struct timeline_event *event);
-
-/* Time of a device with one cause, from one activity to one blamed one. */
-struct ledger_row {
-    uint32_t device; /* physical */
-    enum cause cause;
-    int32_t rank; /* of the launching thread, or the device's first */
-    enum wait_kind wait;
-    int32_t last;   /* rank waited for; CAST_RANK_UNKNOWN = none */
-    int32_t blamed; /* the one that, through others maybe, that one waited
-                       for */
-    uint32_t did;   /* activities; CAST_NONE = none */
-    uint32_t blamed_did;
-    bool is_start; /* the rank blamed, else the launching one, had not ended
-                      its first step, and the run has LEDGER_STEPS_MIN */
-    ck_time_t ns;
-    uint64_t count;
-    ck_time_t error; /* of ns, by comparing clocks; of a wait once for each
-                        rank that is blamed for some of it */
-};
 
 /* Close the gaps that are open. 0, or -1 with ENOMEM. */
 int ledger_finish(struct ledger *ledger);

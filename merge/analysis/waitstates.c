@@ -7,8 +7,6 @@
 #include <stdlib.h>
 
 #include "merge/analysis/chain.h"
-#include "merge/array.h"
-#include "merge/table.h"
 
 struct waitstates {
     const struct cast *cast; /* borrowed */
@@ -16,11 +14,15 @@ struct waitstates {
     struct steps *steps;     /* borrowed; NULL = nobody asks */
     struct region region;
     struct waitstates_rank *ranks; /* by index in the cast */
-    struct table *keys;
-    struct ledger_row *rows;
-    size_t rows_count, rows_room;
+    struct rows *rows;
     uint64_t waits; /* looked at so far */
 };
+
+/* Its rows' devices are ranks. */
+static bool is_shown(const struct cast *cast, uint32_t device)
+{
+    return device < cast->ranks_count && cast->ranks[device].is_wanted;
+}
 
 struct waitstates *waitstates_create(const struct cast *cast,
                                      struct scene *scene,
@@ -36,10 +38,10 @@ struct waitstates *waitstates_create(const struct cast *cast,
     waitstates->scene = scene;
     waitstates->steps = steps;
     waitstates->region = region;
-    waitstates->keys = table_create();
+    waitstates->rows = rows_create(cast, scene, is_shown, 0);
     waitstates->ranks =
         calloc(cast->ranks_count + 1, sizeof(*waitstates->ranks));
-    if (waitstates->keys == NULL || waitstates->ranks == NULL) {
+    if (waitstates->rows == NULL || waitstates->ranks == NULL) {
         waitstates_destroy(waitstates);
         return NULL;
     }
@@ -51,9 +53,8 @@ void waitstates_destroy(struct waitstates *waitstates)
     if (waitstates == NULL) {
         return;
     }
-    table_destroy(waitstates->keys);
+    rows_destroy(waitstates->rows);
     free(waitstates->ranks);
-    free(waitstates->rows);
     free(waitstates);
 }
 
@@ -76,28 +77,14 @@ static uint32_t rank_of(const struct waitstates *waitstates, uint32_t thread)
 static int row_add(struct standing *standing, ck_time_t ns)
 {
     struct waitstates *waitstates = standing->waitstates;
-    const struct ledger_row *what = &standing->row;
-    struct table_key key = {
-        (uint64_t)what->device << 40 | (uint64_t)(what->last & 0xffffff) << 16 |
-            (uint64_t)what->wait << 8 | (uint64_t)what->cause,
-        (uint64_t)what->did << 32 | what->blamed_did, (uint32_t)what->blamed};
-    int64_t number = table_number(waitstates->keys, key);
+    struct ledger_row *row = rows_find(waitstates->rows, &standing->row);
 
-    if (number < 0) {
+    if (row == NULL) {
         return -1;
     }
-    if ((size_t)number == waitstates->rows_count) {
-        if (array_grow(&waitstates->rows, &waitstates->rows_room,
-                       waitstates->rows_count, sizeof(*what)) != 0) {
-            return -1;
-        }
-        waitstates->rows[waitstates->rows_count] = *what;
-        waitstates->rows[waitstates->rows_count].error = 0;
-        waitstates->rows_count++;
-    }
-    waitstates->rows[number].ns += ns;
-    waitstates->rows[number].count += !standing->is_counted;
-    waitstates->rows[number].error += standing->row.error;
+    row->ns += ns;
+    row->count += !standing->is_counted;
+    row->error += standing->row.error;
     standing->row.error = 0;
     standing->is_counted = true;
     return 0;
@@ -208,8 +195,7 @@ int waitstates_add(struct waitstates *waitstates,
 const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,
                                          size_t *count)
 {
-    *count = waitstates->rows_count;
-    return waitstates->rows;
+    return rows_all(waitstates->rows, count);
 }
 
 const struct waitstates_rank *
