@@ -184,6 +184,8 @@ static struct ledger_row *shared_find(struct rows *rows,
 {
     uint32_t place =
         what->did == CAST_NONE ? UNKNOWN - 1 : place_number(rows, what->did);
+    /* With as many of these, the ranks in between are left out too. */
+    int32_t last = rows->shared.count < rows->limit ? what->last : what->blamed;
     struct ledger_row *row;
 
     if (place == UNKNOWN) {
@@ -196,7 +198,7 @@ static struct ledger_row *shared_find(struct rows *rows,
             (uint64_t)place << 32 | (uint64_t)what->wait << 8 |
                 (uint64_t)what->is_start << 1 |
                 (uint64_t)rows->is_shown(rows->cast, what->device),
-            (uint32_t)what->last},
+            (uint32_t)last},
         what);
     return row != NULL && rank_mark(rows, row, what) == 0 ? row : NULL;
 }
