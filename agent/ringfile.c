@@ -21,6 +21,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "schema/ringdir.h"
 #include "schema/time.h"
 
 #define PAGE_BYTES ((uint64_t)4096)
@@ -34,7 +35,6 @@
 #define SLOTS_AT_START 68
 #define SLOT_FIRST_BYTES ((uint64_t)128 << 10)
 #define SLOT_FIRST_LEAST ((uint64_t)8 << 10)
-#define NAME_SUFFIX ".ring"
 
 static uint64_t page_round(uint64_t bytes)
 {
@@ -137,29 +137,19 @@ static int dir_ready(const char *dir)
     return 0;
 }
 
-bool ringfile_is_name(const char *name)
-{
-    size_t length = strlen(name);
-
-    return length > sizeof(NAME_SUFFIX) &&
-           strcmp(name + length - strlen(NAME_SUFFIX), NAME_SUFFIX) == 0;
-}
-
 /* Open a new locked file: made under a name that no sweep looks at, locked,
  * then renamed. */
 static int file_open(struct ringfile *ring, const char *dir, const uint8_t *id)
 {
     char fresh[sizeof(ring->path) + 8];
-    int n = snprintf(ring->path, sizeof(ring->path),
-                     "%s/%02x%02x%02x%02x%02x%02x%02x%02x" NAME_SUFFIX, dir,
-                     id[0], id[1], id[2], id[3], id[4], id[5], id[6], id[7]);
     int fd;
 
-    if (n < 0 || (size_t)n >= sizeof(ring->path)) {
-        errno = ENAMETOOLONG;
+    if (ck_ring_path(ring->path, sizeof(ring->path), dir, id) != 0) {
         return -1;
     }
-    (void)snprintf(fresh, sizeof(fresh), "%s.new", ring->path);
+    (void)snprintf(fresh, sizeof(fresh), "%.*s" CK_RING_SUFFIX_NEW,
+                   (int)(strlen(ring->path) - strlen(CK_RING_SUFFIX)),
+                   ring->path);
     fd = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return -1;
@@ -283,30 +273,19 @@ static int create_in(struct ringfile *ring,
     return -1;
 }
 
-size_t ringfile_dirs(char dirs[RINGFILE_DIRS][RINGFILE_DIR_BYTES])
-{
-    const char *tmp = getenv("TMPDIR");
-
-    (void)snprintf(dirs[0], RINGFILE_DIR_BYTES, "/dev/shm/ck-%u",
-                   (unsigned)geteuid());
-    (void)snprintf(dirs[1], RINGFILE_DIR_BYTES, "%s/ck-%u",
-                   tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
-                   (unsigned)geteuid());
-    return RINGFILE_DIRS;
-}
-
 int ringfile_create(struct ringfile *ring,
                     const struct ringfile_wish *wish,
                     struct ck_err *err)
 {
-    char dirs[RINGFILE_DIRS][RINGFILE_DIR_BYTES];
+    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
     size_t count = 1;
     struct ringfile made;
 
     if (wish->dir != NULL) {
         (void)snprintf(dirs[0], sizeof(dirs[0]), "%s", wish->dir);
     } else {
-        count = ringfile_dirs(dirs);
+        ck_ring_dirs(dirs);
+        count = CK_RING_DIRS;
     }
     for (size_t i = 0; i < count; i++) {
         if (create_in(&made, dirs[i], wish) == 0) {

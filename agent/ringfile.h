@@ -86,15 +86,6 @@ unsigned ringfile_free(const struct ringfile *ring);
 /* The slot's body, mapped twice in a row for reading. NULL with errno. */
 const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot);
 
-/* Directories where ring files are made without a wish: /dev/shm's, TMPDIR's.
- * `dirs` has room for RINGFILE_DIRS. Returns how many. */
-#define RINGFILE_DIRS 2
-#define RINGFILE_DIR_BYTES 200
-size_t ringfile_dirs(char dirs[RINGFILE_DIRS][RINGFILE_DIR_BYTES]);
-
-/* Is this the name of a ring file? */
-bool ringfile_is_name(const char *name);
-
 /* Open a ring file that nobody holds, to be its only reader. 0, or -1 with
  * errno: EWOULDBLOCK its agent lives, EPROTO not a ring of this version.
  */

@@ -26,6 +26,7 @@
 #include "agent/own.h"
 #include "agent/ringfile.h"
 #include "agent/spool.h"
+#include "schema/ringdir.h"
 
 #define UNBORN_AGE 60 /* s: a file that never got its name */
 
@@ -246,11 +247,30 @@ static void unborn_remove(int dir, const char *name)
     (void)close(fd);
 }
 
-static bool is_unborn(const char *name)
+/* One of the files of a directory: something to tell? */
+static void file_look(const char *dir,
+                      const char *name,
+                      const char *run,
+                      salvage_say *say,
+                      void *context)
 {
-    size_t length = strlen(name);
+    struct salvage found;
+    enum salvage_state state;
+    char path[CK_RING_DIR_BYTES + 256];
 
-    return length > 9 && strcmp(name + length - 9, ".ring.new") == 0;
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    state = salvage_ring(path, run, &found);
+    if (state != SALVAGE_BUSY && state != SALVAGE_OTHER) {
+        say(path, state, &found, context);
+    }
+}
+
+/* Agents that begin together need not all look: a locked directory is being
+ * looked through. With a limit of time that is enough. */
+static bool is_swept(DIR *stream, ck_time_t until)
+{
+    return flock(dirfd(stream), LOCK_EX | LOCK_NB) != 0 && until != 0 &&
+           errno == EWOULDBLOCK;
 }
 
 void salvage_all(const char *dir,
@@ -258,33 +278,27 @@ void salvage_all(const char *dir,
                  salvage_say *say,
                  void *context)
 {
-    char dirs[RINGFILE_DIRS][RINGFILE_DIR_BYTES];
-    size_t count = ringfile_dirs(dirs);
+    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
 
-    for (size_t i = 0; i < count; i++) {
+    ck_ring_dirs(dirs);
+    for (size_t i = 0; i < CK_RING_DIRS; i++) {
         DIR *stream = opendir(dirs[i]);
         struct dirent *entry;
 
-        while (stream != NULL && (entry = readdir(stream)) != NULL &&
+        if (stream == NULL || is_swept(stream, until)) {
+            if (stream != NULL) {
+                (void)closedir(stream);
+            }
+            continue;
+        }
+        while ((entry = readdir(stream)) != NULL &&
                (until == 0 || ck_time_raw() < until)) {
-            struct salvage found;
-            enum salvage_state state;
-            char path[RINGFILE_DIR_BYTES + 256];
-
-            if (is_unborn(entry->d_name)) {
+            if (ck_ring_is_new_name(entry->d_name)) {
                 unborn_remove(dirfd(stream), entry->d_name);
-            }
-            if (!ringfile_is_name(entry->d_name)) {
-                continue;
-            }
-            (void)snprintf(path, sizeof(path), "%s/%s", dirs[i], entry->d_name);
-            state = salvage_ring(path, dir, &found);
-            if (state != SALVAGE_BUSY && state != SALVAGE_OTHER) {
-                say(path, state, &found, context);
+            } else if (ck_ring_is_name(entry->d_name)) {
+                file_look(dirs[i], entry->d_name, dir, say, context);
             }
         }
-        if (stream != NULL) {
-            (void)closedir(stream);
-        }
+        (void)closedir(stream);
     }
 }

@@ -16,6 +16,7 @@
 
 #include "launch/child.h"
 #include "launch/log.h"
+#include "schema/ringdir.h"
 #include "schema/time.h"
 
 #define RECOVER_LIMIT (60 * CK_TIME_S)
@@ -23,11 +24,10 @@
 /* A ring file whose lock is free: nobody drains it. */
 static bool is_left(int dir, const char *name)
 {
-    size_t length = strlen(name);
     bool is_free;
     int fd;
 
-    if (length <= 5 || strcmp(name + length - 5, ".ring") != 0) {
+    if (!ck_ring_is_name(name)) {
         return false;
     }
     fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -38,15 +38,12 @@ static bool is_left(int dir, const char *name)
     return is_free;
 }
 
-static bool has_ring(const char *root)
+static bool has_ring(const char *dir)
 {
-    char path[PATH_MAX];
     bool is_there = false;
     struct dirent *entry;
-    DIR *stream;
+    DIR *stream = opendir(dir);
 
-    (void)snprintf(path, sizeof(path), "%s/ck-%u", root, (unsigned)geteuid());
-    stream = opendir(path);
     while (stream != NULL && !is_there && (entry = readdir(stream)) != NULL) {
         is_there = is_left(dirfd(stream), entry->d_name);
     }
@@ -58,7 +55,8 @@ static bool has_ring(const char *root)
 
 void recover_rings(const char *run)
 {
-    const char *tmp = getenv("TMPDIR");
+    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
+    bool is_any = false;
     char program[PATH_MAX];
     char dir[PATH_MAX];
     char *argv[] = {program, "--clean", "--dir", dir, NULL};
@@ -68,9 +66,11 @@ void recover_rings(const char *run)
     pid_t pid;
     int status;
 
-    if ((!has_ring("/dev/shm") &&
-         !has_ring(tmp != NULL && tmp[0] == '/' ? tmp : "/tmp")) ||
-        realpath(run, dir) == NULL ||
+    ck_ring_dirs(dirs);
+    for (size_t i = 0; i < CK_RING_DIRS; i++) {
+        is_any = is_any || has_ring(dirs[i]);
+    }
+    if (!is_any || realpath(run, dir) == NULL ||
         ck_child_find("ckagent", program, NULL) != 0) {
         return;
     }

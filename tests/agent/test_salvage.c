@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <signal.h>
 #include <unistd.h>
@@ -19,6 +22,7 @@
 #include "agent/outbox.h"
 #include "agent/ringfile.h"
 #include "agent/salvage.h"
+#include "schema/ringdir.h"
 #include "schema/segment.h"
 #include "schema/wire.h"
 
@@ -199,6 +203,67 @@ static void what_is_no_ring_is_named_and_stays(void **state)
     assert_non_null(strstr(found.why, "not a ring"));
 }
 
+static void count_say(const char *path,
+                      enum salvage_state state,
+                      const struct salvage *found,
+                      void *context)
+{
+    (void)path;
+    (void)found;
+    assert_int_equal(state, SALVAGE_DONE);
+    ++*(int *)context;
+}
+
+/* Hundreds of agents of a host begin together. */
+static void who_finds_another_looking_does_not_look(void **state)
+{
+    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
+    char path[256], moved[512], run[96];
+    int said = 0;
+    int fd;
+
+    (void)state;
+    assert_int_equal(setenv("TMPDIR", work, 1), 0);
+    ck_ring_dirs(dirs);
+    assert_int_equal(mkdir(dirs[1], 0700), 0);
+    (void)snprintf(run, sizeof(run), "%s/swept", work);
+    ring_leave(path, run);
+    (void)snprintf(moved, sizeof(moved), "%s%s", dirs[1], strrchr(path, '/'));
+    assert_int_equal(rename(path, moved), 0);
+    fd = open(dirs[1], O_RDONLY | O_DIRECTORY);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    salvage_all(run, ck_time_raw() + CK_TIME_S, count_say, &said);
+    assert_int_equal(said, 0);
+    assert_int_equal(access(moved, F_OK), 0);
+    (void)close(fd);
+    salvage_all(run, ck_time_raw() + CK_TIME_S, count_say, &said);
+    assert_int_equal(said, 1);
+    assert_int_equal(access(moved, F_OK), -1);
+}
+
+static void who_is_asked_to_clean_looks_in_any_case(void **state)
+{
+    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
+    char path[256], moved[512], run[96];
+    int said = 0;
+    int fd;
+
+    (void)state;
+    assert_int_equal(setenv("TMPDIR", work, 1), 0);
+    ck_ring_dirs(dirs);
+    (void)snprintf(run, sizeof(run), "%s/cleaned", work);
+    ring_leave(path, run);
+    (void)snprintf(moved, sizeof(moved), "%s%s", dirs[1], strrchr(path, '/'));
+    assert_int_equal(rename(path, moved), 0);
+    fd = open(dirs[1], O_RDONLY | O_DIRECTORY);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    salvage_all(run, 0, count_say, &said);
+    assert_int_equal(said, 1);
+    (void)close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +272,8 @@ int main(void)
         cmocka_unit_test(a_living_programs_ring_stays),
         cmocka_unit_test(what_finds_no_room_stays_in_the_file),
         cmocka_unit_test(what_is_no_ring_is_named_and_stays),
+        cmocka_unit_test(who_finds_another_looking_does_not_look),
+        cmocka_unit_test(who_is_asked_to_clean_looks_in_any_case),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
