@@ -37,4 +37,24 @@ array_grow(void *items, size_t *room, size_t count, size_t size)
     return 0;
 }
 
+/* How many of the items, which ascend by the int64_t at `offset` of each, are
+ * at or before `at`: the last of these is the one begun by then. */
+static inline size_t array_until(
+    const void *items, size_t count, size_t size, size_t offset, int64_t at)
+{
+    size_t low = 0;
+
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        const char *item = (const char *)items + middle * size;
+
+        if (*(const int64_t *)(const void *)(item + offset) <= at) {
+            low = middle + 1;
+        } else {
+            count = middle;
+        }
+    }
+    return low;
+}
+
 #endif

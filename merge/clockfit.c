@@ -17,6 +17,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "merge/array.h"
+
 #define SLOPE_MAX ((double)CK_CLOCK_RATE_CAP_PPB * 1e-9)
 #define GOLDEN 0.6180339887498949
 #define SEARCHES 48
@@ -397,18 +399,8 @@ static bool point_allows(const struct clockline_point *point,
 static size_t
 facts_until(const struct fitter *fitter, size_t count, ck_time_t at)
 {
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (fitter->facts[middle].at <= at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return array_until(fitter->facts, count, sizeof(*fitter->facts),
+                       offsetof(struct ck_clock_constraint, at), at);
 }
 
 /* Theta jumped between a point and the next. What lies between them and may

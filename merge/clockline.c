@@ -31,29 +31,12 @@ int clockline_exact(struct clockline *line)
                                    .is_last = true, .until = CK_CLOCK_NONE});
 }
 
-/* Number of points at or before `at`. */
-static size_t points_before(const struct clockline *line, ck_time_t at)
-{
-    size_t low = 0;
-    size_t high = line->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (line->points[middle].at <= at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 /* The point whose stretch an instant belongs to, and before which it lies if
  * it can. */
 static size_t point_find(const struct clockline *line, ck_time_t at)
 {
-    size_t after = points_before(line, at);
+    size_t after = array_until(line->points, line->count, sizeof(*line->points),
+                               offsetof(struct clockline_point, at), at);
 
     if (after == 0) {
         return 0;

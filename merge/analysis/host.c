@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "merge/analysis/recent.h"
+#include "merge/array.h"
 #include "merge/table.h"
 
 /* Spans that begin together and are put in order. */
@@ -390,19 +391,11 @@ host_call_span(const struct host *host, uint32_t number, uint32_t call)
 /* The last span that began by then, HOST_NONE = none. */
 static uint32_t span_at(const struct thread *thread, ck_time_t time)
 {
-    size_t low = 0;
-    size_t high = thread->count;
+    size_t begun =
+        array_until(thread->spans, thread->count, sizeof(*thread->spans),
+                    offsetof(struct host_span, start), time);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (thread->spans[middle].start <= time) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low == 0 ? HOST_NONE : (uint32_t)low - 1;
+    return begun == 0 ? HOST_NONE : (uint32_t)begun - 1;
 }
 
 /* The call that was left last before `time`. */
