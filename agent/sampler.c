@@ -46,6 +46,9 @@
     256 /* process ids that are looked up at once; a power of two              \
          */
 #define RECORD_MAX 65536
+/* A period is longer by this part of it, so that samples of a CPU do not fall
+ * on the scheduler's ticks for ever, when always the same tasks wake up. */
+#define PERIOD_ODD 269
 
 struct ring {
     int fd;
@@ -229,7 +232,7 @@ struct sampler *sampler_create(pid_t held_child,
         return NULL;
     }
     sharers = sharers > 1 ? sharers : 1;
-    sampler->period = CK_TIME_S / hz;
+    sampler->period = CK_TIME_S / hz + CK_TIME_S / hz / PERIOD_ODD;
     sampler->filled_fd = -1;
     sampler->stacks = stacks_create();
     sampler->switches = switches_create();
