@@ -136,6 +136,7 @@ static void parts_join(struct collector *collector)
         .sync = &collector->sync,
         .processes = &collector->processes,
         .drain = collector->drain,
+        .life = &collector->life,
     };
     collector->account = (struct account){
         .wish = collector->wish,
@@ -310,8 +311,8 @@ static void last_words(struct collector *collector, ck_time_t now)
         (void)drain_step(collector->drain, now, true);
         drain_give_up(collector->drain);
     }
-    meters_facts(&collector->meters);
     meters_samples(&collector->meters);
+    meters_facts(&collector->meters);
     sampler_notes(collector->wish->sampler, collector->own);
     if (collector->symbols != NULL) {
         (void)symbols_finish(collector->symbols, collector->own, SYMBOLS_LIMIT);

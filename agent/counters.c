@@ -2,18 +2,21 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Events are opened on the held child with inherit and enable_on_exec, so a
- * read of one descriptor gives the sum over all processes and threads since
- * the exec. Events whose quotients are reported are scheduled as one group:
- * when the processor has fewer counters than events, they still count over
- * the same instants. Where perf_event gives nothing, /proc does.
+ * What the kernel counts anyway is read from /proc and, at the end, taken from
+ * wait4(): an event of perf for it would cost 0.3 us at each switch, and 1 us
+ * the first. Migrations are counted in the switches that the sampler reads.
+ * Hardware counters are events on the held child with inherit and
+ * enable_on_exec, so a read of one descriptor gives the sum over all processes
+ * and threads since the exec. Events whose quotients are reported are
+ * scheduled as one group: when the processor has fewer counters than events,
+ * they still count over the same instants.
  *
- *   counter       perf    user only            forbidden
- *   task-clock    yes     yes                  /proc, 10 ms steps
- *   switches      yes     /proc, seen threads  /proc, seen threads
- *   migrations    yes     -                    -
- *   faults        yes     yes                  /proc
- *   hardware      yes     yes (user mode)      -
+ *   counter       source
+ *   task-clock    /proc, 10 ms steps; wait4()
+ *   switches      /proc, seen threads; wait4()
+ *   faults        /proc; wait4()
+ *   migrations    sampler
+ *   hardware      perf; user mode only where the kernel's part is forbidden
  */
 #include "agent/counters.h"
 
@@ -28,34 +31,47 @@
 #include <perfmon/pfmlib_perf_event.h>
 
 #include "agent/proctree.h"
+#include "agent/sampler.h"
 
 /* Threads whose details are read each time; with n times as many, each n-th
  * time. */
 #define THREADS_EACH_TIME 64
 
+/* Where a counter's value comes from. */
+enum source {
+    SOURCE_PROC_CLOCK,
+    SOURCE_PROC_SWITCHES,
+    SOURCE_PROC_MINOR,
+    SOURCE_PROC_MAJOR,
+    SOURCE_SAMPLER,
+    SOURCE_PERF,
+};
+
 /* Counters of the tree. group: events that are scheduled together. */
 static const struct event_plan {
-    const char *name;  /* in the report */
-    const char *event; /* of libpfm4 */
-    int group;
-    bool needs_kernel; /* counted in kernel mode only */
+    const char *name; /* in the report */
+    enum source source;
+    int group;         /* of perf's */
+    const char *event; /* of libpfm4; NULL where it is not perf's */
 } plans[] = {
-    {"task-clock", "perf::task-clock", 0, false},
-    {"context-switches", "perf::context-switches", 0, true},
-    {"cpu-migrations", "perf::cpu-migrations", 0, true},
-    {"minor-faults", "perf::minor-faults", 0, false},
-    {"major-faults", "perf::major-faults", 0, false},
-    {"cycles", "perf::cycles", 1, false},
-    {"instructions", "perf::instructions", 1, false},
-    {"cache-references", "perf::cache-references", 2, false},
-    {"cache-misses", "perf::cache-misses", 2, false},
-    {"branches", "perf::branches", 3, false},
-    {"branch-misses", "perf::branch-misses", 3, false},
-    {"dTLB-loads", "perf::dTLB-loads", 4, false},
-    {"dTLB-load-misses", "perf::dTLB-load-misses", 4, false},
-    {"iTLB-load-misses", "perf::iTLB-load-misses", 5, false},
+    {"task-clock", SOURCE_PROC_CLOCK, 0, NULL},
+    {"context-switches", SOURCE_PROC_SWITCHES, 0, NULL},
+    {"cpu-migrations", SOURCE_SAMPLER, 0, NULL},
+    {"minor-faults", SOURCE_PROC_MINOR, 0, NULL},
+    {"major-faults", SOURCE_PROC_MAJOR, 0, NULL},
+    {"cycles", SOURCE_PERF, 1, "perf::cycles"},
+    {"instructions", SOURCE_PERF, 1, "perf::instructions"},
+    {"cache-references", SOURCE_PERF, 2, "perf::cache-references"},
+    {"cache-misses", SOURCE_PERF, 2, "perf::cache-misses"},
+    {"branches", SOURCE_PERF, 3, "perf::branches"},
+    {"branch-misses", SOURCE_PERF, 3, "perf::branch-misses"},
+    {"dTLB-loads", SOURCE_PERF, 4, "perf::dTLB-loads"},
+    {"dTLB-load-misses", SOURCE_PERF, 4, "perf::dTLB-load-misses"},
+    {"iTLB-load-misses", SOURCE_PERF, 5, "perf::iTLB-load-misses"},
 };
 #define PLANS (sizeof(plans) / sizeof(plans[0]))
+#define MIGRATIONS 2
+_Static_assert(PLANS > MIGRATIONS, "the place of cpu-migrations");
 
 /* Counters of a thread, from /proc. */
 enum thread_counter {
@@ -72,18 +88,15 @@ static const char *const thread_names[THREAD_COUNTERS] = {
     "involuntary-switches", "thread-minor-faults", "thread-major-faults",
 };
 
-/* Where a counter's value comes from. */
-enum event_source { SOURCE_NONE, SOURCE_PERF, SOURCE_PROC };
-
 struct event {
-    int fd; /* -1 = not open */
-    enum event_source source;
-    char why_not[160]; /* no perf_event for it; "" = there is */
+    int fd;            /* of perf's; -1 = not open */
+    char why_not[160]; /* it is not counted; "" = it is */
 };
 
 struct counters {
     struct event events[PLANS];
     struct proctree *tree;
+    struct proctree_total last; /* as wait4() says; of a child that lives, 0 */
     ck_time_t started;
     bool is_user_only;
     bool is_introduced; /* names and notes were said */
@@ -196,27 +209,7 @@ event_open(struct counters *counters, size_t number, pid_t pid, int leader)
     event->fd = attr_try(counters, &attr, pid, leader);
     if (event->fd < 0) {
         why_not_set(event, errno);
-    } else if (counters->is_user_only && plans[number].needs_kernel) {
-        (void)close(event->fd);
-        event->fd = -1;
-        why_not_set(event, EACCES);
-    } else {
-        event->source = SOURCE_PERF;
     }
-}
-
-/* A counter that /proc has as well. */
-static bool is_in_proc(size_t number)
-{
-    static const char *const names[] = {"task-clock", "context-switches",
-                                        "minor-faults", "major-faults"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(plans[number].name, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void events_open(struct counters *counters, pid_t pid)
@@ -227,7 +220,10 @@ static void events_open(struct counters *counters, pid_t pid)
     for (size_t i = 0; i < PLANS; i++) {
         struct event *event = &counters->events[i];
 
-        if (i == 0 || plans[i].group != plans[i - 1].group) {
+        if (plans[i].source != SOURCE_PERF) {
+            continue;
+        }
+        if (plans[i].group != plans[i - 1].group) {
             leader = -1;
         }
         if (rc != PFM_SUCCESS) {
@@ -238,9 +234,6 @@ static void events_open(struct counters *counters, pid_t pid)
         }
         if (leader < 0) {
             leader = event->fd;
-        }
-        if (event->fd < 0 && is_in_proc(i)) {
-            event->source = SOURCE_PROC;
         }
     }
 }
@@ -306,9 +299,8 @@ missing_say(const struct counters *counters, struct own *own, size_t first)
         if (i < first) {
             return; /* said with that one */
         }
-        used += (size_t)snprintf(
-            names + used, sizeof(names) - used, "%s%s%s", used > 0 ? ", " : "",
-            plans[i].name, event->source == SOURCE_PROC ? " (from /proc)" : "");
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+                                 used > 0 ? ", " : "", plans[i].name);
     }
     own_note(own, "counters not supported: %s: %s", names, why_not);
 }
@@ -318,11 +310,10 @@ static int introduce(struct counters *counters, struct own *own)
     int rc = 0;
 
     for (size_t i = 0; i < PLANS; i++) {
-        if (counters->events[i].source != SOURCE_NONE) {
-            rc |= name_say(own, (uint32_t)i + 1, plans[i].name);
-        }
         if (counters->events[i].why_not[0] != '\0') {
             missing_say(counters, own, i);
+        } else {
+            rc |= name_say(own, (uint32_t)i + 1, plans[i].name);
         }
     }
     for (uint32_t i = 0; i < THREAD_COUNTERS; i++) {
@@ -354,22 +345,35 @@ value_say(struct own *own, uint32_t id, const int64_t values[3], uint32_t tid)
     return own_put(own, &record.e);
 }
 
-static int64_t proc_value(const struct counters *counters, size_t number)
+static int64_t higher(int64_t a, int64_t b)
 {
-    const struct proctree_total *total = proctree_total(counters->tree);
-    const char *name = plans[number].name;
-
-    if (strcmp(name, "task-clock") == 0) {
-        return total->cpu_ns;
-    }
-    if (strcmp(name, "context-switches") == 0) {
-        return total->switches;
-    }
-    return strcmp(name, "minor-faults") == 0 ? total->minor_faults
-                                             : total->major_faults;
+    return a > b ? a : b;
 }
 
-static int totals_say(struct counters *counters, struct own *own)
+static int64_t outside_value(const struct counters *counters,
+                             enum source source,
+                             const struct sampler *sampler)
+{
+    const struct proctree_total *total = proctree_total(counters->tree);
+    const struct proctree_total *last = &counters->last;
+
+    switch (source) {
+    case SOURCE_PROC_CLOCK:
+        return higher(total->cpu_ns, last->cpu_ns);
+    case SOURCE_PROC_SWITCHES:
+        return higher(total->switches, last->switches);
+    case SOURCE_PROC_MINOR:
+        return higher(total->minor_faults, last->minor_faults);
+    case SOURCE_PROC_MAJOR:
+        return higher(total->major_faults, last->major_faults);
+    default:
+        return (int64_t)sampler_migrations(sampler);
+    }
+}
+
+static int totals_say(struct counters *counters,
+                      struct own *own,
+                      const struct sampler *sampler)
 {
     int64_t since = ck_time_raw() - counters->started;
     int rc = 0;
@@ -378,14 +382,13 @@ static int totals_say(struct counters *counters, struct own *own)
         const struct event *event = &counters->events[i];
         int64_t values[3] = {0, since, since};
 
-        if (event->source == SOURCE_PERF) {
-            if (read(event->fd, values, sizeof(values)) !=
-                (ssize_t)sizeof(values)) {
-                continue;
-            }
-        } else if (event->source == SOURCE_PROC) {
-            values[0] = proc_value(counters, i);
-        } else {
+        if (event->why_not[0] != '\0') {
+            continue;
+        }
+        if (event->fd < 0) {
+            values[0] = outside_value(counters, plans[i].source, sampler);
+        } else if (read(event->fd, values, sizeof(values)) !=
+                   (ssize_t)sizeof(values)) {
             continue;
         }
         rc |= value_say(own, (uint32_t)i + 1, values, 0);
@@ -432,11 +435,28 @@ static int threads_say(struct counters *counters, struct own *own)
     return rc;
 }
 
-int counters_read(struct counters *counters, struct own *own)
+void counters_end(struct counters *counters, const struct channel_end *end)
+{
+    counters->last = (struct proctree_total){
+        .cpu_ns = end->user_ns + end->system_ns,
+        .minor_faults = end->minor_faults,
+        .major_faults = end->major_faults,
+        .switches = end->voluntary + end->preempted,
+    };
+}
+
+int counters_read(struct counters *counters,
+                  struct own *own,
+                  const struct sampler *sampler)
 {
     int rc = 0;
 
     if (!counters->is_introduced) {
+        if (sampler == NULL) {
+            (void)snprintf(counters->events[MIGRATIONS].why_not,
+                           sizeof(counters->events[MIGRATIONS].why_not),
+                           "it is counted with samples (--sample)");
+        }
         rc |= introduce(counters, own);
     }
     if (counters->until_threads > 0) {
@@ -444,7 +464,7 @@ int counters_read(struct counters *counters, struct own *own)
     } else {
         rc |= threads_say(counters, own);
     }
-    rc |= totals_say(counters, own);
+    rc |= totals_say(counters, own, sampler);
     if (rc != 0) {
         errno = ENOSPC;
         return -1;

@@ -13,10 +13,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/channel.h"
 #include "agent/own.h"
 #include "schema/err.h"
 
 struct counters;
+struct sampler;
 
 /* Count from the exec of a child that is still held before it. Counters that
  * cannot be had are left out and said by a note at the first reading. NULL
@@ -25,11 +27,16 @@ struct counters;
 struct counters *counters_create(pid_t held_child, struct ck_err *why_not);
 void counters_destroy(struct counters *counters);
 
-/* Say all values that changed, as records of `own` (borrowed). To be called
- * about each second and once more after the target's end, before it is waited
+/* Say all values that changed, as records of `own` (borrowed). `sampler` (NULL:
+ * there is none) counts what is counted in switches. To be called about each
+ * second and once more after the target's end, before it is waited
  * for if possible. 0, or -1 with errno ENOSPC: some found no room.
  */
-int counters_read(struct counters *counters, struct own *own);
+int counters_read(struct counters *counters,
+                  struct own *own,
+                  const struct sampler *sampler);
+/* What wait4() said of the target, for the last reading. Copied. */
+void counters_end(struct counters *counters, const struct channel_end *end);
 
 /* Threads that found no room in the table and were not counted apart. */
 uint64_t counters_left_out(const struct counters *counters);

@@ -11,7 +11,11 @@ void meters_facts(const struct meters *meters)
 {
     clocksync_record(meters->sync, meters->own);
     if (meters->wish->counters != NULL) {
-        (void)counters_read(meters->wish->counters, meters->own);
+        if (meters->life->is_end_known) {
+            counters_end(meters->wish->counters, &meters->life->end);
+        }
+        (void)counters_read(meters->wish->counters, meters->own,
+                            meters->wish->sampler);
         (void)drain_relieve(meters->drain);
     }
     processes_maps(meters->processes);

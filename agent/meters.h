@@ -11,6 +11,7 @@
 #include "agent/clocksync.h"
 #include "agent/collector.h"
 #include "agent/drain.h"
+#include "agent/life.h"
 #include "agent/own.h"
 #include "agent/processes.h"
 
@@ -23,6 +24,7 @@ struct meters {
     struct clocksync *sync;
     struct processes *processes;
     struct drain *drain;
+    const struct life *life;
 };
 
 /* Facts that are taken at the start, each second, and at the end. */

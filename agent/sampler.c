@@ -433,6 +433,7 @@ static void switch_take(const struct step *step,
             .time = ck_domain_raw((ck_time_t)id->time),
             .tid = id->tid,
             .incarnation = incarnation,
+            .cpu = id->cpu,
             .is_out = (header->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
             .is_preempted =
                 (header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0,
@@ -514,6 +515,11 @@ void sampler_step(struct sampler *sampler,
         }
     }
     switches_settle(sampler->switches, own);
+}
+
+uint64_t sampler_migrations(const struct sampler *sampler)
+{
+    return sampler == NULL ? 0 : switches_migrations(sampler->switches);
 }
 
 bool sampler_is_wide(const struct sampler *sampler)

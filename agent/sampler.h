@@ -50,6 +50,8 @@ void sampler_step(struct sampler *sampler,
                   struct own *own,
                   struct ck_ring_header *header,
                   struct symbols *symbols);
+/* Threads that came back on another CPU than they had left, so far. NULL: 0. */
+uint64_t sampler_migrations(const struct sampler *sampler);
 /* Are CPUs looked at in place of the target? */
 bool sampler_is_wide(const struct sampler *sampler);
 /* Readable when a ring is half full, from the first step on; -1 = there is

@@ -22,10 +22,12 @@ struct thread {
     bool is_preempted;
     ck_time_t out; /* 0 = runs, or not seen yet */
     ck_time_t in;  /* 0 = none waits */
+    uint32_t cpu;  /* of out, or of the one that waits */
 };
 
 struct switches {
     size_t count;
+    uint64_t migrations;
     struct switch_seen batch[BATCH];
     struct thread threads[THREADS];
 };
@@ -69,17 +71,22 @@ static void interval_say(struct own *own,
     }
 }
 
-static void
-switch_settle(struct thread *thread, struct own *own, struct switch_seen *seen)
+static void switch_settle(struct switches *switches,
+                          struct own *own,
+                          const struct switch_seen *seen)
 {
+    struct thread *thread = &switches->threads[seen->tid % THREADS];
+
     if (thread->tid != seen->tid) {
         *thread = (struct thread){.tid = seen->tid};
     }
     if (!seen->is_out) {
         if (thread->out == 0) {
             thread->in = seen->time;
+            thread->cpu = seen->cpu;
             return;
         }
+        switches->migrations += thread->cpu != seen->cpu;
         interval_say(own, thread, seen->incarnation, seen->time);
         thread->out = 0;
         return;
@@ -87,19 +94,24 @@ switch_settle(struct thread *thread, struct own *own, struct switch_seen *seen)
     thread->out = seen->time;
     thread->is_preempted = seen->is_preempted;
     if (thread->in > seen->time) {
+        switches->migrations += thread->cpu != seen->cpu;
         interval_say(own, thread, seen->incarnation, thread->in);
         thread->out = 0;
     }
     thread->in = 0;
+    thread->cpu = seen->cpu;
+}
+
+uint64_t switches_migrations(const struct switches *switches)
+{
+    return switches->migrations;
 }
 
 void switches_settle(struct switches *switches, struct own *own)
 {
     qsort(switches->batch, switches->count, sizeof(*switches->batch), by_time);
     for (size_t i = 0; i < switches->count; i++) {
-        struct switch_seen *seen = &switches->batch[i];
-
-        switch_settle(&switches->threads[seen->tid % THREADS], own, seen);
+        switch_settle(switches, own, &switches->batch[i]);
     }
     switches->count = 0;
 }
@@ -126,6 +138,8 @@ void switches_add(struct switches *switches,
 {
     if (is_short_pair(switches, seen)) {
         switches->count--;
+        switches->migrations +=
+            switches->batch[switches->count].cpu != seen->cpu;
         return;
     }
     if (switches->count == BATCH) {

@@ -17,6 +17,7 @@ struct switch_seen {
     ck_time_t time; /* RAW */
     uint32_t tid;
     uint32_t incarnation;
+    uint32_t cpu;
     bool is_out;
     bool is_preempted; /* out, though it could have run on */
 };
@@ -30,6 +31,8 @@ void switches_destroy(struct switches *switches);
 void switches_add(struct switches *switches,
                   struct own *own,
                   const struct switch_seen *seen);
+/* Threads that were switched in on another CPU than out, so far. */
+uint64_t switches_migrations(const struct switches *switches);
 /* Put what was added in order and say the intervals that ended. */
 void switches_settle(struct switches *switches, struct own *own);
 

@@ -45,6 +45,16 @@ static void see(uint32_t tid, ck_time_t time, enum what what)
                                        .is_preempted = what == PUSHED});
 }
 
+static void move(uint32_t tid, ck_time_t time, enum what what, uint32_t cpu)
+{
+    switches_add(switches, said.own,
+                 &(struct switch_seen){.time = time,
+                                       .tid = tid,
+                                       .incarnation = 7,
+                                       .cpu = cpu,
+                                       .is_out = what != IN});
+}
+
 /* The next interval of the kind is that; none with tid 0. */
 static const void *expect(const void *after,
                           enum ck_kind kind,
@@ -156,6 +166,28 @@ static void more_switches_than_a_batch_holds_are_all_told(void **state)
     assert_int_equal(said.bytes, 5000 * CK_UNIT_BYTES);
 }
 
+static void a_thread_that_comes_back_elsewhere_has_moved(void **state)
+{
+    (void)state;
+    move(1, 100000, OUT, 0);
+    move(1, 200000, IN, 0);
+    move(1, 300000, OUT, 0);
+    move(2, 310000, OUT, 1);
+    move(1, 400000, IN, 1); /* moved */
+    move(1, 500000, OUT, 1);
+    move(1, 501000, IN, 0); /* moved in a moment */
+    switches_settle(switches, said.own);
+    assert_int_equal(switches_migrations(switches), 2);
+    move(2, 600000, IN, 0); /* read before its switch out on CPU 1 */
+    switches_settle(switches, said.own);
+    assert_int_equal(switches_migrations(switches), 3);
+    move(3, 700000, IN, 0);
+    switches_settle(switches, said.own);
+    move(3, 650000, OUT, 1);
+    switches_settle(switches, said.own);
+    assert_int_equal(switches_migrations(switches), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +203,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             a_yield_changes_nothing_for_the_waits_around_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_thread_that_comes_back_elsewhere_has_moved, setup, teardown),
         cmocka_unit_test_setup_teardown(
             more_switches_than_a_batch_holds_are_all_told, setup, teardown),
     };
