@@ -41,10 +41,13 @@ struct report_device {
     const int32_t *ranks; /* that used it; borrowed from the cast */
     size_t ranks_count;
     ck_time_t wall;
-    ck_time_t busy;    /* union of everything */
-    ck_time_t compute; /* union of kernels that are no communication */
-    ck_time_t comm;    /* communication kernels, where no other kernel ran */
-    ck_time_t copy;    /* copies, where no kernel ran */
+    ck_time_t busy;      /* union of everything */
+    ck_time_t compute;   /* union of kernels that are no communication */
+    ck_time_t comm;      /* communication kernels, where no other kernel ran */
+    ck_time_t comm_wait; /* of comm, until the last device had begun */
+    ck_time_t comm_waited; /* the same, with what computed beside it */
+    ck_time_t comm_caused; /* that others waited for this one */
+    ck_time_t copy;        /* copies, where no kernel ran */
     ck_time_t idle;
     ck_time_t core; /* sum of all lengths */
     ck_time_t kernel_core;

@@ -12,6 +12,7 @@
 
 #include "merge/analysis/causes.h"
 #include "merge/analysis/efficiency.h"
+#include "merge/analysis/devicewaits.h"
 #include "merge/analysis/edges.h"
 #include "merge/analysis/hotspots.h"
 #include "merge/analysis/ledger.h"
@@ -46,6 +47,7 @@ struct blame {
     struct replay *replay;
     struct hotspots *hotspots;
     struct edges *edges;
+    struct devicewaits *devicewaits;
     struct pending *pending;
     size_t pending_count, pending_room;
     ck_time_t due; /* earliest return of one that is pending */
@@ -108,10 +110,12 @@ struct blame *blame_create(const struct cast *cast,
         blame->replay = replay_create(cast, region);
         blame->hotspots = hotspots_create(cast, blame->scene, region);
         blame->edges = edges_create(cast, blame->scene);
+        blame->devicewaits = devicewaits_create(cast, blame->scene, region);
     }
     if (blame->ledger == NULL || blame->waitstates == NULL ||
         blame->replay == NULL || blame->hotspots == NULL ||
-        blame->edges == NULL || dark_cover(blame, cast, align) != 0) {
+        blame->edges == NULL || blame->devicewaits == NULL ||
+        dark_cover(blame, cast, align) != 0) {
         blame_destroy(blame);
         return NULL;
     }
@@ -127,6 +131,7 @@ void blame_destroy(struct blame *blame)
     replay_destroy(blame->replay);
     hotspots_destroy(blame->hotspots);
     edges_destroy(blame->edges);
+    devicewaits_destroy(blame->devicewaits);
     waitstates_destroy(blame->waitstates);
     ledger_destroy(blame->ledger);
     scene_destroy(blame->scene);
@@ -342,7 +347,8 @@ int blame_take(void *state, const struct timeline_event *event)
         (is_call && call_add(blame, event) != 0)) {
         return -1;
     }
-    return hotspots_take(blame->hotspots, event) != 0
+    return hotspots_take(blame->hotspots, event) != 0 ||
+                   devicewaits_take(blame->devicewaits, event) != 0
                ? -1
                : ledger_take(blame->ledger, event);
 }
@@ -402,6 +408,7 @@ int blame_report(struct blame *blame, struct report *report)
         return -1;
     }
     ranks_report(blame, report);
+    devicewaits_report(blame->devicewaits, report);
     efficiency_report(blame->cast, blame->replay, scene_counts(blame->scene),
                       report);
     if (steps_report(blame->steps, report) != 0) {

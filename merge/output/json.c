@@ -84,8 +84,8 @@ static void put_ledger(struct ck_json *j, const struct report_device *device)
 
     ck_json_object(j, "ledger");
     ck_json_int(j, "compute", device->compute);
-    ck_json_int(j, "comm_transfer", device->comm);
-    ck_json_int(j, "comm_wait", 0);
+    ck_json_int(j, "comm_transfer", device->comm - device->comm_wait);
+    ck_json_int(j, "comm_wait", device->comm_wait);
     ck_json_int(j, "copy_only", device->copy);
     for (unsigned c = 0; c < CAUSES; c++) {
         ck_json_int(j, cause_name(c), device->causes[c]);
@@ -239,6 +239,8 @@ static void put_device(struct ck_json *j,
     ck_json_int(j, "copy_ns", device->copy);
     ck_json_int(j, "idle_ns", device->idle);
     ck_json_int(j, "comm_union_ns", device->comm_all);
+    ck_json_int(j, "comm_waited_ns", device->comm_waited);
+    ck_json_int(j, "comm_caused_ns", device->comm_caused);
     ck_json_int(j, "comm_overlap_ns", device->overlap);
     ck_json_int(j, "copy_union_ns", device->copy_all);
     ck_json_int(j, "run_wall_ns", device->run_wall);

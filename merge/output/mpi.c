@@ -227,6 +227,32 @@ static void put_steps(const struct page *page)
     }
 }
 
+/* Of that, what was waited for the last device, and which that was most. */
+static void put_device_waits(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_device *worst = NULL;
+
+    for (size_t i = 0; i < report->devices_count; i++) {
+        const struct report_device *device = &report->devices[i];
+
+        if (device->comm_caused > 0 &&
+            (worst == NULL || device->comm_caused > worst->comm_caused)) {
+            worst = device;
+        }
+    }
+    if (worst == NULL || report->all.comm_wait == 0) {
+        return;
+    }
+    fprintf(page->file, ",\n" INDENT "%s of that until the last rank came",
+            word_time(report->all.comm_wait).text);
+    if (worst->ranks_count > 0) {
+        fprintf(page->file, ", %s %% because of rank %d",
+                word_percent(worst->comm_caused, report->all.comm_waited).text,
+                worst->ranks[0]);
+    }
+}
+
 static void put_efficiency(const struct page *page)
 {
     const struct report_efficiency *e = &page->report->efficiency;
@@ -258,9 +284,11 @@ static void put_efficiency(const struct page *page)
     }
     if (page->report->all.comm_all > 0) {
         fprintf(page->file,
-                INDENT "communication on devices %s, %s of it exposed\n",
+                INDENT "communication on devices %s, %s of it exposed",
                 word_time(page->report->all.comm_all).text,
                 word_time(page->report->all.comm).text);
+        put_device_waits(page);
+        fputc('\n', page->file);
     }
 }
 

@@ -1,0 +1,283 @@
+/* devicewaits.c - how long collective kernels waited for the last device
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A call is complete when the last device begins: L is now, and all that began
+ * before is known. What computed on a device up to a time is the length of a
+ * union up to there, so the part of a wait with nothing beside it is a
+ * difference of two such lengths.
+ */
+#include "merge/analysis/devicewaits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/devices.h"
+#include "merge/clockkernels.h"
+#include "merge/interval.h"
+
+/* A device's part in a call. */
+struct part {
+    ck_time_t start; /* INT64_MIN = has not begun */
+    ck_time_t end;
+    ck_time_t computed; /* on the device, up to the start */
+    uint32_t thread;
+};
+
+struct call {
+    uint32_t arrived;
+    struct part *parts; /* by physical device; NULL = free */
+};
+
+struct sums {
+    ck_time_t alone;  /* waited with no kernel beside it */
+    ck_time_t waited; /* in all */
+    ck_time_t caused; /* that others waited because of it */
+};
+
+struct row {
+    const char *name; /* kept */
+    bool is_unfit;
+    uint64_t first; /* number of the oldest call that is not complete */
+    struct call calls[DEVICEWAITS_PENDING];
+    uint64_t *counts;    /* by physical device */
+    ck_time_t *frontier; /* up to where a wait was counted */
+    ck_time_t *computed; /* up to there */
+    struct sums *sums;
+};
+
+struct devicewaits {
+    const struct cast *cast;   /* borrowed */
+    const struct scene *scene; /* borrowed */
+    struct region region;
+    struct interval_union *unions; /* by physical device, of what computes */
+    struct row rows[DEVICEWAITS_NAMES];
+    size_t rows_count;
+    bool is_wanted;
+};
+
+struct devicewaits *devicewaits_create(const struct cast *cast,
+                                       const struct scene *scene,
+                                       struct region region)
+{
+    struct devicewaits *waits = calloc(1, sizeof(*waits));
+
+    if (waits == NULL) {
+        return NULL;
+    }
+    waits->cast = cast;
+    waits->scene = scene;
+    waits->region = region;
+    waits->is_wanted = cast->physicals_count > 1;
+    waits->unions = calloc(cast->physicals_count + 1, sizeof(*waits->unions));
+    if (waits->unions == NULL) {
+        free(waits);
+        return NULL;
+    }
+    for (size_t i = 0; i < cast->physicals_count; i++) {
+        interval_union_init(&waits->unions[i], region);
+    }
+    return waits;
+}
+
+void devicewaits_destroy(struct devicewaits *waits)
+{
+    if (waits == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < waits->rows_count; i++) {
+        for (size_t k = 0; k < DEVICEWAITS_PENDING; k++) {
+            free(waits->rows[i].calls[k].parts);
+        }
+        free(waits->rows[i].counts);
+        free(waits->rows[i].frontier);
+        free(waits->rows[i].computed);
+        free(waits->rows[i].sums);
+    }
+    free(waits->unions);
+    free(waits);
+}
+
+/* Length of what computed on the device before `time`, which is now. */
+static ck_time_t
+computed_by(const struct devicewaits *waits, uint32_t device, ck_time_t time)
+{
+    const struct interval_union *u = &waits->unions[device];
+    ck_time_t until = time < u->to ? time : u->to;
+
+    return u->closed + (until > u->from ? until - u->from : 0);
+}
+
+/* NULL with ENOMEM, or when there are too many. */
+static struct row *row_find(struct devicewaits *waits, const char *name)
+{
+    size_t devices = waits->cast->physicals_count;
+    struct row *row;
+
+    for (size_t i = 0; i < waits->rows_count; i++) {
+        if (waits->rows[i].name == name) {
+            return &waits->rows[i];
+        }
+    }
+    if (waits->rows_count == DEVICEWAITS_NAMES) {
+        return NULL;
+    }
+    row = &waits->rows[waits->rows_count++];
+    row->name = name;
+    row->counts = calloc(devices, sizeof(*row->counts));
+    row->frontier = malloc(devices * sizeof(*row->frontier));
+    row->computed = calloc(devices, sizeof(*row->computed));
+    row->sums = calloc(devices, sizeof(*row->sums));
+    row->is_unfit = row->counts == NULL || row->frontier == NULL ||
+                    row->computed == NULL || row->sums == NULL;
+    for (size_t i = 0; row->frontier != NULL && i < devices; i++) {
+        row->frontier[i] = INT64_MIN;
+    }
+    return row;
+}
+
+/* [start, end) of a device's wait, of which what was counted before is left
+ * out. */
+static void wait_add(struct devicewaits *waits,
+                     struct row *row,
+                     uint32_t device,
+                     const struct part *part,
+                     ck_time_t now)
+{
+    struct region wait = {part->start, now};
+    ck_time_t before = part->computed;
+    ck_time_t after = computed_by(waits, device, now);
+
+    if (row->frontier[device] > wait.start) {
+        wait.start = row->frontier[device];
+        before = row->computed[device];
+    }
+    row->frontier[device] = now;
+    row->computed[device] = after;
+    if (wait.start < wait.end &&
+        region_clip(waits->region, &wait.start, &wait.end)) {
+        row->sums[device].waited += region_length(wait);
+        row->sums[device].alone += region_length(wait) - (after - before);
+    }
+}
+
+/* All have begun; the last one now, on that device. */
+static void call_close(struct devicewaits *waits,
+                       struct row *row,
+                       struct call *call,
+                       uint32_t last)
+{
+    ck_time_t now = call->parts[last].start;
+
+    for (uint32_t i = 0; i < waits->cast->physicals_count; i++) {
+        const struct part *part = &call->parts[i];
+        ck_time_t before = row->sums[i].waited, error;
+
+        row->is_unfit = row->is_unfit || part->end < now;
+        if (i != last &&
+            scene_error(waits->scene, part->thread, call->parts[last].thread,
+                        now, &error) &&
+            now - part->start > error) {
+            wait_add(waits, row, i, part, now);
+            row->sums[last].caused += row->sums[i].waited - before;
+        }
+    }
+    memset(call->parts, 0, waits->cast->physicals_count * sizeof(*call->parts));
+    call->arrived = 0;
+}
+
+static int call_enter(struct devicewaits *waits,
+                      struct row *row,
+                      uint32_t device,
+                      const struct timeline_event *event)
+{
+    uint64_t number = row->counts[device]++;
+    struct call *call = &row->calls[number % DEVICEWAITS_PENDING];
+
+    if (row->is_unfit || number >= row->first + DEVICEWAITS_PENDING) {
+        row->is_unfit = true;
+        return 0;
+    }
+    if (call->parts == NULL) {
+        call->parts =
+            calloc(waits->cast->physicals_count, sizeof(*call->parts));
+        if (call->parts == NULL) {
+            return -1;
+        }
+    }
+    call->parts[device] =
+        (struct part){.start = event->start,
+                      .end = event->end,
+                      .computed = computed_by(waits, device, event->start),
+                      .thread = event->thread};
+    if (++call->arrived == waits->cast->physicals_count) {
+        call_close(waits, row, call, device);
+        row->first = number + 1;
+    }
+    return 0;
+}
+
+int devicewaits_take(void *consumer, const struct timeline_event *event)
+{
+    struct devicewaits *waits = consumer;
+    const struct ck_kernel *record = (const struct ck_kernel *)event->record;
+    const struct cast_device *device;
+    const char *name;
+    struct row *row;
+
+    if (!waits->is_wanted || event->record->kind != CK_KIND_KERNEL ||
+        (event->record->flags & CK_FLAG_BAD_TIME) != 0 ||
+        event->start >= event->end ||
+        event->thread >= waits->cast->threads_count) {
+        return 0;
+    }
+    device = cast_device(waits->cast, event->process, record->device);
+    name = cast_name(waits->cast, event->process, event->record->name);
+    if (device == NULL) {
+        return 0;
+    }
+    if (!devices_is_communication(name)) {
+        interval_union_add(&waits->unions[device->physical], event->start,
+                           event->end);
+        return 0;
+    }
+    if (!clockkernels_is_meeting(name)) {
+        return 0;
+    }
+    row = row_find(waits, name);
+    return row == NULL ? 0 : call_enter(waits, row, device->physical, event);
+}
+
+/* Do all devices have equally many? */
+static bool is_fit(const struct devicewaits *waits, const struct row *row)
+{
+    for (size_t i = 1; !row->is_unfit && i < waits->cast->physicals_count;
+         i++) {
+        if (row->counts[i] != row->counts[0]) {
+            return false;
+        }
+    }
+    return !row->is_unfit;
+}
+
+void devicewaits_report(const struct devicewaits *waits, struct report *report)
+{
+    for (size_t i = 0; i < waits->rows_count; i++) {
+        const struct row *row = &waits->rows[i];
+
+        for (size_t d = 0; is_fit(waits, row) && d < report->devices_count;
+             d++) {
+            struct report_device *device = &report->devices[d];
+            const struct sums *sums = &row->sums[device->physical];
+            ck_time_t room = device->comm - device->comm_wait;
+            ck_time_t alone = sums->alone < room ? sums->alone : room;
+
+            device->comm_wait += alone;
+            device->comm_waited += sums->waited;
+            device->comm_caused += sums->caused;
+            report->all.comm_wait += alone;
+            report->all.comm_waited += sums->waited;
+            report->all.comm_caused += sums->caused;
+        }
+    }
+}
