@@ -27,9 +27,10 @@
 #define SENT_MAX 4096
 /* Datagrams taken before the clock's bracket is read anew. */
 #define BURST 32
-/* Room for datagrams that wait while the machine is busy, some 5000: the kernel
- * has stamped them, so waiting costs no accuracy. */
-#define WAITING_BYTES (4 << 20)
+/* Room for datagrams that wait while the machine is busy, some 1300 (the kernel
+ * doubles it): the kernel has stamped them, so waiting costs no accuracy, but
+ * an agent waits no longer than 200 ms. */
+#define WAITING_BYTES (512 << 10)
 /* Where REALTIME was, for datagrams that waited: a second of it. */
 #define PAST_MAX 1024
 #define PAST_STEP CK_TIME_MS
