@@ -123,6 +123,24 @@ static void doubles_are_the_shortest_that_read_back(void **state)
     }
 }
 
+static void a_text_is_taken_whole_and_a_failure_gives_none(void **state)
+{
+    struct ck_json *json = ck_json_create(NULL, false);
+    char *text;
+
+    (void)state;
+    ck_json_object(json, NULL);
+    ck_json_int(json, "a", 1); /* left open */
+    text = ck_json_take(json);
+    assert_string_equal(text, "{\"a\":1}");
+    free(text);
+    json = ck_json_create(NULL, false);
+    ck_json_end(json);
+    errno = 0;
+    assert_null(ck_json_take(json));
+    assert_int_not_equal(errno, 0);
+}
+
 static void a_file_gets_everything(void **state)
 {
     FILE *file = tmpfile();
@@ -181,6 +199,7 @@ int main(void)
         cmocka_unit_test(pretty_is_a_line_a_value),
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(doubles_are_the_shortest_that_read_back),
+        cmocka_unit_test(a_text_is_taken_whole_and_a_failure_gives_none),
         cmocka_unit_test(a_file_gets_everything),
         cmocka_unit_test(a_full_device_is_reported),
         cmocka_unit_test(too_deep_or_unbalanced_is_reported),
