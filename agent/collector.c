@@ -494,6 +494,9 @@ static bool is_talk_due(struct collector *collector, ck_time_t now)
     if (collector->phase != PHASE_RUNNING || collector->life.is_flush) {
         most = 1;
     }
+    if (session_state(collector->session) == SESSION_AWAY) {
+        return true;
+    }
     if (!collector->has_mail && now < collector->talk_at &&
         (outbox_unsent(outbox, &bytes) == NULL ||
          outbox_waiting(outbox) < most)) {

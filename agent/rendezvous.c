@@ -316,6 +316,9 @@ static int find_step(struct rendezvous *rendezvous,
         rendezvous->look_at = now + START_AGAIN;
         return 0;
     }
+    if (rendezvous->embedded.ready >= 0 && !rendezvous->is_ready) {
+        return 0; /* a socket that is not there yet is tried late again */
+    }
     if (rendezvous->is_local ||
         access(rendezvous->place.socket, R_OK | W_OK) == 0) {
         memset(&rendezvous->candidate, 0, sizeof(rendezvous->candidate));

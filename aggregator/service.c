@@ -38,6 +38,7 @@ struct service {
     struct job *merged;            /* borrowed: its job */
     struct status_rate rate;
     ck_time_t next_ack;
+    ck_time_t next_merge;
     ck_time_t next_judge;
     ck_time_t next_save;
     ck_time_t next_full;
@@ -340,6 +341,20 @@ static bool is_time(ck_time_t *next, ck_time_t period, ck_time_t now)
     return true;
 }
 
+/* The same for something that was waited for: a period in the mean, but at once
+ * after quiet times, of which a second is kept. */
+static bool is_earned(ck_time_t *next, ck_time_t period, ck_time_t now)
+{
+    if (now < *next) {
+        return false;
+    }
+    if (*next < now - CK_TIME_S) {
+        *next = now - CK_TIME_S;
+    }
+    *next += period;
+    return true;
+}
+
 /* Something may end now: a job, or its merge. */
 static bool is_ending(const struct service *service)
 {
@@ -355,10 +370,13 @@ static void tick(struct service *service, ck_time_t now)
         jobs_judge(service, now);
         merge_look(service);
     }
-    if (is_time(&service->next_ack, SERVICE_ACK_PERIOD, now)) {
+    if (service->is_fresh &&
+        is_earned(&service->next_ack, SERVICE_ACK_PERIOD, now)) {
         acks_send(service);
-        merge_look(service);
         service->is_fresh = false;
+    }
+    if (is_time(&service->next_merge, SERVICE_ACK_PERIOD, now)) {
+        merge_look(service);
     }
     if (is_time(&service->next_judge, SERVICE_JUDGE_PERIOD, now)) {
         jobs_judge(service, now);
