@@ -159,9 +159,9 @@ static int spot_add(struct hotspots *hotspots,
     return 0;
 }
 
-int hotspots_take(void *consumer, const struct timeline_event *event)
+static int sample_take(struct hotspots *hotspots,
+                       const struct timeline_event *event)
 {
-    struct hotspots *hotspots = consumer;
     const struct ck_sample *record = (const struct ck_sample *)event->record;
     const struct host *host = scene_host(hotspots->scene);
     struct region moment = {event->start, event->start + 1};
@@ -171,14 +171,9 @@ int hotspots_take(void *consumer, const struct timeline_event *event)
                                  .weight = record->weight};
     uint32_t thread;
 
-    if (event->record->kind != CK_KIND_SAMPLE || record->weight <= 0 ||
-        event->start < hotspots->region.start ||
-        event->start >= hotspots->region.end) {
-        return 0;
-    }
     item.a = host_process(host, hotspots->cast->processes[event->process].agent,
                           event->record->name);
-    if (item.a == CAST_NONE ||
+    if (record->weight <= 0 || item.a == CAST_NONE ||
         !cast_is_wanted(hotspots->cast,
                         hotspots->cast->processes[item.a].rank)) {
         return 0;
@@ -194,6 +189,17 @@ int hotspots_take(void *consumer, const struct timeline_event *event)
         return 0;
     }
     return spot_add(hotspots, &item, &did);
+}
+
+int hotspots_take(void *consumer, const struct timeline_event *event)
+{
+    struct hotspots *hotspots = consumer;
+
+    return event->record->kind == CK_KIND_SAMPLE &&
+                   event->start >= hotspots->region.start &&
+                   event->start < hotspots->region.end
+               ? sample_take(hotspots, event)
+               : 0;
 }
 
 /* ---- what is said ------------------------------------------------------- */
