@@ -14,6 +14,7 @@
 #include "merge/array.h"
 #include "merge/clockedges.h"
 #include "merge/clockgraph.h"
+#include "merge/clockjump.h"
 #include "merge/clockpair.h"
 #include "merge/clocksolve.h"
 #include "schema/clocktrend.h"
@@ -28,6 +29,7 @@ struct domain {
     struct ck_clockband *band; /* NULL = not probed */
     struct calibration_domain facts;
     struct clockmap map;
+    struct ck_clock_fault *jumps; /* without a band: by all facts */
 };
 
 struct calibration {
@@ -57,9 +59,11 @@ void calibration_destroy(struct calibration *calibration)
     for (size_t i = 0; i < calibration->domains_count; i++) {
         ck_clockband_destroy(calibration->domains[i].band);
         clockmap_fini(&calibration->domains[i].map);
+        free(calibration->domains[i].jumps);
     }
     for (size_t i = 0; i < calibration->devices_count; i++) {
         clockmap_fini(&calibration->devices[i].map);
+        free(calibration->devices[i].jumps);
     }
     free(calibration->devices);
     clockpair_destroy(calibration->pair);
@@ -267,7 +271,8 @@ static int band_map(struct domain *domain)
         count += rc == 0;
     }
     if (rc == 0 && count > 0) {
-        rc = clockmap_make(&domain->map, points, count);
+        rc =
+            clockmap_make(&domain->map, points, clockjump_clear(points, count));
     }
     free(points);
     domain->facts.drift_ppb = domain->facts.band.drift_ppb;
@@ -420,42 +425,27 @@ static int knots_map(const struct calibration *calibration,
                      uint32_t domain,
                      struct domain *of)
 {
-    struct clockmap_point *points = NULL;
+    struct clockmap_point *points;
     const struct clocksolve_knot *knots;
-    size_t count, kept = 0, room = 0;
-    int rc = 0;
+    size_t count, kept;
+    int rc;
 
     knots = clocksolve_knots(calibration->solve, domain, &count);
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        if (knots[i].bound == CK_CLOCK_NONE) {
-            if (kept > 0) {
-                points[kept - 1].is_last |= knots[i].is_last;
-            }
-            continue;
-        }
-        rc = points_add(&points, &room, kept,
-                        (struct clockmap_point){
-                            .at = knots[i].at,
-                            .offset = knots[i].offset,
-                            .bound = knots[i].bound,
-                            .rate_ppb = knots[i].rate_ppb,
-                            .is_last = knots[i].is_last && i + 1 < count,
-                        });
-        kept += rc == 0;
-    }
+    rc = clockjump_points(knots, count, &points, &kept);
     of->facts.method = CALIBRATION_NONE;
     of->facts.offset = 0;
+    if (rc == 0 && of->band == NULL) {
+        rc = clockjump_find(points, kept, &of->jumps, &of->facts.band.faults);
+    }
     if (rc == 0 && kept > 0) {
         ck_time_t span = points[kept - 1].at - points[0].at;
+        ck_time_t moved = points[kept - 1].offset - points[0].offset;
 
-        rc = clockmap_make(&of->map, points, kept);
+        rc = clockmap_make(&of->map, points, clockjump_clear(points, kept));
         facts_count(calibration, domain, &of->facts);
         of->facts.offset = clock_map(&of->map, points[0].at + span / 2);
         of->facts.drift_ppb =
-            span == 0 ? 0
-                      : (int64_t)((__int128)(points[kept - 1].offset -
-                                             points[0].offset) *
-                                  1000000000 / span);
+            span == 0 ? 0 : (int64_t)((__int128)moved * 1000000000 / span);
     }
     free(points);
     return rc;
@@ -564,7 +554,10 @@ const struct ck_clock_fault *calibration_fault(
 {
     const struct domain *of = &calibration->domains[domain];
 
-    return of->band == NULL ? NULL : ck_clockband_fault(of->band, index);
+    if (of->band != NULL) {
+        return ck_clockband_fault(of->band, index);
+    }
+    return index < of->facts.band.faults ? &of->jumps[index] : NULL;
 }
 
 const char *calibration_name(const struct calibration_domain *domain)
