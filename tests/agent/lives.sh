@@ -87,6 +87,20 @@ status_is 3
 grep -q 'ended (signal 9 (Killed)); another one goes on' "$work/err" || fail "nothing was said"
 wait_for "the end" is_done "$work/collector"
 all_there "$work/collector" $count
+grep -q 'the collector of rank .* was restarted' "$work/collector/report.txt" ||
+    fail "the report does not tell of the restart"
+
+# Another one is started once; after that the program runs on without.
+is_other() { [ "$(child "$agent" ckagent-collect)" -ne "$collector" ]; }
+start twice
+wait_for "data" has_data "$work/twice"
+kill -9 "$collector"
+wait_for "another collector" is_other
+kill -9 "$(child "$agent" ckagent-collect)"
+status_is 3
+grep -q 'ended again (signal 9 (Killed)): no more recording' "$work/err" ||
+    fail "the second death was not said"
+echo "ok: $work/twice: the program outlives two collectors"
 
 start front
 wait_for "data" has_data "$work/front"
@@ -105,6 +119,18 @@ grep -q 'ended in the middle of the job; rank 0 started another' \
     "$work/ckagg/report.txt" || fail "the report does not tell of the restart"
 grep -q 'goes on with the run in' "$work/ckagg/ckagg.log" ||
     fail "the log does not tell of the restart"
+
+# One that stands still and comes back: what it had not acknowledged comes
+# again, and is stored once.
+start stopped
+wait_for "data" has_data "$work/stopped"
+ckagg=$(child "$collector" ckagg)
+kill -STOP "$ckagg"
+wait_for "ckagg to stand" is_stopped "$ckagg"
+status_is 3
+kill -CONT "$ckagg"
+wait_for "the end" is_done "$work/stopped"
+all_there "$work/stopped" $count
 
 # Nobody to send to: the spool has it all.
 start spool --aggregator "ipc://$work/nobody"
@@ -136,16 +162,31 @@ all_there "$work/target" 5000
 
 # Front, collector and ckagg are killed, the program too: its ring file is all
 # that is left. The next ckmerge moves it to the run and reads it.
-start nobody
-wait_for "data" has_data "$work/nobody"
-target=$(child "$agent" lives_target)
-ckagg=$(child "$collector" ckagg)
-kill -STOP "$collector"
-wait_for "records in the ring" is_stopped "$collector"
-kill -9 "$agent" "$ckagg" "$collector"
-wait_for "the program's end" is_gone "$target"
+# lose NAME: a run of which the ring file has the rest.
+lose() {
+    local target ckagg
+    start "$1"
+    wait_for "data" has_data "$work/$1"
+    target=$(child "$agent" lives_target)
+    ckagg=$(child "$collector" ckagg)
+    kill -STOP "$collector"
+    wait_for "records in the ring" is_stopped "$collector"
+    kill -9 "$agent" "$ckagg" "$collector"
+    wait_for "the program's end" is_gone "$target"
+}
+lose nobody
 "$bin/ckmerge" "$work/nobody" >"$work/report" 2>"$work/err" || true
 grep -q 'that a killed agent' "$work/err" || fail "the recovery was not said"
 all_there "$work/nobody" $count
 grep -q 'recovered from its ring$' "$work/report" ||
     fail "the report does not mention the recovery"
+
+# So does ckagent --clean, and the next agent.
+lose cleaned
+"$bin/ckagent" --clean --dir "$work/cleaned" 2>"$work/err"
+grep -q 'that a killed agent' "$work/err" || fail "the recovery was not said"
+all_there "$work/cleaned" $count
+lose next
+"$bin/ckagent" --report none --dir "$work/other" -- true 2>"$work/err"
+grep -q 'that a killed agent' "$work/err" || fail "the recovery was not said"
+all_there "$work/next" $count

@@ -75,3 +75,17 @@ done
 wait_done "$work/chain"
 same "chain: ranks" 1 "$(json "$work/chain/manifest.json" 'j["ranks"]')"
 same "chain: lost" 0 "$(json "$work/chain/manifest.json" 'j["lost"]')"
+
+# A static program loads nothing of ours: it runs, and the report says why
+# nothing is there. ldconfig is linked so where libc is.
+if LC_ALL=C ldd /sbin/ldconfig 2>&1 | grep -q 'statically linked\|not a dynamic'
+then
+    "$bin/ckagent" --report none --dir "$work/static" -- /sbin/ldconfig \
+        --version >"$work/static.out" || fail "static: status $?"
+    same "static: output" "$(/sbin/ldconfig --version)" \
+        "$(cat "$work/static.out")"
+    wait_done "$work/static"
+    grep -q 'nothing could be recorded in the program: it is statically linked' \
+        "$work/static/report.txt" || fail "the report does not say why"
+    echo "ok: static: said"
+fi
