@@ -114,14 +114,20 @@ static void put_program(const struct page *page,
     const struct report *report = page->report;
     size_t at = (size_t)(device - report->devices);
     ck_time_t start = report->whole.start;
+    const char *command = device->command;
+    size_t word = command == NULL ? 0 : strcspn(command, " ");
 
     if (!(at > 0 && is_of_same_rank(device, device - 1)) &&
         !(at + 1 < report->devices_count &&
           is_of_same_rank(device, device + 1))) {
         return;
     }
+    /* Without the directory of the program. */
+    for (size_t i = 0; i < word; i++) {
+        command = device->command[i] == '/' ? device->command + i + 1 : command;
+    }
     fputs("       by ", page->file);
-    page_cell(page, device->command, COMMAND);
+    page_cell(page, command, COMMAND);
     fprintf(page->file, " (process %u)", device->pid);
     if (device->kernels + device->copies > 0) {
         fprintf(page->file, ", from %s to ",

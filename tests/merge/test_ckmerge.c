@@ -338,7 +338,7 @@ static void programs_of_one_rank_are_told_apart(void **state)
     char *dir = synth_dir();
     struct synth *synth = synth_create(dir, 9, &who);
 
-    synth_text(synth, CK_KIND_PROCESS, 1, 100, 0, "train --fast", 12);
+    synth_text(synth, CK_KIND_PROCESS, 1, 100, 0, "/opt/it/train -o /x", 20);
     synth_text(synth, CK_KIND_PROCESS, 2, 200, 0, "check", 5);
     for (uint32_t i = 1; i <= 2; i++) {
         synth_stream(synth, i, 0, 100 * i);
@@ -350,7 +350,7 @@ static void programs_of_one_rank_are_told_apart(void **state)
     (void)merge(fixture, "%s", dir);
     assert_non_null(strstr(
         fixture->text,
-        "by train --fast (process 100), from 0 ns to 1.00 ms of the run\n"));
+        "by train -o /x (process 100), from 0 ns to 1.00 ms of the run\n"));
     assert_non_null(
         strstr(fixture->text,
                "by check (process 200), from 10.0 ms to 11.0 ms of the run\n"));
