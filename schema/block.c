@@ -108,7 +108,8 @@ is_counting(const struct block *block, size_t offset, unsigned bytes)
 /* Two words at once: every processor has that. */
 typedef uint64_t vector __attribute__((vector_size(16)));
 
-/* As wide_changes(). Unit by unit, so that all bits stay in registers. */
+/* As wide_changes(). Unit by unit, so that all bits stay in registers.
+ */
 static void
 plain_changes(const struct block *block, uint64_t *changed, unsigned units)
 {
@@ -147,7 +148,7 @@ plain_changes(const struct block *block, uint64_t *changed, unsigned units)
 static void
 find_changes(const struct block *block, uint64_t *changed, unsigned units)
 {
-    if (wide_is_there()) {
+    if (wide_level() != WIDE_NONE) {
         wide_changes(block->row, block->peer, block->count, units, changed);
     } else {
         plain_changes(block, changed, units);

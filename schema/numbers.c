@@ -76,6 +76,12 @@ uint8_t *numbers_put(uint8_t *out,
                      const int64_t *differences,
                      unsigned count)
 {
-    return wide_is_there() ? wide_numbers(out, run, differences, count)
-                           : numbers_put_plain(out, run, differences, count);
+    switch (wide_level()) {
+    case WIDE_AVX512:
+        return wide_numbers_avx512(out, run, differences, count);
+    case WIDE_BMI2:
+        return wide_numbers_bmi2(out, run, differences, count);
+    default:
+        return numbers_put_plain(out, run, differences, count);
+    }
 }

@@ -9,9 +9,7 @@
 #include "schema/wide.h"
 
 #include <immintrin.h>
-#include <stdatomic.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "schema/numbers.h"
@@ -21,31 +19,6 @@
                           "avx512vbmi2,bmi,bmi2,popcnt")))
 #define WIDE_INLINE static inline __attribute__((always_inline)) WIDE
 #define LANES 8
-
-static bool is_supported(void)
-{
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") &&
-           __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512vbmi") &&
-           __builtin_cpu_supports("avx512vbmi2") &&
-           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("popcnt");
-}
-
-/* Asked once; threads that do so at the same time find the same. */
-bool wide_is_there(void)
-{
-    static _Atomic int known; /* 0 not yet, 1 no, 2 yes */
-    int is = atomic_load_explicit(&known, memory_order_relaxed);
-
-    if (is == 0) {
-        is = getenv("CK_TEST_PLAIN") == NULL && is_supported() ? 2 : 1;
-        atomic_store_explicit(&known, is, memory_order_relaxed);
-    }
-    return is == 2;
-}
 
 /* By leading zeros (8 to 63): how far the marks "another byte follows" of
  * eight bytes are shifted out. */
@@ -125,10 +98,10 @@ WIDE_INLINE uint8_t *lanes_mixed(
                        _pdep_u64(some | starts, 0x0101010101010101));
 }
 
-WIDE uint8_t *wide_numbers(uint8_t *out,
-                           uint64_t *run,
-                           const int64_t *differences,
-                           unsigned count)
+WIDE uint8_t *wide_numbers_avx512(uint8_t *out,
+                                  uint64_t *run,
+                                  const int64_t *differences,
+                                  unsigned count)
 {
     const __m512i top = _mm512_set1_epi64((int64_t)0xff00000000000000);
     uint64_t zeros = *run;
@@ -158,69 +131,4 @@ WIDE uint8_t *wide_numbers(uint8_t *out,
     }
     *run = zeros;
     return out;
-}
-
-/* One unit of a row and its peer: or(xor). */
-#define UNIT_CHANGES(changes, row, peer, unit)                                 \
-    (changes) = _mm256_ternarylogic_epi64(                                     \
-        (changes),                                                             \
-        _mm256_loadu_si256((const void *)((row) + (size_t)(unit)*32)),         \
-        _mm256_loadu_si256((const void *)((peer) + (size_t)(unit)*32)), 0xf6)
-
-/* Three variables, no array: they must stay in registers. */
-WIDE_INLINE void rows_changes(const uint8_t *const *row,
-                              const uint8_t *const *peer,
-                              unsigned count,
-                              unsigned units,
-                              uint64_t *changed)
-{
-    __m256i first = _mm256_setzero_si256();
-    __m256i second = _mm256_setzero_si256();
-    __m256i third = _mm256_setzero_si256();
-    uint64_t head = 0;
-    uint64_t before;
-
-    memcpy(&before, row[0], sizeof(before));
-    for (unsigned i = 0; i < count; i++) {
-        const uint8_t *r = row[i + 1];
-        const uint8_t *p = peer[i];
-        uint64_t own;
-
-        memcpy(&own, r, sizeof(own));
-        head |= own ^ before;
-        before = own;
-        UNIT_CHANGES(first, r, p, 0);
-        if (units > 1) {
-            UNIT_CHANGES(second, r, p, 1);
-        }
-        if (units > 2) {
-            UNIT_CHANGES(third, r, p, 2);
-        }
-    }
-    _mm256_storeu_si256((void *)changed, first);
-    if (units > 1) {
-        _mm256_storeu_si256((void *)(changed + 4), second);
-    }
-    if (units > 2) {
-        _mm256_storeu_si256((void *)(changed + 8), third);
-    }
-    changed[0] = head;
-}
-
-WIDE void wide_changes(const uint8_t *const *row,
-                       const uint8_t *const *peer,
-                       unsigned count,
-                       unsigned units,
-                       uint64_t *changed)
-{
-    switch (units) {
-    case 1:
-        rows_changes(row, peer, count, 1, changed);
-        break;
-    case 2:
-        rows_changes(row, peer, count, 2, changed);
-        break;
-    default:
-        rows_changes(row, peer, count, 3, changed);
-    }
 }

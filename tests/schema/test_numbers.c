@@ -103,14 +103,25 @@ static void this_processor_writes_what_the_protocol_says(void **state)
     assert_puts_by_the_book(numbers_put);
 }
 
-static void eight_numbers_at_a_time_are_the_same_bytes(void **state)
+static void assert_level_puts_by_the_book(enum wide level, put_f *put)
 {
-    (void)state;
-    if (!wide_is_there()) {
-        print_message("SKIPPED: no AVX-512 with VBMI2 here\n");
+    if (wide_level() < level) {
+        print_message("SKIPPED: this processor has no level %d\n", level);
         skip();
     }
-    assert_puts_by_the_book(wide_numbers);
+    assert_puts_by_the_book(put);
+}
+
+static void with_bmi2_they_are_the_same_bytes(void **state)
+{
+    (void)state;
+    assert_level_puts_by_the_book(WIDE_BMI2, wide_numbers_bmi2);
+}
+
+static void with_avx512_they_are_the_same_bytes(void **state)
+{
+    (void)state;
+    assert_level_puts_by_the_book(WIDE_AVX512, wide_numbers_avx512);
 }
 
 static void each_bit_alone_is_written_whole(void **state)
@@ -134,7 +145,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_processor_writes_what_the_protocol_says),
         cmocka_unit_test(this_processor_writes_what_the_protocol_says),
-        cmocka_unit_test(eight_numbers_at_a_time_are_the_same_bytes),
+        cmocka_unit_test(with_bmi2_they_are_the_same_bytes),
+        cmocka_unit_test(with_avx512_they_are_the_same_bytes),
         cmocka_unit_test(each_bit_alone_is_written_whole),
     };
 
