@@ -16,6 +16,8 @@
 #define OUTBOX_MAGIC 0x3230584f42544b43ull /* "CKTBOX02" */
 #define AREA_LEAST ((size_t)4096)
 #define ENTRY_ALIGN ((uint64_t)16)
+/* An outbox that is empty and used up to here is used from its start. */
+#define REWIND_BYTES ((uint64_t)64 << 10)
 
 static uint64_t entry_bytes(uint64_t frame)
 {
@@ -117,27 +119,66 @@ size_t outbox_frame_max(const struct outbox *outbox)
     return outbox->head->bytes / 2 - sizeof(struct outbox_entry);
 }
 
+/* Free acknowledged entries and fillers at the old end. */
+static void tail_move(struct outbox *outbox)
+{
+    struct outbox_head *head = outbox->head;
+
+    while (head->tail < head->head) {
+        struct outbox_entry *entry = entry_at(outbox, head->tail);
+
+        if (entry->state != OUTBOX_ACKED && entry->state != OUTBOX_FILLER) {
+            break;
+        }
+        head->tail += entry_whole(entry);
+    }
+    if (outbox->send < head->tail) {
+        outbox->send = head->tail;
+    }
+}
+
+/* What is left before the area's end is not used. */
+static void end_skip(struct outbox *outbox, uint64_t left)
+{
+    struct outbox_head *head = outbox->head;
+    struct outbox_entry *entry = entry_at(outbox, head->head);
+
+    entry->bytes = (uint32_t)left;
+    entry->state = OUTBOX_FILLER;
+    atomic_thread_fence(memory_order_release);
+    head->head += left;
+}
+
+/* An empty outbox begins again at its start: memory that was used lately is
+ * in the caches, and where little waits most of the area is never touched. */
+static void empty_rewind(struct outbox *outbox)
+{
+    uint64_t used = outbox->head->head % outbox->head->bytes;
+
+    if (outbox_is_empty(outbox) && used > REWIND_BYTES) {
+        end_skip(outbox, outbox->head->bytes - used);
+        tail_move(outbox);
+    }
+}
+
 void *outbox_reserve(struct outbox *outbox, size_t bytes)
 {
     struct outbox_head *head = outbox->head;
     uint64_t need = entry_bytes(bytes);
-    uint64_t left = head->bytes - head->head % head->bytes;
-    uint64_t room = head->bytes - (head->head - head->tail);
-    struct outbox_entry *entry;
+    uint64_t left;
+    uint64_t room;
 
+    empty_rewind(outbox);
+    left = head->bytes - head->head % head->bytes;
+    room = head->bytes - (head->head - head->tail);
     if (bytes > outbox_frame_max(outbox) || bytes > UINT32_MAX ||
         need > (left >= need ? room : room - (left < room ? left : room))) {
         return NULL;
     }
     if (left < need) {
-        entry = entry_at(outbox, head->head);
-        entry->bytes = (uint32_t)left;
-        entry->state = OUTBOX_FILLER;
-        atomic_thread_fence(memory_order_release);
-        head->head += left;
+        end_skip(outbox, left);
     }
-    entry = entry_at(outbox, head->head);
-    return entry + 1;
+    return entry_at(outbox, head->head) + 1;
 }
 
 void outbox_commit(struct outbox *outbox, size_t bytes)
@@ -191,24 +232,6 @@ void outbox_rewind(struct outbox *outbox)
             entry->state = OUTBOX_SEALED;
         }
         at += entry_whole(entry);
-    }
-}
-
-/* Free acknowledged entries and fillers at the old end. */
-static void tail_move(struct outbox *outbox)
-{
-    struct outbox_head *head = outbox->head;
-
-    while (head->tail < head->head) {
-        struct outbox_entry *entry = entry_at(outbox, head->tail);
-
-        if (entry->state != OUTBOX_ACKED && entry->state != OUTBOX_FILLER) {
-            break;
-        }
-        head->tail += entry_whole(entry);
-    }
-    if (outbox->send < head->tail) {
-        outbox->send = head->tail;
     }
 }
 

@@ -93,6 +93,41 @@ static void frames_come_out_in_order_and_are_freed_by_their_ack(void **state)
     assert_int_equal(outbox_used(&outbox), 0);
 }
 
+/* What waits little stays where it is warm; what is there is never moved. */
+static void an_empty_outbox_is_used_from_its_start(void **state)
+{
+    const size_t large = 40000;
+    const size_t room = sizeof(struct outbox_head) + (256 << 10);
+    void *memory = aligned_alloc(4096, room);
+    struct outbox outbox;
+    struct outbox other;
+    size_t bytes;
+    const void *first;
+
+    (void)state;
+    memset(memory, 0, room);
+    assert_int_equal(outbox_init(&outbox, memory, room), 0);
+    assert_int_equal(frame_put(&outbox, 0, 0, large), 0);
+    first = outbox_unsent(&outbox, &bytes);
+    for (uint64_t turn = 1; turn < 100; turn++) {
+        struct ck_ack ack = ack_of(0, turn * 10);
+
+        assert_int_equal(frame_put(&outbox, 0, turn * 10, large), 0);
+        outbox_sent(&outbox);
+        assert_int_equal(frame_first(outbox_unsent(&outbox, &bytes)),
+                         turn * 10);
+        assert_int_equal(outbox_ack(&outbox, &ack, 1), 1);
+        assert_in_range(outbox_waiting(&outbox), large, large + 32);
+    }
+    outbox_pop(&outbox);
+    assert_int_equal(frame_put(&outbox, 0, 1000, large), 0);
+    assert_ptr_equal(outbox_unsent(&outbox, &bytes), first);
+    assert_in_range(outbox_waiting(&outbox), large, large + 32);
+    assert_int_equal(outbox_init(&other, memory, room), 0);
+    assert_int_equal(frame_first(outbox_unsent(&other, &bytes)), 1000);
+    free(memory);
+}
+
 static void an_ack_of_another_stream_frees_nothing(void **state)
 {
     struct outbox outbox;
@@ -222,6 +257,8 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_full_outbox_refuses_and_takes_again_when_freed, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_empty_outbox_is_used_from_its_start,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_frame_larger_than_half_is_refused,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_user_finds_all_frames_unsent,
