@@ -111,6 +111,24 @@ static uint64_t records_guess(const struct cast_agent *agent)
     return records > said ? records - said : 0;
 }
 
+/* Records that are missing at least by what the agent says at its end: it had
+ * made frames of `events`, before its last ones. What it dropped of these again
+ * is told apart. */
+static uint64_t records_short(const struct cast_agent *agent)
+{
+    const char *lines = agent->has_exit ? agent->exit : "";
+    uint64_t there = agent->records + agent->lost[CK_LOST_SPOOL];
+    char value[32];
+    uint64_t made;
+
+    if (agent->has_overlap ||
+        !ck_lines_get(lines, strlen(lines), "events", value, sizeof(value))) {
+        return 0;
+    }
+    made = strtoull(value, NULL, 10);
+    return made > there ? made - there : 0;
+}
+
 /* Records that are missing: those that the manifest had seen and are there no
  * more, and those of frames that do not decode. That is all when nothing else
  * is missing, and nothing might be there in another file. */
@@ -129,7 +147,11 @@ static void records_count(struct cast_agent *agent)
                           !agent->has_overlap;
     agent->gap_records = agent->gap_about = known;
     if (!agent->is_gap_exact && agent->gaps > 0) {
+        uint64_t shortage = records_short(agent);
+
         agent->gap_about = records_guess(agent);
+        known = shortage > known ? shortage : known;
+        agent->gap_records = known;
         if (known == 0 && agent->gap_about > 0 &&
             agent->lost[CK_LOST_SPOOL] == 0) {
             agent->gap_records = agent->gaps;

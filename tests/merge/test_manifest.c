@@ -111,6 +111,41 @@ static void what_the_manifest_counted_is_missing_exactly(void **state)
     }
 }
 
+/* Without a manifest: the agent had made frames of 20 records before its last
+ * one; identity and two marks are there. */
+static void what_the_agent_counted_is_missing_at_least(void **state)
+{
+    static const struct {
+        const char *exit;
+        uint64_t records;
+    } cases[] = {
+        {"status=0\nevents=20\n", 16},
+        {"status=0\nevents=4\n", 1},
+        {"status=0\n", 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *dir = synth_dir();
+        struct synth *synth = synth_create(dir, 1, &lone);
+        struct reading reading;
+
+        synth_stream(synth, 1, 0, 100);
+        mark_put(synth, 1, 1);
+        synth_seek(synth, 18);
+        mark_put(synth, 9, 1);
+        synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
+        synth_text(synth, CK_KIND_EXIT, 0, 0, 0, cases[i].exit,
+                   strlen(cases[i].exit));
+        synth_destroy(synth);
+        assert_int_equal(reading_open(&reading, dir), 0);
+        assert_int_equal(reading.cast->agents[0].gap_records, cases[i].records);
+        assert_false(reading.cast->agents[0].is_gap_exact);
+        reading_close(&reading);
+        synth_remove(dir);
+    }
+}
+
 static void a_segment_that_is_not_there_any_more_is_told(void **state)
 {
     struct reading reading =
@@ -229,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_manifest_counted_is_missing_exactly),
+        cmocka_unit_test(what_the_agent_counted_is_missing_at_least),
         cmocka_unit_test(a_segment_that_is_not_there_any_more_is_told),
         cmocka_unit_test(a_manifest_that_cannot_be_read_is_named),
         cmocka_unit_test(what_became_of_clock_probes_is_read),
