@@ -146,6 +146,8 @@ struct report_cause {
                          is because of */
     ck_time_t ns;
     uint64_t count;             /* pieces of time */
+    ck_time_t wrong_order;      /* of late senders' ns: what had been sent
+                                   before was received later */
     ck_time_t error;            /* ns may be off by it; 0 = one clock */
     ck_time_t did_ns;           /* of ns, in which it did: */
     struct report_activity did; /* the launching thread */

@@ -240,6 +240,7 @@ static int group_report(struct grouping *grouping,
         cause->ns += row->ns;
         cause->count += row->count;
         cause->error += row->error;
+        cause->wrong_order += row->wrong;
     }
     did_find(grouping, items, count, cause);
     return ranks_count(grouping, items, count, cause) != 0

@@ -90,6 +90,7 @@ static struct ledger_row *row_new(struct rows *rows,
     row->ns = 0;
     row->count = 0;
     row->error = 0;
+    row->wrong = 0;
     row->ranks = NULL;
     return row;
 }

@@ -33,6 +33,8 @@ struct ledger_row {
     uint64_t count;
     ck_time_t error;      /* of ns, by comparing clocks; of a wait once for each
                              rank that is blamed for some of it */
+    ck_time_t wrong;      /* of waits for a late sender: messages that had been
+                             sent before were received later (order.h) */
     const uint8_t *ranks; /* several ranks': a bit each, by index in the cast;
                              NULL = one rank's */
 };

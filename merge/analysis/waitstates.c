@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "merge/analysis/chain.h"
+#include "merge/analysis/order.h"
 
 struct waitstates {
     const struct cast *cast; /* borrowed */
@@ -15,6 +16,7 @@ struct waitstates {
     struct region region;
     struct waitstates_rank *ranks; /* by index in the cast */
     struct rows *rows;
+    struct order *order;
     uint64_t waits; /* looked at so far */
 };
 
@@ -39,9 +41,11 @@ struct waitstates *waitstates_create(const struct cast *cast,
     waitstates->steps = steps;
     waitstates->region = region;
     waitstates->rows = rows_create(cast, scene, is_shown, 0);
+    waitstates->order = order_create(cast->threads_count);
     waitstates->ranks =
         calloc(cast->ranks_count + 1, sizeof(*waitstates->ranks));
-    if (waitstates->rows == NULL || waitstates->ranks == NULL) {
+    if (waitstates->rows == NULL || waitstates->ranks == NULL ||
+        waitstates->order == NULL) {
         waitstates_destroy(waitstates);
         return NULL;
     }
@@ -54,6 +58,7 @@ void waitstates_destroy(struct waitstates *waitstates)
         return;
     }
     rows_destroy(waitstates->rows);
+    order_destroy(waitstates->order);
     free(waitstates->ranks);
     free(waitstates);
 }
@@ -63,7 +68,8 @@ struct standing {
     struct waitstates *waitstates;
     const struct wait *wait;
     struct ledger_row row;
-    bool is_counted; /* in some row */
+    struct ledger_row first; /* that it is in, where is_counted */
+    bool is_counted;         /* in some row */
 };
 
 static uint32_t rank_of(const struct waitstates *waitstates, uint32_t thread)
@@ -86,6 +92,7 @@ static int row_add(struct standing *standing, ck_time_t ns)
     row->count += !standing->is_counted;
     row->error += standing->row.error;
     standing->row.error = 0;
+    standing->first = standing->is_counted ? standing->first : standing->row;
     standing->is_counted = true;
     return 0;
 }
@@ -167,6 +174,11 @@ int waitstates_add(struct waitstates *waitstates,
                                         .wait = wait->kind,
                                         .rank = process->rank}};
 
+    if (wait->kind == WAIT_LATE_SENDER && wait->thread != CAST_NONE &&
+        order_receive(waitstates->order, thread, wait->until,
+                      waitstates->rows) != 0) {
+        return -1;
+    }
     part.end = wait->until < part.end ? wait->until : part.end;
     if (standing.row.device == CAST_NONE || wait->thread == CAST_NONE ||
         part.start >= part.end ||
@@ -188,8 +200,14 @@ int waitstates_add(struct waitstates *waitstates,
     if (standing.row.cause == CAUSE_MPI_WAIT && waitstates->steps != NULL) {
         steps_unsure(waitstates->steps, standing.row.device, part, wait->error);
     }
-    return host_walk(scene_host(waitstates->scene), thread, part, piece_take,
-                     &standing);
+    if (host_walk(scene_host(waitstates->scene), thread, part, piece_take,
+                  &standing) != 0) {
+        return -1;
+    }
+    return wait->kind == WAIT_LATE_SENDER && standing.is_counted
+               ? order_wait(waitstates->order, thread, wait->until,
+                            region_length(part), &standing.first)
+               : 0;
 }
 
 const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,

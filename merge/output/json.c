@@ -195,6 +195,7 @@ static void put_causes(struct ck_json *j,
         ck_json_bool(j, "at_start", cause->is_start);
         ck_json_int(j, "ns", cause->ns);
         json_unsure(j, "error_ns", cause->error);
+        json_unsure(j, "wrong_order_ns", cause->wrong_order);
         ck_json_uint(j, "count", cause->count);
         ck_json_int(j, "host_ns", cause->did_ns);
         json_activity(j, "host", &cause->did);

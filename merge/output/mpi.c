@@ -99,7 +99,8 @@ static void put_wait(const struct page *page, const struct report_cause *wait)
         fprintf(page->file, ", it for %d", wait->blamed);
     }
     page_error(page, wait->error);
-    fputc('\n', page->file);
+    fputs(wait->wrong_order > wait->ns / 2 ? " (wrong order)\n" : "\n",
+          page->file);
 }
 
 static void put_waits(const struct page *page)
