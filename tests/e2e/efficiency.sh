@@ -4,9 +4,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Against the program's own stamps within 0.002: two digits are sure, the third
-# may be off by 2. And roughly against what the sleeps alone would give: other programs may run
-# on the machine, and a rank that is preempted between its own stamp and the
-# recorder's differs by that. One of a few runs must fit.
+# may be off by 2. And roughly against what the sleeps alone would give: other
+# programs may run on the machine, and a rank that is preempted between its own
+# stamp and the recorder's differs by that. One of a few runs must fit.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 [ -x "$tests/sleeps.openmpi" ] || skip "sleeps was not built"
