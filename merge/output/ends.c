@@ -299,6 +299,56 @@ static void put_awaited(const struct page *page)
     }
 }
 
+/* The one rank that a rank waited for; -1 = none, or several. */
+static int32_t peer_of(const struct report *report, int32_t rank)
+{
+    int32_t peer = -1;
+
+    for (size_t i = 0; i < report->awaited_count; i++) {
+        const struct report_awaited *awaited = &report->awaited[i];
+
+        for (size_t j = 0; j < awaited->ranks_count; j++) {
+            if (awaited->ranks[j] == rank) {
+                if (peer >= 0 || awaited->peer < 0) {
+                    return -1;
+                }
+                peer = awaited->peer;
+            }
+        }
+    }
+    return peer;
+}
+
+/* Ranks that wait for each other's messages in a circle: no run can go on. */
+static void put_circle(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->awaited_count; i++) {
+        int32_t ranks[PAGE_ROWS];
+        size_t count = 0;
+
+        ranks[count++] = report->awaited[i].ranks[0];
+        while (count < PAGE_ROWS) {
+            int32_t next = peer_of(report, ranks[count - 1]);
+
+            if (next < 0 || next == ranks[0]) {
+                break;
+            }
+            ranks[count++] = next;
+        }
+        if (peer_of(report, ranks[count - 1]) == ranks[0]) {
+            fprintf(page->file, " %s", page_red(page));
+            put_ranks(page->file, ranks, count);
+            fprintf(page->file,
+                    " waited for each other in a circle: a deadlock, unless "
+                    "the messages\n   were on their way%s\n",
+                    page_normal(page));
+            return;
+        }
+    }
+}
+
 /* Who ended first, first: the others mostly ended because of it. Ends without
  * a time come last. */
 static int by_end(const void *a, const void *b)
@@ -328,6 +378,7 @@ put_rows(const struct page *page, const struct report_rank **ends, size_t count)
     }
     put_impasses(page);
     put_awaited(page);
+    put_circle(page);
     for (size_t i = first != NULL; i < limit; i++) {
         put_end(page, ends[i], first);
     }

@@ -132,4 +132,16 @@ if [ -x "$tests/ends.openmpi" ]; then
     tr '\n' ' ' <"$run/report.txt" | tr -s ' ' | grep -q \
         "ranks 0 and 2 waited in MPI_Recv (ends.c:[0-9]*) for rank 1, tag 77 on MPI_COMM_WORLD" ||
         fail "no sentence on the message"
+
+    # Each waits for the next one: stopped from outside, the circle is told.
+    run=$work/circle
+    timeout -s TERM -k 10 5 mpirun -n 3 "$bin/ckagent" --dir "$run" -- \
+        "$tests/ends.openmpi" circle >"$run.out" 2>"$run.err" </dev/null &
+    launcher=$!
+    finish "$run"
+    same "who waited for whom in the circle" "[([0], 1), ([1], 2), ([2], 0)]" \
+        "$(json "$run/report.json" \
+            "sorted((a['waited'], a['peer']) for a in j['awaited'])")"
+    grep -q "ranks .* waited for each other in a circle" "$run/report.txt" ||
+        fail "no word of the circle"
 fi

@@ -4,6 +4,7 @@
  *
  *     ends abort       rank 1 calls MPI_Abort while rank 0 waits for it
  *     ends kill        rank 1 dies by SIGKILL
+ *     ends circle      each waits for the next one's message, for ever
  *     ends early       no MPI call at all
  *     ends unfinished  exits without MPI_Finalize
  *     ends handler     an error, its handler leaves by longjmp, then goes on
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     int value = 0;
-    int rank;
+    int rank, size;
 
     if (strcmp(how, "early") == 0) {
         return 5;
@@ -64,6 +65,11 @@ int main(int argc, char **argv)
     }
     if (rank == 1 && strcmp(how, "kill") == 0) {
         raise(SIGKILL);
+    }
+    if (strcmp(how, "circle") == 0) {
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+        MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     }
     MPI_Recv(&value, 1, MPI_INT, 1, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return 0;
