@@ -159,19 +159,6 @@ cast_place(const struct cast *cast, uint32_t process, uint64_t address)
     return names_get_place(cast->processes[process].names, address);
 }
 
-const struct cast_device *
-cast_device(const struct cast *cast, uint32_t process, uint32_t number)
-{
-    const struct cast_process *owner = &cast->processes[process];
-
-    for (size_t i = 0; i < owner->devices_count; i++) {
-        if (owner->devices[i].number == number) {
-            return &owner->devices[i];
-        }
-    }
-    return NULL;
-}
-
 const struct cast_queue *
 cast_queue(const struct cast *cast, uint32_t process, uint32_t id)
 {
@@ -185,15 +172,11 @@ cast_queue(const struct cast *cast, uint32_t process, uint32_t id)
     return NULL;
 }
 
-uint32_t cast_rank_index(const struct cast *cast, int32_t number)
+uint32_t cast_rank_search(const struct cast *cast, int32_t number)
 {
     size_t low = 0;
     size_t high = cast->ranks_count;
 
-    if (number >= 0 && (size_t)number < high &&
-        cast->ranks[number].number == number) {
-        return (uint32_t)number; /* all ranks are there */
-    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -207,17 +190,6 @@ uint32_t cast_rank_index(const struct cast *cast, int32_t number)
         return (uint32_t)low;
     }
     return CAST_NONE;
-}
-
-bool cast_is_wanted(const struct cast *cast, int32_t number)
-{
-    uint32_t index;
-
-    if (!cast->is_filtered) {
-        return true;
-    }
-    index = cast_rank_index(cast, number);
-    return index != CAST_NONE && cast->ranks[index].is_wanted;
 }
 
 /* Insert keeping order. */

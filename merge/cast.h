@@ -278,14 +278,43 @@ const char *cast_name(const struct cast *cast, uint32_t process, uint32_t id);
 struct place
 cast_place(const struct cast *cast, uint32_t process, uint64_t address);
 /* NULL = never said. */
-const struct cast_device *
-cast_device(const struct cast *cast, uint32_t process, uint32_t number);
+static inline const struct cast_device *
+cast_device(const struct cast *cast, uint32_t process, uint32_t number)
+{
+    const struct cast_process *owner = &cast->processes[process];
+
+    for (size_t i = 0; i < owner->devices_count; i++) {
+        if (owner->devices[i].number == number) {
+            return &owner->devices[i];
+        }
+    }
+    return NULL;
+}
+/* NULL = never said. */
 const struct cast_queue *
 cast_queue(const struct cast *cast, uint32_t process, uint32_t id);
+/* The next one where ranks are missing: not for callers. */
+uint32_t cast_rank_search(const struct cast *cast, int32_t number);
 /* Index in cast->ranks of a rank's number, CAST_NONE = not in the run. */
-uint32_t cast_rank_index(const struct cast *cast, int32_t number);
+static inline uint32_t cast_rank_index(const struct cast *cast, int32_t number)
+{
+    return number >= 0 && (size_t)number < cast->ranks_count &&
+                   cast->ranks[number].number == number
+               ? (uint32_t)number /* all ranks are there */
+               : cast_rank_search(cast, number);
+}
+
 /* False for what is not of a wanted rank. */
-bool cast_is_wanted(const struct cast *cast, int32_t number);
+static inline bool cast_is_wanted(const struct cast *cast, int32_t number)
+{
+    uint32_t index;
+
+    if (!cast->is_filtered) {
+        return true;
+    }
+    index = cast_rank_index(cast, number);
+    return index != CAST_NONE && cast->ranks[index].is_wanted;
+}
 
 /* Once everything was read: ranks, devices of machines, clock domains. Says a
  * device for each process that used one without saying which. 0 or -1. */

@@ -17,43 +17,6 @@ void interval_union_init(struct interval_union *u, struct region region)
     u->to = region.start;
 }
 
-/* The hole between the piece being built and the next one. */
-static void gap_close(struct interval_union *u, ck_time_t start)
-{
-    ck_time_t gap = start - u->to;
-
-    if (gap <= 0) {
-        return;
-    }
-    u->gaps++;
-    u->idle += gap;
-    if (gap > u->longest_gap) {
-        u->longest_gap = gap;
-    }
-}
-
-void interval_union_add(struct interval_union *u,
-                        ck_time_t start,
-                        ck_time_t end)
-{
-    if (!region_clip(u->region, &start, &end)) {
-        return;
-    }
-    u->count++;
-    if (start == end) {
-        return;
-    }
-    u->core += end - start;
-    if (start > u->to) {
-        gap_close(u, start);
-        u->closed += u->to - u->from;
-        u->from = start;
-        u->to = end;
-    } else if (end > u->to) {
-        u->to = end;
-    }
-}
-
 ck_time_t interval_union_length(const struct interval_union *u)
 {
     return u->closed + (u->to - u->from);

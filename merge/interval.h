@@ -57,11 +57,44 @@ struct interval_union {
 };
 
 void interval_union_init(struct interval_union *u, struct region region);
+/* The hole between the piece being built and the next one. */
+static inline void interval_gap_close(struct interval_union *u, ck_time_t start)
+{
+    ck_time_t gap = start - u->to;
+
+    if (gap <= 0) {
+        return;
+    }
+    u->gaps++;
+    u->idle += gap;
+    if (gap > u->longest_gap) {
+        u->longest_gap = gap;
+    }
+}
+
 /* Add [start, end), clipped; starts never step back (they may where the part
  * before the region's start is clipped away). */
-void interval_union_add(struct interval_union *u,
-                        ck_time_t start,
-                        ck_time_t end);
+static inline void
+interval_union_add(struct interval_union *u, ck_time_t start, ck_time_t end)
+{
+    if (!region_clip(u->region, &start, &end)) {
+        return;
+    }
+    u->count++;
+    if (start == end) {
+        return;
+    }
+    u->core += end - start;
+    if (start > u->to) {
+        interval_gap_close(u, start);
+        u->closed += u->to - u->from;
+        u->from = start;
+        u->to = end;
+    } else if (end > u->to) {
+        u->to = end;
+    }
+}
+
 /* Length of the union. */
 ck_time_t interval_union_length(const struct interval_union *u);
 /* Region minus union: head, holes and tail, counted piece by piece and not by

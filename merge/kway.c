@@ -11,18 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct kway {
-    int64_t *keys;   /* by input */
-    uint32_t *nodes; /* inner nodes: the loser's input; [0] = winner */
-    size_t leaves;
-};
-
-static int is_less(const struct kway *kway, uint32_t a, uint32_t b)
-{
-    return kway->keys[a] < kway->keys[b] ||
-           (kway->keys[a] == kway->keys[b] && a < b);
-}
-
 void kway_destroy(struct kway *kway)
 {
     if (kway == NULL) {
@@ -43,7 +31,7 @@ static uint32_t kway_play(struct kway *kway, size_t node)
     }
     left = kway_play(kway, node * 2);
     right = kway_play(kway, node * 2 + 1);
-    if (is_less(kway, left, right)) {
+    if (kway_is_less(kway, left, right)) {
         kway->nodes[node] = right;
         return left;
     }
@@ -73,26 +61,4 @@ struct kway *kway_create(const int64_t *keys, size_t count)
     }
     kway->nodes[0] = kway_play(kway, 1);
     return kway;
-}
-
-size_t kway_top(const struct kway *kway, int64_t *key)
-{
-    *key = kway->keys[kway->nodes[0]];
-    return kway->nodes[0];
-}
-
-void kway_replace(struct kway *kway, int64_t key)
-{
-    uint32_t winner = kway->nodes[0];
-
-    kway->keys[winner] = key;
-    for (size_t node = (winner + kway->leaves) / 2; node > 0; node /= 2) {
-        if (is_less(kway, kway->nodes[node], winner)) {
-            uint32_t loser = winner;
-
-            winner = kway->nodes[node];
-            kway->nodes[node] = loser;
-        }
-    }
-    kway->nodes[0] = winner;
 }

@@ -108,6 +108,31 @@ def readers(table, build, plain, packed, load):
               gz <= 1.5 * ns["ck"])
 
 
+def sums_alone(table, build, plain, peer):
+    """Union, gaps and ledger without reading: against pandas with a frame."""
+    lines = [run([build + "/tests/bench_sums", plain])[3].split()
+             for _ in range(5)]
+    cpu = min(float(line[0]) for line in lines)
+    said = [int(word) for word in lines[0][2:]]
+    wanted = [peer[key] for key in ("busy", "compute", "kernel_busy",
+                                    "queued", "launch", "host")]
+    table.row("union, gaps, ledger alone: times pandas",
+              "%.1f" % (peer["sums"] / cpu), ">= 8", peer["sums"] >= 8 * cpu)
+    table.row("these sums agree to the nanosecond", str(said == wanted),
+              "True", said == wanted)
+
+
+def two_profiles(table, ckmerge, plain, out, total, count):
+    """Wall time of two profiles on two cores, against pandas on one thread
+    for both."""
+    other = plain.replace("rank0", "rank1")
+    subprocess.run([sys.executable, HERE + "/../data/kineto.py", other,
+                    "--events", count, "--rank", "1"], check=True)
+    wall = min(run(ckmerge + [plain, other, out])[1] for _ in range(3))
+    table.row("two profiles, two cores: wall, times pandas",
+              "%.1f" % (2 * total / wall), ">= 20", 2 * total >= 20 * wall)
+
+
 def main():
     build = sys.argv[1]
     count = sys.argv[2] if len(sys.argv) > 2 else "1000000"
@@ -145,6 +170,8 @@ def main():
                   equal)
         if not equal:
             print(said, peer)
+        sums_alone(table, build, plain, peer)
+        two_profiles(table, ckmerge, plain, out, total, count)
         print("ck %.2f s CPU, %.2f s, %.1f MB; json.load %.2f, frame %.2f, "
               "sums %.2f s, %.0f MB" % (cpu, wall, rss / 1e3, peer["load"],
                                         peer["frame"], peer["sums"],

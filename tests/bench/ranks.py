@@ -3,11 +3,11 @@
 
 SPDX-License-Identifier: Apache-2.0
 
-ranks.py BUILD_DIR [RANKS [TURNS]]: a made-up run (bench_many: default 1024
-ranks, 5208 turns of three events, 16 million in all). Reading and merging it
-is set against a bare tree of losers that decodes the same files; memory that
-belongs to no file is looked at while ckmerge runs; each rank's ledger and
-waits must be those that follow from its times. CPU seconds, best of three in
+ranks.py BUILD_DIR [RANKS [TURNS [ROUNDS]]]: a made-up run (bench_many: default
+1024 ranks, 5208 turns of three events, 16 million in all). Reading and merging
+it is set against a bare tree of losers that decodes the same files; memory that
+belongs to no file is looked at while ckmerge runs; each rank's ledger and waits
+must be those that follow from its times. CPU seconds, best of ROUNDS (3) in
 turn. Prints figure and target side by side; exit 1 when a target is missed.
 """
 import json
@@ -18,7 +18,6 @@ import tempfile
 import time
 
 CAUSES = ("host_compute", "mpi_wait", "mpi_transfer", "launch_latency")
-ROUNDS = 3
 
 
 def cpu(args):
@@ -79,6 +78,7 @@ def main():
     build = sys.argv[1]
     ranks = int(sys.argv[2]) if len(sys.argv) > 2 else 1024
     turns = int(sys.argv[3]) if len(sys.argv) > 3 else 5208
+    rounds = int(sys.argv[4]) if len(sys.argv) > 4 else 3
     events = ranks * turns * 3
     table = Table()
     with tempfile.TemporaryDirectory() as run:
@@ -87,7 +87,7 @@ def main():
         expected = [tuple(int(word) for word in line.split())
                     for line in said.strip().split("\n")]
         bare, alone, whole, peak = [], [], [], 0
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             line = cpu([many, "--bare", run])[1].split()
             bare.append(float(line[3]))
             line = cpu([build + "/tests/bench_merge", "--alone", run])[1]

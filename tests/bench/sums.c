@@ -1,0 +1,122 @@
+/* sums.c - union, gaps and ledger of profiles alone, without reading them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *     bench_sums PROFILE...
+ *
+ * The profiles are imported first. What is timed is what pandas does with its
+ * frames: busy time and its kinds, gaps, and the cause of each idle
+ * nanosecond. Prints CPU seconds and the sums, which profiles.py compares.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "merge/analysis/blame.h"
+#include "merge/analysis/devices.h"
+#include "merge/input/store.h"
+#include "merge/kernelonly.h"
+#include "merge/region.h"
+#include "merge/timeline.h"
+
+#define OF(class) ((uint32_t)1 << CK_CLASS_##class)
+
+struct bench {
+    struct cast *cast;
+    struct align *align;
+    struct kernelonly *profiles;
+    struct store *store;
+    struct report report;
+    uint64_t events;
+};
+
+static int fail(const char *what)
+{
+    (void)fprintf(stderr, "bench_sums: %s\n", what);
+    return -1;
+}
+
+static int bench_open(struct bench *bench, int argc, char **argv)
+{
+    struct kernelonly_ranks none = {NULL, 0};
+    struct ck_err err = {"out of memory"};
+    const char *const *stores;
+    size_t count;
+
+    bench->cast = cast_create();
+    bench->align = align_create();
+    bench->profiles = kernelonly_create((const char *const *)argv + 1,
+                                        (size_t)argc - 1, none, &err);
+    if (bench->profiles == NULL) {
+        return fail(err.text);
+    }
+    stores = kernelonly_stores(bench->profiles, &count);
+    bench->store =
+        store_create_all(stores, count, bench->cast, bench->align, &err);
+    if (bench->store == NULL || cast_close(bench->cast) != 0 ||
+        align_close(bench->align, bench->cast) != 0 ||
+        align_settle(bench->align, NULL) != 0 ||
+        region_find(bench->cast, bench->align, &bench->report) != 0) {
+        return fail(err.text);
+    }
+    bench->report.region = bench->report.whole;
+    return 0;
+}
+
+static int bench_sum(struct bench *bench)
+{
+    struct region region = bench->report.region;
+    struct devices *devices = devices_create(bench->cast, region, region);
+    struct blame *blame = blame_create(bench->cast, bench->align, region);
+    const struct timeline_consumer consumers[] = {
+        {blame_take, blame, 0}, {devices_take, devices, OF(KERNEL) | OF(COPY)}};
+    const struct timeline timeline = {.store = bench->store,
+                                      .cast = bench->cast,
+                                      .align = bench->align,
+                                      .consumers = consumers,
+                                      .consumers_count = 2};
+    struct ck_err err = {"out of memory"};
+    int rc = 0;
+
+    if (devices == NULL || blame == NULL ||
+        timeline_run(&timeline, &bench->events, &err) != 0 ||
+        devices_report(devices, &bench->report) != 0 ||
+        blame_finish(blame) != 0 || blame_report(blame, &bench->report) != 0) {
+        rc = fail(err.text);
+    }
+    blame_destroy(blame);
+    devices_destroy(devices);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench bench = {.events = 0};
+    const struct report_device *all = &bench.report.all;
+    const ck_time_t *causes = all->causes;
+    clock_t start;
+    int rc = 1;
+
+    if (argc < 2) {
+        (void)fprintf(stderr, "usage: bench_sums PROFILE...\n");
+        return 2;
+    }
+    if (bench_open(&bench, argc, argv) == 0) {
+        start = clock();
+        rc = bench_sum(&bench) != 0;
+        printf("%.4f %llu %lld %lld %lld %lld %lld %lld\n",
+               (double)(clock() - start) / CLOCKS_PER_SEC,
+               (unsigned long long)bench.events, (long long)all->busy,
+               (long long)all->compute, (long long)all->kernel_busy,
+               (long long)causes[CAUSE_KERNEL_GAP],
+               (long long)causes[CAUSE_LAUNCH_LATENCY],
+               (long long)(causes[CAUSE_HOST_COMPUTE] + causes[CAUSE_GPU_API] +
+                           causes[CAUSE_GPU_SYNC]));
+    }
+    report_fini(&bench.report);
+    store_destroy(bench.store);
+    kernelonly_destroy(bench.profiles);
+    align_destroy(bench.align);
+    cast_destroy(bench.cast);
+    return rc;
+}
