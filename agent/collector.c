@@ -42,6 +42,7 @@
 #define DEAD_PAUSE (250 * CK_TIME_MS)
 #define DEAD_PAUSE_FEW (20 * CK_TIME_MS) /* while slots are few */
 #define TALK_PAUSE (20 * CK_TIME_MS)
+#define TALK_PAUSE_SENDING (100 * CK_TIME_MS) /* nothing else is said then */
 #define TALK_BYTES ((uint64_t)256 << 10)
 #define SYMBOLS_LIMIT (2 * CK_TIME_S)
 /* So long a target that could not be run waits for an aggregator that other
@@ -502,7 +503,10 @@ static bool is_talk_due(struct collector *collector, ck_time_t now)
          outbox_waiting(outbox) < most)) {
         return false;
     }
-    collector->talk_at = now + TALK_PAUSE;
+    collector->talk_at =
+        now + (session_state(collector->session) == SESSION_SENDING
+                   ? TALK_PAUSE_SENDING
+                   : TALK_PAUSE);
     return true;
 }
 

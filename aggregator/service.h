@@ -16,7 +16,7 @@
 #include "aggregator/jobs.h"
 #include "schema/err.h"
 
-/* While data comes it is acknowledged so often. */
+/* While data comes it is acknowledged so often in the mean. */
 #define SERVICE_ACK_PERIOD (50 * CK_TIME_MS)
 /* Peers and jobs are judged so often; manifests are written at most so. */
 #define SERVICE_JUDGE_PERIOD (250 * CK_TIME_MS)
