@@ -65,9 +65,10 @@ attempt balance "load_balance 0.6 0.65" "communication 0.8 1" \
     "serialisation 0.9 1" "transfer 0.8 1"
 same "the rank that others waited for" 3 \
     "$(json "$work/balance.json" "j['stragglers'][0]['rank']")"
-same "steps in which it was the worst" "5 of 5" \
-    "$(json "$work/balance.json" "'%d of %d' % tuple(
-        j['stragglers'][0][k] for k in ('steps', 'of_steps'))")"
+# A rank that is preempted for 40 ms may take its place in one.
+same "it was the worst in 4 or 5 of 5 steps" True \
+    "$(json "$work/balance.json" "(lambda s: s['of_steps'] == 5 and
+        s['steps'] >= 4)(j['stragglers'][0])")"
 
 attempt chain "load_balance 0.7 1" "communication 0.2 0.35" \
     "serialisation 0.2 0.35" "transfer 0.8 1"
