@@ -76,10 +76,17 @@ attempt chain "load_balance 0.7 1" "communication 0.2 0.35" \
 # so each is to blame for what the ones behind it waited while it slept.
 same "all are to blame" True "$(json "$work/chain.json" \
     "sorted(s['rank'] for s in j['stragglers']) == [0, 1, 2, 3]")"
-same "rank 0 for three ranks' wait for its sleep, within 10 %" True \
-    "$(json "$work/chain.json" "abs(
+chain_fit() {
+    json "$work/chain.json" "abs(
         sum(w['ns'] for w in j['waits'] if w['blamed_rank'] == 0 and
-            w['wait'] == 'late_sender') / (3 * $steps * $ms * 1e6) - 1) < 0.1")"
+            w['wait'] == 'late_sender') / (3 * $steps * $ms * 1e6) - 1) < 0.1"
+}
+seen=$(chain_fit)
+for ((i = 1; i <= attempts && ${#seen} != 4; i++)); do
+    run chain "again$i"
+    seen=$(chain_fit)
+done
+same "rank 0 for three ranks' wait for its sleep, within 10 %" True "$seen"
 
 # On a line only the rank beside the late one waits for it, in whatever form
 # neighbours meet; then all wait for it at the barrier.
@@ -123,14 +130,18 @@ grep -q "ranks waited .* in MPI_Finalize for rank 0" "$work/ends.$((i - 1))/repo
 ms=40
 
 # Steps that the program does not mark are found by the barrier that ends them.
-run unmarked 1
-same "steps from what repeats" "4 MPI_Barrier sleeps.c 4" \
-    "$(json "$work/unmarked.json" "(lambda t: '%d %s %s %d' % (t['count'],
-        t['ended_by'], t['ended_in'].split('/')[-1],
-        sum(r['worst_rank'] == 3 for r in t['rows'])))(j['step_table'])")"
-same "each as long as the longest sleep, within 10 %" True \
-    "$(json "$work/unmarked.json" "all(
+unmarked_fit() {
+    json "$work/unmarked.json" "(lambda t: (t['count'], t['ended_by'],
+        t['ended_in'].split('/')[-1]) == (4, 'MPI_Barrier', 'sleeps.c') and all(
+        r['worst_rank'] == 3 and
         0.9 < r['longest_ns'] / ($ranks * $ms * 1e6) < 1.5
-        for r in j['step_table']['rows'])")"
-grep -q "taken to end with MPI_Barrier (sleeps.c:" "$work/unmarked.1/report.txt" ||
+        for r in t['rows']))(j['step_table'])"
+}
+seen=False
+for ((i = 1; i <= attempts && ${#seen} != 4; i++)); do
+    run unmarked "$i"
+    seen=$(unmarked_fit)
+done
+same "steps from what repeats, as long as the longest sleep" True "$seen"
+grep -q "taken to end with MPI_Barrier (sleeps.c:" "$work/unmarked.$((i - 1))/report.txt" ||
     fail "no word of it in the text"
