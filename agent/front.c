@@ -226,12 +226,15 @@ static void collector_died(struct front *front, int status)
     front->is_done = true;
 }
 
-/* The target was stopped: so are we, that the shell sees it. Whoever goes on
- * (SIGCONT to the group or to us) wakes the target too. */
+/* The target was stopped by its terminal: so are we, that the shell sees it.
+ * Whoever goes on (SIGCONT to the group or to us) wakes the target too. Not so
+ * by SIGSTOP: who stops just the target may wake just the target, and nobody
+ * would wake us. */
 static void stop_follow(int stop_signal)
 {
-    (void)stop_signal;
-    (void)raise(SIGSTOP);
+    if (stop_signal != SIGSTOP) {
+        (void)raise(SIGSTOP);
+    }
 }
 
 static void children_reap(struct front *front)
