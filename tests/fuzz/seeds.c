@@ -1,5 +1,5 @@
 /* seeds.c - the first inputs of the fuzz targets: DIR/batch, DIR/control,
- * DIR/segment, DIR/probe, DIR/options, DIR/scalene, DIR/ring
+ * DIR/segment, DIR/probe, DIR/options, DIR/scalene, DIR/manifest, DIR/ring
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -111,8 +111,19 @@ static int make_text(const char *dir, const char *target, int number)
         "const const profile = {\"files\":{\"b\":{\"lines\":[{}]}}}",
         "{\"files\":[],\"start_time_perf\":\"x\"}",
     };
-    const char *text = strcmp(target, "options") == 0 ? options[number % 8]
-                                                      : profiles[number % 4];
+    static const char *const manifests[] = {
+        "{\"version\": 1, \"job_key\": \"a \\\"b\\\"\", \"state\": \"done\", "
+        "\"started_realtime\": 1795254178530903197, \"agents\": [{\"agent\": "
+        "\"00112233445566778899aabbccddeeff\", \"rank\": 3, \"records\": 12, "
+        "\"missing_units\": 4}], \"clock_probes\": {\"answered\": 1}}",
+        "{\"version\": 1, \"state\": \"merge\", \"agents\": [{}, {\"rank\": "
+        "-1}]}",
+        "{\"version\": 2, \"agents\": {}}",
+        "[1, \"agents\": ]",
+    };
+    const char *text = strcmp(target, "options") == 0    ? options[number % 8]
+                       : strcmp(target, "manifest") == 0 ? manifests[number % 4]
+                                                         : profiles[number % 4];
     FILE *file = seed_open(dir, target, number);
     int rc = put(file, text, strlen(text));
 
@@ -166,7 +177,8 @@ int main(int argc, char **argv)
     for (int i = 0; rc == 0 && writer != NULL && i < 12; i++) {
         rc = make_seed(argv[1], &random, i) | make_probes(argv[1], i) |
              make_text(argv[1], "options", i) |
-             make_text(argv[1], "scalene", i) | make_changes(argv[1], i);
+             make_text(argv[1], "scalene", i) |
+             make_text(argv[1], "manifest", i) | make_changes(argv[1], i);
     }
     if (rc != 0) {
         (void)fprintf(stderr, "usage: seeds DIR (an existing one)\n");
