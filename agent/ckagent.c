@@ -27,6 +27,9 @@
 #include "schema/endpoint.h"
 #include "schema/pack.h"
 
+/* Of one thread: 32 million marks. */
+#define SLOT_BYTES_MOST ((int64_t)1 << 30)
+
 extern char **environ;
 
 static struct options {
@@ -104,8 +107,8 @@ static const struct ck_cli_option table[] = {
      "bound of the recording memory of this rank (default: its share of "
      "/dev/shm)"},
     {CK_CLI_BYTES, "slot-bytes", 0, "SIZE", &options.slot_bytes, NULL,
-     "recording memory of one thread (default 2 MiB, less where memory is "
-     "short)"},
+     "recording memory of one thread, at most 1 GiB (default 2 MiB, less "
+     "where memory is short)"},
     {CK_CLI_FLAG, "strict", 0, NULL, &options.is_strict, NULL,
      "do not run the program when it cannot be recorded (default: warn once "
      "and run it plain)"},
@@ -236,6 +239,12 @@ static int options_check(struct ck_err *err)
     }
     if (sample_check(err) != 0) {
         return -1;
+    }
+    if (options.dir != NULL && options.dir[0] == '\0') {
+        return ck_err_set(err, "--dir: the name of a directory is missing");
+    }
+    if (options.slot_bytes > SLOT_BYTES_MOST) {
+        return ck_err_set(err, "--slot-bytes: at most 1GiB");
     }
     if (options.posix_threshold < 0 || options.posix_threshold > CK_TIME_S) {
         return ck_err_set(err, "--posix-threshold: 0 to 1s");

@@ -55,8 +55,9 @@ struct front {
     bool is_holding; /* the target waits for an aggregator */
     bool is_ready;   /* which answered */
     bool has_report;
-    bool has_promised; /* it was said where the report will be */
-    char why[512];     /* there is none; "" = not known */
+    bool has_promised;  /* it was said where the report will be */
+    ck_time_t patience; /* until when the report is waited for */
+    char why[512];      /* there is none; "" = not known */
     struct channel_end end;
     char place[4096]; /* where the run, or the spool, lies */
     sigset_t first_mask;
@@ -286,6 +287,18 @@ static void report_promise(struct front *front)
     }
 }
 
+/* Asked to end when the target has ended already: by a launcher, which kills
+ * after a second (MPICH, Open MPI), or by a person. */
+static void hurry(struct front *front, int number)
+{
+    ck_time_t until = ck_time_raw() + (number == SIGTERM ? CK_TIME_S : 0);
+
+    if (until < front->patience) {
+        front->patience = until;
+    }
+    report_promise(front);
+}
+
 static void signal_take(struct front *front, int number)
 {
     bool is_own_group = getpgid(front->target.pid) != getpgrp();
@@ -299,7 +312,10 @@ static void signal_take(struct front *front, int number)
 
         (void)channel_send(front->channel, CHANNEL_FLUSH, &told, sizeof(told));
     }
-    if (number == SIGTERM && front->wish->collector.is_begun) {
+    if (front->is_ended && (number == SIGTERM || number == SIGINT ||
+                            number == SIGHUP || number == SIGQUIT)) {
+        hurry(front, number);
+    } else if (number == SIGTERM && front->wish->collector.is_begun) {
         report_promise(front);
     }
     /* Asked in any case: the watcher's answer is used up by asking. */
@@ -353,8 +369,7 @@ static void lead_wait(struct front *front)
 /* A normal end of the reporting rank: the report, or where it will be. */
 static void report_wait(struct front *front)
 {
-    ck_time_t until = ck_time_raw() + REPORT_WAIT;
-
+    front->patience = ck_time_raw() + REPORT_WAIT;
     if (!WIFEXITED(front->status)) {
         report_promise(front);
         return;
@@ -365,7 +380,7 @@ static void report_wait(struct front *front)
     }
     while (!front->is_done && (front->wish->report == FRONT_REPORT_NOW ||
                                front->place[0] == '\0')) {
-        ck_time_t left = until - ck_time_raw();
+        ck_time_t left = front->patience - ck_time_raw();
 
         if (left <= 0) {
             break;
@@ -379,7 +394,7 @@ static void report_wait(struct front *front)
                       "ckagent: the run is in %s, its report will be "
                       "report.txt there\n",
                       front->place);
-    } else if (!front->is_done) {
+    } else if (!front->is_done && !front->has_promised) {
         ck_warn("no report after %d s; it will be in %s/report.txt",
                 (int)(REPORT_WAIT / CK_TIME_S), front->wish->collector.dir);
     }

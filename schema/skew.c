@@ -98,7 +98,11 @@ static int item_read(struct ck_skew *skew, const char **at)
 
         if (strncmp(*at, rows[i].key, length) == 0) {
             *at += length;
-            return number_read(at, rows[i].places, rows[i].value);
+            if (number_read(at, rows[i].places, rows[i].value) != 0) {
+                return -1;
+            }
+            /* At -1,000,000 ppm a clock stands still, and waits never end. */
+            return skew->rate_ppb > -900000000 ? 0 : -1;
         }
     }
     if (strncmp(*at, "step=", 5) == 0) {

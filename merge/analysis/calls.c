@@ -129,8 +129,8 @@ int calls_take(void *consumer, const struct timeline_event *event)
     site->calls++;
     site->bytes += call_bytes(event->record);
     site->total += end - start;
-    if (event->end - event->start > site->max) {
-        site->max = event->end - event->start;
+    if (end - start > site->max) {
+        site->max = end - start;
     }
     return 0;
 }

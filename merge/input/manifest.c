@@ -59,7 +59,11 @@ count_read(struct json *json, struct manifest *manifest, uint64_t *value)
     if (!number_read(json, manifest, &number)) {
         return false;
     }
-    *value = number > 0 ? (uint64_t)number : 0;
+    if (number < 0) {
+        why_set(manifest, "a count in it is below 0");
+        return false;
+    }
+    *value = (uint64_t)number;
     return true;
 }
 
@@ -222,6 +226,8 @@ static int member_read(struct json *json, struct manifest *manifest)
 /* 1 = the whole text was read, 0 = not, -1 = ENOMEM. */
 static int text_read(struct json *json, struct manifest *manifest)
 {
+    bool has_version = false;
+    bool has_agents = false;
     int rc = 1;
 
     if (json_next(json)->type != JSON_OBJECT) {
@@ -229,10 +235,16 @@ static int text_read(struct json *json, struct manifest *manifest)
         return 0;
     }
     while (rc == 1 && json_next(json)->type == JSON_NAME) {
+        has_version |= json_is(json_last(json), "version");
+        has_agents |= json_is(json_last(json), "agents");
         rc = member_read(json, manifest);
     }
     if (rc != 1) {
         return rc;
+    }
+    if (!has_version || !has_agents) {
+        why_set(manifest, "it does not say its version and its agents");
+        return 0;
     }
     return json_last(json)->type == JSON_OBJECT_END &&
            json_next(json)->type == JSON_END;

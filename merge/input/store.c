@@ -190,9 +190,11 @@ static int stream_read(struct store *store,
 
 /* Open the files, spools before segments. An agent removes its spool once all
  * of it is stored, at any moment of this: what such a spool had is in the
- * segments, which are read after. */
+ * segments, which are read after. What cannot be opened is damage. */
 static int readers_open(struct store *store, struct ck_err *err)
 {
+    size_t opened = 0;
+
     store->opener.readers =
         calloc(store->files.count, sizeof(*store->opener.readers));
     if (store->opener.readers == NULL) {
@@ -201,11 +203,16 @@ static int readers_open(struct store *store, struct ck_err *err)
     for (size_t i = store->files.count; i-- > 0;) {
         store->opener.readers[i] =
             ck_segment_reader_create(store->files.paths[i], err);
-        if (store->opener.readers[i] == NULL && errno != ENOENT) {
+        if (store->opener.readers[i] != NULL) {
+            opened++;
+        } else if (errno == ENOMEM) {
             return -1;
+        } else if (errno != ENOENT) {
+            store->damage.places++;
+            damage_note(store, store->files.paths[i], err->text);
         }
     }
-    return 0;
+    return opened > 0 ? 0 : -1;
 }
 
 /* What the run's manifest says of its segments. A run that never saw a ckagg

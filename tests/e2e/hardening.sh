@@ -33,6 +33,12 @@ print(len(seen))
 ' || fail "$1: cannot count its marks"
 }
 
+# accounted NAME: each mark that it printed is in the run or counted as lost.
+accounted() {
+    [ $(($(marks "$work/$1") + $(json "$work/$1/manifest.json" 'j["lost"]'))) \
+        = "$(cat "$work/$1.out")" ]
+}
+
 # scenario NAME: run it both ways; its marks against what it printed.
 scenario() {
     local name=$1 plain=0 traced=0 said lost seen
@@ -64,8 +70,16 @@ scenario() {
     esac
 }
 
+# A machine without a core to spare may leave no room for a child in time: what
+# finds none is counted, and the next try has room.
 for name in $("$images"); do
-    scenario "$name"
+    for try in 1 2 3; do
+        rm -rf "${work:?}/$name"
+        (scenario "$name") >"$work/said" 2>&1 && break
+        [ $try != 3 ] && grep -q ', [1-9][0-9]* lost$' "$work/said" &&
+            accounted "$name" || { cat "$work/said"; exit 1; }
+    done
+    cat "$work/said"
 done
 
 # Shells between: a chain of programs is one rank.

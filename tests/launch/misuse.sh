@@ -43,6 +43,8 @@ for program in agent agg merge launch; do
     $program "unknown option -Z" -Z
 done
 
+agent '--dir' --dir '' -- true
+agent '--slot-bytes' --slot-bytes 1T -- true
 agent "no program given"
 agent "--ranks needs a value: LIST" --ranks
 agent "--ranks 'x'" --ranks x -- touch ran

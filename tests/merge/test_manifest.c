@@ -180,6 +180,11 @@ static void a_manifest_that_cannot_be_read_is_named(void **state)
         const char *why;
     } cases[] = {
         {"garbage", "byte 0"},
+        {"{}", "does not say its version"},
+        {"{\"version\": 1}", "does not say its version"},
+        {"{\"version\": 1, \"agents\": [{\"agent\": "
+         "\"00112233445566778899aabbccddeeff\", \"records\": -1}]}",
+         "below 0"},
         {"[]", "no manifest"},
         {"{\"version\": 7}", "version 7"},
         {"{\"version\": \"1\"}", "no number"},

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "merge/input/store.h"
@@ -153,6 +154,31 @@ static void a_spool_that_has_gone_is_no_error(void **state)
     assert_int_equal(reading.marks, 1);
     reading_close(&reading);
     assert_int_equal(unlink(spool), 0);
+    synth_remove(dir);
+}
+
+/* Of the name of a segment, and none that can be read. */
+static void a_segment_that_cannot_be_opened_is_damage(void **state)
+{
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 1, &lone);
+    struct reading reading;
+    char folder[PATH_MAX];
+
+    (void)state;
+    synth_stream(synth, 1, 0, 100);
+    mark_put(synth, 7, 1);
+    synth_destroy(synth);
+    (void)snprintf(folder, sizeof(folder),
+                   "%s/seg-00112233445566778899aabbccddeeff.ck", dir);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(reading_open(&reading, dir), 0);
+    reading_run(&reading);
+    assert_int_equal(reading.marks, 1);
+    assert_int_equal(store_damage(reading.store)->places, 1);
+    assert_non_null(strstr(store_damage(reading.store)->first, "seg-0011"));
+    reading_close(&reading);
+    assert_int_equal(rmdir(folder), 0);
     synth_remove(dir);
 }
 
@@ -465,6 +491,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_that_came_twice_count_once),
         cmocka_unit_test(a_spool_that_has_gone_is_no_error),
+        cmocka_unit_test(a_segment_that_cannot_be_opened_is_damage),
         cmocka_unit_test(frames_that_overlap_are_trimmed_by_position),
         cmocka_unit_test(a_pass_of_one_class_has_all_of_it_in_order),
         cmocka_unit_test(missing_units_are_a_gap),

@@ -68,23 +68,12 @@ static void years_of_drift_do_not_overflow(void **state)
 static void what_it_is_not_is_refused(void **state)
 {
     static const char *const texts[] = {
-        "",
-        "off",
-        "off=",
-        "off=x",
-        "ppm=1.2345",
-        "off=1,",
-        "off=1;ppm=2",
-        "step=1",
-        "step=1:",
-        "step=1:2:3",
-        "slew=1:2",
-        "slew=3-1:5",
-        "foo=1",
-        "off=1,foo=",
-        "off=1.5",
-        " off=1",
-        "off=99999999999999999999",
+        "",           "off",         "off=",
+        "off=x",      "ppm=1.2345",  "ppm=-1000000",
+        "off=1,",     "off=1;ppm=2", "step=1",
+        "step=1:",    "step=1:2:3",  "slew=1:2",
+        "slew=3-1:5", "foo=1",       "off=1,foo=",
+        "off=1.5",    " off=1",      "off=99999999999999999999",
         STEPS_NINE,
     };
 
