@@ -112,10 +112,10 @@ static int make_text(const char *dir, const char *target, int number)
         "{\"files\":[],\"start_time_perf\":\"x\"}",
     };
     static const char *const manifests[] = {
-        "{\"version\": 1, \"job_key\": \"a \\\"b\\\"\", \"state\": \"done\", "
-        "\"started_realtime\": 1795254178530903197, \"agents\": [{\"agent\": "
-        "\"00112233445566778899aabbccddeeff\", \"rank\": 3, \"records\": 12, "
-        "\"missing_units\": 4}], \"clock_probes\": {\"answered\": 1}}",
+        ("{\"version\": 1, \"job_key\": \"a \\\"b\\\"\", \"state\": \"done\", "
+         "\"started_realtime\": 1795254178530903197, \"agents\": [{\"agent\": "
+         "\"00112233445566778899aabbccddeeff\", \"rank\": 3, \"records\": 12, "
+         "\"missing_units\": 4}], \"clock_probes\": {\"answered\": 1}}"),
         "{\"version\": 1, \"state\": \"merge\", \"agents\": [{}, {\"rank\": "
         "-1}]}",
         "{\"version\": 2, \"agents\": {}}",
