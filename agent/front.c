@@ -260,11 +260,11 @@ static void children_reap(struct front *front)
     }
 }
 
-/* The collector learns what may end us, and that we go on after a stop. */
-static bool is_told(int number)
+/* Asks us to end. */
+static bool is_ending(int number)
 {
     return number == SIGTERM || number == SIGINT || number == SIGHUP ||
-           number == SIGQUIT || number == SIGCONT;
+           number == SIGQUIT;
 }
 
 /* The end is near, and whoever reads this may not see the report itself: a
@@ -307,13 +307,13 @@ static void signal_take(struct front *front, int number)
         children_reap(front);
         return;
     }
-    if (is_told(number) && front->channel >= 0) {
+    /* The collector learns what may end us, and that we go on after a stop. */
+    if ((is_ending(number) || number == SIGCONT) && front->channel >= 0) {
         int32_t told = number;
 
         (void)channel_send(front->channel, CHANNEL_FLUSH, &told, sizeof(told));
     }
-    if (front->is_ended && (number == SIGTERM || number == SIGINT ||
-                            number == SIGHUP || number == SIGQUIT)) {
+    if (front->is_ended && is_ending(number)) {
         hurry(front, number);
     } else if (number == SIGTERM && front->wish->collector.is_begun) {
         report_promise(front);
