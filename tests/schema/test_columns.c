@@ -11,50 +11,7 @@
 
 #include <cmocka.h>
 
-#include "schema/columns.h"
-#include "tests/schema/records.h"
-
-#define ROOM ((size_t)CK_FRAME_UNITS_MAX * CK_UNIT_BYTES)
-
-static struct records_random rng;
-
-struct fixture {
-    struct columns_encoder *encoder;
-    struct columns_view view;
-    struct ck_batch_info info;
-    struct ck_err err;
-    uint8_t *rows;
-    uint8_t *back;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = calloc(1, sizeof(*f));
-
-    f->encoder = columns_encoder_create();
-    f->rows = aligned_alloc(64, ROOM);
-    f->back = aligned_alloc(64, ROOM);
-    *state = f;
-    return f->encoder == NULL || f->rows == NULL || f->back == NULL ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    columns_encoder_destroy(f->encoder);
-    free(f->rows);
-    free(f->back);
-    free(f);
-    return 0;
-}
-
-static int encode(struct fixture *f, size_t bytes)
-{
-    struct columns_bytes source = {f->rows, bytes};
-
-    return columns_encode(f->encoder, &f->info, &source, &f->view, &f->err);
-}
+#include "tests/schema/batches.h"
 
 /* Decode to a place that has room for exactly `room` bytes. */
 static int

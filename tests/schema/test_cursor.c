@@ -11,55 +11,23 @@
 
 #include <cmocka.h>
 
-#include "schema/columns.h"
-#include "tests/schema/records.h"
+#include "tests/schema/batches.h"
 
-#define ROOM ((size_t)CK_FRAME_UNITS_MAX * CK_UNIT_BYTES)
+static uint8_t *together; /* what came piece by piece */
+static struct columns_cursor *cursor;
 
-static struct records_random rng;
-
-struct fixture {
-    struct columns_encoder *encoder;
-    struct columns_view view;
-    struct ck_batch_info info;
-    struct ck_err err;
-    uint8_t *rows;
-    uint8_t *back;
-    uint8_t *pieces;
-    struct columns_cursor *cursor;
-};
-
-static int setup(void **state)
+static int cursor_setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-
-    f->encoder = columns_encoder_create();
-    f->rows = aligned_alloc(64, ROOM);
-    f->back = aligned_alloc(64, ROOM);
-    f->pieces = aligned_alloc(64, ROOM);
-    f->cursor = columns_cursor_create();
-    *state = f;
-    return f->encoder == NULL || f->rows == NULL || f->back == NULL ? -1 : 0;
+    together = aligned_alloc(64, ROOM);
+    cursor = columns_cursor_create();
+    return setup(state) != 0 || together == NULL || cursor == NULL ? -1 : 0;
 }
 
-static int teardown(void **state)
+static int cursor_teardown(void **state)
 {
-    struct fixture *f = *state;
-
-    columns_encoder_destroy(f->encoder);
-    free(f->rows);
-    free(f->back);
-    free(f->pieces);
-    columns_cursor_destroy(f->cursor);
-    free(f);
-    return 0;
-}
-
-static int encode(struct fixture *f, size_t bytes)
-{
-    struct columns_bytes source = {f->rows, bytes};
-
-    return columns_encode(f->encoder, &f->info, &source, &f->view, &f->err);
+    free(together);
+    columns_cursor_destroy(cursor);
+    return teardown(state);
 }
 
 #define TEXTS (1u << CK_CLASS_TEXT | 1u << CK_CLASS_MODULE)
@@ -70,7 +38,7 @@ static int encode(struct fixture *f, size_t bytes)
 static int pieces_decode(struct fixture *f, uint32_t classes, size_t *used)
 {
     static uint8_t place[PIECES_BYTES] __attribute__((aligned(8)));
-    int rc = columns_cursor_open(f->cursor, &f->view, classes, &f->err);
+    int rc = columns_cursor_open(cursor, &f->view, classes, &f->err);
 
     *used = 0;
     while (rc == 0 || rc == 1) {
@@ -78,12 +46,12 @@ static int pieces_decode(struct fixture *f, uint32_t classes, size_t *used)
         unsigned pieces =
             1 + (unsigned)records_below(&rng, CK_BATCH_PIECES_MAX);
 
-        rc = columns_cursor_next(f->cursor, pieces, &rows, &f->err);
+        rc = columns_cursor_next(cursor, pieces, &rows, &f->err);
         if (rc != 1) {
             return rc;
         }
         assert_true(rows.used <= (size_t)pieces * CK_BATCH_PIECE * 96);
-        memcpy(f->pieces + *used, place, rows.used);
+        memcpy(together + *used, place, rows.used);
         memset(place, 0x5a, sizeof(place));
         *used += rows.used;
     }
@@ -102,7 +70,7 @@ static void assert_pieces_agree(struct fixture *f, uint32_t classes)
     assert_int_equal(pieces_decode(f, classes, &used), whole);
     if (whole == 0) {
         assert_int_equal(used, rows.used);
-        assert_memory_equal(f->pieces, f->back, used);
+        assert_memory_equal(together, f->back, used);
     }
 }
 
@@ -145,26 +113,6 @@ static void each_kind_alone_comes_in_pieces(void **state)
     }
 }
 
-/* One byte of one column of some class becomes another one. */
-static void column_damage(struct fixture *f, uint8_t *copy)
-{
-    for (int tries = 0; tries < 1000; tries++) {
-        unsigned cls = 1 + (unsigned)records_below(&rng, CK_CLASS_LIMIT - 1);
-        struct columns_bytes *column =
-            &f->view.groups[cls].column[records_below(&rng, COLUMNS_MAX)];
-
-        if (column->length == 0) {
-            continue;
-        }
-        memcpy(copy, column->bytes, column->length);
-        copy[records_below(&rng, column->length)] =
-            (uint8_t)(records_below(&rng, 3) == 0 ? 0 : records_next(&rng));
-        column->bytes = copy;
-        column->length -= records_below(&rng, 8) == 0;
-        return;
-    }
-}
-
 static void pieces_refuse_what_decoding_refuses(void **state)
 {
     struct fixture *f = *state;
@@ -195,13 +143,13 @@ static void rows_that_do_not_fit_are_refused(void **state)
     }
     assert_int_equal(encode(f, used), 0);
     for (rows.room = 0; rows.room < used; rows.room += 32) {
-        assert_int_equal(columns_cursor_open(f->cursor, &f->view, ~0u, &f->err),
+        assert_int_equal(columns_cursor_open(cursor, &f->view, ~0u, &f->err),
                          0);
-        assert_int_equal(columns_cursor_next(f->cursor, 1, &rows, &f->err), -1);
+        assert_int_equal(columns_cursor_next(cursor, 1, &rows, &f->err), -1);
     }
-    assert_int_equal(columns_cursor_open(f->cursor, &f->view, ~0u, &f->err), 0);
-    assert_int_equal(columns_cursor_next(f->cursor, 1, &rows, &f->err), 1);
-    assert_int_equal(columns_cursor_next(f->cursor, 1, &rows, &f->err), 0);
+    assert_int_equal(columns_cursor_open(cursor, &f->view, ~0u, &f->err), 0);
+    assert_int_equal(columns_cursor_next(cursor, 1, &rows, &f->err), 1);
+    assert_int_equal(columns_cursor_next(cursor, 1, &rows, &f->err), 0);
 }
 
 int main(void)
@@ -214,5 +162,5 @@ int main(void)
     };
 
     rng = records_random_init();
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, cursor_setup, cursor_teardown);
 }

@@ -1,0 +1,80 @@
+/* batches.h - records as columns, for tests of what reads them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * setup() and teardown() are cmocka's; *state is a struct fixture.
+ */
+#ifndef CK_TESTS_SCHEMA_BATCHES_H
+#define CK_TESTS_SCHEMA_BATCHES_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/columns.h"
+#include "tests/schema/records.h"
+
+#define ROOM ((size_t)CK_FRAME_UNITS_MAX * CK_UNIT_BYTES)
+
+static struct records_random rng;
+
+struct fixture {
+    struct columns_encoder *encoder;
+    struct columns_view view;
+    struct ck_batch_info info;
+    struct ck_err err;
+    uint8_t *rows;
+    uint8_t *back;
+};
+
+static inline int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    f->encoder = columns_encoder_create();
+    f->rows = aligned_alloc(64, ROOM);
+    f->back = aligned_alloc(64, ROOM);
+    *state = f;
+    return f->encoder == NULL || f->rows == NULL || f->back == NULL ? -1 : 0;
+}
+
+static inline int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    columns_encoder_destroy(f->encoder);
+    free(f->rows);
+    free(f->back);
+    free(f);
+    return 0;
+}
+
+/* The records in `rows` as columns. */
+static inline int encode(struct fixture *f, size_t bytes)
+{
+    struct columns_bytes source = {f->rows, bytes};
+
+    return columns_encode(f->encoder, &f->info, &source, &f->view, &f->err);
+}
+
+/* One byte of one column of some class becomes another one. */
+static inline void column_damage(struct fixture *f, uint8_t *copy)
+{
+    for (int tries = 0; tries < 1000; tries++) {
+        unsigned cls = 1 + (unsigned)records_below(&rng, CK_CLASS_LIMIT - 1);
+        struct columns_bytes *column =
+            &f->view.groups[cls].column[records_below(&rng, COLUMNS_MAX)];
+
+        if (column->length == 0) {
+            continue;
+        }
+        memcpy(copy, column->bytes, column->length);
+        copy[records_below(&rng, column->length)] =
+            (uint8_t)(records_below(&rng, 3) == 0 ? 0 : records_next(&rng));
+        column->bytes = copy;
+        column->length -= records_below(&rng, 8) == 0;
+        return;
+    }
+}
+
+#endif
