@@ -30,11 +30,11 @@
 #include "agent/outlet.h"
 #include "agent/own.h"
 #include "agent/session.h"
-#include "launch/child.h"
 #include "launch/cli.h"
 #include "schema/endpoint.h"
 #include "schema/run.h"
 #include "tests/bench/clockburst.h"
+#include "tests/bench/service.h"
 
 #define DOMAINS_A_WORKER 125
 #define WORKERS_MAX 32
@@ -289,38 +289,6 @@ static _Noreturn void worker_run(unsigned first, unsigned count)
     _exit(0);
 }
 
-/* ckagg as a service below `root`; its pid. */
-static pid_t ckagg_start(void)
-{
-    char program[PATH_MAX];
-    char url[192];
-    char line[1024];
-    char *argv[] = {program, "--listen",   url,  "--dir",
-                    root,    "--no-merge", NULL, NULL};
-    int out[2];
-    struct ck_child child = {.path = program, .argv = argv};
-    struct ck_err err;
-    ssize_t n;
-    pid_t pid;
-
-    (void)snprintf(url, sizeof(url), "ipc://%s/crowd.sock", root);
-    if (ck_child_find("ckagg", program, &err) != 0 || pipe(out) != 0) {
-        die("ckagg");
-    }
-    child.fds[0] = -1;
-    child.fds[1] = out[1];
-    child.fds[2] = -2;
-    if (ck_child_start(&child, &pid, &err) != 0) {
-        die(err.text);
-    }
-    (void)close(out[1]);
-    n = read(out[0], line, sizeof(line) - 1);
-    if (n <= 0 || ck_endpoint_parse(url, &endpoint, &err) != 0) {
-        die("ckagg is not ready");
-    }
-    return pid;
-}
-
 /* First line of a thread's file. */
 static bool
 thread_line(pid_t pid, const char *thread, const char *file, char line[128])
@@ -537,7 +505,7 @@ int main(int argc, char **argv)
 
     options_read(argc, argv);
     prepare();
-    ckagg = ckagg_start();
+    ckagg = service_start(root, &endpoint);
     count = workers_start(workers);
     is_good = wait_calibrated();
     first_say();

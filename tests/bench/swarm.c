@@ -28,11 +28,11 @@
 #include "agent/outlet.h"
 #include "agent/own.h"
 #include "agent/session.h"
-#include "launch/child.h"
 #include "launch/cli.h"
 #include "schema/endpoint.h"
 #include "schema/run.h"
 #include "schema/segment.h"
+#include "tests/bench/service.h"
 
 #define AGENTS_A_WORKER 128
 #define WORKERS_MAX 64
@@ -228,38 +228,6 @@ static pid_t worker_start(unsigned first, unsigned count)
     }
     if (pid < 0) {
         die("fork");
-    }
-    return pid;
-}
-
-/* ckagg as a service below `root`; its pid. */
-static pid_t ckagg_start(void)
-{
-    char program[PATH_MAX];
-    char url[192];
-    char line[1024];
-    char *argv[] = {program, "--listen",   url,  "--dir",
-                    root,    "--no-merge", NULL, NULL};
-    int out[2];
-    struct ck_child child = {.path = program, .argv = argv};
-    struct ck_err err;
-    ssize_t n;
-    pid_t pid;
-
-    (void)snprintf(url, sizeof(url), "ipc://%s/swarm.sock", root);
-    if (ck_child_find("ckagg", program, &err) != 0 || pipe(out) != 0) {
-        die("ckagg");
-    }
-    child.fds[0] = -1;
-    child.fds[1] = out[1];
-    child.fds[2] = -2;
-    if (ck_child_start(&child, &pid, &err) != 0) {
-        die(err.text);
-    }
-    (void)close(out[1]);
-    n = read(out[0], line, sizeof(line) - 1);
-    if (n <= 0 || ck_endpoint_parse(url, &endpoint, &err) != 0) {
-        die("ckagg is not ready");
     }
     return pid;
 }
@@ -516,7 +484,7 @@ int main(int argc, char **argv)
     options_read(argc, argv);
     prepare();
     count = ((unsigned)options.agents + AGENTS_A_WORKER - 1) / AGENTS_A_WORKER;
-    ckagg = ckagg_start();
+    ckagg = service_start(root, &endpoint);
     start = ck_time_raw();
     for (unsigned i = 0; i < count; i++) {
         workers[i] = worker_start(i * AGENTS_A_WORKER, share_of(i));

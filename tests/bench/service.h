@@ -1,0 +1,16 @@
+/* service.h - a ckagg for a benchmark that plays many agents
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_TESTS_BENCH_SERVICE_H
+#define CK_TESTS_BENCH_SERVICE_H
+
+#include <sys/types.h>
+
+#include "schema/endpoint.h"
+
+/* ckagg as a service that stores below `root`, ready, and where it listens; its
+ * pid. Ends the program with a line on stderr where that fails. */
+pid_t service_start(char *root, struct ck_endpoint *endpoint);
+
+#endif
