@@ -10,7 +10,8 @@ set -euo pipefail
 bin=$1 tests=$2 source=$3
 work=$(mktemp -d "${TMPDIR:-/tmp}/ck-lives.XXXXXX")
 export XDG_RUNTIME_DIR=$work
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "${BASH_SOURCE[0]}")/../discard.sh"
+trap 'discard "$work"' EXIT
 count=20000
 
 fail() {

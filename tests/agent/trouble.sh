@@ -10,7 +10,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/ck-trouble.XXXXXX")
 export XDG_RUNTIME_DIR=$work TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 unset CKAGENT_DIR CKAGENT_OPTIONS CKAGENT_AGGREGATOR
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "${BASH_SOURCE[0]}")/../discard.sh"
+trap 'discard "$work"' EXIT
 cd "$work"
 nobody=ipc://$work/nobody
 

@@ -74,7 +74,7 @@ scenario() {
 # finds none is counted, and the next try has room.
 for name in $("$images"); do
     for try in 1 2 3; do
-        rm -rf "${work:?}/$name"
+        discard "${work:?}/$name"
         (scenario "$name") >"$work/said" 2>&1 && break
         [ $try != 3 ] && grep -q ', [1-9][0-9]* lost$' "$work/said" &&
             accounted "$name" || { cat "$work/said"; exit 1; }

@@ -163,7 +163,7 @@ run_once() {
     line=$(check "$name" "$1" "$rank" yes) || true
     echo "$name ${line%%$'\n'*}" | tee -a "$CK_SERIES"
     [[ $line == ok* ]] || cp "$work/$name/report.json" "$CK_SERIES.$name.json"
-    rm -rf "${work:?}/$name"
+    discard "${work:?}/$name"
 }
 
 # Right ranks and places, and the worst time, of each ill in the series.

@@ -10,6 +10,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../discard.sh"
 build=${CK_BUILD:-$(cd "$here/../.." && pwd)/build}
 bin=$build/bin
 tests=$build/tests
@@ -23,7 +24,7 @@ mkdir -p "$cache" "$XDG_RUNTIME_DIR" "$POCL_CACHE_DIR"
 chmod 700 "$XDG_RUNTIME_DIR"
 
 cleanup() {
-    [ -n "${CK_KEEP:-}" ] || rm -rf "$work"
+    [ -n "${CK_KEEP:-}" ] || discard "$work"
 }
 trap cleanup EXIT
 

@@ -26,8 +26,7 @@ while read -r dir program ranks; do
         broken+=("$dir/$program")
         sed "s|^|$program: |" "$work/traced.log" | head -n 20
     fi
-    # Not where ckagg is still at work: all of it goes with $work.
-    rm -rf "$work/run-$program" 2>/dev/null || :
+    discard "$work/run-$program"
     [ "$total" -lt "$least" ] || break
 done < <(suite_entries | suite_shuffle)
 

@@ -5,7 +5,8 @@
 set -euo pipefail
 build=${1:?build folder}
 work=$(mktemp -d "${TMPDIR:-/tmp}/ck-install.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "${BASH_SOURCE[0]}")/../discard.sh"
+trap 'discard "$work"' EXIT
 export XDG_RUNTIME_DIR=$work/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 
