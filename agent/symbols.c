@@ -289,7 +289,7 @@ site_note(struct symbols *symbols, uint32_t incarnation, uint64_t address)
 {
     uint64_t at = site_slot(incarnation, address);
 
-    if (address == 0) {
+    if (address == 0 || address >= CK_SITE_TOLD) {
         return NULL;
     }
     for (;; at++) {

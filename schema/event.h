@@ -74,6 +74,10 @@ struct ck_mark {
     int64_t value;
 };
 
+/* Sites from here on are no addresses: the process itself says the SYMBOL of
+ * each, once in a process image (a line of an interpreted program). */
+#define CK_SITE_TOLD ((uint64_t)1 << 62)
+
 struct ck_call {
     struct ck_event e;
     int64_t dur;

@@ -207,6 +207,7 @@ static void call_leave(struct domain *domain, const CUpti_CallbackData *data)
     record->e = inject_call_head(&outer, domain->kind, 2);
     record->e.flags = result == 0 ? 0 : CK_FLAG_FAILED;
     record->dur = end - outer.start;
+    record->site = outer.site;
     record->call = outer.number;
     record->arg = data->correlationId;
     inject_call_commit(&outer, 2);

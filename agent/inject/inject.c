@@ -31,12 +31,12 @@ enum thread_state {
 
 struct ck_ring inject_ring;
 __thread struct ck_ring_writer inject_thread;
+enum ck_library inject_library;
 
 static __thread enum thread_state thread_state;
 static __thread uint32_t thread_offers; /* header->offers at the last try */
 static __thread uint32_t thread_pause;  /* offers until the next; 0 = none */
 static _Atomic int is_ready; /* ring mapped, fork handler and thread key set */
-static enum ck_library own_library;
 static pthread_key_t thread_key;
 
 static _Atomic uint64_t missed; /* records during an entry or a claim */
@@ -80,7 +80,7 @@ static int hooks_install(void)
 static int process_enter(void)
 {
     if (atomic_load(&inject_ring.incarnation) != 0 ||
-        ck_ring_enter(&inject_ring, own_library) == 0) {
+        ck_ring_enter(&inject_ring, inject_library) == 0) {
         return 0;
     }
     if (errno == ENOSPC) {
@@ -162,8 +162,9 @@ void inject_load(enum ck_library library)
     int saved = errno;
 
     if (atomic_load(&is_ready) == 0 && ck_ring_map(&inject_ring) == 0) {
-        own_library = library;
+        inject_library = library;
         atomic_fetch_or(&inject_ring.header->loaded, (uint32_t)library);
+        python_site_load();
         if (hooks_install() == 0) {
             atomic_store(&is_ready, 1);
         }

@@ -10,6 +10,7 @@
 #ifndef CK_AGENT_INJECT_INJECT_H
 #define CK_AGENT_INJECT_INJECT_H
 
+#include "agent/inject/pythonsite.h"
 #include "schema/event.h"
 #include "schema/ring.h"
 #include "schema/time.h"
@@ -17,6 +18,7 @@
 /* This library's view of the ring. Read-only outside inject.c. */
 extern struct ck_ring inject_ring;
 extern __thread struct ck_ring_writer inject_thread;
+extern enum ck_library inject_library;
 
 /* A text that gets an id in this process image on first use. Static storage;
  * initialise with INJECT_LABEL("text").
@@ -149,7 +151,7 @@ static inline void inject_call_show(struct inject_call *call,
     }
     call->slot = call->writer->slot;
     call->name = inject_label_id(label);
-    call->site = (uint64_t)(uintptr_t)site;
+    call->site = python_site(site);
     call->start = inject_now();
     open.start = call->start;
     open.site = call->site;

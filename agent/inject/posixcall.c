@@ -154,6 +154,7 @@ static void record_write(const struct posix_call *call,
 {
     uint32_t name = inject_label_id(&posix_labels[entry->function]);
     uint32_t related = object->related;
+    uint64_t place = python_site(site);
     struct ck_call *record;
 
     if (object->number != 0) {
@@ -171,7 +172,7 @@ static void record_write(const struct posix_call *call,
               .name = name,
               .start = call->start},
         .dur = end - call->start,
-        .site = (uint64_t)(uintptr_t)site,
+        .site = place,
         .object = object->number,
         .bytes = object->bytes,
         .arg = object->address,

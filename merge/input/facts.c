@@ -197,7 +197,9 @@ static int symbol_read(struct cast *cast,
     size_t cut = strnlen(bytes, text->length);
     struct place place = {NULL, NULL, text->extra};
 
-    cast->agents[source->agent].has_symbols = true;
+    if (text->object < CK_SITE_TOLD) {
+        cast->agents[source->agent].has_symbols = true;
+    }
     if (index == CAST_NONE) {
         return -1;
     }
