@@ -2,16 +2,21 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *     bench_merge CKMERGE [EVENTS_A_RANK [RANKS]]
+ *     bench_merge CKMERGE [EVENTS_A_RANK [RANKS [KIND]]]
  *     bench_merge --alone RUN
- *     bench_merge --write DIR [EVENTS_A_RANK [RANKS]]
+ *     bench_merge --write DIR [EVENTS_A_RANK [RANKS [KIND]]]
  *
  * Writes a run of calls, collectives and kernels (in order of completion, so
  * that the merge has to sort) through the schema's encoder, lets ckmerge
  * report on it and draw its trace, and prints events a second and the peak of
  * its memory. The figures are to be compared on one machine only. With --alone
  * it reads, verifies, decodes and merges a run here, and looks at nothing; with
- * --write it leaves such a run in DIR.
+ * --write it leaves such a run in DIR. KIND says how much there is to explain:
+ *
+ *     loose    collectives without numbers: nothing is matched
+ *     matched  collectives that all ranks enter at once (when nothing is said)
+ *     waiting  one rank comes late to each collective, another one each time,
+ *              and the devices idle between any two kernels
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,10 +32,50 @@
 #include "merge/timeline.h"
 #include "tests/merge/synth.h"
 
-static void rank_write(const char *dir, int rank, int ranks, int64_t events)
+/* What is written. */
+struct plan {
+    int64_t events; /* of each rank */
+    int ranks;
+    bool is_matched;
+    int64_t late; /* ns that one rank comes after the others */
+    int64_t kernel;
+};
+
+static bool plan_kind(struct plan *plan, const char *kind)
+{
+    plan->is_matched = strcmp(kind, "loose") != 0;
+    plan->late = strcmp(kind, "waiting") == 0 ? 1500 : 0;
+    plan->kernel = strcmp(kind, "waiting") == 0 ? 6000 : 12000;
+    return plan->late != 0 || !plan->is_matched || strcmp(kind, "matched") == 0;
+}
+
+/* All ranks return 5 us after the others entered. */
+static void meeting_put(struct synth *synth,
+                        const struct plan *plan,
+                        int rank,
+                        int64_t at,
+                        uint32_t call)
+{
+    bool is_late = call / 2 % (uint32_t)plan->ranks == (uint32_t)rank;
+    int64_t late = is_late ? plan->late : 0;
+    struct ck_collective record = {
+        .e = {.kind = CK_KIND_COLLECTIVE, .name = 2, .start = at + late},
+        .dur = 5000 - late,
+        .site = 0x1040,
+        .call = call,
+        .root = -1};
+
+    if (plan->is_matched) {
+        record.seq = call / 2;
+        record.bytes_in = record.bytes_out = 4096;
+    }
+    synth_put(synth, &record);
+}
+
+static void rank_write(const char *dir, int rank, const struct plan *plan)
 {
     struct synth_rank who = {.rank = rank,
-                             .size = ranks,
+                             .size = plan->ranks,
                              .host = "node",
                              .timens = "t",
                              .clock = CK_CLOCK_RAW,
@@ -43,21 +88,21 @@ static void rank_write(const char *dir, int rank, int ranks, int64_t events)
     synth_text(synth, CK_KIND_NAME, 1, 0, 0, "clEnqueueNDRangeKernel", 22);
     synth_text(synth, CK_KIND_NAME, 2, 0, 0, "MPI_Allreduce", 13);
     synth_text(synth, CK_KIND_NAME, 3, 0, 0, "forward", 7);
-    for (int64_t done = 0; done < events;) {
+    for (int64_t done = 0; done < plan->events;) {
         uint32_t first = call;
         int64_t begin = at;
 
         synth_stream(synth, 1, 0, 100);
-        for (int i = 0; i < 4000 && done < events; i++, done += 2) {
+        for (int i = 0; i < 4000 && done < plan->events; i++, done += 2) {
             synth_call(synth, CK_KIND_API_OPENCL, 1, at, 800, 0x1000, ++call);
-            synth_call(synth, CK_KIND_COLLECTIVE, 2, at + 3000, 5000, 0x1040,
-                       ++call);
+            meeting_put(synth, plan, rank, at + 3000, ++call);
             at += 10000;
         }
         synth_stream(synth, 1, 1, 101);
-        for (uint32_t i = 0; i < (call - first) / 2 && done < events; i++) {
+        for (uint32_t i = 0; i < (call - first) / 2 && done < plan->events;
+             i++) {
             synth_kernel(synth, 3, begin + (int64_t)(i ^ 1) * 10000 + 1000,
-                         12000, 100, first + (i ^ 1) * 2 + 1);
+                         plan->kernel, 100, first + (i ^ 1) * 2 + 1);
             done++;
         }
     }
@@ -65,27 +110,66 @@ static void rank_write(const char *dir, int rank, int ranks, int64_t events)
     synth_destroy(synth);
 }
 
+/* Memory of a process that no file lies behind, in kB. */
+static long anonymous(pid_t pid)
+{
+    char path[64], line[128];
+    long kb = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "r");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "RssAnon:", 8) == 0) {
+            kb = strtol(line + 8, NULL, 10);
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kb;
+}
+
+/* Wait for its end, and look at its anonymous memory meanwhile. 0 or -1. */
+static int run_watch(pid_t pid, struct rusage *usage, long *most)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    int status;
+    pid_t ended;
+
+    *most = 0;
+    while ((ended = wait4(pid, &status, WNOHANG, usage)) == 0) {
+        long now = anonymous(pid);
+
+        *most = now > *most ? now : *most;
+        (void)nanosleep(&pause, NULL);
+    }
+    return ended == pid && status == 0 ? 0 : -1;
+}
+
 static int run_one(const char *program, char *const *argv, double *seconds)
 {
     int64_t start = ck_time_raw();
     struct rusage usage;
-    int status;
+    long most;
     pid_t pid = fork();
 
     if (pid == 0) {
         (void)execv(program, argv);
         _exit(127);
     }
-    if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status != 0) {
+    if (pid < 0 || run_watch(pid, &usage, &most) != 0) {
         return -1;
     }
     *seconds = (double)(ck_time_raw() - start) / 1e9;
-    printf("  %.2f s (CPU %.2f s), peak memory %.1f MB\n", *seconds,
+    printf("  %.2f s (CPU %.2f s), peak memory %.1f MB, %.1f MB of it "
+           "anonymous\n",
+           *seconds,
            (double)usage.ru_utime.tv_sec +
                (double)usage.ru_utime.tv_usec / 1e6 +
                (double)usage.ru_stime.tv_sec +
                (double)usage.ru_stime.tv_usec / 1e6,
-           (double)usage.ru_maxrss / 1024);
+           (double)usage.ru_maxrss / 1024, (double)most / 1024);
     return 0;
 }
 
@@ -131,9 +215,10 @@ static int run_alone(const char *dir)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: bench_merge CKMERGE [EVENTS [RANKS]]\n"
+    fprintf(stderr, "usage: bench_merge CKMERGE [EVENTS [RANKS [KIND]]]\n"
                     "       bench_merge --alone RUN\n"
-                    "       bench_merge --write DIR [EVENTS [RANKS]]\n");
+                    "       bench_merge --write DIR [EVENTS [RANKS [KIND]]]\n"
+                    "KIND: loose, matched, waiting\n");
     return 2;
 }
 
@@ -167,26 +252,29 @@ int main(int argc, char **argv)
 {
     bool is_write = argc > 2 && strcmp(argv[1], "--write") == 0;
     int at = is_write ? 3 : 2;
-    int64_t events = argc > at ? strtoll(argv[at], NULL, 10) : 500000;
-    int ranks = argc > at + 1 ? atoi(argv[at + 1]) : 4;
+    struct plan plan = {.events =
+                            argc > at ? strtoll(argv[at], NULL, 10) : 500000,
+                        .ranks = argc > at + 1 ? atoi(argv[at + 1]) : 4};
     char *dir;
     int rc;
 
     if (argc == 3 && strcmp(argv[1], "--alone") == 0) {
         return run_alone(argv[2]);
     }
-    if (argc < 2 || events <= 0 || ranks <= 0) {
+    if (argc < 2 || plan.events <= 0 || plan.ranks <= 0 ||
+        !plan_kind(&plan, argc > at + 2 ? argv[at + 2] : "matched")) {
         return usage();
     }
     dir = is_write ? argv[2] : synth_dir();
-    for (int rank = 0; rank < ranks; rank++) {
-        rank_write(dir, rank, ranks, events);
+    for (int rank = 0; rank < plan.ranks; rank++) {
+        rank_write(dir, rank, &plan);
     }
-    printf("%d ranks, %lld events\n", ranks, (long long)(events * ranks));
+    printf("%d ranks, %lld events\n", plan.ranks,
+           (long long)(plan.events * plan.ranks));
     if (is_write) {
         return 0;
     }
-    rc = run_explained(argv[1], dir, events * ranks);
+    rc = run_explained(argv[1], dir, plan.events * plan.ranks);
     synth_remove(dir);
     return rc;
 }
