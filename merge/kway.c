@@ -16,22 +16,25 @@ void kway_destroy(struct kway *kway)
     if (kway == NULL) {
         return;
     }
-    free(kway->keys);
     free(kway->nodes);
     free(kway);
 }
 
 /* Play all matches below a node; returns the winner. */
-static uint32_t kway_play(struct kway *kway, size_t node)
+static struct kway_node
+kway_play(struct kway *kway, const int64_t *keys, size_t count, size_t node)
 {
-    uint32_t left, right;
+    struct kway_node left, right;
 
     if (node >= kway->leaves) {
-        return (uint32_t)(node - kway->leaves);
+        size_t input = node - kway->leaves;
+
+        return (struct kway_node){input < count ? keys[input] : KWAY_END,
+                                  input};
     }
-    left = kway_play(kway, node * 2);
-    right = kway_play(kway, node * 2 + 1);
-    if (kway_is_less(kway, left, right)) {
+    left = kway_play(kway, keys, count, node * 2);
+    right = kway_play(kway, keys, count, node * 2 + 1);
+    if (kway_is_less(left, right)) {
         kway->nodes[node] = right;
         return left;
     }
@@ -50,15 +53,11 @@ struct kway *kway_create(const int64_t *keys, size_t count)
     while (kway->leaves < count) {
         kway->leaves *= 2;
     }
-    kway->keys = calloc(kway->leaves, sizeof(*kway->keys));
     kway->nodes = calloc(kway->leaves, sizeof(*kway->nodes));
-    if (kway->keys == NULL || kway->nodes == NULL) {
+    if (kway->nodes == NULL) {
         kway_destroy(kway);
         return NULL;
     }
-    for (size_t i = 0; i < kway->leaves; i++) {
-        kway->keys[i] = i < count ? keys[i] : KWAY_END;
-    }
-    kway->nodes[0] = kway_play(kway, 1);
+    kway->nodes[0] = kway_play(kway, keys, count, 1);
     return kway;
 }

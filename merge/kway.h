@@ -8,16 +8,21 @@
 #ifndef CK_MERGE_KWAY_H
 #define CK_MERGE_KWAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Key of an input that is at its end. */
 #define KWAY_END INT64_MAX
 
+struct kway_node {
+    int64_t key;
+    uint64_t input;
+};
+
 /* In full here, because it is asked for each record. */
 struct kway {
-    int64_t *keys;   /* by input */
-    uint32_t *nodes; /* inner nodes: the loser's input; [0] = winner */
+    struct kway_node *nodes; /* inner nodes: the loser; [0] = winner */
     size_t leaves;
 };
 
@@ -25,31 +30,29 @@ struct kway {
 struct kway *kway_create(const int64_t *keys, size_t count);
 void kway_destroy(struct kway *kway);
 
-static inline int kway_is_less(const struct kway *kway, uint32_t a, uint32_t b)
+static inline bool kway_is_less(struct kway_node a, struct kway_node b)
 {
-    return kway->keys[a] < kway->keys[b] ||
-           (kway->keys[a] == kway->keys[b] && a < b);
+    return a.key < b.key || (a.key == b.key && a.input < b.input);
 }
 
 /* The input with the least key; its key in *key (KWAY_END: all ended). */
 static inline size_t kway_top(const struct kway *kway, int64_t *key)
 {
-    *key = kway->keys[kway->nodes[0]];
-    return kway->nodes[0];
+    *key = kway->nodes[0].key;
+    return kway->nodes[0].input;
 }
 
 /* Give the top input its next key. */
 static inline void kway_replace(struct kway *kway, int64_t key)
 {
-    uint32_t winner = kway->nodes[0];
+    struct kway_node winner = {key, kway->nodes[0].input};
 
-    kway->keys[winner] = key;
-    for (size_t node = (winner + kway->leaves) / 2; node > 0; node /= 2) {
-        if (kway_is_less(kway, kway->nodes[node], winner)) {
-            uint32_t loser = winner;
+    for (size_t node = (winner.input + kway->leaves) / 2; node > 0; node /= 2) {
+        struct kway_node loser = kway->nodes[node];
 
-            winner = kway->nodes[node];
-            kway->nodes[node] = loser;
+        if (kway_is_less(loser, winner)) {
+            kway->nodes[node] = winner;
+            winner = loser;
         }
     }
     kway->nodes[0] = winner;

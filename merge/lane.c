@@ -218,14 +218,34 @@ static void visit_passed(struct lane *lane, struct visit *visit)
     lane_seek(lane);
 }
 
-int lane_next(struct lane *lane,
-              const struct ck_event **record,
-              uint32_t *thread,
-              struct ck_err *err)
+/* How many of the feed's records come before all that is not decoded, and
+ * before any other visit's: one at least. */
+static uint32_t run_length(const struct lane *lane, const struct feed *feed)
+{
+    ck_time_t until = lane->other < feed->bound ? lane->other : feed->bound;
+    uint32_t low = feed->next + 1, high = feed->count;
+
+    if (low < high && feed->entries[high - 1].time < until) {
+        low = high;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (feed->entries[middle].time < until) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low - feed->next;
+}
+
+int lane_next(struct lane *lane, struct lane_run *run, struct ck_err *err)
 {
     struct visit *visit;
     struct feed *feed;
     const struct feed_entry *entry;
+    uint32_t count;
 
     if (lane->is_over) {
         lane_settle(lane);
@@ -249,12 +269,14 @@ int lane_next(struct lane *lane,
         visit_passed(lane, visit);
         return 0;
     }
-    feed->next++;
-    *record = (const struct ck_event *)((const uint8_t *)feed->rows.bytes +
-                                        (size_t)entry->offset * CK_UNIT_BYTES);
-    *thread = visit->frame->thread;
-    visit->past_time = entry->time;
-    visit->past_order = entry->order;
+    count = run_length(lane, feed);
+    run->next = entry;
+    run->end = entry + count;
+    run->rows = feed->rows.bytes;
+    run->thread = visit->frame->thread;
+    feed->next += count;
+    visit->past_time = run->end[-1].time;
+    visit->past_order = run->end[-1].order;
     visit->time = feed_time(feed);
     visit_passed(lane, visit);
     return 1;

@@ -27,15 +27,25 @@ struct lane;
 /* The source's records; all in it is borrowed. NULL with ENOMEM. */
 struct lane *lane_create(const struct feed_source *source);
 void lane_destroy(struct lane *lane);
-/* Start of the next record, LANE_END at the end. Decodes nothing: where classes
- * are left out the next record may turn out to be later. */
+/* Some records in a row, in order; borrowed until the lane's next call. */
+struct lane_run {
+    const struct feed_entry *next, *end;
+    const uint8_t *rows;
+    uint32_t thread; /* in the cast */
+};
+
+static inline const struct ck_event *lane_record(const struct lane_run *run)
+{
+    return (const struct ck_event *)(run->rows +
+                                     (size_t)run->next->offset * CK_UNIT_BYTES);
+}
+
+/* Start of the next record behind the runs so far, LANE_END at the end. Decodes
+ * nothing: where classes are left out the next record may turn out to be
+ * later. */
 ck_time_t lane_time(const struct lane *lane);
-/* The next record, its times on the axis; borrowed until the next call.
- * *thread = its thread in the cast. 1; 0 = none, and lane_time() has moved on
- * or is at the end; or -1 with err. */
-int lane_next(struct lane *lane,
-              const struct ck_event **record,
-              uint32_t *thread,
-              struct ck_err *err);
+/* The next records, times on the axis. 1; 0 = none, and lane_time() has moved
+ * on or is at the end; or -1 with err. */
+int lane_next(struct lane *lane, struct lane_run *run, struct ck_err *err);
 
 #endif

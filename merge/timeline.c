@@ -23,6 +23,7 @@
 /* A lane, or a call that was never left, and its place in the order. */
 struct track {
     struct lane *lane;
+    struct lane_run run;               /* of it, not yet handed out */
     const struct store_stream *stream; /* NULL with a cut */
     const struct cut *cut;
     bool is_done; /* the cut was handed out */
@@ -141,8 +142,11 @@ static int merge_tracks(struct merge *merge)
     return 0;
 }
 
-static ck_time_t track_time(const struct track *track)
+static inline ck_time_t track_time(const struct track *track)
 {
+    if (track->run.next < track->run.end) {
+        return track->run.next->time;
+    }
     if (track->cut != NULL) {
         return track->is_done ? KWAY_END : track->cut->record.e.start;
     }
@@ -225,29 +229,47 @@ static inline int merge_give(const struct merge *merge,
     return 0;
 }
 
-static int merge_step(struct merge *merge, size_t top, struct ck_err *err)
+/* Have a record to hand out. 1, 0 = the track's time has moved on, or -1 with
+ * err. */
+static int track_next(struct track *track, struct ck_err *err)
+{
+    return track->run.next < track->run.end
+               ? 1
+               : lane_next(track->lane, &track->run, err);
+}
+
+/* What a track has next; its time is on. */
+static inline void track_take(struct track *track, struct timeline_event *event)
+{
+    if (track->cut != NULL) {
+        event->record = &track->cut->record.e;
+        event->thread = track->cut->thread;
+        track->is_done = true;
+    } else {
+        event->record = lane_record(&track->run);
+        event->thread = track->run.thread;
+        track->run.next++;
+    }
+    event->rank = track->rank;
+    event->process = track->process;
+}
+
+static inline int
+merge_step(struct merge *merge, size_t top, struct ck_err *err)
 {
     struct track *track = &merge->tracks[top];
     struct timeline_event event;
     enum ck_class cls;
-    int rc = 1;
+    int rc = track->cut != NULL ? 1 : track_next(track, err);
 
-    if (track->cut != NULL) {
-        event.record = &track->cut->record.e;
-        event.thread = track->cut->thread;
-        track->is_done = true;
-    } else {
-        rc = lane_next(track->lane, &event.record, &event.thread, err);
-    }
     if (rc != 1) {
         kway_replace(merge->kway, track_time(track));
         return rc;
     }
+    track_take(track, &event);
     cls = ck_kind_class(event.record->kind);
     event.start = event.record->start;
     event.end = record_end(event.record, cls);
-    event.rank = track->rank;
-    event.process = track->process;
     if (merge_give(merge, &event, cls, track->is_wanted) != 0) {
         return ck_err_set(err, "%s", strerror(errno));
     }
