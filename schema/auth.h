@@ -2,8 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The only file that knows libsodium. BLAKE2b with a key of 32 bytes, cut to
- * 16; comparing takes the same time wherever two tags differ.
+ * The only file that knows libsodium. The tag is BLAKE2b of key and bytes,
+ * which together are one block of it, cut to 16; comparing takes the same time
+ * wherever two tags differ.
  */
 #ifndef CK_SCHEMA_AUTH_H
 #define CK_SCHEMA_AUTH_H
@@ -14,6 +15,8 @@
 
 #define CK_AUTH_KEY_BYTES 32
 #define CK_AUTH_TAG_BYTES 16
+/* Longest that has a tag. */
+#define CK_AUTH_BYTES_MAX 96
 #define CK_AUTH_KEY_HEX (2 * CK_AUTH_KEY_BYTES + 1)
 
 /* A new random key. 0, or -1 with errno: no random bytes. */

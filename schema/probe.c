@@ -33,6 +33,7 @@ struct datagram {
 
 _Static_assert(sizeof(struct datagram) == CK_PROBE_BYTES, "on the wire");
 _Static_assert(offsetof(struct datagram, tag) == TAG_AT, "the tag is last");
+_Static_assert(TAG_AT <= CK_AUTH_BYTES_MAX, "it can have a tag");
 
 void ck_probe_encode(const struct ck_probe *probe,
                      const uint8_t key[CK_AUTH_KEY_BYTES],

@@ -17,7 +17,9 @@
 #include "schema/time.h"
 
 #define CK_PROBE_BYTES 88
-#define CK_PROBE_VERSION 1
+/* Answers of one session that may share a datagram. */
+#define CK_PROBE_PIECES 8
+#define CK_PROBE_VERSION 2
 
 enum ck_probe_type {
     CK_PROBE_ASK = 1,

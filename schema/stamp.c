@@ -152,7 +152,7 @@ int ck_stamp_restart(int fd)
     return ck_stamp_enable(fd);
 }
 
-static int64_t stamp_of(const struct cmsghdr *item)
+static int64_t item_stamp(const struct cmsghdr *item)
 {
     struct scm_timestamping stamps;
 
@@ -160,10 +160,24 @@ static int64_t stamp_of(const struct cmsghdr *item)
     return (int64_t)stamps.ts[0].tv_sec * CK_TIME_S + stamps.ts[0].tv_nsec;
 }
 
+int64_t ck_stamp_of(struct msghdr *message)
+{
+    int64_t stamp = 0;
+
+    for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item != NULL;
+         item = CMSG_NXTHDR(message, item)) {
+        if (item->cmsg_level == SOL_SOCKET &&
+            item->cmsg_type == SCM_TIMESTAMPING) {
+            stamp = item_stamp(item);
+        }
+    }
+    return stamp;
+}
+
 ssize_t
 ck_stamp_receive(int fd, void *bytes, size_t room, struct ck_arrival *arrival)
 {
-    _Alignas(struct cmsghdr) char control[256];
+    _Alignas(struct cmsghdr) char control[CK_STAMP_CONTROL];
     struct iovec piece = {.iov_base = bytes, .iov_len = room};
     struct msghdr message = {.msg_name = &arrival->from,
                              .msg_namelen = sizeof(arrival->from),
@@ -178,45 +192,40 @@ ck_stamp_receive(int fd, void *bytes, size_t room, struct ck_arrival *arrival)
         return -1;
     }
     arrival->from_length = message.msg_namelen;
-    for (struct cmsghdr *item = CMSG_FIRSTHDR(&message); item != NULL;
-         item = CMSG_NXTHDR(&message, item)) {
-        if (item->cmsg_level == SOL_SOCKET &&
-            item->cmsg_type == SCM_TIMESTAMPING) {
-            arrival->realtime = stamp_of(item);
+    arrival->realtime = ck_stamp_of(&message);
+    return length;
+}
+
+void ck_stamp_of_sent(struct msghdr *message,
+                      uint32_t *number,
+                      int64_t *realtime)
+{
+    struct sock_extended_err about = {.ee_errno = 0};
+    int64_t stamp = ck_stamp_of(message);
+
+    for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item != NULL;
+         item = CMSG_NXTHDR(message, item)) {
+        if ((item->cmsg_level == SOL_IP && item->cmsg_type == IP_RECVERR) ||
+            (item->cmsg_level == SOL_IPV6 && item->cmsg_type == IPV6_RECVERR)) {
+            memcpy(&about, CMSG_DATA(item), sizeof(about));
         }
     }
-    return length;
+    if (about.ee_origin != SO_EE_ORIGIN_TIMESTAMPING) {
+        stamp = 0; /* an ICMP error: nobody's */
+    }
+    *number = stamp == 0 ? UINT32_MAX : about.ee_data;
+    *realtime = stamp;
 }
 
 int ck_stamp_sent(int fd, uint32_t *number, int64_t *realtime)
 {
-    _Alignas(struct cmsghdr) char control[512];
+    _Alignas(struct cmsghdr) char control[CK_STAMP_CONTROL];
     struct msghdr message = {.msg_control = control,
                              .msg_controllen = sizeof(control)};
-    struct sock_extended_err about = {.ee_errno = 0};
-    int64_t stamp = 0;
 
     if (recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
         return 0;
     }
-    for (struct cmsghdr *item = CMSG_FIRSTHDR(&message); item != NULL;
-         item = CMSG_NXTHDR(&message, item)) {
-        if (item->cmsg_level == SOL_SOCKET &&
-            item->cmsg_type == SCM_TIMESTAMPING) {
-            stamp = stamp_of(item);
-        } else if ((item->cmsg_level == SOL_IP &&
-                    item->cmsg_type == IP_RECVERR) ||
-                   (item->cmsg_level == SOL_IPV6 &&
-                    item->cmsg_type == IPV6_RECVERR)) {
-            memcpy(&about, CMSG_DATA(item), sizeof(about));
-        }
-    }
-    if (about.ee_origin != SO_EE_ORIGIN_TIMESTAMPING || stamp == 0) {
-        *number = UINT32_MAX; /* an ICMP error, or no stamp: nobody's */
-        *realtime = 0;
-        return 1;
-    }
-    *number = about.ee_data;
-    *realtime = stamp;
+    ck_stamp_of_sent(&message, number, realtime);
     return 1;
 }

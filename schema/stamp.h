@@ -60,4 +60,14 @@ ck_stamp_receive(int fd, void *bytes, size_t room, struct ck_arrival *arrival);
 /* Next stamp of something sent: 1; 0 when there is none. */
 int ck_stamp_sent(int fd, uint32_t *number, int64_t *realtime);
 
+/* Room for what comes beside a message. */
+#define CK_STAMP_CONTROL 256
+/* The same of messages that were received by other means: the stamp of a
+ * datagram, 0 = none; and, from the error queue, that of something sent
+ * (*realtime 0: it is none). */
+int64_t ck_stamp_of(struct msghdr *message);
+void ck_stamp_of_sent(struct msghdr *message,
+                      uint32_t *number,
+                      int64_t *realtime);
+
 #endif

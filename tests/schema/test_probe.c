@@ -52,7 +52,7 @@ static void what_is_encoded_is_decoded(void **state)
 static void the_bytes_on_the_wire_are_those_of_the_table(void **state)
 {
     static const uint8_t head[] = {
-        'C',  'K',  'P',  '1',  1, 2, 0, 0, 0x88, 0x77, 0x66, 0x55,
+        'C',  'K',  'P',  '1',  2, 2, 0, 0, 0x88, 0x77, 0x66, 0x55,
         0x44, 0x33, 0x22, 0x11, 9, 0, 0, 0, 0,    0,    0,    0};
     uint8_t key[CK_AUTH_KEY_BYTES] = {1};
     uint8_t bytes[CK_PROBE_BYTES];
@@ -63,6 +63,22 @@ static void the_bytes_on_the_wire_are_those_of_the_table(void **state)
     assert_int_equal(bytes[40], 42);
     assert_int_equal(bytes[44], 43);
     assert_int_equal(bytes[48], 8);
+}
+
+/* Python: blake2b(key + b"ck", digest_size=16) */
+static void the_tag_is_blake2b_of_key_and_bytes(void **state)
+{
+    static const uint8_t right[] = {0xc9, 0x76, 0x88, 0xc4, 0x60, 0x15,
+                                    0xf2, 0x69, 0xbe, 0x0a, 0x2a, 0x72,
+                                    0xe4, 0x74, 0x11, 0xa2};
+    const uint8_t key[CK_AUTH_KEY_BYTES] = {1};
+    uint8_t tag[CK_AUTH_TAG_BYTES];
+
+    (void)state;
+    ck_auth_tag(key, "ck", 2, tag);
+    assert_memory_equal(tag, right, sizeof(right));
+    assert_true(ck_auth_is(key, "ck", 2, right));
+    assert_false(ck_auth_is(key, "cl", 2, right));
 }
 
 static void a_change_of_any_bit_breaks_the_tag(void **state)
@@ -103,7 +119,8 @@ static void what_is_no_probe_is_refused(void **state)
         uint8_t value;
     } cases[] = {
         {0, 'X'}, /* magic */
-        {4, 2},   /* a later version */
+        {4, 1},   /* an earlier version */
+        {4, 3},   /* a later one */
         {5, 0},   /* no type */
         {5, 3},   /* an unknown type */
         {6, 1},   /* reserved */
@@ -167,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_encoded_is_decoded),
         cmocka_unit_test(the_bytes_on_the_wire_are_those_of_the_table),
+        cmocka_unit_test(the_tag_is_blake2b_of_key_and_bytes),
         cmocka_unit_test(a_change_of_any_bit_breaks_the_tag),
         cmocka_unit_test(any_other_length_is_refused),
         cmocka_unit_test(what_is_no_probe_is_refused),
