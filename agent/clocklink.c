@@ -33,6 +33,10 @@ struct clocklink {
     struct ck_bracket before;     /* when the last probe was sent */
     uint8_t part[CK_PROBE_BYTES]; /* of a TCP stream */
     size_t part_length;
+    /* A datagram with several answers, and what was taken of it. */
+    uint8_t pieces[CK_PROBE_PIECES * CK_PROBE_BYTES + 1];
+    size_t pieces_length, pieces_taken;
+    struct clocklink_time pieces_came;
     bool is_received_stamped;
     bool is_sent_stamped;
 };
@@ -252,28 +256,50 @@ static int stream_receive(struct clocklink *link, uint8_t *bytes)
     return CK_PROBE_BYTES;
 }
 
+/* The next piece of the datagram that came last. */
+static int piece_take(struct clocklink *link,
+                      uint8_t bytes[CK_PROBE_BYTES + 1],
+                      struct clocklink_time *came)
+{
+    size_t left = link->pieces_length - link->pieces_taken;
+    size_t length = left < CK_PROBE_BYTES ? left : CK_PROBE_BYTES;
+
+    memcpy(bytes, link->pieces + link->pieces_taken, length);
+    link->pieces_taken += length;
+    *came = link->pieces_came;
+    return (int)length;
+}
+
 static int datagram_receive(struct clocklink *link,
-                            uint8_t *bytes,
+                            uint8_t bytes[CK_PROBE_BYTES + 1],
                             struct clocklink_time *came)
 {
-    struct ck_bracket now;
+    struct clocklink_time *at = &link->pieces_came;
     struct ck_arrival arrival;
-    ssize_t length =
-        ck_stamp_receive(link->fd, bytes, CK_PROBE_BYTES + 1, &arrival);
+    struct ck_bracket now;
+    ssize_t length;
 
+    if (link->pieces_taken < link->pieces_length) {
+        return piece_take(link, bytes, came);
+    }
+    length = ck_stamp_receive(link->fd, link->pieces, sizeof(link->pieces),
+                              &arrival);
     if (length < 0) {
         return errno == EAGAIN ? 0 : -1;
     }
+    link->pieces_taken = 0;
+    link->pieces_length = (size_t)length < sizeof(link->pieces)
+                              ? (size_t)length
+                              : sizeof(link->pieces);
     ck_bracket_read(&now);
     if (arrival.realtime != 0 &&
-        ck_bracket_raw(&link->before, &now, arrival.realtime, &came->at,
-                       &came->error) == 0) {
+        ck_bracket_raw(&link->before, &now, arrival.realtime, &at->at,
+                       &at->error) == 0) {
         link->is_received_stamped = true;
     } else {
-        came->at = now.raw;
-        came->error = now.width;
+        *at = (struct clocklink_time){now.raw, now.width};
     }
-    return (int)length;
+    return piece_take(link, bytes, came);
 }
 
 int clocklink_receive(struct clocklink *link,

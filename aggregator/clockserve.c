@@ -3,15 +3,15 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Of an answer the kernel's stamp is known only once it has gone, so it
- * travels with the next answer of the session. Which answer a stamp belongs to
- * is told by its number: the socket counts what it sends.
+ * travels with the next answer of the session. What has come at the same time
+ * is therefore answered in rounds, in each round one of a session. Which answer
+ * a stamp belongs to is told by its number: the socket counts what it sends.
  */
 #include "aggregator/clockserve.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,17 +20,19 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include "aggregator/clockbatch.h"
+#include "aggregator/clocksockets.h"
 #include "schema/probe.h"
 #include "schema/stamp.h"
 
 /* Answers whose stamps may be outstanding. */
 #define SENT_MAX 4096
-/* Datagrams taken before the clock's bracket is read anew. */
-#define BURST 32
-/* Room for datagrams that wait while the machine is busy, some 1300 (the kernel
- * doubles it): the kernel has stamped them, so waiting costs no accuracy, but
- * an agent waits no longer than 200 ms. */
-#define WAITING_BYTES (512 << 10)
+/* With a probe each 250 us and more the datagrams may gather for 2 ms: an
+ * answer then costs half as much. The kernel has stamped them, and answers are
+ * stamped as they leave, so how long they stay costs no accuracy. */
+#define CROWD_GAP (250 * CK_TIME_US)
+#define CROWD_REST (2 * CK_TIME_MS)
+#define CROWD_SPAN (64 * CK_TIME_MS)
 /* Where REALTIME was, for datagrams that waited: a second of it. */
 #define PAST_MAX 1024
 #define PAST_STEP CK_TIME_MS
@@ -50,17 +52,18 @@ struct stream {
 struct clockserve {
     struct ck_domain domain;
     struct clocksessions *sessions;
-    int udp;
-    int tcp;
+    struct clocksockets sockets;
     int stop; /* eventfd */
-    int port;
     bool is_thread;
-    atomic_bool is_stamped;
     pthread_t thread;
     /* All below is the thread's. */
     struct ck_bracket past[PAST_MAX];
     size_t past_count; /* ever; the latest is at (past_count - 1) % PAST_MAX */
     struct ck_bracket now;
+    struct clockbatch *batch;
+    uint64_t crowd; /* datagrams since then */
+    ck_time_t crowd_since;
+    bool is_crowded;
     uint32_t sent_next;
     uint32_t sent_taken; /* the number behind that of the last stamp */
     struct sent sent[SENT_MAX];
@@ -68,37 +71,34 @@ struct clockserve {
     size_t streams_count;
 };
 
-static void
-stamp_take(struct clockserve *serve, uint32_t number, int64_t realtime)
+/* Read the stamps of what was sent. False: there were none. */
+static bool stamps_read(struct clockserve *serve)
 {
-    const struct sent *sent = &serve->sent[number % SENT_MAX];
+    struct clockbatch_stamp stamps[CLOCKBATCH_MAX];
+    size_t count = clockbatch_stamps(serve->sockets.udp, stamps);
     struct ck_bracket before = serve->now;
-    ck_time_t raw;
-    ck_time_t error;
 
-    if (realtime == 0 || serve->sent_next - number - 1 >= SENT_MAX) {
-        return;
-    }
-    ck_bracket_read(&serve->now);
-    if (ck_bracket_raw(&before, &serve->now, realtime, &raw, &error) == 0) {
-        clocksessions_sent(serve->sessions, sent->session, sent->number, raw,
-                           error);
-    }
-}
-
-/* The next stamp of something sent; false: there is none. */
-static bool stamp_next(struct clockserve *serve)
-{
-    uint32_t number;
-    int64_t realtime;
-
-    if (ck_stamp_sent(serve->udp, &number, &realtime) != 1) {
+    if (count == 0) {
         return false;
     }
-    if (realtime != 0) {
+    ck_bracket_read(&serve->now);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = stamps[i].number;
+        const struct sent *sent = &serve->sent[number % SENT_MAX];
+        ck_time_t raw;
+        ck_time_t error;
+
+        if (stamps[i].realtime == 0 ||
+            serve->sent_next - number - 1 >= SENT_MAX) {
+            continue;
+        }
         serve->sent_taken = number + 1;
+        if (ck_bracket_raw(&before, &serve->now, stamps[i].realtime, &raw,
+                           &error) == 0) {
+            clocksessions_sent(serve->sessions, sent->session, sent->number,
+                               raw, error);
+        }
     }
-    stamp_take(serve, number, realtime);
     return true;
 }
 
@@ -140,61 +140,170 @@ static int past_raw(const struct clockserve *serve,
 }
 
 /* When a datagram came, +- error: by the kernel, else now. */
-static void arrival_time(struct clockserve *serve,
+static void arrival_time(const struct clockserve *serve,
                          int64_t realtime,
                          struct clocksession_arrival *arrival)
 {
-    ck_bracket_read(&serve->now);
-    past_note(serve);
     if (realtime == 0 || past_raw(serve, realtime, arrival) != 0) {
         arrival->received = serve->now.raw;
         arrival->error = serve->now.width;
     }
 }
 
-static void answer_send(struct clockserve *serve,
-                        const struct ck_arrival *to,
-                        const uint8_t answer[CK_PROBE_BYTES])
+/* Send the answers of a round; `round` says whose they are. */
+static void answers_send(struct clockserve *serve, const struct sent *round)
 {
-    struct sent *sent = &serve->sent[serve->sent_next % SENT_MAX];
-    struct ck_probe made;
+    size_t count = clockbatch_answers(serve->batch);
 
-    (void)ck_probe_decode(answer, CK_PROBE_BYTES, &made);
-    *sent = (struct sent){made.session, made.number};
-    if (sendto(serve->udp, answer, CK_PROBE_BYTES, MSG_DONTWAIT | MSG_NOSIGNAL,
-               (const struct sockaddr *)&to->from, to->from_length) < 0) {
-        /* Whether it was numbered is not known. */
-        (void)ck_stamp_restart(serve->udp);
-        serve->sent_next = serve->sent_taken = 0;
-        memset(serve->sent, 0, sizeof(serve->sent));
-        return;
+    for (size_t at = 0; at < count;) {
+        size_t went;
+
+        for (size_t i = at; i < count; i++) {
+            serve->sent[(serve->sent_next + (i - at)) % SENT_MAX] = round[i];
+        }
+        went = clockbatch_send(serve->batch, serve->sockets.udp, at);
+        if (went == 0) {
+            /* Whether it was numbered is not known. */
+            (void)ck_stamp_restart(serve->sockets.udp);
+            serve->sent_next = serve->sent_taken = 0;
+            memset(serve->sent, 0, sizeof(serve->sent));
+            at++;
+            continue;
+        }
+        serve->sent_next += (uint32_t)went;
+        at += went;
+        /* Each look costs a system call: none when all are known. */
+        while (serve->sent_taken != serve->sent_next && stamps_read(serve)) {
+        }
     }
-    serve->sent_next++;
-    /* Each look costs a system call: none when all are known. */
-    while (serve->sent_taken != serve->sent_next && stamp_next(serve)) {
+    clockbatch_clear(serve->batch);
+}
+
+/* Datagrams that came together and wait for an answer. */
+struct waiting {
+    uint8_t items[CLOCKBATCH_MAX];
+    uint64_t sessions[CLOCKBATCH_MAX]; /* that they name */
+    size_t count;
+};
+
+/* How many from `first` on are of the session. */
+static size_t
+waiting_of(const struct waiting *waiting, size_t first, uint64_t session)
+{
+    size_t count = 0;
+
+    for (size_t i = first; i < waiting->count; i++) {
+        count += waiting->sessions[i] == session;
+    }
+    return count;
+}
+
+/* The place of the round's answer to a session; `count` = none. */
+static size_t
+round_find(const struct sent *round, size_t count, uint64_t session)
+{
+    size_t at = 0;
+
+    while (at < count && round[at].session != session) {
+        at++;
+    }
+    return at;
+}
+
+/* Answer an item in the round, with what is already said to its session or
+ * alone. False: it deserves none. */
+static bool item_answer(struct clockserve *serve,
+                        size_t item,
+                        struct sent *round,
+                        size_t place)
+{
+    struct clockbatch_item came = clockbatch_item(serve->batch, item);
+    struct clocksession_arrival arrival = {.bytes = came.bytes,
+                                           .length = came.length};
+    uint8_t answer[CK_PROBE_BYTES];
+    struct ck_probe ask;
+
+    arrival_time(serve, came.realtime, &arrival);
+    if (clocksessions_answer(serve->sessions, &arrival, answer) !=
+            CLOCKSESSION_GOOD ||
+        ck_probe_decode(answer, sizeof(answer), &ask) != 0) {
+        return false;
+    }
+    if (place == clockbatch_answers(serve->batch)) {
+        round[place] = (struct sent){ask.session, ask.number};
+        (void)clockbatch_put(serve->batch, item, answer);
+    } else {
+        (void)clockbatch_add(serve->batch, place, answer);
+    }
+    return true;
+}
+
+/* Of each session: its first item alone, those between in one datagram, which
+ * can tell when the first answer left, and its last alone, which can tell when
+ * that datagram left. What is left waits for the next round. */
+static void
+round_answer(struct clockserve *serve, struct waiting *waiting, bool is_first)
+{
+    struct sent round[CLOCKBATCH_MAX];
+    size_t taken[CLOCKBATCH_MAX] = {0};
+    size_t left = 0;
+
+    for (size_t i = 0; i < waiting->count; i++) {
+        uint64_t session = waiting->sessions[i];
+        size_t count = clockbatch_answers(serve->batch);
+        size_t place = round_find(round, count, session);
+
+        if (place < count && (is_first || taken[place] == CK_PROBE_PIECES ||
+                              waiting_of(waiting, i + 1, session) == 0)) {
+            waiting->items[left] = waiting->items[i];
+            waiting->sessions[left++] = session;
+            continue;
+        }
+        taken[place] += item_answer(serve, waiting->items[i], round, place);
+    }
+    waiting->count = left;
+    answers_send(serve, round);
+}
+
+/* Is it worth while to let datagrams gather? */
+static void crowd_note(struct clockserve *serve, size_t count)
+{
+    ck_time_t span = serve->now.raw - serve->crowd_since;
+
+    serve->crowd += count;
+    if (span >= CROWD_SPAN) {
+        serve->is_crowded = serve->crowd >= (uint64_t)(span / CROWD_GAP);
+        serve->crowd = 0;
+        serve->crowd_since = serve->now.raw;
     }
 }
 
 static void datagrams_take(struct clockserve *serve)
 {
-    for (int i = 0; i < BURST; i++) {
-        uint8_t bytes[CK_PROBE_BYTES + 1];
-        uint8_t answer[CK_PROBE_BYTES];
-        struct ck_arrival from;
-        ssize_t length =
-            ck_stamp_receive(serve->udp, bytes, sizeof(bytes), &from);
-        struct clocksession_arrival arrival = {.bytes = bytes};
+    size_t count;
 
-        if (length < 0) {
-            return;
+    do {
+        struct waiting waiting = {.count = 0};
+        bool is_first = true;
+
+        count = clockbatch_receive(serve->batch, serve->sockets.udp);
+        for (size_t i = 0; i < count; i++) {
+            struct clockbatch_item item = clockbatch_item(serve->batch, i);
+            struct ck_probe ask = {.session = 0};
+
+            (void)ck_probe_decode(item.bytes, item.length, &ask);
+            waiting.items[i] = (uint8_t)i;
+            waiting.sessions[i] = ask.session;
         }
-        arrival.length = (size_t)length;
-        arrival_time(serve, from.realtime, &arrival);
-        if (clocksessions_answer(serve->sessions, &arrival, answer) ==
-            CLOCKSESSION_GOOD) {
-            answer_send(serve, &from, answer);
+        waiting.count = count;
+        ck_bracket_read(&serve->now);
+        past_note(serve);
+        crowd_note(serve, count);
+        while (waiting.count > 0) {
+            round_answer(serve, &waiting, is_first);
+            is_first = false;
         }
-    }
+    } while (count == CLOCKBATCH_MAX);
 }
 
 static void stream_close(struct clockserve *serve, size_t i)
@@ -222,7 +331,8 @@ static void stream_room(struct clockserve *serve)
 static void stream_accept(struct clockserve *serve)
 {
     int on = 1;
-    int fd = accept4(serve->tcp, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd =
+        accept4(serve->sockets.tcp, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0) {
         return;
@@ -262,30 +372,34 @@ static int stream_take(struct clockserve *serve, struct stream *stream)
                : -1;
 }
 
-/* One turn. False when the thread is to end. */
+/* Stamps may be late, and other errors wait where they do. */
+static bool stamps_are_due(const struct clockserve *serve, short events)
+{
+    return (events & POLLERR) != 0 || serve->sent_taken != serve->sent_next;
+}
+
+/* One turn. False when the thread is to end. Streams are stamped when they are
+ * read, so they are never let wait. */
 static bool turn(struct clockserve *serve)
 {
     struct pollfd items[3 + CLOCKSERVE_STREAMS] = {
-        {.fd = serve->udp, .events = POLLIN},
+        {.fd = serve->is_crowded ? -1 : serve->sockets.udp, .events = POLLIN},
         {.fd = serve->stop, .events = POLLIN},
-        {.fd = serve->tcp, .events = POLLIN},
+        {.fd = serve->sockets.tcp, .events = POLLIN},
     };
+    struct timespec rest = {.tv_nsec = CROWD_REST};
     size_t count = serve->streams_count;
 
     for (size_t i = 0; i < count; i++) {
         items[3 + i] =
             (struct pollfd){.fd = serve->streams[i].fd, .events = POLLIN};
     }
-    if (poll(items, 3 + count, -1) < 0 && errno != EINTR) {
+    if (ppoll(items, 3 + count, serve->is_crowded ? &rest : NULL, NULL) < 0 &&
+        errno != EINTR) {
         return false;
     }
     if (items[1].revents != 0) {
         return false;
-    }
-    while ((items[0].revents & POLLERR) != 0 && stamp_next(serve)) {
-    }
-    if (items[0].revents != 0) {
-        datagrams_take(serve);
     }
     for (size_t i = count; i-- > 0;) {
         if (items[3 + i].revents != 0 &&
@@ -295,6 +409,11 @@ static bool turn(struct clockserve *serve)
     }
     if (items[2].revents != 0) {
         stream_accept(serve);
+    }
+    if (items[0].revents != 0 || serve->is_crowded) {
+        while (stamps_are_due(serve, items[0].revents) && stamps_read(serve)) {
+        }
+        datagrams_take(serve);
     }
     return true;
 }
@@ -311,101 +430,6 @@ static void *serve_run(void *argument)
     return NULL;
 }
 
-static int address_make(const struct clockserve_options *options,
-                        int family,
-                        struct sockaddr_storage *address)
-{
-    memset(address, 0, sizeof(*address));
-    if (family == AF_INET6) {
-        struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
-
-        six->sin6_family = AF_INET6;
-        six->sin6_addr = in6addr_any;
-        six->sin6_port = htons((uint16_t)options->port);
-        return (int)sizeof(*six);
-    }
-    struct sockaddr_in *four = (struct sockaddr_in *)address;
-
-    four->sin_family = AF_INET;
-    four->sin_addr.s_addr =
-        htonl(options->is_wide ? INADDR_ANY : INADDR_LOOPBACK);
-    four->sin_port = htons((uint16_t)options->port);
-    return (int)sizeof(*four);
-}
-
-/* A bound socket of the family, -1 with errno. */
-static int
-socket_bind(const struct clockserve_options *options, int family, int type)
-{
-    struct sockaddr_storage address;
-    int length = address_make(options, family, &address);
-    int off = 0;
-    int on = 1;
-    int fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int saved;
-
-    if (fd < 0) {
-        return -1;
-    }
-    if (family == AF_INET6) {
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    }
-    if (type == SOCK_STREAM) {
-        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    }
-    if (bind(fd, (struct sockaddr *)&address, (socklen_t)length) == 0) {
-        return fd;
-    }
-    saved = errno;
-    (void)close(fd);
-    errno = saved;
-    return -1;
-}
-
-static int port_of(int fd)
-{
-    struct sockaddr_storage address;
-    socklen_t length = sizeof(address);
-
-    if (getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
-        return -1;
-    }
-    return ntohs(address.ss_family == AF_INET6
-                     ? ((struct sockaddr_in6 *)&address)->sin6_port
-                     : ((struct sockaddr_in *)&address)->sin_port);
-}
-
-static int sockets_open(struct clockserve *serve,
-                        const struct clockserve_options *options,
-                        struct ck_err *err)
-{
-    struct clockserve_options same = *options;
-    int family = options->is_wide ? AF_INET6 : AF_INET;
-    int waiting = WAITING_BYTES; /* or what is permitted */
-
-    serve->udp = socket_bind(options, family, SOCK_DGRAM);
-    if (serve->udp < 0 && family == AF_INET6) {
-        family = AF_INET;
-        serve->udp = socket_bind(options, family, SOCK_DGRAM);
-    }
-    if (serve->udp < 0) {
-        return ck_err_set(err, "cannot answer clock probes at UDP port %d: %s",
-                          options->port, strerror(errno));
-    }
-    (void)setsockopt(serve->udp, SOL_SOCKET, SO_RCVBUF, &waiting,
-                     sizeof(waiting));
-    serve->port = port_of(serve->udp);
-    serve->is_stamped = ck_stamp_enable(serve->udp) == 0;
-    same.port = serve->port;
-    /* Without it there is one way less, and that is all. */
-    serve->tcp = socket_bind(&same, family, SOCK_STREAM);
-    if (serve->tcp >= 0 && listen(serve->tcp, 64) != 0) {
-        (void)close(serve->tcp);
-        serve->tcp = -1;
-    }
-    return 0;
-}
-
 struct clockserve *clockserve_create(const struct clockserve_options *options,
                                      struct ck_err *err)
 {
@@ -415,14 +439,15 @@ struct clockserve *clockserve_create(const struct clockserve_options *options,
         (void)ck_err_set(err, "out of memory");
         return NULL;
     }
-    serve->udp = serve->tcp = serve->stop = -1;
+    serve->sockets.udp = serve->sockets.tcp = serve->stop = -1;
     if (ck_domain_read(&serve->domain, err) != 0 ||
-        sockets_open(serve, options, err) != 0) {
+        clocksockets_open(&serve->sockets, options, err) != 0) {
         goto error;
     }
     serve->stop = eventfd(0, EFD_CLOEXEC);
     serve->sessions = clocksessions_create();
-    if (serve->stop < 0 || !serve->sessions) {
+    serve->batch = clockbatch_create();
+    if (serve->stop < 0 || !serve->sessions || !serve->batch) {
         (void)ck_err_set(err, "cannot answer clock probes: %s",
                          strerror(errno));
         goto error;
@@ -462,17 +487,18 @@ void clockserve_destroy(struct clockserve *serve)
     while (serve->streams_count > 0) {
         stream_close(serve, 0);
     }
-    fd_close(serve->udp);
-    fd_close(serve->tcp);
+    fd_close(serve->sockets.udp);
+    fd_close(serve->sockets.tcp);
     fd_close(serve->stop);
     clocksessions_destroy(serve->sessions);
+    clockbatch_destroy(serve->batch);
     free(serve);
     errno = saved;
 }
 
 int clockserve_port(const struct clockserve *serve)
 {
-    return serve->port;
+    return serve->sockets.port;
 }
 
 const struct ck_domain *clockserve_domain(const struct clockserve *serve)
@@ -487,5 +513,5 @@ struct clocksessions *clockserve_sessions(const struct clockserve *serve)
 
 bool clockserve_is_stamped(const struct clockserve *serve)
 {
-    return serve->is_stamped;
+    return serve->sockets.is_stamped;
 }

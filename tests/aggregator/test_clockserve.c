@@ -153,6 +153,69 @@ static void waiting_costs_an_arrival_no_accuracy(void **state)
     (void)close(fd);
 }
 
+/* What is seen of the answers to a crowd. */
+struct seen {
+    uint8_t answers[8192]; /* by number */
+    uint8_t stamps[8192];
+    size_t shared; /* datagrams with several answers */
+};
+
+static void pieces_take(int fd, struct seen *seen)
+{
+    uint8_t bytes[CK_PROBE_PIECES * CK_PROBE_BYTES + 1];
+    struct pollfd item = {.fd = fd, .events = POLLIN};
+    ssize_t length;
+
+    assert_int_equal(poll(&item, 1, WAIT_MS), 1);
+    length = recv(fd, bytes, sizeof(bytes), 0);
+    assert_true(length > 0 && length % CK_PROBE_BYTES == 0);
+    seen->shared += length > CK_PROBE_BYTES;
+    for (ssize_t at = 0; at < length; at += CK_PROBE_BYTES) {
+        struct ck_probe answer;
+
+        assert_int_equal(ck_probe_decode(bytes + at, CK_PROBE_BYTES, &answer),
+                         0);
+        assert_int_equal(ck_probe_check(bytes + at, key), 0);
+        assert_true(answer.received <= answer.sent + answer.received_error);
+        assert_in_range(answer.number, 1, sizeof(seen->answers) - 1);
+        assert_true(answer.earlier < answer.number);
+        seen->answers[answer.number]++;
+        seen->stamps[answer.earlier]++;
+    }
+}
+
+/* Bursts of 8 for a quarter of a second, as many as there is time for. */
+static void a_crowd_is_answered_together_each_once(void **state)
+{
+    struct seen *seen = calloc(1, sizeof(*seen));
+    ck_time_t until = ck_time_raw() + 250 * CK_TIME_MS;
+    int fd = connected(SOCK_DGRAM);
+    uint64_t number = 0;
+    size_t stamped = 0;
+
+    (void)state;
+    assert_non_null(seen);
+    while (ck_time_raw() < until && number + 8 < sizeof(seen->answers)) {
+        uint64_t first = number;
+
+        while (number < first + 8) {
+            ask_send(fd, ++number);
+        }
+        while (memchr(&seen->answers[first + 1], 0, 8) != NULL) {
+            pieces_take(fd, seen);
+        }
+    }
+    for (uint64_t i = 1; i <= number; i++) {
+        assert_int_equal(seen->answers[i], 1);
+        stamped += seen->stamps[i] > 0;
+    }
+    assert_true(seen->shared > 0);
+    /* Of a burst at least one more than the one before told. */
+    assert_true(!clockserve_is_stamped(serve) || stamped >= number / 8);
+    free(seen);
+    (void)close(fd);
+}
+
 static void a_stream_is_answered_even_in_pieces(void **state)
 {
     struct ck_probe ask = {
@@ -271,6 +334,7 @@ int main(void)
         TEST(datagrams_are_answered_in_the_order_of_time),
         TEST(the_kernels_stamp_of_an_answer_comes_with_the_next),
         TEST(waiting_costs_an_arrival_no_accuracy),
+        TEST(a_crowd_is_answered_together_each_once),
         TEST(a_stream_is_answered_even_in_pieces),
         TEST(a_stream_of_rubbish_is_closed),
         TEST(a_storm_of_rubbish_gets_no_word_and_stops_nothing),

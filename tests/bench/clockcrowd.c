@@ -55,6 +55,9 @@ struct result {
     ck_time_t calibrated; /* 0 = not yet */
     ck_time_t error;      /* of the first burst */
     ck_time_t bound;
+    ck_time_t worst;  /* error of any burst */
+    ck_time_t bounds; /* the sum of all bursts' */
+    uint64_t bursts;
     uint64_t outside; /* bursts with the truth outside the bound */
     uint64_t answered;
     uint64_t lost;
@@ -178,6 +181,10 @@ static void burst_count(struct domain *domain, ck_time_t now)
     }
     offset.offset = offset.offset < 0 ? -offset.offset : offset.offset;
     result->outside += offset.offset > offset.bound;
+    result->worst =
+        offset.offset > result->worst ? offset.offset : result->worst;
+    result->bounds += offset.bound;
+    result->bursts++;
     if (result->calibrated == 0) {
         result->error = offset.offset;
         result->bound = offset.bound;
@@ -401,6 +408,23 @@ static void totals(uint64_t *answered, uint64_t *lost, uint64_t *outside)
     }
 }
 
+static void bursts_say(void)
+{
+    ck_time_t worst = 0;
+    double bounds = 0, bursts = 0;
+
+    for (int64_t i = 0; i < options.domains; i++) {
+        const struct result *r = &shared->results[i];
+
+        worst = r->worst > worst ? r->worst : worst;
+        bounds += (double)r->bounds;
+        bursts += (double)r->bursts;
+    }
+    (void)printf("   %.0f bursts: error at most %.3f us, bound %.3f us on the "
+                 "average\n",
+                 bursts, (double)worst / 1e3, bounds / bursts / 1e3);
+}
+
 /* True when no burst had the truth outside its bound. */
 static bool watch(pid_t ckagg)
 {
@@ -415,6 +439,7 @@ static bool watch(pid_t ckagg)
     cpu_of(ckagg, &all[1], &clock[1]);
     totals(&answered[1], &lost, &outside);
     seconds = (double)(ck_time_raw() - start) / 1e9;
+    bursts_say();
     answered[1] -= answered[0];
     (void)printf("   %.0f probes a second, %llu lost in all; the answering "
                  "thread took %.2f %% of a core, %.2f us a probe\n",
