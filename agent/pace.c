@@ -4,17 +4,11 @@
  */
 #include "agent/pace.h"
 
-#include <stdbool.h>
-
-static bool is_steady(const struct pace *pace, ck_time_t now)
-{
-    return pace->since != 0 && now - pace->since >= PACE_STEADY;
-}
-
 ck_time_t
 pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
 {
     ck_time_t period = PACE_QUIET;
+    ck_time_t calm;
 
     if (now - pace->flow_at > PACE_PAUSE) {
         pace->since = 0;
@@ -26,7 +20,8 @@ pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
     if (flow > pace->highest) {
         pace->highest = flow;
     }
-    while (is_steady(pace, now) && period < PACE_MAX &&
+    calm = pace->since == 0 ? 0 : (now - pace->since) / PACE_CALM;
+    while (2 * period <= calm && period < PACE_MAX &&
            pace->highest * PACE_MARGIN <=
                size * CK_TIME_S / (uint64_t)(2 * period)) {
         period *= 2;

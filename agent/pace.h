@@ -5,9 +5,9 @@
  * Pure: flows and times in, a time out. On a machine whose cores are all
  * busy each turn stops the program for some 20 us, so turns are rare where
  * they may be. A program that records nothing, or not for long, may begin with
- * millions of records a second at any moment: PACE_QUIET. One that has
- * recorded steadily gets as much time as PACE_MARGIN times its highest flow so
- * far needs to fill a slot.
+ * millions of records a second at any moment: PACE_QUIET. One that records
+ * steadily gets a PACE_CALM-th of the time since it began, at most as much as
+ * PACE_MARGIN times its highest flow so far needs to fill a slot.
  */
 #ifndef CK_AGENT_PACE_H
 #define CK_AGENT_PACE_H
@@ -18,8 +18,8 @@
 
 #define PACE_QUIET (4 * CK_TIME_MS)
 #define PACE_MAX (32 * CK_TIME_MS)
-/* Steady: records for so long, never with a pause of PACE_PAUSE. */
-#define PACE_STEADY CK_TIME_S
+/* Steady: never a pause of PACE_PAUSE. */
+#define PACE_CALM 4
 #define PACE_PAUSE (250 * CK_TIME_MS)
 #define PACE_MARGIN 4
 

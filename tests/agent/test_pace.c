@@ -39,8 +39,21 @@ static void a_steady_low_flow_is_looked_at_rarely(void **state)
     struct pace pace = {0};
 
     (void)state;
-    assert_int_equal(flow(&pace, 300000, 1000 * MS, 900 * MS), PACE_QUIET);
-    assert_int_equal(flow(&pace, 300000, 1900 * MS, 200 * MS), PACE_MAX);
+    assert_int_equal(flow(&pace, 300000, 1000 * MS, 28 * MS), PACE_QUIET);
+    assert_int_equal(flow(&pace, 300000, 1032 * MS, 28 * MS), 2 * PACE_QUIET);
+    assert_int_equal(flow(&pace, 300000, 1064 * MS, 64 * MS), PACE_MAX);
+}
+
+static void a_flow_that_is_young_is_looked_at_often(void **state)
+{
+    (void)state;
+    for (ck_time_t age = 0; age <= 300 * MS; age += 4 * MS) {
+        struct pace pace = {0};
+        ck_time_t period = flow(&pace, 1000, 1000 * MS, age);
+
+        assert_true(period == PACE_QUIET || period * PACE_CALM <= age);
+        assert_true(period == PACE_MAX || 2 * period * PACE_CALM > age);
+    }
 }
 
 static void four_times_the_highest_flow_fits_a_slot(void **state)
@@ -77,10 +90,10 @@ static void a_pause_or_a_new_thread_ends_what_was_steady(void **state)
     assert_int_equal(flow(&pace, 1000, 1000 * MS, 2000 * MS), PACE_MAX);
     assert_int_equal(flow(&pace, 0, 3004 * MS, 200 * MS), PACE_MAX);
     assert_int_equal(flow(&pace, 0, 3204 * MS, 100 * MS), PACE_QUIET);
-    assert_int_equal(flow(&pace, 1000, 3400 * MS, 500 * MS), PACE_QUIET);
-    assert_int_equal(flow(&pace, 1000, 3900 * MS, 600 * MS), PACE_MAX);
+    assert_int_equal(flow(&pace, 1000, 3400 * MS, 28 * MS), PACE_QUIET);
+    assert_int_equal(flow(&pace, 1000, 3432 * MS, 600 * MS), PACE_MAX);
     pace_upset(&pace);
-    assert_int_equal(flow(&pace, 1000, 4504 * MS, 500 * MS), PACE_QUIET);
+    assert_int_equal(flow(&pace, 1000, 4036 * MS, 28 * MS), PACE_QUIET);
 }
 
 static void turns_of_all_collectors_meet(void **state)
@@ -100,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_that_records_nothing_may_begin_at_any_time),
         cmocka_unit_test(a_steady_low_flow_is_looked_at_rarely),
+        cmocka_unit_test(a_flow_that_is_young_is_looked_at_often),
         cmocka_unit_test(four_times_the_highest_flow_fits_a_slot),
         cmocka_unit_test(what_was_once_fast_stays_watched),
         cmocka_unit_test(a_pause_or_a_new_thread_ends_what_was_steady),
