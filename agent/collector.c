@@ -36,14 +36,12 @@
 #include "agent/session.h"
 #include "agent/spool.h"
 #include "agent/symbols.h"
+#include "agent/talk.h"
 #include "launch/log.h"
 #include "schema/run.h"
 
 #define DEAD_PAUSE (250 * CK_TIME_MS)
 #define DEAD_PAUSE_FEW (20 * CK_TIME_MS) /* while slots are few */
-#define TALK_PAUSE (20 * CK_TIME_MS)
-#define TALK_PAUSE_SENDING (100 * CK_TIME_MS) /* nothing else is said then */
-#define TALK_BYTES ((uint64_t)256 << 10)
 #define SYMBOLS_LIMIT (2 * CK_TIME_S)
 /* So long a target that could not be run waits for an aggregator that other
  * ranks start. */
@@ -76,11 +74,10 @@ struct collector {
     struct herald herald;
     struct life life;
     int stderr_fd; /* of the launcher, for a report without a front */
+    struct talk talk;
     bool has_word; /* of the front, as poll says */
-    bool has_mail; /* of the aggregator */
     ck_time_t phase_at;
     ck_time_t second_at;
-    ck_time_t talk_at;
     ck_time_t open_at;
     struct offer offer;
     ck_time_t dead_at;
@@ -446,14 +443,27 @@ static void life_take(struct collector *collector)
     }
 }
 
+static struct talk_look talk_look(struct collector *collector)
+{
+    return (struct talk_look){
+        .state = session_state(collector->session),
+        .outbox = &collector->outlet.outbox,
+        .is_urgent = collector->phase != PHASE_RUNNING ||
+                     collector->life.is_flush ||
+                     !spool_is_empty(collector->spool),
+    };
+}
+
 /* Sleep until the next turn, or until somebody says something; clock probes
  * are seen to meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
+    struct talk_look look = talk_look(collector);
     struct pollfd items[5] = {
         {.fd = collector->life.is_front_gone ? -1 : collector->wish->channel,
          .events = POLLIN},
-        {.fd = session_fd(collector->session), .events = POLLIN},
+        {.fd = talk_listens(&look) ? session_fd(collector->session) : -1,
+         .events = POLLIN},
         {.fd = collector->phase == PHASE_RUNNING
                    ? sampler_filled_fd(collector->wish->sampler)
                    : -1,
@@ -475,39 +485,8 @@ static void turn_wait(struct collector *collector, ck_time_t period)
             meters_samples(&collector->meters);
         }
         collector->has_word = items[0].revents != 0;
-        collector->has_mail = items[1].revents != 0;
-    } while (!collector->has_word && !collector->has_mail && now < until);
-}
-
-/* Is there anything to say or to hear? A look at the socket costs as much as
- * a whole idle turn, its descriptor tells only of changes, and a frame that is
- * handed over wakes another thread: so look after each wake-up by it, when much
- * waits to be sent, and now and then. At the end nothing waits. */
-static bool is_talk_due(struct collector *collector, ck_time_t now)
-{
-    struct outbox *outbox = &collector->outlet.outbox;
-    uint64_t most = outbox->head->bytes / 8;
-    size_t bytes;
-
-    if (most > TALK_BYTES) {
-        most = TALK_BYTES;
-    }
-    if (collector->phase != PHASE_RUNNING || collector->life.is_flush) {
-        most = 1;
-    }
-    if (session_state(collector->session) == SESSION_AWAY) {
-        return true;
-    }
-    if (!collector->has_mail && now < collector->talk_at &&
-        (outbox_unsent(outbox, &bytes) == NULL ||
-         outbox_waiting(outbox) < most)) {
-        return false;
-    }
-    collector->talk_at =
-        now + (session_state(collector->session) == SESSION_SENDING
-                   ? TALK_PAUSE_SENDING
-                   : TALK_PAUSE);
-    return true;
+        collector->talk.has_mail = items[1].revents != 0;
+    } while (!collector->has_word && !collector->talk.has_mail && now < until);
 }
 
 /* True when a beat is due. */
@@ -530,6 +509,7 @@ static bool running_step(struct collector *collector, ck_time_t now)
 /* One turn. Time until the next. */
 static ck_time_t turn(struct collector *collector)
 {
+    struct talk_look look;
     ck_time_t now = ck_time_raw();
     char beat[512];
     bool is_beat = false;
@@ -543,8 +523,9 @@ static ck_time_t turn(struct collector *collector)
         collector->second_at = now + CK_TIME_S;
         is_beat = true;
     }
+    look = talk_look(collector);
     if (collector->life.is_meeting &&
-        (is_beat || is_talk_due(collector, now))) {
+        (is_beat || talk_is_due(&collector->talk, &look, now))) {
         meet(collector, now);
         if (is_beat) {
             account_beat(&collector->account, beat, sizeof(beat));
