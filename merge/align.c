@@ -529,6 +529,17 @@ void align_record(const struct align *align,
     }
 }
 
+bool align_is_shift(const struct align *align,
+                    uint32_t agent,
+                    bool is_ticks,
+                    ck_time_t *offset)
+{
+    const struct map *map = &align->maps[align->domains[agent]];
+
+    *offset = map->domain.offset;
+    return !is_ticks && map->clock == NULL && align->devices_count == 0;
+}
+
 struct align_domain align_domain(const struct align *align, uint32_t domain)
 {
     struct align_domain row = align->maps[domain].domain;

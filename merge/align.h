@@ -90,6 +90,39 @@ void align_record(const struct align *align,
                   bool is_ticks,
                   struct ck_event *event);
 
+/* Whether one offset puts all records of an agent on the axis; then
+ * align_shift() does what align_record() does. */
+bool align_is_shift(const struct align *align,
+                    uint32_t agent,
+                    bool is_ticks,
+                    ck_time_t *offset);
+static inline void
+align_shift(ck_time_t offset, enum ck_class cls, struct ck_event *event)
+{
+    struct ck_mark *span = (struct ck_mark *)event;
+    struct ck_kernel *work = (struct ck_kernel *)event;
+
+    event->start = (ck_time_t)((uint64_t)event->start + (uint64_t)offset);
+    if (cls > CK_CLASS_COPY) {
+        return;
+    }
+    if (span->dur < 0) {
+        span->dur = 0;
+        event->flags |= CK_FLAG_BAD_TIME;
+    }
+    if (cls >= CK_CLASS_KERNEL) {
+        work->queued += work->queued != 0 ? offset : 0;
+        work->submitted += work->submitted != 0 ? offset : 0;
+    }
+}
+
+_Static_assert(CK_CLASS_KERNEL == 5 && CK_CLASS_COPY == 6 &&
+                   offsetof(struct ck_kernel, queued) ==
+                       offsetof(struct ck_copy, queued) &&
+                   offsetof(struct ck_kernel, submitted) ==
+                       offsetof(struct ck_copy, submitted),
+               "align_shift() treats kernels and copies as one");
+
 /* How a domain was placed. */
 struct align_domain {
     bool is_calibrated; /* on the axis, with a bound */

@@ -148,11 +148,6 @@ uint32_t cast_thread_find(struct cast *cast, uint32_t process, uint32_t tid)
     return (uint32_t)cast->threads_count++;
 }
 
-const char *cast_name(const struct cast *cast, uint32_t process, uint32_t id)
-{
-    return names_get(cast->processes[process].names, id);
-}
-
 struct place
 cast_place(const struct cast *cast, uint32_t process, uint64_t address)
 {

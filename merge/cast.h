@@ -274,7 +274,11 @@ cast_process_find(struct cast *cast, uint32_t agent, uint32_t incarnation);
 uint32_t cast_thread_find(struct cast *cast, uint32_t process, uint32_t tid);
 
 /* Texts of the process's ids; NULL = never said. */
-const char *cast_name(const struct cast *cast, uint32_t process, uint32_t id);
+static inline const char *
+cast_name(const struct cast *cast, uint32_t process, uint32_t id)
+{
+    return names_get(cast->processes[process].names, id);
+}
 struct place
 cast_place(const struct cast *cast, uint32_t process, uint64_t address);
 /* NULL = never said. */

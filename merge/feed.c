@@ -150,15 +150,23 @@ feed_order(struct feed *feed, const struct feed_source *source, size_t from)
     uint32_t count = feed->count;
     ck_time_t last = count > 0 ? feed->entries[count - 1].time : INT64_MIN;
     bool is_sorted = true;
+    ck_time_t offset;
+    bool is_shift = align_is_shift(source->align, source->stream->agent,
+                                   feed->rows.is_ticks, &offset);
 
     for (size_t at = from; at < feed->rows.used;) {
         struct ck_event *event = (struct ck_event *)(bytes + at);
         struct feed_entry *entry = &feed->entries[count];
         size_t units = event->units;
+        enum ck_class cls = ck_kind_class(event->kind);
 
-        if ((classes >> ck_kind_class(event->kind) & 1) != 0) {
-            align_record(source->align, source->stream->agent,
-                         feed->rows.is_ticks, event);
+        if ((classes >> cls & 1) != 0) {
+            if (is_shift) {
+                align_shift(offset, cls, event);
+            } else {
+                align_record(source->align, source->stream->agent,
+                             feed->rows.is_ticks, event);
+            }
             entry->time = event->start;
             entry->offset = (uint32_t)(at / CK_UNIT_BYTES);
             entry->order = feed->order++;

@@ -81,25 +81,64 @@ share_piece(struct share *share, ck_time_t until, share_f give, void *state)
     share->now = until;
 }
 
+/* What several intervals share, up to the first end of one. */
+static void
+share_several(struct share *share, ck_time_t until, share_f give, void *state)
+{
+    ck_time_t next = until;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < share->count; i++) {
+        if (share->items[i].end < next) {
+            next = share->items[i].end;
+        }
+    }
+    share_piece(share, next, give, state);
+    for (size_t i = 0; i < share->count; i++) {
+        if (share->items[i].end > next) {
+            share->items[kept++] = share->items[i];
+        }
+    }
+    share->count = kept;
+}
+
+/* The same of two, which is what a queue that is never empty has. */
+static void
+share_two(struct share *share, ck_time_t until, share_f give, void *state)
+{
+    struct running first = share->items[0];
+    struct running second = share->items[1];
+    ck_time_t end = first.end < second.end ? first.end : second.end;
+    ck_time_t next = end < until ? end : until;
+    uint64_t ns = (uint64_t)(next - share->now);
+
+    give(state, first.owner, (ck_time_t)((ns + 1) / 2));
+    give(state, second.owner, (ck_time_t)(ns / 2));
+    share->now = next;
+    if (first.end <= next) {
+        share->items[0] = second;
+        share->count = second.end > next;
+    } else {
+        share->count = second.end > next ? 2 : 1;
+    }
+}
+
 static void
 share_advance(struct share *share, ck_time_t until, share_f give, void *state)
 {
-    while (share->count > 0 && share->now < until) {
-        ck_time_t next = until;
-        size_t kept = 0;
+    while (share->count > 2 && share->now < until) {
+        share_several(share, until, give, state);
+    }
+    while (share->count == 2 && share->now < until) {
+        share_two(share, until, give, state);
+    }
+    if (share->count == 1 && share->now < until) {
+        struct running only = share->items[0];
+        ck_time_t next = only.end < until ? only.end : until;
 
-        for (size_t i = 0; i < share->count; i++) {
-            if (share->items[i].end < next) {
-                next = share->items[i].end;
-            }
-        }
-        share_piece(share, next, give, state);
-        for (size_t i = 0; i < share->count; i++) {
-            if (share->items[i].end > next) {
-                share->items[kept++] = share->items[i];
-            }
-        }
-        share->count = kept;
+        give(state, only.owner, next - share->now);
+        share->now = next;
+        share->count = only.end > next;
     }
     if (share->now < until) {
         share->now = until;

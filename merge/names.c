@@ -24,14 +24,6 @@ struct spot {
     struct place place;
 };
 
-struct names {
-    const char **ids;
-    size_t ids_count;
-    struct spot *spots;
-    size_t spots_mask;
-    size_t spots_count;
-};
-
 static uint64_t hash_bytes(const char *bytes, size_t length)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -161,11 +153,6 @@ int names_set(struct names *names, uint32_t id, const char *text)
     }
     names->ids[id] = text;
     return 0;
-}
-
-const char *names_get(const struct names *names, uint32_t id)
-{
-    return id < names->ids_count ? names->ids[id] : NULL;
 }
 
 static size_t spot_at(const struct spot *spots, size_t mask, uint64_t address)

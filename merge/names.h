@@ -24,14 +24,27 @@ struct place {
 };
 
 /* The ids and addresses of one process image. */
-struct names;
+struct spot;
+
+/* In full here, because it is asked for each record. */
+struct names {
+    const char **ids;
+    size_t ids_count;
+    struct spot *spots;
+    size_t spots_mask;
+    size_t spots_count;
+};
+
 struct names *names_create(void);
 void names_destroy(struct names *names);
 /* Say what an id stands for (`text` is kept elsewhere). The last one said
  * holds. 0, or -1 with errno (ERANGE: no honest recorder gives such an id). */
 int names_set(struct names *names, uint32_t id, const char *text);
 /* NULL = never said. */
-const char *names_get(const struct names *names, uint32_t id);
+static inline const char *names_get(const struct names *names, uint32_t id)
+{
+    return id < names->ids_count ? names->ids[id] : NULL;
+}
 int names_set_place(struct names *names, uint64_t address, struct place place);
 /* The place of an address; all fields empty when it is not known. */
 struct place names_get_place(const struct names *names, uint64_t address);

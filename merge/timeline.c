@@ -32,6 +32,13 @@ struct track {
     int32_t rank;
 };
 
+/* Who takes records of a class, in order. */
+struct takers {
+    unsigned count;
+    unsigned witnesses; /* of them, the first */
+    struct timeline_consumer items[TIMELINE_CONSUMERS_MAX];
+};
+
 struct merge {
     const struct timeline *timeline;
     struct track *tracks;
@@ -40,11 +47,8 @@ struct merge {
     struct cut *cuts;
     uint32_t classes; /* that some consumer takes */
     unsigned pieces;  /* decoded at once in each lane */
-    struct {
-        uint8_t count;
-        uint8_t consumers[TIMELINE_CONSUMERS_MAX];
-    } takers[CK_CLASS_LIMIT]; /* by class, in order */
-    uint64_t expected;        /* records in all */
+    struct takers takers[CK_CLASS_LIMIT];
+    uint64_t expected; /* records in all */
     uint64_t done;
 };
 
@@ -165,9 +169,11 @@ static void merge_takers(struct merge *merge)
         classes = classes == 0 ? UINT32_MAX : classes;
         merge->classes |= classes;
         for (unsigned cls = 0; cls < CK_CLASS_LIMIT; cls++) {
+            struct takers *takers = &merge->takers[cls];
+
             if ((classes >> cls & 1) != 0) {
-                merge->takers[cls].consumers[merge->takers[cls].count++] =
-                    (uint8_t)i;
+                takers->items[takers->count++] = timeline->consumers[i];
+                takers->witnesses += i < timeline->witnesses_count;
             }
         }
     }
@@ -214,15 +220,11 @@ static inline int merge_give(const struct merge *merge,
                              enum ck_class cls,
                              bool is_wanted)
 {
-    const struct timeline *timeline = merge->timeline;
-    unsigned count = merge->takers[cls].count;
+    const struct takers *takers = &merge->takers[cls];
+    unsigned count = is_wanted ? takers->count : takers->witnesses;
 
     for (unsigned i = 0; i < count; i++) {
-        unsigned at = merge->takers[cls].consumers[i];
-        const struct timeline_consumer *consumer = &timeline->consumers[at];
-
-        if ((is_wanted || at < timeline->witnesses_count) &&
-            consumer->take(consumer->consumer, event) != 0) {
+        if (takers->items[i].take(takers->items[i].consumer, event) != 0) {
             return -1;
         }
     }

@@ -32,6 +32,7 @@ struct columns_cursor {
     struct reader order;
     struct opened *classes[CK_CLASS_LIMIT]; /* NULL = not wanted */
     uint32_t left[CK_CLASS_LIMIT];          /* that are not decoded yet */
+    uint32_t wanted;                        /* classes: 1 << class */
     unsigned run_class; /* what is left of a run of the order */
     uint32_t run;
     uint32_t unknown;
@@ -157,22 +158,16 @@ int columns_cursor_open(struct columns_cursor *cursor,
                         uint32_t classes,
                         struct ck_err *err)
 {
-    uint32_t counts[CK_CLASS_LIMIT] = {0};
-    uint32_t skipped = 0;
-
     classes &= ~((uint32_t)1 << CK_CLASS_TEXT | (uint32_t)1 << CK_CLASS_MODULE);
-    if (order_count(view, counts, &skipped) != 0) {
-        return ck_err_set(err, "damaged batch: its order and its groups "
-                               "disagree");
-    }
     cursor->order = reader_of(&view->order);
     cursor->run = 0;
+    cursor->wanted = classes;
     memset(cursor->left, 0, sizeof(cursor->left));
     for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
-        if ((classes >> cls & 1) == 0 || counts[cls] == 0) {
+        if ((classes >> cls & 1) == 0 || view->groups[cls].records == 0) {
             continue;
         }
-        cursor->left[cls] = counts[cls];
+        cursor->left[cls] = view->groups[cls].records;
         if (class_open(cursor, &view->groups[cls], cls) != 0) {
             return ck_err_set(err, "no memory to decode a batch");
         }
@@ -184,67 +179,84 @@ int columns_cursor_open(struct columns_cursor *cursor,
 
 /* Where the records of some pieces go. */
 struct places {
-    uint8_t *row[RECORDS_MAX]; /* by class, then in order */
-    uint32_t first[CK_CLASS_LIMIT];
     uint32_t count[CK_CLASS_LIMIT];
-    size_t bytes;
+    uint8_t *row[CK_CLASS_LIMIT][RECORDS_MAX];
+    uint8_t *end; /* of the rows so far */
+    uint8_t *limit;
 };
-
-/* The next run of the order, at most `most` of it. 0 or -1. */
-static int run_next(struct columns_cursor *cursor,
-                    uint32_t most,
-                    unsigned *cls,
-                    uint32_t *count)
-{
-    if (cursor->run == 0 &&
-        order_next(&cursor->order, &cursor->run_class, &cursor->run) != 0) {
-        return -1;
-    }
-    *cls = cursor->run_class < CK_CLASS_LIMIT ? cursor->run_class : 0;
-    *count = cursor->run < most ? cursor->run : most;
-    cursor->run -= *count;
-    return 0;
-}
 
 static bool is_over(const struct columns_cursor *cursor)
 {
     return cursor->run == 0 && cursor->order.at == cursor->order.end;
 }
 
-/* Count the wanted records of so many ones, or give them places: the second
- * time. 0 or -1. */
+/* Give so many records of the order, from where it stands, their places. 0, or
+ * -1: the order does not decode, has more than the groups, or than there is
+ * room for. */
+static int places_run(struct columns_cursor *cursor,
+                      struct places *places,
+                      unsigned cls,
+                      uint32_t count)
+{
+    const uint8_t units = ck_field_units[cls];
+    uint32_t have = places->count[cls];
+    uint8_t **row = &places->row[cls][have];
+    uint8_t *place = places->end;
+
+    if (count > cursor->left[cls] - have ||
+        (size_t)count * units * CK_UNIT_BYTES >
+            (size_t)(places->limit - place)) {
+        return -1;
+    }
+    places->count[cls] = have + count;
+    for (; count > 0; count--) {
+        place[offsetof(struct ck_event, units)] = units;
+        *row++ = place;
+        place += (size_t)units * CK_UNIT_BYTES;
+    }
+    places->end = place;
+    return 0;
+}
+
+/* The same of the next records of all classes. */
 static int places_walk(struct columns_cursor *cursor,
                        uint32_t records,
-                       struct places *places,
-                       uint8_t *rows)
+                       struct places *places)
 {
-    uint8_t *place = rows;
+    const uint32_t wanted = cursor->wanted;
+    struct reader order = cursor->order;
+    unsigned cls = cursor->run_class;
+    uint32_t run = cursor->run;
 
-    while (records > 0 && !is_over(cursor)) {
-        unsigned cls;
+    while (records > 0 && (run > 0 || order.at != order.end)) {
         uint32_t count;
-        uint8_t units;
 
-        if (run_next(cursor, records, &cls, &count) != 0) {
+        if (run == 0 && order_next(&order, &cls, &run) != 0) {
             return -1;
         }
+        count = run < records ? run : records;
+        run -= count;
         records -= count;
-        if (cursor->left[cls] == 0) {
-            continue;
-        }
-        units = ck_field_units[cls];
-        if (rows == NULL) {
-            places->count[cls] += count;
-            places->bytes += (size_t)count * units * CK_UNIT_BYTES;
-            continue;
-        }
-        for (; count > 0; count--) {
-            place[offsetof(struct ck_event, units)] = units;
-            places->row[places->first[cls]++] = place;
-            place += (size_t)units * CK_UNIT_BYTES;
+        if ((wanted >> cls & 1) != 0 &&
+            places_run(cursor, places, cls, count) != 0) {
+            return -1;
         }
     }
+    cursor->order = order;
+    cursor->run_class = cls;
+    cursor->run = run;
     return 0;
+}
+
+/* True when a class has records that the order did not have. */
+static bool has_left(const struct columns_cursor *cursor)
+{
+    uint32_t left = 0;
+
+    for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
+        left |= cursor->left[cls];
+    }
+    return left != 0;
 }
 
 /* Decode the records that have their places. 0, or -1: they do not decode. */
@@ -253,10 +265,9 @@ class_take(struct columns_cursor *cursor, unsigned cls, struct places *places)
 {
     struct opened *opened = cursor->classes[cls];
     uint32_t count = places->count[cls];
-    uint8_t **row = places->row + places->first[cls] - count;
+    uint8_t **row = places->row[cls];
 
-    if (count > cursor->left[cls] ||
-        group_take(&opened->group, row, count) != 0) {
+    if (group_take(&opened->group, row, count) != 0) {
         return -1;
     }
     cursor->left[cls] -= count;
@@ -299,37 +310,31 @@ int columns_cursor_next(struct columns_cursor *cursor,
                         struct ck_err *err)
 {
     struct places places;
-    struct columns_cursor start = *cursor;
     uint32_t records = pieces * CK_BATCH_PIECE;
-    uint32_t first = 0;
 
     rows->used = 0;
     if (is_over(cursor)) {
         return 0;
     }
     memset(places.count, 0, sizeof(places.count));
-    places.bytes = 0;
-    if (records > RECORDS_MAX ||
-        places_walk(cursor, records, &places, NULL) != 0 ||
-        places.bytes > rows->room) {
+    places.end = rows->rows;
+    places.limit = rows->rows + rows->room;
+    cursor->unknown = 0;
+    if (records > RECORDS_MAX || places_walk(cursor, records, &places) != 0) {
         return ck_err_set(err,
-                          "batch has more than the %zu bytes of records "
-                          "that there is room for",
+                          "damaged batch: its order and its groups disagree, "
+                          "or it has more than the %zu bytes of records that "
+                          "there is room for",
                           rows->room);
     }
-    for (unsigned cls = 0; cls < CK_CLASS_LIMIT; cls++) {
-        places.first[cls] = first;
-        first += places.count[cls];
-    }
-    cursor->order = start.order;
-    cursor->run = start.run;
-    cursor->run_class = start.run_class;
-    cursor->unknown = 0;
-    if (places_walk(cursor, records, &places, rows->rows) != 0 ||
-        pieces_take(cursor, &places, err) != 0) {
+    if (pieces_take(cursor, &places, err) != 0) {
         return -1;
     }
-    rows->used = places.bytes;
+    if (is_over(cursor) && has_left(cursor)) {
+        return ck_err_set(err, "damaged batch: its order and its groups "
+                               "disagree");
+    }
+    rows->used = (size_t)(places.end - rows->rows);
     if (cursor->unknown > 0) {
         columns_drop_unknown(rows);
     }

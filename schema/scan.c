@@ -54,8 +54,9 @@ struct scan {
     struct scanned *classes;
     size_t count; /* of them */
     struct piece piece;
-    uint32_t number;  /* of the piece */
-    uint32_t unknown; /* records of unknown kinds */
+    uint32_t number;                 /* of the piece */
+    uint32_t totals[CK_CLASS_LIMIT]; /* of the order, so far */
+    uint32_t unknown;                /* records of unknown kinds */
     ck_batch_take_f take;
     void *state;
 };
@@ -411,6 +412,9 @@ class_take(struct scan *scan, struct scanned *scanned, unsigned count)
 
 static int piece_take(struct scan *scan, uint32_t counts[CK_CLASS_LIMIT])
 {
+    if (scan->number > CK_FRAME_RECORDS_MAX / CK_BATCH_PIECE) {
+        return -1;
+    }
     for (size_t i = 0; i < scan->count; i++) {
         unsigned cls = scan->classes[i].cls;
 
@@ -419,7 +423,10 @@ static int piece_take(struct scan *scan, uint32_t counts[CK_CLASS_LIMIT])
             return -1;
         }
     }
-    memset(counts, 0, CK_CLASS_LIMIT * sizeof(*counts));
+    for (unsigned cls = 0; cls < CK_CLASS_LIMIT; cls++) {
+        scan->totals[cls] += counts[cls];
+        counts[cls] = 0;
+    }
     scan->number++;
     return 0;
 }
@@ -453,6 +460,20 @@ static int scan_walk(struct scan *scan)
     return piece_take(scan, counts);
 }
 
+/* Whether the order has as many records as the groups, and not too many. */
+static int totals_check(const struct scan *scan)
+{
+    uint32_t all = scan->totals[CK_CLASS_NONE];
+
+    for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
+        all += scan->totals[cls];
+        if (scan->totals[cls] != scan->view->groups[cls].records) {
+            return -1;
+        }
+    }
+    return all > CK_FRAME_RECORDS_MAX ? -1 : 0;
+}
+
 static int scan_run(struct scan *scan, uint32_t classes)
 {
     for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
@@ -471,7 +492,7 @@ static int scan_run(struct scan *scan, uint32_t classes)
             return -1;
         }
     }
-    return 0;
+    return totals_check(scan);
 }
 
 int columns_scan(const struct columns_view *view,
@@ -481,22 +502,17 @@ int columns_scan(const struct columns_view *view,
                  void *state,
                  struct ck_err *err)
 {
-    uint32_t counts[CK_CLASS_LIMIT] = {0};
     struct scan scan = {.view = view, .take = take, .state = state};
-    uint32_t skipped = 0;
     int rc = 0;
 
     classes &= ~((uint32_t)1 << CK_CLASS_TEXT | (uint32_t)1 << CK_CLASS_MODULE);
-    if (order_count(view, counts, &skipped) != 0) {
-        return ck_err_set(err, "damaged batch: its order and its groups "
-                               "disagree");
-    }
     scan.classes = calloc(CK_CLASS_LIMIT, sizeof(*scan.classes));
     if (scan.classes == NULL) {
         return ck_err_set(err, "no memory to read a batch");
     }
     if (scan_run(&scan, classes) != 0) {
-        rc = ck_err_set(err, "damaged batch: its columns do not decode");
+        rc = ck_err_set(err, "damaged batch: its columns do not decode, or "
+                             "disagree with its order");
     }
     free(scan.classes);
     info->skipped = scan.unknown;

@@ -223,40 +223,42 @@ static void name_look(struct blame *blame,
     pending->edge = blame->known[at].edge;
 }
 
-static void pending_replay(struct blame *blame, struct pending *pending)
+/* For whom a call waited; NULL = that is not known. */
+static void pending_replay(struct blame *blame,
+                           struct pending *pending,
+                           const struct wait *wait)
 {
-    const struct host_span *call = &pending->call;
     enum replay_call what = REPLAY_UNKNOWN;
-    struct wait wait = {.mark = INT64_MIN};
+    int64_t mark = INT64_MIN;
 
     if (pending->is_replayed) {
         return;
     }
     pending->is_replayed = true;
-    if (scene_wait(blame->scene, pending->thread, call, &wait)) {
+    if (wait != NULL) {
         what = REPLAY_KNOWN;
+        mark = wait->mark;
     } else if (pending->is_instant) {
         what = REPLAY_KNOWN;
-        wait.mark = INT64_MIN;
     }
-    replay_leave(blame->replay, pending->thread, call->end, what, wait.mark);
+    replay_leave(blame->replay, pending->thread, pending->call.end, what, mark);
 }
 
 static int pending_close(struct blame *blame, struct pending *pending)
 {
     const struct host_span *call = &pending->call;
     struct wait wait;
+    bool is_known = scene_wait(blame->scene, pending->thread, call, &wait);
 
-    pending_replay(blame, pending);
+    pending_replay(blame, pending, is_known ? &wait : NULL);
     if (pending->edge != EDGE_NONE) {
         return edges_leave(blame->edges, pending->edge, pending->thread,
                            (struct region){call->start, call->end});
     }
-    if (!scene_wait(blame->scene, pending->thread, call, &wait)) {
-        return 0;
-    }
-    return waitstates_add(blame->waitstates, pending->thread,
-                          (struct region){call->start, call->end}, &wait);
+    return is_known
+               ? waitstates_add(blame->waitstates, pending->thread,
+                                (struct region){call->start, call->end}, &wait)
+               : 0;
 }
 
 /* Look at the calls that returned before `now`. */
@@ -264,9 +266,6 @@ static int pendings_close(struct blame *blame, ck_time_t now)
 {
     size_t kept = 0;
 
-    if (now <= blame->due) {
-        return 0;
-    }
     blame->due = INT64_MAX;
     for (size_t i = 0; i < blame->pending_count; i++) {
         struct pending *pending = &blame->pending[i];
@@ -290,8 +289,15 @@ static int64_t call_enter(struct blame *blame,
                           const struct timeline_event *event)
 {
     for (size_t i = 0; i < blame->pending_count; i++) {
-        if (blame->pending[i].thread == event->thread) {
-            pending_replay(blame, &blame->pending[i]);
+        struct pending *pending = &blame->pending[i];
+        struct wait wait;
+
+        if (pending->thread == event->thread && !pending->is_replayed) {
+            pending_replay(
+                blame, pending,
+                scene_wait(blame->scene, pending->thread, &pending->call, &wait)
+                    ? &wait
+                    : NULL);
         }
     }
     return replay_enter(blame->replay, event->thread, event->start);
@@ -333,7 +339,8 @@ int blame_take(void *state, const struct timeline_event *event)
     int64_t mark = 0;
 
     if (ledger_settle(blame->ledger, event->start) != 0 ||
-        pendings_close(blame, event->start) != 0) {
+        (event->start > blame->due &&
+         pendings_close(blame, event->start) != 0)) {
         return -1;
     }
     if (is_call) {
@@ -347,10 +354,17 @@ int blame_take(void *state, const struct timeline_event *event)
         (is_call && call_add(blame, event) != 0)) {
         return -1;
     }
-    return hotspots_take(blame->hotspots, event) != 0 ||
-                   devicewaits_take(blame->devicewaits, event) != 0
-               ? -1
-               : ledger_take(blame->ledger, event);
+    switch (ck_kind_class(event->record->kind)) {
+    case CK_CLASS_SAMPLE:
+        return hotspots_take(blame->hotspots, event);
+    case CK_CLASS_KERNEL:
+    case CK_CLASS_COPY:
+        return devicewaits_take(blame->devicewaits, event) != 0
+                   ? -1
+                   : ledger_take(blame->ledger, event);
+    default:
+        return 0;
+    }
 }
 
 int blame_finish(struct blame *blame)

@@ -46,6 +46,8 @@ struct row {
     struct sums *sums;
 };
 
+#define NAMES_KNOWN 64
+
 struct devicewaits {
     const struct cast *cast;   /* borrowed */
     const struct scene *scene; /* borrowed */
@@ -54,6 +56,11 @@ struct devicewaits {
     struct row rows[DEVICEWAITS_NAMES];
     size_t rows_count;
     bool is_wanted;
+    /* Names looked at, by address: kept texts stay where they are. */
+    struct {
+        const char *name;
+        bool is_communication;
+    } known[NAMES_KNOWN];
 };
 
 struct devicewaits *devicewaits_create(const struct cast *cast,
@@ -217,6 +224,17 @@ static int call_enter(struct devicewaits *waits,
     return 0;
 }
 
+static bool is_communication(struct devicewaits *waits, const char *name)
+{
+    size_t at = (size_t)((uintptr_t)name >> 4) % NAMES_KNOWN;
+
+    if (waits->known[at].name != name) {
+        waits->known[at].name = name;
+        waits->known[at].is_communication = devices_is_communication(name);
+    }
+    return waits->known[at].is_communication;
+}
+
 int devicewaits_take(void *consumer, const struct timeline_event *event)
 {
     struct devicewaits *waits = consumer;
@@ -236,7 +254,7 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
     if (device == NULL) {
         return 0;
     }
-    if (!devices_is_communication(name)) {
+    if (!is_communication(waits, name)) {
         interval_union_add(&waits->unions[device->physical], event->start,
                            event->end);
         return 0;

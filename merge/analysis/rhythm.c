@@ -45,6 +45,7 @@ struct rhythm {
 bool rhythm_is_wanted(const struct cast *cast)
 {
     uint64_t events = 0;
+    size_t places = 0;
 
     for (size_t i = 0; i < cast->processes_count; i++) {
         const struct stamps *steps = &cast->processes[i].steps;
@@ -52,11 +53,13 @@ bool rhythm_is_wanted(const struct cast *cast)
         if (steps->first[0] != INT64_MAX || steps->first[1] != INT64_MAX) {
             return false;
         }
+        /* A collective without a place does not count: see below. */
+        places += cast->processes[i].names->spots_count;
     }
     for (size_t i = 0; i < cast->agents_count; i++) {
         events += cast->agents[i].events;
     }
-    return events > 0 && events <= RHYTHM_EVENTS_MAX;
+    return places > 0 && events > 0 && events <= RHYTHM_EVENTS_MAX;
 }
 
 struct rhythm *rhythm_create(const struct cast *cast, struct region region)
