@@ -135,9 +135,15 @@ if [ -x "$tests/ends.openmpi" ]; then
 
     # Each waits for the next one: stopped from outside, the circle is told.
     run=$work/circle
-    timeout -s TERM -k 10 5 mpirun -n 3 "$bin/ckagent" --dir "$run" -- \
+    timeout -k 5 120 mpirun -n 3 "$bin/ckagent" --dir "$run" -- \
         "$tests/ends.openmpi" circle >"$run.out" 2>"$run.err" </dev/null &
     launcher=$!
+    for _ in $(seq 1200); do
+        [ "$(grep -c 'is in$' "$run.out")" != 3 ] || break
+        sleep 0.05
+    done
+    read -rt 0.3 <> <(:) || : # from there into MPI_Recv
+    kill -TERM $launcher # by timeout to mpirun
     finish "$run"
     same "who waited for whom in the circle" "[([0], 1), ([1], 2), ([2], 0)]" \
         "$(json "$run/report.json" \

@@ -68,6 +68,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(how, "circle") == 0) {
         MPI_Comm_size(MPI_COMM_WORLD, &size);
+        printf("rank %d of %d is in\n", rank, size);
+        (void)fflush(stdout);
         MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
     }
