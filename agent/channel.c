@@ -6,7 +6,28 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+
+#include "schema/time.h"
+
+void channel_end_fill(struct channel_end *end,
+                      int status,
+                      const struct rusage *usage)
+{
+    *end = (struct channel_end){
+        .status = status,
+        .user_ns = (int64_t)usage->ru_utime.tv_sec * CK_TIME_S +
+                   (int64_t)usage->ru_utime.tv_usec * 1000,
+        .system_ns = (int64_t)usage->ru_stime.tv_sec * CK_TIME_S +
+                     (int64_t)usage->ru_stime.tv_usec * 1000,
+        .rss_kb = usage->ru_maxrss,
+        .minor_faults = usage->ru_minflt,
+        .major_faults = usage->ru_majflt,
+        .voluntary = usage->ru_nvcsw,
+        .preempted = usage->ru_nivcsw,
+    };
+}
 
 int channel_open(int ends[2])
 {

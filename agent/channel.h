@@ -49,6 +49,12 @@ struct channel_message {
     } u;
 };
 
+struct rusage;
+
+/* A process that ended so, with what it used. */
+void channel_end_fill(struct channel_end *end,
+                      int status,
+                      const struct rusage *usage);
 /* Both ends, close-on-exec. 0 or -1 with errno. */
 int channel_open(int ends[2]);
 /* Waits for room in the socket, not for the reader's work. 0 or -1. */

@@ -326,6 +326,8 @@ static void wish_fill(struct front_wish *wish,
         .is_verbose = options.is_verbose,
         .is_strict = wish->is_waiting,
         .is_reporter = is_first && wish->report == FRONT_REPORT_NOW,
+        .is_closer = is_first && wish->report != FRONT_REPORT_NOW &&
+                     options.aggregator == NULL,
         .is_leader =
             options.ranks == NULL && !is_first && options.aggregator == NULL &&
             identity_is_one_host(identity) && wish->report == FRONT_REPORT_NOW,

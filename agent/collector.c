@@ -46,7 +46,6 @@
 /* So long a target that could not be run waits for an aggregator that other
  * ranks start. */
 #define NEVER_LIMIT (3 * CK_TIME_S)
-#define REPORT_LIMIT (300 * CK_TIME_S)
 #define HEARD_LATELY (2500 * CK_TIME_MS)
 
 enum phase {
@@ -361,7 +360,7 @@ static void left_step(struct collector *collector, ck_time_t now)
     (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
                        strlen(dir));
     collector->phase = PHASE_DONE;
-    if (herald_reports(&collector->herald) && !collector->life.is_never) {
+    if (herald_patience(&collector->herald) > 0 && !collector->life.is_never) {
         collector->phase = PHASE_REPORT;
         collector->phase_at = now;
         session_ask_report(collector->session);
@@ -394,11 +393,14 @@ static void report_step(struct collector *collector, ck_time_t now)
     const char *report = session_report(collector->session, &length);
 
     if (report != NULL) {
-        (void)reportout_show(
-            collector->life.is_front_gone ? -1 : collector->wish->channel,
-            collector->stderr_fd, report, length);
+        if (herald_reports(&collector->herald)) {
+            (void)reportout_show(
+                collector->life.is_front_gone ? -1 : collector->wish->channel,
+                collector->stderr_fd, report, length);
+        }
         collector->phase = PHASE_DONE;
-    } else if (now - collector->phase_at > REPORT_LIMIT ||
+    } else if (now - collector->phase_at >
+                   herald_patience(&collector->herald) ||
                session_state(collector->session) == SESSION_REFUSED) {
         collector->phase = PHASE_DONE;
     }

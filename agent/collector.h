@@ -43,6 +43,7 @@ struct collector_wish {
     bool is_insecure;
     bool is_verbose;
     bool is_reporter; /* this rank's agent gets and shows the report */
+    bool is_closer;   /* ... or waits, unseen, until the run is final */
     bool is_leader;   /* so it does if it has to start the job's ckagg */
     bool is_strict;   /* the front may hold the target for the aggregator */
     bool is_speaker;  /* says what is true for all ranks (of its host) */

@@ -32,6 +32,8 @@
 
 #define FRONT_AS_TARGET (-1) /* end as it ended */
 #define REPORT_WAIT (60 * CK_TIME_S)
+/* A run whose report is not shown: so long until it is final. */
+#define FINAL_WAIT (2 * CK_TIME_S)
 /* Another rank starts ckagg when rank 0 has not after 2 s. */
 #define LEAD_WAIT (3 * CK_TIME_S)
 /* --strict: so long an aggregator may take to answer. */
@@ -127,22 +129,6 @@ static int collector_start(struct front *front)
     front->channel = ends[0];
     front->collector = pid;
     return 0;
-}
-
-static void end_fill(struct front *front, const struct rusage *usage)
-{
-    front->end = (struct channel_end){
-        .status = front->status,
-        .user_ns = (int64_t)usage->ru_utime.tv_sec * CK_TIME_S +
-                   (int64_t)usage->ru_utime.tv_usec * 1000,
-        .system_ns = (int64_t)usage->ru_stime.tv_sec * CK_TIME_S +
-                     (int64_t)usage->ru_stime.tv_usec * 1000,
-        .rss_kb = usage->ru_maxrss,
-        .minor_faults = usage->ru_minflt,
-        .major_faults = usage->ru_majflt,
-        .voluntary = usage->ru_nvcsw,
-        .preempted = usage->ru_nivcsw,
-    };
 }
 
 static void end_tell(struct front *front)
@@ -250,7 +236,7 @@ static void children_reap(struct front *front)
         } else if (pid == front->target.pid) {
             front->is_ended = true;
             front->status = status;
-            end_fill(front, &usage);
+            channel_end_fill(&front->end, front->status, &usage);
             end_tell(front);
         } else if (pid == front->collector && !WIFSTOPPED(status)) {
             collector_died(front, status);
@@ -366,27 +352,22 @@ static void lead_wait(struct front *front)
     }
 }
 
-/* A normal end of the reporting rank: the report, or where it will be. */
-static void report_wait(struct front *front)
+/* Wait until the collector says that its work is done, at most so long. */
+static void done_wait(struct front *front, ck_time_t until)
 {
-    front->patience = ck_time_raw() + REPORT_WAIT;
-    if (!WIFEXITED(front->status)) {
-        report_promise(front);
-        return;
-    }
-    lead_wait(front);
-    if (!front->wish->is_speaker || front->wish->report == FRONT_REPORT_NONE) {
-        return;
-    }
-    while (!front->is_done && (front->wish->report == FRONT_REPORT_NOW ||
-                               front->place[0] == '\0')) {
-        ck_time_t left = front->patience - ck_time_raw();
+    while (!front->is_done) {
+        ck_time_t now = ck_time_raw();
+        ck_time_t last = until < front->patience ? until : front->patience;
 
-        if (left <= 0) {
+        if (now >= last) {
             break;
         }
-        front_wait(front, left / CK_TIME_MS + 1);
+        front_wait(front, (last - now) / CK_TIME_MS + 1);
     }
+}
+
+static void report_tell(const struct front *front)
+{
     if (front->has_report) {
         (void)fflush(stderr);
     } else if (front->place[0] != '\0') {
@@ -400,29 +381,37 @@ static void report_wait(struct front *front)
     }
 }
 
-/* End as the target did. */
-static int end_as(const struct front *front)
+/* A normal end of the reporting rank: the report, or where it will be. Who
+ * does not want it shown finds the run final all the same, if that is soon. */
+static void report_wait(struct front *front)
 {
-    struct rlimit none = {0, 0};
-    sigset_t only;
-    int number;
-
-    if (!WIFSIGNALED(front->status)) {
-        return WEXITSTATUS(front->status);
+    front->patience = ck_time_raw() + REPORT_WAIT;
+    if (!WIFEXITED(front->status)) {
+        report_promise(front);
+        return;
     }
-    number = WTERMSIG(front->status);
-    (void)setrlimit(RLIMIT_CORE, &none);
-    (void)signal(number, SIG_DFL);
-    (void)sigemptyset(&only);
-    (void)sigaddset(&only, number);
-    (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
-    (void)raise(number);
-    return 128 + number;
+    lead_wait(front);
+    if (!front->wish->is_speaker) {
+        return;
+    }
+    if (front->wish->report == FRONT_REPORT_NOW) {
+        done_wait(front, front->patience);
+    } else if (front->wish->collector.is_closer) {
+        done_wait(front, ck_time_raw() + FINAL_WAIT);
+    }
+    if (front->wish->report == FRONT_REPORT_NONE) {
+        return;
+    }
+    while (!front->is_done && front->place[0] == '\0' &&
+           ck_time_raw() < front->patience) {
+        front_wait(front, (front->patience - ck_time_raw()) / CK_TIME_MS + 1);
+    }
+    report_tell(front);
 }
 
 static void never_tell(struct front *front, const struct rusage *usage)
 {
-    end_fill(front, usage);
+    channel_end_fill(&front->end, front->status, usage);
     if (front->channel >= 0) {
         (void)channel_send(front->channel, CHANNEL_NEVER, &front->end,
                            sizeof(front->end));
@@ -587,5 +576,5 @@ int front_run(struct front_wish *wish)
     }
     status = front_live(&front);
     front_fini(&front);
-    return status == FRONT_AS_TARGET ? end_as(&front) : status;
+    return status == FRONT_AS_TARGET ? target_end_as(front.status) : status;
 }

@@ -12,6 +12,8 @@
 
 /* An end that takes less is not worth a line. */
 #define WAIT_UNSAID (700 * CK_TIME_MS)
+#define REPORT_LIMIT (300 * CK_TIME_S)
+#define FINAL_LIMIT (2 * CK_TIME_S) /* the front waits no longer */
 #define TEXT_BYTES (4 * PATH_MAX)
 
 void herald_warn(const struct herald *herald, const char *text)
@@ -186,4 +188,12 @@ void herald_lead(struct herald *herald, bool leads)
 bool herald_reports(const struct herald *herald)
 {
     return herald->wish->is_reporter || herald->is_leading;
+}
+
+ck_time_t herald_patience(const struct herald *herald)
+{
+    if (herald_reports(herald)) {
+        return REPORT_LIMIT;
+    }
+    return herald->wish->is_closer ? FINAL_LIMIT : 0;
 }

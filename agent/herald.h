@@ -59,5 +59,7 @@ void herald_spooled(struct herald *herald);
 void herald_lead(struct herald *herald, bool leads);
 /* Is the report ours to show? */
 bool herald_reports(const struct herald *herald);
+/* So long we wait for it, or for the end of its making; 0 = not at all. */
+ck_time_t herald_patience(const struct herald *herald);
 
 #endif

@@ -53,4 +53,8 @@ void target_exec(char *const *argv, char *const *env);
  * "setuid"), or NULL. Static text. */
 const char *target_obstacle(const char *program);
 
+/* End this process as a target did that wait() gave this status of. Returns
+ * the status to exit with. */
+int target_end_as(int status);
+
 #endif

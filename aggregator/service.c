@@ -480,7 +480,10 @@ static int stop(struct service *service)
     for (size_t i = 0; i < jobs_count(service->jobs); i++) {
         struct job *job = jobs_at(service->jobs, i);
 
-        job_touch(job);
+        /* Nothing is written to a run that is done: it may be gone. */
+        if (job_facts(job)->state != JOB_DONE) {
+            job_touch(job);
+        }
         if (job_sync(job) != 0) {
             ck_error("cannot write %s to the disk: %s", job_facts(job)->dir,
                      strerror(errno));

@@ -39,3 +39,14 @@ j "[c for c in j['calls'] if c['name'] == 'MPI_Allreduce']" |
 cmp "$work/report.json" "$work/again.json" || fail "a second merge differs"
 same "kernels of steps and held-out batches" "[$((4 * (steps + held_out)))]" \
     "$(j "$(kernel forward_hidden)")"
+
+# When the launcher returns, the run is final, shown or not: its manifest says
+# done, and nothing is written to it any more.
+for report in now later none; do
+    timeout 120 mpirun -n 2 "$bin/ckagent" --dir "$work/$report" \
+        --report $report -- true 2>"$work/err" </dev/null || fail "mpirun"
+    grep -q '"state": "done"' "$work/$report/manifest.json" ||
+        fail "--report $report: the run is not done: $(cat "$work/err")"
+    [ -s "$work/$report/report.json" ] || fail "--report $report: no report"
+    rm -r "$work/$report" || fail "--report $report: it is still written to"
+done
