@@ -30,6 +30,7 @@ get_running(struct reader *from,
     const size_t offset = f->offset;
     const unsigned count = rows->count;
     uint64_t value = field_load(rows->before + offset, bytes);
+    int64_t d[FIELD_BLOCK];
     int rc = 0;
 
     if (reader_is_still(&reader, rows->left, rows->count, &rc)) {
@@ -40,13 +41,11 @@ get_running(struct reader *from,
         *from = reader;
         return rc;
     }
+    if (reader_differences(&reader, rows->left, bytes, d, count) != 0) {
+        return -1;
+    }
     for (unsigned i = 0; i < count; i++) {
-        int64_t d;
-
-        if (reader_difference(&reader, rows->left - i, bytes, &d) != 0) {
-            return -1;
-        }
-        value += (uint64_t)d + step;
+        value += (uint64_t)d[i] + step;
         field_store(rows->row[i] + offset, value, bytes);
     }
     *from = reader;
@@ -64,20 +63,19 @@ get_same(struct reader *from,
     struct reader reader = *from;
     const size_t offset = f->offset;
     const unsigned count = rows->count;
+    int64_t d[FIELD_BLOCK];
     int rc = 0;
 
     if (reader_is_still(&reader, rows->left, rows->count, &rc)) {
         *from = reader;
         return rc;
     }
+    if (reader_differences(&reader, rows->left, bytes, d, count) != 0) {
+        return -1;
+    }
     for (unsigned i = 0; i < count; i++) {
-        int64_t d;
-
-        if (reader_difference(&reader, rows->left - i, bytes, &d) != 0) {
-            return -1;
-        }
         field_store(rows->row[i] + offset,
-                    field_load(rows->peer[i] + offset, bytes) + (uint64_t)d,
+                    field_load(rows->peer[i] + offset, bytes) + (uint64_t)d[i],
                     bytes);
     }
     *from = reader;
@@ -90,19 +88,19 @@ get_back(struct reader *from, const struct rows *rows, const struct field *f)
     const size_t start = offsetof(struct ck_event, start);
     struct reader reader = *from;
     const size_t offset = f->offset;
+    int64_t d[FIELD_BLOCK];
 
+    if (reader_differences(&reader, rows->left, 8, d, rows->count) != 0) {
+        return -1;
+    }
     for (unsigned i = 0; i < rows->count; i++) {
         const uint8_t *peer = rows->peer[i];
         uint8_t *row = rows->row[i];
         uint64_t value = field_back(field_load(peer + start, 8),
                                     field_load(peer + offset, 8));
-        int64_t d;
 
-        if (reader_difference(&reader, rows->left - i, 8, &d) != 0) {
-            return -1;
-        }
         value =
-            field_back_undo(field_load(row + start, 8), value + (uint64_t)d);
+            field_back_undo(field_load(row + start, 8), value + (uint64_t)d[i]);
         field_store(row + offset, value, 8);
     }
     *from = reader;

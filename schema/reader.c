@@ -1,8 +1,10 @@
-/* reader.c - numbers out of the bytes of a column, the slow way
+/* reader.c - numbers out of the bytes of a column, the slow way or many
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "schema/reader.h"
+
+#include "schema/wide.h"
 
 int reader_number_slow(struct reader *reader, uint64_t *number)
 {
@@ -27,5 +29,25 @@ int reader_number_slow(struct reader *reader, uint64_t *number)
     }
     reader->at = at;
     *number = value;
+    return 0;
+}
+
+int reader_differences(struct reader *reader,
+                       uint64_t left,
+                       unsigned bytes,
+                       int64_t *differences,
+                       unsigned count)
+{
+    struct reader from = *reader;
+
+    if (wide_level() != WIDE_NONE) {
+        return wide_differences(reader, left, bytes, differences, count);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (reader_difference(&from, left - i, bytes, &differences[i]) != 0) {
+            return -1;
+        }
+    }
+    *reader = from;
     return 0;
 }

@@ -121,6 +121,13 @@ static inline __attribute__((always_inline)) int reader_difference(
     return 0;
 }
 
+/* The next `count` of them. 0 or -1. */
+int reader_differences(struct reader *reader,
+                       uint64_t left,
+                       unsigned bytes,
+                       int64_t *differences,
+                       unsigned count);
+
 /* True, and the zeros are taken, when a column, of whose records `left` are not
  * yet read, has no other difference for the next `count`. */
 static inline bool

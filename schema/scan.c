@@ -138,6 +138,7 @@ part_running(struct scanned *scanned,
     struct reader reader = scanned->part[part];
     const uint64_t step = scanned->is_next[part] ? 1 : 0;
     uint64_t value = scanned->last[part];
+    int64_t d[CK_BATCH_PIECE];
     uint8_t *at = out;
     int rc = 0;
 
@@ -147,13 +148,11 @@ part_running(struct scanned *scanned,
             field_store(at + (size_t)i * bytes, value, bytes);
         }
     } else {
+        if (reader_differences(&reader, scanned->left, bytes, d, count) != 0) {
+            return -1;
+        }
         for (unsigned i = 0; i < count; i++) {
-            int64_t d;
-
-            if (reader_difference(&reader, scanned->left - i, bytes, &d) != 0) {
-                return -1;
-            }
-            value += (uint64_t)d + step;
+            value += (uint64_t)d[i] + step;
             field_store(at + (size_t)i * bytes, value, bytes);
         }
     }
@@ -175,6 +174,7 @@ part_same(struct scanned *scanned,
     struct reader reader = scanned->part[part];
     uint8_t *at = out;
     uint8_t *before = last;
+    int64_t d[CK_BATCH_PIECE];
     int rc = 0;
 
     if (reader_is_still(&reader, scanned->left, count, &rc)) {
@@ -187,15 +187,13 @@ part_same(struct scanned *scanned,
         scanned->part[part] = reader;
         return rc;
     }
+    if (reader_differences(&reader, scanned->left, bytes, d, count) != 0) {
+        return -1;
+    }
     for (unsigned i = 0; i < count; i++) {
         uint8_t *peer = before + (size_t)piece->context[i] * bytes;
-        uint64_t value;
-        int64_t d;
+        uint64_t value = field_load(peer, bytes) + (uint64_t)d[i];
 
-        if (reader_difference(&reader, scanned->left - i, bytes, &d) != 0) {
-            return -1;
-        }
-        value = field_load(peer, bytes) + (uint64_t)d;
         field_store(peer, value, bytes);
         field_store(at + (size_t)i * bytes, value, bytes);
     }

@@ -1,9 +1,9 @@
-/* wide.h - the hot loops of the encoder, for processors that can do more
+/* wide.h - the hot loops of the column codec, for processors that can do more
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Used by block.c and numbers.c; what comes out is that of their own loops,
- * byte for byte.
+ * Used by block.c, numbers.c and reader.c; what comes out is that of their own
+ * loops, byte for byte.
  */
 #ifndef CK_SCHEMA_WIDE_H
 #define CK_SCHEMA_WIDE_H
@@ -30,6 +30,14 @@ uint8_t *wide_numbers_avx512(uint8_t *out,
                              uint64_t *run,
                              const int64_t *differences,
                              unsigned count);
+
+struct reader;
+/* As reader_differences(), with BMI2 or more. */
+int wide_differences(struct reader *reader,
+                     uint64_t left,
+                     unsigned bytes,
+                     int64_t *differences,
+                     unsigned count);
 
 /* With BMI2 or more: bits in which any of `count` rows of so many units (1 to
  * 3) differs from its peer; word 0: from the row before. row[0] is the one

@@ -1,17 +1,19 @@
-/* wide_bmi2.c - the hot loops of the encoder with BMI2 and AVX2
+/* wide_bmi2.c - the hot loops of the column codec with BMI2 and AVX2
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * One instruction spreads the bits of a number over its bytes, so there is no
- * branch on its length.
+ * One instruction spreads the bits of a number over its bytes, and one gathers
+ * them, so there is no branch on its length.
  */
 #include "schema/wide.h"
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "schema/numbers.h"
+#include "schema/reader.h"
 
 #define WIDE __attribute__((target("avx2,bmi,bmi2,lzcnt")))
 #define WIDE_INLINE static inline __attribute__((always_inline)) WIDE
@@ -52,6 +54,102 @@ WIDE uint8_t *wide_numbers_bmi2(uint8_t *out,
     }
     *run = zeros;
     return out;
+}
+
+/* A column on its way. */
+struct taking {
+    const uint8_t *at;
+    const uint8_t *last; /* where eight bytes can be loaded; NULL = nowhere */
+    uint64_t limit;
+    int64_t *out;
+    int64_t *end;
+};
+
+#define HIGH_BITS 0x8080808080808080
+#define LOW_BITS 0x7f7f7f7f7f7f7f7f
+
+/* Four numbers of two bytes each, which most differences of times are. False:
+ * it is something else. */
+WIDE_INLINE bool pairs_take(struct taking *taking, uint64_t x)
+{
+    __m128i seven, z, d;
+
+    if ((~x & HIGH_BITS) != 0x8000800080008000 ||
+        taking->end - taking->out < 4) {
+        return false;
+    }
+    seven = _mm_cvtsi64_si128((long long)(x & LOW_BITS));
+    if ((_mm_movemask_epi8(_mm_cmpeq_epi8(seven, _mm_setzero_si128())) &
+         0xaa) != 0) {
+        return false; /* a needless zero */
+    }
+    z = _mm_or_si128(
+        _mm_and_si128(seven, _mm_set1_epi16(0x7f)),
+        _mm_srli_epi16(_mm_andnot_si128(_mm_set1_epi16(0xff), seven), 1));
+    d = _mm_xor_si128(_mm_srli_epi16(z, 1),
+                      _mm_sub_epi16(_mm_setzero_si128(),
+                                    _mm_and_si128(z, _mm_set1_epi16(1))));
+    _mm256_storeu_si256((void *)taking->out, _mm256_cvtepi16_epi64(d));
+    taking->out += 4;
+    taking->at += 8;
+    return true;
+}
+
+/* Numbers of up to eight bytes, until one wants a closer look: it begins a run,
+ * or is too large, or ends in a needless zero. */
+WIDE_INLINE void numbers_take(struct taking *taking, bool has_pairs)
+{
+    while (taking->out < taking->end && taking->at <= taking->last) {
+        uint64_t x, z;
+        unsigned top;
+
+        memcpy(&x, taking->at, sizeof(x));
+        if (has_pairs && pairs_take(taking, x)) {
+            continue;
+        }
+        top = (unsigned)_tzcnt_u64(~x & HIGH_BITS); /* 7, 15, ... 63, or 64 */
+        z = _pext_u64(x, _bzhi_u64(LOW_BITS, top));
+        if (top == 64 || (x >> (top - 7) & 0x7f) == 0 || z > taking->limit) {
+            return;
+        }
+        *taking->out++ = reader_unzigzag(z);
+        taking->at += (top >> 3) + 1;
+    }
+}
+
+WIDE int wide_differences(struct reader *reader,
+                          uint64_t left,
+                          unsigned bytes,
+                          int64_t *differences,
+                          unsigned count)
+{
+    struct reader from = *reader;
+    struct taking taking = {.last =
+                                from.end - from.at >= 8 ? from.end - 8 : NULL,
+                            .limit = ~(uint64_t)0 >> (64 - 8 * bytes),
+                            .out = differences,
+                            .end = differences + count};
+
+    while (taking.out < taking.end) {
+        if (from.run == 0) {
+            taking.at = from.at;
+            if (bytes > 1) {
+                numbers_take(&taking, true);
+            } else {
+                numbers_take(&taking, false);
+            }
+            from.at = taking.at;
+        }
+        if (taking.out < taking.end) {
+            left -= (uint64_t)(taking.out - differences);
+            differences = taking.out;
+            if (reader_difference(&from, left, bytes, taking.out++) != 0) {
+                return -1;
+            }
+        }
+    }
+    *reader = from;
+    return 0;
 }
 
 /* One unit of a row and its peer: or(xor). */
