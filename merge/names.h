@@ -45,6 +45,11 @@ static inline const char *names_get(const struct names *names, uint32_t id)
 {
     return id < names->ids_count ? names->ids[id] : NULL;
 }
+/* One more than the largest id that may have been said. */
+static inline size_t names_count(const struct names *names)
+{
+    return names->ids_count;
+}
 int names_set_place(struct names *names, uint64_t address, struct place place);
 /* The place of an address; all fields empty when it is not known. */
 struct place names_get_place(const struct names *names, uint64_t address);

@@ -57,7 +57,8 @@ struct report_rank {
     uint64_t mpi_calls;
     ck_time_t useful;       /* outside MPI; of ranks that called it */
     ck_time_t device_api;   /* union of calls of a device's API */
-    ck_time_t waited;       /* in MPI, for other ranks */
+    ck_time_t waited;       /* for other ranks */
+    ck_time_t waited_data;  /* of that, outside of MPI */
     ck_time_t waited_below; /* within the clock error: for nobody */
     uint64_t waits;
     ck_time_t caused;       /* that other ranks waited because of it */

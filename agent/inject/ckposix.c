@@ -12,6 +12,7 @@
 
 #include "agent/inject/posixcall.h"
 #include "agent/inject/posixpath.h"
+#include "agent/inject/posixsocket.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -112,6 +113,18 @@ static inline void own_done(enum posix_shape shape, long rc)
     own_fd = shape == POSIX_CLOSE ? -1 : (int)rc;
 }
 
+/* The end of a read: the one behind a long wait counts more. */
+static inline void posix_end_read(const struct posix_call *call,
+                                  const struct posix_entry *entry,
+                                  const void *site,
+                                  const struct posix_object *object)
+{
+    posix_end(call, entry, site, object);
+    if (__builtin_expect(posix_has_waited, 0) && object->bytes > 0) {
+        posix_socket_read(call, entry, site, object);
+    }
+}
+
 #define POSIX_ENTRY(symbol_, name, words, shape_)                              \
     static struct posix_entry data_##symbol_ = {                               \
         .symbol = #symbol_,                                                    \
@@ -146,6 +159,11 @@ static inline void own_done(enum posix_shape shape, long rc)
         posix_begin(&call);                                                    \
         rc = next(NAMES_##words);                                              \
         object = object_of(POSIX_##shape_, w0, SECOND_##words, rc);            \
+        if (POSIX_##shape_ == POSIX_BYTES && posix_is_read(POSIX_##name)) {    \
+            posix_end_read(&call, &data_##symbol_,                             \
+                           __builtin_return_address(0), &object);              \
+            return rc;                                                         \
+        }                                                                      \
         posix_end(&call, &data_##symbol_, __builtin_return_address(0),         \
                   &object);                                                    \
         return rc;                                                             \

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 
 #include "agent/inject/posixpath.h"
+#include "agent/inject/posixsocket.h"
 
 #define LIFE_MIN (100 * CK_TIME_MS)
 #define SAY_EACH CK_TIME_S
@@ -158,6 +159,7 @@ static void record_write(const struct posix_call *call,
     struct ck_call *record;
 
     if (object->number != 0) {
+        posix_socket_look((int)object->number - 1);
         related = posix_path_id((int)object->number - 1);
     }
     record = ck_ring_begin(&inject_thread, inject_ring.clock, 2);
@@ -190,6 +192,11 @@ void posix_record(const struct posix_call *call,
     int saved = errno;
     int64_t now;
 
+    if (posix_is_wait(entry->function)) {
+        posix_has_waited = true;
+    } else if (object->bytes > 0 && posix_is_read(entry->function)) {
+        posix_has_waited = false;
+    }
     if (writer_find() != NULL) {
         record_write(call, entry, end, site, object);
         now = ck_time_raw();

@@ -29,14 +29,31 @@ void posix_path_forget(int fd)
     }
 }
 
+/* NULL = none, "" = it is known to have none. */
+static struct inject_text *path_of(int fd)
+{
+    return fd >= 0 && fd < POSIX_PATHS
+               ? atomic_load_explicit(&paths[fd], memory_order_relaxed)
+               : NULL;
+}
+
+bool posix_path_is_unknown(int fd)
+{
+    return path_of(fd) == NULL && fd < POSIX_PATHS;
+}
+
+bool posix_path_is_socket(int fd)
+{
+    const struct inject_text *text = path_of(fd);
+
+    return text != NULL && strncmp(text->text, "tcp ", 4) == 0;
+}
+
 uint32_t posix_path_id(int fd)
 {
-    struct inject_text *text = NULL;
+    struct inject_text *text = path_of(fd);
 
-    if (fd >= 0 && fd < POSIX_PATHS) {
-        text = atomic_load_explicit(&paths[fd], memory_order_relaxed);
-    }
-    return text == NULL ? 0 : inject_text_number(text);
+    return text == NULL || text->text[0] == '\0' ? 0 : inject_text_number(text);
 }
 
 bool posix_path_is_ring(const char *path)

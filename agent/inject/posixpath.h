@@ -14,6 +14,11 @@
 /* `path` is copied at first sight; -1 and beyond POSIX_PATHS: nothing. */
 void posix_path_set(int fd, const char *path);
 void posix_path_forget(int fd);
+/* Has nobody set the path of the descriptor? The empty one says that it has
+ * none. */
+bool posix_path_is_unknown(int fd);
+/* Is its path that of a connection (posixsocket.h)? */
+bool posix_path_is_socket(int fd);
 /* Id of the path as a name of this process image, said on first use; 0 = not
  * known. Only with a writer. */
 uint32_t posix_path_id(int fd);

@@ -51,6 +51,8 @@ struct blame {
     struct pending *pending;
     size_t pending_count, pending_room;
     ck_time_t due; /* earliest return of one that is pending */
+    struct sockets_stretch *stretches; /* not yet looked at */
+    size_t stretches_count, stretches_room;
     /* Names looked at, by address: kept texts stay where they are. */
     struct {
         const char *name;
@@ -66,6 +68,11 @@ static ck_time_t blame_horizon(const void *state, ck_time_t now)
 
     for (size_t i = 0; i < blame->pending_count; i++) {
         ck_time_t start = blame->pending[i].call.start;
+
+        horizon = start < horizon ? start : horizon;
+    }
+    for (size_t i = 0; i < blame->stretches_count; i++) {
+        ck_time_t start = blame->stretches[i].part.start;
 
         horizon = start < horizon ? start : horizon;
     }
@@ -137,6 +144,7 @@ void blame_destroy(struct blame *blame)
     scene_destroy(blame->scene);
     steps_destroy(blame->steps);
     free(blame->pending);
+    free(blame->stretches);
     free(blame);
 }
 
@@ -284,6 +292,71 @@ static int pendings_close(struct blame *blame, ck_time_t now)
     return 0;
 }
 
+/* ---- data on connections ------------------------------------------------ */
+
+/* A stretch on its way into the waits. */
+struct standing {
+    const struct blame *blame;
+    uint32_t thread; /* the process's first */
+};
+
+/* A piece of what a process's first thread did while its process waited for
+ * another rank's data: where it stood in a call of libc, it waited, too. */
+static int
+data_take(void *state, struct region piece, const struct host_state *did)
+{
+    const struct standing *standing = state;
+    const struct blame *blame = standing->blame;
+    struct wait wait;
+
+    if (!did->is_known || did->call == NULL ||
+        !scene_data_wait(blame->scene, standing->thread, did->call, piece.start,
+                         &wait)) {
+        return 0;
+    }
+    return waitstates_add(blame->waitstates, standing->thread, piece, &wait);
+}
+
+/* Look at the stretches that were over before `now`: what anybody did in them
+ * is known. */
+static int stretches_close(struct blame *blame, ck_time_t now)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < blame->stretches_count; i++) {
+        struct sockets_stretch stretch = blame->stretches[i];
+        struct standing standing = {blame,
+                                    scene_main(blame->scene, stretch.process)};
+
+        if (stretch.part.end >= now) {
+            blame->stretches[kept++] = stretch;
+        } else if (standing.thread != HOST_NONE &&
+                   host_walk(scene_host(blame->scene), standing.thread,
+                             stretch.part, data_take, &standing) != 0) {
+            return -1;
+        }
+    }
+    blame->stretches_count = kept;
+    return 0;
+}
+
+static int stretch_add(struct blame *blame)
+{
+    const struct sockets_stretch *stretch = scene_stretch(blame->scene);
+
+    if (stretch == NULL) {
+        return 0;
+    }
+    if (array_grow(&blame->stretches, &blame->stretches_room,
+                   blame->stretches_count, sizeof(*stretch)) != 0) {
+        return -1;
+    }
+    blame->stretches[blame->stretches_count++] = *stretch;
+    return 0;
+}
+
+/* ---- taking ------------------------------------------------------------- */
+
 /* The thread has left its call before; the mark of this one. */
 static int64_t call_enter(struct blame *blame,
                           const struct timeline_event *event)
@@ -340,7 +413,9 @@ int blame_take(void *state, const struct timeline_event *event)
 
     if (ledger_settle(blame->ledger, event->start) != 0 ||
         (event->start > blame->due &&
-         pendings_close(blame, event->start) != 0)) {
+         pendings_close(blame, event->start) != 0) ||
+        (blame->stretches_count > 0 &&
+         stretches_close(blame, event->start) != 0)) {
         return -1;
     }
     if (is_call) {
@@ -350,7 +425,7 @@ int blame_take(void *state, const struct timeline_event *event)
     }
     if ((cast_is_wanted(blame->cast, event->rank) &&
          steps_take(blame->steps, event) != 0) ||
-        scene_take(blame->scene, event, mark) != 0 ||
+        scene_take(blame->scene, event, mark) != 0 || stretch_add(blame) != 0 ||
         (is_call && call_add(blame, event) != 0)) {
         return -1;
     }
@@ -369,7 +444,9 @@ int blame_take(void *state, const struct timeline_event *event)
 
 int blame_finish(struct blame *blame)
 {
-    return pendings_close(blame, INT64_MAX);
+    return pendings_close(blame, INT64_MAX) != 0
+               ? -1
+               : stretches_close(blame, INT64_MAX);
 }
 
 static void ranks_report(const struct blame *blame, struct report *report)
@@ -388,6 +465,7 @@ static void ranks_report(const struct blame *blame, struct report *report)
             rank->caused_error = sums->caused_error;
             rank->waits = sums->waits;
             rank->caused = sums->caused;
+            rank->waited_data = sums->data;
         }
     }
 }

@@ -92,16 +92,32 @@ static int origin_take(const struct chain *chain,
     return chain->take(chain->state, piece, &origin);
 }
 
+/* For whom the thread waits at the beginning of a piece, and for longer than
+ * clocks may be wrong. */
+static bool wait_find(const struct chain *chain,
+                      ck_time_t time,
+                      const struct host_state *did,
+                      struct wait *wait)
+{
+    if (!did->is_known || did->call == NULL || chain->hops >= CHAIN_MAX) {
+        return false;
+    }
+    if (did->call->kind == CK_KIND_POSIX) {
+        return scene_data_wait(chain->scene, chain->thread, did->call, time,
+                               wait);
+    }
+    return scene_wait(chain->scene, chain->thread, did->call, wait) &&
+           wait->until > time && wait->until - did->call->start > wait->error;
+}
+
 static int
 chain_take(void *state, struct region piece, const struct host_state *did)
 {
     const struct chain *chain = state;
     struct wait wait;
 
-    if (did->is_known && did->call != NULL && chain->hops < CHAIN_MAX &&
-        scene_wait(chain->scene, chain->thread, did->call, &wait) &&
-        wait.until > piece.start &&
-        wait.until - did->call->start > wait.error) {
+    while (piece.start < piece.end &&
+           wait_find(chain, piece.start, did, &wait)) {
         struct region before = {
             piece.start, wait.until < piece.end ? wait.until : piece.end};
         struct chain next = *chain;

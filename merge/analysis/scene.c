@@ -18,6 +18,9 @@ struct scene {
     struct evidence *evidence;
     struct shadow *shadow;
     struct work *work;
+    struct sockets *sockets;
+    bool has_stretch; /* the last event ended one: */
+    struct sockets_stretch stretch;
     ck_time_t *inside; /* by thread: until when it is in a library's call */
     struct {
         waits_horizon_f horizon;
@@ -29,7 +32,7 @@ struct scene {
 static ck_time_t scene_horizon(const void *state, ck_time_t now)
 {
     const struct scene *scene = state;
-    ck_time_t horizon = now;
+    ck_time_t horizon = sockets_horizon(scene->sockets, now);
 
     for (size_t i = 0; i < scene->clients_count; i++) {
         ck_time_t time =
@@ -56,10 +59,12 @@ struct scene *scene_create(const struct cast *cast,
     scene->evidence = evidence_create(cast);
     scene->shadow = shadow_create();
     scene->work = work_create(cast->processes_count);
+    scene->sockets = sockets_create(cast);
     scene->inside = calloc(cast->threads_count + 1, sizeof(*scene->inside));
     if (scene->host == NULL || scene->waits == NULL ||
         scene->activities == NULL || scene->evidence == NULL ||
-        scene->shadow == NULL || scene->work == NULL || scene->inside == NULL) {
+        scene->shadow == NULL || scene->work == NULL ||
+        scene->sockets == NULL || scene->inside == NULL) {
         scene_destroy(scene);
         return NULL;
     }
@@ -78,6 +83,7 @@ void scene_destroy(struct scene *scene)
     evidence_destroy(scene->evidence);
     shadow_destroy(scene->shadow);
     work_destroy(scene->work);
+    sockets_destroy(scene->sockets);
     free(scene->inside);
     free(scene);
 }
@@ -129,6 +135,43 @@ bool scene_error(const struct scene *scene,
                  ck_time_t *error)
 {
     return waits_error(scene->waits, thread, other, time, error);
+}
+
+const struct sockets_stretch *scene_stretch(const struct scene *scene)
+{
+    return scene->has_stretch ? &scene->stretch : NULL;
+}
+
+uint32_t scene_main(const struct scene *scene, uint32_t process)
+{
+    const struct cast *cast = scene->cast;
+
+    return host_thread(scene->host, process, cast->processes[process].pid);
+}
+
+bool scene_data_wait(const struct scene *scene,
+                     uint32_t thread,
+                     const struct host_span *call,
+                     ck_time_t time,
+                     struct wait *wait)
+{
+    uint32_t process = scene->cast->threads[thread].process;
+    const struct sockets_stretch *stretch;
+
+    if (call->kind != CK_KIND_POSIX || thread != scene_main(scene, process) ||
+        !sockets_is_wait(scene->sockets, call)) {
+        return false;
+    }
+    stretch = sockets_find(scene->sockets, process, time);
+    if (stretch == NULL) {
+        return false;
+    }
+    *wait = (struct wait){.kind = WAIT_LATE_DATA,
+                          .until = stretch->part.end,
+                          .thread = scene_main(scene, stretch->peer),
+                          .mark = INT64_MIN};
+    return wait->thread != HOST_NONE &&
+           scene_error(scene, thread, wait->thread, wait->until, &wait->error);
 }
 
 int64_t scene_activity(struct scene *scene, const struct host_state *did)
@@ -387,6 +430,8 @@ static int call_take(struct scene *scene, const struct timeline_event *event)
         thread = host_thread(scene->host, event->process,
                              (uint32_t)(record->extra >> 32));
     }
+    scene->has_stretch = record->e.kind == CK_KIND_POSIX &&
+                         sockets_take(scene->sockets, event, &scene->stretch);
     return span_take(scene, event, &span, thread);
 }
 
@@ -492,6 +537,7 @@ int scene_take(struct scene *scene,
 {
     unsigned kind = event->record->kind;
 
+    scene->has_stretch = false;
     switch (ck_kind_class(kind)) {
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:

@@ -12,6 +12,7 @@
 
 #include "merge/analysis/host.h"
 #include "merge/analysis/shadow.h"
+#include "merge/analysis/sockets.h"
 #include "merge/analysis/waits.h"
 #include "merge/analysis/work.h"
 #include "merge/report.h"
@@ -43,6 +44,17 @@ bool scene_wait(const struct scene *scene,
                 uint32_t thread,
                 const struct host_span *call,
                 struct wait *wait);
+/* The stretch of waiting for data that the last event ended, NULL = none. */
+const struct sockets_stretch *scene_stretch(const struct scene *scene);
+/* A process's first thread; HOST_NONE = nothing of it was recorded. */
+uint32_t scene_main(const struct scene *scene, uint32_t process);
+/* For whose data a process's first thread, in a call of libc, waited at `time`
+ * (sockets.h). False when that is not known, or was nobody's. */
+bool scene_data_wait(const struct scene *scene,
+                     uint32_t thread,
+                     const struct host_span *call,
+                     ck_time_t time,
+                     struct wait *wait);
 /* As waits_error(). */
 bool scene_error(const struct scene *scene,
                  uint32_t thread,

@@ -20,6 +20,7 @@ const char *wait_kind_name(enum wait_kind kind)
         [WAIT_NEIGHBOURS] = "wait_at_neighbours",
         [WAIT_INIT] = "wait_at_init",
         [WAIT_FINALIZE] = "wait_at_finalize",
+        [WAIT_LATE_DATA] = "late_data",
     };
 
     return names[kind];

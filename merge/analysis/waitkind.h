@@ -19,6 +19,7 @@ enum wait_kind {
     WAIT_NEIGHBOURS,
     WAIT_INIT,
     WAIT_FINALIZE,
+    WAIT_LATE_DATA, /* outside of MPI, on a connection */
     WAIT_KINDS
 };
 /* "late_sender" ...; static. NULL for WAIT_NONE. */

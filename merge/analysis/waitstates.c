@@ -155,6 +155,9 @@ piece_take(void *state, struct region piece, const struct host_state *did)
         return row_add(standing, region_length(piece));
     }
     waitstates->ranks[standing->row.device].waited += region_length(piece);
+    if (wait->kind == WAIT_LATE_DATA) {
+        waitstates->ranks[standing->row.device].data += region_length(piece);
+    }
     return chain_follow(waitstates->scene, wait->thread, piece, blamed_take,
                         standing);
 }

@@ -31,6 +31,7 @@ const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,
 /* Sums of a rank, by its index in the cast. */
 struct waitstates_rank {
     ck_time_t waited; /* for others */
+    ck_time_t data;   /* of that, outside of MPI */
     ck_time_t below;  /* the same, within the clock error: nobody is blamed */
     ck_time_t caused; /* that others waited because of it */
     uint64_t waits;

@@ -18,13 +18,24 @@ static ck_time_t ranks_time(const struct report *report)
     return region_length(report->region) * (ck_time_t)report->present;
 }
 
-/* Time of all ranks in MPI, waiting for others. */
+/* Time of all ranks, waiting for others. */
 static ck_time_t waited_all(const struct report *report)
 {
     ck_time_t sum = 0;
 
     for (size_t i = 0; i < report->ranks_count; i++) {
         sum += report->ranks[i].waited;
+    }
+    return sum;
+}
+
+/* Of that, on sockets. */
+static ck_time_t waited_data(const struct report *report)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        sum += report->ranks[i].waited_data;
     }
     return sum;
 }
@@ -84,12 +95,21 @@ void page_host_answer(const struct page *page)
     if (e->ranks > 0) {
         fprintf(page->file,
                 " %s%u of %d ranks computed %s %%%s of their time (%s of %s) "
-                "and waited %s %% in MPI for each other.\n",
+                "and waited %s %% %sfor each other.\n",
                 page_bold(page), e->ranks, report->size,
                 word_percent(e->useful, all).text, page_normal(page),
                 word_time(e->useful).text, word_time(all).text,
-                word_percent(waited_all(report), all).text);
+                word_percent(waited_all(report), all).text,
+                waited_data(report) > 0 ? "" : "in MPI ");
         put_weakest(page);
+    } else if (waited_all(report) > 0) {
+        fprintf(page->file,
+                " %s%u of %d ranks waited %s %%%s of their time (%s of %s) for "
+                "each other's data, on sockets.\n",
+                page_bold(page), report->present, report->size,
+                word_percent(waited_all(report), ranks_time(report)).text,
+                page_normal(page), word_time(waited_all(report)).text,
+                word_time(ranks_time(report)).text);
     }
     page_hot_answer(page);
     put_queue(page);
@@ -99,15 +119,19 @@ static void put_rank(const struct page *page, const struct report_rank *rank)
 {
     const struct report *report = page->report;
     ck_time_t region = region_length(report->region);
-    ck_time_t outside = rank->mpi_calls > 0 ? rank->useful : region;
+    ck_time_t outside =
+        (rank->mpi_calls > 0 ? rank->useful : region) - rank->waited_data;
+    ck_time_t waited_mpi = rank->waited - rank->waited_data;
 
     fprintf(page->file, "%5d  %9s %9s %9s %14s  ", rank->number,
             word_percent(outside, region).text,
             word_percent(rank->waited, region).text,
-            word_percent(
-                rank->mpi > rank->waited ? rank->mpi - rank->waited : 0, region)
+            word_percent(rank->mpi > waited_mpi ? rank->mpi - waited_mpi : 0,
+                         region)
                 .text,
-            rank->mpi_calls > 0 ? word_time(rank->caused).text : "-");
+            rank->mpi_calls > 0 || rank->caused > 0
+                ? word_time(rank->caused).text
+                : "-");
     if (rank->steps > 0) {
         fprintf(page->file, "%9s", word_time(rank->step_median).text);
         fprintf(page->file, " %9s", word_time(rank->step_max).text);
@@ -122,12 +146,14 @@ static void put_rank(const struct page *page, const struct report_rank *rank)
 void page_hosts(const struct page *page)
 {
     const struct report *report = page->report;
+    bool has_data = waited_data(report) > 0;
     size_t shown = 0, more = 0;
 
     fprintf(page->file, "\n%s RANK  %9s %9s %9s %14s  %9s %9s  HOST%s\n",
             page_bold(page), "OUTSIDE", "WAITED", "ELSE IN", "OTHERS WAITED",
             "STEP", "", page_normal(page));
-    fprintf(page->file, "%16s %9s %9s %14s  %9s %9s\n", "MPI %", "IN MPI %",
+    fprintf(page->file, "%16s %9s %9s %14s  %9s %9s\n",
+            has_data ? "WAITS %" : "MPI %", has_data ? "%" : "IN MPI %",
             "MPI %", "FOR IT", "p50", "max");
     for (size_t i = 0; i < report->ranks_count; i++) {
         const struct report_rank *rank = &report->ranks[i];

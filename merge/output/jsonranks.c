@@ -55,6 +55,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_int(j, "useful_ns", rank->useful);
     ck_json_int(j, "device_api_ns", rank->device_api);
     ck_json_int(j, "waited_ns", rank->waited);
+    ck_json_int(j, "waited_data_ns", rank->waited_data);
     json_unsure(j, "waited_error_ns", rank->waited_error);
     ck_json_int(j, "waited_below_clock_ns", rank->waited_below);
     ck_json_uint(j, "waits", rank->waits);

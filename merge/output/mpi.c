@@ -14,9 +14,14 @@
 /* Waits of less than an n-th of the ranks' time are not worth a line. */
 #define WORTH_SHARE 200
 
+/* Of the ranks that called MPI, or of all where none did. */
 static ck_time_t ranks_time(const struct report *report)
 {
-    return report->efficiency.region * (ck_time_t)report->efficiency.ranks;
+    const struct report_efficiency *e = &report->efficiency;
+
+    return e->ranks > 0
+               ? e->region * (ck_time_t)e->ranks
+               : region_length(report->region) * (ck_time_t)report->present;
 }
 
 static void put_straggler(const struct page *page,
@@ -114,8 +119,8 @@ static void put_waits(const struct page *page)
         }
         if (i == 0) {
             fprintf(page->file, "\n%s %9s %9s  %-23s %s%s\n", page_bold(page),
-                    "WAITED", "times", "how (MPI)",
-                    "who, where, for which rank", page_normal(page));
+                    "WAITED", "times", "how", "who, where, for which rank",
+                    page_normal(page));
         }
         put_wait(page, &report->waits[i]);
     }

@@ -1,0 +1,44 @@
+/* sockets.h - which rank's data a process waited for, outside of MPI
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread that waits for descriptors and then reads from a connection waited
+ * for what the other end sent; so did one that stood in the read itself. Where
+ * the other end is another rank's, that is a stretch: from when the thread
+ * began to wait, having read nothing since, to the end of its last wait. Ends
+ * of one connection are told by their addresses and ports; an end that several
+ * processes call theirs is nobody's.
+ */
+#ifndef CK_MERGE_ANALYSIS_SOCKETS_H
+#define CK_MERGE_ANALYSIS_SOCKETS_H
+
+#include "merge/analysis/host.h"
+
+/* The latest stretches of a process that are kept. */
+#define SOCKETS_STRETCHES 64
+
+struct sockets_stretch {
+    struct region part;
+    uint32_t process; /* that waited */
+    uint32_t peer;    /* process whose data came */
+};
+
+struct sockets;
+/* Cast borrowed, with all its names. NULL with ENOMEM. */
+struct sockets *sockets_create(const struct cast *cast);
+void sockets_destroy(struct sockets *sockets);
+/* The next event. True when it ended a stretch. */
+bool sockets_take(struct sockets *sockets,
+                  const struct timeline_event *event,
+                  struct sockets_stretch *stretch);
+/* The stretch of a process that an instant lies in, NULL = none that is kept.
+ */
+const struct sockets_stretch *
+sockets_find(const struct sockets *sockets, uint32_t process, ck_time_t time);
+/* Does a call of libc wait for what other threads or connections bring? */
+bool sockets_is_wait(const struct sockets *sockets,
+                     const struct host_span *call);
+/* What began by then may still become a stretch. */
+ck_time_t sockets_horizon(const struct sockets *sockets, ck_time_t now);
+
+#endif

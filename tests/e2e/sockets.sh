@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# sockets.sh - ranks without MPI that wait for each other's data
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Three ranks in a ring of connections. A thread of each reads what comes and
+# wakes the first thread, which waits on a condition; rank 1 sleeps before it
+# sends, rank 2 sends only when rank 1's data came. So rank 2 waits for rank 1,
+# and rank 0 for rank 2, which waited itself. With "plain" the first thread
+# stands in recv() itself. The report must say so, with the lines, and the time
+# that the program stamped within 5 % or 5 ms.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+python=/usr/bin/python3
+
+cat >"$work/ring.py" <<'PY'
+import os
+import select
+import socket
+import sys
+import threading
+import time
+
+rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
+size = int(os.environ["OMPI_COMM_WORLD_SIZE"])
+folder, is_plain = sys.argv[1], sys.argv[2] == "plain"
+steps, late = 10, 0.05
+
+
+def connect():
+    server = socket.create_server(("127.0.0.1", 0))
+    name = os.path.join(folder, "port.%d" % rank)
+    with open(name + ".new", "w") as out:
+        out.write(str(server.getsockname()[1]))
+    os.rename(name + ".new", name)
+    name = os.path.join(folder, "port.%d" % ((rank + 1) % size))
+    while not os.path.exists(name):
+        time.sleep(0.01)
+    to = socket.create_connection(("127.0.0.1", int(open(name).read())))
+    to.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return to, server.accept()[0]
+
+
+class Reader(threading.Thread):
+    """Counts what comes."""
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.source, self.come = None, threading.Semaphore(0)
+        self.connected = threading.Semaphore(0)
+
+    def run(self):
+        self.connected.acquire()
+        poll = select.epoll()
+        poll.register(self.source, select.EPOLLIN)
+        while True:
+            poll.poll(0.02)
+            if select.select([self.source], [], [], 0)[0]:
+                if not self.source.recv(1):
+                    return
+                self.come.release()
+
+
+def wait():
+    start = time.monotonic()
+    if is_plain:
+        source.recv(1)
+    else:
+        reader.come.acquire()
+    return time.monotonic() - start
+
+
+def think():
+    time.sleep(late)
+
+
+time.sleep(0.2)  # a younger process is not recorded
+if not is_plain:
+    reader = Reader()
+    reader.start()
+to, source = connect()
+if not is_plain:
+    reader.source = source
+    reader.connected.release()
+waited = 0
+for step in range(steps):
+    if rank == 1:
+        think()
+        to.send(b"x")
+        waited += wait()
+    else:
+        waited += wait()
+        to.send(b"x")
+with open(os.path.join(folder, "waited.%d" % rank), "w") as out:
+    out.write(str(waited))
+time.sleep(0.1)
+PY
+
+for how in plain threads; do
+    mkdir "$work/$how"
+    timeout 60 mpirun -n 3 "$bin/ckagent" --report none --dir "$work/$how/run" \
+        -- "$python" "$work/ring.py" "$work/$how" "$how"
+    wait_done "$work/$how/run"
+    "$bin/ckmerge" --verify "$work/$how/run" >"$work/$how/verify" ||
+        fail "--verify: $(cat "$work/$how/verify")"
+    "$bin/ckmerge" --output json "$work/$how/run" >"$work/$how/report.json"
+    "$bin/ckmerge" "$work/$how/run" >"$work/$how/report.txt"
+    grep -q "for each other's data, on sockets" "$work/$how/report.txt" ||
+        fail "$how: the report does not say that ranks waited"
+    "$python" - "$work/$how" "$how" <<'PY'
+import json, os, sys
+folder, how = sys.argv[1:]
+report = json.load(open(folder + "/report.json"))
+line = {name: number for number, text in enumerate(
+    open(os.path.join(os.path.dirname(folder), "ring.py")), 1)
+    for name in ("source.recv(1)", "come.acquire()", "time.sleep(late)")
+    if name in text and "if not" not in text}
+place = line["source.recv(1)" if how == "plain" else "come.acquire()"]
+ranks = {r["rank"]: r for r in report["ranks"]}
+for rank in (0, 2):
+    # The first message of rank 1 may have come before anybody waited.
+    truth = float(open(folder + "/waited.%d" % rank).read()) * 1e9
+    seen = ranks[rank]["waited_data_ns"]
+    assert abs(seen - truth) < max(0.05 * truth, 5e6), (rank, truth, seen)
+    assert ranks[rank]["waited_ns"] == seen
+    print("ok: %s: rank %d waited %.0f ms, stamped %.0f" %
+          (how, rank, seen / 1e6, truth / 1e6))
+row = report["waits"][0]
+assert row["wait"] == "late_data" and row["blamed_rank"] == 1, row
+assert row["ns"] > 0.8 * sum(ranks[r]["waited_ns"] for r in (0, 2)), row
+assert row["host"]["line"] == place, row["host"]
+assert row["blamed"]["line"] == line["time.sleep(late)"], row["blamed"]
+worst = report["stragglers"][0]
+assert worst["rank"] == 1, report["stragglers"]
+assert sum(r["waited_ns"] for r in report["ranks"]) == \
+    sum(r["caused_ns"] for r in report["ranks"])
+PY
+done

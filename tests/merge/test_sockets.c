@@ -1,0 +1,207 @@
+/* test_sockets.c - which rank's data a process waited for, outside of MPI
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "merge/analysis/sockets.h"
+
+#define TID 7
+/* Names of each process. */
+enum { EPOLL = 1, READ, COND, SLEEP, END, OTHER_END };
+
+#define PLACE_A "10.0.0.1:5000"
+#define PLACE_B "10.0.0.2:6000"
+#define LOOP_A "127.0.0.1:5000"
+#define LOOP_B "127.0.0.1:6000"
+
+static struct cast *cast;
+static struct sockets *sockets;
+static struct sockets_stretch stretch;
+
+static void name(uint32_t process, uint32_t id, const char *text)
+{
+    assert_int_equal(names_set(cast->processes[process].names, id,
+                               texts_keep(cast->texts, text, strlen(text))),
+                     0);
+}
+
+/* Ranks 0 and 1, and a second process of rank 1. */
+static int setup(void **state)
+{
+    (void)state;
+    cast = cast_create();
+    for (uint8_t i = 0; i < 3; i++) {
+        uint8_t id[16] = {(uint8_t)(1 + i)};
+        uint32_t agent = cast_agent_find(cast, id);
+        uint32_t process = cast_process_find(cast, agent, 1);
+
+        cast->agents[agent].domain = i == 0 ? 0 : 1;
+        cast->processes[process].rank = i == 0 ? 0 : 1;
+        (void)cast_thread_find(cast, process, TID);
+        name(process, EPOLL, "epoll_wait");
+        name(process, READ, "recv");
+        name(process, COND, "pthread_cond_wait");
+        name(process, SLEEP, "nanosleep");
+    }
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    sockets_destroy(sockets);
+    sockets = NULL;
+    cast_destroy(cast);
+    return 0;
+}
+
+static void ends_are(const char *of_first, const char *of_second)
+{
+    name(0, END, of_first);
+    name(1, END, of_second);
+    sockets = sockets_create(cast);
+    assert_non_null(sockets);
+}
+
+/* A call of process 0's thread. */
+static bool
+call(uint32_t function, ck_time_t start, ck_time_t end, uint64_t bytes)
+{
+    struct ck_call record = {
+        .e = {.kind = CK_KIND_POSIX, .units = 2, .name = function},
+        .bytes = bytes,
+        .extra = function == READ ? END : 0};
+    struct timeline_event event = {.record = &record.e,
+                                   .start = start,
+                                   .end = end,
+                                   .process = 0,
+                                   .thread = 0};
+
+    return sockets_take(sockets, &event, &stretch);
+}
+
+static void stretch_is(ck_time_t start, ck_time_t end, uint32_t peer)
+{
+    assert_int_equal(stretch.part.start, start);
+    assert_int_equal(stretch.part.end, end);
+    assert_int_equal(stretch.process, 0);
+    assert_int_equal(stretch.peer, peer);
+}
+
+static void waits_until_data_comes_are_one_stretch(void **state)
+{
+    (void)state;
+    ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
+    assert_false(call(EPOLL, 100, 200, 0));
+    assert_int_equal(sockets_horizon(sockets, 500), 100);
+    assert_false(call(READ, 205, 206, 0)); /* nothing was there */
+    assert_false(call(EPOLL, 210, 300, 0));
+    assert_true(call(READ, 301, 302, 8));
+    stretch_is(100, 300, 1);
+    assert_int_equal(sockets_horizon(sockets, 500), 500);
+    /* What it reads at once it had not waited for. */
+    assert_true(call(READ, 310, 311, 8));
+    stretch_is(310, 311, 1);
+    assert_int_equal(sockets_find(sockets, 0, 250)->part.start, 100);
+    assert_null(sockets_find(sockets, 0, 300));
+    assert_null(sockets_find(sockets, 1, 250));
+}
+
+static void a_read_that_stands_is_a_stretch(void **state)
+{
+    (void)state;
+    ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
+    assert_true(call(READ, 1000, 9000, 8));
+    stretch_is(1000, 9000, 1);
+}
+
+static void nobody_is_named_for_an_end_of_two_processes(void **state)
+{
+    (void)state;
+    name(2, END, "tcp " PLACE_B " " PLACE_A);
+    ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
+    assert_false(call(EPOLL, 100, 200, 0));
+    assert_false(call(READ, 201, 202, 8));
+    assert_null(sockets_find(sockets, 0, 150));
+    /* And it keeps nothing back. */
+    assert_int_equal(sockets_horizon(sockets, 500), 500);
+}
+
+static void loopback_addresses_mean_something_within_a_host(void **state)
+{
+    (void)state;
+    ends_are("tcp " LOOP_A " " LOOP_B, "tcp " LOOP_B " " LOOP_A);
+    assert_false(call(READ, 1000, 9000, 8));
+    sockets_destroy(sockets);
+    cast->agents[1].domain = 0;
+    sockets = sockets_create(cast);
+    assert_true(call(READ, 1000, 9000, 8));
+}
+
+static void a_rank_does_not_wait_for_itself(void **state)
+{
+    (void)state;
+    cast->processes[0].rank = 1;
+    ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
+    assert_false(call(READ, 1000, 9000, 8));
+}
+
+static void strange_paths_are_no_connections(void **state)
+{
+    static const char *const paths[] = {
+        "tcp ", "tcp  ", "tcp x", "tcp a b c d", "/tmp/tcp a b", "",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        ends_are(paths[i], paths[i]);
+        (void)call(EPOLL, 100, 200, 0);
+        assert_false(call(READ, 201, 202, 8));
+        sockets_destroy(sockets);
+    }
+    sockets = NULL;
+}
+
+static void who_sleeps_or_reads_a_file_does_not_wait(void **state)
+{
+    static const struct {
+        uint32_t name, path;
+        bool is_wait;
+    } calls[] = {{EPOLL, 0, true},         {COND, 0, true},   {READ, END, true},
+                 {READ, OTHER_END, false}, {SLEEP, 0, false}, {READ, 0, false}};
+
+    (void)state;
+    name(0, OTHER_END, "/data/images");
+    ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        struct host_span span = {.name = calls[i].name,
+                                 .path = calls[i].path,
+                                 .kind = CK_KIND_POSIX};
+
+        assert_int_equal(sockets_is_wait(sockets, &span), calls[i].is_wait);
+    }
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(waits_until_data_comes_are_one_stretch),
+        CASE(a_read_that_stands_is_a_stretch),
+        CASE(nobody_is_named_for_an_end_of_two_processes),
+        CASE(loopback_addresses_mean_something_within_a_host),
+        CASE(a_rank_does_not_wait_for_itself),
+        CASE(strange_paths_are_no_connections),
+        CASE(who_sleeps_or_reads_a_file_does_not_wait),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
