@@ -10,40 +10,11 @@
 
 #include <stdlib.h>
 
-#include "merge/input/jsonscan.h"
+#include "merge/input/jsonstate.h"
 
-#define BUFFER_BYTES ((size_t)256 << 10)
 #define PAD JSON_SCAN_PAD
 /* Of a usual number; a longer one is looked at twice where it is cut. */
 #define NUMBER_BYTES 48
-
-/* What may come next. */
-enum expect {
-    EXPECT_VALUE,
-    EXPECT_FIRST_VALUE, /* or the end of the array */
-    EXPECT_FIRST_NAME,  /* or the end of the object */
-    EXPECT_NAME,
-    EXPECT_MORE, /* a comma, or the end of the container */
-    EXPECT_END,  /* of the text */
-};
-
-struct json {
-    json_read_f read;
-    void *state;
-    uint8_t *at; /* next byte to be looked at */
-    uint8_t *end;
-    uint64_t base; /* offset of bytes[0] in the text */
-    bool is_eof;
-    bool is_in_string; /* a long one is not yet read to its end */
-    enum expect expect;
-    unsigned depth;
-    struct json_token token;
-    size_t given; /* of the token's text, by json_string_read() */
-    uint64_t error_offset;
-    struct ck_err err;
-    bool is_object[JSON_DEPTH_MAX];
-    uint8_t bytes[BUFFER_BYTES + PAD];
-};
 
 struct json *json_create(json_read_f read, void *state)
 {
@@ -55,6 +26,8 @@ struct json *json_create(json_read_f read, void *state)
     memset(json, 0, offsetof(struct json, bytes));
     json->read = read;
     json->state = state;
+    json->has_marks = json_marks_can();
+    json_marks_drop(json);
     json->at = json->end = json->bytes;
     memset(json->bytes, 0, PAD);
     return json;
@@ -65,16 +38,11 @@ void json_destroy(struct json *json)
     free(json);
 }
 
-static uint64_t offset_of(const struct json *json, const uint8_t *at)
-{
-    return json->base + (uint64_t)(at - json->bytes);
-}
-
 static const struct json_token *
 fail(struct json *json, const uint8_t *at, const char *what)
 {
     if (json->err.text[0] == '\0') {
-        json->error_offset = offset_of(json, at);
+        json->error_offset = json_offset_of(json, at);
         (void)ck_err_set(&json->err, "byte %llu: %s",
                          (unsigned long long)json->error_offset, what);
     }
@@ -94,15 +62,16 @@ static bool refill(struct json *json, uint8_t **keep)
     size_t used = (size_t)(json->end - *keep);
     int64_t n;
 
-    if (json->is_eof || used == BUFFER_BYTES) {
+    if (json->is_eof || used == JSON_BUFFER_BYTES) {
         return false;
     }
     memmove(json->bytes, *keep, used);
+    json_marks_drop(json);
     json->base += gone;
     json->at -= gone;
     *keep = json->bytes;
     json->end = json->bytes + used;
-    n = json->read(json->state, json->end, BUFFER_BYTES - used);
+    n = json->read(json->state, json->end, JSON_BUFFER_BYTES - used);
     if (n <= 0) {
         json->is_eof = true;
         if (n < 0) {
@@ -121,9 +90,7 @@ static bool to_token(struct json *json)
     for (;;) {
         uint8_t *at = json->at;
 
-        while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') {
-            at++;
-        }
+        at = json_scan_space(at);
         json->at = at;
         if (at < json->end) {
             return true;
@@ -199,6 +166,7 @@ static const struct json_token *string_long(struct json *json, uint8_t *start)
     json->given = 0;
     json->at = start + 1;
     json->is_in_string = true;
+    json_marks_drop(json);
     return &json->token;
 }
 
@@ -244,7 +212,7 @@ static inline const struct json_token *string_next(struct json *json,
     int length = json_scan_short(start + 1);
 
     json->token.type = type;
-    json->token.offset = offset_of(json, start);
+    json->token.offset = json_offset_of(json, start);
     if (length < 0) {
         return string_scan(json, type);
     }
@@ -282,7 +250,7 @@ static const struct json_token *word_next(struct json *json)
     uint8_t *start = json->at;
     uint8_t *end = word_end(json, &start);
 
-    json->token.offset = offset_of(json, start);
+    json->token.offset = json_offset_of(json, start);
     json->token.text = (const char *)start;
     json->token.length = (size_t)(end - start);
     json->at = end;
@@ -311,11 +279,12 @@ static inline const struct json_token *number_next(struct json *json)
         (void)word_end(json, &start);
         end = json_scan_number(start);
     }
-    if (end == NULL || json_scan_word(end) != end) {
+    if (end == NULL ||
+        (*end != ',' && *end != '}' && json_scan_word(end) != end)) {
         return word_next(json);
     }
     json->token.type = JSON_NUMBER;
-    json->token.offset = offset_of(json, start);
+    json->token.offset = json_offset_of(json, start);
     json->token.text = (const char *)start;
     json->token.length = (size_t)(end - start);
     json->at = end;
@@ -326,15 +295,14 @@ static const struct json_token *structure(struct json *json,
                                           enum json_type type)
 {
     json->token.type = type;
-    json->token.offset = offset_of(json, json->at);
+    json->token.offset = json_offset_of(json, json->at);
     json->token.text = "";
     json->token.length = 0;
     json->at++;
     return &json->token;
 }
 
-static const struct json_token *container_begin(struct json *json,
-                                                bool is_object)
+const struct json_token *json_container_begin(struct json *json, bool is_object)
 {
     if (json->depth == JSON_DEPTH_MAX) {
         return fail(json, json->at, "nested too deeply");
@@ -344,7 +312,7 @@ static const struct json_token *container_begin(struct json *json,
     return structure(json, is_object ? JSON_OBJECT : JSON_ARRAY);
 }
 
-static const struct json_token *container_end(struct json *json)
+const struct json_token *json_container_end(struct json *json)
 {
     bool is_object = json->is_object[--json->depth];
 
@@ -357,7 +325,7 @@ static inline const struct json_token *value_next(struct json *json)
     uint8_t first = *json->at;
 
     if (first == '{' || first == '[') {
-        return container_begin(json, first == '{');
+        return json_container_begin(json, first == '{');
     }
     json->expect = json->depth == 0 ? EXPECT_END : EXPECT_MORE;
     if (first == '"') {
@@ -393,9 +361,7 @@ static const struct json_token *colon_next(struct json *json)
     for (;;) {
         uint8_t *at = json->at;
 
-        while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') {
-            at++;
-        }
+        at = json_scan_space(at);
         json->at = at;
         if (at < json->end) {
             break;
@@ -418,7 +384,7 @@ static inline const struct json_token *more_next(struct json *json)
     bool is_object = json->is_object[json->depth - 1];
 
     if (*json->at == (is_object ? '}' : ']')) {
-        return container_end(json);
+        return json_container_end(json);
     }
     if (*json->at != ',') {
         return fail(json, json->at, "a comma or the end is missing");
@@ -457,7 +423,7 @@ static bool string_leave(struct json *json)
     return n == 0;
 }
 
-const struct json_token *json_next(struct json *json)
+const struct json_token *json_look(struct json *json)
 {
     const struct json_token *token;
 
@@ -468,6 +434,9 @@ const struct json_token *json_next(struct json *json)
         json->at++;
         token = name_next(json);
         return token != NULL ? token : colon_next(json);
+    }
+    if (json->expect == EXPECT_VALUE && *json->at > ' ') {
+        return value_next(json);
     }
     if (json->token.is_long && !string_leave(json)) {
         return &json->token;
@@ -483,14 +452,14 @@ const struct json_token *json_next(struct json *json)
         switch (json->expect) {
         case EXPECT_FIRST_VALUE:
             if (*json->at == ']') {
-                return container_end(json);
+                return json_container_end(json);
             }
             return value_next(json);
         case EXPECT_VALUE:
             return value_next(json);
         case EXPECT_FIRST_NAME:
             if (*json->at == '}') {
-                return container_end(json);
+                return json_container_end(json);
             }
             token = name_next(json);
             return token != NULL ? token : colon_next(json);
@@ -507,32 +476,6 @@ const struct json_token *json_next(struct json *json)
             return fail(json, json->at, "there is more behind the value");
         }
     }
-}
-
-const struct json_token *json_last(const struct json *json)
-{
-    return &json->token;
-}
-
-bool json_skip(struct json *json)
-{
-    unsigned depth = json->depth;
-
-    if (json->token.type == JSON_NAME) {
-        if (json_next(json)->type == JSON_ERROR) {
-            return false;
-        }
-    }
-    if (json->token.type != JSON_OBJECT && json->token.type != JSON_ARRAY) {
-        return json->token.type != JSON_ERROR;
-    }
-    depth = json->depth;
-    while (json->depth >= depth) {
-        if (json_next(json)->type == JSON_ERROR) {
-            return false;
-        }
-    }
-    return true;
 }
 
 const char *json_error(const struct json *json)

@@ -25,6 +25,9 @@
 /* Longest string that a token shows as a whole. */
 #define JSON_TEXT_MAX ((size_t)64 << 10)
 
+/* Readable bytes behind a number's text. */
+#define JSON_TEXT_PAD 8
+
 enum json_type {
     JSON_ERROR, /* json_error() says what and where */
     JSON_END,   /* of the text */
@@ -43,8 +46,10 @@ enum json_type {
 
 struct json_token {
     enum json_type type;
-    bool is_long;     /* a string beyond JSON_TEXT_MAX: json_string_read() */
-    const char *text; /* NAME, STRING: decoded; NUMBER: as written */
+    bool is_long; /* a string beyond JSON_TEXT_MAX: json_string_read() */
+    /* NAME, STRING: decoded; NUMBER: as written, with JSON_TEXT_PAD readable
+     * bytes behind it. */
+    const char *text;
     size_t length;
     uint64_t offset; /* of its first byte in the text */
 };

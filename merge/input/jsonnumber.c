@@ -114,37 +114,74 @@ digits_value(const struct digits *digits, int64_t places, int64_t *value)
     return true;
 }
 
-/* So many digits fit any uint64_t. */
-#define DIGITS_SURE 19
+/* Most numbers: up to so many digits, three decimals or none. */
+#define DIGITS_SHORT 16
+#define DECIMALS 3
 
-/* Most numbers: digits, few decimals, no exponent. False: look closer. */
-static bool
+/* Value of so many characters (1 to 8) if they are digits; 8 are readable. */
+static inline bool eight_value(const char *at, unsigned count, uint64_t *value)
+{
+    uint64_t text;
+    uint64_t high;
+
+    memcpy(&text, at, sizeof(text));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    text = __builtin_bswap64(text);
+#endif
+    text = (text ^ 0x3030303030303030u) << (64 - 8 * count);
+    high = (text + 0x7676767676767676u) | text;
+    text = (text * 10) + (text >> 8);
+    text = (((text & 0x000000ff000000ffu) * 0x000f424000000064u) +
+            (((text >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u)) >>
+           32;
+    *value = text;
+    return (high & 0x8080808080808080u) == 0;
+}
+
+static inline bool digits_sum(const char *at, size_t count, uint64_t *value)
+{
+    static const uint64_t powers[] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    uint64_t more;
+
+    if (count - 1 < 8) {
+        return eight_value(at, (unsigned)count, value);
+    }
+    if (count - 1 >= DIGITS_SHORT || !eight_value(at, 8, value) ||
+        !eight_value(at + 8, (unsigned)count - 8, &more)) {
+        return false;
+    }
+    *value = *value * powers[count - 8] + more;
+    return true;
+}
+
+/* False: look closer. */
+static inline bool
 short_value(const struct json_token *token, unsigned places, int64_t *value)
 {
+    static const uint64_t powers[] = {1, 10, 100, 1000};
     const char *at = token->text;
-    const char *end = at + token->length;
-    bool is_negative = token->length > 0 && *at == '-';
-    int64_t room = DIGITS_SURE - (int64_t)places; /* for whole digits */
-    uint64_t sum = 0;
+    size_t length = token->length;
+    bool is_negative = length > 0 && *at == '-';
+    uint64_t decimals = 0;
+    uint64_t sum;
 
-    if (token->type != JSON_NUMBER) {
+    if (token->type != JSON_NUMBER || places > DECIMALS) {
         return false;
     }
-    for (at += is_negative; at < end && is_digit(*at); at++, room--) {
-        sum = sum * 10 + (unsigned)(*at - '0');
-    }
-    if (at < end && *at == '.') {
-        at++;
-        for (; places > 0 && at < end && is_digit(*at); at++, places--) {
-            sum = sum * 10 + (unsigned)(*at - '0');
+    at += is_negative;
+    length -= is_negative;
+    if (places == DECIMALS && length > DECIMALS + 1 &&
+        at[length - DECIMALS - 1] == '.') {
+        if (!eight_value(at + length - DECIMALS, DECIMALS, &decimals)) {
+            return false;
         }
+        length -= DECIMALS + 1;
     }
-    for (; places > 0; places--) {
-        sum *= 10;
-    }
-    if (at < end || room < 0 || sum > INT64_MAX) {
+    if (!digits_sum(at, length, &sum) || sum > INT64_MAX / 1000 - 1) {
         return false;
     }
+    sum = sum * powers[places] + decimals;
     *value = is_negative ? -(int64_t)sum : (int64_t)sum;
     return true;
 }
@@ -153,9 +190,7 @@ bool json_int(const struct json_token *token, int64_t *value)
 {
     struct digits digits;
 
-    if (token->length <= 16 &&
-        memchr(token->text, '.', token->length) == NULL &&
-        short_value(token, 0, value)) {
+    if (short_value(token, 0, value)) {
         return true;
     }
     if (!digits_read(token, &digits) || digits.exponent != 0 ||
@@ -171,7 +206,7 @@ bool json_decimal(const struct json_token *token,
 {
     struct digits digits;
 
-    return (places <= 3 && short_value(token, places, value)) ||
+    return short_value(token, places, value) ||
            (digits_read(token, &digits) &&
             digits_value(&digits, places, value));
 }

@@ -9,9 +9,7 @@
 /* The portable scan goes on where the fast one stops, and does all of it on
  * machines without SSE2. */
 #ifdef __SSE2__
-/* Up to the first quote, backslash or control character; *high |= there were
- * bytes above 127. */
-static uint8_t *plain_end(uint8_t *at, bool *high)
+uint8_t *json_scan_plain(uint8_t *at, bool *high)
 {
     const __m128i quote = _mm_set1_epi8('"');
     const __m128i slash = _mm_set1_epi8('\\');
@@ -39,7 +37,7 @@ static uint8_t *plain_end(uint8_t *at, bool *high)
     }
 }
 #else
-static uint8_t *plain_end(uint8_t *at, bool *high)
+uint8_t *json_scan_plain(uint8_t *at, bool *high)
 {
     while (*at != '"' && *at != '\\' && *at >= 0x20) {
         *high = *high || *at >= 0x80;
@@ -54,7 +52,7 @@ struct json_scan json_scan_string(uint8_t *at, uint8_t *end)
     struct json_scan scan = {.stop = JSON_SCAN_MORE, .end = end};
 
     while (at < end) {
-        at = plain_end(at, &scan.needs_decode);
+        at = json_scan_plain(at, &scan.needs_decode);
         if (at >= end) {
             break;
         }

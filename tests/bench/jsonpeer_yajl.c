@@ -27,11 +27,13 @@ struct walk {
 static int on_number(void *state, const char *text, size_t length)
 {
     struct walk *walk = state;
+    char padded[64 + JSON_TEXT_PAD];
     struct json_token token = {
-        .type = JSON_NUMBER, .text = text, .length = length};
+        .type = JSON_NUMBER, .text = padded, .length = length};
     int64_t value;
 
-    if (walk->is_time && json_decimal(&token, 3, &value)) {
+    if (walk->is_time && length <= 64 && memcpy(padded, text, length) != NULL &&
+        json_decimal(&token, 3, &value)) {
         walk->sums->time += value;
     }
     return 1;

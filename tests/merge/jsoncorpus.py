@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 jsoncorpus.py JSONTOKENS [COUNT]; CK_SEED repeats it. Whole documents and
 copies with a byte changed: both readers must take the same ones, and see the
-same tokens in them.
+same tokens in them, also where ck's steps over some values.
 """
 import gzip
 import json
@@ -88,17 +88,45 @@ def expected(data):
     return out
 
 
+def stepped(wanted, every):
+    """The same tokens, where each every-th name or bracket is stepped over."""
+    out = []
+    count = 0
+    at = 0
+    while at < len(wanted):
+        kind = wanted[at][0]
+        out.append(wanted[at])
+        at += 1
+        if kind not in "k{[":
+            continue
+        count += 1
+        if count % every:
+            continue
+        out.append("-")
+        depth = 0 if kind == "k" else 1
+        while at < len(wanted):
+            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(wanted[at][0], 0)
+            at += 1
+            if depth == 0:
+                break
+    return out
+
+
 def check(tool, path, data):
     with open(path, "wb") as file:
         file.write(gzip.compress(data, 1) if RNG.randrange(4) == 0 else data)
-    said = subprocess.run([tool, path], capture_output=True, text=True,
+    whole = expected(data)
+    every = RNG.choice([0, 0, 1, 2, 3, 7])
+    said = subprocess.run([tool, path] + [str(every)] * (every > 0),
+                          capture_output=True, text=True,
                           check=True).stdout.split("\n")[:-1]
-    wanted = expected(data)
+    wanted = stepped(whole, every) if whole and every else whole
     if wanted is None and said[-1:] == ["error"]:
         return 0
     if said != wanted:
-        sys.exit("seed %d: %r\n ck     %s\n Python %s" %
-                 (SEED, data[:2000], said[-5:], wanted and wanted[-5:]))
+        sys.exit("seed %d, %d: %r\n ck     %s\n Python %s" %
+                 (SEED, every, data[:2000], said[-5:],
+                  wanted and wanted[-5:]))
     return 1
 
 
@@ -109,7 +137,10 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         path = os.path.join(place, "x.json")
         for _ in range(count):
-            data = json.dumps(value(0), ensure_ascii=RNG.random() < 0.5,
+            whole = value(0)
+            if RNG.randrange(10) == 0: # more than the reader's buffer
+                whole = [[whole, value(3)] for _ in range(4000)]
+            data = json.dumps(whole, ensure_ascii=RNG.random() < 0.5,
                               indent=RNG.choice([None, 1])).encode()
             good += check(tool, path, data)
             changed = bytearray(data)

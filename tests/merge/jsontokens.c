@@ -3,9 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * jsontokens FILE: { } [ ] t f n N (NaN ...), k and s with the bytes in hex, d
- * with a number as written; "error" at the end of what is no JSON.
+ * with a number as written; "error" at the end of what is no JSON. With a
+ * second argument, N: each N-th name or bracket is stepped over ("-").
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "merge/input/gzip.h"
 #include "merge/input/json.h"
@@ -38,8 +40,10 @@ static void put(const struct json_token *token)
 int main(int argc, char **argv)
 {
     struct ck_err err;
-    struct gzip *gzip = argc == 2 ? gzip_open(argv[1], &err) : NULL;
+    struct gzip *gzip = argc >= 2 ? gzip_open(argv[1], &err) : NULL;
     struct json *json = gzip == NULL ? NULL : json_create(gzip_read, gzip);
+    unsigned every = argc == 3 ? (unsigned)atoi(argv[2]) : 0;
+    unsigned count = 0;
     const struct json_token *token;
 
     if (json == NULL) {
@@ -47,6 +51,13 @@ int main(int argc, char **argv)
     }
     while ((token = json_next(json))->type > JSON_END) {
         put(token);
+        if (every > 0 &&
+            (token->type == JSON_NAME || token->type == JSON_OBJECT ||
+             token->type == JSON_ARRAY) &&
+            ++count % every == 0) {
+            (void)puts("-");
+            (void)json_skip(json);
+        }
     }
     (void)printf("%s", token->type == JSON_ERROR ? "error\n" : "");
     json_destroy(json);
