@@ -40,7 +40,11 @@ static inline const uint16_t *marks_here(struct json *json)
             return NULL;
         }
     }
-    return marks->next;
+    /* What json_look() left in the middle of something is for it to see. */
+    return marks->text + *marks->next == json->at ||
+                   json_scan_space(json->at) != json->at
+               ? marks->next
+               : NULL;
 }
 
 /* The string between two marks. */
