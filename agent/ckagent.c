@@ -29,6 +29,8 @@
 
 /* Of one thread: 32 million marks. */
 #define SLOT_BYTES_MOST ((int64_t)1 << 30)
+/* Of a ring with an outbox and a few slots. */
+#define RING_BYTES_LEAST ((int64_t)256 << 10)
 
 extern char **environ;
 
@@ -243,6 +245,9 @@ static int options_check(struct ck_err *err)
     if (options.dir != NULL && options.dir[0] == '\0') {
         return ck_err_set(err, "--dir: the name of a directory is missing");
     }
+    if (options.ring_bytes != 0 && options.ring_bytes < RING_BYTES_LEAST) {
+        return ck_err_set(err, "--ring-bytes: at least 256KiB");
+    }
     if (options.slot_bytes > SLOT_BYTES_MOST) {
         return ck_err_set(err, "--slot-bytes: at most 1GiB");
     }
@@ -357,11 +362,15 @@ static void salvage_tell(const char *path,
                 path, (int)found->program);
         ++*failed;
     } else if (state == SALVAGE_DONE && found->spool[0] != '\0') {
+        char whose[32] = "a process without rank";
+
+        if (found->rank != ~0u) {
+            (void)snprintf(whose, sizeof(whose), "rank %u", found->rank);
+        }
         (void)fprintf(stderr,
-                      "ckagent: %llu records that a killed agent of rank %d "
-                      "left are now in %s; ckmerge reads them\n",
-                      (unsigned long long)found->records, (int)found->rank,
-                      found->spool);
+                      "ckagent: %llu records that a killed agent of %s left "
+                      "are now in %s; ckmerge reads them, rm removes them\n",
+                      (unsigned long long)found->records, whose, found->spool);
     }
 }
 

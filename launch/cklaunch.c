@@ -405,6 +405,19 @@ static bool is_hosts(const char *text)
     return true;
 }
 
+/* The start of a URL that agents and ckagg know; they look at the rest. */
+static int check_url(const char *option, const char *text, struct ck_err *err)
+{
+    if (text == NULL || strncmp(text, "tcp://", 6) == 0 ||
+        strncmp(text, "ipc://", 6) == 0) {
+        return 0;
+    }
+    return ck_err_set(err,
+                      "option --%s: '%.200s' is no URL: write tcp://HOST:PORT "
+                      "or ipc://PATH",
+                      option, text);
+}
+
 /* What no launcher need be found for. 0, or -1 with err. */
 static int check(int argc, struct ck_err *err)
 {
@@ -428,7 +441,9 @@ static int check(int argc, struct ck_err *err)
         ck_format_parse(options.output, &file, err) < 0) {
         return -1;
     }
-    return 0;
+    return check_url("listen", options.listen, err) != 0
+               ? -1
+               : check_url("aggregator", options.aggregator, err);
 }
 
 int main(int argc, char **argv)

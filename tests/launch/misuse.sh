@@ -63,6 +63,7 @@ agent "aggregator" --aggregator nowhere -- touch ran
 agent "none|lz4|zstd" --pack zip -- touch ran
 agent "now|later|none" --report soon -- touch ran
 agent "a size like 64K" --ring-bytes big -- touch ran
+agent "--ring-bytes: at least 256KiB" --ring-bytes 1 -- touch ran
 agent "a size like 64K" --slot-bytes "" -- touch ran
 agent "a size like 64K" --spool-limit 1X -- touch ran
 [ ! -e ran ] || {
@@ -101,6 +102,8 @@ launch "which program?"
 launch "--np: 0 is not a number of ranks" -n 0 -- touch ran
 launch "a whole number" -n four -- touch ran
 launch "write hosts as a,b" --hosts "" -- touch ran
+launch "--listen: 'foo' is no URL" --listen foo -- touch ran
+launch "--aggregator: 'foo' is no URL" --aggregator foo -- touch ran
 launch "write hosts as a,b" --hosts a:x,b -- touch ran
 launch "mpirun|hydra|srun|torchrun" --launcher rocket -- touch ran
 launch "now|later|none" --report soon -- touch ran
