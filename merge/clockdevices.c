@@ -25,6 +25,9 @@
 #define SENSE (3600 * CK_TIME_S)
 /* Facts of each kind, and refutations, before a device is set apart. */
 #define ENOUGH 2
+/* A clock that is off refutes most facts. One in so many, or fewer, are stamps
+ * that were taken late: a runtime on a busy CPU does that. */
+#define STRAY 16
 
 /* A call that may have launched something, or a record that was launched. */
 struct half {
@@ -433,6 +436,16 @@ int clockdevices_take(void *state, const struct timeline_event *event)
 
 /* ---- what comes of it ---------------------------------------------------- */
 
+/* Do launches and synchronisations say that the device's clock is not its
+ * host's? */
+static bool is_off(const struct report_device_clock *facts)
+{
+    return facts->launches >= ENOUGH && facts->syncs >= ENOUGH &&
+           facts->launches_refuted + facts->syncs_refuted >= ENOUGH &&
+           (facts->launches_refuted * STRAY >= facts->launches ||
+            facts->syncs_refuted * STRAY >= facts->syncs);
+}
+
 int clockdevices_finish(struct clockdevices *devices)
 {
     for (size_t i = 0; i < devices->scopes_count; i++) {
@@ -445,9 +458,7 @@ int clockdevices_finish(struct clockdevices *devices)
     for (size_t i = 0; i < devices->devices_count; i++) {
         struct device *device = &devices->devices[i];
 
-        if (device->facts.launches >= ENOUGH && device->facts.syncs >= ENOUGH &&
-            device->facts.launches_refuted + device->facts.syncs_refuted >=
-                ENOUGH) {
+        if (is_off(&device->facts)) {
             device->facts.is_apart = true;
             clockedges_apart(devices->edges, device->domain);
         }

@@ -187,6 +187,18 @@ class Profiles(unittest.TestCase):
             self.assertLessEqual(pair["bound_max_ns"], sum_of_both)
             self.assertGreater(pair["bound_max_ns"], 0)
 
+    def test_a_few_ends_that_are_stamped_late_are_no_clock(self):
+        world = World(SEED + 2)
+        for at in (21, 101, 181):
+            name, start, end, number = world.kernels[2][at]
+            self.assertIn("nccl", name)
+            world.kernels[2][at] = name, start, end + 30 * US, number
+        merged = Merged(world)
+        clock = merged.report["device_clocks"][2]
+        self.assertEqual(clock["syncs_refuted"], 3)
+        self.assertFalse(clock["own_clock"])
+        self.assertEqual(merged.report["clock_conflicts"], [])
+
     def test_a_tracer_that_is_right_is_believed(self):
         merged = Merged(World(SEED + 2))
         clocks = merged.report["device_clocks"]
