@@ -147,7 +147,9 @@ static int ckagg_run(struct embedded *embedded,
     char *argv[20];
     int argc = 0;
     int out[2];
-    struct ck_child child = {.path = program, .argv = argv, .is_detached = 1};
+    /* Slots fill up while we wait. */
+    struct ck_child child = {
+        .path = program, .argv = argv, .is_detached = 1, .is_unawaited = 1};
     int rc;
 
     (void)snprintf(listen, sizeof(listen), "ipc://%s", wish->place->socket);
@@ -238,6 +240,21 @@ static int line_parse(char *line,
            CK_ENDPOINT_TEXT_BYTES;
 }
 
+/* Its stdout has ended. -1, with err where it never ran. */
+static int ended_take(struct embedded *embedded, struct ck_err *err)
+{
+    int status = 0;
+
+    (void)close(embedded->ready);
+    embedded->ready = -1;
+    if (waitpid(embedded->pid, &status, WNOHANG) == embedded->pid &&
+        WIFEXITED(status) &&
+        (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)) {
+        return ck_err_set(err, "the program ckagg cannot be run");
+    }
+    return -1;
+}
+
 int embedded_ready(struct embedded *embedded,
                    char endpoint[CK_ENDPOINT_TEXT_BYTES],
                    struct ck_err *err)
@@ -255,10 +272,7 @@ int embedded_ready(struct embedded *embedded,
         return errno == EAGAIN || errno == EINTR ? 0 : -1;
     }
     if (n == 0) {
-        (void)close(embedded->ready);
-        embedded->ready = -1;
-        (void)waitpid(embedded->pid, NULL, WNOHANG);
-        return -1;
+        return ended_take(embedded, err);
     }
     embedded->used += (size_t)n;
     embedded->line[embedded->used] = '\0';

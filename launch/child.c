@@ -146,7 +146,9 @@ static _Noreturn void run_child(const struct ck_child *child, int report)
         (void)execvp(child->path, child->argv);
     }
     failure = errno;
-    (void)!write(report, &failure, sizeof(failure));
+    if (report >= 0) {
+        (void)!write(report, &failure, sizeof(failure));
+    }
     _exit(failure == ENOENT ? 127 : 126);
 }
 
@@ -185,12 +187,32 @@ static int read_report(int fd)
     return got == (ssize_t)sizeof(failure) ? failure : 0;
 }
 
+/* 0, or -1 with err: no process. */
+static int
+start_unawaited(const struct ck_child *child, pid_t *pid, struct ck_err *err)
+{
+    pid_t started = fork();
+
+    if (started == 0) {
+        run_child(child, -1);
+    }
+    if (started < 0) {
+        return ck_err_set(err, "cannot start %s: %s", child->path,
+                          strerror(errno));
+    }
+    *pid = started;
+    return 0;
+}
+
 int ck_child_start(const struct ck_child *child, pid_t *pid, struct ck_err *err)
 {
     int ends[2];
     int failure;
     pid_t started;
 
+    if (child->is_unawaited) {
+        return start_unawaited(child, pid, err);
+    }
     if (open_report(ends) != 0) {
         return ck_err_set(err, "cannot start %s: no pipe: %s", child->path,
                           strerror(errno));

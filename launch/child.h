@@ -21,10 +21,13 @@ struct ck_child {
     char *const *argv; /* ends with NULL */
     int fds[3];        /* stdin, stdout, stderr; -1 = /dev/null, -2 keep */
     int is_detached;   /* setsid: survives this process and its group */
+    /* Do not wait until the program runs, which takes milliseconds, and more
+     * where cores are busy: an exec error is the status 126 or 127. */
+    int is_unawaited;
 };
 
 /* Start it. *pid is the caller's to wait for. 0, or -1 with errno (the exec
- * error of the child included: ENOENT, EACCES ...) and err. */
+ * error of an awaited child included: ENOENT, EACCES ...) and err. */
 int ck_child_start(const struct ck_child *child,
                    pid_t *pid,
                    struct ck_err *err);

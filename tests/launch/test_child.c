@@ -82,6 +82,36 @@ static void the_error_of_exec_comes_back(void **state)
     }
 }
 
+static void an_exec_error_that_nobody_waits_for_is_a_status(void **state)
+{
+    static const struct {
+        const char *path;
+        int status;
+    } cases[] = {
+        {"/nowhere/program", 127},
+        {"/etc/passwd", 126},
+        {"true", 0},
+    };
+    char name[] = "x";
+    char *argv[] = {name, NULL};
+    struct ck_err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct ck_child child = {.path = cases[i].path,
+                                 .argv = argv,
+                                 .fds = {-2, -2, -2},
+                                 .is_unawaited = 1};
+        int status = -1;
+        pid_t pid = -1;
+
+        assert_int_equal(ck_child_start(&child, &pid, &err), 0);
+        assert_int_equal(ck_child_wait(pid, -1, &status), 1);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), cases[i].status);
+    }
+}
+
 static void the_three_descriptors_may_be_swapped(void **state)
 {
     char script[] = "echo out; echo err >&2; cat";
@@ -234,6 +264,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_status_of_the_child_comes_back),
         cmocka_unit_test(the_error_of_exec_comes_back),
+        cmocka_unit_test(an_exec_error_that_nobody_waits_for_is_a_status),
         cmocka_unit_test(the_three_descriptors_may_be_swapped),
         cmocka_unit_test(a_time_limit_leaves_the_child_running),
         cmocka_unit_test(a_detached_child_leads_its_own_session),
