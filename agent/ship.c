@@ -5,6 +5,7 @@
 #include "agent/ship.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
@@ -17,6 +18,8 @@
 /* A peer that does not answer pings is gone: the connection is made anew. */
 #define HEARTBEAT_MS 2000
 #define HEARTBEAT_TIMEOUT_MS 15000
+/* Heap that is kept for frames under way. */
+#define HEAP_KEPT (SEND_MARK * 256 * 1024)
 
 struct ship {
     void *context;
@@ -101,6 +104,15 @@ ship_connect(struct ship *ship, const struct ck_endpoint *endpoint, size_t url)
     return zmq_getsockopt(ship->socket, ZMQ_FD, &ship->fd, &length);
 }
 
+/* ZeroMQ copies each frame to the heap and frees it as soon as the kernel has
+ * it: what glibc gave back each time would be faulted in again, a page at a
+ * time, for the next. */
+static void heap_keep(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEPT);
+    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+}
+
 struct ship *ship_create(const struct ck_endpoint *endpoint,
                          size_t url,
                          const uint8_t agent[16],
@@ -112,6 +124,7 @@ struct ship *ship_create(const struct ck_endpoint *endpoint,
         (void)ck_err_set(err, "out of memory");
         return NULL;
     }
+    heap_keep();
     memcpy(ship->agent, agent, sizeof(ship->agent));
     ship->writer = ck_batch_writer_create();
     if (ship->writer == NULL || ship_connect(ship, endpoint, url) != 0) {
