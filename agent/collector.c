@@ -125,6 +125,7 @@ static void parts_join(struct collector *collector)
         .own = collector->own,
         .symbols = collector->symbols,
         .env = collector->wish->env,
+        .is_told = collector->wish->sampler != NULL,
     };
     collector->meters = (struct meters){
         .wish = collector->wish,

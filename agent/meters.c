@@ -18,7 +18,7 @@ void meters_facts(const struct meters *meters)
                             meters->wish->sampler);
         (void)drain_relieve(meters->drain);
     }
-    processes_maps(meters->processes);
+    processes_maps(meters->processes, ck_time_raw());
     (void)drain_relieve(meters->drain);
     drain_losses(meters->drain);
 }

@@ -162,7 +162,20 @@ void processes_step(struct processes *processes)
     }
 }
 
-void processes_maps(struct processes *processes)
+static void maps_look(const struct processes *processes,
+                      uint32_t incarnation,
+                      uint32_t pid,
+                      ck_time_t now)
+{
+    if (processes->is_told) {
+        symbols_follow_process(processes->symbols, incarnation, (pid_t)pid,
+                               now);
+    } else {
+        symbols_seen_process(processes->symbols, incarnation, (pid_t)pid);
+    }
+}
+
+void processes_maps(struct processes *processes, ck_time_t now)
 {
     struct ck_ring_process *table = ck_ring_processes(processes->header);
 
@@ -174,8 +187,7 @@ void processes_maps(struct processes *processes)
             atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
 
         if (number != 0 && number <= processes->told) {
-            symbols_seen_process(processes->symbols, number,
-                                 (pid_t)table[i].pid);
+            maps_look(processes, number, table[i].pid, now);
         }
     }
     (void)symbols_modules(processes->symbols, processes->own);

@@ -10,6 +10,7 @@
 
 #include "agent/own.h"
 #include "schema/ring.h"
+#include "schema/time.h"
 
 struct symbols;
 
@@ -18,6 +19,7 @@ struct processes {
     struct own *own;               /* borrowed */
     struct symbols *symbols;       /* borrowed, may be NULL */
     char *const *env;              /* borrowed: the agent's */
+    bool is_told;                  /* symbols_mapped() is called */
     uint32_t told;                 /* incarnations told, 1..told */
     uint32_t given_back;           /* entries of the table */
     uint32_t libraries;            /* of those */
@@ -27,8 +29,9 @@ struct processes {
  * record where the image has a rank of its own. */
 void processes_step(struct processes *processes);
 
-/* Look at the module maps of all images that are still there. */
-void processes_maps(struct processes *processes);
+/* Look at the module maps of the images that are still there, where they may
+ * have changed. */
+void processes_maps(struct processes *processes, ck_time_t now);
 
 /* Once half of the table is in use, give back the entries of dead processes
  * that have no slot any more. True: little is left of it all the same. */

@@ -31,6 +31,7 @@
 
 #include "agent/stacks.h"
 #include "agent/switches.h"
+#include "agent/symbols.h"
 #include "schema/domain.h"
 
 #define CPUS_MAX 1024
@@ -132,6 +133,7 @@ static int event_open(pid_t pid, int cpu, int64_t period, enum reach reach)
         .exclude_callchain_kernel = 1,
         .sample_id_all = 1,
         .context_switch = 1,
+        .mmap = 1,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC_RAW,
         .watermark = 1,
@@ -440,6 +442,18 @@ static void switch_take(const struct step *step,
         });
 }
 
+/* It says that code was mapped; what, is read when there is time. */
+static void mapping_take(const struct step *step,
+                         const struct perf_event_header *header)
+{
+    const uint32_t *ids = (const uint32_t *)(header + 1); /* pid, tid */
+    uint32_t incarnation = image_find(step, ids[0]);
+
+    if (incarnation != 0 && step->symbols != NULL) {
+        symbols_mapped(step->symbols, incarnation);
+    }
+}
+
 static void record_take(const struct step *step,
                         const struct perf_event_header *header)
 {
@@ -454,6 +468,11 @@ static void record_take(const struct step *step,
     case PERF_RECORD_SWITCH:
     case PERF_RECORD_SWITCH_CPU_WIDE:
         switch_take(step, header);
+        break;
+    case PERF_RECORD_MMAP:
+        if (header->size >= sizeof(*header) + sizeof(*words)) {
+            mapping_take(step, header);
+        }
         break;
     case PERF_RECORD_LOST:
         if (header->size >= sizeof(*header) + 2 * sizeof(*words)) {

@@ -22,6 +22,10 @@
 #define MAPS_BYTES_MAX ((size_t)16 << 20)
 #define PROCESSES_MAX 1024
 #define TEXT_BYTES 8192
+/* A process whose mappings are told by others is looked at anyway, each time
+ * twice as long after the last look. */
+#define LOOK_AGAIN CK_TIME_S
+#define LOOK_AGAIN_MAX (16 * CK_TIME_S)
 
 struct module {
     uint32_t incarnation;
@@ -43,7 +47,10 @@ struct site {
 
 struct process {
     uint32_t incarnation;
+    bool is_due; /* its mappings are others than were seen */
     uint64_t maps_hash;
+    ck_time_t look_at;
+    ck_time_t pause; /* between the last look and that */
 };
 
 struct symbols {
@@ -154,24 +161,33 @@ static uint64_t text_hash(const char *text, size_t length)
     return hash;
 }
 
+/* NULL = not seen yet. */
+static struct process *process_find(struct symbols *symbols,
+                                    uint32_t incarnation)
+{
+    for (size_t i = 0; i < symbols->process_count; i++) {
+        if (symbols->processes[i].incarnation == incarnation) {
+            return &symbols->processes[i];
+        }
+    }
+    return NULL;
+}
+
 /* Whether the process' maps differ from the last look; notes the new ones. */
 static bool
 is_changed(struct symbols *symbols, uint32_t incarnation, uint64_t hash)
 {
-    struct process *process = symbols->processes;
-    size_t i;
+    struct process *process = process_find(symbols, incarnation);
 
-    for (i = 0; i < symbols->process_count; i++) {
-        if (process[i].incarnation == incarnation) {
-            bool is_other = process[i].maps_hash != hash;
+    if (process != NULL) {
+        bool is_other = process->maps_hash != hash;
 
-            process[i].maps_hash = hash;
-            return is_other;
-        }
+        process->maps_hash = hash;
+        return is_other;
     }
-    if (i < PROCESSES_MAX) {
-        process[i] = (struct process){incarnation, hash};
-        symbols->process_count++;
+    if (symbols->process_count < PROCESSES_MAX) {
+        symbols->processes[symbols->process_count++] =
+            (struct process){.incarnation = incarnation, .maps_hash = hash};
     }
     return true;
 }
@@ -200,6 +216,14 @@ static int mapping_parse(char *line, struct mapping *mapping)
     return 0;
 }
 
+/* Is it the start of a module, or a later part of one? */
+static bool is_part(const struct module *module, const struct mapping *mapping)
+{
+    return mapping->offset == 0 ? mapping->start == module->start
+                                : mapping->start >= module->start &&
+                                      mapping->start < module->end;
+}
+
 static bool is_known(const struct symbols *symbols,
                      uint32_t incarnation,
                      const struct mapping *mapping)
@@ -207,8 +231,7 @@ static bool is_known(const struct symbols *symbols,
     for (size_t i = symbols->module_count; i-- > 0;) {
         const struct module *module = &symbols->modules[i];
 
-        if (module->incarnation == incarnation &&
-            module->start == mapping->start &&
+        if (module->incarnation == incarnation && is_part(module, mapping) &&
             strcmp(module->path, mapping->path) == 0) {
             return true;
         }
@@ -274,6 +297,38 @@ void symbols_seen_process(struct symbols *symbols,
     }
 }
 
+void symbols_mapped(struct symbols *symbols, uint32_t incarnation)
+{
+    struct process *process = process_find(symbols, incarnation);
+
+    if (process != NULL) {
+        process->is_due = true;
+    }
+}
+
+void symbols_follow_process(struct symbols *symbols,
+                            uint32_t incarnation,
+                            pid_t pid,
+                            ck_time_t now)
+{
+    struct process *process = process_find(symbols, incarnation);
+    size_t before = symbols->module_count;
+
+    if (process != NULL && !process->is_due && now < process->look_at) {
+        return;
+    }
+    symbols_seen_process(symbols, incarnation, pid);
+    process = process_find(symbols, incarnation);
+    if (process != NULL) {
+        process->is_due = false;
+        process->pause = symbols->module_count > before    ? LOOK_AGAIN
+                         : process->pause == 0             ? LOOK_AGAIN
+                         : process->pause < LOOK_AGAIN_MAX ? 2 * process->pause
+                                                           : LOOK_AGAIN_MAX;
+        process->look_at = now + process->pause;
+    }
+}
+
 /* Where to look for an address first. Those of 4 KiB of code are neighbours, so
  * that a program takes about as many pages of the table as of its code. */
 static uint64_t site_slot(uint32_t incarnation, uint64_t address)
@@ -281,6 +336,22 @@ static uint64_t site_slot(uint32_t incarnation, uint64_t address)
     uint64_t code = (address >> 12) ^ ((uint64_t)incarnation << 40);
 
     return ((code * 0x9e3779b97f4a7c15ull >> 32) << 8) + (address >> 4 & 0xff);
+}
+
+/* The newest module of the image that the address lies in. */
+static struct module *module_find(const struct symbols *symbols,
+                                  uint32_t incarnation,
+                                  uint64_t address)
+{
+    for (size_t i = symbols->module_count; i-- > 0;) {
+        struct module *module = &symbols->modules[i];
+
+        if (module->incarnation == incarnation && module->start <= address &&
+            address < module->end) {
+            return module;
+        }
+    }
+    return NULL;
 }
 
 /* The entry of that address, a new one if need be; NULL = none. */
@@ -307,6 +378,9 @@ site_note(struct symbols *symbols, uint32_t incarnation, uint64_t address)
         }
         *site = (struct site){.address = address, .incarnation = incarnation};
         symbols->site_count++;
+        if (module_find(symbols, incarnation, address - 1) == NULL) {
+            symbols_mapped(symbols, incarnation);
+        }
         return site;
     }
 }
@@ -356,22 +430,6 @@ int symbols_modules(struct symbols *symbols, struct own *own)
         symbols->modules_said++;
     }
     return 0;
-}
-
-/* The newest module of the image that the address lies in. */
-static struct module *module_find(const struct symbols *symbols,
-                                  uint32_t incarnation,
-                                  uint64_t address)
-{
-    for (size_t i = symbols->module_count; i-- > 0;) {
-        struct module *module = &symbols->modules[i];
-
-        if (module->incarnation == incarnation && module->start <= address &&
-            address < module->end) {
-            return module;
-        }
-    }
-    return NULL;
 }
 
 static void table_open(struct symbols *symbols, struct module *module)

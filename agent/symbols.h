@@ -32,6 +32,15 @@ void symbols_seen_process(struct symbols *symbols,
                           uint32_t incarnation,
                           pid_t pid);
 
+/* The same where it is worth it: after symbols_mapped(), after an address that
+ * lies in nothing that was seen, and else ever more rarely. */
+void symbols_follow_process(struct symbols *symbols,
+                            uint32_t incarnation,
+                            pid_t pid,
+                            ck_time_t now);
+/* The process has mapped code. */
+void symbols_mapped(struct symbols *symbols, uint32_t incarnation);
+
 /* A return address in a process image; noted once. Any number is safe. */
 void symbols_site(struct symbols *symbols,
                   uint32_t incarnation,

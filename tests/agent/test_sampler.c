@@ -140,7 +140,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Run the child to its end, with a step each 10 ms. */
+/* Run the child to its end, with a step each 10 ms. What its exec maps is told
+ * by the kernel: the clock of the looks stands still. */
 static pid_t child_run(struct symbols *symbols)
 {
     struct timespec pause = {.tv_nsec = 10 * CK_TIME_MS};
@@ -155,14 +156,20 @@ static pid_t child_run(struct symbols *symbols)
     entry->pid = (uint32_t)pid;
     atomic_store(&entry->incarnation, 1);
     atomic_store(&header->incarnations, 1);
+    if (symbols != NULL) {
+        symbols_follow_process(symbols, 1, pid, 1);
+    }
+    if (sampler != NULL) {
+        sampler_step(sampler, said.own, header, symbols);
+    }
     (void)close(go);
     while (waitpid(pid, &status, WNOHANG) == 0) {
         (void)nanosleep(&pause, NULL);
         if (sampler != NULL) {
-            if (symbols != NULL) {
-                symbols_seen_process(symbols, 1, pid);
-            }
             sampler_step(sampler, said.own, header, symbols);
+            if (symbols != NULL) {
+                symbols_follow_process(symbols, 1, pid, 1);
+            }
         }
     }
     assert_int_equal(status, 0);

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -274,6 +276,74 @@ static void a_replaced_file_is_not_believed(void **state)
     assert_int_equal(text->extra, 0);
 }
 
+/* Map a page of this program's code once more: a module more. */
+static char *code_map(void)
+{
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    char *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+    assert_true(at != MAP_FAILED);
+    (void)close(fd);
+    return at;
+}
+
+/* Modules that are known after a look that may be due at `now`. */
+static int modules_at(struct scene *scene, ck_time_t now)
+{
+    const struct ck_text *text = NULL;
+    int count = 0;
+
+    symbols_follow_process(scene->symbols, IMAGE, getpid(), now);
+    assert_int_equal(symbols_modules(scene->symbols, scene->said.own), 0);
+    said_read(&scene->said);
+    while ((text = said_next(&scene->said, CK_KIND_MODULE, text)) != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static void a_process_is_looked_at_where_it_is_worth_it(void **state)
+{
+    struct scene *scene = *state;
+    ck_time_t now = 1000 * CK_TIME_S;
+    int known = modules_at(scene, now);
+    char *code[3];
+
+    assert_true(known > 0);
+    code[0] = code_map();
+    assert_int_equal(modules_at(scene, now + CK_TIME_S / 2), known);
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known + 1);
+    code[1] = code_map();
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known + 1);
+    symbols_mapped(scene->symbols, IMAGE);
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known + 2);
+    code[2] = code_map();
+    symbols_site(scene->symbols, IMAGE, (uint64_t)(uintptr_t)code[1] + 64);
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known + 2);
+    symbols_site(scene->symbols, IMAGE, (uint64_t)(uintptr_t)code[2] + 64);
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known + 3);
+    for (int i = 0; i < 3; i++) {
+        (void)munmap(code[i], 4096);
+    }
+}
+
+static void looks_at_a_process_that_stays_grow_rare(void **state)
+{
+    struct scene *scene = *state;
+    ck_time_t now = 1000 * CK_TIME_S;
+    int known = modules_at(scene, now);
+    char *code;
+
+    for (int i = 0; i < 60; i++) {
+        now += CK_TIME_S;
+        assert_int_equal(modules_at(scene, now), known);
+    }
+    code = code_map();
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known);
+    assert_int_equal(modules_at(scene, now + 16 * CK_TIME_S), known + 1);
+    (void)munmap(code, 4096);
+}
+
 static void time_over_is_said(void **state)
 {
     struct scene *scene = *state;
@@ -314,6 +384,8 @@ int main(void)
         CASE(a_frame_that_is_a_call_as_well_has_its_line),
         CASE(each_module_is_said_once),
         CASE(a_replaced_file_is_not_believed),
+        CASE(a_process_is_looked_at_where_it_is_worth_it),
+        CASE(looks_at_a_process_that_stays_grow_rare),
         CASE(time_over_is_said),
         CASE(sites_beyond_the_bound_are_counted),
     };
