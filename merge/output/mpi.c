@@ -4,6 +4,7 @@
  */
 #include "merge/output/page.h"
 
+#include "merge/output/advice.h"
 #include "merge/output/words.h"
 
 #define TOP_STRAGGLERS 4
@@ -13,6 +14,8 @@
 #define INDENT "             "
 /* Waits of less than an n-th of the ranks' time are not worth a line. */
 #define WORTH_SHARE 200
+/* And of less than that not worth advice. */
+#define WORTH_ADVICE 20
 
 /* Of the ranks that called MPI, or of all where none did. */
 static ck_time_t ranks_time(const struct report *report)
@@ -28,6 +31,11 @@ static void put_straggler(const struct page *page,
                           const struct report_straggler *row)
 {
     FILE *file = page->file;
+    struct advice_case of = {.kind = advice_kind(&row->did),
+                             .is_late = true,
+                             .did = &row->did,
+                             .ns = row->did_ns};
+    const char *text = advice_find(&of);
 
     fprintf(file, " Others waited %s", word_time(row->caused).text);
     page_error(page, row->error);
@@ -42,6 +50,12 @@ static void put_straggler(const struct page *page,
                 word_percent(row->did_ns, row->caused).text);
         page_activity(page, &row->did);
         fputs(".\n", file);
+    }
+    /* Where devices work, their causes have said so. */
+    if (text != NULL && page->report->devices_count == 0 &&
+        row->did_ns > row->caused / 4 &&
+        row->caused * WORTH_ADVICE > ranks_time(page->report)) {
+        page_advice(page, text);
     }
 }
 

@@ -4,6 +4,7 @@
  */
 #include "merge/output/page.h"
 
+#include "merge/output/advice.h"
 #include "merge/output/words.h"
 
 #define TOP_CAUSES 5
@@ -11,6 +12,8 @@
 #define TOP_STARTS 2
 /* Causes of less than an n-th of all device time are not worth a sentence. */
 #define WORTH_SHARE 100
+/* Nor is less than an n-th worth advice; what comes once never is. */
+#define WORTH_ADVICE 20
 /* Nor is less than an n-th of a computation without a CPU. */
 #define WORTH_OFF 10
 /* Nor is it that a cause is made of several when all but an n-th is one. */
@@ -203,6 +206,40 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
     put_blamed(page, cause);
 }
 
+/* Advice that was given. */
+struct given {
+    const char *texts[TOP_CAUSES];
+    size_t count;
+};
+
+/* The same advice once. */
+static void put_try(const struct page *page,
+                    const struct report_cause *cause,
+                    struct given *given)
+{
+    bool is_wait = cause->cause == CAUSE_MPI_WAIT;
+    struct advice_case of = {
+        .kind = is_wait ? cause->blamed_cause : cause->cause,
+        .is_late = is_wait,
+        .did = is_wait ? &cause->blamed_did : &cause->did,
+        .count = cause->count,
+        .ns = cause->ns,
+    };
+    const char *text = advice_find(&of);
+
+    if (text == NULL || cause->is_start ||
+        cause->ns * WORTH_ADVICE < page->report->all.wall) {
+        return;
+    }
+    for (size_t i = 0; i < given->count; i++) {
+        if (given->texts[i] == text) {
+            return;
+        }
+    }
+    given->texts[given->count++] = text;
+    page_advice(page, text);
+}
+
 static void put_cause(const struct page *page,
                       size_t number,
                       const struct report_cause *cause)
@@ -211,11 +248,9 @@ static void put_cause(const struct page *page,
     bool has_activity = cause->did.call != NULL || cause->did.range != NULL ||
                         cause->did.before != NULL || cause->did.after != NULL;
 
-    fprintf(page->file,
-            " %zu. %s%s %% of all device time (%s of %s)%s: ", number,
+    fprintf(page->file, " %zu. %s%s %% of all device time (%s of %s): ", number,
             page_bold(page), word_percent(cause->ns, wall).text,
-            word_time(cause->ns).text, word_time(wall).text,
-            cause->is_start ? ", at the start" : "");
+            word_time(cause->ns).text, word_time(wall).text);
     if (cause->cause == CAUSE_MPI_WAIT) {
         put_wait(page, cause);
         return;
@@ -240,6 +275,7 @@ void page_why(const struct page *page)
     const struct report *report = page->report;
     ck_time_t worth = report->all.wall / WORTH_SHARE;
     size_t shown = 0, starts = 0;
+    struct given given = {.count = 0};
 
     if (report->devices_count == 0) {
         return;
@@ -251,8 +287,11 @@ void page_why(const struct page *page)
 
         if (cause->ns > worth &&
             (cause->is_start ? starts < TOP_STARTS : shown < TOP_CAUSES)) {
-            starts += cause->is_start;
+            if (cause->is_start && starts++ == 0) {
+                fputs(" Once, before the end of the first step:\n", page->file);
+            }
             put_cause(page, ++shown, cause);
+            put_try(page, cause, &given);
         }
     }
     if (shown == 0) {
