@@ -411,7 +411,8 @@ static void facts_count(const struct calibration *calibration,
     memset(facts->used, 0, sizeof(facts->used));
     facts->dropped = 0;
     for (size_t i = graph->first[domain]; i < graph->first[domain + 1]; i++) {
-        const struct clock_edge *edge = &graph->edges[graph->ends[i] >> 1];
+        const struct clock_edge *edge =
+            &graph->edges[graph->ends[i].which >> 1];
 
         facts->used[edge->source] += !edge->is_dropped;
         facts->dropped +=

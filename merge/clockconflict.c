@@ -42,6 +42,7 @@ static void link_drop(struct clocksolve *solve, uint32_t number)
     struct clockrelax_link *link = &solve->relax.links[number];
 
     solve->graph->edges[number].is_dropped = true;
+    solve->graph->dropped++;
     link->x = link->y = CLOCKRELAX_ORIGIN;
     link->w = 0;
     solve->dropped++;
@@ -193,19 +194,24 @@ static void faults_keep_dropped(struct clocksolve *solve)
     solve->faults_count = kept;
 }
 
-void clocksystem_relax(struct clocksolve *solve)
+int clocksystem_relax(struct clocksolve *solve)
 {
     struct clockrelax_conflict conflict;
 
     faults_keep_dropped(solve);
-    for (int round = 0; clockrelax_run(&solve->relax, &conflict); round++) {
+    for (int round = 0; round <= CONFLICTS_MAX + 1; round++) {
+        if (clockrelax_run(&solve->relax, &conflict) != 0) {
+            return -1;
+        }
+        if (conflict.excess == 0 || round > CONFLICTS_MAX) {
+            break;
+        }
         if (round < CONFLICTS_MAX) {
             conflict_solve(solve, &conflict);
-        } else if (round == CONFLICTS_MAX) {
-            conflicts_give_up(solve);
         } else {
-            break;
+            conflicts_give_up(solve);
         }
         nodes_reset(solve);
     }
+    return 0;
 }

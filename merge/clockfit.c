@@ -112,8 +112,9 @@ static double ceiling(const struct fitter *fitter, double slope)
     double least = INFINITY;
 
     for (size_t i = 0; i < fitter->uppers; i++) {
-        least =
-            fmin(least, fitter->upper[i].value - slope * fitter->upper[i].at);
+        double here = fitter->upper[i].value - slope * fitter->upper[i].at;
+
+        least = here < least ? here : least;
     }
     return least;
 }
@@ -123,7 +124,9 @@ static double floor_of(const struct fitter *fitter, double slope)
     double most = -INFINITY;
 
     for (size_t i = 0; i < fitter->lowers; i++) {
-        most = fmax(most, fitter->lower[i].value - slope * fitter->lower[i].at);
+        double here = fitter->lower[i].value - slope * fitter->lower[i].at;
+
+        most = here > most ? here : most;
     }
     return most;
 }

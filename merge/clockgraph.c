@@ -16,10 +16,10 @@
 /* Sums of a few of them do not wrap. */
 #define TIME_MAX (INT64_MAX / 8)
 
-/* An end and its time, to be sorted. */
+/* An end's place and its time, to be sorted. */
 struct item {
     uint64_t key;
-    uint32_t end;
+    uint32_t place;
 };
 
 struct clockgraph *clockgraph_create(uint32_t domains)
@@ -66,6 +66,7 @@ int clockgraph_edge(struct clockgraph *graph, const struct clock_edge *edge)
     }
     graph->edges[graph->count++] = *edge;
     graph->used[edge->source]++;
+    graph->dropped += edge->is_dropped;
     return 0;
 }
 
@@ -189,50 +190,66 @@ static void ends_fill(struct clockgraph *graph)
         const struct clock_edge *edge = &graph->edges[i];
 
         if ((edge->from & CLOCK_MEETING) == 0) {
-            graph->ends[first[edge->from + 1]++] = (uint32_t)i << 1;
+            graph->ends[first[edge->from + 1]++] = (struct clock_end){
+                edge->sent, edge->received, edge->to, (uint32_t)i << 1};
         }
         if ((edge->to & CLOCK_MEETING) == 0) {
-            graph->ends[first[edge->to + 1]++] = (uint32_t)i << 1 | 1;
+            graph->ends[first[edge->to + 1]++] = (struct clock_end){
+                edge->received, edge->sent, edge->from, (uint32_t)i << 1 | 1};
         }
+    }
+}
+
+/* Room to sort the ends of one domain in. */
+struct sorter {
+    struct item *items; /* twice as many */
+    struct clock_end *ends;
+};
+
+static void
+domain_sort(struct sorter *sorter, struct clock_end *ends, size_t count)
+{
+    struct item *items = sorter->items;
+    ck_time_t least = INT64_MAX;
+    const struct item *sorted;
+
+    for (size_t i = 0; i < count; i++) {
+        least = ends[i].own < least ? ends[i].own : least;
+    }
+    for (size_t i = 0; i < count; i++) {
+        items[i].place = (uint32_t)i;
+        items[i].key = (uint64_t)(ends[i].own - least);
+        sorter->ends[i] = ends[i];
+    }
+    sorted = items_sort(items, items + count, count);
+    for (size_t i = 0; i < count; i++) {
+        ends[i] = sorter->ends[sorted[i].place];
     }
 }
 
 static int ends_sort(struct clockgraph *graph)
 {
+    struct sorter sorter;
     size_t most = 0;
-    struct item *items;
+    int rc = -1;
 
     for (uint32_t d = 0; d < graph->domains; d++) {
         size_t count = graph->first[d + 1] - graph->first[d];
 
         most = count > most ? count : most;
     }
-    items = malloc((2 * most + 1) * sizeof(*items));
-    if (items == NULL) {
-        return -1;
+    sorter.items = malloc((2 * most + 1) * sizeof(*sorter.items));
+    sorter.ends = malloc((most + 1) * sizeof(*sorter.ends));
+    if (sorter.items != NULL && sorter.ends != NULL) {
+        for (uint32_t d = 0; d < graph->domains; d++) {
+            domain_sort(&sorter, &graph->ends[graph->first[d]],
+                        graph->first[d + 1] - graph->first[d]);
+        }
+        rc = 0;
     }
-    for (uint32_t d = 0; d < graph->domains; d++) {
-        uint32_t *ends = &graph->ends[graph->first[d]];
-        size_t count = graph->first[d + 1] - graph->first[d];
-        ck_time_t least = INT64_MAX;
-        struct item *sorted;
-
-        for (size_t i = 0; i < count; i++) {
-            ck_time_t time = clockgraph_time(graph, ends[i]);
-
-            least = time < least ? time : least;
-        }
-        for (size_t i = 0; i < count; i++) {
-            items[i].end = ends[i];
-            items[i].key = (uint64_t)(clockgraph_time(graph, ends[i]) - least);
-        }
-        sorted = items_sort(items, items + count, count);
-        for (size_t i = 0; i < count; i++) {
-            ends[i] = sorted[i].end;
-        }
-    }
-    free(items);
-    return 0;
+    free(sorter.items);
+    free(sorter.ends);
+    return rc;
 }
 
 static int cut_order(const void *a, const void *b)

@@ -58,6 +58,14 @@ struct clock_cut {
     ck_time_t to;
 };
 
+/* An edge as seen from the domain at one of its ends. */
+struct clock_end {
+    ck_time_t own;    /* the domain's clock */
+    ck_time_t theirs; /* the clock at the other end; a meeting has none */
+    uint32_t other;   /* domain, or CLOCK_MEETING + its number */
+    uint32_t which;   /* edge << 1 | this is its receiving end */
+};
+
 struct clockgraph {
     struct clock_edge *edges;
     size_t count, room;
@@ -66,8 +74,9 @@ struct clockgraph {
     uint32_t domains;
     uint32_t meetings;
     uint64_t used[CLOCK_SOURCES]; /* edges by source */
-    /* By domain and time, once closed: edge << 1 | its receiving end. */
-    uint32_t *ends;
+    uint64_t dropped;             /* edges that are */
+    /* By domain and time, once closed. */
+    struct clock_end *ends;
     size_t *first; /* of each domain, and behind the last */
 };
 
@@ -87,13 +96,10 @@ int clockgraph_cut(struct clockgraph *graph, const struct clock_cut *cut);
 /* Order the ends; again after more was added. 0, or -1 with ENOMEM. */
 int clockgraph_close(struct clockgraph *graph);
 
-/* The time of an end on its own clock. */
-static inline ck_time_t clockgraph_time(const struct clockgraph *graph,
-                                        uint32_t end)
+static inline bool clockgraph_is_dropped(const struct clockgraph *graph,
+                                         const struct clock_end *end)
 {
-    const struct clock_edge *edge = &graph->edges[end >> 1];
-
-    return (end & 1) != 0 ? edge->received : edge->sent;
+    return graph->dropped > 0 && graph->edges[end->which >> 1].is_dropped;
 }
 
 #endif

@@ -333,13 +333,12 @@ static int against_solve(const struct clocksolve *solve,
         links_make(solve, course, relax.links);
         memcpy(relax.groups, solve->relax.groups,
                relax.groups_count * sizeof(*relax.groups));
-        rc = 0;
-        if (!clockrelax_run(&relax, conflict)) {
-            for (uint32_t d = 0; rc == 0 && d < solve->graph->domains; d++) {
-                rc = d == g
-                         ? 0
-                         : bounds_map(solve, course, relax.nodes, d, &maps[d]);
-            }
+        rc = clockrelax_run(&relax, conflict);
+        for (uint32_t d = 0;
+             rc == 0 && conflict->excess == 0 && d < solve->graph->domains;
+             d++) {
+            rc = d == g ? 0
+                        : bounds_map(solve, course, relax.nodes, d, &maps[d]);
         }
     }
     free(relax.nodes);

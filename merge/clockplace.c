@@ -246,17 +246,15 @@ static int neighbours_fill(struct place *place)
 
 /* What one end says of its domain's offset; false: nothing yet. */
 static bool end_fact(const struct place *place,
-                     uint32_t end,
+                     const struct clock_end *end,
                      struct ck_clock_constraint *fact)
 {
-    const struct clock_edge *edge = &place->graph->edges[end >> 1];
-    bool is_upper = (end & 1) == 0;
-    uint32_t other = is_upper ? edge->to : edge->from;
-    ck_time_t own = is_upper ? edge->sent : edge->received;
-    ck_time_t theirs = is_upper ? edge->received : edge->sent;
+    bool is_upper = (end->which & 1) == 0;
+    uint32_t other = end->other;
+    ck_time_t own = end->own;
     ck_time_t theta, half, time;
 
-    if (edge->is_dropped) {
+    if (clockgraph_is_dropped(place->graph, end)) {
         return false;
     }
     if ((other & CLOCK_MEETING) != 0) {
@@ -269,10 +267,10 @@ static bool end_fact(const struct place *place,
         }
     } else {
         if (!place->is_placed[other] ||
-            !clockline_at(&place->lines[other], theirs, &theta, &half)) {
+            !clockline_at(&place->lines[other], end->theirs, &theta, &half)) {
             return false;
         }
-        time = theirs + theta + (is_upper ? half : -half);
+        time = end->theirs + theta + (is_upper ? half : -half);
     }
     *fact = (struct ck_clock_constraint){
         .at = own, .value = time - own, .is_upper = is_upper};
@@ -285,17 +283,18 @@ static void meetings_tell(struct place *place, uint32_t domain)
     const struct clockgraph *graph = place->graph;
 
     for (size_t i = graph->first[domain]; i < graph->first[domain + 1]; i++) {
-        const struct clock_edge *edge = &graph->edges[graph->ends[i] >> 1];
-        ck_time_t own = clockgraph_time(graph, graph->ends[i]);
+        const struct clock_end *end = &graph->ends[i];
+        ck_time_t own = end->own;
         struct meeting *meeting;
         ck_time_t theta, half;
 
-        if (!is_meeting(edge) || edge->is_dropped ||
+        if ((end->other & CLOCK_MEETING) == 0 ||
+            clockgraph_is_dropped(graph, end) ||
             !clockline_at(&place->lines[domain], own, &theta, &half)) {
             continue;
         }
-        meeting = &place->meetings[meeting_of(edge)];
-        if ((graph->ends[i] & 1) != 0) {
+        meeting = &place->meetings[end->other & ~CLOCK_MEETING];
+        if ((end->which & 1) != 0) {
             ck_time_t time = own + theta + half;
 
             meeting->high = time < meeting->high ? time : meeting->high;
@@ -353,7 +352,7 @@ static int domain_line(struct place *place,
     size_t count = 0;
 
     for (size_t i = graph->first[domain]; i < graph->first[domain + 1]; i++) {
-        count += end_fact(place, graph->ends[i], &place->facts[count]);
+        count += end_fact(place, &graph->ends[i], &place->facts[count]);
     }
     if (is_guess && count > 0) {
         return clockline_guess(line, place->facts, count, rates->blind_ppb);

@@ -2,28 +2,135 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Bellman and Ford's method. A sweep takes clock after clock, the links that
- * touch it and then its chain forth and back: from the root outwards and, the
+ * Bellman and Ford's method. A sweep takes clock after clock, its chain forth
+ * and back and then the links of what changed: from the root outwards and, the
  * next time, inwards, so that one sweep carries a value across any number of
  * clocks and of nodes. A negative cycle shows as lower > upper, or as a cycle
  * among the places that values come from, which is looked for now and then.
  */
 #include "merge/clockrelax.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "schema/clocktrend.h"
 
 #define SWEEPS_MAX 256
-#define CYCLES_EVERY 8
+#define CYCLES_EVERY 16
 /* Paths are followed no further. */
 #define STEPS_MAX 1000000
+/* So many links ahead are fetched into the cache. */
+#define AHEAD 16
+
+/* A link as one of its nodes sees it, beside its others in memory. */
+struct end {
+    uint32_t other;
+    uint32_t which; /* link << 1 | the node is its y */
+    ck_time_t w;
+};
+
+/* The ends of a node. */
+struct ends {
+    uint32_t first;
+    uint32_t count;
+};
+
+/* What is being relaxed. */
+struct work {
+    struct clockrelax *relax;
+    struct end *ends;
+    struct ends *of;   /* by node */
+    uint32_t *group;   /* by node */
+    uint8_t *is_fresh; /* by node: it changed, and its links do not know */
+    bool *has_meeting; /* by group: links of it lead to meetings */
+};
+
+static void work_fini(struct work *work)
+{
+    free(work->ends);
+    free(work->of);
+    free(work->group);
+    free(work->is_fresh);
+    free(work->has_meeting);
+}
+
+/* The ends of a group's nodes, from `at` on; behind the last. */
+static size_t ends_fill(struct work *work, size_t number, size_t at)
+{
+    const struct clockrelax *relax = work->relax;
+    const struct clockrelax_group *group = &relax->groups[number];
+
+    for (size_t i = 0; i < group->touching_count; i++) {
+        uint32_t which = group->touching[i].which;
+        struct clockrelax_link link;
+        uint32_t own;
+
+        if (i + AHEAD < group->touching_count) {
+            __builtin_prefetch(
+                &relax->links[group->touching[i + AHEAD].which >> 1]);
+        }
+        link = relax->links[which >> 1];
+        if (link.x == CLOCKRELAX_ORIGIN) {
+            continue;
+        }
+        own = (which & 1) != 0 ? link.y : link.x;
+        work->ends[at] = (struct end){
+            .other = (which & 1) != 0 ? link.x : link.y,
+            .which = which,
+            .w = link.w,
+        };
+        if (work->group[work->ends[at].other] == CLOCKRELAX_MEETING) {
+            work->has_meeting[number] = true;
+        }
+        if (work->of[own].count++ == 0) {
+            work->of[own].first = (uint32_t)at;
+        }
+        at++;
+    }
+    return at;
+}
+
+/* 0, or -1 with ENOMEM. */
+static int work_init(struct work *work, struct clockrelax *relax)
+{
+    size_t count = 0;
+
+    *work = (struct work){.relax = relax};
+    for (size_t i = 0; i < relax->groups_count; i++) {
+        count += relax->groups[i].touching_count;
+    }
+    work->ends = malloc((count + 1) * sizeof(*work->ends));
+    work->of = calloc(relax->nodes_count + 1, sizeof(*work->of));
+    work->group = malloc((relax->nodes_count + 1) * sizeof(*work->group));
+    work->is_fresh = malloc(relax->nodes_count + 1);
+    work->has_meeting =
+        calloc(relax->groups_count + 1, sizeof(*work->has_meeting));
+    if (work->ends == NULL || work->of == NULL || work->group == NULL ||
+        work->is_fresh == NULL || work->has_meeting == NULL) {
+        work_fini(work);
+        errno = ENOMEM;
+        return -1;
+    }
+    for (size_t k = 0; k < relax->nodes_count; k++) {
+        work->group[k] = relax->places[k].group;
+        work->is_fresh[k] = relax->nodes[k].upper != CK_CLOCK_NONE ||
+                            relax->nodes[k].lower != -CK_CLOCK_NONE;
+    }
+    count = 0;
+    for (size_t i = 0; i < relax->groups_count; i++) {
+        relax->groups[i].is_settled = false;
+        count = ends_fill(work, i, count);
+    }
+    return 0;
+}
 
 /* A node's value changed: its clock has to be looked at again. */
-static void node_touch(struct clockrelax *relax, uint32_t node)
+static void node_touch(struct work *work, uint32_t node)
 {
-    uint32_t group = relax->places[node].group;
+    struct clockrelax *relax = work->relax;
+    uint32_t group = work->group[node];
 
+    work->is_fresh[node] = 1;
     if (group != CLOCKRELAX_MEETING) {
         relax->groups[group].is_settled = false;
         return;
@@ -33,71 +140,87 @@ static void node_touch(struct clockrelax *relax, uint32_t node)
     }
 }
 
-static void link_relax(struct clockrelax *relax, uint32_t number)
+static void end_relax(struct work *work, uint32_t own, const struct end *end)
 {
-    const struct clockrelax_link *link = &relax->links[number];
-    struct clockrelax_node *x = &relax->nodes[link->x];
-    struct clockrelax_node *y = &relax->nodes[link->y];
+    struct clockrelax_node *nodes = work->relax->nodes;
+    bool is_y = (end->which & 1) != 0;
+    uint32_t x_number = is_y ? end->other : own;
+    uint32_t y_number = is_y ? own : end->other;
+    struct clockrelax_node *x = &nodes[x_number];
+    struct clockrelax_node *y = &nodes[y_number];
 
-    if (y->upper != CK_CLOCK_NONE && y->upper + link->w < x->upper) {
-        x->upper = y->upper + link->w;
-        x->upper_of = number;
-        node_touch(relax, link->x);
+    if (y->upper != CK_CLOCK_NONE && y->upper + end->w < x->upper) {
+        x->upper = y->upper + end->w;
+        x->upper_of = end->which >> 1;
+        node_touch(work, x_number);
     }
-    if (x->lower != -CK_CLOCK_NONE && x->lower - link->w > y->lower) {
-        y->lower = x->lower - link->w;
-        y->lower_of = number;
-        node_touch(relax, link->y);
+    if (x->lower != -CK_CLOCK_NONE && x->lower - end->w > y->lower) {
+        y->lower = x->lower - end->w;
+        y->lower_of = end->which >> 1;
+        node_touch(work, y_number);
     }
 }
 
-/* Carry the values of `from` to its neighbour. */
-static void chain_relax(struct clockrelax_node *to,
-                        const struct clockrelax_node *from,
-                        ck_time_t slack,
-                        uint32_t side)
+/* Carry the values of `from` to its neighbour: true when they changed it. */
+static uint8_t chain_relax(struct clockrelax_node *to,
+                           const struct clockrelax_node *from,
+                           ck_time_t slack,
+                           uint32_t side)
 {
+    uint8_t is_changed = 0;
+
     if (slack == CK_CLOCK_NONE) {
-        return;
+        return 0;
     }
     if (from->upper != CK_CLOCK_NONE && from->upper + slack < to->upper) {
         to->upper = from->upper + slack;
         to->upper_of = side;
+        is_changed = 1;
     }
     if (from->lower != -CK_CLOCK_NONE && from->lower - slack > to->lower) {
         to->lower = from->lower - slack;
         to->lower_of = side;
+        is_changed = 1;
     }
+    return is_changed;
 }
 
-/* What a clock was told goes along its chain, and from there to all that it
- * is linked with, which are then to be looked at. */
-static void group_relax(struct clockrelax *relax,
-                        struct clockrelax_group *group)
+/* What a clock was told goes along its chain, and from what changed there to
+ * all that it is linked with, which are then to be looked at. What a meeting
+ * was told is fetched by those who were there. */
+static void group_relax(struct work *work, size_t number)
 {
-    struct clockrelax_node *nodes = relax->nodes;
+    struct clockrelax_group *group = &work->relax->groups[number];
+    struct clockrelax_node *nodes = work->relax->nodes;
+    uint8_t *is_fresh = work->is_fresh;
 
     group->is_settled = true;
     for (size_t k = group->first + 1; k < group->end; k++) {
-        chain_relax(&nodes[k], &nodes[k - 1], nodes[k - 1].slack,
-                    CLOCKRELAX_BEFORE);
+        is_fresh[k] |= chain_relax(&nodes[k], &nodes[k - 1], nodes[k - 1].slack,
+                                   CLOCKRELAX_BEFORE);
     }
     for (size_t k = group->end; k-- > group->first + 1;) {
-        chain_relax(&nodes[k - 1], &nodes[k], nodes[k - 1].slack,
-                    CLOCKRELAX_AFTER);
+        is_fresh[k - 1] |= chain_relax(&nodes[k - 1], &nodes[k],
+                                       nodes[k - 1].slack, CLOCKRELAX_AFTER);
     }
-    for (size_t i = 0; i < group->touching_count; i++) {
-        uint32_t number = group->touching[i] >> 1;
+    for (size_t k = group->first; k < group->end; k++) {
+        const struct end *end = &work->ends[work->of[k].first];
+        const struct end *last = end + work->of[k].count;
 
-        if (relax->links[number].x != CLOCKRELAX_ORIGIN) {
-            link_relax(relax, number);
+        if (is_fresh[k] == 0 && !work->has_meeting[number]) {
+            continue;
+        }
+        is_fresh[k] = 0;
+        for (; end < last; end++) {
+            end_relax(work, (uint32_t)k, end);
         }
     }
 }
 
 /* False when all is settled. */
-static bool sweep(struct clockrelax *relax)
+static bool sweep(struct work *work)
 {
+    struct clockrelax *relax = work->relax;
     size_t count = relax->groups_count;
     bool is_changed = false;
 
@@ -105,7 +228,7 @@ static bool sweep(struct clockrelax *relax)
         size_t at = relax->sweeps % 2 == 0 ? i : count - 1 - i;
 
         if (!relax->groups[at].is_settled) {
-            group_relax(relax, &relax->groups[at]);
+            group_relax(work, at);
             is_changed = true;
         }
     }
@@ -261,29 +384,37 @@ static bool crossing_find(const struct clockrelax *relax,
     return true;
 }
 
-bool clockrelax_run(struct clockrelax *relax,
-                    struct clockrelax_conflict *conflict)
+/* Sweep until nothing changes or there is a conflict. */
+static void sweeps_run(struct work *work, struct clockrelax_conflict *conflict)
 {
-    conflict->excess = 0;
-    relax->sweeps = 0;
-    for (size_t i = 0; i < relax->groups_count; i++) {
-        relax->groups[i].is_settled = false;
-    }
+    struct clockrelax *relax = work->relax;
+
     while (relax->sweeps < SWEEPS_MAX) {
-        bool is_changed = sweep(relax);
+        bool is_changed = sweep(work);
 
         relax->sweeps++;
-        if (crossing_find(relax, conflict)) {
-            return true;
-        }
-        if (!is_changed) {
-            return false;
+        if (crossing_find(relax, conflict) || !is_changed) {
+            return;
         }
         if (relax->sweeps % CYCLES_EVERY == 0 &&
             (cycle_find(relax, true, conflict) ||
              cycle_find(relax, false, conflict))) {
-            return true;
+            return;
         }
     }
-    return false;
+}
+
+int clockrelax_run(struct clockrelax *relax,
+                   struct clockrelax_conflict *conflict)
+{
+    struct work work;
+
+    conflict->excess = 0;
+    relax->sweeps = 0;
+    if (work_init(&work, relax) != 0) {
+        return -1;
+    }
+    sweeps_run(&work, conflict);
+    work_fini(&work);
+    return 0;
 }

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "merge/clockgraph.h"
 #include "schema/time.h"
 
 #define CLOCKRELAX_PATH 64
@@ -58,7 +59,7 @@ struct clockrelax_link {
 struct clockrelax_group {
     size_t first; /* node */
     size_t end;
-    const uint32_t *touching; /* links << 1, whatever the last bit */
+    const struct clock_end *touching; /* edges as links, in order of nodes */
     size_t touching_count;
     bool is_settled; /* nothing changed at its nodes since it was looked at */
 };
@@ -91,9 +92,9 @@ struct clockrelax_conflict {
     size_t spans_count;
 };
 
-/* Relax until nothing changes, from the values that the nodes have. Returns
- * whether there is a conflict. */
-bool clockrelax_run(struct clockrelax *relax,
-                    struct clockrelax_conflict *conflict);
+/* Relax until nothing changes, from the values that the nodes have, or there is
+ * a conflict (its excess is not 0). 0, or -1 with ENOMEM. */
+int clockrelax_run(struct clockrelax *relax,
+                   struct clockrelax_conflict *conflict);
 
 #endif

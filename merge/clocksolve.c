@@ -23,6 +23,8 @@
 #define REFITS 1
 #define REFITS_GUESSED 2
 #define NO_NODE CLOCKRELAX_ORIGIN
+/* So many links ahead are fetched into the cache. */
+#define AHEAD 16
 
 struct clocksolve *clocksolve_create(struct clockgraph *graph,
                                      const struct clocksolve_options *options)
@@ -162,22 +164,25 @@ static int domain_build(struct clocksolve *solve, uint32_t domain)
 {
     const struct clockgraph *graph = solve->graph;
     const struct clockline *line = &solve->lines[domain];
+    size_t last = graph->first[domain + 1];
 
     solve->first[domain] = solve->relax.nodes_count;
-    for (size_t i = graph->first[domain];
-         line->count > 0 && i < graph->first[domain + 1]; i++) {
-        uint32_t end = graph->ends[i];
-        ck_time_t at = clockgraph_time(graph, end);
+    for (size_t i = graph->first[domain]; line->count > 0 && i < last; i++) {
+        const struct clock_end *end = &graph->ends[i];
         struct clockrelax_place *place;
+        ck_time_t at = end->own;
 
-        if (graph->edges[end >> 1].is_dropped) {
+        if (i + AHEAD < last) {
+            __builtin_prefetch(&solve->relax.links[end[AHEAD].which >> 1], 1);
+        }
+        if (clockgraph_is_dropped(graph, end)) {
             continue;
         }
         place = end_node(solve, domain, at);
         if (place == NULL) {
             return -1;
         }
-        link_tie(solve, end, place, at + clockline_theta(line, at),
+        link_tie(solve, end->which, place, at + clockline_theta(line, at),
                  ck_clock_drift(at - place->at, place->rate_ppb));
     }
     return 0;
@@ -418,10 +423,10 @@ int clocksolve_run(struct clocksolve *solve, uint32_t root)
     }
     refits = refits_needed(solve);
     for (int i = 0; i <= refits; i++) {
-        if ((i > 0 && lines_refit(solve) != 0) || solve_build(solve) != 0) {
+        if ((i > 0 && lines_refit(solve) != 0) || solve_build(solve) != 0 ||
+            clocksystem_relax(solve) != 0) {
             return -1;
         }
-        clocksystem_relax(solve);
     }
     return knots_make(solve);
 }

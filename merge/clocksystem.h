@@ -28,7 +28,8 @@ struct clocksolve {
     uint32_t root;
 };
 
-/* Relax until no fact contradicts the others; what was dropped stays so. */
-void clocksystem_relax(struct clocksolve *solve);
+/* Relax until no fact contradicts the others; what was dropped stays so. 0, or
+ * -1 with ENOMEM. */
+int clocksystem_relax(struct clocksolve *solve);
 
 #endif
