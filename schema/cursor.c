@@ -179,51 +179,69 @@ int columns_cursor_open(struct columns_cursor *cursor,
 
 /* Where the records of some pieces go. */
 struct places {
-    uint32_t count[CK_CLASS_LIMIT];
+    uint8_t **next[CK_CLASS_LIMIT]; /* free place of each class that is wanted;
+                                       NULL = it is not */
     uint8_t *row[CK_CLASS_LIMIT][RECORDS_MAX];
     uint8_t *end; /* of the rows so far */
     uint8_t *limit;
 };
+
+static void places_begin(struct places *places,
+                         const struct columns_cursor *cursor,
+                         const struct columns_rows *rows)
+{
+    for (unsigned cls = 0; cls < CK_CLASS_LIMIT; cls++) {
+        places->next[cls] =
+            (cursor->wanted >> cls & 1) != 0 ? places->row[cls] : NULL;
+    }
+    places->end = rows->rows;
+    places->limit = rows->rows + rows->room;
+}
+
+static uint32_t places_count(const struct places *places, unsigned cls)
+{
+    return places->next[cls] == NULL
+               ? 0
+               : (uint32_t)(places->next[cls] - places->row[cls]);
+}
 
 static bool is_over(const struct columns_cursor *cursor)
 {
     return cursor->run == 0 && cursor->order.at == cursor->order.end;
 }
 
-/* Give so many records of the order, from where it stands, their places. 0, or
- * -1: the order does not decode, has more than the groups, or than there is
- * room for. */
-static int places_run(struct columns_cursor *cursor,
-                      struct places *places,
-                      unsigned cls,
-                      uint32_t count)
+/* Give so many records of a class, from where the order stands, their places.
+ * 0, or -1: there is no room. */
+static inline int
+places_run(struct places *places, unsigned cls, uint32_t count)
 {
     const uint8_t units = ck_field_units[cls];
-    uint32_t have = places->count[cls];
-    uint8_t **row = &places->row[cls][have];
+    const size_t bytes = (size_t)units * CK_UNIT_BYTES;
+    uint8_t **row = places->next[cls];
     uint8_t *place = places->end;
 
-    if (count > cursor->left[cls] - have ||
-        (size_t)count * units * CK_UNIT_BYTES >
-            (size_t)(places->limit - place)) {
+    if (row == NULL) {
+        return 0;
+    }
+    if (bytes * count > (size_t)(places->limit - place)) {
         return -1;
     }
-    places->count[cls] = have + count;
     for (; count > 0; count--) {
         place[offsetof(struct ck_event, units)] = units;
         *row++ = place;
-        place += (size_t)units * CK_UNIT_BYTES;
+        place += bytes;
     }
+    places->next[cls] = row;
     places->end = place;
     return 0;
 }
 
-/* The same of the next records of all classes. */
+/* The same of the next `records` of all classes; or -1: the order does not
+ * decode, or has more of a class than there is. */
 static int places_walk(struct columns_cursor *cursor,
                        uint32_t records,
                        struct places *places)
 {
-    const uint32_t wanted = cursor->wanted;
     struct reader order = cursor->order;
     unsigned cls = cursor->run_class;
     uint32_t run = cursor->run;
@@ -237,13 +255,16 @@ static int places_walk(struct columns_cursor *cursor,
         count = run < records ? run : records;
         run -= count;
         records -= count;
-        if ((wanted >> cls & 1) != 0 &&
-            places_run(cursor, places, cls, count) != 0) {
+        if (cls < CK_CLASS_LIMIT && places_run(places, cls, count) != 0) {
+            return -1;
+        }
+    }
+    for (cursor->run_class = cls, cls = 1; cls < CK_CLASS_LIMIT; cls++) {
+        if (places_count(places, cls) > cursor->left[cls]) {
             return -1;
         }
     }
     cursor->order = order;
-    cursor->run_class = cls;
     cursor->run = run;
     return 0;
 }
@@ -264,7 +285,7 @@ static int
 class_take(struct columns_cursor *cursor, unsigned cls, struct places *places)
 {
     struct opened *opened = cursor->classes[cls];
-    uint32_t count = places->count[cls];
+    uint32_t count = places_count(places, cls);
     uint8_t **row = places->row[cls];
 
     if (group_take(&opened->group, row, count) != 0) {
@@ -290,7 +311,7 @@ static int pieces_take(struct columns_cursor *cursor,
                        struct ck_err *err)
 {
     for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
-        if (places->count[cls] == 0) {
+        if (places_count(places, cls) == 0) {
             continue;
         }
         if (class_take(cursor, cls, places) != 0) {
@@ -316,9 +337,7 @@ int columns_cursor_next(struct columns_cursor *cursor,
     if (is_over(cursor)) {
         return 0;
     }
-    memset(places.count, 0, sizeof(places.count));
-    places.end = rows->rows;
-    places.limit = rows->rows + rows->room;
+    places_begin(&places, cursor, rows);
     cursor->unknown = 0;
     if (records > RECORDS_MAX || places_walk(cursor, records, &places) != 0) {
         return ck_err_set(err,
