@@ -150,6 +150,7 @@ feed_order(struct feed *feed, const struct feed_source *source, size_t from)
     uint32_t count = feed->count;
     ck_time_t last = count > 0 ? feed->entries[count - 1].time : INT64_MIN;
     bool is_sorted = true;
+    bool has_past = feed->past_time != INT64_MIN;
     ck_time_t offset;
     bool is_shift = align_is_shift(source->align, source->stream->agent,
                                    feed->rows.is_ticks, &offset);
@@ -172,7 +173,7 @@ feed_order(struct feed *feed, const struct feed_source *source, size_t from)
             entry->order = feed->order++;
             is_sorted = is_sorted && last <= entry->time;
             last = entry->time;
-            count += !is_past(feed, entry);
+            count += !has_past || !is_past(feed, entry);
         }
         at += units * CK_UNIT_BYTES;
     }
