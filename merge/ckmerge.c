@@ -185,6 +185,8 @@ static int run_open(struct job *job, struct ck_err *err)
 /* Read what the run says about itself. */
 static int job_open(struct job *job, struct ck_err *err)
 {
+    struct ck_err missing;
+
     job->cast = cast_create();
     job->align = align_create();
     if (job->cast == NULL || job->align == NULL) {
@@ -215,8 +217,11 @@ static int job_open(struct job *job, struct ck_err *err)
     job->report.run = job->options->run;
     job->report.name = run_name(job->cast, job->options->run);
     job->report.version = ck_version();
-    if (options_ranks(job->options->ranks, job->cast, err) != 0) {
+    if (options_ranks(job->options->ranks, job->cast, &missing, err) != 0) {
         return -1;
+    }
+    if (missing.text[0] != '\0') {
+        ck_warn("--ranks %s: %s", job->options->ranks, missing.text);
     }
     job->report.is_filtered = job->cast->is_filtered;
     return 0;
@@ -515,7 +520,7 @@ static int job_do(struct job *job, struct ck_err *err)
     if (job->options->is_verify) {
         return verify_print(&job->report, job->merged, job->report.events,
                             stdout) == 0
-                   ? CK_EXIT_DONE
+                   ? gate_clocks(&job->report, job->options->max_clock_error)
                    : CK_EXIT_PARTIAL;
     }
     results.join = job->join;

@@ -52,6 +52,12 @@ static int texts_check(const struct options *options, struct ck_err *err)
     if (options->to >= 0 && options->from >= options->to) {
         return ck_err_set(err, "--from is not before --to");
     }
+    if (options->is_verify && options->outputs.count > 0) {
+        return ck_err_set(err,
+                          "--verify checks and writes no output: leave "
+                          "--output %.100s out, or ask in two calls",
+                          options->outputs.items[0]);
+    }
     return 0;
 }
 
@@ -194,12 +200,43 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
     return result;
 }
 
-int options_ranks(const char *text, struct cast *cast, struct ck_err *err)
+/* Want those of the ranks; how many there are. */
+static long ranks_want(struct cast *cast, long first, long last)
+{
+    long hits = 0;
+
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        if (cast->ranks[i].number >= first && cast->ranks[i].number <= last) {
+            cast->ranks[i].is_wanted = true;
+            hits++;
+        }
+    }
+    return hits;
+}
+
+/* Of those ranks only so many are there. */
+static void ranks_miss(long first, long last, long hits, struct ck_err *missing)
+{
+    if (missing->text[0] != '\0' || last - first == hits - 1) {
+        return;
+    }
+    if (first == last) {
+        (void)ck_err_set(missing, "the run has no rank %ld", first);
+    } else {
+        (void)ck_err_set(missing, "the run has %ld of the ranks %ld-%ld", hits,
+                         first, last);
+    }
+}
+
+int options_ranks(const char *text,
+                  struct cast *cast,
+                  struct ck_err *missing,
+                  struct ck_err *err)
 {
     const char *at = text;
-    long first, last;
-    size_t hits = 0;
+    long first, last, hits = 0;
 
+    missing->text[0] = '\0';
     if (text[0] == '\0') {
         return 0;
     }
@@ -207,14 +244,14 @@ int options_ranks(const char *text, struct cast *cast, struct ck_err *err)
     for (size_t i = 0; i < cast->ranks_count; i++) {
         cast->ranks[i].is_wanted = false;
     }
-    while (at != NULL && *at != '\0') {
-        at = ranks_range(at, &first, &last);
-        for (size_t i = 0; at != NULL && i < cast->ranks_count; i++) {
-            if (cast->ranks[i].number >= first &&
-                cast->ranks[i].number <= last) {
-                cast->ranks[i].is_wanted = true;
-                hits++;
-            }
+    for (at = ranks_range(at, &first, &last); at != NULL;
+         at = ranks_range(at, &first, &last)) {
+        long some = ranks_want(cast, first, last);
+
+        ranks_miss(first, last, some, missing);
+        hits += some;
+        if (*at == '\0') {
+            break;
         }
     }
     if (hits == 0) {

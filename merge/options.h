@@ -39,7 +39,11 @@ enum ck_cli_result options_read(struct options *options,
                                 char **argv,
                                 struct ck_err *err);
 
-/* Mark the ranks of "0,2-5" as the wanted ones; "" = all. 0, or -1 with err. */
-int options_ranks(const char *text, struct cast *cast, struct ck_err *err);
+/* Mark the ranks of "0,2-5" as the wanted ones; "" = all. `missing` says which
+ * are not there, "" = all are. 0, or -1 with err: none is there. */
+int options_ranks(const char *text,
+                  struct cast *cast,
+                  struct ck_err *missing,
+                  struct ck_err *err);
 
 #endif

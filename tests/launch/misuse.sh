@@ -91,6 +91,8 @@ merge "--output json=" --output json= RUN
 merge "--ranks x" --ranks x RUN
 merge "a time like 20ms" --from soon RUN
 merge "--from is not before --to" --from 2s --to 1s RUN
+merge "--verify checks and writes no output: leave --output chrome=x out" \
+    --verify --output chrome=x RUN
 merge "a time like 500ns" --max-clock-error much RUN
 merge "'1' has no unit; write 1us, 1ms or 1s" --max-clock-error 1 RUN
 merge "all|probes|messages" --clock-facts none RUN

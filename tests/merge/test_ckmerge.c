@@ -277,6 +277,13 @@ static void a_part_of_the_run_and_some_ranks_can_be_asked_for(void **state)
     assert_int_equal(merge(fixture, "--from 20ms %s", fixture->run), 1);
     assert_int_equal(merge(fixture, "--ranks 7 %s", fixture->run), 1);
     assert_non_null(strstr(fixture->text, "none of these ranks"));
+    assert_int_equal(merge(fixture, "-q --ranks 0,9 %s", fixture->run), 0);
+    assert_non_null(
+        strstr(fixture->text, "--ranks 0,9: the run has no rank 9"));
+    assert_int_equal(merge(fixture, "-q --ranks 2-9 %s", fixture->run), 0);
+    assert_non_null(strstr(fixture->text, "the run has 2 of the ranks 2-9"));
+    assert_int_equal(merge(fixture, "-q --ranks 0-3 %s", fixture->run), 0);
+    assert_string_equal(fixture->text, "");
     assert_int_equal(merge(fixture, "--ranks x %s", fixture->run), 2);
 }
 

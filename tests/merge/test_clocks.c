@@ -355,6 +355,10 @@ static void the_gate_passes_fails_or_cannot_tell(void **state)
         merge(fixture, "-q --max-clock-error 20us", fixture->probed), 0);
     assert_int_equal(
         merge(fixture, "-q --max-clock-error 1us", fixture->probed), 4);
+    assert_non_null(strstr(fixture->text, "(rank 0) and "));
+    assert_non_null(strstr(fixture->text, "(rank 1) are known to +- "));
+    assert_int_equal(
+        merge(fixture, "--verify --max-clock-error 1us", fixture->probed), 4);
     assert_int_equal(
         merge(fixture, "-q --max-clock-error 1us", fixture->one_way), 5);
     assert_non_null(strstr(fixture->text, "not calibrated"));
