@@ -56,6 +56,10 @@ static void put_one(const struct page *page)
 static void put_several(const struct page *page)
 {
     const struct report *report = page->report;
+    /* The REALTIME of profiles that know no date is one that was made up. */
+    const char *place = report->inputs_count > 1 && !report->has_dates
+                            ? "with their starts put together"
+                            : "by their REALTIME";
     size_t calibrated = 0;
 
     for (size_t i = 0; i < report->domains_count; i++) {
@@ -65,15 +69,13 @@ static void put_several(const struct page *page)
     if (calibrated == report->domains_count) {
         fputs("all calibrated\n", page->file);
     } else if (calibrated > 1) {
-        fprintf(page->file,
-                "%s%zu not calibrated%s: these are placed by their REALTIME\n",
+        fprintf(page->file, "%s%zu not calibrated%s: these are placed %s\n",
                 page_red(page), report->domains_count - calibrated,
-                page_normal(page));
+                page_normal(page), place);
     } else {
         fprintf(page->file,
-                "%snot calibrated%s: all but the first are placed by "
-                "their REALTIME\n",
-                page_red(page), page_normal(page));
+                "%snot calibrated%s: all but the first are placed %s\n",
+                page_red(page), page_normal(page), place);
     }
 }
 
@@ -151,8 +153,8 @@ static void put_bounded(const struct page *page, uint32_t number)
     fputs(MARGIN, page->file);
     put_clock(page, number);
     fprintf(page->file,
-            ": %" PRIu32 " ranks, offset %+.9f s, drift %+.3f ppm, ",
-            domain->ranks, (double)domain->offset / 1e9,
+            ": %" PRIu32 " rank%s, offset %+.9f s, drift %+.3f ppm, ",
+            domain->ranks, word_s(domain->ranks), (double)domain->offset / 1e9,
             (double)domain->drift_ppb / 1e3);
     fprintf(page->file, "bound +- %s", word_time(domain->bound_median).text);
     fprintf(page->file, " (max %s), grade %c, by %s\n",

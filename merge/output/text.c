@@ -64,6 +64,16 @@ static void put_region(const struct page *page)
     }
 }
 
+static bool is_all_calibrated(const struct report *report)
+{
+    for (size_t i = 0; i < report->domains_count; i++) {
+        if (!report->domains[i].is_calibrated) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Of a kernel-only merge: how much is known of launches. */
 static void put_inputs(const struct page *page)
 {
@@ -86,11 +96,13 @@ static void put_inputs(const struct page *page)
     if (by_order > 0) {
         fprintf(page->file, " (%s by order alone)", word_count(by_order).text);
     }
-    fputs(report->has_dates || report->inputs_count == 1
-              ? "\n"
-              : "\n             recordings share no time: their starts were "
-                "put together\n",
-          page->file);
+    fputc('\n', page->file);
+    if (!report->has_dates && report->inputs_count > 1) {
+        fprintf(page->file, "             recordings share no date: %s\n",
+                is_all_calibrated(report)
+                    ? "what they have in common placed them"
+                    : "the starts of those not calibrated were put together");
+    }
 }
 
 static void put_head(const struct page *page)

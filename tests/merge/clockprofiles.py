@@ -168,7 +168,10 @@ class Profiles(unittest.TestCase):
         self.assertEqual(merged.report["hosts"], 0)
         self.assertIn("%d ranks | %d clocks |" % (RANKS, RANKS),
                       merged.text)
-        self.assertIn("rank 1: 1 ranks, offset", merged.text)
+        self.assertIn("rank 1: 1 rank, offset", merged.text)
+        self.assertIn("%d clock domains, all calibrated" % RANKS, merged.text)
+        self.assertIn("no date: what they have in common placed them",
+                      merged.text)
         causality = merged.report["causality"]
         self.assertEqual(causality["kernels"], 2 * SECONDS)
         self.assertEqual(causality["kernels_before"], 2 * SECONDS)
