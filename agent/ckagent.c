@@ -353,8 +353,9 @@ static void salvage_tell(const char *path,
     int *failed = context;
 
     if (state == SALVAGE_FAILED) {
-        ck_warn("%s, left by a killed agent, could not be recovered: %s", path,
-                found->why);
+        ck_warn("%s, left by a killed agent, could not be recovered: %s (rm "
+                "removes it)",
+                path, found->why);
         ++*failed;
     } else if (state == SALVAGE_LIVES && options.is_clean) {
         ck_warn("%s: process %d still runs without its agent; its records are "
@@ -391,7 +392,10 @@ static int run_recorded(char **argv,
     if (options.is_strict && target_missing(argv[0]) != 0) {
         return run_plain(argv); /* says why, without a trace */
     }
-    salvage_all(NULL, ck_time_raw() + SALVAGE_LIMIT, salvage_tell, &failed);
+    /* One of a host is enough. */
+    if (identity->place.local_rank <= 0) {
+        salvage_all(NULL, ck_time_raw() + SALVAGE_LIMIT, salvage_tell, &failed);
+    }
     if (ring_make(&ring, identity, &err) != 0) {
         return run_unrecorded(argv, &err);
     }

@@ -306,6 +306,8 @@ static void last_words(struct collector *collector, ck_time_t now)
     (void)drain_step(collector->drain, now, true);
     if (!drain_is_empty(collector->drain)) {
         (void)outlet_spool_all(&collector->outlet);
+        ringfile_reopen(collector->wish->ring);
+        drain_find_dead(collector->drain, true);
         (void)drain_step(collector->drain, now, true);
         drain_give_up(collector->drain);
     }

@@ -419,6 +419,21 @@ void ringfile_look(struct ringfile *ring)
     ring->body_left = ring->body_bytes > given ? ring->body_bytes - given : 0;
 }
 
+void ringfile_reopen(struct ringfile *ring)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(ring->header);
+
+    for (uint32_t i = 0; i < ring->backed; i++) {
+        uint32_t state = CK_SLOT_FREE;
+
+        if (atomic_load_explicit(&heads[i].head, memory_order_acquire) !=
+            atomic_load_explicit(&heads[i].tail, memory_order_relaxed)) {
+            (void)atomic_compare_exchange_strong(&heads[i].state, &state,
+                                                 CK_SLOT_ENDED);
+        }
+    }
+}
+
 static bool is_free(const struct ck_ring_slot *slot)
 {
     return atomic_load_explicit(&slot->state, memory_order_relaxed) ==

@@ -80,6 +80,10 @@ unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most);
 unsigned ringfile_widen(struct ringfile *ring, unsigned ahead, unsigned most);
 /* Look what has memory: another process may have given it. */
 void ringfile_look(struct ringfile *ring);
+/* At the end: a thread that outlives the collector may record into a slot that
+ * was given back as it was empty. Such slots become ENDED, to be emptied once
+ * more. */
+void ringfile_reopen(struct ringfile *ring);
 /* Slots that a thread may claim. */
 unsigned ringfile_free(const struct ringfile *ring);
 

@@ -161,6 +161,7 @@ static int work_do(struct work *work, uint64_t *records)
         "rank %d: ckagent was killed; the rest was recovered from its ring",
         (int)header->rank);
     (void)drain_step(work->drain, ck_time_raw(), true);
+    ringfile_reopen(work->ring);
     drain_find_dead(work->drain, true);
     (void)drain_step(work->drain, ck_time_raw(), true);
     drain_losses(work->drain);

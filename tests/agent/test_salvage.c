@@ -126,6 +126,27 @@ static void all_of_it_is_moved_and_the_file_removed(void **state)
     assert_int_equal(marks_in(found.spool), MARKS);
 }
 
+/* Its collector had found it empty and given it back; then it was killed, and
+ * the thread went on. */
+static void a_slot_that_was_given_back_is_emptied(void **state)
+{
+    struct ringfile file;
+    struct salvage found;
+    char path[256];
+    char dir[96];
+
+    (void)state;
+    (void)snprintf(dir, sizeof(dir), "%s/back", work);
+    ring_leave(path, dir);
+    assert_int_equal(ringfile_adopt(&file, path), 0);
+    atomic_store(&ck_ring_heads(file.header)[0].state, CK_SLOT_FREE);
+    ringfile_fini(&file);
+    assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_DONE);
+    assert_int_equal(found.records, MARKS);
+    assert_int_equal(marks_in(found.spool), MARKS);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static void another_runs_ring_stays(void **state)
 {
     struct salvage found;
@@ -268,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_it_is_moved_and_the_file_removed),
+        cmocka_unit_test(a_slot_that_was_given_back_is_emptied),
         cmocka_unit_test(another_runs_ring_stays),
         cmocka_unit_test(a_living_programs_ring_stays),
         cmocka_unit_test(what_finds_no_room_stays_in_the_file),
