@@ -31,6 +31,7 @@ under= # a program that runs ckagent
 job() {
     local name=$1 ill=$2 rank=$3
     shift 3
+    rm -rf "${work:?}/$name"
     timeout 120 mpirun -n 2 $under "$bin/ckagent" --dir "$work/$name" "$@" -- \
         "$tests/train" --steps "$steps" --ill "$ill:$rank:${amount[$ill]}" \
         >"$work/$name.out" 2>"$work/$name.err" </dev/null ||
@@ -150,12 +151,17 @@ sys.exit(not good)
 PY
 }
 
+# found NAME ILL RANK SAMPLED(yes|no) [ckagent options]
+found() {
+    job "${@:1:3}" "${@:5}"
+    check "${@:1:4}" || fail "$2 in $1"
+}
+
 # run_once ILL RUN: with a series, only what it lacks.
 run_once() {
     local name=$1$2 rank=$(($2 % 2)) line
     if [ -z "${CK_SERIES:-}" ]; then
-        job "$name" "$1" "$rank"
-        check "$name" "$1" "$rank" yes || fail "$1, run $2"
+        fair found "$name" "$1" "$rank" yes
         return
     fi
     grep -qs "^$name " "$CK_SERIES" && return
@@ -197,14 +203,12 @@ if [ -n "${CK_SERIES:-}" ]; then
 fi
 
 # Without samples the cause is the same, its place coarser.
-job plain late 1 --sample off
-check plain late 1 no || fail "late without samples"
+fair found plain late 1 no --sample off
 grep -q "no CPU samples" "$work/plain/report.txt" && fail "--sample off warns"
 
 # Nor without the right to sample, which the report says with the cure.
 under=$tests/noperf
-job forbidden late 1
-check forbidden late 1 no || fail "late without rights"
+fair found forbidden late 1 no
 grep -q "no CPU samples: perf_event is not permitted.*perf_event_paranoid" \
     "$work/forbidden/report.txt" || fail "no word of the missing right"
 echo "ok: the missing right is said with its cure"

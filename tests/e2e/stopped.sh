@@ -83,39 +83,48 @@ is_in_kernel() {
     j "any(d['ledger']['compute'] > 2e9 for d in j['devices'])"
 }
 
-for ((try = 0; try < 4; try++)); do
-    rm -rf "$work/job"
-    stopped job "rank"
-    [ "$(is_in_kernel)" = True ] || break
-    echo "a kernel was stopped in its middle: once more"
-done
-about "whole job, rank 0" "$(row 0)"
-about "whole job, rank 1" "$(row 1)"
-same "one clock" 1 "$(j "len(j['clocks'])")"
-same "no fault of it" 0 "$(j "len(j['clocks'][0]['faults'])")"
-same "its pause is told" True "$(j "any(e['kind'] == 'pause'
-    for e in j['clocks'][0]['host_events'])")"
-same "the ledger closes" True "$(j "j['trust']['ledger_closed']")"
+# once NAME ARGUMENTS...: stopped, in no kernel.
+once() {
+    local try
+    for ((try = 0; try < 4; try++)); do
+        rm -rf "${work:?}/$1"
+        stopped "$@"
+        [ "$(is_in_kernel)" = True ] || break
+        echo "a kernel was stopped in its middle: once more"
+    done
+}
 
-for ((try = 0; try < 4; try++)); do
-    rm -rf "$work/rank"
-    CK_E2E_CLOCK=off=123456789 stopped rank "rank 1" --clock-shortcut=off
-    [ "$(is_in_kernel)" = True ] || break
-    echo "a kernel was stopped in its middle: once more"
-done
-same "clocks" 2 "$(j "len(j['clocks'])")"
-same "calibrated" True "$(j "all('offset_ns' in c for c in j['clocks'])")"
-same "no fault of any" 0 "$(j "sum(len(c['faults']) for c in j['clocks'])")"
-same "no contradiction" 0 "$(j "len(j['clock_conflicts'])")"
-same "whose pause it was" "[False, True]" "$(j "[any(
-    e['kind'] == 'pause' and e['ns'] > 2e9 for e in c['host_events'])
-    for c in j['clocks']]")"
-about "one rank, that one" "$(row 1)"
-same "the other one was not stopped" 0.0 "$(row 0)"
-error=$(j "abs(j['clocks'][1]['offset_ns'] - j['clocks'][0]['offset_ns'] +
-    123456789)")
-bound=$(j "j['clock_worst_pair']['bound_max_ns']")
-echo "its clock: off by $error ns, bound +- $bound ns"
-[ "$error" -le "$bound" ] || fail "the stop moved its clock"
-same "backwards in time" 0 "$(j "sum(j['causality'][k] for k in (
-    'messages_after', 'collectives_after'))")"
+whole_job() {
+    once job "rank"
+    about "whole job, rank 0" "$(row 0)"
+    about "whole job, rank 1" "$(row 1)"
+    same "one clock" 1 "$(j "len(j['clocks'])")"
+    same "no fault of it" 0 "$(j "len(j['clocks'][0]['faults'])")"
+    same "its pause is told" True "$(j "any(e['kind'] == 'pause'
+        for e in j['clocks'][0]['host_events'])")"
+    same "the ledger closes" True "$(j "j['trust']['ledger_closed']")"
+}
+
+one_rank() {
+    local error bound
+    CK_E2E_CLOCK=off=123456789 once rank "rank 1" --clock-shortcut=off
+    same "clocks" 2 "$(j "len(j['clocks'])")"
+    same "calibrated" True "$(j "all('offset_ns' in c for c in j['clocks'])")"
+    same "no fault of any" 0 "$(j "sum(len(c['faults']) for c in j['clocks'])")"
+    same "no contradiction" 0 "$(j "len(j['clock_conflicts'])")"
+    same "whose pause it was" "[False, True]" "$(j "[any(
+        e['kind'] == 'pause' and e['ns'] > 2e9 for e in c['host_events'])
+        for c in j['clocks']]")"
+    about "one rank, that one" "$(row 1)"
+    same "the other one was not stopped" 0.0 "$(row 0)"
+    error=$(j "abs(j['clocks'][1]['offset_ns'] - j['clocks'][0]['offset_ns'] +
+        123456789)")
+    bound=$(j "j['clock_worst_pair']['bound_max_ns']")
+    echo "its clock: off by $error ns, bound +- $bound ns"
+    [ "$error" -le "$bound" ] || fail "the stop moved its clock"
+    same "backwards in time" 0 "$(j "sum(j['causality'][k] for k in (
+        'messages_after', 'collectives_after'))")"
+}
+
+fair whole_job
+fair one_rank
