@@ -26,8 +26,10 @@ extern "C" {
 /* Bounds that the collector cuts at. */
 #define CK_FRAME_RECORDS_MAX 16384
 #define CK_FRAME_UNITS_MAX 65536
-/* Slot number of the collector's own stream (incarnation 0). */
+/* Slot number of the collector's own stream (incarnation 0), and of ckagg's, of
+ * which there is one in the file of facts of an agent. */
 #define CK_SLOT_COLLECTOR 0xffffffffu
+#define CK_SLOT_AGGREGATOR 0xfffffffeu
 
 enum ck_pack {
     CK_PACK_NONE = 0,

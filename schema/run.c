@@ -58,22 +58,53 @@ int ck_run_agent_parse(const char *hex, uint8_t agent[16])
     return 0;
 }
 
+static int path_make(char path[PATH_MAX],
+                     const char *dir,
+                     const char *head,
+                     const char *tail)
+{
+    int length = snprintf(path, PATH_MAX, "%s/%s-%s.ck", dir, head, tail);
+
+    if (length < 0 || length >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return 0;
+}
+
 int ck_run_segment_path(char path[PATH_MAX],
                         const char *dir,
                         const uint8_t agent[16],
                         bool is_spool)
 {
     char hex[CK_AGENT_HEX];
-    int length;
 
     ck_run_agent_hex(agent, hex);
-    length = snprintf(path, PATH_MAX, "%s/%s-%s.ck", dir,
-                      is_spool ? "spool" : "seg", hex);
-    if (length < 0 || length >= PATH_MAX) {
-        errno = ENAMETOOLONG;
-        return -1;
+    return path_make(path, dir, is_spool ? "spool" : "seg", hex);
+}
+
+int ck_run_part_path(char path[PATH_MAX],
+                     const char *dir,
+                     const uint8_t agent[16],
+                     uint32_t number)
+{
+    char tail[CK_AGENT_HEX + 16];
+
+    ck_run_agent_hex(agent, tail);
+    if (number > 0) {
+        (void)snprintf(tail + CK_AGENT_HEX - 1, 16, "-%08" PRIu32, number);
     }
-    return 0;
+    return path_make(path, dir, "seg", tail);
+}
+
+int ck_run_facts_path(char path[PATH_MAX],
+                      const char *dir,
+                      const uint8_t agent[16])
+{
+    char hex[CK_AGENT_HEX];
+
+    ck_run_agent_hex(agent, hex);
+    return path_make(path, dir, "facts", hex);
 }
 
 int ck_run_create(const char *dir, struct ck_err *err)
@@ -106,22 +137,64 @@ int ck_run_create(const char *dir, struct ck_err *err)
     return 0;
 }
 
-/* seg-<32 hex>.ck or spool-<32 hex>.ck */
-static bool is_segment_name(const char *name)
+/* "-<number>", 8 digits or more, not 0; or nothing. False: neither. */
+static bool number_parse(const char *text, size_t length, uint32_t *number)
 {
-    uint8_t agent[16];
-    char hex[CK_AGENT_HEX];
-    size_t skip = strncmp(name, "seg-", 4) == 0     ? 4
-                  : strncmp(name, "spool-", 6) == 0 ? 6
-                                                    : 0;
+    uint64_t value = 0;
 
-    if (skip == 0 || strlen(name) != skip + CK_AGENT_HEX - 1 + 3 ||
-        strcmp(name + skip + CK_AGENT_HEX - 1, ".ck") != 0) {
+    *number = 0;
+    if (length == 0) {
+        return true;
+    }
+    if (text[0] != '-' || length < 9 || length > 11) {
         return false;
     }
-    memcpy(hex, name + skip, CK_AGENT_HEX - 1);
+    for (size_t i = 1; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9') {
+            return false;
+        }
+        value = value * 10 + (uint64_t)(text[i] - '0');
+    }
+    *number = (uint32_t)value;
+    return value > 0 && value <= UINT32_MAX;
+}
+
+bool ck_run_name(const char *path, struct ck_run_name *name)
+{
+    static const char *const heads[] = {[CK_RUN_SEGMENT] = "seg-",
+                                        [CK_RUN_SPOOL] = "spool-",
+                                        [CK_RUN_FACTS] = "facts-"};
+    const char *slash = strrchr(path, '/');
+    const char *at = slash == NULL ? path : slash + 1;
+    struct ck_run_name parsed = {.number = 0};
+    char hex[CK_AGENT_HEX];
+    size_t kind = 0;
+    size_t length;
+
+    while (kind < sizeof(heads) / sizeof(heads[0]) &&
+           strncmp(at, heads[kind], strlen(heads[kind])) != 0) {
+        kind++;
+    }
+    if (kind == sizeof(heads) / sizeof(heads[0])) {
+        return false;
+    }
+    parsed.kind = (enum ck_run_file)kind;
+    at += strlen(heads[kind]);
+    length = strlen(at);
+    if (length < CK_AGENT_HEX - 1 + 3 || strcmp(at + length - 3, ".ck") != 0) {
+        return false;
+    }
+    memcpy(hex, at, CK_AGENT_HEX - 1);
     hex[CK_AGENT_HEX - 1] = '\0';
-    return ck_run_agent_parse(hex, agent) == 0;
+    at += CK_AGENT_HEX - 1;
+    length -= CK_AGENT_HEX - 1 + 3;
+    if (ck_run_agent_parse(hex, parsed.agent) != 0 ||
+        !number_parse(at, length, &parsed.number) ||
+        (parsed.number > 0 && parsed.kind != CK_RUN_SEGMENT)) {
+        return false;
+    }
+    *name = parsed;
+    return true;
 }
 
 static int files_add(struct ck_run_files *files,
@@ -159,6 +232,7 @@ int ck_run_files(const char *dir,
                  struct ck_err *err)
 {
     struct ck_run_files found = {NULL, 0};
+    struct ck_run_name name;
     struct dirent *entry;
     size_t room = 0;
     int rc = 0;
@@ -170,7 +244,7 @@ int ck_run_files(const char *dir,
     }
     errno = 0;
     while (rc == 0 && (entry = readdir(handle)) != NULL) {
-        if (is_segment_name(entry->d_name)) {
+        if (ck_run_name(entry->d_name, &name)) {
             rc = files_add(&found, &room, dir, entry->d_name);
         }
         errno = rc == 0 ? 0 : errno;

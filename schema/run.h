@@ -5,6 +5,9 @@
  *   ck-<job>-<start>/            0700
  *     manifest.json              written by ckagg, replaced atomically
  *     seg-<agent>.ck             frames of one agent, as received
+ *     seg-<agent>-<number>.ck    those that came later, where only the newest
+ *                                are kept; 8 digits
+ *     facts-<agent>.ck           what stays of segments that were discarded
  *     spool-<agent>.ck           frames an agent could not deliver
  *     report.txt report.json     written by ckmerge
  * <agent> = 32 hex digits. A directory without a manifest is still a run.
@@ -34,12 +37,34 @@ int ck_run_segment_path(char path[PATH_MAX],
                         const uint8_t agent[16],
                         bool is_spool);
 
+/* "seg-<hex>.ck" for number 0, else "seg-<hex>-<number>.ck". */
+int ck_run_part_path(char path[PATH_MAX],
+                     const char *dir,
+                     const uint8_t agent[16],
+                     uint32_t number);
+/* "facts-<hex>.ck". */
+int ck_run_facts_path(char path[PATH_MAX],
+                      const char *dir,
+                      const uint8_t agent[16]);
+/* Take the name of a file of frames apart, with or without a path. False: it is
+ * no such name; *file is untouched. */
+struct ck_run_name {
+    enum ck_run_file {
+        CK_RUN_SEGMENT,
+        CK_RUN_SPOOL,
+        CK_RUN_FACTS,
+    } kind;
+    uint8_t agent[16];
+    uint32_t number; /* of a segment */
+};
+bool ck_run_name(const char *path, struct ck_run_name *name);
+
 /* Create the directory with 0700 (parents must exist; an existing one that
  * is ours is fine). 0, or -1 with errno and err. */
 int ck_run_create(const char *dir, struct ck_err *err);
 
-/* The segment and spool files of a run, sorted by name. The array and its
- * strings (paths) are the caller's to free with ck_run_files_free(). */
+/* The segments, spools and files of facts of a run, sorted by name. The array
+ * and its strings (paths) are the caller's to free with ck_run_files_free(). */
 struct ck_run_files {
     char **paths;
     size_t count;
