@@ -20,6 +20,7 @@
 #include "aggregator/service.h"
 #include "launch/cli.h"
 #include "launch/format.h"
+#include "launch/keep.h"
 #include "launch/log.h"
 #include "schema/run.h"
 
@@ -31,6 +32,8 @@ struct options {
     struct ck_cli_list outputs;
     const char *dir;
     const char *job;
+    const char *keep_text;
+    struct ck_keep keep;
     int64_t size;
     int64_t clock_port;
     int64_t retain;
@@ -84,6 +87,12 @@ static const struct ck_cli_option table[] = {
      "run ckmerge when a job has ended (default; --no-merge only stores)"},
     {CK_CLI_LIST, "output", 'o', "FORMAT", &options.outputs, CK_FORMAT_NAMES,
      "handed to ckmerge; may be given several times"},
+    {CK_CLI_TEXT, "keep", 0, "SIZE|TIME", &options.keep_text, NULL,
+     "of each run keep only the newest: SIZE (2G) of disk, shared evenly by "
+     "its "
+     "ranks, or of each rank the last TIME (5min) in which it recorded "
+     "anything "
+     "(default: everything)"},
     {CK_CLI_INT, "retain", 0, "N", &options.retain, NULL,
      "keep the N newest finished runs in DIR and remove older ones (default "
      "0: keep all)"},
@@ -349,7 +358,8 @@ static int run(void)
                                   .is_insecure = options.is_insecure};
     struct jobs_options settings = {.key = options.job ? options.job : "",
                                     .size = options.size,
-                                    .is_embedded = options.is_embedded};
+                                    .is_embedded = options.is_embedded,
+                                    .keep = options.keep};
     char dir[PATH_MAX];
     struct ck_err err;
     struct jobs *jobs = NULL;
@@ -417,6 +427,10 @@ static int texts_check(struct ck_err *err)
 {
     const char *file;
 
+    if (options.keep_text &&
+        ck_keep_parse(options.keep_text, &options.keep, err) != 0) {
+        return -1;
+    }
     for (int i = 0; i < options.listen.count; i++) {
         if (ck_endpoint_check_listen(options.listen.items[i], err) != 0) {
             return -1;

@@ -17,6 +17,7 @@ struct job {
     struct peer **peers;
     size_t peers_count;
     size_t peers_room;
+    size_t shares;         /* agents that what is kept was dealt out to */
     ck_time_t first_hello; /* 0 = none yet */
     bool is_size_given;    /* the hellos' sizes do not count */
     bool is_stopped;
@@ -108,16 +109,10 @@ static int job_reopen(struct job *job, struct ck_err *err)
         return -1;
     }
     for (size_t i = 0; i < files.count && result == 0; i++) {
-        const char *slash = strrchr(files.paths[i], '/');
-        const char *name = slash ? slash + 1 : files.paths[i];
-        char hex[CK_AGENT_HEX] = "";
-        uint8_t agent[16];
+        struct ck_run_name name;
 
-        if (strncmp(name, "seg-", 4) != 0) {
-            continue;
-        }
-        strncpy(hex, name + 4, sizeof(hex) - 1);
-        if (ck_run_agent_parse(hex, agent) == 0 && !job_peer(job, agent, err)) {
+        if (ck_run_name(files.paths[i], &name) && name.kind != CK_RUN_SPOOL &&
+            !job_peer(job, name.agent, err)) {
             result = -1;
         }
     }
@@ -163,6 +158,7 @@ struct job *job_create(const struct job_options *options, struct ck_err *err)
     strcpy(job->facts.key, options->key);
     job_name_clean(options->name, job->facts.name);
     job->facts.size = options->size;
+    job->facts.keep = options->keep;
     job->is_size_given = options->size > 0;
     job->facts.opened = ck_time_raw();
     job->facts.merge_exit = -1;
@@ -213,6 +209,31 @@ static int job_grow(struct job *job)
     return 0;
 }
 
+/* What is kept of the run, dealt out to its agents: to the last one alone when
+ * the others' shares stay. */
+static void job_keep(struct job *job)
+{
+    struct ck_keep share = job->facts.keep;
+    size_t agents = job->peers_count;
+
+    if (share.bytes == 0 && share.time == 0) {
+        return;
+    }
+    if (job->facts.size > 0 && (uint64_t)job->facts.size > agents) {
+        agents = (size_t)job->facts.size;
+    }
+    if (agents > 0) {
+        share.bytes /= agents;
+    }
+    /* No limit at all would be no bytes. */
+    share.bytes += job->facts.keep.bytes > 0 && share.bytes == 0;
+    for (size_t i = agents == job->shares ? job->peers_count - 1 : 0;
+         i < job->peers_count; i++) {
+        store_keep(peer_store(job->peers[i]), &share);
+    }
+    job->shares = agents;
+}
+
 struct peer *
 job_peer(struct job *job, const uint8_t agent[16], struct ck_err *err)
 {
@@ -239,6 +260,7 @@ job_peer(struct job *job, const uint8_t agent[16], struct ck_err *err)
         return NULL;
     }
     job->peers[job->peers_count++] = peer;
+    job_keep(job);
     job->is_touched = true;
     return peer;
 }
@@ -257,6 +279,9 @@ void job_hello(struct job *job,
     if (!job->is_size_given && facts->size > job->facts.size &&
         facts->size <= JOB_SIZE_MAX) {
         job->facts.size = facts->size;
+        if (job->peers_count > 0) {
+            job_keep(job);
+        }
     }
     if (job->first_hello == 0) {
         if (name[0]) {
@@ -461,6 +486,8 @@ struct job_totals job_totals(const struct job *job)
         totals.bytes += stored.bytes;
         totals.old += stored.old;
         totals.missing += stored.missing;
+        totals.discarded_records += stored.discarded.records;
+        totals.discarded_bytes += stored.discarded.bytes;
         totals.lost += peer_facts(peer)->lost;
     }
     return totals;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "aggregator/peer.h"
+#include "launch/keep.h"
 #include "schema/err.h"
 #include "schema/time.h"
 
@@ -73,6 +74,7 @@ struct job_options {
     const char *name; /* for people */
     const char *dir;
     int64_t size; /* agents to expect; 0 = as the hellos say */
+    struct ck_keep keep;
 };
 
 /* Clock probes that came to ckagg while the job ran, of whatever job: whose a
@@ -98,6 +100,7 @@ struct job_facts {
     int64_t started_realtime; /* ns of the first hello, 0 = none */
     int merge_exit;           /* -1 = not merged */
     struct job_probes probes;
+    struct ck_keep keep; /* the newest of the run */
 };
 
 struct job_totals {
@@ -111,6 +114,8 @@ struct job_totals {
     uint64_t old;
     uint64_t missing;
     uint64_t lost; /* as the agents say */
+    uint64_t discarded_records;
+    uint64_t discarded_bytes;
 };
 
 struct job;

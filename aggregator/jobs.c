@@ -53,7 +53,8 @@ struct jobs *jobs_create(const struct jobs_options *options, struct ck_err *err)
     struct job_options job = {.key = options->key,
                               .name = options->key,
                               .dir = options->dir,
-                              .size = options->size};
+                              .size = options->size,
+                              .keep = options->keep};
 
     if (!jobs || !(jobs->routes = routes_create())) {
         (void)ck_err_set(err, "out of memory");
@@ -112,7 +113,8 @@ struct job *jobs_open(struct jobs *jobs,
                       struct ck_err *err)
 {
     struct job *job = jobs_find(jobs, key);
-    struct job_options options = {.key = key, .name = name};
+    struct job_options options = {
+        .key = key, .name = name, .keep = jobs->options.keep};
     char clean[JOB_NAME_BYTES];
     char dir[PATH_MAX];
 

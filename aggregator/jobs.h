@@ -25,6 +25,7 @@ struct jobs_options {
     const char *key; /* embedded: the job's key, "" = the first hello's */
     int64_t size;    /* embedded: of the world, 0 = as the hellos say */
     bool is_embedded;
+    struct ck_keep keep; /* of each job */
 };
 
 struct jobs;

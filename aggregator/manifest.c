@@ -37,6 +37,14 @@ static void manifest_peer(struct ck_json *json, struct peer *peer)
     ck_json_uint(json, "missing_units", stored.missing);
     ck_json_uint(json, "repeated_frames", stored.old);
     ck_json_uint(json, "unwritten_frames", stored.failed);
+    if (stored.discarded.is_any) {
+        ck_json_uint(json, "discarded_records", stored.discarded.records);
+        ck_json_uint(json, "discarded_bytes", stored.discarded.bytes);
+        ck_json_uint(json, "discarded_segments", stored.discarded.segments);
+    }
+    if (stored.undiscarded > 0) {
+        ck_json_uint(json, "failed_discards", stored.undiscarded);
+    }
     ck_json_uint(json, "lost", facts->lost);
     ck_json_uint(json, "spool_bytes", facts->spool_bytes);
     ck_json_uint(json, "cpu_ns", facts->cpu_ns);
@@ -60,6 +68,16 @@ void manifest_job(struct ck_json *json, const struct job *job)
     ck_json_uint(json, "records", totals.records);
     ck_json_uint(json, "bytes", totals.bytes);
     ck_json_uint(json, "lost", totals.lost);
+    if (facts->keep.bytes > 0) {
+        ck_json_uint(json, "keep_bytes", facts->keep.bytes);
+    }
+    if (facts->keep.time > 0) {
+        ck_json_int(json, "keep_ns", facts->keep.time);
+    }
+    if (totals.discarded_records > 0) {
+        ck_json_uint(json, "discarded_records", totals.discarded_records);
+        ck_json_uint(json, "discarded_bytes", totals.discarded_bytes);
+    }
     ck_json_uint(json, "missing_units", totals.missing);
     ck_json_uint(json, "refused_messages", facts->refused);
     if (facts->merge_exit >= 0) {

@@ -230,6 +230,9 @@ enum peer_verdict peer_frame(struct peer *peer,
     if (memcmp(header->agent, peer->agent, sizeof(peer->agent)) != 0) {
         return PEER_FOREIGN;
     }
+    if (header->stream.slot == CK_SLOT_AGGREGATOR) {
+        return PEER_FOREIGN;
+    }
     if (peer->is_full) {
         /* A later frame must not be stored in front of one dropped. */
         errno = ENOSPC;

@@ -39,7 +39,7 @@ enum peer_event {
 enum peer_verdict {
     PEER_STORED,
     PEER_STORED_BEFORE,
-    PEER_FOREIGN, /* another agent's frame */
+    PEER_FOREIGN, /* another agent's frame, or in ckagg's own stream */
     PEER_FULL,    /* no room on the disk; errno. It has to send again */
     PEER_REFUSED, /* not storable: errno (too many streams) */
 };

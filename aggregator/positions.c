@@ -220,6 +220,16 @@ void position_take(struct position *position, uint64_t first, uint32_t units)
     }
 }
 
+void position_forget(struct position *position, uint64_t first)
+{
+    position->is_begun = true;
+    position->base = 0;
+    position->gaps_count = 0;
+    if (first > position->next) {
+        position->next = first;
+    }
+}
+
 size_t positions_acks(const struct positions *positions,
                       struct ck_ack *acks,
                       size_t room)

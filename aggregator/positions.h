@@ -32,7 +32,8 @@ struct position {
     uint64_t base; /* first of the first frame seen */
     uint64_t next; /* end of the farthest frame stored */
     bool is_begun;
-    bool is_due; /* an acknowledgement is owed */
+    bool is_due;  /* an acknowledgement is owed */
+    bool is_thin; /* what was found of it last is a thin frame */
     unsigned gaps_count;
     struct position_gap gaps[POSITION_GAPS_MAX]; /* ascending */
 };
@@ -54,6 +55,8 @@ bool position_has(const struct position *position,
                   uint32_t units);
 /* [first, first + units) was stored. */
 void position_take(struct position *position, uint64_t first, uint32_t units);
+/* All before `first` was stored, though it is not there any more. */
+void position_forget(struct position *position, uint64_t first);
 
 /* Acknowledgements of all streams, or of those that are due (is_due is
  * cleared). Returns how many were written; at most `room`. */

@@ -69,9 +69,9 @@ static int run_compare(const void *a, const void *b)
 
 static bool is_run_file(const char *name)
 {
-    static const char *const heads[] = {"manifest.json", "seg-",   "spool-",
-                                        "report.",       "trace.", "ckagg.log",
-                                        "endpoint"};
+    static const char *const heads[] = {"manifest.json", "seg-",    "facts-",
+                                        "spool-",        "report.", "trace.",
+                                        "ckagg.log",     "endpoint"};
 
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         if (strncmp(name, heads[i], strlen(heads[i])) == 0) {

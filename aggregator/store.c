@@ -1,24 +1,23 @@
-/* store.c - what is stored of one agent: its segment, its positions
+/* store.c - what is stored of one agent: its segments, its positions
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "aggregator/store.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "aggregator/segments.h"
 #include "schema/event.h"
 #include "schema/pack.h"
-#include "schema/run.h"
-#include "schema/segment.h"
 
 struct store {
-    struct ck_segment *segment;
+    struct segments *segments;
     struct positions *positions;
-    struct store_facts facts;
+    uint64_t old;
+    uint64_t failed;
+    bool has_facts; /* some of the frames found were thin */
     bool has_exit;
     char identity[STORE_IDENTITY_BYTES];
 };
@@ -84,57 +83,41 @@ static void frame_scan(struct store *store,
     free(rows);
 }
 
-static int
-store_rebuild(struct store *store, const char *path, struct ck_err *err)
+/* A frame that is there already. Below what the facts say of a stream nothing
+ * is missing: it was discarded. */
+static int frame_found(void *state,
+                       const struct ck_frame_header *header,
+                       const void *payload,
+                       bool is_thin)
 {
-    struct ck_segment_reader *reader = ck_segment_reader_create(path, err);
-    struct ck_frame_header header;
-    const void *payload;
-    int result = 0;
+    struct store *store = state;
+    struct position *position = positions_get(store->positions, header->stream);
 
-    if (!reader) {
+    if (!position) {
         return -1;
     }
-    while (ck_segment_next(reader, &header, &payload) > 0) {
-        struct position *position =
-            positions_get(store->positions, header.stream);
-
-        if (!position) {
-            result = ck_err_set(err, "cannot go on with %s: %s", path,
-                                strerror(errno));
-            break;
-        }
-        position_take(position, header.first, header.units);
-        store->facts.frames++;
-        store->facts.records += header.records;
-        frame_scan(store, &header, payload);
+    if (is_thin ||
+        (store->has_facts && (position->is_thin || !position->is_begun))) {
+        position_forget(position, header->first);
     }
-    ck_segment_reader_destroy(reader);
-    return result;
+    position->is_thin = is_thin;
+    store->has_facts |= is_thin;
+    position_take(position, header->first, header->units);
+    frame_scan(store, header, payload);
+    return 0;
 }
 
 struct store *
 store_create(const char *dir, const uint8_t agent[16], struct ck_err *err)
 {
-    char path[PATH_MAX];
     struct store *store = calloc(1, sizeof(*store));
 
     if (!store || !(store->positions = positions_create())) {
         (void)ck_err_set(err, "out of memory");
         goto error;
     }
-    if (ck_run_segment_path(path, dir, agent, false) != 0) {
-        (void)ck_err_set(err, "path of the run directory is too long: %s", dir);
-        errno = ENAMETOOLONG;
-        goto error;
-    }
-    /* First the cut of a torn tail, then the walk over what is left. */
-    store->segment = ck_segment_create(path, err);
-    if (!store->segment) {
-        goto error;
-    }
-    if (ck_segment_bytes(store->segment) > 0 &&
-        store_rebuild(store, path, err) != 0) {
+    store->segments = segments_create(dir, agent, frame_found, store, err);
+    if (!store->segments) {
         goto error;
     }
     return store;
@@ -148,11 +131,27 @@ void store_destroy(struct store *store)
     int saved = errno;
 
     if (store) {
-        ck_segment_destroy(store->segment);
+        segments_destroy(store->segments);
         positions_destroy(store->positions);
         free(store);
     }
     errno = saved;
+}
+
+/* Nothing of its stream came after it. */
+static bool is_last(void *state, const struct ck_frame_header *header)
+{
+    struct store *store = state;
+    const struct position *position =
+        positions_get(store->positions, header->stream);
+
+    return !position || header->first + header->units >= position->next;
+}
+
+void store_keep(struct store *store, const struct ck_keep *keep)
+{
+    segments_keep(store->segments, keep);
+    segments_trim(store->segments, is_last, store);
 }
 
 enum store_result store_append(struct store *store,
@@ -166,17 +165,15 @@ enum store_result store_append(struct store *store,
     }
     if (position_has(position, header->first, header->units)) {
         position->is_due = true;
-        store->facts.old++;
+        store->old++;
         return STORE_OLD;
     }
-    if (ck_segment_append(store->segment, frame, ck_frame_bytes(header)) != 0) {
-        store->facts.failed++;
+    if (segments_append(store->segments, header, frame, is_last, store) != 0) {
+        store->failed++;
         return STORE_FAILED;
     }
     position_take(position, header->first, header->units);
     position->is_due = true;
-    store->facts.frames++;
-    store->facts.records += header->records;
     return STORE_DONE;
 }
 
@@ -192,11 +189,19 @@ bool store_has_exit(const struct store *store)
 
 struct store_facts store_facts(const struct store *store)
 {
-    struct store_facts facts = store->facts;
+    struct segments_facts segments = segments_facts(store->segments);
 
-    facts.bytes = ck_segment_bytes(store->segment);
-    facts.missing = positions_missing(store->positions);
-    return facts;
+    return (struct store_facts){
+        .frames = segments.frames,
+        .records = segments.records,
+        .bytes = segments.bytes,
+        .segments = segments.count,
+        .old = store->old,
+        .failed = store->failed,
+        .undiscarded = segments.failed,
+        .missing = positions_missing(store->positions),
+        .discarded = segments.discarded,
+    };
 }
 
 struct positions *store_positions(struct store *store)
@@ -206,5 +211,5 @@ struct positions *store_positions(struct store *store)
 
 int store_sync(struct store *store)
 {
-    return ck_segment_sync(store->segment);
+    return segments_sync(store->segments);
 }

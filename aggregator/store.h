@@ -1,8 +1,8 @@
-/* store.h - what is stored of one agent: its segment, its positions
+/* store.h - what is stored of one agent: its segments, its positions
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * One a peer, in the run directory of its job. Opening a segment that is
+ * One a peer, in the run directory of its job. Opening segments that are
  * there already rebuilds the positions from its frames, so that a ckagg that
  * was killed goes on where it was. Used from the loop only.
  */
@@ -14,6 +14,8 @@
 #include <stdint.h>
 
 #include "aggregator/positions.h"
+#include "aggregator/thin.h"
+#include "launch/keep.h"
 #include "schema/err.h"
 #include "schema/frame.h"
 
@@ -26,10 +28,13 @@ struct store;
 struct store_facts {
     uint64_t frames;  /* stored */
     uint64_t records; /* in them */
-    uint64_t bytes;   /* of the segment */
-    uint64_t old;     /* frames that were stored already, dropped */
-    uint64_t failed;  /* frames that could not be written */
-    uint64_t missing; /* units between frames that never came */
+    uint64_t bytes;   /* of the segments */
+    uint64_t segments;
+    uint64_t old;         /* frames that were stored already, dropped */
+    uint64_t failed;      /* frames that could not be written */
+    uint64_t missing;     /* units between frames that never came */
+    uint64_t undiscarded; /* times that a segment could not be discarded */
+    struct thin_note discarded;
 };
 
 enum store_result {
@@ -38,16 +43,18 @@ enum store_result {
     STORE_OLD = 1, /* all of it was stored before */
 };
 
-/* Open or make the agent's segment in `dir`. NULL with errno and err. */
+/* Open or make the agent's segments in `dir`. NULL with errno and err. */
 struct store *
 store_create(const char *dir, const uint8_t agent[16], struct ck_err *err);
 void store_destroy(struct store *store);
 
+/* Keep the newest so much of this agent, from now on. */
+void store_keep(struct store *store, const struct ck_keep *keep);
 /* Append a verified frame of this agent as it is. */
 enum store_result store_append(struct store *store,
                                const struct ck_frame_header *header,
                                const void *frame);
-/* Identity lines found in the segment when it was opened; "" if none.
+/* Identity lines found in the segments when they were opened; "" if none.
  * Borrowed. */
 const char *store_identity(const struct store *store);
 /* True when the segment, as it was opened, ends with the target's exit. */

@@ -1,0 +1,533 @@
+/* segments.c - the segments of one agent, of which the oldest may be discarded
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "aggregator/segments.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "schema/run.h"
+#include "schema/segment.h"
+
+/* Numbers that are looked for behind the last one found: a segment that
+ * somebody took away must not hide those behind it. */
+#define HOLES_MAX 64
+/* Kept free behind the facts, so that a full disk can be made less full. */
+#define FACTS_RESERVE ((uint64_t)64 << 10)
+
+/* A segment. */
+struct part {
+    uint32_t number;
+    uint64_t frames;
+    uint64_t records;
+    uint64_t bytes;
+    ck_time_t begun;   /* its first frame came, RAW */
+    ck_time_t written; /* the last one of the program's own streams came */
+};
+
+struct segments {
+    char *dir;
+    uint8_t agent[16];
+    struct ck_keep keep;
+    struct part *parts; /* oldest first; the last one is appended to */
+    size_t count;
+    size_t room;
+    struct ck_segment *current;
+    struct ck_segment *facts; /* NULL = nothing was ever discarded */
+    uint64_t facts_frames;
+    uint64_t facts_records;
+    struct thin *thin; /* NULL = not needed yet */
+    struct thin_note note;
+    uint64_t note_first; /* position of the next note */
+    uint64_t failed;
+    bool is_stuck; /* until there is a new segment */
+};
+
+/* Who wants the frames that are there. */
+struct taker {
+    segments_take_f take;
+    void *state;
+    struct part sum;
+};
+
+static struct part *part_last(struct segments *segments)
+{
+    return &segments->parts[segments->count - 1];
+}
+
+static int part_add(struct segments *segments, const struct part *part)
+{
+    if (segments->count == segments->room) {
+        size_t room = segments->room ? segments->room * 2 : 1;
+        struct part *parts = realloc(segments->parts, room * sizeof(*parts));
+
+        if (!parts) {
+            return -1;
+        }
+        segments->parts = parts;
+        segments->room = room;
+    }
+    segments->parts[segments->count++] = *part;
+    return 0;
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* Hand out the frames of a file and count them. 0 or -1 with err. */
+static int file_walk(struct segments *segments,
+                     const char *path,
+                     bool is_facts,
+                     struct taker *taker,
+                     struct ck_err *err)
+{
+    struct ck_segment_reader *reader = ck_segment_reader_create(path, err);
+    struct ck_frame_header header;
+    const void *payload;
+    int rc = 0;
+
+    if (!reader) {
+        return -1;
+    }
+    while (rc == 0 && ck_segment_next(reader, &header, &payload) > 0) {
+        taker->sum.frames++;
+        taker->sum.records += header.records;
+        if (header.stream.slot != CK_SLOT_AGGREGATOR) {
+            rc = taker->take(taker->state, &header, payload, is_facts);
+        } else if (is_facts) {
+            (void)thin_note_read(&header, payload, &segments->note,
+                                 &segments->note_first);
+        }
+    }
+    if (rc != 0) {
+        rc = ck_err_set(err, "cannot go on with %s: %s", path, strerror(errno));
+    }
+    ck_segment_reader_destroy(reader);
+    return rc;
+}
+
+/* The facts of segments that were discarded, if any were. */
+static int facts_open(struct segments *segments,
+                      const struct taker *taker,
+                      struct ck_err *err)
+{
+    struct taker own = *taker;
+    char path[PATH_MAX];
+
+    if (ck_run_facts_path(path, segments->dir, segments->agent) != 0) {
+        return ck_err_set(err, "path of the run directory is too long: %s",
+                          segments->dir);
+    }
+    if (access(path, F_OK) != 0) {
+        return 0;
+    }
+    segments->facts = ck_segment_create(path, err);
+    if (!segments->facts || (ck_segment_bytes(segments->facts) > 0 &&
+                             file_walk(segments, path, true, &own, err) != 0)) {
+        return -1;
+    }
+    segments->facts_frames = own.sum.frames;
+    segments->facts_records = own.sum.records;
+    return 0;
+}
+
+/* When a file was written to last, on this clock. */
+static ck_time_t written_of(const char *path)
+{
+    ck_time_t raw = ck_time_raw();
+    struct timespec now;
+    struct stat status;
+    ck_time_t age;
+
+    if (stat(path, &status) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0) {
+        return raw;
+    }
+    age = (now.tv_sec - status.st_mtim.tv_sec) * CK_TIME_S +
+          (now.tv_nsec - status.st_mtim.tv_nsec);
+    return age > 0 ? raw - age : raw;
+}
+
+/* A segment that is there. 1, 0 = it is not, -1 with err. */
+static int part_open(struct segments *segments,
+                     uint32_t number,
+                     const struct taker *taker,
+                     struct ck_err *err)
+{
+    struct taker own = *taker;
+    char path[PATH_MAX];
+
+    if (ck_run_part_path(path, segments->dir, segments->agent, number) != 0) {
+        return ck_err_set(err, "path of the run directory is too long: %s",
+                          segments->dir);
+    }
+    if (access(path, F_OK) != 0) {
+        return 0;
+    }
+    own.sum = (struct part){.number = number, .written = written_of(path)};
+    own.sum.begun = own.sum.written;
+    /* First the cut of a torn tail, then the walk over what is left. */
+    ck_segment_destroy(segments->current);
+    segments->current = ck_segment_create(path, err);
+    if (!segments->current) {
+        return -1;
+    }
+    own.sum.bytes = ck_segment_bytes(segments->current);
+    if (own.sum.bytes > 0 && file_walk(segments, path, false, &own, err) != 0) {
+        return -1;
+    }
+    return part_add(segments, &own.sum) == 0 ? 1
+                                             : ck_err_set(err, "out of memory");
+}
+
+/* Remove a segment that the note says is discarded. */
+static void part_remove(const struct segments *segments, uint32_t number)
+{
+    char path[PATH_MAX];
+
+    if (ck_run_part_path(path, segments->dir, segments->agent, number) == 0) {
+        (void)unlink(path);
+    }
+}
+
+/* Make the segment with this number and append to it from now on. 0 or -1. */
+static int
+part_begin(struct segments *segments, uint32_t number, struct ck_err *err)
+{
+    struct part part = {.number = number};
+    struct ck_segment *fresh;
+    char path[PATH_MAX];
+
+    if (ck_run_part_path(path, segments->dir, segments->agent, number) != 0) {
+        errno = ENAMETOOLONG;
+        return ck_err_set(err, "path of the run directory is too long: %s",
+                          segments->dir);
+    }
+    fresh = ck_segment_create(path, err);
+    if (!fresh) {
+        return -1;
+    }
+    if (part_add(segments, &part) != 0) {
+        ck_segment_destroy(fresh);
+        return ck_err_set(err, "out of memory");
+    }
+    ck_segment_destroy(segments->current);
+    segments->current = fresh;
+    segments->is_stuck = false;
+    return 0;
+}
+
+/* The oldest segment that is in the directory: facts without a note were
+ * damaged. 0 where there is none. */
+static uint32_t oldest_listed(const struct segments *segments)
+{
+    struct ck_run_files files;
+    struct ck_run_name name;
+    uint32_t oldest = UINT32_MAX;
+
+    if (ck_run_files(segments->dir, &files, NULL) != 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < files.count; i++) {
+        if (ck_run_name(files.paths[i], &name) && name.kind == CK_RUN_SEGMENT &&
+            memcmp(name.agent, segments->agent, sizeof(name.agent)) == 0 &&
+            name.number < oldest) {
+            oldest = name.number;
+        }
+    }
+    ck_run_files_free(&files);
+    return oldest == UINT32_MAX ? 0 : oldest;
+}
+
+static int parts_open(struct segments *segments,
+                      const struct taker *taker,
+                      struct ck_err *err)
+{
+    uint32_t number = segments->note.is_any ? segments->note.segment + 1 : 0;
+    uint32_t first = number;
+    int found = 1;
+
+    if (first > 0) {
+        part_remove(segments, first - 1);
+    } else if (segments->facts) {
+        first = number = oldest_listed(segments);
+    }
+    for (uint32_t holes = 0; holes < HOLES_MAX; number++) {
+        found = part_open(segments, number, taker, err);
+        if (found < 0) {
+            return -1;
+        }
+        holes = found > 0 ? 0 : holes + 1;
+        if (number == 0 && found == 0) {
+            break; /* an agent that is new */
+        }
+    }
+    return segments->count > 0 ? 0 : part_begin(segments, first, err);
+}
+
+struct segments *segments_create(const char *dir,
+                                 const uint8_t agent[16],
+                                 segments_take_f take,
+                                 void *state,
+                                 struct ck_err *err)
+{
+    struct segments *segments = calloc(1, sizeof(*segments));
+    struct taker taker = {take, state, {0}};
+
+    if (!segments || !(segments->dir = strdup(dir))) {
+        (void)ck_err_set(err, "out of memory");
+        goto error;
+    }
+    memcpy(segments->agent, agent, sizeof(segments->agent));
+    segments->note.until_raw = segments->note.until_ticks = INT64_MIN;
+    if (facts_open(segments, &taker, err) != 0 ||
+        parts_open(segments, &taker, err) != 0) {
+        goto error;
+    }
+    return segments;
+error:
+    segments_destroy(segments);
+    return NULL;
+}
+
+void segments_destroy(struct segments *segments)
+{
+    int saved = errno;
+
+    if (segments) {
+        ck_segment_destroy(segments->current);
+        ck_segment_destroy(segments->facts);
+        thin_destroy(segments->thin);
+        free(segments->parts);
+        free(segments->dir);
+        free(segments);
+    }
+    errno = saved;
+}
+
+/* ---- discarding --------------------------------------------------------- */
+
+/* What stays of the oldest segment, in segments->thin. 0, or -1 with errno. */
+static int
+oldest_read(struct segments *segments, segments_is_last_f is_last, void *state)
+{
+    char path[PATH_MAX];
+    struct ck_segment_reader *reader;
+    struct ck_frame_header header;
+    const void *payload;
+    int rc = 0;
+
+    if (ck_run_part_path(path, segments->dir, segments->agent,
+                         segments->parts[0].number) != 0) {
+        return -1;
+    }
+    reader = ck_segment_reader_create(path, NULL);
+    if (!reader) {
+        return errno == ENOENT ? 0 : -1; /* somebody else removed it */
+    }
+    while (rc == 0 && ck_segment_next(reader, &header, &payload) > 0) {
+        rc =
+            thin_add(segments->thin, &header, payload, is_last(state, &header));
+    }
+    ck_segment_reader_destroy(reader);
+    return rc;
+}
+
+/* The facts' file, made at the first need. 0, or -1 with errno. */
+static int facts_need(struct segments *segments)
+{
+    char path[PATH_MAX];
+
+    if (segments->facts) {
+        return 0;
+    }
+    if (ck_run_facts_path(path, segments->dir, segments->agent) != 0) {
+        return -1;
+    }
+    segments->facts = ck_segment_create(path, NULL);
+    return segments->facts ? 0 : -1;
+}
+
+/* Append what stays, and the note. 0, or -1 with errno: nothing changed. */
+static int facts_append(struct segments *segments)
+{
+    struct thin_note *note = thin_note(segments->thin);
+    uint64_t records;
+    const void *bytes;
+    size_t length;
+
+    note->is_any = true;
+    note->segment = segments->parts[0].number;
+    note->segments++;
+    note->bytes += segments->parts[0].bytes;
+    if (thin_finish(segments->thin, segments->agent, segments->note_first) !=
+            0 ||
+        facts_need(segments) != 0) {
+        return -1;
+    }
+    bytes = thin_bytes(segments->thin, &length, &records);
+    if (ck_segment_append(segments->facts, bytes, length) != 0) {
+        return -1;
+    }
+    (void)ck_segment_reserve(segments->facts, FACTS_RESERVE);
+    segments->note = *note;
+    segments->facts_records += records;
+    segments->facts_frames += thin_frames(segments->thin);
+    segments->note_first = thin_next(segments->thin);
+    return 0;
+}
+
+/* Discard the oldest segment. 0, or -1 with errno: it is still there. */
+static int oldest_discard(struct segments *segments,
+                          segments_is_last_f is_last,
+                          void *state)
+{
+    if (!segments->thin && !(segments->thin = thin_create())) {
+        return -1;
+    }
+    thin_begin(segments->thin, &segments->note);
+    if (oldest_read(segments, is_last, state) != 0 ||
+        facts_append(segments) != 0) {
+        return -1;
+    }
+    part_remove(segments, segments->parts[0].number);
+    segments->count--;
+    memmove(segments->parts, segments->parts + 1,
+            segments->count * sizeof(*segments->parts));
+    return 0;
+}
+
+static uint64_t bytes_of(const struct segments *segments)
+{
+    uint64_t bytes = segments->facts ? ck_segment_bytes(segments->facts) : 0;
+
+    for (size_t i = 0; i < segments->count; i++) {
+        bytes += segments->parts[i].bytes;
+    }
+    return bytes;
+}
+
+/* Whether the oldest segment is one too many, before `more` bytes come. */
+static bool is_too_much(const struct segments *segments, uint64_t more)
+{
+    const struct ck_keep *keep = &segments->keep;
+    const struct part *last = &segments->parts[segments->count - 1];
+
+    if (segments->count < 2) {
+        return false;
+    }
+    return (keep->bytes > 0 && bytes_of(segments) + more > keep->bytes) ||
+           (keep->time > 0 &&
+            last->written - segments->parts[0].written > keep->time);
+}
+
+static void trim(struct segments *segments,
+                 uint64_t more,
+                 segments_is_last_f is_last,
+                 void *state)
+{
+    while (!segments->is_stuck && is_too_much(segments, more)) {
+        if (oldest_discard(segments, is_last, state) != 0) {
+            segments->failed++;
+            segments->is_stuck = true;
+        }
+    }
+}
+
+void segments_keep(struct segments *segments, const struct ck_keep *keep)
+{
+    segments->keep = *keep;
+}
+
+void segments_trim(struct segments *segments,
+                   segments_is_last_f is_last,
+                   void *state)
+{
+    trim(segments, 0, is_last, state);
+}
+
+/* ---- appending ---------------------------------------------------------- */
+
+/* Whether a frame of so many bytes belongs in another segment. */
+static bool
+is_full(const struct segments *segments, uint64_t bytes, ck_time_t now)
+{
+    const struct part *part = &segments->parts[segments->count - 1];
+    const struct ck_keep *keep = &segments->keep;
+    uint64_t most = SEGMENTS_PART_MAX;
+
+    if ((keep->bytes == 0 && keep->time == 0) || part->bytes == 0) {
+        return false;
+    }
+    if (keep->bytes > 0 && keep->bytes / SEGMENTS_PARTS < most) {
+        most = keep->bytes / SEGMENTS_PARTS;
+    }
+    if (most < SEGMENTS_PART_MIN) {
+        most = SEGMENTS_PART_MIN;
+    }
+    return part->bytes + bytes > most ||
+           (keep->time > 0 && now - part->begun >= keep->time / SEGMENTS_PARTS);
+}
+
+int segments_append(struct segments *segments,
+                    const struct ck_frame_header *header,
+                    const void *frame,
+                    segments_is_last_f is_last,
+                    void *state)
+{
+    size_t bytes = ck_frame_bytes(header);
+    ck_time_t now = segments->keep.time > 0 ? ck_time_raw() : 0;
+    struct part *part;
+
+    if (is_full(segments, bytes, now) &&
+        part_begin(segments, part_last(segments)->number + 1, NULL) != 0) {
+        return -1;
+    }
+    trim(segments, bytes, is_last, state);
+    if (ck_segment_append(segments->current, frame, bytes) != 0) {
+        return -1;
+    }
+    part = part_last(segments);
+    if (part->bytes == 0) {
+        part->begun = part->written = now;
+        if (segments->count > 1) {
+            part->written = part[-1].written;
+        }
+    }
+    if (header->stream.slot != CK_SLOT_COLLECTOR) {
+        part->written = now;
+    }
+    part->frames++;
+    part->records += header->records;
+    part->bytes += bytes;
+    return 0;
+}
+
+struct segments_facts segments_facts(const struct segments *segments)
+{
+    struct segments_facts facts = {
+        .frames = segments->facts_frames,
+        .records = segments->facts_records,
+        .bytes = bytes_of(segments),
+        .count = segments->count,
+        .failed = segments->failed,
+        .discarded = segments->note,
+    };
+
+    for (size_t i = 0; i < segments->count; i++) {
+        facts.frames += segments->parts[i].frames;
+        facts.records += segments->parts[i].records;
+    }
+    return facts;
+}
+
+int segments_sync(struct segments *segments)
+{
+    int facts = segments->facts ? ck_segment_sync(segments->facts) : 0;
+
+    return ck_segment_sync(segments->current) == 0 ? facts : -1;
+}
