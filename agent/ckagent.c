@@ -23,6 +23,7 @@
 #include "agent/target.h"
 #include "launch/child.h"
 #include "launch/cli.h"
+#include "launch/keep.h"
 #include "launch/log.h"
 #include "schema/endpoint.h"
 #include "schema/pack.h"
@@ -45,6 +46,7 @@ static struct options {
     const char *pack;
     const char *posix;
     const char *sample;
+    const char *keep;
     int64_t limit;
     int64_t ring_bytes;
     int64_t slot_bytes;
@@ -73,6 +75,10 @@ static const struct ck_cli_option table[] = {
      "CKAGENT_RANKS, else all)"},
     {CK_CLI_BYTES, "limit", 0, "SIZE", &options.limit, NULL,
      "stop recording a rank when so much of it is stored (default: no limit)"},
+    {CK_CLI_TEXT, "keep", 0, "SIZE|TIME", &options.keep, NULL,
+     "keep only the newest of the run: SIZE (2G) of disk for all ranks, or the "
+     "last TIME (5min) of each (default: everything). Handed to the ckagg that "
+     "is started for the job"},
     {CK_CLI_CHOICE, "clock", 0, NULL, &options.clock, "auto|tsc|raw",
      "stamps of the records: tsc is the cheapest, raw always works (default "
      "auto: tsc where the kernel keeps time by it)"},
@@ -226,6 +232,21 @@ static int sample_check(struct ck_err *err)
     return 0;
 }
 
+/* It is the aggregator that keeps. 0, or -1 with err. */
+static int keep_check(struct ck_err *err)
+{
+    struct ck_keep keep;
+
+    if (options.keep == NULL) {
+        return 0;
+    }
+    if (options.aggregator != NULL) {
+        return ck_err_set(err, "--keep is for the ckagg that is started for "
+                               "the job; give it to the one that runs");
+    }
+    return ck_keep_parse(options.keep, &keep, err);
+}
+
 /* Texts that have a grammar of their own. 0, or -1 with err. */
 static int options_check(struct ck_err *err)
 {
@@ -239,7 +260,7 @@ static int options_check(struct ck_err *err)
     if (options.ranks != NULL && ranks_check(options.ranks, err) != 0) {
         return -1;
     }
-    if (sample_check(err) != 0) {
+    if (sample_check(err) != 0 || keep_check(err) != 0) {
         return -1;
     }
     if (options.dir != NULL && options.dir[0] == '\0') {
@@ -320,6 +341,7 @@ static void wish_fill(struct front_wish *wish,
         .aggregator = options.aggregator,
         .dir = places->dir,
         .fallback = places->fallback,
+        .keep = options.keep,
         .obstacle = target_obstacle(wish->argv[0]),
         .env = environ,
         .limit = (uint64_t)options.limit,
@@ -540,7 +562,7 @@ int main(int argc, char **argv)
     }
     if (identity.place.rank == 0 && options.aggregator == NULL &&
         ranks_count(options.ranks, identity.place.size) > 0) {
-        standin_start(&identity, places.dir, options.is_insecure,
+        standin_start(&identity, places.dir, options.keep, options.is_insecure,
                       ranks_count(options.ranks, identity.place.size));
     }
     return run_plain(argv);

@@ -168,6 +168,7 @@ static int collector_open(struct collector *collector,
         .is_dir_given = wish->is_dir_given,
         .is_insecure = wish->is_insecure,
         .is_verbose = wish->is_verbose,
+        .keep = wish->keep,
         .recorded = wish->recorded,
         .header = ring->header,
     };

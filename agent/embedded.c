@@ -171,6 +171,10 @@ static int ckagg_run(struct embedded *embedded,
     if (wish->is_insecure) {
         argv[argc++] = (char *)(uintptr_t) "--insecure";
     }
+    if (wish->keep != NULL) {
+        argv[argc++] = (char *)(uintptr_t) "--keep";
+        argv[argc++] = (char *)(uintptr_t)wish->keep;
+    }
     argv[argc] = NULL;
     if (pipe2(out, O_CLOEXEC) != 0) {
         return ck_err_set(err, "cannot make a pipe: %s", strerror(errno));

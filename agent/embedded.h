@@ -46,7 +46,8 @@ struct embedded_wish {
     int recorded;    /* ranks that will say hello; 0 = not known */
     bool is_tcp;     /* other hosts need it too */
     bool is_insecure;
-    bool is_verbose; /* keep our stderr for its log */
+    const char *keep; /* value of --keep, NULL = everything */
+    bool is_verbose;  /* keep our stderr for its log */
 };
 
 /* 1 started, 0 somebody else has the lock, -1 with err. */

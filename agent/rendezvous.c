@@ -152,6 +152,7 @@ static int start_step(struct rendezvous *rendezvous,
         .is_tcp = !rendezvous->is_one_host,
         .is_insecure = rendezvous->wish.is_insecure,
         .is_verbose = rendezvous->wish.is_verbose,
+        .keep = rendezvous->wish.keep,
     };
     int rc;
 

@@ -28,6 +28,7 @@ struct rendezvous_wish {
     bool is_dir_given;      /* it may be shared between hosts */
     bool is_insecure;
     bool is_verbose;
+    const char *keep;              /* how much of the run, NULL = everything */
     int recorded;                  /* ranks that will say hello, 0 = unknown */
     struct ck_ring_header *header; /* NULL: no ring */
 };

@@ -35,6 +35,7 @@ static void standin_run(const struct rendezvous_wish *wish)
 
 void standin_start(const struct identity *identity,
                    const char *dir,
+                   const char *keep,
                    bool is_insecure,
                    int recorded)
 {
@@ -43,6 +44,7 @@ void standin_start(const struct identity *identity,
         .dir = dir,
         .is_dir_given = true,
         .is_insecure = is_insecure,
+        .keep = keep,
         .recorded = recorded,
     };
     pid_t pid = fork();

@@ -13,6 +13,7 @@
  * program that this one becomes meets no child it did not make. */
 void standin_start(const struct identity *identity,
                    const char *dir,
+                   const char *keep,
                    bool is_insecure,
                    int recorded);
 

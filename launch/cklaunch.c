@@ -20,6 +20,7 @@
 #include "launch/child.h"
 #include "launch/cli.h"
 #include "launch/format.h"
+#include "launch/keep.h"
 #include "launch/launcher.h"
 #include "launch/log.h"
 #include "launch/service.h"
@@ -38,6 +39,7 @@ static struct {
     const char *launcher;
     struct ck_cli_list launcher_options;
     const char *dir;
+    const char *keep;
     const char *output;
     const char *report;
     struct ck_cli_list agent_options;
@@ -65,6 +67,9 @@ static const struct ck_cli_option option_table[] = {
     {CK_CLI_HEADING, "What is recorded", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "dir", 0, "DIR", &options.dir, NULL,
      "run directory (ck-PROGRAM-START-PID in the working directory)"},
+    {CK_CLI_TEXT, "keep", 0, "SIZE|TIME", &options.keep, NULL,
+     "keep only the newest of the run: SIZE (2G) of disk for all ranks, or the "
+     "last TIME (5min) of each (everything)"},
     {CK_CLI_LIST, "agent-option", 0, "WORD", &options.agent_options, NULL,
      "one more word for ckagent, as --agent-option=--ranks=0,7; may be given "
      "several times; see ckagent --help"},
@@ -197,6 +202,9 @@ static int add_agent(struct words *words,
     if (options.is_insecure) {
         words_add(words, "--insecure");
     }
+    if (options.keep != NULL && !is_served) {
+        words_printf(words, "--keep=%s", options.keep);
+    }
     if (options.is_strict) {
         words_add(words, "--strict");
     }
@@ -227,6 +235,9 @@ static int start_service(struct service *service, struct ck_err *err)
     }
     if (options.is_insecure) {
         words_add(&words, "--insecure");
+    }
+    if (options.keep != NULL) {
+        words_printf(&words, "--keep=%s", options.keep);
     }
     if (words.is_short) {
         (void)ck_err_set(err, "out of memory");
@@ -421,6 +432,7 @@ static int check_url(const char *option, const char *text, struct ck_err *err)
 /* What no launcher need be found for. 0, or -1 with err. */
 static int check(int argc, struct ck_err *err)
 {
+    struct ck_keep keep;
     const char *file;
 
     if (argc == 0) {
@@ -430,6 +442,13 @@ static int check(int argc, struct ck_err *err)
     if (options.count < 1 || options.count > 1000000) {
         return ck_err_set(err, "option --np: %lld is not a number of ranks",
                           (long long)options.count);
+    }
+    if (options.keep != NULL && options.aggregator != NULL) {
+        return ck_err_set(err, "--keep is for the ckagg that is started for "
+                               "the job; give it to the one that runs");
+    }
+    if (options.keep != NULL && ck_keep_parse(options.keep, &keep, err) != 0) {
+        return -1;
     }
     if (options.hosts != NULL &&
         (options.hosts[0] == '\0' || !is_hosts(options.hosts))) {
