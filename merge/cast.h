@@ -91,6 +91,15 @@ struct cast_stack {
     uint32_t count;
 };
 
+/* What ckagg discarded of an agent on request (--keep). */
+struct cast_discarded {
+    uint64_t segments; /* 0 = nothing */
+    uint64_t records;
+    uint64_t bytes;
+    uint64_t units;      /* of frames of which nothing stayed */
+    struct stamps until; /* all that ended later is there */
+};
+
 struct cast_agent {
     uint8_t id[16];
     char hex[33];
@@ -140,6 +149,7 @@ struct cast_agent {
     uint64_t told_missing; /* units between them that never came */
     uint64_t units;        /* that are there, of all streams */
     uint64_t records;      /* in those */
+    struct cast_discarded discarded;
 };
 
 struct cast_queue {
@@ -323,6 +333,17 @@ static inline bool cast_is_wanted(const struct cast *cast, int32_t number)
 /* Once everything was read: ranks, devices of machines, clock domains. Says a
  * device for each process that used one without saying which. 0 or -1. */
 int cast_close(struct cast *cast);
+/* True when the beginning of some rank was discarded: calls that are counted
+ * from their first cannot be told. */
+static inline bool cast_has_discarded(const struct cast *cast)
+{
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        if (cast->agents[i].discarded.segments > 0) {
+            return true;
+        }
+    }
+    return false;
+}
 /* Size of the world: the largest said, at least the ranks there are. */
 int32_t cast_size(const struct cast *cast);
 /* Remember a sentence for the report; equal ones are counted, those that begin

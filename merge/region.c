@@ -46,6 +46,56 @@ static void agent_add(const struct cast *cast,
     region_add(align, index, &stamps, region);
 }
 
+/* From when on all is there of all ranks, in *begin. A stamp behind the end of
+ * the run is no time. */
+static void discarded_add(const struct cast *cast,
+                          const struct align *align,
+                          uint32_t index,
+                          struct report *report,
+                          ck_time_t *begin)
+{
+    const struct cast_agent *agent = &cast->agents[index];
+    ck_time_t first, last;
+
+    if (agent->discarded.segments == 0 || !cast_is_wanted(cast, agent->rank)) {
+        return;
+    }
+    report->kept.ranks++;
+    report->kept.records += agent->discarded.records;
+    report->kept.bytes += agent->discarded.bytes;
+    if (align_stamps(align, index, &agent->discarded.until, &first, &last) &&
+        last > *begin && last < report->whole.end) {
+        *begin = last;
+    }
+}
+
+/* Cut off what is not there of all ranks any more. */
+static void kept_find(const struct cast *cast,
+                      const struct align *align,
+                      struct report *report)
+{
+    ck_time_t begin = report->whole.start;
+
+    report->kept = (struct report_kept){.whole = region_length(report->whole)};
+    for (uint32_t i = 0; i < cast->agents_count; i++) {
+        discarded_add(cast, align, i, report, &begin);
+    }
+    if (begin == report->whole.start) {
+        return;
+    }
+    report->whole.start = begin;
+    if (report->region_kind != REPORT_REGION_STEPS) {
+        report->region_kind = REPORT_REGION_KEPT;
+    }
+    if (report->region.start < begin) {
+        report->region.start = begin;
+    }
+    if (report->region.end <= begin) {
+        report->region = report->whole;
+        report->region_kind = REPORT_REGION_KEPT;
+    }
+}
+
 int region_find(const struct cast *cast,
                 const struct align *align,
                 struct report *report)
@@ -92,5 +142,6 @@ int region_find(const struct cast *cast,
             report->region_kind = REPORT_REGION_MPI;
         }
     }
+    kept_find(cast, align, report);
     return 0;
 }

@@ -9,7 +9,9 @@
 #include "merge/cast.h"
 #include "merge/report.h"
 
-/* Set report->whole, report->region and its kind: the marked steps if there
+/* Set report->whole, report->region and its kind, and what was discarded before
+ * (report->kept): then the whole begins where all ranks are there. The region:
+ * the marked steps if there
  * are any, else from the last rank's return of MPI_Init to the first rank's
  * call of MPI_Finalize, else the whole. -1 when the run holds no time at all.
  */

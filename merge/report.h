@@ -31,6 +31,7 @@ enum report_region {
     REPORT_REGION_STEPS, /* first begin .. last end of the marked steps */
     REPORT_REGION_GIVEN, /* --from, --to */
     REPORT_REGION_RANGE, /* --region, maybe cut by the former */
+    REPORT_REGION_KEPT,  /* what is left where the first part was discarded */
 };
 
 /* busy + idle = wall, and compute + comm + copy = busy, exactly. */
@@ -347,6 +348,14 @@ struct report_note {
     uint64_t count;
 };
 
+/* What is left of a run whose beginning was discarded (--keep). */
+struct report_kept {
+    uint64_t records; /* that were discarded; 0 = none */
+    uint64_t bytes;
+    uint32_t ranks;  /* of which */
+    ck_time_t whole; /* how long the run was with them */
+};
+
 struct report {
     const char *run;  /* directory as given */
     const char *name; /* its last part */
@@ -361,7 +370,8 @@ struct report {
     struct region whole;
     struct region region;
     enum report_region region_kind;
-    const char *region_range;      /* with REGION_RANGE: as asked for */
+    const char *region_range; /* with REGION_RANGE: as asked for */
+    struct report_kept kept;
     int64_t step_first, step_last; /* numbers, with REGION_STEPS */
     uint64_t steps;                /* of the rank that made most */
 

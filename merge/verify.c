@@ -134,6 +134,18 @@ static unsigned verify_causality(const struct report *report, FILE *file)
     return causality->messages_after + causality->collectives_after > 0;
 }
 
+/* What was discarded on request is no fault. */
+static void note_kept(const struct report *report, FILE *file)
+{
+    if (report->kept.ranks > 0) {
+        fprintf(file,
+                "note: %" PRIu64 " records of %u ranks, the first %" PRId64
+                " ns of the run, were discarded on request (--keep)\n",
+                report->kept.records, report->kept.ranks,
+                report->kept.whole - region_length(report->whole));
+    }
+}
+
 unsigned verify_print(const struct report *report,
                       uint64_t merged,
                       uint64_t expected,
@@ -142,6 +154,7 @@ unsigned verify_print(const struct report *report,
     unsigned found = verify_stored(report, file) + verify_sums(report, file) +
                      verify_causality(report, file);
 
+    note_kept(report, file);
     if (merged != expected) {
         fprintf(file, "%" PRIu64 " of %" PRIu64 " stored events were merged\n",
                 merged, expected);

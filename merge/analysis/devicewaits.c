@@ -136,7 +136,8 @@ static struct row *row_find(struct devicewaits *waits, const char *name)
     row->computed = calloc(devices, sizeof(*row->computed));
     row->sums = calloc(devices, sizeof(*row->sums));
     row->is_unfit = row->counts == NULL || row->frontier == NULL ||
-                    row->computed == NULL || row->sums == NULL;
+                    row->computed == NULL || row->sums == NULL ||
+                    cast_has_discarded(waits->cast);
     for (size_t i = 0; row->frontier != NULL && i < devices; i++) {
         row->frontier[i] = INT64_MIN;
     }

@@ -417,6 +417,14 @@ static ck_time_t ledger_horizon(const void *state, ck_time_t now)
     return horizon;
 }
 
+/* What is seen first of the process is not its first. */
+static bool is_beginning_gone(const struct ledger *ledger, uint32_t process)
+{
+    uint32_t agent = ledger->cast->processes[process].agent;
+
+    return ledger->cast->agents[agent].discarded.segments > 0;
+}
+
 static int operation_take(struct ledger *ledger,
                           const struct timeline_event *event,
                           const struct gap *operation,
@@ -451,7 +459,8 @@ static int operation_take(struct ledger *ledger,
         device->gap = *operation;
         device->gap.start = device->is_used ? device->frontier : INT64_MIN;
         device->gap.end = event->start;
-        device->gap.is_first = !device->is_used;
+        device->gap.is_first =
+            !device->is_used && !is_beginning_gone(ledger, event->process);
         device->has_gap = true;
         ledger->waiting[ledger->waiting_count++] = found->physical;
         ledger->due = event->start < ledger->due ? event->start : ledger->due;

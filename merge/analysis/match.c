@@ -42,6 +42,10 @@ matcher_create(const struct cast *cast, match_take_f take, void *state)
         matcher_destroy(matcher);
         return NULL;
     }
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        matcher->is_lossy[i] =
+            cast->agents[cast->processes[i].agent].discarded.segments > 0;
+    }
     return matcher;
 }
 

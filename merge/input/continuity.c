@@ -10,7 +10,8 @@
 #include "merge/array.h"
 #include "schema/run.h"
 
-/* By position; of equal ones the longer first. */
+/* By position; of equal ones the longer first, of those the fuller: a thin one
+ * may lie beside the one that it is of. */
 static int by_position(const void *a, const void *b)
 {
     const struct store_frame *left = a;
@@ -19,11 +20,15 @@ static int by_position(const void *a, const void *b)
     if (left->first != right->first) {
         return left->first < right->first ? -1 : 1;
     }
-    return (left->units < right->units) - (left->units > right->units);
+    if (left->units != right->units) {
+        return left->units < right->units ? 1 : -1;
+    }
+    return (left->records < right->records) - (left->records > right->records);
 }
 
 void continuity_trim(struct store_stream *stream)
 {
+    bool was_thin = false;
     uint64_t next = 0;
     size_t kept = 0;
 
@@ -35,7 +40,9 @@ void continuity_trim(struct store_stream *stream)
         if (i == 0) {
             next = frame.first;
         }
-        if (frame.first > next) {
+        if (frame.first > next && (frame.is_thin || was_thin)) {
+            stream->discarded += frame.first - next;
+        } else if (frame.first > next) {
             stream->gaps++;
             stream->gap_units += frame.first - next;
         } else if (frame.first + frame.units <= next && i > 0) {
@@ -46,6 +53,7 @@ void continuity_trim(struct store_stream *stream)
             stream->has_overlap |= frame.trim > 0;
         }
         next = frame.first + frame.units;
+        was_thin = frame.is_thin;
         stream->frames[kept++] = frame;
     }
     stream->frames_count = kept;
@@ -117,7 +125,8 @@ static uint64_t records_guess(const struct cast_agent *agent)
 static uint64_t records_short(const struct cast_agent *agent)
 {
     const char *lines = agent->has_exit ? agent->exit : "";
-    uint64_t there = agent->records + agent->lost[CK_LOST_SPOOL];
+    uint64_t there =
+        agent->records + agent->lost[CK_LOST_SPOOL] + agent->discarded.records;
     char value[32];
     uint64_t made;
 
@@ -162,22 +171,42 @@ static void records_count(struct cast_agent *agent)
     }
 }
 
+/* Of a slot. */
+struct slot_sums {
+    uint64_t end;       /* position behind its last unit */
+    uint64_t discarded; /* units that are missing where some were discarded */
+};
+
+/* More is missing there than was discarded, or never came. */
+static void discarded_check(struct cast_agent *agent, uint64_t units)
+{
+    uint64_t known = agent->discarded.units + agent->told_missing;
+
+    if (units > known) {
+        gap_count(agent, 1, units - known);
+    }
+}
+
 /* The streams of one slot from `at` on; returns where the next slot begins. */
 static size_t slot_check(const struct store_stream *const *sorted,
                          size_t count,
                          size_t at,
                          struct cast_agent *agent,
-                         uint64_t *end)
+                         struct slot_sums *sums)
 {
     const struct store_stream *first = sorted[at];
+    uint64_t *end = &sums->end;
 
-    *end = 0;
+    *end = sums->discarded = 0;
     for (; at < count && sorted[at]->agent == first->agent &&
            sorted[at]->slot == first->slot;
          at++) {
-        if (sorted[at]->begin > *end) {
+        if (sorted[at]->begin > *end && agent->discarded.segments > 0) {
+            sums->discarded += sorted[at]->begin - *end;
+        } else if (sorted[at]->begin > *end) {
             gap_count(agent, 1, sorted[at]->begin - *end);
         }
+        sums->discarded += sorted[at]->discarded;
         agent->has_overlap |= sorted[at]->begin < *end;
         gap_count(agent, sorted[at]->gaps, sorted[at]->gap_units);
         if (sorted[at]->end > *end) {
@@ -240,7 +269,7 @@ int continuity_check(const struct store_stream *streams,
                      struct cast *cast)
 {
     const struct store_stream **sorted = calloc(count + 1, sizeof(*sorted));
-    uint64_t *ends = calloc(cast->agents_count + 1, sizeof(*ends));
+    struct slot_sums *ends = calloc(cast->agents_count + 1, sizeof(*ends));
     size_t at = 0;
 
     if (sorted == NULL || ends == NULL) {
@@ -258,13 +287,15 @@ int continuity_check(const struct store_stream *streams,
     while (at < count) {
         uint32_t agent = sorted[at]->agent;
         uint32_t slot = sorted[at]->slot;
-        uint64_t end;
+        struct slot_sums sums;
 
-        at = slot_check(sorted, count, at, &cast->agents[agent], &end);
-        ends[agent] += slot == CK_SLOT_COLLECTOR ? 0 : end;
+        at = slot_check(sorted, count, at, &cast->agents[agent], &sums);
+        ends[agent].end += slot >= CK_SLOT_AGGREGATOR ? 0 : sums.end;
+        ends[agent].discarded += sums.discarded;
     }
     for (size_t i = 0; i < cast->agents_count; i++) {
-        tail_check(&cast->agents[i], ends[i]);
+        discarded_check(&cast->agents[i], ends[i].discarded);
+        tail_check(&cast->agents[i], ends[i].end);
         records_count(&cast->agents[i]);
     }
     free(sorted);

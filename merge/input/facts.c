@@ -322,6 +322,26 @@ static int stack_read(struct cast_agent *agent, const struct ck_text *text)
     return 0;
 }
 
+/* The note of ckagg; the latest one says all. */
+static void discarded_read(struct cast_agent *agent, const struct ck_text *text)
+{
+    struct cast_discarded *discarded = &agent->discarded;
+    int64_t raw = text_number(text, "until_raw", INT64_MIN);
+    int64_t ticks = text_number(text, "until_ticks", INT64_MIN);
+
+    discarded->segments = (uint64_t)text_number(text, "segments", 1);
+    discarded->records = (uint64_t)text_number(text, "records", 0);
+    discarded->bytes = (uint64_t)text_number(text, "bytes", 0);
+    discarded->units = (uint64_t)text_number(text, "units", 0);
+    stamps_init(&discarded->until);
+    if (raw != INT64_MIN) {
+        stamps_add(&discarded->until, false, raw, raw);
+    }
+    if (ticks != INT64_MIN) {
+        stamps_add(&discarded->until, true, ticks, ticks);
+    }
+}
+
 static int text_read(struct cast *cast,
                      const struct facts_source *source,
                      const struct ck_text *text)
@@ -349,6 +369,9 @@ static int text_read(struct cast *cast,
         return cast_note(cast, ck_text_bytes(text), text->length);
     case CK_KIND_STACK:
         return stack_read(&cast->agents[source->agent], text);
+    case CK_KIND_DISCARDED:
+        discarded_read(&cast->agents[source->agent], text);
+        return 0;
     default:
         return 0;
     }

@@ -10,9 +10,16 @@
 
 bool files_is_segment(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    struct ck_run_name name;
 
-    return strncmp(slash == NULL ? path : slash + 1, "seg-", 4) == 0;
+    return ck_run_name(path, &name) && name.kind != CK_RUN_SPOOL;
+}
+
+bool files_is_facts(const char *path)
+{
+    struct ck_run_name name;
+
+    return ck_run_name(path, &name) && name.kind == CK_RUN_FACTS;
 }
 
 int files_append(struct ck_run_files *files,

@@ -17,5 +17,7 @@ int files_append(struct ck_run_files *files,
                  struct ck_err *err);
 /* Written by ckagg, not by an agent that could not deliver. */
 bool files_is_segment(const char *path);
+/* What stayed of segments that were discarded. */
+bool files_is_facts(const char *path);
 
 #endif

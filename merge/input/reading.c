@@ -75,7 +75,7 @@ static int reading_commit(struct reading *reading,
     frame->stamps = survey->starts;
     agent->events += survey->records;
     agent->records += survey->records + reading->others;
-    agent->units += frame->units - frame->trim;
+    agent->units += frame->is_thin ? 0 : frame->units - frame->trim;
     if (opened->header.pack == CK_PACK_NONE && frame->trim == 0 &&
         survey_bounds(survey, reading->stream, frame) != 0) {
         return -1;

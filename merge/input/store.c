@@ -111,6 +111,8 @@ static int frame_enter(struct store *store,
     frame->first = header->first;
     frame->units = header->units;
     frame->file = file;
+    frame->records = header->records;
+    frame->is_thin = files_is_facts(store->files.paths[file]);
     stamps_init(&frame->stamps);
     cast->agents[agent].bytes += ck_frame_bytes(header);
     cast->agents[agent].frames++;

@@ -28,11 +28,13 @@ struct store_frame {
     uint32_t file;
     uint32_t thread;  /* in the cast: a slot is used by one after the other */
     uint32_t trim;    /* units at its head that an earlier frame has */
-    uint32_t records; /* with a time of their own, after the trim */
+    uint32_t records; /* with a time of their own, after the trim; at first all
+                         that its header says */
     uint32_t classes; /* of those: 1 << class */
     struct stamps stamps; /* starts of those */
     uint32_t bound;       /* of its first piece, in the stream's */
     uint16_t bounds;      /* 0 = only the stamps are known */
+    bool is_thin;         /* its events were discarded, its facts stayed */
     uint8_t shift;
 };
 
@@ -51,7 +53,9 @@ struct store_stream {
     size_t bounds_count, bounds_room;
     uint64_t gaps; /* places where units are missing */
     uint64_t gap_units;
-    bool has_overlap; /* some units are there twice */
+    uint64_t discarded; /* units missing before the first that is whole, where
+                           some were discarded on request */
+    bool has_overlap;   /* some units are there twice */
 };
 
 /* What is wrong with the files. */

@@ -10,8 +10,8 @@
 #include "merge/output/jsonclocks.h"
 #include "merge/output/jsonparts.h"
 
-static const char *const region_names[] = {"whole", "mpi", "steps", "given",
-                                           "range"};
+static const char *const region_names[] = {"whole", "mpi",   "steps",
+                                           "given", "range", "kept"};
 static void
 put_region(struct ck_json *j, const char *name, struct region region)
 {
@@ -64,6 +64,14 @@ static void put_head(struct ck_json *j, const struct report *report)
     }
     put_region(j, "whole", report->whole);
     ck_json_end(j);
+    if (report->kept.ranks > 0) {
+        ck_json_object(j, "kept");
+        ck_json_int(j, "of_ns", report->kept.whole);
+        ck_json_uint(j, "ranks", report->kept.ranks);
+        ck_json_uint(j, "discarded_records", report->kept.records);
+        ck_json_uint(j, "discarded_bytes", report->kept.bytes);
+        ck_json_end(j);
+    }
     put_region(j, "region", report->region);
     ck_json_string(j, "kind", region_names[report->region_kind]);
     json_text(j, "range", report->region_range);

@@ -58,6 +58,9 @@ static void put_region(const struct page *page)
     case REPORT_REGION_GIVEN:
         fprintf(page->file, "region: as asked, %s", length.text);
         break;
+    case REPORT_REGION_KEPT:
+        fprintf(page->file, "region: what was kept, %s", length.text);
+        break;
     default:
         fprintf(page->file, "region: the whole run, %s", length.text);
         break;
@@ -165,6 +168,22 @@ static void put_partial_inputs(const struct page *page)
     if (count > PAGE_ROWS) {
         fprintf(page->file, " and %zu more profiles\n", count - PAGE_ROWS);
     }
+}
+
+/* What was discarded on request. */
+static void put_kept(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    if (report->kept.ranks == 0) {
+        return;
+    }
+    fprintf(page->file, " kept: the last %s",
+            word_time(region_length(report->whole)).text);
+    fprintf(page->file, " of %s; ", word_time(report->kept.whole).text);
+    fprintf(
+        page->file, "%s record%s before were discarded on request (--keep)\n",
+        word_count(report->kept.records).text, word_s(report->kept.records));
 }
 
 /* What is missing of the run, before anything is said of it. */
@@ -361,7 +380,8 @@ static void put_notes(const struct page *page)
 static void put_cost(const struct page *page)
 {
     const struct report *report = page->report;
-    ck_time_t whole = region_length(report->whole);
+    ck_time_t whole = report->kept.ranks > 0 ? report->kept.whole
+                                             : region_length(report->whole);
 
     fputs("             ck itself: ", page->file);
     if (report->own_cpu_ranks > 0 && whole > 0) {
@@ -442,6 +462,7 @@ void output_text(const struct report *report,
     put_head(&page);
     page_ends(&page);
     put_partial_inputs(&page);
+    put_kept(&page);
     put_missing(&page);
     put_answer(&page);
     page_why(&page);

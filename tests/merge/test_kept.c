@@ -1,0 +1,196 @@
+/* test_kept.c - a run whose beginning was discarded
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "merge/align.h"
+#include "merge/cast.h"
+#include "merge/input/store.h"
+#include "merge/region.h"
+#include "schema/run.h"
+#include "tests/merge/synth.h"
+
+#define UNITS 100 /* positions of the thread's stream that are discarded */
+
+struct bench {
+    char *dir;
+    struct cast *cast;
+    struct align *align;
+    struct store *store;
+    struct report report;
+};
+
+static int setup(void **state)
+{
+    struct bench *bench = calloc(1, sizeof(*bench));
+
+    bench->dir = synth_dir();
+    bench->cast = cast_create();
+    bench->align = align_create();
+    *state = bench;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *bench = *state;
+
+    store_destroy(bench->store);
+    align_destroy(bench->align);
+    cast_destroy(bench->cast);
+    synth_remove(bench->dir);
+    free(bench);
+    return 0;
+}
+
+static const struct synth_rank ranks[] = {
+    {.rank = 0, .size = 2, .host = "a", .timens = "t", .start_raw = 1000},
+    {.rank = 1, .size = 2, .host = "a", .timens = "t", .start_raw = 1000},
+};
+
+/* What was written as segments so far is facts. */
+static void rename_to_facts(const struct bench *bench)
+{
+    struct ck_run_files files;
+
+    assert_int_equal(ck_run_files(bench->dir, &files, NULL), 0);
+    for (size_t i = 0; i < files.count; i++) {
+        struct ck_run_name name;
+        char to[PATH_MAX];
+
+        assert_true(ck_run_name(files.paths[i], &name));
+        assert_int_equal(ck_run_facts_path(to, bench->dir, name.agent), 0);
+        if (name.kind == CK_RUN_SEGMENT && access(to, F_OK) != 0) {
+            assert_int_equal(rename(files.paths[i], to), 0);
+        }
+    }
+    ck_run_files_free(&files);
+}
+
+/* A rank of which [0, UNITS) was discarded: `units` by the note; all until a
+ * time is gone. Its marks begin then. */
+static void rank_write(const struct bench *bench,
+                       unsigned number,
+                       unsigned units,
+                       int64_t until)
+{
+    struct synth *synth = synth_create(bench->dir, number, &ranks[number - 1]);
+    char note[160];
+
+    synth_stream(synth, 1, 0, 7);
+    synth_seek(synth, UNITS / 2);
+    synth_text(synth, CK_KIND_NAME, 5, 0, 0, "said once", 9);
+    (void)snprintf(note, sizeof(note),
+                   "segment=3\nsegments=4\nrecords=77\nbytes=4096\nunits=%u\n"
+                   "until_raw=%lld\n",
+                   units, (long long)until);
+    synth_stream(synth, 0, CK_SLOT_AGGREGATOR, 0);
+    synth_text(synth, CK_KIND_DISCARDED, 0, 0, 0, note, strlen(note));
+    synth_destroy(synth);
+    rename_to_facts(bench);
+    synth = synth_create(bench->dir, number, &ranks[number - 1]);
+    synth_stream(synth, 1, 0, 7);
+    synth_seek(synth, UNITS);
+    for (int64_t i = 0; i < 10; i++) {
+        struct ck_mark mark = {
+            .e = {.kind = CK_KIND_RANGE,
+                  .name = 5,
+                  .start = until - 5 + i * 50},
+            .dur = 40,
+        };
+
+        synth_put(synth, &mark);
+    }
+    synth_exit(synth, 0, until + 1000, 5);
+    synth_destroy(synth);
+}
+
+static void run_open(struct bench *bench)
+{
+    struct ck_err err = {""};
+
+    bench->store = store_create(bench->dir, bench->cast, bench->align, &err);
+    assert_string_equal(err.text, "");
+    assert_non_null(bench->store);
+    assert_int_equal(cast_close(bench->cast), 0);
+    assert_int_equal(align_close(bench->align, bench->cast), 0);
+    assert_int_equal(region_find(bench->cast, bench->align, &bench->report), 0);
+}
+
+static void what_was_discarded_is_no_gap(void **state)
+{
+    struct bench *bench = *state;
+
+    /* The name's two units are there. */
+    rank_write(bench, 1, UNITS - 2, 5000);
+    run_open(bench);
+    assert_int_equal(bench->cast->agents[0].discarded.records, 77);
+    assert_int_equal(bench->cast->agents[0].gaps, 0);
+    assert_int_equal(store_damage(bench->store)->places, 0);
+    assert_string_equal(cast_name(bench->cast, 1, 5), "said once");
+}
+
+static void what_is_missing_beyond_the_note_is_a_gap(void **state)
+{
+    struct bench *bench = *state;
+
+    rank_write(bench, 1, UNITS - 12, 5000);
+    run_open(bench);
+    assert_int_equal(bench->cast->agents[0].gaps, 1);
+    assert_int_equal(bench->cast->agents[0].gap_units, 10);
+}
+
+static void the_run_begins_where_all_ranks_are_there(void **state)
+{
+    struct bench *bench = *state;
+
+    rank_write(bench, 1, UNITS - 2, 5000);
+    rank_write(bench, 2, UNITS - 2, 7000);
+    run_open(bench);
+    assert_int_equal(bench->report.kept.ranks, 2);
+    assert_int_equal(bench->report.kept.records, 154);
+    assert_int_equal(bench->report.kept.whole, 8000 - 1000);
+    assert_int_equal(region_length(bench->report.whole), 8000 - 7000);
+    assert_int_equal(bench->report.region.start, bench->report.whole.start);
+    assert_int_equal(bench->report.region_kind, REPORT_REGION_KEPT);
+}
+
+static void a_time_behind_the_end_is_no_time(void **state)
+{
+    struct bench *bench = *state;
+
+    rank_write(bench, 1, UNITS - 2, 5000);
+    bench->report.kept.ranks = 9;
+    run_open(bench);
+    stamps_init(&bench->cast->agents[0].discarded.until);
+    stamps_add(&bench->cast->agents[0].discarded.until, false, INT64_MAX / 2,
+               INT64_MAX / 2);
+    assert_int_equal(region_find(bench->cast, bench->align, &bench->report), 0);
+    assert_int_equal(bench->report.kept.ranks, 1);
+    assert_int_equal(region_length(bench->report.whole), 6000 - 1000);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(what_was_discarded_is_no_gap),
+        CASE(what_is_missing_beyond_the_note_is_a_gap),
+        CASE(the_run_begins_where_all_ranks_are_there),
+        CASE(a_time_behind_the_end_is_no_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
