@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# keep.sh - only the newest of a run is kept; ckagg is killed meanwhile
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Four ranks record some hundred bytes a millisecond with --keep SIZE. What the
+# run takes on disk is looked at all the time; ckagg is killed CK_KILLS times.
+# The report then says what was kept, the run verifies, and the marks that are
+# there are the last ones of each rank, none twice, none missing between.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+[ -x "$tests/kills.openmpi" ] || skip "kills.openmpi was not built"
+keep=$((2 << 20))
+ranks=4
+marks=${CK_MARKS:-400000}
+kills=${CK_KILLS:-2}
+run=$work/run
+
+# bytes_of PATTERN: of the run's files
+bytes_of() {
+    { find "$run" -name "$1.ck" -printf '%s\n' 2>/dev/null || :; } |
+        awk '{ sum += $1 } END { print sum + 0 }'
+}
+# ckagg of this run
+aggregator() { pgrep -f -- "^ckagg .*--dir $run " || :; }
+
+timeout 200 mpirun -n $ranks "$bin/ckagent" --keep "$((keep >> 20))M" \
+    --report none --dir "$run" -- "$tests/kills.openmpi" "$marks" \
+    "$work/page" mpi >"$work/said" 2>&1 &
+job=$!
+most=0 known=0 killed=0
+while kill -0 $job 2>/dev/null; do
+    bytes=$(bytes_of '*')
+    [ "$bytes" -le "$most" ] || most=$bytes
+    # Each time that more was discarded, by the one that came after too.
+    bytes=$(bytes_of 'facts-*')
+    if [ "$killed" -lt "$kills" ] && [ "$bytes" -gt "$known" ]; then
+        for pid in $(aggregator); do
+            kill -9 "$pid" && killed=$((killed + 1))
+        done
+        known=$bytes
+    fi
+    read -rt 0.05 <> <(:) || :
+done
+status=0
+wait $job || status=$?
+same "status of the job" 0 $status
+wait_done "$run"
+echo "times that ckagg was killed: $killed of $kills"
+[ "$killed" -gt 0 ] || [ "$kills" -eq 0 ] || fail "ckagg was never killed"
+echo "most on disk: $most bytes of $keep"
+[ "$most" -le $((keep + keep / 8)) ] || fail "the run took $most bytes"
+[ "$most" -ge $((keep / 2)) ] || fail "the run took only $most bytes"
+
+"$bin/ckmerge" --verify "$run" >"$work/verified" 2>&1 ||
+    { cat "$work/verified"; fail "ckmerge --verify: $?"; }
+grep -q 'discarded on request' "$work/verified" || fail "verify does not say it"
+"$bin/ckmerge" --quiet --output json="$work/report.json" \
+    --output chrome="$work/trace.json" "$run" 2>"$work/err" ||
+    { cat "$work/err"; fail "ckmerge: $?"; }
+grep -q '^ kept: the last' "$run/report.txt" || fail "the report does not say it"
+/usr/bin/python3 - "$work" "$ranks" "$marks" <<'PY'
+import collections
+import json
+import sys
+
+work, ranks, marks = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+report = json.load(open(work + "/report.json"))
+manifest = json.load(open(work + "/run/manifest.json"))
+assert report["trust"]["lost"] == 0, report["trust"]
+assert report["kept"]["ranks"] == ranks, report["kept"]
+assert report["kept"]["discarded_records"] == manifest["discarded_records"] > 0
+of = collections.defaultdict(list)
+for event in json.load(open(work + "/trace.json"))["traceEvents"]:
+    if event["name"] == "number":
+        of[event["pid"]].append(event["args"]["value"])
+assert len(of) == ranks, of.keys()
+for pid, values in of.items():
+    values.sort()
+    assert values == list(range(values[0], marks)), (pid, values[:5])
+    assert 0 < values[0] < marks - 1000, values[0]
+print(f"ok: {sum(map(len, of.values()))} of {ranks * marks} marks, "
+      f"the last ones of each rank")
+PY
