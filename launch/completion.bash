@@ -16,7 +16,7 @@ _ck_value() {
         _ck_options | grep -- "^$1"$'\t'
     )
     case $type:$argument in
-    choice:* | *\|*)
+    choice:* | *[[:lower:]]*\|*)
         mapfile -t COMPREPLY < <(compgen -W "${argument//|/ }" -- "$current")
         ;;
     text:*DIR* | list:*DIR*)
