@@ -11,13 +11,18 @@
 #include <string.h>
 
 #include "merge/input/chromeevent.h"
+#include "merge/input/chromeparts.h"
 
 #define QUEUE_BITS (64 * 1024)
+/* Of the text that a thread reads at once; fewer are not worth threads. */
+#define PART_BYTES ((size_t)1 << 20)
+#define PARTS_LEAST 8
 /* A date, not a time since some start: later than 2001. */
 #define EPOCH_LEAST ((int64_t)1000000000 * 1000000000)
 
 struct trace {
-    struct json *json; /* borrowed */
+    struct json *json;                 /* borrowed */
+    const struct chrometrace_way *way; /* borrowed */
     struct chrome_sink sink;
     struct chrome_event event;
     uint64_t events;
@@ -117,13 +122,68 @@ static void span_note(struct trace *trace, const struct chrome_event *event)
     trace->has_first = true;
 }
 
+static int event_take(struct trace *trace)
+{
+    trace->events++;
+    span_note(trace, &trace->event);
+    return chromeevent_take(&trace->sink, &trace->event);
+}
+
+/* Events from that one on by several threads. 0, or -1 with errno. */
+static int parts_read(struct trace *trace, struct chromeparts_plan *plan)
+{
+    struct chromeparts *parts = chromeparts_create(plan, trace->json);
+    int rc = 0;
+
+    if (parts == NULL) {
+        return -1;
+    }
+    while (rc == 0 && chromeparts_next(parts, &trace->event)) {
+        rc = event_take(trace);
+    }
+    if (rc == 0) {
+        rc = gzip_seek(trace->way->gzip, chromeparts_offset(parts));
+        json_jump(trace->json, plan->depth, chromeparts_offset(parts));
+    }
+    chromeparts_destroy(parts);
+    return rc;
+}
+
+/* The token is that of an event: is what follows worth several threads? */
+static bool is_for_parts(const struct trace *trace,
+                         const struct json_token *token,
+                         struct chromeparts_plan *plan)
+{
+    uint64_t bytes;
+
+    if (trace->events != 0 || trace->way->gzip == NULL ||
+        trace->way->threads < 2 || token->type != JSON_OBJECT) {
+        return false;
+    }
+    plan->fd = gzip_plain(trace->way->gzip, &bytes);
+    plan->from = token->offset;
+    plan->to = bytes;
+    plan->part_bytes = PART_BYTES;
+    plan->threads = trace->way->threads;
+    plan->depth = json_depth(trace->json) - 1;
+    return plan->fd >= 0 && plan->to > plan->from &&
+           plan->to - plan->from >= PARTS_LEAST * PART_BYTES;
+}
+
 static int events_read(struct trace *trace)
 {
     struct json *json = trace->json;
     struct chrome_event *event = &trace->event;
-    const struct json_token *token;
+    struct chromeparts_plan plan;
+    const struct json_token *token = json_next(json);
 
-    while ((token = json_next(json))->type != JSON_ARRAY_END) {
+    if (is_for_parts(trace, token, &plan)) {
+        if (parts_read(trace, &plan) != 0) {
+            return -1;
+        }
+        token = json_next(json);
+    }
+    for (; token->type != JSON_ARRAY_END; token = json_next(json)) {
         uint64_t offset = token->offset;
 
         if (token->type == JSON_ERROR) {
@@ -139,9 +199,7 @@ static int events_read(struct trace *trace)
             return 0;
         }
         event->offset = offset;
-        trace->events++;
-        span_note(trace, event);
-        if (chromeevent_take(&trace->sink, event) != 0) {
+        if (event_take(trace) != 0) {
             return -1;
         }
     }
@@ -229,7 +287,7 @@ static int trace_read(struct trace *trace, struct ck_err *err)
 }
 
 int chrometrace_read(struct json *json,
-                     enum chrometrace_device device,
+                     const struct chrometrace_way *way,
                      struct import *import,
                      struct import_facts *facts,
                      struct ck_err *err)
@@ -241,7 +299,8 @@ int chrometrace_read(struct json *json,
         return ck_err_set(err, "out of memory");
     }
     trace->json = json;
-    trace->sink.device = device;
+    trace->way = way;
+    trace->sink.device = way->device;
     trace->sink.import = import;
     trace->sink.facts = facts;
     trace->sink.queues = calloc(QUEUE_BITS / 8, 1);

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "merge/input/gzip.h"
 #include "merge/input/import.h"
 #include "merge/input/json.h"
 
@@ -21,10 +22,16 @@ enum chrometrace_device {
     CHROMETRACE_CPU, /* operators of the CPU */
 };
 
+struct chrometrace_way {
+    enum chrometrace_device device;
+    struct gzip *gzip; /* that the reader reads, borrowed; NULL = another */
+    unsigned threads;  /* that may read it, if it is long and plain */
+};
+
 /* Read it all. 0; or -1 with err: nothing of it can be used. What is wrong
  * with parts of it is among the import's complaints. */
 int chrometrace_read(struct json *json,
-                     enum chrometrace_device device,
+                     const struct chrometrace_way *way,
                      struct import *import,
                      struct import_facts *facts,
                      struct ck_err *err);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "merge/input/inflate.h"
@@ -167,6 +168,24 @@ bool gzip_peek(const struct gzip *gzip, void *to, size_t bytes)
     }
     memcpy(to, gzip->raw, bytes);
     return true;
+}
+
+int gzip_plain(const struct gzip *gzip, uint64_t *bytes)
+{
+    struct stat status;
+
+    if (gzip->inflater != NULL || fstat(gzip->fd, &status) != 0 ||
+        !S_ISREG(status.st_mode)) {
+        return -1;
+    }
+    *bytes = (uint64_t)status.st_size;
+    return gzip->fd;
+}
+
+int gzip_seek(struct gzip *gzip, uint64_t offset)
+{
+    gzip->at = gzip->used = 0;
+    return lseek(gzip->fd, (off_t)offset, SEEK_SET) < 0 ? -1 : 0;
 }
 
 const char *gzip_error(const struct gzip *gzip)

@@ -23,6 +23,10 @@ int64_t gzip_read(void *gzip, void *to, size_t room);
 /* The first bytes of a plain file, before anything was read. False: it has
  * not so many, or is compressed. */
 bool gzip_peek(const struct gzip *gzip, void *to, size_t bytes);
+/* The descriptor of a plain file and its length; -1 = it is compressed. */
+int gzip_plain(const struct gzip *gzip, uint64_t *bytes);
+/* Read a plain file on from there. 0, or -1 with errno. */
+int gzip_seek(struct gzip *gzip, uint64_t offset);
 /* "" = none; borrowed. */
 const char *gzip_error(const struct gzip *gzip);
 

@@ -33,6 +33,32 @@ struct json *json_create(json_read_f read, void *state)
     return json;
 }
 
+struct json *
+json_create_beside(const struct json *json, json_read_f read, void *state)
+{
+    struct json *beside = json_create(read, state);
+
+    if (beside != NULL) {
+        memcpy(beside->is_object, json->is_object, sizeof(json->is_object));
+    }
+    return beside;
+}
+
+void json_jump(struct json *json, unsigned depth, uint64_t offset)
+{
+    json->at = json->end = json->bytes;
+    memset(json->bytes, 0, PAD);
+    json_marks_drop(json);
+    json->base = offset;
+    json->no_skip = 0;
+    json->is_eof = false;
+    json->is_in_string = false;
+    json->depth = depth;
+    json->expect = EXPECT_VALUE;
+    json->err.text[0] = '\0';
+    memset(&json->token, 0, sizeof(json->token));
+}
+
 void json_destroy(struct json *json)
 {
     free(json);

@@ -60,7 +60,14 @@ typedef int64_t (*json_read_f)(void *state, void *to, size_t room);
 struct json;
 /* NULL with ENOMEM. */
 struct json *json_create(json_read_f read, void *state);
+/* Another reader, for json_jump() into the same containers. NULL with ENOMEM.
+ */
+struct json *
+json_create_beside(const struct json *json, json_read_f read, void *state);
 void json_destroy(struct json *json);
+/* Go on where a value of the array begins that is the depth-th container, at
+ * that byte of the text. From now on `read` gives bytes from there. */
+void json_jump(struct json *json, unsigned depth, uint64_t offset);
 
 /* The next token; it and its text are borrowed until the next call. After
  * JSON_END and JSON_ERROR the same again. */

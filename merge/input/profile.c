@@ -159,6 +159,7 @@ static int read_once(struct profile *profile,
                      struct ck_err *err)
 {
     struct gzip *gzip = gzip_open(profile->path, err);
+    struct chrometrace_way way = {device, gzip, profile->threads};
     struct json *json = NULL;
     int rc = -1;
 
@@ -173,7 +174,7 @@ static int read_once(struct profile *profile,
         (void)ck_err_set(err, "out of memory");
     } else if (profile->import != NULL) {
         rc = profile->kind == PROFILE_CHROME
-                 ? chrometrace_read(json, device, profile->import,
+                 ? chrometrace_read(json, &way, profile->import,
                                     &profile->facts, err)
                  : kernelprofile_read(json, profile->import, &profile->facts,
                                       err);

@@ -37,6 +37,7 @@ int32_t profile_name_rank(const char *path);
 struct profile {
     const char *path; /* borrowed */
     enum profile_kind kind;
+    unsigned threads;      /* that may read it */
     struct import *import; /* NULL with a run or a segment */
     struct import_facts facts;
     bool is_rank_assumed; /* nothing said it: the only input is rank 0 */

@@ -35,11 +35,13 @@ static bool is_foreign(const struct profile *profile)
     return profile->kind == PROFILE_CHROME || profile->kind == PROFILE_NKIPY;
 }
 
-static size_t readers_wanted(const struct profile *profiles, size_t count)
+/* Processes; what CPUs are left over are for threads within them. */
+static size_t readers_wanted(struct profile *profiles, size_t count)
 {
     cpu_set_t set;
     size_t foreign = 0;
     size_t cpus = 1;
+    size_t wanted;
 
     for (size_t i = 0; i < count; i++) {
         foreign += is_foreign(&profiles[i]);
@@ -48,7 +50,11 @@ static size_t readers_wanted(const struct profile *profiles, size_t count)
         cpus = (size_t)CPU_COUNT(&set);
     }
     cpus = cpus < READERS_MAX ? cpus : READERS_MAX;
-    return cpus < foreign ? cpus : foreign;
+    wanted = cpus < foreign ? cpus : foreign;
+    for (size_t i = 0; i < count; i++) {
+        profiles[i].threads = (unsigned)(cpus / (wanted > 0 ? wanted : 1));
+    }
+    return wanted;
 }
 
 static int read_in_turn(struct profile *profiles,

@@ -50,16 +50,15 @@ static void read_as(const uint8_t *data, size_t size, unsigned kind)
     struct json *json = json_create(text_read, &text);
     struct import *import = import_create(dir_make(), "input", NULL);
     struct import_facts facts = {.rank = -1};
+    struct chrometrace_way way = {.device = kind == 0 ? CHROMETRACE_GPU
+                                                      : CHROMETRACE_CPU};
     int rc;
 
     if (json == NULL || import == NULL) {
         abort();
     }
-    rc = kind == 2
-             ? kernelprofile_read(json, import, &facts, NULL)
-             : chrometrace_read(json,
-                                kind == 0 ? CHROMETRACE_GPU : CHROMETRACE_CPU,
-                                import, &facts, NULL);
+    rc = kind == 2 ? kernelprofile_read(json, import, &facts, NULL)
+                   : chrometrace_read(json, &way, import, &facts, NULL);
     if (rc == 0 && facts.by_id + facts.by_order > facts.operations) {
         abort();
     }

@@ -116,6 +116,20 @@ class Kineto(Case):
     def test_compressed_is_the_same(self):
         self.check_kineto(self.kineto("a.json.gz", "--events", "500"))
 
+    def test_on_one_cpu_and_on_several_it_is_the_same(self):
+        cpus = os.sched_getaffinity(0)
+        if len(cpus) < 2:
+            self.skipTest("one CPU only")
+        path = self.kineto("rank0.json", "--events", "45000")
+        self.assertGreater(os.path.getsize(path), 10 << 20)
+        _, _, several = merge(path, self.out)
+        try:
+            os.sched_setaffinity(0, {min(cpus)})
+            _, _, one = merge(path, self.out)
+        finally:
+            os.sched_setaffinity(0, cpus)
+        self.assertEqual(several, one)
+
     def test_pairs_and_steps(self):
         status, _, report = merge(os.path.join(os.path.dirname(KINETO),
                                                "profiles/pairs.json"),
