@@ -439,7 +439,7 @@ static int job_run(struct job *job, struct ck_err *err)
         {lines_take, job->lines, OF(KERNEL) | OF(CALL) | OF(MARK)},
         {calls_take, job->calls, OF_HOST},
         {ranks_take, job->ranks, OF_HOST},
-        {ranges_take, job->ranges, OF(MARK)},
+        {ranges_take, job->ranges, OF(MARK) | OF_DEVICE},
     };
     size_t count = job->impasse != NULL ? 2 : 1;
     struct timeline timeline = {

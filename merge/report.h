@@ -212,6 +212,10 @@ struct report_range {
     ck_time_t max;
     bool is_median_exact;
     uint32_t ranks;
+    ck_time_t wall;        /* in which some rank was in it */
+    ck_time_t device_wall; /* ... of a device: added up over the devices */
+    ck_time_t device_busy; /* of it */
+    bool is_device_known;  /* else there were too many pairs to count */
     ck_time_t idle; /* of devices whose launching thread was in it, innermost */
     ck_time_t causes[CAUSES]; /* sum: idle */
 };

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "merge/analysis/within.h"
 #include "merge/array.h"
 #include "merge/quantile.h"
 #include "merge/table.h"
@@ -13,7 +14,8 @@
 struct range {
     struct report_range row;
     struct quantile lengths;
-    int32_t last; /* rank counted last */
+    struct interval_union open; /* on any rank */
+    int32_t last;               /* rank counted last */
 };
 
 struct ranges {
@@ -23,6 +25,7 @@ struct ranges {
     struct range *items;
     size_t count, room;
     struct table *ranks; /* range, rank: for how many ranks have it */
+    struct within *within;
 };
 
 struct ranges *ranges_create(const struct cast *cast, struct region region)
@@ -36,7 +39,9 @@ struct ranges *ranges_create(const struct cast *cast, struct region region)
     ranges->region = region;
     ranges->keys = table_create();
     ranges->ranks = table_create();
-    if (ranges->keys == NULL || ranges->ranks == NULL) {
+    ranges->within = within_create(cast, region);
+    if (ranges->keys == NULL || ranges->ranks == NULL ||
+        ranges->within == NULL) {
         ranges_destroy(ranges);
         return NULL;
     }
@@ -54,6 +59,7 @@ void ranges_destroy(struct ranges *ranges)
     free(ranges->items);
     table_destroy(ranges->keys);
     table_destroy(ranges->ranks);
+    within_destroy(ranges->within);
     free(ranges);
 }
 
@@ -78,6 +84,7 @@ static struct range *range_find(struct ranges *ranges, const char *name)
         range->row = (struct report_range){.name = name};
         range->last = CAST_RANK_UNKNOWN;
         quantile_init(&range->lengths);
+        interval_union_init(&range->open, ranges->region);
     }
     return &ranges->items[number];
 }
@@ -107,6 +114,10 @@ int ranges_take(void *consumer, const struct timeline_event *event)
     struct range *range;
     const char *name;
 
+    if (timeline_is_device(event)) {
+        within_device(ranges->within, event);
+        return 0;
+    }
     if (event->record->kind != CK_KIND_RANGE ||
         !region_clip(ranges->region, &start, &end)) {
         return 0;
@@ -119,6 +130,11 @@ int ranges_take(void *consumer, const struct timeline_event *event)
     range->row.calls++;
     range->row.total += end - start;
     range->row.max = length > range->row.max ? length : range->row.max;
+    interval_union_add(&range->open, start, end);
+    if (within_range(ranges->within, (uint32_t)(range - ranges->items),
+                     event->rank, (struct region){start, end}) != 0) {
+        return -1;
+    }
     return quantile_add(&range->lengths, length);
 }
 
@@ -141,7 +157,12 @@ int ranges_report(struct ranges *ranges, struct report *report)
 
         range->row.median = quantile_at(&range->lengths, 0.5);
         range->row.is_median_exact = quantile_is_exact(&range->lengths);
+        range->row.wall = interval_union_length(&range->open);
         report->ranges[report->ranges_count++] = range->row;
+    }
+    if (within_report(ranges->within, report, report->ranges, ranges->count) !=
+        0) {
+        return -1;
     }
     qsort(report->ranges, report->ranges_count, sizeof(*report->ranges),
           by_total);

@@ -122,6 +122,14 @@ static void put_ranges(struct ck_json *j, const struct report *report)
         ck_json_bool(j, "median_exact", range->is_median_exact);
         ck_json_int(j, "max_ns", range->max);
         ck_json_uint(j, "ranks", range->ranks);
+        ck_json_int(j, "wall_ns", range->wall);
+        if (range->is_device_known) {
+            ck_json_int(j, "device_ns", range->device_wall);
+            ck_json_int(j, "device_busy_ns", range->device_busy);
+        } else {
+            ck_json_null(j, "device_ns");
+            ck_json_null(j, "device_busy_ns");
+        }
         ck_json_int(j, "idle_ns", range->idle);
         put_idle(j, range->causes);
         ck_json_end(j);

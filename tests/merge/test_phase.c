@@ -4,7 +4,8 @@
  *
  * Two ranks, in ms: rank 0 is in "solve" [1,3), within it again [1.5,2), and
  * [5,6); rank 1 in [1.2,3.5) and [5.5,7.5), between them in "io" [4,5). Rank
- * 0's device works [1,1.1) and [5.3,5.5), what is launched at 5.2.
+ * 0's device works [1,1.1) and [5.3,5.5), what is launched at 5.2, and, while
+ * nobody is in a range, [8,9).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +62,7 @@ static void rank_put(int rank)
         synth_call(synth, CK_KIND_API_OPENCL, NAME_LAUNCH, 5200 * US, 10 * US,
                    1, 2);
         synth_kernel(synth, NAME_KERNEL, 5300 * US, 200 * US, 100, 2);
+        synth_kernel(synth, NAME_KERNEL, 8000 * US, 1000 * US, 0, 0);
     } else {
         range(synth, NAME_SOLVE, 1200, 3500);
         range(synth, NAME_IO, 4000, 5000);
@@ -151,6 +153,21 @@ static void idle_time_belongs_to_the_range_of_the_host(void **state)
                                  "        \"host_compute\": 2100000\n"));
 }
 
+static void a_range_says_how_busy_devices_were_in_it(void **state)
+{
+    (void)state;
+    assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
+    /* On any rank [1,3.5) and [5,7.5); of rank 0's device [1,3) and [5,6), of
+     * rank 1's [1.2,3.5) and [5.5,7.5). */
+    assert_non_null(strstr(text, "\"wall_ns\": 5000000,\n"
+                                 "      \"device_ns\": 7300000,\n"
+                                 "      \"device_busy_ns\": 300000,\n"));
+    /* Rank 1's device does nothing. */
+    assert_non_null(strstr(text, "\"wall_ns\": 1000000,\n"
+                                 "      \"device_ns\": 1000000,\n"
+                                 "      \"device_busy_ns\": 0,\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +176,7 @@ int main(void)
         cmocka_unit_test(from_and_to_cut_the_range),
         cmocka_unit_test(what_is_not_there_is_refused_with_what_is),
         cmocka_unit_test(idle_time_belongs_to_the_range_of_the_host),
+        cmocka_unit_test(a_range_says_how_busy_devices_were_in_it),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
