@@ -14,7 +14,9 @@
 #include "launch/cli.h"
 #include "launch/format.h"
 #include "launch/log.h"
+#include "merge/output/fold.h"
 #include "merge/output/json.h"
+#include "merge/output/page.h"
 #include "merge/output/scalene.h"
 #include "merge/output/text.h"
 #include "schema/run.h"
@@ -30,6 +32,9 @@ static struct text_style style_of(const struct options *options, int fd)
     if (!options->is_plain && fd >= 0 && isatty(fd)) {
         style.has_unicode = is_utf8;
         style.has_colour = ck_terminal_has_colour(fd);
+    }
+    if (fd >= 0 && isatty(fd) && ck_terminal_columns(fd) < PAGE_COLUMNS) {
+        style.columns = ck_terminal_columns(fd);
     }
     return style;
 }
@@ -54,6 +59,23 @@ write_out(const char *path, const char *text, size_t length, struct ck_err *err)
     return rc;
 }
 
+/* The text, which is taken, as the terminal has room for it. */
+static char *
+text_fit(char *text, int columns, size_t *length, struct ck_err *err)
+{
+    char *folded;
+
+    if (columns == 0) {
+        return text;
+    }
+    folded = fold_text(text, (size_t)columns, length);
+    free(text);
+    if (folded == NULL) {
+        (void)ck_err_set(err, "out of memory");
+    }
+    return folded;
+}
+
 /* The report as text, the caller's to free. */
 static char *text_make(const struct results *results,
                        int fd,
@@ -67,7 +89,7 @@ static char *text_make(const struct results *results,
     if (file != NULL) {
         output_text(results->report, &style, file);
         if (fclose(file) == 0) {
-            return text;
+            return text_fit(text, style.columns, length, err);
         }
     }
     free(text);

@@ -12,6 +12,13 @@
 /* Columns of a place where a sentence has it. */
 #define PLACE 34
 
+int page_columns(const struct page *page)
+{
+    int columns = page->style->columns;
+
+    return columns > 0 && columns < PAGE_COLUMNS ? columns : PAGE_COLUMNS;
+}
+
 const char *page_dot(const struct page *page)
 {
     return page->style->has_unicode ? "\302\267" : "|";
@@ -78,7 +85,7 @@ void page_wrap(const struct page *page,
         length = length < (int)sizeof(word) ? length : (int)sizeof(word) - 1;
         memcpy(word, at, (size_t)length);
         word[length] = '\0';
-        if (at != text && column + 1 + length > PAGE_COLUMNS) {
+        if (at != text && column + 1 + length > page_columns(page)) {
             fprintf(page->file, "\n%*s", indent, "");
             column = indent;
         } else if (at != text) {

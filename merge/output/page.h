@@ -22,6 +22,8 @@ struct page {
     FILE *file;
 };
 
+/* Columns that a line may have. */
+int page_columns(const struct page *page);
 /* Static texts: a separator, and colours ("" where there are none). */
 const char *page_dot(const struct page *page);
 const char *page_bold(const struct page *page);
@@ -32,7 +34,7 @@ const char *page_normal(const struct page *page);
 void page_cell(const struct page *page, const char *text, size_t columns);
 /* The same, filled up with blanks. */
 void page_column(const struct page *page, const char *text, size_t columns);
-/* A text of the program in lines of at most PAGE_COLUMNS, broken at blanks;
+/* A text of the program in lines of at most page_columns(), broken at blanks;
  * the first one goes on at `column`, the others begin with `indent` blanks. */
 void page_wrap(const struct page *page,
                const char *text,

@@ -7,7 +7,7 @@
 #include "merge/output/words.h"
 
 #define TOP_RANGES 8
-#define NAME 22
+#define NAME 20
 
 /* The cause of most idle time in a range; CAUSES = none. */
 static enum cause range_cause(const struct report_range *range)
@@ -29,10 +29,14 @@ static void put_range(const struct page *page, const struct report_range *range)
 
     fputc(' ', page->file);
     page_column(page, range->name[0] != '\0' ? range->name : "(no name)", NAME);
-    fprintf(page->file, " %9s %9s %9s %9s %5u", word_count(range->calls).text,
+    fprintf(page->file, " %8s %8s %8s %8s %5u", word_count(range->calls).text,
             word_seconds(range->total).text, word_time(range->median).text,
             word_time(range->max).text, range->ranks);
     if (page->report->devices_count > 0) {
+        fprintf(page->file, " %7s",
+                range->is_device_known
+                    ? word_percent(range->device_busy, range->device_wall).text
+                    : "-");
         fprintf(page->file, " %9s  %s",
                 range->idle > 0 ? word_time(range->idle).text : "-",
                 cause == CAUSES ? "-" : cause_name(cause));
@@ -47,9 +51,10 @@ void page_ranges(const struct page *page)
     if (report->ranges_count == 0) {
         return;
     }
-    fprintf(page->file, "\n%s %-*s %9s %9s %9s %9s %5s%s%s\n", page_bold(page),
+    fprintf(page->file, "\n%s %-*s %8s %8s %8s %8s %5s%s%s\n", page_bold(page),
             NAME, "RANGES", "calls", "total s", "median", "longest", "ranks",
-            report->devices_count > 0 ? "   devices idle, mostly in" : "",
+            report->devices_count > 0 ? "  busy %   devices idle, mostly in"
+                                      : "",
             page_normal(page));
     for (size_t i = 0; i < report->ranges_count && i < TOP_RANGES; i++) {
         put_range(page, &report->ranges[i]);

@@ -13,8 +13,9 @@
 #define TOP_CALLS 10
 #define TOP_COUNTERS 16
 #define COUNTERS_INDENT 13
-#define BAR 8
-#define NAME 14
+#define BAR 8 /* not where the page is narrow */
+#define NAME 13
+#define NARROW 10 /* in place of it where the page is narrow */
 /* Columns of a program where it is named. */
 #define COMMAND 40
 /* Rows at each end of a table of many devices. */
@@ -39,15 +40,26 @@ static void put_ranks(const struct page *page,
     fprintf(page->file, "%5s", device->ranks_count == 0 ? "-" : list);
 }
 
+static int name_columns(const struct page *page)
+{
+    return page_columns(page) < PAGE_COLUMNS ? NARROW : NAME;
+}
+
+static int bar_columns(const struct page *page)
+{
+    return page_columns(page) < PAGE_COLUMNS ? 0 : BAR;
+}
+
 static void put_bar(const struct page *page, const struct report_device *device)
 {
     bool has_unicode = page->style->has_unicode;
+    int columns = bar_columns(page);
     int busy =
         device->wall > 0
             ? (int)((double)device->busy * BAR / (double)device->wall + 0.5)
             : 0;
 
-    for (int i = 0; i < BAR; i++) {
+    for (int i = 0; i < columns; i++) {
         fputs(i < busy ? (has_unicode ? "\342\226\210" : "#")
                        : (has_unicode ? "\342\226\221" : "."),
               page->file);
@@ -77,6 +89,13 @@ static void put_steps(const struct page *page, const struct report_rank *rank)
             word_seconds(rank->step_max * 1000).text);
 }
 
+/* A column of the idle time; "launch" is the widest title. */
+static void
+put_cause(const struct page *page, unsigned column, const char *text)
+{
+    fprintf(page->file, " %*s", column == CAUSE_COLUMN_LAUNCH ? 6 : 5, text);
+}
+
 /* What a device was busy with, a bar, and why it was idle. */
 static void put_shares(const struct page *page,
                        const struct report_device *device)
@@ -93,8 +112,7 @@ static void put_shares(const struct page *page,
         columns[cause_column(c)] += device->causes[c];
     }
     for (unsigned c = 0; c < CAUSE_COLUMNS; c++) {
-        fprintf(page->file, " %5s",
-                word_percent(columns[c], device->wall).text);
+        put_cause(page, c, word_percent(columns[c], device->wall).text);
     }
 }
 
@@ -147,7 +165,7 @@ static void put_device(const struct page *page,
     fputs("  ", page->file);
     (void)snprintf(name, sizeof(name), "%.63s",
                    device->name[0] != '\0' ? device->name : "(device)");
-    page_column(page, name, NAME);
+    page_column(page, name, name_columns(page));
     put_shares(page, device);
     put_steps(page, rank_of(page->report, device));
     fputc('\n', page->file);
@@ -200,7 +218,7 @@ static void put_all(const struct page *page)
 
     (void)snprintf(devices, sizeof(devices), "%zu devices", /* more than one */
                    page->report->devices_count);
-    fprintf(page->file, "  all  %-*s", NAME, devices);
+    fprintf(page->file, "  all  %-*s", name_columns(page), devices);
     put_shares(page, all);
     fputc('\n', page->file);
     if (all->kernel_busy > 0) {
@@ -241,8 +259,11 @@ static void put_deviceless(const struct page *page)
         }
         shown++;
         fprintf(page->file, "%5d  %-*s %6s %5s %5s  %*s %5s", rank->number,
-                NAME, "no device", "-", "-", "-", BAR, "", "-");
-        fprintf(page->file, " %5s %5s %5s %5s %5s", "-", "-", "-", "-", "-");
+                name_columns(page), "no device", "-", "-", "-",
+                bar_columns(page), "", "-");
+        for (unsigned c = 0; c < CAUSE_COLUMNS; c++) {
+            put_cause(page, c, "-");
+        }
         put_steps(page, rank);
         fprintf(page->file, "%s MPI %s %%\n", rank->steps > 0 ? "" : " ",
                 word_percent(rank->mpi, region_length(report->region)).text);
@@ -251,17 +272,24 @@ static void put_deviceless(const struct page *page)
 
 static void put_titles(const struct page *page)
 {
-    bool has_unicode = page->style->has_unicode;
+    int columns = bar_columns(page);
+    char bar[16] = "";
 
-    fprintf(page->file, "\n%s%52s IDLE BY CAUSE, %% of the region%s\n",
-            page_bold(page), "", page_normal(page));
-    fprintf(page->file,
-            "%s RANK  %-*s COMPUTE COMM  COPY  %s busy   IDLE  peer launch "
-            "host    io other STEP p50   max%s\n",
-            page_bold(page), NAME, "DEVICE", has_unicode ? "\342\226\210" : "#",
+    if (columns > 0) {
+        (void)snprintf(bar, sizeof(bar), "%s busy  ",
+                       page->style->has_unicode ? "\342\226\210" : "#");
+    }
+    fprintf(page->file, "\n%s%*s IDLE BY CAUSE, %% of the region%14s%s\n",
+            page_bold(page), name_columns(page) + 34 + columns, "", "STEP",
             page_normal(page));
-    fprintf(page->file, "%*s %5s %5s  %*s %5s %29s %6s %6s\n", NAME + 14, "%",
-            "%", "%", BAR, "", "%", "", "ms", "ms");
+    fprintf(page->file,
+            "%s RANK  %-*s COMPUTE COMM  COPY  %s  IDLE  peer launch  "
+            "host    io other    p50    max%s\n",
+            page_bold(page), name_columns(page), "DEVICE", bar,
+            page_normal(page));
+    fprintf(page->file, "%*s %5s %5s  %*s %5s %30s %6s %6s\n",
+            name_columns(page) + 14, "%", "%", "%", columns, "", "%", "", "ms",
+            "ms");
 }
 
 void page_devices(const struct page *page)
@@ -423,7 +451,7 @@ put_counters(const struct page *page, bool is_of_threads, int column)
             continue;
         }
         length = counter_text(&report->counters[i], item, sizeof(item));
-        if (!is_first && column + length + 3 > PAGE_COLUMNS) {
+        if (!is_first && column + length + 3 > page_columns(page)) {
             fprintf(page->file, "\n%*s", COUNTERS_INDENT, "");
             column = COUNTERS_INDENT;
         } else if (!is_first) {

@@ -14,6 +14,7 @@ struct text_style {
     bool has_unicode; /* bars and signs outside ASCII */
     bool has_colour;
     bool is_all_ranks; /* every row, however many */
+    int columns;       /* of the terminal, if it has less than a page; else 0 */
 };
 
 /* Write the report; the stream's error flag tells whether it worked. */
