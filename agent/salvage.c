@@ -152,14 +152,17 @@ static int work_do(struct work *work, uint64_t *records)
     const struct ck_ring_header *header = work->ring->header;
     uint64_t before = work->outlet.outbox.head->records;
     uint64_t waiting = outbox_records(&work->outlet.outbox);
+    char whose[32] = "";
 
     if (outlet_spool_all(&work->outlet) != 0) {
         return -1;
     }
-    own_note(
-        work->own,
-        "rank %d: ckagent was killed; the rest was recovered from its ring",
-        (int)header->rank);
+    if (header->rank != ~0u) {
+        (void)snprintf(whose, sizeof(whose), "rank %u: ", header->rank);
+    }
+    own_note(work->own,
+             "%sckagent was killed; the rest was recovered from its ring",
+             whose);
     (void)drain_step(work->drain, ck_time_raw(), true);
     ringfile_reopen(work->ring);
     drain_find_dead(work->drain, true);
