@@ -391,22 +391,39 @@ int align_pair_bound(const struct align *align,
     return 0;
 }
 
+const struct calibration *align_calibration(const struct align *align)
+{
+    return align->calibration;
+}
+
+/* The device, if it has a clock of its own. */
+static struct device *
+device_find(const struct align *align, uint32_t agent, uint32_t number)
+{
+    for (size_t i = 0; i < align->devices_count; i++) {
+        struct device *device = &align->devices[i];
+
+        if (device->agent == agent && device->number == number) {
+            return device;
+        }
+    }
+    return NULL;
+}
+
 bool align_device(const struct align *align,
                   uint32_t agent,
                   uint32_t device,
                   ck_time_t *offset,
                   ck_time_t *bound)
 {
-    for (size_t i = 0; i < align->devices_count; i++) {
-        const struct device *own = &align->devices[i];
+    const struct device *own = device_find(align, agent, device);
 
-        if (own->agent == agent && own->number == device) {
-            *offset = own->offset;
-            *bound = own->bound;
-            return true;
-        }
+    if (own == NULL) {
+        return false;
     }
-    return false;
+    *offset = own->offset;
+    *bound = own->bound;
+    return true;
 }
 
 ck_time_t align_lead(const struct align *align, uint32_t agent)
@@ -478,14 +495,9 @@ static inline void stamp_align(struct map *map, bool is_ticks, int64_t *stamp)
 static struct map *
 device_map(const struct align *align, uint32_t agent, uint32_t number)
 {
-    for (size_t i = 0; i < align->devices_count; i++) {
-        struct device *device = &align->devices[i];
+    struct device *device = device_find(align, agent, number);
 
-        if (device->agent == agent && device->number == number) {
-            return &device->map;
-        }
-    }
-    return &align->maps[align->domains[agent]];
+    return device != NULL ? &device->map : &align->maps[align->domains[agent]];
 }
 
 ck_time_t align_device_time(const struct align *align,
@@ -546,18 +558,6 @@ struct align_domain align_domain(const struct align *align, uint32_t domain)
 
     row.lacks_pairs = align->maps[domain].ticks.is_lacking;
     return row;
-}
-
-const struct ck_clock_fault *
-align_fault(const struct align *align, uint32_t domain, size_t index)
-{
-    return calibration_fault(align->calibration, domain, index);
-}
-
-const struct clocksolve_fault *align_conflict(const struct align *align,
-                                              size_t index)
-{
-    return calibration_conflict(align->calibration, index);
 }
 
 int align_watch(const struct align *align,

@@ -61,6 +61,8 @@ int align_pair_bound(const struct align *align,
                      uint32_t other,
                      ck_time_t time,
                      ck_time_t *bound);
+/* Borrowed. */
+const struct calibration *align_calibration(const struct align *align);
 /* A device with a clock of its own (clockdevices.h): how far that is from its
  * host's, in the middle, and how well that is known. False: it has none. */
 bool align_device(const struct align *align,
@@ -134,12 +136,6 @@ struct align_domain {
     bool lacks_pairs; /* ticks were recorded and no pair was stored */
 };
 struct align_domain align_domain(const struct align *align, uint32_t domain);
-/* The index-th fault of its clock, borrowed; NULL beyond the last. */
-const struct ck_clock_fault *
-align_fault(const struct align *align, uint32_t domain, size_t index);
-/* The index-th contradiction between facts, borrowed; NULL beyond the last. */
-const struct clocksolve_fault *align_conflict(const struct align *align,
-                                              size_t index);
 /* What happened to a domain's other clocks; the caller's to free. 0, or -1 with
  * ENOMEM. */
 int align_watch(const struct align *align,

@@ -536,6 +536,15 @@ ck_time_t calibration_pair(const struct calibration *calibration,
                : clockpair_bound(calibration->pair, a, b, time);
 }
 
+bool calibration_pair_is_solved(const struct calibration *calibration,
+                                uint32_t a,
+                                uint32_t b,
+                                ck_time_t time)
+{
+    return calibration->pair == NULL || a == 0 || b == 0 || a == b ||
+           clockpair_bound(calibration->pair, a, b, time) != CK_CLOCK_NONE;
+}
+
 const struct clocksolve_fault *
 calibration_conflict(const struct calibration *calibration, size_t index)
 {

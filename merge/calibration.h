@@ -76,6 +76,12 @@ ck_time_t calibration_pair(const struct calibration *calibration,
                            uint32_t a,
                            uint32_t b,
                            ck_time_t time);
+/* Is that so? True as well where their sum is all that can be known: next to
+ * the axis, and where each has been probed alone. */
+bool calibration_pair_is_solved(const struct calibration *calibration,
+                                uint32_t a,
+                                uint32_t b,
+                                ck_time_t time);
 /* The map of a device that was set apart (clockedges_device()), by its domain.
  * NULL = it is not known from both sides. */
 struct clockmap *calibration_device(const struct calibration *calibration,

@@ -28,6 +28,7 @@ struct report_domain {
     bool is_bounded;              /* by facts; else what follows is 0 */
     bool is_probed;               /* some facts are probes */
     const char *method;           /* static text */
+    const char *why;              /* not calibrated; static text or NULL */
     uint64_t used[CLOCK_SOURCES]; /* facts that bound it */
     uint64_t refuted;             /* left out: they contradict the others */
     ck_time_t offset;             /* of the reference: added to its times */
@@ -95,6 +96,7 @@ struct report_clock_pair {
     uint32_t a, b;
     ck_time_t bound_median;
     ck_time_t bound_max;
+    bool is_sum; /* of what is known of each: they were not solved together */
 };
 
 #endif

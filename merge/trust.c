@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/calibration.h"
+#include "merge/clocklack.h"
+#include "merge/clockworst.h"
 #include "schema/run.h"
 
 /* Instants of the region at which bounds are looked at. */
 #define BOUNDS 1001
-#define PAIR_BOUNDS 201
-/* Each pair is looked at of so many domains at most. */
-#define PAIR_DOMAINS 32
 
 #define GAPS_REASON "damaged, cut off or never arrived"
 #define ABSENT_REASON "their segments are not in the run any more"
@@ -209,7 +209,7 @@ static int clock_report(const struct align *align,
         return -1;
     }
     for (size_t i = 0; i < clock.band.faults; i++) {
-        row->faults[i] = align_fault(align, domain, i);
+        row->faults[i] = calibration_fault(align_calibration(align), domain, i);
     }
     row->faults_count = clock.band.faults;
     return 0;
@@ -219,7 +219,7 @@ static int conflicts_report(const struct align *align, struct report *report)
 {
     size_t count = 0;
 
-    while (align_conflict(align, count) != NULL) {
+    while (calibration_conflict(align_calibration(align), count) != NULL) {
         count++;
     }
     report->conflicts = calloc(count + 1, sizeof(*report->conflicts));
@@ -227,7 +227,8 @@ static int conflicts_report(const struct align *align, struct report *report)
         return -1;
     }
     for (size_t i = 0; i < count; i++) {
-        report->conflicts[i] = align_conflict(align, i);
+        report->conflicts[i] =
+            calibration_conflict(align_calibration(align), i);
     }
     report->conflicts_count = count;
     return 0;
@@ -259,6 +260,10 @@ static int domains_report(const struct cast *cast,
                 row->rank = cast->ranks[r].number;
             }
         }
+        row->why = row->is_calibrated || row->ranks == 0 ? NULL
+                   : report->inputs_count > 0
+                       ? clocklack_text(CLOCKLACK_COMMON)
+                       : clocklack_text(clocklack_find(cast, i));
         way_report(cast, i, row);
         if (clock_report(align, i, row) != 0 ||
             align_watch(align, i, &row->watched, &row->watched_count) != 0) {
@@ -266,129 +271,6 @@ static int domains_report(const struct cast *cast,
         }
         bound_report(cast, align, i, report, row);
     }
-    return 0;
-}
-
-/* Whether one pair of domains is worse than another. */
-static bool is_worse(const struct report_clock_pair *pair,
-                     const struct report_clock_pair *than)
-{
-    return pair->bound_max > than->bound_max;
-}
-
-/* An agent of each domain, CAST_NONE = it has none. The caller's to free. */
-static uint32_t *agents_of(const struct cast *cast)
-{
-    uint32_t *agents = malloc((cast->domains_count + 1) * sizeof(*agents));
-
-    for (size_t i = 0; agents != NULL && i < cast->domains_count; i++) {
-        agents[i] = CAST_NONE;
-    }
-    for (uint32_t i = 0; agents != NULL && i < cast->agents_count; i++) {
-        if (agents[cast->agents[i].domain] == CAST_NONE) {
-            agents[cast->agents[i].domain] = i;
-        }
-    }
-    return agents;
-}
-
-/* Two domains against each other, at many instants of the region. False: not
- * everywhere known. */
-static bool pair_look(const struct align *align,
-                      const struct report *report,
-                      const uint32_t agents[2],
-                      struct report_clock_pair *pair)
-{
-    ck_time_t bounds[PAIR_BOUNDS];
-    ck_time_t length = report->region.end - report->region.start;
-
-    for (int i = 0; i < PAIR_BOUNDS; i++) {
-        ck_time_t at = report->region.start +
-                       (ck_time_t)((__int128)length * i / (PAIR_BOUNDS - 1));
-
-        if (align_pair_bound(align, agents[0], agents[1], at, &bounds[i]) !=
-            0) {
-            return false;
-        }
-    }
-    qsort(bounds, PAIR_BOUNDS, sizeof(*bounds), time_order);
-    pair->bound_median = bounds[PAIR_BOUNDS / 2];
-    pair->bound_max = bounds[PAIR_BOUNDS - 1];
-    return true;
-}
-
-/* Of many domains each pair would take long: the two worst, and their sum. */
-static void pairs_estimate(struct report *report)
-{
-    struct report_clock_pair *worst = &report->clock_worst;
-    ck_time_t first = -1, second = -1;
-
-    for (uint32_t i = 0; i < report->domains_count; i++) {
-        ck_time_t bound = report->domains[i].bound_max;
-
-        if (report->domains[i].ranks == 0) {
-            continue;
-        }
-        if (bound > first) {
-            second = first;
-            worst->b = worst->a;
-            first = bound;
-            worst->a = i;
-        } else if (bound > second) {
-            second = bound;
-            worst->b = i;
-        }
-    }
-    if (second >= 0) {
-        worst->bound_max = first + second;
-        worst->bound_median = report->domains[worst->a].bound_median +
-                              report->domains[worst->b].bound_median;
-    }
-}
-
-/* How far two clocks may be apart. */
-static int pairs_report(const struct cast *cast,
-                        const struct align *align,
-                        struct report *report)
-{
-    size_t count = report->domains_count;
-    uint32_t *agents;
-
-    if (count > PAIR_DOMAINS) {
-        pairs_estimate(report);
-        return 0;
-    }
-    agents = agents_of(cast);
-    report->clock_pairs =
-        calloc(count * count / 2 + 1, sizeof(*report->clock_pairs));
-    if (agents == NULL || report->clock_pairs == NULL) {
-        free(agents);
-        return -1;
-    }
-    for (uint32_t a = 0; a < count; a++) {
-        for (uint32_t b = a + 1; b < count; b++) {
-            uint32_t both[2] = {agents[a], agents[b]};
-            struct report_clock_pair pair = {a, b, 0, 0};
-
-            if (report->domains[a].ranks == 0 ||
-                report->domains[b].ranks == 0 ||
-                !report->domains[a].is_calibrated ||
-                !report->domains[b].is_calibrated) {
-                continue;
-            }
-            if (!pair_look(align, report, both, &pair)) {
-                pair.bound_median = report->domains[a].bound_median +
-                                    report->domains[b].bound_median;
-                pair.bound_max =
-                    report->domains[a].bound_max + report->domains[b].bound_max;
-            }
-            report->clock_pairs[report->clock_pairs_count++] = pair;
-            if (is_worse(&pair, &report->clock_worst)) {
-                report->clock_worst = pair;
-            }
-        }
-    }
-    free(agents);
     return 0;
 }
 
@@ -430,7 +312,7 @@ int trust_report(const struct cast *cast,
     cost_report(cast, report);
     if (losses_report(cast, report) != 0 ||
         domains_report(cast, align, report) != 0 ||
-        pairs_report(cast, align, report) != 0 ||
+        clockworst_report(cast, align, report) != 0 ||
         conflicts_report(align, report) != 0 ||
         notes_report(cast, report) != 0) {
         return -1;

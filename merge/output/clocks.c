@@ -13,6 +13,8 @@
 #define MARGIN "             "
 /* Faults of a domain that are written out. */
 #define FAULTS_SHOWN 4
+/* Of more clocks only these are written out, the remarkable ones. */
+#define CLOCKS_SHOWN 12
 
 /* Whose clock it is: its host, or of a profile that does not say it, its rank;
  * both where a host has several. */
@@ -273,6 +275,11 @@ static void put_unplaced(const struct page *page, uint32_t number)
                 "ticks%s\n",
                 page_red(page), page_normal(page));
     }
+    if (domain->why != NULL) {
+        fputs(MARGIN, page->file);
+        put_clock(page, number);
+        fprintf(page->file, ": not calibrated: %s\n", domain->why);
+    }
     if (!domain->has_place) {
         fputs(MARGIN, page->file);
         put_clock(page, number);
@@ -280,6 +287,30 @@ static void put_unplaced(const struct page *page, uint32_t number)
               "axis is not known\n",
               page->file);
     }
+}
+
+/* What is not told, and what would help. */
+static void put_cure(const struct page *page)
+{
+    const struct report *report = page->report;
+    bool is_lacking = false;
+
+    for (size_t i = 0; i < report->domains_count; i++) {
+        is_lacking = is_lacking || report->domains[i].why != NULL;
+    }
+    if (!is_lacking) {
+        return;
+    }
+    fputs(MARGIN "across a clock that is not calibrated nobody is said to "
+                 "have waited for anybody;\n",
+          page->file);
+    fputs(report->inputs_count > 0
+              ? MARGIN "  a bound needs several collective kernels in common\n"
+              : MARGIN "  a bound needs probes that are answered (a ckagg that "
+                       "its host reaches by UDP\n" MARGIN
+                       "  or TCP, see ckagg --clock-port), or messages or "
+                       "collectives both ways\n",
+          page->file);
 }
 
 /* Devices whose tracer was refuted. */
@@ -333,7 +364,7 @@ static void put_worst(const struct page *page)
     put_clock(page, worst->a);
     fputs(" to ", page->file);
     put_clock(page, worst->b);
-    fputs(")\n", page->file);
+    fputs(worst->is_sum ? ", each one's bound added)\n" : ")\n", page->file);
 }
 
 /* Probes that ckagg did not answer. */
@@ -363,6 +394,41 @@ static void put_dropped(const struct page *page)
     }
 }
 
+/* Something befell it, or it is one of the two that are known least. */
+static bool is_remarkable(const struct report *report, uint32_t number)
+{
+    const struct report_domain *domain = &report->domains[number];
+
+    return domain->faults_count > 0 || domain->watched_count > 0 ||
+           domain->why != NULL || domain->lacks_pairs || !domain->has_place ||
+           number == report->clock_worst.a || number == report->clock_worst.b;
+}
+
+/* Each clock, or of many those that are remarkable. */
+static void put_clocks(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t shown = 0, hidden = 0;
+
+    for (uint32_t i = 0; i < report->domains_count; i++) {
+        if (report->domains_count > CLOCKS_SHOWN &&
+            (shown == CLOCKS_SHOWN || !is_remarkable(report, i))) {
+            hidden++;
+            continue;
+        }
+        shown++;
+        if (report->domains[i].is_bounded) {
+            put_bounded(page, i);
+        }
+        put_watched(page, i);
+        put_unplaced(page, i);
+    }
+    if (hidden > 0) {
+        fprintf(page->file, MARGIN "and %zu more clock%s (report.json)\n",
+                hidden, word_s(hidden));
+    }
+}
+
 void page_clocks(const struct page *page)
 {
     const struct report *report = page->report;
@@ -372,13 +438,8 @@ void page_clocks(const struct page *page)
     } else {
         put_several(page);
     }
-    for (uint32_t i = 0; i < report->domains_count; i++) {
-        if (report->domains[i].is_bounded) {
-            put_bounded(page, i);
-        }
-        put_watched(page, i);
-        put_unplaced(page, i);
-    }
+    put_clocks(page);
+    put_cure(page);
     put_dropped(page);
     if (report->domains_count > 1) {
         put_worst(page);

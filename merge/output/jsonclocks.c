@@ -85,6 +85,9 @@ put_clock(struct ck_json *j, const struct report *report, uint32_t number)
     put_host(j, "host", report, number);
     ck_json_uint(j, "ranks", domain->ranks);
     ck_json_string(j, "method", domain->method);
+    if (domain->why != NULL) {
+        ck_json_string(j, "why", domain->why);
+    }
     if (domain->is_calibrated) {
         ck_json_string(j, "grade", grade);
         ck_json_int(j, "offset_ns", domain->offset);
@@ -179,9 +182,12 @@ static void put_pairs(struct ck_json *j, const struct report *report)
     ck_json_object(j, "clock_worst_pair");
     if (worst->a != worst->b) {
         put_host(j, "a", report, worst->a);
+        ck_json_int(j, "a_rank", report->domains[worst->a].rank);
         put_host(j, "b", report, worst->b);
+        ck_json_int(j, "b_rank", report->domains[worst->b].rank);
         ck_json_int(j, "bound_median_ns", worst->bound_median);
         ck_json_int(j, "bound_max_ns", worst->bound_max);
+        ck_json_bool(j, "sum", worst->is_sum);
     }
     ck_json_end(j);
     ck_json_array(j, "clock_pairs");
@@ -193,6 +199,7 @@ static void put_pairs(struct ck_json *j, const struct report *report)
         ck_json_uint(j, "b", pair->b);
         ck_json_int(j, "bound_median_ns", pair->bound_median);
         ck_json_int(j, "bound_max_ns", pair->bound_max);
+        ck_json_bool(j, "sum", pair->is_sum);
         ck_json_end(j);
     }
     ck_json_end(j);

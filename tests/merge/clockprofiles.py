@@ -21,6 +21,7 @@ import unittest
 CKMERGE = sys.argv.pop(1) if len(sys.argv) > 1 else "ckmerge"
 SEED = int(os.environ.get("CK_SEED", "20261121"))
 RANKS = 4
+MANY = 36  # more than of which each pair is told
 SECONDS = 60
 S = 10**9
 US = 10**3
@@ -40,17 +41,19 @@ class Clock:
 class World:
     """What the ranks do, in true time."""
 
-    def __init__(self, seed, device_offset=0, with_syncs=True):
+    def __init__(self, seed, device_offset=0, with_syncs=True, ranks=RANKS,
+                 seconds=SECONDS):
+        self.ranks = ranks
         self.random = random.Random(seed)
         self.hosts = [Clock(self.random.randint(-5 * S, 5 * S),
                             self.random.uniform(-20, 20))
-                      for _ in range(RANKS)]
+                      for _ in range(self.ranks)]
         self.device_offset = device_offset  # of rank 2's device to its host
         self.with_syncs = with_syncs
-        self.calls = [[] for _ in range(RANKS)]    # name, start, end, id
-        self.kernels = [[] for _ in range(RANKS)]  # name, start, end, id
+        self.calls = [[] for _ in range(self.ranks)]    # name, start, end, id
+        self.kernels = [[] for _ in range(self.ranks)]  # name, start, end, id
         self.number = 0
-        for half in range(2 * SECONDS):
+        for half in range(2 * seconds):
             self.step(100 * S + half * S // 2)
 
     def kernel(self, rank, name, launch, start, end):
@@ -62,7 +65,7 @@ class World:
     def step(self, time):
         rand = self.random.randint
         enters = []
-        for rank in range(RANKS):
+        for rank in range(self.ranks):
             launch = time + rand(0, 3000 * US)
             start = launch + rand(5 * US, 9 * US)
             end = start + rand(100 * US, 2000 * US)
@@ -84,7 +87,7 @@ class World:
 
     def write(self, where):
         paths = []
-        for rank in range(RANKS):
+        for rank in range(self.ranks):
             events = []
             base = 1000 * S * (rank + 1)  # no dates in common
 
@@ -105,7 +108,7 @@ class World:
             paths.append(os.path.join(where, "rank%d.json" % rank))
             with open(paths[-1], "w") as file:
                 json.dump({"distributedInfo": {"rank": rank,
-                                               "world_size": RANKS},
+                                               "world_size": self.ranks},
                            "traceEvents": events}, file)
         return paths
 
@@ -189,6 +192,20 @@ class Profiles(unittest.TestCase):
                            merged.report["clocks"][pair["b"]]["bound_max_ns"])
             self.assertLessEqual(pair["bound_max_ns"], sum_of_both)
             self.assertGreater(pair["bound_max_ns"], 0)
+
+    def test_of_many_clocks_the_worst_pair_is_certain(self):
+        world = World(SEED + 5, with_syncs=False, ranks=MANY, seconds=5)
+        merged = Merged(world)
+        worst = merged.report["clock_worst_pair"]
+        bounds = sorted(c["bound_max_ns"] for c in merged.report["clocks"])
+        self.assertEqual(merged.report["clock_pairs"], [])
+        self.assertFalse(worst["sum"])
+        self.assertLessEqual(worst["bound_max_ns"], bounds[-1] + bounds[-2])
+        self.assertGreater(worst["bound_max_ns"], 0.9 * bounds[-1])
+        pair = {worst["a_rank"], worst["b_rank"]}
+        self.assertEqual(len(pair), 2)
+        self.assertIn("and %d more clocks (report.json)" % (MANY - 2),
+                      merged.text)
 
     def test_a_few_ends_that_are_stamped_late_are_no_clock(self):
         world = World(SEED + 2)

@@ -308,6 +308,22 @@ static void messages_that_run_backwards_are_found(void **state)
     assert_non_null(strstr(fixture->text, "50 of 50 receives"));
 }
 
+static void why_a_clock_is_not_calibrated_is_said_with_a_cure(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge(fixture, "", fixture->one_way), 0);
+    assert_non_null(
+        strstr(fixture->text, "second: not calibrated: it was not probed\n"));
+    assert_non_null(strstr(fixture->text, "nobody is said to have waited"));
+    assert_non_null(strstr(fixture->text, "see ckagg --clock-port"));
+    assert_int_equal(
+        merge(fixture, "-o json --clock-facts=probes", fixture->blind), 0);
+    assert_non_null(strstr(fixture->text, "\"why\": \"it was not probed\""));
+    assert_int_equal(merge(fixture, "", fixture->probed), 0);
+    assert_null(strstr(fixture->text, "not calibrated"));
+}
+
 static void what_the_clocks_do_not_tell_is_a_tie(void **state)
 {
     struct fixture *fixture = *state;
@@ -372,6 +388,7 @@ int main(void)
         cmocka_unit_test(messages_alone_recover_the_offset),
         cmocka_unit_test(what_is_used_can_be_chosen_and_is_said),
         cmocka_unit_test(messages_that_run_backwards_are_found),
+        cmocka_unit_test(why_a_clock_is_not_calibrated_is_said_with_a_cure),
         cmocka_unit_test(what_the_clocks_do_not_tell_is_a_tie),
         cmocka_unit_test(facts_that_tell_leave_no_tie),
         cmocka_unit_test(the_gate_wants_a_unit),
