@@ -322,6 +322,7 @@ static void last_words(struct collector *collector, ck_time_t now)
     /* So short a job that the aggregator was not met: its clock is first. */
     session_hold(collector->session, clockprobe_is_alone(collector->clock));
     account_notes(&collector->account);
+    (void)own_flush(collector->own); /* all that the next one counts */
     account_exit(&collector->account);
     (void)own_flush(collector->own);
     account_goodbye(&collector->account, text, sizeof(text));
@@ -512,6 +513,15 @@ static bool running_step(struct collector *collector, ck_time_t now)
     return is_beat;
 }
 
+/* We were stopped: nobody is judged by that time. */
+static void away_take(struct collector *collector, ck_time_t now)
+{
+    ck_time_t away = silence_away(&collector->herald.silence, now);
+
+    collector->phase_at += away;
+    session_forgive(collector->session, away);
+}
+
 /* One turn. Time until the next. */
 static ck_time_t turn(struct collector *collector)
 {
@@ -520,6 +530,7 @@ static ck_time_t turn(struct collector *collector)
     char beat[512];
     bool is_beat = false;
 
+    away_take(collector, now);
     if (collector->has_word) {
         life_take(collector);
     }

@@ -331,6 +331,13 @@ ck_time_t session_heard(const struct session *session)
     return session->heard;
 }
 
+void session_forgive(struct session *session, ck_time_t away)
+{
+    if (session->heard != 0) {
+        session->heard += away;
+    }
+}
+
 const char *session_dir(const struct session *session)
 {
     return session->dir;

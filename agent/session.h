@@ -68,6 +68,8 @@ enum session_state session_state(const struct session *session);
 int session_fd(const struct session *session);
 /* Last time that anything came from the aggregator; 0 = never. */
 ck_time_t session_heard(const struct session *session);
+/* So long we did not listen: its last word is so much later. */
+void session_forgive(struct session *session, ck_time_t away);
 /* Run directory that the aggregator told, "" = not known; borrowed. */
 const char *session_dir(const struct session *session);
 /* Why it was refused; borrowed. */

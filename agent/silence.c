@@ -17,6 +17,18 @@ silence_until(const struct silence *silence, ck_time_t heard, ck_time_t leaving)
     return until > leaving + SILENCE_LEAST ? until : leaving + SILENCE_LEAST;
 }
 
+ck_time_t silence_away(struct silence *silence, ck_time_t now)
+{
+    ck_time_t away = silence->looked == 0 ? 0 : now - silence->looked;
+
+    silence->looked = now;
+    if (away < SILENCE_AWAY) {
+        return 0;
+    }
+    silence->started += away;
+    return away;
+}
+
 enum silence_change
 silence_look(struct silence *silence, ck_time_t heard, ck_time_t now)
 {

@@ -24,10 +24,14 @@
 #define SILENCE_FIRST_OWN (8 * CK_TIME_S)
 #define SILENCE_LEAST (1 * CK_TIME_S)
 
+/* Who did not listen for so long was stopped, or had no core. */
+#define SILENCE_AWAY (1 * CK_TIME_S)
+
 struct silence {
     ck_time_t started;
-    bool is_given; /* the user named the aggregator */
-    bool is_on;    /* it was judged silent */
+    ck_time_t looked; /* when we listened last; 0 = not yet */
+    bool is_given;    /* the user named the aggregator */
+    bool is_on;       /* it was judged silent */
 };
 
 enum silence_change {
@@ -35,6 +39,10 @@ enum silence_change {
     SILENCE_FELL,   /* it is silent now */
     SILENCE_BROKEN, /* it answers again */
 };
+
+/* We listen now. How long we did not, 0 = all the time: nobody is to be judged
+ * by that. */
+ck_time_t silence_away(struct silence *silence, ck_time_t now);
 
 /* `heard`: its last word, 0 = none. */
 enum silence_change

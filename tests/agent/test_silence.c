@@ -53,11 +53,27 @@ static void the_end_does_not_wait_for_who_had_time(void **state)
     assert_int_equal(silence_until(&own, 210 * S, 200 * S), 215 * S);
 }
 
+static void nobody_is_silent_while_we_do_not_listen(void **state)
+{
+    struct silence silence = {.started = 100 * S};
+
+    (void)state;
+    assert_int_equal(silence_away(&silence, 100 * S), 0);
+    assert_int_equal(silence_away(&silence, 101 * S - 1), 0);
+    /* Stopped for a minute. */
+    assert_int_equal(silence_away(&silence, 161 * S - 1), 60 * S);
+    assert_int_equal(silence_away(&silence, 161 * S), 0);
+    assert_int_equal(silence_look(&silence, 0, 162 * S), SILENCE_SAME);
+    assert_int_equal(silence_until(&silence, 0, 162 * S), 168 * S);
+    assert_int_equal(silence_look(&silence, 0, 164 * S), SILENCE_FELL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_never_answers_is_silent_once),
         cmocka_unit_test(one_that_answers_again_is_not_silent),
+        cmocka_unit_test(nobody_is_silent_while_we_do_not_listen),
         cmocka_unit_test(the_end_does_not_wait_for_who_had_time),
     };
 
