@@ -72,6 +72,7 @@ void account_exit(const struct account *account)
         {"preempted", end->preempted},
         {"libraries", processes_libraries(account->processes)},
         {"images", account->processes->told},
+        {"collectors", (int64_t)head->collectors},
         {"events", (int64_t)head->records},
         {"bytes", (int64_t)head->stored},
         {"spooled", (int64_t)head->spooled},

@@ -140,6 +140,7 @@ struct cast_agent {
                              itself; all of them when that is exact */
     uint64_t gap_about;   /* as many at a guess, by their size */
     bool is_gap_exact;
+    uint64_t gone;         /* of these, that the manifest says were stored */
     uint64_t stored;       /* records in the frames of its segment */
     uint64_t undecoded;    /* of these, in frames that do not decode */
     bool has_spool;        /* some of its frames are in a spool */
@@ -149,6 +150,7 @@ struct cast_agent {
     uint64_t told_missing; /* units between them that never came */
     uint64_t units;        /* that are there, of all streams */
     uint64_t records;      /* in those */
+    uint64_t records_late; /* of these, in its own frames from its EXIT on */
     struct cast_discarded discarded;
 };
 

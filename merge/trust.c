@@ -56,7 +56,7 @@ static void gaps_report(const struct cast *cast, struct report *report)
         gaps.records += agent->gap_records;
         gaps.about += agent->gap_about;
         gaps.is_exact = gaps.is_exact && (agent->is_gap_exact || !is_any);
-        report->gone += agent->is_gap_exact ? agent->gap_records : 0;
+        report->gone += agent->gone;
     }
     for (size_t i = 0; i < cast->absents_count; i++) {
         absent.records += cast->absents[i].records;

@@ -119,29 +119,44 @@ static uint64_t records_guess(const struct cast_agent *agent)
     return records > said ? records - said : 0;
 }
 
-/* Records that are missing at least by what the agent says at its end: it had
- * made frames of `events`, before its last ones. What it dropped of these again
- * is told apart. */
-static uint64_t records_short(const struct cast_agent *agent)
+/* A number of its EXIT record. */
+static uint64_t exit_number(const struct cast_agent *agent, const char *key)
 {
     const char *lines = agent->has_exit ? agent->exit : "";
-    uint64_t there =
-        agent->records + agent->lost[CK_LOST_SPOOL] + agent->discarded.records;
     char value[32];
-    uint64_t made;
 
-    if (agent->has_overlap ||
-        !ck_lines_get(lines, strlen(lines), "events", value, sizeof(value))) {
-        return 0;
-    }
-    made = strtoull(value, NULL, 10);
-    return made > there ? made - there : 0;
+    return ck_lines_get(lines, strlen(lines), key, value, sizeof(value))
+               ? strtoull(value, NULL, 10)
+               : 0;
+}
+
+/* Records that are missing at least by what the agent says at its end: it had
+ * made frames of `events`, before that of its EXIT. What it dropped of these
+ * again is told apart. */
+static uint64_t records_short(const struct cast_agent *agent)
+{
+    uint64_t there = agent->records - agent->records_late +
+                     agent->lost[CK_LOST_SPOOL] + agent->discarded.records;
+    uint64_t made = exit_number(agent, "events");
+
+    return made > there && !agent->has_overlap ? made - there : 0;
+}
+
+/* Is that all? One collector counted, left nothing out, and nobody recovered
+ * more of its slots; `ends` = of all slots. */
+static bool is_short_exact(const struct cast_agent *agent, uint64_t ends)
+{
+    return exit_number(agent, "collectors") == 1 &&
+           ends <= exit_number(agent, "units") && !agent->has_overlap &&
+           agent->unknown == 0 && agent->discarded.segments == 0 &&
+           agent->lost[CK_LOST_SPOOL] + agent->lost[CK_LOST_LIMIT] == 0;
 }
 
 /* Records that are missing: those that the manifest had seen and are there no
  * more, and those of frames that do not decode. That is all when nothing else
- * is missing, and nothing might be there in another file. */
-static void records_count(struct cast_agent *agent)
+ * is missing, and nothing might be there in another file. Else the agent's own
+ * count says it. */
+static void records_count(struct cast_agent *agent, uint64_t ends)
 {
     uint64_t known = agent->undecoded;
     uint64_t gone = agent->is_told && agent->told > agent->stored
@@ -155,7 +170,11 @@ static void records_count(struct cast_agent *agent)
                           agent->told_missing == 0 && !agent->has_spool &&
                           !agent->has_overlap;
     agent->gap_records = agent->gap_about = known;
-    if (!agent->is_gap_exact && agent->gaps > 0) {
+    agent->gone = agent->is_gap_exact ? known : 0;
+    if (!agent->is_gap_exact && is_short_exact(agent, ends)) {
+        agent->gap_records = agent->gap_about = records_short(agent);
+        agent->is_gap_exact = true;
+    } else if (!agent->is_gap_exact && agent->gaps > 0) {
         uint64_t shortage = records_short(agent);
 
         agent->gap_about = records_guess(agent);
@@ -296,7 +315,7 @@ int continuity_check(const struct store_stream *streams,
     for (size_t i = 0; i < cast->agents_count; i++) {
         discarded_check(&cast->agents[i], ends[i].discarded);
         tail_check(&cast->agents[i], ends[i].end);
-        records_count(&cast->agents[i]);
+        records_count(&cast->agents[i], ends[i].end);
     }
     free(sorted);
     free(ends);

@@ -75,6 +75,9 @@ static int reading_commit(struct reading *reading,
     frame->stamps = survey->starts;
     agent->events += survey->records;
     agent->records += survey->records + reading->others;
+    if (agent->has_exit && reading->stream->slot == CK_SLOT_COLLECTOR) {
+        agent->records_late += survey->records + reading->others;
+    }
     agent->units += frame->is_thin ? 0 : frame->units - frame->trim;
     if (opened->header.pack == CK_PACK_NONE && frame->trim == 0 &&
         survey_bounds(survey, reading->stream, frame) != 0) {

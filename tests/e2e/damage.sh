@@ -15,7 +15,8 @@ for ((i = 0; i < 200; i++)); do
     read -rt 0.05 <> <(:) || :
 done
 for what in "small cut ${CK_STEP:-61}" \
-    "large flip ${CK_FLIPS:-60} ${CK_SEED:-$RANDOM}"; do
+    "large flip ${CK_FLIPS:-60} ${CK_SEED:-$RANDOM}" \
+    "large bare ${CK_FLIPS:-60} ${CK_SEED:-$RANDOM}"; do
     set -- $what
     /usr/bin/python3 "$here/damage.py" "$bin/ckmerge" "$work/$1" "${@:2}" ||
         fail "$what"
