@@ -5,9 +5,10 @@ SPDX-License-Identifier: Apache-2.0
 
 profiles.py BUILD_DIR [EVENTS]: one made-up PyTorch profile (tests/data/
 kineto.py) of so many events (default 1,000,000), read by ck, by yajl, by
-Python's json, and summed up by ckmerge and by pandas. CPU seconds, best of
-three for ck, once for Python. Prints figure and target side by side; exit 1
-when a target is missed.
+Python's json, and summed up by ckmerge and by pandas. CPU seconds on one CPU,
+and wall time on two; the least of five for ck, once for Python, whose CPU
+seconds are the same on however many. Prints figure and target side by side;
+exit 1 when a target is missed.
 """
 import json
 import os
@@ -63,10 +64,15 @@ print(json.dumps({"load": t1 - t0, "frame": t3 - t2, "sums": t4 - t3,
 '''
 
 
-def run(args):
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def run(args, cpus=1):
     """(CPU seconds, wall seconds, peak KiB, stdout) of a process."""
     start = time.monotonic()
-    child = subprocess.Popen(args, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        args, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, CPUS[:cpus]))
     said = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     if status not in (0, 3 << 8):
@@ -76,7 +82,12 @@ def run(args):
 
 
 def best(args):
-    return min((run(args) for _ in range(3)), key=lambda r: r[0])
+    return min((run(args) for _ in range(5)), key=lambda r: r[0])
+
+
+def best_wall(args):
+    """(wall seconds, peak KiB) on two CPUs."""
+    return min(run(args, 2)[1:3] for _ in range(5))
 
 
 class Table:
@@ -128,7 +139,7 @@ def two_profiles(table, ckmerge, plain, out, total, count):
     other = plain.replace("rank0", "rank1")
     subprocess.run([sys.executable, HERE + "/../data/kineto.py", other,
                     "--events", count, "--rank", "1"], check=True)
-    wall = min(run(ckmerge + [plain, other, out])[1] for _ in range(3))
+    wall = best_wall(ckmerge + [plain, other, out])[0]
     table.row("two profiles, two cores: wall, times pandas",
               "%.1f" % (2 * total / wall), ">= 20", 2 * total >= 20 * wall)
 
@@ -144,7 +155,8 @@ def main():
                         "--events", count], check=True)
         subprocess.run(["gzip", "-1", "-k", plain], check=True)
         ckmerge = [build + "/bin/ckmerge", "--quiet", "--kernel-only"]
-        cpu, wall, rss, _ = best(ckmerge + [plain, out])
+        cpu, _, _, _ = best(ckmerge + [plain, out])
+        wall, rss = best_wall(ckmerge + [plain, out])
         peer = subprocess.run(["/usr/bin/python3", "-c", PEER, plain],
                               capture_output=True, text=True, check=False)
         if peer.returncode != 0:
@@ -157,6 +169,9 @@ def main():
         total = peer["load"] + peer["frame"] + peer["sums"]
         table.row("profile to ledger: CPU times pandas",
                   "%.1f" % (total / cpu), ">= 15", total >= 15 * cpu)
+        if len(CPUS) > 1:
+            table.row("on two cores: wall, times pandas",
+                      "%.1f" % (total / wall), ">= 20", total >= 20 * wall)
         table.row("memory against pandas", "%.3f" % (rss / peer["rss"]),
                   "<= 0.1", rss <= 0.1 * peer["rss"])
         said = {"busy": device["busy_ns"], "compute": device["compute_ns"],
@@ -171,8 +186,9 @@ def main():
         if not equal:
             print(said, peer)
         sums_alone(table, build, plain, peer)
-        two_profiles(table, ckmerge, plain, out, total, count)
-        print("ck %.2f s CPU, %.2f s, %.1f MB; json.load %.2f, frame %.2f, "
+        if len(CPUS) > 1:
+            two_profiles(table, ckmerge, plain, out, total, count)
+        print("ck %.2f s CPU on one, %.2f s on two, %.1f MB; json.load %.2f, frame %.2f, "
               "sums %.2f s, %.0f MB" % (cpu, wall, rss / 1e3, peer["load"],
                                         peer["frame"], peer["sums"],
                                         peer["rss"] / 1e3))
