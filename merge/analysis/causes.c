@@ -3,9 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Waits for the same rank in calls from the same place are one cause, whoever
- * waited. Other causes are one where a rank did the same. What lies in the
- * start of the rank that it is because of comes once, however long the run is,
- * and goes behind what comes again in each step.
+ * waited. Other causes are one where a rank did the same; before its first work
+ * a device is idle for one cause. What lies in the start of the rank that it is
+ * because of comes once, however long the run is, and goes behind what comes
+ * again in each step.
  */
 #include "merge/analysis/causes.h"
 
@@ -68,7 +69,9 @@ static int compare_groups(const struct item *a, const struct item *b)
     }
     if (a->row->cause != CAUSE_MPI_WAIT) {
         order = compare_ints(a->row->rank, b->row->rank);
-        return order != 0 ? order : compare_texts(a->did->range, b->did->range);
+        return order != 0 || a->row->cause == CAUSE_STARTUP
+                   ? order
+                   : compare_texts(a->did->range, b->did->range);
     }
     order = compare_ints(a->row->wait, b->row->wait);
     if (order == 0) {

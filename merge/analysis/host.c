@@ -22,11 +22,13 @@ struct thread {
     struct host_span *spans;
     size_t count;
     size_t room;
-    ck_time_t known_from;  /* before that spans were dropped */
-    uint32_t gone_call;    /* highest number of a call that went */
-    bool is_seen;          /* something was added */
-    bool has_gone;         /* `gone` holds */
-    struct host_span gone; /* the call, among those that went, left last */
+    ck_time_t known_from;     /* before that spans were dropped */
+    uint32_t gone_call;       /* highest number of a call that went */
+    bool is_seen;             /* something was added */
+    bool has_gone;            /* `gone` holds */
+    struct host_span gone;    /* the call, among those that went, left last */
+    struct host_span longest; /* call so far; start = end: none */
+    struct host_span longest_range; /* around it; is_call: none */
 };
 
 struct host {
@@ -251,6 +253,20 @@ static void span_append(struct thread *thread, const struct host_span *span)
     thread->spans[thread->count++].parent = parent;
 }
 
+/* The last span is the longest call so far. */
+static void longest_keep(struct thread *thread)
+{
+    const struct host_span *spans = thread->spans;
+    uint32_t up = spans[thread->count - 1].parent;
+
+    thread->longest = spans[thread->count - 1];
+    while (up != HOST_NONE && spans[up].is_call) {
+        up = spans[up].parent;
+    }
+    thread->longest_range =
+        up == HOST_NONE ? (struct host_span){.is_call = true} : spans[up];
+}
+
 /* Let spans go that ended by then. */
 static void spans_trim(struct thread *thread, ck_time_t horizon)
 {
@@ -333,6 +349,10 @@ int host_add(struct host *host,
         inner[moved++] = thread->spans[--thread->count];
     }
     span_append(thread, span);
+    if (span->is_call &&
+        span->end - span->start > thread->longest.end - thread->longest.start) {
+        longest_keep(thread);
+    }
     while (moved > 0) {
         span_append(thread, &inner[--moved]);
     }
@@ -386,6 +406,18 @@ host_call_span(const struct host *host, uint32_t number, uint32_t call)
         }
     }
     return NULL;
+}
+
+bool host_longest(const struct host *host,
+                  uint32_t number,
+                  struct host_span *call,
+                  struct host_span *range)
+{
+    const struct thread *thread = &host->threads[number];
+
+    *call = thread->longest;
+    *range = thread->longest_range;
+    return thread->longest.end > thread->longest.start;
 }
 
 /* The last span that began by then, HOST_NONE = none. */

@@ -122,6 +122,13 @@ bool host_call(const struct host *host,
 const struct host_span *
 host_call_span(const struct host *host, uint32_t thread, uint32_t call);
 
+/* The longest call of a thread so far, and the innermost range around it
+ * (copied; is_call: there is none). False: it made no call. */
+bool host_longest(const struct host *host,
+                  uint32_t thread,
+                  struct host_span *call,
+                  struct host_span *range);
+
 /* Calls `take` for each piece of `part`, in order, without holes. */
 typedef int (*host_take_f)(void *state,
                            struct region piece,

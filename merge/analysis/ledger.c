@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "merge/analysis/chain.h"
+#include "merge/analysis/launching.h"
 
 /* An idle interval [start, end) whose last moment the merge may not have
  * passed yet, and the operation that ends it. */
@@ -22,6 +23,7 @@ struct gap {
     uint32_t process;
     uint32_t tid;
     uint32_t call;
+    uint32_t name; /* 0 = has none */
     bool is_first; /* the device did nothing before it */
 };
 
@@ -278,48 +280,60 @@ host_take(void *state, struct region piece, const struct host_state *did)
                      (uint32_t)number);
 }
 
-/* The call that launched, and the range it is in. */
-struct launching {
-    struct scene *scene;
-    uint32_t thread;
-    struct region part; /* from that call on */
-    int64_t number;     /* of the activity */
-};
-
-static int
-launching_take(void *state, struct region piece, const struct host_state *did)
-{
-    struct launching *launching = state;
-
-    (void)piece;
-    if (did->is_known && did->call != NULL) {
-        launching->number = scene_did(launching->scene, launching->thread,
-                                      launching->part, did);
-        return launching->number < 0 ? -1 : 0;
-    }
-    return 0;
-}
-
 /* From when the launching call was entered on. */
 static int launch_add(struct sharing *sharing, struct region launch)
 {
     struct ledger *ledger = sharing->ledger;
-    const struct host *host = scene_host(ledger->scene);
-    struct launching launching = {ledger->scene, sharing->thread, launch,
-                                  CAST_NONE};
-    ck_time_t enter;
+    struct region part = launch;
+    int64_t number = CAST_NONE;
 
-    if (region_clip(ledger->region, &launching.part.start,
-                    &launching.part.end) &&
-        sharing->thread != HOST_NONE &&
-        host_call(host, sharing->thread, sharing->gap->call, &enter) &&
-        enter == launch.start &&
-        host_walk(host, sharing->thread, (struct region){enter, enter + 1},
-                  launching_take, &launching) != 0) {
+    if (region_clip(ledger->region, &part.start, &part.end)) {
+        number = launching_call(ledger->scene, sharing->thread,
+                                sharing->gap->call, launch);
+    }
+    return number < 0 ? -1
+                      : plain_add(sharing, launch, CAUSE_LAUNCH_LATENCY,
+                                  (uint32_t)number);
+}
+
+/* The work was there, and did not begin. */
+static int queued_add(struct sharing *sharing, struct region gap)
+{
+    int64_t number = launching_queued(
+        sharing->ledger->scene, sharing->gap->process, sharing->gap->name);
+
+    return number < 0
+               ? -1
+               : plain_add(sharing, gap, CAUSE_KERNEL_GAP, (uint32_t)number);
+}
+
+/* The device had nothing yet: apart from one call maybe, a matter of much. */
+static int startup_add(struct sharing *sharing, struct region gap)
+{
+    struct region part = gap;
+    int64_t number = CAST_NONE;
+
+    if (!region_clip(sharing->ledger->region, &gap.start, &gap.end)) {
+        return 0;
+    }
+    part = gap;
+    if (sharing->thread != HOST_NONE) {
+        number =
+            launching_longest(sharing->ledger->scene, sharing->thread, &part);
+    }
+    if (number < 0) {
         return -1;
     }
-    return plain_add(sharing, launch, CAUSE_LAUNCH_LATENCY,
-                     (uint32_t)launching.number);
+    if (number == CAST_NONE) {
+        return plain_add(sharing, gap, CAUSE_STARTUP, CAST_NONE);
+    }
+    return plain_add(sharing, (struct region){gap.start, part.start},
+                     CAUSE_STARTUP, CAST_NONE) != 0 ||
+                   plain_add(sharing, part, CAUSE_STARTUP, (uint32_t)number) !=
+                       0
+               ? -1
+               : plain_add(sharing, (struct region){part.end, gap.end},
+                           CAUSE_STARTUP, CAST_NONE);
 }
 
 /* When the operation that ends the gap was launched. */
@@ -356,10 +370,10 @@ static int gap_close(struct ledger *ledger, uint32_t index)
                ledger->cast->processes[gap->process].agent, gap->process,
                gap->tid, starved);
     if (gap->is_first) {
-        return plain_add(&sharing, starved, CAUSE_STARTUP, CAST_NONE);
+        return startup_add(&sharing, starved);
     }
     if (enter <= gap->start) {
-        return plain_add(&sharing, starved, CAUSE_KERNEL_GAP, CAST_NONE);
+        return queued_add(&sharing, starved);
     }
     starved.end = launch.start = enter;
     if (sharing.thread == HOST_NONE ||
@@ -480,7 +494,8 @@ static int device_take(struct ledger *ledger,
         struct gap operation = {.queued = copy->queued,
                                 .process = event->process,
                                 .tid = copy->tid,
-                                .call = copy->call};
+                                .call = copy->call,
+                                .name = copy->e.name};
 
         return operation_take(ledger, event, &operation, copy->device);
     } else {
@@ -489,7 +504,8 @@ static int device_take(struct ledger *ledger,
         struct gap operation = {.queued = kernel->queued,
                                 .process = event->process,
                                 .tid = kernel->tid,
-                                .call = kernel->call};
+                                .call = kernel->call,
+                                .name = kernel->e.name};
 
         return operation_take(ledger, event, &operation, kernel->device);
     }

@@ -159,6 +159,16 @@ static bool is_split(ck_time_t part, ck_time_t whole)
     return part < whole - whole / WORTH_SPLIT;
 }
 
+/* "most of it (58 %) ", where a part is less than the whole. */
+static void put_part(const struct page *page, ck_time_t part, ck_time_t whole)
+{
+    if (is_split(part, whole)) {
+        fprintf(page->file, "%s (%s %%) ",
+                part > whole / 2 ? "most of it" : "the largest part of it",
+                word_percent(part, whole).text);
+    }
+}
+
 /* The kind of thing where it is made of several, then the longest of them. */
 static void put_blamed(const struct page *page,
                        const struct report_cause *cause)
@@ -169,15 +179,12 @@ static void put_blamed(const struct page *page,
             cause->blamed,
             word_percent(cause->blamed_cause_ns, cause->ns).text);
     if (is_split(cause->blamed_ns, cause->blamed_cause_ns)) {
-        fprintf(file, "in %s,\n    %s (%s %%) ",
+        fprintf(file, "in %s,\n    ",
                 cause->blamed_cause == CAUSE_KERNEL
                     ? "kernels of its device"
-                    : cause_name(cause->blamed_cause),
-                cause->blamed_ns > cause->blamed_cause_ns / 2
-                    ? "most of it"
-                    : "the largest part of it",
-                word_percent(cause->blamed_ns, cause->blamed_cause_ns).text);
+                    : cause_name(cause->blamed_cause));
     }
+    put_part(page, cause->blamed_ns, cause->blamed_cause_ns);
     page_activity(page, &cause->blamed_did);
     fputs(".\n", file);
 }
@@ -246,7 +253,8 @@ static void put_cause(const struct page *page,
 {
     ck_time_t wall = page->report->all.wall;
     bool has_activity = cause->did.call != NULL || cause->did.range != NULL ||
-                        cause->did.before != NULL || cause->did.after != NULL;
+                        cause->did.before != NULL || cause->did.after != NULL ||
+                        cause->did.kernel != NULL;
 
     fprintf(page->file, " %zu. %s%s %% of all device time (%s of %s): ", number,
             page_bold(page), word_percent(cause->ns, wall).text,
@@ -261,11 +269,13 @@ static void put_cause(const struct page *page,
             word_count(cause->count).text, word_s(cause->count),
             has_activity ? "),\n    " : ")");
     if (has_activity) {
-        if (is_split(cause->did_ns, cause->ns)) {
-            fprintf(page->file, "most of it (%s %%) ",
-                    word_percent(cause->did_ns, cause->ns).text);
+        put_part(page, cause->did_ns, cause->ns);
+        if (cause->cause == CAUSE_KERNEL_GAP) {
+            fputs("before ", page->file);
+            page_cell(page, cause->did.kernel, 50);
+        } else {
+            page_activity(page, &cause->did);
         }
-        page_activity(page, &cause->did);
     }
     fputs(".\n", page->file);
 }

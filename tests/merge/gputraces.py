@@ -88,7 +88,12 @@ class Traces(unittest.TestCase):
         report = self.merge(trace("alexnet-a100"))
         self.assertEqual(report["devices"][0]["name"],
                          "NVIDIA A100-PG509-200")
-        self.assertEqual(report["causes"][0]["cause"], "startup")
+        first = report["causes"][0]
+        self.assertEqual(first["cause"], "startup")
+        self.assertEqual((first["host"]["call"], first["host"]["range"]),
+                         ("cudaDeviceGetStreamPriorityRange",
+                          "aten::empty_strided"))
+        self.assertGreater(first["host_ns"], 0.98 * first["ns"])
 
 
 if __name__ == "__main__":

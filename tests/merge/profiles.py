@@ -141,6 +141,46 @@ class Kineto(Case):
         self.assertEqual(report["ck"]["steps"]["first"], 3)
         self.assertEqual(len(report["ck"]["trust"]["notes"]), 2)
 
+    def causes_of(self, *spans):
+        """By name, of spans (category, name, start, length, id) in us."""
+        events = [{"ph": "X", "cat": kind, "name": name, "pid": 0, "tid": 1,
+                   "ts": start, "dur": length,
+                   "args": {"correlation": number, "device": 0, "stream": 7}}
+                  for kind, name, start, length, number in spans]
+        path = self.write("a.json", {"traceEvents": events})
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 0)
+        return {cause["cause"]: cause for cause in report["ck"]["causes"]}
+
+    def test_a_call_that_startup_was_spent_in_is_named(self):
+        cause = self.causes_of(
+            ("user_annotation", "init", 5, 900, 0),
+            ("cuda_runtime", "cudaFree", 10, 600, 1),
+            ("cuda_runtime", "cudaLaunchKernel", 990, 5, 2),
+            ("kernel", "k", 1005, 10, 2))["startup"]
+        self.assertEqual((cause["ns"], cause["host_ns"]), (1000000, 600000))
+        self.assertEqual((cause["host"]["call"], cause["host"]["range"]),
+                         ("cudaFree", "init"))
+
+    def test_a_call_of_less_than_half_of_startup_is_not(self):
+        cause = self.causes_of(
+            ("user_annotation", "init", 5, 900, 0),
+            ("cuda_runtime", "cudaFree", 10, 400, 1),
+            ("cuda_runtime", "cudaLaunchKernel", 990, 5, 2),
+            ("kernel", "k", 1005, 10, 2))["startup"]
+        self.assertEqual((cause["ns"], cause["host"]["call"]), (1000000, None))
+
+    def test_a_kernel_that_did_not_begin_is_named(self):
+        cause = self.causes_of(
+            ("cuda_runtime", "cudaLaunchKernel", 0, 5, 1),
+            ("cuda_runtime", "cudaLaunchKernel", 6, 5, 2),
+            ("cuda_runtime", "cudaLaunchKernel", 12, 5, 3),
+            ("kernel", "a", 20, 10, 1), ("kernel", "b", 70, 10, 2),
+            ("kernel", "c", 81, 10, 3))["kernel_gap"]
+        self.assertEqual((cause["ns"], cause["host_ns"]), (41000, 40000))
+        self.assertEqual((cause["host"]["kernel"]["name"],
+                          cause["host"]["kernel"]["queued"]), ("b", True))
+
     def test_the_rank_comes_from_the_content(self):
         first = self.kineto("rank7.json", "--rank", "1", "--world", "2")
         other = self.kineto("x.json.gz", "--rank", "0", "--world", "2",

@@ -177,6 +177,51 @@ static void images_are_found_by_agent_and_number(void **state)
     assert_int_equal(host_thread(host, 0, TID + 1), HOST_NONE);
 }
 
+static void range(ck_time_t start, ck_time_t end, uint64_t site)
+{
+    struct host_span span = {
+        .start = start, .end = end, .site = site, .kind = CK_KIND_RANGE};
+
+    assert_int_equal(host_add(host, 0, &span, INT64_MIN), 0);
+}
+
+static void the_longest_call_is_known_when_it_is_long_gone(void **state)
+{
+    struct host_span longest, around;
+
+    (void)state;
+    assert_false(host_longest(host, 0, &longest, &around));
+    range(0, 100000, 1);
+    call(CK_KIND_API_CUDA_RUNTIME, 10, 20, 2);
+    range(30, 5000, 3);
+    call(CK_KIND_API_CUDA_RUNTIME, 40, 4000, 4);
+    call(CK_KIND_API_CUDA_DRIVER, 50, 3999, 5);
+    for (ck_time_t at = 6000; at < 90000; at += 10) {
+        struct host_span span = {
+            .start = at, .end = at + 5, .site = 6, .is_call = true};
+
+        assert_int_equal(host_add(host, 0, &span, at), 0);
+    }
+    assert_true(host_longest(host, 0, &longest, &around));
+    assert_int_equal(longest.site, 4);
+    assert_int_equal(longest.start, 40);
+    assert_int_equal(longest.end, 4000);
+    assert_false(around.is_call);
+    assert_int_equal(around.site, 3);
+}
+
+static void the_longest_call_may_be_in_no_range(void **state)
+{
+    struct host_span longest, around;
+
+    (void)state;
+    range(0, 10, 1);
+    call(CK_KIND_MPI_CALL, 20, 40, 2);
+    assert_true(host_longest(host, 0, &longest, &around));
+    assert_int_equal(longest.site, 2);
+    assert_true(around.is_call);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +234,10 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             samples_belong_to_the_time_they_were_taken_in, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            the_longest_call_is_known_when_it_is_long_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_longest_call_may_be_in_no_range,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(images_are_found_by_agent_and_number,
                                         setup, teardown),
     };
