@@ -48,6 +48,40 @@ void account_identity(const struct account *account)
     (void)own_text(account->own, head, lines, used);
 }
 
+void account_begin(const struct account *account)
+{
+    struct outbox *outbox = &account->outlet->outbox;
+    uint64_t at = 0;
+    size_t bytes;
+    const void *frame;
+
+    outbox_keep_dir(outbox, account->wish->dir);
+    if (outbox->head->own_next != 0) {
+        (void)spool_identity(account->spool, outbox->head->identity,
+                             outbox->head->identity_bytes);
+        own_note(account->own,
+                 "the collector of rank %d was restarted (%llu so far)",
+                 account->wish->identity->place.rank,
+                 (unsigned long long)outbox->head->collectors - 1);
+        return;
+    }
+    account_identity(account);
+    (void)own_flush(account->own);
+    frame = outbox_walk(outbox, &at, &bytes);
+    if (frame != NULL) {
+        outbox_keep_identity(outbox, frame, bytes);
+        (void)spool_identity(account->spool, frame, bytes);
+    }
+    if (account->wish->counters == NULL &&
+        account->wish->counters_why != NULL) {
+        own_note(account->own, "%s", account->wish->counters_why);
+    }
+    if (account->wish->sampler_why != NULL) {
+        own_note(account->own, "no CPU samples: %s",
+                 account->wish->sampler_why);
+    }
+}
+
 void account_exit(const struct account *account)
 {
     const struct channel_end *end = &account->life->end;
@@ -76,7 +110,7 @@ void account_exit(const struct account *account)
         {"events", (int64_t)head->records},
         {"bytes", (int64_t)head->stored},
         {"spooled", (int64_t)head->spooled},
-        {"units", (int64_t)drain_units(account->drain)},
+        {"units", (int64_t)ringfile_taken(account->wish->ring)},
         {"lost", (int64_t)drain_lost(account->drain)},
         {"longest_turn_ns", strain.longest},
         {"fullest_units", (int64_t)strain.fullest},

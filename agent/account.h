@@ -19,8 +19,8 @@
 /* Where the figures come from; all borrowed. */
 struct account {
     const struct collector_wish *wish;
-    const struct outlet *outlet;
-    const struct spool *spool;
+    struct outlet *outlet;
+    struct spool *spool;
     const struct drain *drain;
     const struct processes *processes;
     const struct clockprobe *clock;
@@ -32,6 +32,9 @@ struct account {
 void account_beat(const struct account *account, char *text, size_t room);
 void account_goodbye(const struct account *account, char *text, size_t room);
 
+/* The first frame of all, which opens every spool file as well; or a note that
+ * another collector was before. */
+void account_begin(const struct account *account);
 /* The IDENTITY record. */
 void account_identity(const struct account *account);
 /* The EXIT record. */

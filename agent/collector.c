@@ -18,6 +18,7 @@
 
 #include "agent/account.h"
 #include "agent/apart.h"
+#include "agent/bell.h"
 #include "agent/channel.h"
 #include "agent/clockprobe.h"
 #include "agent/clocksync.h"
@@ -47,6 +48,8 @@
  * ranks start. */
 #define NEVER_LIMIT (3 * CK_TIME_S)
 #define HEARD_LATELY (2500 * CK_TIME_MS)
+/* So long it looks often for an aggregator that is about to be there. */
+#define YOUNG CK_TIME_S
 
 enum phase {
     PHASE_RUNNING,
@@ -72,6 +75,7 @@ struct collector {
     enum phase phase;
     struct herald herald;
     struct life life;
+    struct bell bell;
     int stderr_fd; /* of the launcher, for a report without a front */
     struct talk talk;
     bool has_word; /* of the front, as poll says */
@@ -81,41 +85,6 @@ struct collector {
     struct offer offer;
     ck_time_t dead_at;
 };
-
-/* The first frame of all: it opens every spool file as well. */
-static void first_words(struct collector *collector)
-{
-    struct outbox *outbox = &collector->outlet.outbox;
-    uint64_t at = 0;
-    size_t bytes;
-    const void *frame;
-
-    outbox_keep_dir(outbox, collector->wish->dir);
-    if (outbox->head->own_next != 0) {
-        (void)spool_identity(collector->spool, outbox->head->identity,
-                             outbox->head->identity_bytes);
-        own_note(collector->own,
-                 "the collector of rank %d was restarted (%llu so far)",
-                 collector->wish->identity->place.rank,
-                 (unsigned long long)outbox->head->collectors - 1);
-        return;
-    }
-    account_identity(&collector->account);
-    (void)own_flush(collector->own);
-    frame = outbox_walk(outbox, &at, &bytes);
-    if (frame != NULL) {
-        outbox_keep_identity(outbox, frame, bytes);
-        (void)spool_identity(collector->spool, frame, bytes);
-    }
-    if (collector->wish->counters == NULL &&
-        collector->wish->counters_why != NULL) {
-        own_note(collector->own, "%s", collector->wish->counters_why);
-    }
-    if (collector->wish->sampler_why != NULL) {
-        own_note(collector->own, "no CPU samples: %s",
-                 collector->wish->sampler_why);
-    }
-}
 
 /* The parts that only look at others. */
 static void parts_join(struct collector *collector)
@@ -174,6 +143,7 @@ static int collector_open(struct collector *collector,
     };
 
     collector->wish = wish;
+    bell_open(&collector->bell, ring);
     collector->spool = spool_create(wish->dir, wish->fallback,
                                     wish->identity->agent, wish->spool_limit);
     if (collector->spool == NULL ||
@@ -211,6 +181,7 @@ static int collector_open(struct collector *collector,
 
 static void collector_close(struct collector *collector)
 {
+    bell_close(&collector->bell);
     life_fini(&collector->life);
     rendezvous_destroy(collector->rendezvous);
     session_destroy(collector->session);
@@ -466,7 +437,9 @@ static struct talk_look talk_look(struct collector *collector)
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
     struct talk_look look = talk_look(collector);
-    struct pollfd items[5] = {
+    ck_time_t now = ck_time_raw();
+    ck_time_t until = pace_until(now, period);
+    struct pollfd items[6] = {
         {.fd = collector->life.is_front_gone ? -1 : collector->wish->channel,
          .events = POLLIN},
         {.fd = talk_listens(&look) ? session_fd(collector->session) : -1,
@@ -475,21 +448,24 @@ static void turn_wait(struct collector *collector, ck_time_t period)
                    ? sampler_filled_fd(collector->wish->sampler)
                    : -1,
          .events = POLLIN},
+        {.fd = bell_fd(&collector->bell, now), .events = POLLIN},
     };
-    ck_time_t now = ck_time_raw();
-    ck_time_t until = pace_until(now, period);
 
     do {
         ck_time_t due = clockprobe_due(collector->clock);
         ck_time_t wake = due < until ? due : until;
         struct timespec limit = {.tv_nsec = wake > now ? wake - now : 0};
 
-        clockprobe_poll(collector->clock, &items[3]);
-        (void)ppoll(items, 5, &limit, NULL);
+        clockprobe_poll(collector->clock, &items[4]);
+        (void)ppoll(items, 6, &limit, NULL);
         now = ck_time_raw();
         clockprobe_step(collector->clock, now);
         if (items[2].revents != 0) {
             meters_samples(&collector->meters);
+        }
+        if (items[3].revents != 0) {
+            bell_hear(&collector->bell, now);
+            until = now;
         }
         collector->has_word = items[0].revents != 0;
         collector->talk.has_mail = items[1].revents != 0;
@@ -520,6 +496,21 @@ static void away_take(struct collector *collector, ck_time_t now)
 
     collector->phase_at += away;
     session_forgive(collector->session, away);
+}
+
+/* Slots wake who sleeps; other things that it waits for do not. */
+static ck_time_t turn_period(struct collector *collector, ck_time_t now)
+{
+    ck_time_t period = PACE_QUIET;
+
+    if (collector->phase == PHASE_RUNNING && !collector->life.is_front_gone) {
+        period = drain_relieve(collector->drain);
+    }
+    if (period > PACE_MAX &&
+        session_state(collector->session) != SESSION_SENDING) {
+        period = now - collector->phase_at < YOUNG ? PACE_QUIET : PACE_MAX;
+    }
+    return period;
 }
 
 /* One turn. Time until the next. */
@@ -560,8 +551,7 @@ static ck_time_t turn(struct collector *collector)
     } else if (collector->phase == PHASE_REPORT) {
         report_step(collector, now);
     }
-    return collector->phase == PHASE_RUNNING ? drain_relieve(collector->drain)
-                                             : PACE_QUIET;
+    return turn_period(collector, now);
 }
 
 int collector_run(const struct collector_wish *wish)
@@ -581,9 +571,10 @@ int collector_run(const struct collector_wish *wish)
     wish->ring->header->owner_pid = (uint32_t)getpid();
     ringfile_look(wish->ring);
     offer_init(&collector.offer, wish->ring);
-    first_words(&collector);
+    account_begin(&collector.account);
     meters_facts(&collector.meters);
-    collector.second_at = ck_time_raw() + CK_TIME_S;
+    collector.phase_at = ck_time_raw();
+    collector.second_at = collector.phase_at + CK_TIME_S;
     while (collector.phase != PHASE_DONE) {
         turn_wait(&collector, turn(&collector));
     }

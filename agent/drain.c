@@ -200,7 +200,7 @@ static void slot_empty(struct drain *drain,
             return;
         }
         tail += taken;
-        /* release: pairs with the acquire in ck_ring_begin() */
+        /* release: pairs with the acquire in ck_ring_make_room() */
         atomic_store_explicit(&slot->tail, tail, memory_order_release);
     }
     drain->slots[index].pending_since = 0;
@@ -428,11 +428,11 @@ static void elapsed_note(struct drain *drain, ck_time_t now)
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
 {
     struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
-    ck_time_t period = PACE_MAX;
+    ck_time_t period = PACE_QUIET;
     uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
     uint64_t flow = 0;
-    ck_time_t most;
     uint32_t kept = 0;
+    ck_time_t most;
 
     elapsed_note(drain, now);
     used_find(drain);
@@ -449,8 +449,9 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
         }
     }
     drain->used_count = kept;
+    drain->pace.has_bell = atomic_load(&drain->ring->header->has_bell) != 0;
     most = pace_look(&drain->pace, flow, size, now);
-    period = period < most ? period : most;
+    period = period < PACE_QUIET ? period : most;
     drain->period = period > CUT_PERIOD_MIN ? period : CUT_PERIOD_MIN;
     drain->turn_at = now;
     return drain->period;
@@ -459,9 +460,10 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
 ck_time_t drain_relieve(struct drain *drain)
 {
     ck_time_t now = ck_time_raw();
+    ck_time_t due = drain->period < PACE_QUIET ? drain->period : PACE_QUIET;
 
-    return now - drain->turn_at >= drain->period ? drain_step(drain, now, false)
-                                                 : drain->period;
+    return now - drain->turn_at >= due ? drain_step(drain, now, false)
+                                       : drain->period;
 }
 
 struct drain_strain drain_strain(const struct drain *drain)
@@ -580,17 +582,6 @@ void drain_give_up(struct drain *drain)
 void drain_add_lost(struct drain *drain, uint64_t records)
 {
     drain->lost_spool += records;
-}
-
-uint64_t drain_units(const struct drain *drain)
-{
-    struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
-    uint64_t units = 0;
-
-    for (uint32_t i = 0; i < drain->ring->backed; i++) {
-        units += atomic_load_explicit(&heads[i].tail, memory_order_relaxed);
-    }
-    return units;
 }
 
 uint64_t drain_lost(const struct drain *drain)

@@ -32,11 +32,12 @@ void drain_symbols(struct drain *drain, struct symbols *symbols);
 
 /* One turn over all slots. Slots with little in them wait for more unless
  * `is_flush`. Returns the time until the next turn, CUT_PERIOD_MIN (cut.h) to
- * PACE_MAX (pace.h): when the fastest slot has a frame's worth.
+ * PACE_BELL_MAX (pace.h): when the fastest slot has a frame's worth.
  */
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush);
-/* A turn if one is due: to be called between parts of other work, so that no
- * slot waits for all of it. Returns the time until the next turn. */
+/* A turn if one is due or, where meanwhile no bell was heard, might be: to be
+ * called between parts of other work, so that no slot waits for all of it.
+ * Returns the time until the next turn. */
 ck_time_t drain_relieve(struct drain *drain);
 
 /* How near to a loss it came: the longest time between two turns, and the
@@ -64,8 +65,6 @@ void drain_give_up(struct drain *drain);
 
 /* Records of frames that were dropped behind the slots. */
 void drain_add_lost(struct drain *drain, uint64_t records);
-/* Units taken so far from all slots, by all collectors of the ring. */
-uint64_t drain_units(const struct drain *drain);
 /* Records lost so far, for any reason. */
 uint64_t drain_lost(const struct drain *drain);
 

@@ -4,12 +4,43 @@
  */
 #include "agent/pace.h"
 
-ck_time_t
-pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
+/* Does this flow bring no more than so many units in the time? */
+static bool fits(uint64_t flow, ck_time_t period, uint64_t units)
+{
+    return flow <= units * CK_TIME_S / (uint64_t)period;
+}
+
+static ck_time_t bell_look(struct pace *pace, uint64_t flow, uint64_t size)
+{
+    ck_time_t period = PACE_QUIET;
+
+    pace->highest -= pace->highest / PACE_FADE;
+    pace->highest = flow > pace->highest ? flow : pace->highest;
+    while (period < PACE_BELL_MAX &&
+           fits(pace->highest, 2 * period, PACE_PART(size))) {
+        period *= 2;
+    }
+    return period;
+}
+
+static ck_time_t
+calm_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
 {
     ck_time_t period = PACE_QUIET;
     ck_time_t calm;
 
+    pace->highest = flow > pace->highest ? flow : pace->highest;
+    calm = pace->since == 0 ? 0 : (now - pace->since) / PACE_CALM;
+    while (2 * period <= calm && period < PACE_MAX &&
+           fits(pace->highest * PACE_MARGIN, 2 * period, size)) {
+        period *= 2;
+    }
+    return period;
+}
+
+ck_time_t
+pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
+{
     if (now - pace->flow_at > PACE_PAUSE) {
         pace->since = 0;
     }
@@ -17,16 +48,8 @@ pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
         pace->flow_at = now;
         pace->since = pace->since == 0 ? now : pace->since;
     }
-    if (flow > pace->highest) {
-        pace->highest = flow;
-    }
-    calm = pace->since == 0 ? 0 : (now - pace->since) / PACE_CALM;
-    while (2 * period <= calm && period < PACE_MAX &&
-           pace->highest * PACE_MARGIN <=
-               size * CK_TIME_S / (uint64_t)(2 * period)) {
-        period *= 2;
-    }
-    return period;
+    return pace->has_bell ? bell_look(pace, flow, size)
+                          : calm_look(pace, flow, size, now);
 }
 
 void pace_upset(struct pace *pace)

@@ -4,14 +4,19 @@
  *
  * Pure: flows and times in, a time out. On a machine whose cores are all
  * busy each turn stops the program for some 20 us, so turns are rare where
- * they may be. A program that records nothing, or not for long, may begin with
- * millions of records a second at any moment: PACE_QUIET. One that records
- * steadily gets a PACE_CALM-th of the time since it began, at most as much as
- * PACE_MARGIN times its highest flow so far needs to fill a slot.
+ * they may be.
+ *
+ * With a bell (bell.h), which writers ring at half of a slot, a collector looks
+ * when PACE_PART of one is filled at the highest flow of late: nothing has to
+ * be foreseen. Without: a program that records nothing, or not for long, may
+ * begin with millions of records a second at any moment: PACE_QUIET. One that
+ * records steadily gets a PACE_CALM-th of the time since it began, at most as
+ * much as PACE_MARGIN times its highest flow so far needs to fill a slot.
  */
 #ifndef CK_AGENT_PACE_H
 #define CK_AGENT_PACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "schema/time.h"
@@ -22,16 +27,21 @@
 #define PACE_CALM 4
 #define PACE_PAUSE (250 * CK_TIME_MS)
 #define PACE_MARGIN 4
+/* With a bell. */
+#define PACE_BELL_MAX (128 * CK_TIME_MS)
+#define PACE_PART(size) ((size) / 8 * 3)
+#define PACE_FADE 8 /* the highest flow less a part of it at each look */
 
 struct pace {
-    uint64_t highest;  /* units a second of one slot, ever */
+    bool has_bell;
+    uint64_t highest;  /* units a second of one slot, ever; or it fades */
     ck_time_t since;   /* begin of the flow; 0 = there is none */
     ck_time_t flow_at; /* when records were seen last */
 };
 
 /* A turn found `flow` units a second in the fastest slot; the slots hold
  * `size` units. When the next turn is due at the latest: PACE_QUIET times a
- * power of two, up to PACE_MAX. */
+ * power of two, up to PACE_MAX or PACE_BELL_MAX. */
 ck_time_t
 pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now);
 

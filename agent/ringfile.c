@@ -451,6 +451,17 @@ unsigned ringfile_free(const struct ringfile *ring)
     return count;
 }
 
+uint64_t ringfile_taken(const struct ringfile *ring)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(ring->header);
+    uint64_t units = 0;
+
+    for (uint32_t i = 0; i < ring->backed; i++) {
+        units += atomic_load_explicit(&heads[i].tail, memory_order_relaxed);
+    }
+    return units;
+}
+
 static bool is_whole(const struct ck_ring_slot *slot)
 {
     return atomic_load_explicit(&slot->backed, memory_order_relaxed) ==
@@ -473,7 +484,7 @@ body_back(struct ringfile *ring, uint32_t index, uint64_t from, uint64_t to)
         return -1;
     }
     ring->body_left -= to - from;
-    /* release: pairs with the acquire in ck_ring_has_room() */
+    /* release: pairs with the acquire in ck_ring_make_room() */
     atomic_store_explicit(&slot->backed,
                           to == header->slot_bytes ? CK_RING_BACKED_ALL
                                                    : to / CK_UNIT_BYTES,

@@ -86,6 +86,8 @@ void ringfile_look(struct ringfile *ring);
 void ringfile_reopen(struct ringfile *ring);
 /* Slots that a thread may claim. */
 unsigned ringfile_free(const struct ringfile *ring);
+/* Units taken so far from all slots, by all collectors of the ring. */
+uint64_t ringfile_taken(const struct ringfile *ring);
 
 /* The slot's body, mapped twice in a row for reading. NULL with errno. */
 const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot);

@@ -12,8 +12,10 @@
  * injected libraries of that process, which find it by (incarnation, tid).
  * It is a ring of 32-byte units with one writer and one reader; the body is
  * mapped twice in a row, so a record never wraps. Positions count units from
- * the slot's first use and never restart. Recording takes no lock, makes no
- * allocation and no system call; a full slot drops and counts.
+ * the slot's first use and never restart. Recording takes no lock and makes no
+ * allocation; a full slot drops and counts. It makes no system call but one: a
+ * slot of which half is used rings the bell, so that the collector may sleep
+ * until there is something to do.
  */
 #ifndef CK_SCHEMA_RING_H
 #define CK_SCHEMA_RING_H
@@ -75,7 +77,7 @@ struct ck_ring_slot {
     uint8_t pad0[44];
     /* Writer. */
     _Atomic uint64_t head;    /* next position to write; release at a commit */
-    uint64_t tail_seen;       /* a body before the end of the room known */
+    uint64_t tail_seen;       /* a body before where to look for room again */
     uint32_t is_busy;         /* a record is being written (signal re-entry) */
     uint32_t calls;           /* numbers given to calls of this thread */
     _Atomic uint64_t dropped; /* records, since the file was made */
@@ -157,7 +159,8 @@ struct ck_ring_header {
     uint32_t posix_threshold_ns; /* ckposix records longer calls; 0 = default */
     _Atomic uint32_t offers;     /* times that a slot became claimable */
     _Atomic uint32_t claims; /* times that a thread got a slot, counted after */
-    uint8_t pad[1908];
+    _Atomic uint32_t has_bell; /* 1: touching this file wakes the collector */
+    uint8_t pad[1904];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");
@@ -198,9 +201,10 @@ struct ck_ring {
 
 /* A thread's side: its slot. One a thread in each injected library. */
 struct ck_ring_writer {
-    struct ck_ring_slot *slot; /* NULL = none */
-    uint8_t *body;             /* mapped twice in a row */
-    uint64_t mask;             /* units - 1 */
+    struct ck_ring_slot *slot;  /* NULL = none */
+    uint8_t *body;              /* mapped twice in a row */
+    uint64_t mask;              /* units - 1 */
+    const struct ck_ring *ring; /* borrowed */
 };
 
 /* Map the ring named by CKAGENT_RING. 0, or -1 with errno: ENOENT no agent
@@ -243,10 +247,16 @@ int ck_ring_text(struct ck_ring_writer *writer,
                  const char *bytes,
                  size_t length);
 
-/* Look again how far the slot may be written: by the reader's tail and by the
- * memory behind it. Is there room for so many units? `mask` is the writer's.
+/* Wake the collector, which may sleep long: a slot is filling up, or somebody
+ * came who has little room. One system call; errno is kept.
  */
-bool ck_ring_has_room(struct ck_ring_slot *slot, uint64_t mask, unsigned units);
+void ck_ring_bell(const struct ck_ring *ring);
+
+/* Look again how far the slot may be written: by the reader's tail and by the
+ * memory behind it. Is there room for so many units? Rings the bell where half
+ * of it is used (the slow path of ck_ring_begin).
+ */
+bool ck_ring_make_room(const struct ck_ring_writer *writer, unsigned units);
 
 /* Count a record that found no room (the slow path of ck_ring_begin). */
 void ck_ring_count_lost(struct ck_ring_slot *slot, enum ck_clock clock);
@@ -271,7 +281,7 @@ static inline void *ck_ring_begin(struct ck_ring_writer *writer,
     head = atomic_load_explicit(&slot->head, memory_order_relaxed);
     if (__builtin_expect(head + units - slot->tail_seen > writer->mask + 1,
                          0)) {
-        if (!ck_ring_has_room(slot, writer->mask, units)) {
+        if (!ck_ring_make_room(writer, units)) {
             ck_ring_count_lost(slot, clock);
             slot->is_busy = 0;
             return NULL;

@@ -179,7 +179,14 @@ static void writer_open(struct ck_ring *ring, struct ck_ring_writer *writer)
     }
 }
 
-/* A child that writes until it is killed and says how far it has come. */
+static bool is_half_full(const struct ck_ring_writer *writer)
+{
+    return atomic_load(&writer->slot->head) - atomic_load(&writer->slot->tail) >
+           writer->mask / 2;
+}
+
+/* A child that writes until it is killed and says how far it has come. It
+ * waits for a reader that is slower than itself. */
 static pid_t writer_fork(struct bench *bench)
 {
     pid_t pid = fork();
@@ -194,7 +201,9 @@ static pid_t writer_fork(struct bench *bench)
             mark_write(&writer, value);
             atomic_store(bench->committed, value + 1);
             if (value % 32 == 0) {
-                (void)nanosleep(&pause, NULL);
+                do {
+                    (void)nanosleep(&pause, NULL);
+                } while (is_half_full(&writer));
             }
         }
     }

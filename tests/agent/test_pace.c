@@ -96,6 +96,35 @@ static void a_pause_or_a_new_thread_ends_what_was_steady(void **state)
     assert_int_equal(flow(&pace, 1000, 4036 * MS, 28 * MS), PACE_QUIET);
 }
 
+static void with_a_bell_a_look_is_due_before_half_of_a_slot(void **state)
+{
+    static const uint64_t rates[] = {0, 1000, 300000, 900000, 2000000, 6000000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+        struct pace pace = {.has_bell = true};
+        ck_time_t period = pace_look(&pace, rates[i], SIZE, 1000 * MS);
+
+        assert_true(rates[i] * (uint64_t)period <= SIZE / 8 * 3 * CK_TIME_S);
+        assert_true(period == PACE_BELL_MAX ||
+                    2 * rates[i] * (uint64_t)period > SIZE / 8 * 3 * CK_TIME_S);
+    }
+}
+
+static void with_a_bell_what_was_once_fast_is_forgotten(void **state)
+{
+    struct pace pace = {.has_bell = true};
+    ck_time_t at = 1000 * MS;
+
+    (void)state;
+    assert_int_equal(pace_look(&pace, 10000000, SIZE, at), PACE_QUIET);
+    assert_int_equal(pace_look(&pace, 1000, SIZE, at += 4 * MS), PACE_QUIET);
+    for (int i = 0; i < 40; i++) {
+        (void)pace_look(&pace, 1000, SIZE, at += 4 * MS);
+    }
+    assert_int_equal(pace_look(&pace, 1000, SIZE, at), PACE_BELL_MAX);
+}
+
 static void turns_of_all_collectors_meet(void **state)
 {
     (void)state;
@@ -117,6 +146,8 @@ int main(void)
         cmocka_unit_test(four_times_the_highest_flow_fits_a_slot),
         cmocka_unit_test(what_was_once_fast_stays_watched),
         cmocka_unit_test(a_pause_or_a_new_thread_ends_what_was_steady),
+        cmocka_unit_test(with_a_bell_a_look_is_due_before_half_of_a_slot),
+        cmocka_unit_test(with_a_bell_what_was_once_fast_is_forgotten),
         cmocka_unit_test(turns_of_all_collectors_meet),
     };
 
