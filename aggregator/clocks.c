@@ -227,23 +227,59 @@ char *clocks_table(const struct clockserve *serve, const struct jobs *jobs)
     return text;
 }
 
+/* The most of what each clock has. */
+struct most {
+    size_t count;
+    ck_time_t offset;
+    int64_t drift_ppb;
+    ck_time_t bound;
+    ck_time_t bound_max;
+    size_t faults;
+};
+
+static ck_time_t larger(ck_time_t x, ck_time_t y)
+{
+    y = y < 0 ? -y : y;
+    return x > y ? x : y;
+}
+
+static void most_add(struct most *most, const struct row *row)
+{
+    if (!row->has_offset) {
+        return;
+    }
+    most->count++;
+    most->offset = larger(most->offset, row->latest.offset);
+    most->drift_ppb = larger(most->drift_ppb, row->band.drift_ppb);
+    most->bound = larger(most->bound, row->latest.bound);
+    most->bound_max = larger(most->bound_max, row->band.bound_max);
+    most->faults += row->band.faults;
+}
+
 void clocks_line(const struct clockserve *serve, char *text, size_t room)
 {
-    ck_time_t worst = 0;
-    size_t count = 0;
+    struct most most = {.count = 0};
+    char offset[32];
     char bound[32];
+    char faults[40] = "";
     struct row row;
 
     text[0] = '\0';
     for (size_t i = 0;
          serve && i < CLOCKS_LINE_MAX && row_look(serve, NULL, i, &row); i++) {
-        if (row.has_offset) {
-            worst = worst > row.latest.bound ? worst : row.latest.bound;
-            count++;
-        }
+        most_add(&most, &row);
     }
-    if (count > 0) {
-        time_text(worst, bound);
-        (void)snprintf(text, room, " · %zu clocks +- %s", count, bound);
+    if (most.count == 0) {
+        return;
     }
+    time_text(most.offset, offset);
+    time_text(most.bound, bound);
+    if (most.faults > 0) {
+        (void)snprintf(faults, sizeof(faults), ", %zu faults", most.faults);
+    }
+    (void)snprintf(text, room,
+                   " · %zu clock%s off %s, %.2f ppm, +- %s, grade %c%s",
+                   most.count, most.count == 1 ? "" : "s", offset,
+                   (double)most.drift_ppb / 1e3, bound,
+                   ck_clock_grade(most.bound_max), faults);
 }

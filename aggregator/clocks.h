@@ -25,7 +25,8 @@ char *clocks_json(const struct clockserve *serve, const struct jobs *jobs);
 void clocks_put(struct ck_json *json,
                 const struct clockserve *serve,
                 const struct jobs *jobs);
-/* For the status line: " · 3 clocks +- 1.20 us", or "". */
+/* For the status line, of each figure the worst: " · 3 clocks off 1.00 s, 0.25
+ * ppm, +- 1.20 us, grade B", or "". */
 void clocks_line(const struct clockserve *serve, char *text, size_t room);
 
 #endif

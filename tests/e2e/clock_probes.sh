@@ -117,3 +117,24 @@ same "the honest job's clock" True "$(j "(abs(j['clocks'][0]['offset_ns']) <=
     j['clocks'][0]['bound_max_ns'])")"
 kill -TERM $ckagg
 wait $ckagg || :
+
+# On a terminal the status line tells of clocks.
+if ! command -v script >/dev/null; then
+    echo "script is missing (package bsdutils): no terminal, no status line"
+    exit 0
+fi
+timeout 60 script -qc "stty cols 200; exec timeout 50 $bin/ckagg \
+    --listen ipc://$work/line.sock --dir $work/line" /dev/null \
+    </dev/null >"$work/terminal" 2>&1 &
+ckagg=$!
+timeout 40 "$bin/ckagent" --clock-shortcut=off --report none --job line \
+    --aggregator "ipc://$work/line.sock" -- sh -c '
+    for i in $(seq 300); do
+        ! grep -aq "clock off" "$0" || exit 0
+        sleep 0.1
+    done' "$work/terminal" || fail "ckagent with a ckagg on a terminal"
+kill $ckagg
+wait $ckagg || :
+tr '\r' '\n' <"$work/terminal" |
+    grep -aoE '1 clock off [0-9.]+ [a-z]+, [0-9.]+ ppm, [+]- [0-9.]+ [a-z]+, grade [A-D]' |
+    tail -n 1 | grep . || fail "no clock in the status line"
