@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "agent/cut.h"
+#include "agent/losses.h"
 #include "agent/mirror.h"
 #include "agent/pace.h"
 #include "agent/symbols.h"
@@ -26,12 +27,7 @@ struct drain {
     const struct clocksync *sync; /* borrowed */
     struct symbols *symbols;      /* borrowed, may be NULL */
     uint64_t limit;
-    uint64_t lost;        /* in all */
-    uint64_t lost_limit;  /* not yet recorded */
-    ck_time_t limit_at;   /* what came later was not kept; 0 = all was */
-    uint64_t lost_broken; /* units behind a broken record, not yet recorded */
-    uint64_t lost_spool;
-    uint64_t noslot;   /* already recorded */
+    struct losses losses;
     ck_time_t turn_at; /* of the last turn; 0 = none yet */
     ck_time_t period;  /* until the next, as decided then */
     struct pace pace;
@@ -65,6 +61,7 @@ struct drain *drain_create(struct ringfile *ring,
     drain->own = own;
     drain->sync = sync;
     drain->limit = limit;
+    drain->losses = (struct losses){.own = own, .sync = sync};
     drain->period = PACE_QUIET;
     return drain;
 }
@@ -110,7 +107,7 @@ slot_cut_broken(struct drain *drain, struct outlet_cut *cut, uint64_t units)
     uint32_t taken;
 
     if (whole == 0) {
-        drain->lost_broken += 1;
+        drain->losses.broken += 1;
         return units;
     }
     cut->bytes = whole * CK_UNIT_BYTES;
@@ -118,7 +115,7 @@ slot_cut_broken(struct drain *drain, struct outlet_cut *cut, uint64_t units)
         return taken;
     }
     if (errno == EBADMSG) {
-        drain->lost_broken += records;
+        drain->losses.broken += records;
         return whole;
     }
     return 0;
@@ -135,16 +132,12 @@ static uint64_t slot_skip(struct drain *drain,
     ck_time_t since =
         mirror->pending_since != 0 ? mirror->pending_since : drain->turn_at;
 
-    if (drain->limit_at == 0 || since < drain->limit_at) {
-        drain->limit_at = since;
-    }
-
+    losses_limit(&drain->losses, records, since);
     if (whole == 0) {
-        drain->lost_broken += 1;
+        drain->losses.broken += 1;
         return units;
     }
     atomic_store(&drain->ring->header->is_off, 1);
-    drain->lost_limit += records;
     return whole;
 }
 
@@ -206,56 +199,6 @@ static void slot_empty(struct drain *drain,
     drain->slots[index].pending_since = 0;
 }
 
-static void lost_put(struct drain *drain,
-                     enum ck_lost reason,
-                     uint64_t records,
-                     const struct ck_ring_slot *slot)
-{
-    struct ck_counter lost = {
-        .e = {.kind = CK_KIND_LOST,
-              .units = sizeof(lost) / CK_UNIT_BYTES,
-              .flags = CK_FLAG_RAW,
-              .start = ck_time_raw()},
-        .value = (int64_t)records,
-        .reason = reason,
-        .tid = slot == NULL ? 0 : slot->tid,
-    };
-
-    if (reason == CK_LOST_LIMIT) {
-        lost.enabled = lost.e.start - drain->limit_at;
-        lost.e.start = drain->limit_at;
-    }
-    if (slot != NULL && atomic_load(&slot->lost_first) != 0) {
-        lost.e.start =
-            clocksync_raw(drain->sync, atomic_load(&slot->lost_first));
-        lost.enabled =
-            clocksync_raw(drain->sync, atomic_load(&slot->lost_last)) -
-            lost.e.start;
-    }
-    drain->lost += records;
-    (void)own_put(drain->own, &lost.e);
-}
-
-static void slot_losses(struct drain *drain, uint32_t index)
-{
-    struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
-    struct mirror *mirror = &drain->slots[index];
-    /* acquire: pairs with the release in ck_ring_count_lost() */
-    uint64_t dropped =
-        atomic_load_explicit(&slot->dropped, memory_order_acquire);
-    uint64_t reentered = atomic_load(&slot->reentered);
-
-    if (dropped != mirror->dropped) {
-        lost_put(drain, CK_LOST_RING, dropped - mirror->dropped, slot);
-        mirror->dropped = dropped;
-        atomic_store(&slot->lost_first, 0);
-    }
-    if (reentered != mirror->reentered) {
-        lost_put(drain, CK_LOST_REENTRY, reentered - mirror->reentered, slot);
-        mirror->reentered = reentered;
-    }
-}
-
 static void
 slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
 {
@@ -314,7 +257,7 @@ slot_free(struct drain *drain, uint32_t index, struct ck_ring_slot *slot)
         /* The thread ended inside a call. */
         slot_open_calls(drain, index, 0, true);
     }
-    slot_losses(drain, index);
+    losses_slot(&drain->losses, slot, &drain->slots[index]);
     drain->slots[index].incarnation = 0;
     atomic_store(&slot->state, CK_SLOT_FREE);
     atomic_fetch_add(&drain->ring->header->offers, 1);
@@ -334,7 +277,7 @@ static void slot_take(struct drain *drain,
     fill->pending = mirror->head - tail;
     if (fill->pending > fill->size) {
         /* Not a ring any more: somebody wrote where he should not. */
-        drain->lost_broken++;
+        drain->losses.broken++;
         atomic_store_explicit(&slot->tail, mirror->head, memory_order_release);
         fill->pending = 0;
     }
@@ -517,31 +460,13 @@ void drain_find_dead(struct drain *drain, bool is_end)
 
 void drain_losses(struct drain *drain)
 {
-    uint64_t noslot = atomic_load(&drain->ring->header->noslot);
+    struct ck_ring_header *header = drain->ring->header;
+    struct ck_ring_slot *heads = ck_ring_heads(header);
 
     for (uint32_t i = 0; i < drain->ring->backed; i++) {
-        slot_losses(drain, i);
+        losses_slot(&drain->losses, &heads[i], &drain->slots[i]);
     }
-    if (noslot != drain->noslot) {
-        lost_put(drain, CK_LOST_NOSLOT, noslot - drain->noslot, NULL);
-        drain->noslot = noslot;
-    }
-    if (drain->lost_limit != 0) {
-        lost_put(drain, CK_LOST_LIMIT, drain->lost_limit, NULL);
-        drain->lost_limit = 0;
-    }
-    if (drain->lost_spool != 0) {
-        lost_put(drain, CK_LOST_SPOOL, drain->lost_spool, NULL);
-        drain->lost_spool = 0;
-    }
-    if (drain->lost_broken != 0) {
-        own_note(drain->own,
-                 "recording memory was overwritten: at least %llu records "
-                 "could not be read",
-                 (unsigned long long)drain->lost_broken);
-        lost_put(drain, CK_LOST_RING, drain->lost_broken, NULL);
-        drain->lost_broken = 0;
-    }
+    losses_record(&drain->losses, atomic_load(&header->noslot));
 }
 
 bool drain_is_empty(const struct drain *drain)
@@ -572,7 +497,7 @@ void drain_give_up(struct drain *drain)
             uint64_t whole = cut_measure(body + (tail & mask) * CK_UNIT_BYTES,
                                          head - tail, &records);
 
-            drain->lost_spool += records;
+            drain->losses.spool += records;
             tail = whole == 0 ? head : tail + whole;
         }
         atomic_store(&heads[i].tail, head);
@@ -581,11 +506,10 @@ void drain_give_up(struct drain *drain)
 
 void drain_add_lost(struct drain *drain, uint64_t records)
 {
-    drain->lost_spool += records;
+    drain->losses.spool += records;
 }
 
 uint64_t drain_lost(const struct drain *drain)
 {
-    return drain->lost + drain->lost_limit + drain->lost_spool +
-           drain->lost_broken;
+    return losses_all(&drain->losses);
 }

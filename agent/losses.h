@@ -1,0 +1,44 @@
+/* losses.h - what a collector lost, and what of that it has recorded
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One a collector, used by drain.c. Counted at once, recorded now and then: a
+ * loss is not to cost a record for each turn.
+ */
+#ifndef CK_AGENT_LOSSES_H
+#define CK_AGENT_LOSSES_H
+
+#include <stdint.h>
+
+#include "agent/clocksync.h"
+#include "agent/mirror.h"
+#include "agent/own.h"
+#include "schema/ring.h"
+
+struct losses {
+    struct own *own;              /* borrowed */
+    const struct clocksync *sync; /* borrowed */
+    uint64_t recorded;
+    /* Not yet recorded: */
+    uint64_t limit;     /* records over --limit */
+    uint64_t broken;    /* units behind a broken record */
+    uint64_t spool;     /* records that found no room behind the slots */
+    ck_time_t limit_at; /* what came later was not kept; 0 = all was */
+    uint64_t noslot;    /* records without a slot, of those recorded */
+};
+
+/* So many records were not kept because of --limit, the first of them not
+ * before `since`. */
+void losses_limit(struct losses *losses, uint64_t records, ck_time_t since);
+
+/* Record what a slot's writer counted since the last time. */
+void losses_slot(struct losses *losses,
+                 struct ck_ring_slot *slot,
+                 struct mirror *mirror);
+/* Record the others; `noslot` = as the ring's header counts. */
+void losses_record(struct losses *losses, uint64_t noslot);
+
+/* Records lost so far, for any reason. */
+uint64_t losses_all(const struct losses *losses);
+
+#endif
