@@ -115,7 +115,7 @@ static const struct ck_cli_option table[] = {
      "bound of the recording memory of this rank (default: its share of "
      "/dev/shm)"},
     {CK_CLI_BYTES, "slot-bytes", 0, "SIZE", &options.slot_bytes, NULL,
-     "recording memory of one thread, at most 1 GiB (default 2 MiB, less "
+     "recording memory of one thread, at most 1 GiB (default 4 MiB, less "
      "where memory is short)"},
     {CK_CLI_FLAG, "strict", 0, NULL, &options.is_strict, NULL,
      "do not run the program when it cannot be recorded (default: warn once "

@@ -7,9 +7,9 @@
 #include "schema/event.h"
 #include "schema/frame.h"
 
-/* So many units are worth a frame, or a quarter of the slot where that is
- * less. */
-#define CUT_UNITS CK_FRAME_RECORDS_MAX
+/* So many units are worth a turn, or a quarter of the slot where that is less:
+ * two frames of the smallest records. A core that slept is slow at first. */
+#define CUT_UNITS (2 * CK_FRAME_RECORDS_MAX)
 #define CUT_AGE (100 * CK_TIME_MS)
 /* Fewer units than these wait longer. They are as safe in the slot as in the
  * outbox. */
@@ -51,6 +51,11 @@ bool cut_is_due(const struct cut_fill *fill, ck_time_t period)
                units_wanted(fill->size) ||
            fill->pending + units_in(fill, period) >= fill->size / 2 ||
            fill->age >= (fill->pending < CUT_UNITS_FEW ? CUT_AGE_FEW : CUT_AGE);
+}
+
+uint64_t cut_rest(uint64_t size)
+{
+    return units_wanted(size) / 4;
 }
 
 ck_time_t cut_wait(const struct cut_fill *fill, ck_time_t limit)

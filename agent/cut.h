@@ -34,6 +34,9 @@ struct cut_fill {
 /* Are they worth a frame, or will they be before a turn can come? Or will they
  * fill half of the slot in `period`, the time until the next turn? */
 bool cut_is_due(const struct cut_fill *fill, ck_time_t period);
+/* Fewer units than these behind a frame of such a slot wait for the next turn:
+ * a frame of their own would cost more than they do. */
+uint64_t cut_rest(uint64_t size);
 /* When they will be worth a frame, at most `limit`. */
 ck_time_t cut_wait(const struct cut_fill *fill, ck_time_t limit);
 

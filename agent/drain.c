@@ -178,16 +178,20 @@ slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
     return errno == EBADMSG ? slot_cut_broken(drain, &cut, units) : 0;
 }
 
-/* Empty the slot as far as outbox and spool take it. */
+/* Empty the slot as far as outbox and spool take it, but for a rest of fewer
+ * units than `rest` behind the first frame. */
 static void slot_empty(struct drain *drain,
                        uint32_t index,
                        struct ck_ring_slot *slot,
-                       uint64_t head)
+                       ck_time_t now,
+                       uint64_t rest)
 {
+    struct mirror *mirror = &drain->slots[index];
     uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
+    uint64_t least = 1;
 
-    while (tail != head) {
-        uint64_t taken = slot_cut(drain, index, tail, head - tail);
+    while (mirror->head - tail >= least) {
+        uint64_t taken = slot_cut(drain, index, tail, mirror->head - tail);
 
         if (taken == 0) {
             return;
@@ -195,8 +199,9 @@ static void slot_empty(struct drain *drain,
         tail += taken;
         /* release: pairs with the acquire in ck_ring_make_room() */
         atomic_store_explicit(&slot->tail, tail, memory_order_release);
+        least = rest > 1 ? rest : 1;
     }
-    drain->slots[index].pending_since = 0;
+    mirror->pending_since = mirror->head == tail ? 0 : now;
 }
 
 static void
@@ -292,7 +297,8 @@ static void slot_take(struct drain *drain,
     }
     fill->age = now - mirror->pending_since;
     if (is_flush || cut_is_due(fill, drain->period)) {
-        slot_empty(drain, index, slot, mirror->head);
+        slot_empty(drain, index, slot, now,
+                   is_flush ? 0 : cut_rest(fill->size));
         fill->pending = mirror->head -
                         atomic_load_explicit(&slot->tail, memory_order_relaxed);
     }

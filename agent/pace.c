@@ -59,10 +59,15 @@ void pace_upset(struct pace *pace)
 
 ck_time_t pace_until(ck_time_t now, ck_time_t period)
 {
-    ck_time_t left = period - now % period;
+    ck_time_t whole = PACE_QUIET;
+    ck_time_t left;
 
     if (period < PACE_QUIET) {
         return now + period;
     }
-    return now + (left < period / 8 ? left + period : left);
+    while (2 * whole <= period) {
+        whole *= 2;
+    }
+    left = whole - now % whole;
+    return now + (left < whole / 8 ? left + whole : left);
 }

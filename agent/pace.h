@@ -48,8 +48,9 @@ pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now);
 /* A thread more writes records now: what was steady is not any more. */
 void pace_upset(struct pace *pace);
 
-/* Until when a turn at `now` sleeps. A period of PACE_QUIET and more ends at a
- * whole multiple of it on the clock that all collectors of this host read:
+/* Until when a turn at `now` sleeps. A period of PACE_QUIET and more is cut to
+ * PACE_QUIET times a power of two, and ends at a whole multiple of that on the
+ * clock that all collectors of this host read:
  * where ranks fill the cores a turn stops one of them, and in a collective
  * that one stops the others: better all at the same time. */
 ck_time_t pace_until(ck_time_t now, ck_time_t period);

@@ -57,7 +57,7 @@ static struct ringfile_wish bench_wish(const struct bench *bench)
 {
     struct ringfile_wish wish = {
         .dir = bench->work,
-        .plan = {.slots = 8, .slot_bytes = 512 << 10},
+        .plan = {.slots = 8, .slot_bytes = 1 << 20},
         .sharers = 1,
         .clock = CK_CLOCK_RAW,
         .agent = {1},
@@ -171,6 +171,14 @@ static void mark_write(struct ck_ring_writer *writer, uint64_t value)
     }
 }
 
+static void
+marks_write(struct ck_ring_writer *writer, uint64_t first, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        mark_write(writer, first + i);
+    }
+}
+
 static void writer_open(struct ck_ring *ring, struct ck_ring_writer *writer)
 {
     if (ck_ring_attach(ring, CK_LIBRARY_ANNOTATE) != 0 ||
@@ -277,9 +285,7 @@ static void a_full_slot_is_counted_and_told_once(void **state)
     struct ck_ring ring;
 
     writer_open(&ring, &writer);
-    for (uint64_t i = 0; i < units + 100; i++) {
-        mark_write(&writer, i);
-    }
+    marks_write(&writer, 0, units + 100);
     step(bench, true);
     drain_losses(bench->drain);
     drain_losses(bench->drain);
@@ -320,14 +326,39 @@ what_fills_a_frame_waits_until_it_is_a_tenth_of_a_second_old(void **state)
     ck_time_t now = ck_time_raw();
 
     writer_open(&ring, &writer);
-    for (uint64_t i = 0; i < 1024; i++) {
-        mark_write(&writer, i);
-    }
+    marks_write(&writer, 0, 1024);
     (void)drain_step(bench->drain, now, false);
     (void)drain_step(bench->drain, now + 99 * CK_TIME_MS, false);
     assert_true(outbox_is_empty(&bench->outlet.outbox));
     (void)drain_step(bench->drain, now + 100 * CK_TIME_MS, false);
     assert_false(outbox_is_empty(&bench->outlet.outbox));
+    ck_ring_writer_fini(&writer, &ring);
+}
+
+static void few_records_behind_a_frame_wait_for_the_next(void **state)
+{
+    struct bench *bench = *state;
+    uint64_t count = CK_FRAME_RECORDS_MAX - 1 +
+                     cut_rest(bench->ring.header->slot_bytes / CK_UNIT_BYTES);
+    struct ck_ring_writer writer;
+    struct ck_ring ring;
+    ck_time_t now = ck_time_raw();
+
+    writer_open(&ring, &writer);
+    marks_write(&writer, 0, count);
+    (void)drain_step(bench->drain, now, false);
+    frames_take(bench);
+    assert_int_equal(bench->records, CK_FRAME_RECORDS_MAX);
+    /* They are as old as the turn that left them. */
+    (void)drain_step(bench->drain, now + 99 * CK_TIME_MS, false);
+    assert_true(outbox_is_empty(&bench->outlet.outbox));
+    (void)drain_step(bench->drain, now + 100 * CK_TIME_MS, false);
+    frames_take(bench);
+    assert_int_equal(bench->records, count);
+    marks_write(&writer, count, count);
+    step(bench, true);
+    frames_take(bench);
+    assert_int_equal(bench->records, 2 * count);
     ck_ring_writer_fini(&writer, &ring);
 }
 
@@ -374,9 +405,7 @@ static void a_broken_record_costs_what_lies_behind_it(void **state)
     struct ck_ring ring;
 
     writer_open(&ring, &writer);
-    for (uint64_t i = 0; i < 100; i++) {
-        mark_write(&writer, i);
-    }
+    marks_write(&writer, 0, 100);
     writer.body[50 * CK_UNIT_BYTES + offsetof(struct ck_event, units)] = 0;
     step(bench, true);
     drain_losses(bench->drain);
@@ -547,35 +576,23 @@ static void beyond_the_limit_records_are_counted_not_stored(void **state)
     ck_ring_writer_fini(&writer, &ring);
 }
 
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_killed_writer_loses_nothing_that_it_committed, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_full_slot_is_counted_and_told_once,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            few_records_wait_for_more_until_they_are_a_second_old, setup,
-            teardown),
-        cmocka_unit_test_setup_teardown(
-            what_fills_a_frame_waits_until_it_is_a_tenth_of_a_second_old, setup,
-            teardown),
-        cmocka_unit_test_setup_teardown(
-            a_long_open_call_is_told_once_and_again_as_cut_at_the_end, setup,
-            teardown),
-        cmocka_unit_test_setup_teardown(
-            threads_of_one_slot_get_frames_of_their_own, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            a_call_that_its_thread_never_left_is_told_as_cut, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            overwritten_memory_is_counted_and_the_slot_goes_on, setup,
-            teardown),
-        cmocka_unit_test_setup_teardown(
-            a_slot_that_fills_fast_is_looked_at_sooner, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            a_broken_record_costs_what_lies_behind_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            beyond_the_limit_records_are_counted_not_stored, setup, teardown),
+        CASE(a_killed_writer_loses_nothing_that_it_committed),
+        CASE(a_full_slot_is_counted_and_told_once),
+        CASE(few_records_wait_for_more_until_they_are_a_second_old),
+        CASE(what_fills_a_frame_waits_until_it_is_a_tenth_of_a_second_old),
+        CASE(a_long_open_call_is_told_once_and_again_as_cut_at_the_end),
+        CASE(threads_of_one_slot_get_frames_of_their_own),
+        CASE(a_call_that_its_thread_never_left_is_told_as_cut),
+        CASE(overwritten_memory_is_counted_and_the_slot_goes_on),
+        CASE(few_records_behind_a_frame_wait_for_the_next),
+        CASE(a_slot_that_fills_fast_is_looked_at_sooner),
+        CASE(a_broken_record_costs_what_lies_behind_it),
+        CASE(beyond_the_limit_records_are_counted_not_stored),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,9 @@ static void turns_of_all_collectors_meet(void **state)
     assert_int_equal(pace_until(1024 * MS, 32 * MS), 1056 * MS);
     /* Too near to be worth a turn. */
     assert_int_equal(pace_until(1022 * MS, 32 * MS), 1056 * MS);
+    /* When a slot has enough in it is never a whole multiple. */
+    assert_int_equal(pace_until(1001 * MS, 9 * MS), 1008 * MS);
+    assert_int_equal(pace_until(1008 * MS, 9 * MS), 1016 * MS);
     /* Short ones do not wait for others. */
     assert_int_equal(pace_until(1001 * MS, 1 * MS), 1002 * MS);
 }

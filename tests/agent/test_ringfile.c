@@ -169,7 +169,7 @@ static void a_slot_gets_all_its_memory_once_it_is_used(void **state)
     assert_int_equal(ringfile_create(&file, &wish, &err), 0);
     assert_int_equal(file.backed, 16);
     assert_int_equal(backed_of(&file, 3), CK_RING_BACKED_ALL);
-    assert_true(backed_of(&file, 4) < 2 * MIB / CK_UNIT_BYTES);
+    assert_true(backed_of(&file, 4) < CK_RING_SLOT_BYTES / CK_UNIT_BYTES);
     assert_int_equal(ringfile_widen(&file, 4, 99), 0);
     slot = &ck_ring_heads(file.header)[9];
     atomic_store(&slot->state, CK_SLOT_LIVE);
@@ -180,7 +180,7 @@ static void a_slot_gets_all_its_memory_once_it_is_used(void **state)
     assert_int_equal(backed_of(&file, 9), CK_RING_BACKED_ALL);
     assert_int_equal(fstat(file.fd, &after), 0);
     assert_int_equal((uint64_t)(after.st_blocks - before.st_blocks) * 512,
-                     2 * MIB - backed_of(&file, 10) * CK_UNIT_BYTES);
+                     CK_RING_SLOT_BYTES - backed_of(&file, 10) * CK_UNIT_BYTES);
     /* Another process finds the same. */
     again = file;
     again.backed = 1;
