@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/enroll.h"
 #include "agent/stacks.h"
 #include "agent/switches.h"
 #include "agent/symbols.h"
@@ -46,6 +47,8 @@
 #define IMAGES                                                                 \
     256 /* process ids that are looked up at once; a power of two              \
          */
+/* About 100 ms of computation. */
+#define SAMPLES_UNOWNED 10
 #define RECORD_MAX 65536
 /* A period is longer by this part of it, so that samples of a CPU do not fall
  * on the scheduler's ticks for ever, when always the same tasks wake up. */
@@ -68,6 +71,8 @@ struct sampler {
     int64_t period; /* ns */
     size_t pages;   /* of a ring */
     int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
+    pid_t target;
+    unsigned unowned; /* samples of the target while it has no entry */
     bool is_mapped;
     bool is_wide; /* events of CPUs, not of the target */
     struct stacks *stacks;
@@ -236,6 +241,7 @@ struct sampler *sampler_create(pid_t held_child,
     sharers = sharers > 1 ? sharers : 1;
     sampler->period = CK_TIME_S / hz + CK_TIME_S / hz / PERIOD_ODD;
     sampler->filled_fd = -1;
+    sampler->target = held_child;
     sampler->stacks = stacks_create();
     sampler->switches = switches_create();
     if (sampler->stacks == NULL || sampler->switches == NULL ||
@@ -385,6 +391,18 @@ static size_t frames_take(const struct sample *sample,
     return used;
 }
 
+/* A target that has computed for a while and called nothing that is recorded is
+ * entered, so that the next samples have an owner. */
+static void unowned_take(const struct step *step, const struct sample *sample)
+{
+    struct sampler *sampler = step->sampler;
+
+    if ((pid_t)sample->pid == sampler->target &&
+        ++sampler->unowned == SAMPLES_UNOWNED) {
+        (void)enroll(step->header, sampler->target);
+    }
+}
+
 static void sample_take(const struct step *step, const struct sample *sample)
 {
     uint32_t incarnation = image_find(step, sample->pid);
@@ -402,6 +420,7 @@ static void sample_take(const struct step *step, const struct sample *sample)
     size_t count;
 
     if (incarnation == 0) {
+        unowned_take(step, sample);
         return;
     }
     count = frames_take(sample, frames);

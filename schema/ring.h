@@ -219,6 +219,12 @@ int ck_ring_map(struct ck_ring *ring);
 int ck_ring_enter(struct ck_ring *ring, enum ck_library library);
 /* Both. */
 int ck_ring_attach(struct ck_ring *ring, enum ck_library library);
+/* The collector enters another process's image, of its own pid namespace, by
+ * the bytes that AT_RANDOM has there. 0, or -1 with ENOSPC. */
+#define CK_RING_IMAGE_BYTES 16
+int ck_ring_enroll(struct ck_ring_header *header,
+                   uint32_t pid,
+                   const uint8_t bytes[CK_RING_IMAGE_BYTES]);
 /* Number of this process's pid namespace: pids of another mean nothing here.
  * 0 = not known. */
 uint64_t ck_ring_pid_space(void);

@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Runs inside the target, as ring.c does and under the same rules.
+ * Runs inside the target, as ring.c does and under the same rules, but for
+ * ck_ring_enroll().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,16 +15,16 @@
 
 #include "schema/ring.h"
 
-/* Random bytes of this exec, folded; the same in a forked child. */
-static uint32_t image_tag(void)
+/* Key of an image: its pid and the random bytes of its exec, folded, which are
+ * the same in a forked child. */
+static uint64_t image_key(uint32_t pid, const uint8_t *bytes)
 {
-    const uint8_t *bytes = (const uint8_t *)getauxval(AT_RANDOM);
     uint32_t tag = 0x9e3779b9u;
 
-    for (int i = 0; bytes != NULL && i < 16; i++) {
+    for (int i = 0; bytes != NULL && i < CK_RING_IMAGE_BYTES; i++) {
         tag = (tag ^ bytes[i]) * 0x01000193u;
     }
-    return tag;
+    return ((uint64_t)pid << 32) | tag | 1;
 }
 
 static int header_check(const struct ck_ring_header *header, uint64_t bytes)
@@ -154,10 +155,10 @@ static struct ck_ring_process *process_find(struct ck_ring_header *header,
 
 /* Enter (pid, image) in the table; the winner of an entry numbers it. Who loses
  * one to another process looks again. */
-static struct ck_ring_process *process_enter(struct ck_ring_header *header)
+static struct ck_ring_process *
+process_enter(struct ck_ring_header *header, uint32_t pid, const uint8_t *bytes)
 {
-    uint32_t pid = (uint32_t)getpid();
-    uint64_t key = ((uint64_t)pid << 32) | image_tag() | 1;
+    uint64_t key = image_key(pid, bytes);
     uint64_t space = ck_ring_pid_space();
 
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
@@ -204,7 +205,9 @@ static uint32_t process_incarnation(struct ck_ring_process *process)
 
 int ck_ring_enter(struct ck_ring *ring, enum ck_library library)
 {
-    struct ck_ring_process *process = process_enter(ring->header);
+    struct ck_ring_process *process =
+        process_enter(ring->header, (uint32_t)getpid(),
+                      (const uint8_t *)getauxval(AT_RANDOM));
     uint32_t incarnation;
 
     if (process == NULL) {
@@ -221,6 +224,13 @@ int ck_ring_enter(struct ck_ring *ring, enum ck_library library)
         ck_ring_bell(ring); /* to be seen while it lives */
     }
     return 0;
+}
+
+int ck_ring_enroll(struct ck_ring_header *header,
+                   uint32_t pid,
+                   const uint8_t bytes[CK_RING_IMAGE_BYTES])
+{
+    return process_enter(header, pid, bytes) == NULL ? -1 : 0;
 }
 
 int ck_ring_attach(struct ck_ring *ring, enum ck_library library)

@@ -64,3 +64,23 @@ fi
 run no-mpi 0 mpirun -n 2 "$bin/ckagent" --report none --dir "$work/r12" \
     -- /bin/echo hello
 same "no-mpi: stdout lines" 2 "$(grep -c hello "$work/no-mpi.out")"
+
+# A program that only computes calls nothing that is recorded: its samples say
+# where it was.
+cat >"$work/compute.c" <<'C'
+#include <time.h>
+static double work(clock_t end)
+{
+    double x = 1;
+    while (clock() < end)
+        for (int i = 0; i < 10000; i++)
+            x = x * 1.0000001 + 1e-9;
+    return x;
+}
+int main(void) { return work(CLOCKS_PER_SEC) < 0; }
+C
+gcc -g -O1 "$work/compute.c" -o "$work/compute"
+run compute 0 "$bin/ckagent" --dir "$work/r14" -- ./compute
+grep -q "no CPU samples" "$work/compute.err" ||
+    same "where it computed" "compute.c" "$(json "$work/r14/report.json" \
+        "j['hot_spots'][0]['file'].split('/')[-1]")"
