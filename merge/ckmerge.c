@@ -482,8 +482,8 @@ static int job_report(struct job *job, struct ck_err *err)
     struct report *report = &job->report;
 
     if (devices_report(job->devices, report) != 0 ||
-        kernels_report(job->kernels, report) != 0 ||
         lines_report(job->lines, report) != 0 ||
+        kernels_report(job->kernels, report) != 0 ||
         (job->join != NULL && scalenejoin_report(job->join, report) != 0) ||
         calls_report(job->calls, report) != 0 ||
         libc_report(job->cast, report) != 0 ||

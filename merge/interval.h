@@ -104,22 +104,4 @@ ck_time_t interval_union_idle(const struct interval_union *u);
 uint64_t interval_union_gaps(const struct interval_union *u);
 ck_time_t interval_union_longest_gap(const struct interval_union *u);
 
-/* Time of a union shared out: n intervals that run at once get an n-th of
- * each nanosecond they share, what does not divide goes to the first of them
- * by start. The shares add up to the union exactly.
- */
-struct share;
-struct share *share_create(void);
-void share_destroy(struct share *share);
-/* Where shares go: `owner` as given to share_add(). */
-typedef void (*share_f)(void *state, uint32_t owner, ck_time_t ns);
-/* Start order, as above. 0, or -1 with ENOMEM. */
-int share_add(struct share *share,
-              uint32_t owner,
-              struct region part,
-              share_f give,
-              void *state);
-/* Share out what is still running. */
-void share_finish(struct share *share, share_f give, void *state);
-
 #endif

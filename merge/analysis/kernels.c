@@ -33,7 +33,6 @@ struct kernels {
     struct kernel *items;
     size_t count;
     size_t room;
-    struct share **shares; /* by physical device */
     struct report_copy copies[COPY_KINDS];
     /* Kernels by address of their name: kept texts stay where they are. */
     struct {
@@ -52,18 +51,9 @@ struct kernels *kernels_create(const struct cast *cast, struct region region)
     kernels->cast = cast;
     kernels->region = region;
     kernels->names = table_create();
-    kernels->shares =
-        calloc(cast->physicals_count + 1, sizeof(*kernels->shares));
-    if (kernels->names == NULL || kernels->shares == NULL) {
+    if (kernels->names == NULL) {
         kernels_destroy(kernels);
         return NULL;
-    }
-    for (size_t i = 0; i < cast->physicals_count; i++) {
-        kernels->shares[i] = share_create();
-        if (kernels->shares[i] == NULL) {
-            kernels_destroy(kernels);
-            return NULL;
-        }
     }
     return kernels;
 }
@@ -77,13 +67,8 @@ void kernels_destroy(struct kernels *kernels)
         quantile_fini(&kernels->items[i].lengths);
         free(kernels->items[i].ranks);
     }
-    for (size_t i = 0;
-         kernels->shares != NULL && i < kernels->cast->physicals_count; i++) {
-        share_destroy(kernels->shares[i]);
-    }
     table_destroy(kernels->names);
     free(kernels->items);
-    free(kernels->shares);
     free(kernels);
 }
 
@@ -127,13 +112,6 @@ static int64_t kernel_number(struct kernels *kernels, const char *name)
     return number;
 }
 
-static void busy_give(void *state, uint32_t owner, ck_time_t ns)
-{
-    struct kernels *kernels = state;
-
-    kernels->items[owner].busy += ns;
-}
-
 static int kernel_take(struct kernels *kernels,
                        const struct timeline_event *event)
 {
@@ -166,11 +144,7 @@ static int kernel_take(struct kernels *kernels,
     if (rank != CAST_NONE) {
         kernel->ranks[rank / 8] |= (uint8_t)(1 << rank % 8);
     }
-    if (is_call && quantile_add(&kernel->lengths, record->dur) != 0) {
-        return -1;
-    }
-    return share_add(kernels->shares[device->physical], (uint32_t)number, part,
-                     busy_give, kernels);
+    return is_call ? quantile_add(&kernel->lengths, record->dur) : 0;
 }
 
 int kernels_take(void *consumer, const struct timeline_event *event)
@@ -234,13 +208,27 @@ static void kernel_report(const struct cast *cast,
     }
 }
 
+/* What a kernel's lines were busy, it was. 0, or -1 with ENOMEM. */
+static int busy_add(struct kernels *kernels, const struct report *report)
+{
+    for (size_t i = 0; i < report->lines_count; i++) {
+        int64_t number = kernel_number(kernels, report->lines[i].kernel);
+
+        if (number < 0) {
+            return -1;
+        }
+        kernels->items[number].busy += report->lines[i].busy;
+    }
+    return 0;
+}
+
 int kernels_report(struct kernels *kernels, struct report *report)
 {
     static const char *const names[COPY_KINDS] = {"h2d", "d2h",  "d2d",
                                                   "h2h", "fill", "map"};
 
-    for (size_t i = 0; i < kernels->cast->physicals_count; i++) {
-        share_finish(kernels->shares[i], busy_give, kernels);
+    if (busy_add(kernels, report) != 0) {
+        return -1;
     }
     report->kernels = calloc(kernels->count + 1, sizeof(*report->kernels));
     report->copies = calloc(COPY_KINDS, sizeof(*report->copies));

@@ -13,8 +13,9 @@ struct kernels;
 struct kernels *kernels_create(const struct cast *cast, struct region region);
 void kernels_destroy(struct kernels *kernels);
 int kernels_take(void *kernels, const struct timeline_event *event);
-/* Write report->kernels (most busy first) and report->copies. The kernels'
- * busy times add up to the devices' kernel unions. 0, or -1 with ENOMEM. */
+/* Write report->kernels (most busy first) and report->copies, after
+ * lines_report(): a kernel's busy time is that of its lines, so these add up
+ * to the devices' kernel unions. 0, or -1 with ENOMEM. */
 int kernels_report(struct kernels *kernels, struct report *report);
 
 #endif

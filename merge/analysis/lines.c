@@ -8,12 +8,15 @@
 #include <string.h>
 
 #include "merge/array.h"
+#include "merge/share.h"
 #include "merge/table.h"
 
 /* Calls that are remembered; a later one takes the place of an earlier one. */
 #define CALLS ((size_t)1 << 17)
 /* Calls whose slots are asked for before their turn. */
 #define AHEAD 16
+/* Rows looked at lately. */
+#define ROWS_KNOWN 64
 /* Ranges of Python that may be open at once on a thread. */
 #define DEPTH 128
 
@@ -47,6 +50,12 @@ struct lines {
     struct report_line *items;
     size_t count, room;
     struct share **shares; /* by physical device */
+    struct {
+        const char *file;
+        const char *kernel;
+        uint32_t line;
+        uint32_t number; /* + 1; 0 = unused */
+    } known[ROWS_KNOWN];
 };
 
 struct lines *lines_create(const struct cast *cast, struct region region)
@@ -97,15 +106,11 @@ void lines_destroy(struct lines *lines)
     free(lines);
 }
 
-static struct call *call_slot(const struct lines *lines,
-                              uint32_t process,
-                              uint32_t tid,
-                              uint32_t call)
+/* Where a thread's call number 0 lies. Neighbours in number are neighbours
+ * here: they leave in turn. */
+static inline size_t call_base(uint32_t process, uint32_t tid)
 {
-    uint64_t hash = ((uint64_t)process << 32 | tid) * 0x9e3779b97f4a7c15u;
-
-    /* Neighbours in number are neighbours here: they leave in turn. */
-    return &lines->calls[((hash >> 40) + call) % CALLS];
+    return (((uint64_t)process << 32 | tid) * 0x9e3779b97f4a7c15u) >> 40;
 }
 
 /* Lines of programs, not of what is installed. */
@@ -185,12 +190,12 @@ static void call_take(struct lines *lines, const struct timeline_event *event)
 {
     const struct ck_call *record = (const struct ck_call *)event->record;
     uint32_t tid = lines->cast->threads[event->thread].tid;
-    struct call *call = call_slot(lines, event->process, tid, record->call);
+    size_t at = call_base(event->process, tid) + record->call;
+    struct call *call = &lines->calls[at % CALLS];
     struct python *python = &lines->pythons[event->thread];
     struct place place;
 
-    __builtin_prefetch(
-        call_slot(lines, event->process, tid, record->call + AHEAD), 1);
+    __builtin_prefetch(&lines->calls[(at + AHEAD) % CALLS], 1);
     if (record->call == 0 ||
         (call->call == record->call && call->process == event->process &&
          call->tid == tid)) {
@@ -234,6 +239,30 @@ line_find(struct lines *lines, const struct call *call, const char *kernel)
     return number;
 }
 
+/* The same, without a search for one that came lately. */
+static inline int64_t
+line_known(struct lines *lines, const struct call *call, const char *kernel)
+{
+    const char *file = call != NULL ? call->file : NULL;
+    uint32_t line = call != NULL ? call->line : 0;
+    size_t at =
+        ((uintptr_t)kernel >> 4 ^ (uintptr_t)file >> 3 ^ line) % ROWS_KNOWN;
+    int64_t number;
+
+    if (lines->known[at].number != 0 && lines->known[at].kernel == kernel &&
+        lines->known[at].file == file && lines->known[at].line == line) {
+        return (int64_t)lines->known[at].number - 1;
+    }
+    number = line_find(lines, call, kernel);
+    if (number >= 0) {
+        lines->known[at].file = file;
+        lines->known[at].kernel = kernel;
+        lines->known[at].line = line;
+        lines->known[at].number = (uint32_t)number + 1;
+    }
+    return number;
+}
+
 static void busy_give(void *state, uint32_t owner, ck_time_t ns)
 {
     ((struct lines *)state)->items[owner].busy += ns;
@@ -244,8 +273,8 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
     const struct ck_kernel *record = (const struct ck_kernel *)event->record;
     const struct cast_device *device =
         cast_device(lines->cast, event->process, record->device);
-    struct call *call =
-        call_slot(lines, event->process, record->tid, record->call);
+    size_t at = call_base(event->process, record->tid) + record->call;
+    struct call *call = &lines->calls[at % CALLS];
     struct region part = {event->start, event->end};
     bool is_found = record->call != 0 && call->call == record->call &&
                     call->process == event->process && call->tid == record->tid;
@@ -254,8 +283,8 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
     if (device == NULL || !region_clip(lines->region, &part.start, &part.end)) {
         return 0;
     }
-    number = line_find(lines, is_found ? call : NULL,
-                       cast_name(lines->cast, event->process, record->e.name));
+    number = line_known(lines, is_found ? call : NULL,
+                        cast_name(lines->cast, event->process, record->e.name));
     if (number < 0) {
         return -1;
     }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "merge/interval.h"
+#include "merge/share.h"
 
 #define SPAN 400
 #define MOST 40
