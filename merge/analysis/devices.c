@@ -9,7 +9,10 @@
  *     compute = |C|   comm = |CN| - |C|   copy = |all| - |CN|
  *     busy = |all|    busy + idle = region
  *
- * hold in whole nanoseconds.
+ * hold in whole nanoseconds. As long as nothing came that tells one from the
+ * next (a communication kernel, a copy), they are equal, and the smaller one
+ * stands for both; so does the union of all for that of the whole run where
+ * the region is the whole run.
  */
 #include "merge/analysis/devices.h"
 
@@ -20,12 +23,14 @@
 
 struct device {
     struct interval_union compute;
-    struct interval_union kernels;
-    struct interval_union all;
+    struct interval_union kernels; /* once there was a communication kernel */
+    struct interval_union all;     /* once there was a copy */
     struct interval_union comm;
     struct interval_union copy;
-    struct interval_union run; /* everything, in the whole run */
-    ck_time_t first;           /* start of that */
+    struct interval_union run; /* everything, where the run is not the region */
+    bool has_comm;
+    bool has_copy;
+    ck_time_t first; /* start of the first operation */
     uint64_t copies;
     uint64_t bad_times;
 };
@@ -33,6 +38,7 @@ struct device {
 struct devices {
     const struct cast *cast; /* borrowed */
     struct device *items;    /* by physical device */
+    bool is_whole;           /* the region is the run */
     /* The device looked up last. */
     uint32_t process;
     uint32_t number;
@@ -67,6 +73,7 @@ struct devices *devices_create(const struct cast *cast,
         return NULL;
     }
     devices->cast = cast;
+    devices->is_whole = region.start == whole.start && region.end == whole.end;
     devices->items = calloc(cast->physicals_count + 1, sizeof(*devices->items));
     if (devices->items == NULL) {
         free(devices);
@@ -122,12 +129,59 @@ static bool is_communication(struct devices *devices, const char *name)
     return devices->known[at].is_communication;
 }
 
+static const struct interval_union *kernels_of(const struct device *device)
+{
+    return device->has_comm ? &device->kernels : &device->compute;
+}
+
+static const struct interval_union *all_of(const struct device *device)
+{
+    return device->has_copy ? &device->all : kernels_of(device);
+}
+
+static const struct interval_union *run_of(const struct devices *devices,
+                                           const struct device *device)
+{
+    return devices->is_whole ? all_of(device) : &device->run;
+}
+
+static void copy_add(struct device *device, struct region part)
+{
+    uint64_t count;
+
+    if (!device->has_copy) {
+        device->all = *kernels_of(device);
+        device->has_copy = true;
+    }
+    count = device->all.count;
+    interval_union_add(&device->copy, part.start, part.end);
+    interval_union_add(&device->all, part.start, part.end);
+    device->copies += device->all.count - count;
+}
+
+static void
+kernel_add(struct device *device, struct region part, bool is_communication)
+{
+    if (is_communication && !device->has_comm) {
+        device->kernels = device->compute;
+        device->has_comm = true;
+    }
+    if (device->has_copy) {
+        interval_union_add(&device->all, part.start, part.end);
+    }
+    if (device->has_comm) {
+        interval_union_add(&device->kernels, part.start, part.end);
+    }
+    interval_union_add(is_communication ? &device->comm : &device->compute,
+                       part.start, part.end);
+}
+
 int devices_take(void *consumer, const struct timeline_event *event)
 {
     struct devices *devices = consumer;
     bool is_copy = event->record->kind >= CK_KIND_COPY_H2D;
+    struct region part = {event->start, event->end};
     struct device *device;
-    const char *name;
 
     if (!timeline_is_device(event)) {
         return 0;
@@ -143,25 +197,19 @@ int devices_take(void *consumer, const struct timeline_event *event)
         device->bad_times++;
         return 0;
     }
-    if (device->run.count == 0) {
+    if (run_of(devices, device)->count == 0) {
         device->first = event->start;
     }
-    interval_union_add(&device->run, event->start, event->end);
-    if (is_copy) {
-        uint64_t count = device->all.count;
-
-        interval_union_add(&device->copy, event->start, event->end);
-        interval_union_add(&device->all, event->start, event->end);
-        device->copies += device->all.count - count;
-        return 0;
+    if (!devices->is_whole) {
+        interval_union_add(&device->run, event->start, event->end);
     }
-    name = cast_name(devices->cast, event->process, event->record->name);
-    interval_union_add(&device->all, event->start, event->end);
-    interval_union_add(&device->kernels, event->start, event->end);
-    if (!is_communication(devices, name)) {
-        interval_union_add(&device->compute, event->start, event->end);
+    if (is_copy) {
+        copy_add(device, part);
     } else {
-        interval_union_add(&device->comm, event->start, event->end);
+        kernel_add(
+            device, part,
+            is_communication(devices, cast_name(devices->cast, event->process,
+                                                event->record->name)));
     }
     return 0;
 }
@@ -181,36 +229,41 @@ static void owner_report(const struct cast *cast,
     }
 }
 
-static void device_report(const struct device *device,
+static void device_report(const struct devices *devices,
+                          const struct device *device,
                           const struct cast_physical *physical,
                           struct report_device *row)
 {
+    const struct interval_union *kernels = kernels_of(device);
+    const struct interval_union *all = all_of(device);
+    const struct interval_union *run = run_of(devices, device);
+
     memset(row, 0, sizeof(*row));
     row->name = physical->name;
     row->uuid = physical->uuid;
     row->ranks = physical->ranks;
     row->ranks_count = physical->ranks_count;
-    row->wall = region_length(device->all.region);
-    row->busy = interval_union_length(&device->all);
+    row->wall = region_length(all->region);
+    row->busy = interval_union_length(all);
     row->compute = interval_union_length(&device->compute);
-    row->kernel_busy = interval_union_length(&device->kernels);
+    row->kernel_busy = interval_union_length(kernels);
     row->comm = row->kernel_busy - row->compute;
     row->copy = row->busy - row->kernel_busy;
     row->comm_all = interval_union_length(&device->comm);
     row->overlap = row->comm_all - row->comm;
     row->copy_all = interval_union_length(&device->copy);
-    row->run_busy = interval_union_length(&device->run);
-    row->run_wall = region_length(device->run.region);
+    row->run_busy = interval_union_length(run);
+    row->run_wall = region_length(run->region);
     row->run_first = device->first;
-    row->run_last = device->run.to;
-    row->idle = interval_union_idle(&device->all);
-    row->core = device->all.core;
-    row->kernel_core = device->kernels.core;
-    row->kernels = device->kernels.count;
+    row->run_last = run->to;
+    row->idle = interval_union_idle(all);
+    row->core = all->core;
+    row->kernel_core = kernels->core;
+    row->kernels = kernels->count;
     row->copies = device->copies;
     row->bad_times = device->bad_times;
-    row->gaps = interval_union_gaps(&device->all);
-    row->longest_gap = interval_union_longest_gap(&device->all);
+    row->gaps = interval_union_gaps(all);
+    row->longest_gap = interval_union_longest_gap(all);
 }
 
 static void all_add(struct report_device *all, const struct report_device *row)
@@ -279,13 +332,13 @@ int devices_report(const struct devices *devices, struct report *report)
         struct report_device *row = &report->devices[report->devices_count];
         const struct device *device = &devices->items[i];
 
-        device_report(device, &devices->cast->physicals[i], row);
+        device_report(devices, device, &devices->cast->physicals[i], row);
         owner_report(devices->cast, &devices->cast->physicals[i], row);
         row->physical = (uint32_t)i;
         if (row->busy + row->idle != row->wall) {
             report->is_ledger_closed = false;
         }
-        if (device->all.count + device->bad_times == 0 &&
+        if (all_of(device)->count + device->bad_times == 0 &&
             devices->cast->physicals[i].name[0] == '\0') {
             continue; /* named by nobody and not used here */
         }
