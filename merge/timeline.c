@@ -50,6 +50,7 @@ struct merge {
     struct takers takers[CK_CLASS_LIMIT];
     uint64_t expected; /* records in all */
     uint64_t done;
+    uint64_t said; /* when the progress is told again */
 };
 
 static void merge_fini(struct merge *merge)
@@ -231,53 +232,71 @@ static inline int merge_give(const struct merge *merge,
     return 0;
 }
 
-/* Have a record to hand out. 1, 0 = the track's time has moved on, or -1 with
- * err. */
-static int track_next(struct track *track, struct ck_err *err)
+/* Hand out a record of a track. 0, or -1 with err. */
+static inline int merge_hand(struct merge *merge,
+                             const struct track *track,
+                             const struct ck_event *record,
+                             uint32_t thread,
+                             struct ck_err *err)
 {
-    return track->run.next < track->run.end
-               ? 1
-               : lane_next(track->lane, &track->run, err);
+    enum ck_class cls = ck_kind_class(record->kind);
+    const struct timeline_event event = {.record = record,
+                                         .start = record->start,
+                                         .end = record_end(record, cls),
+                                         .rank = track->rank,
+                                         .process = track->process,
+                                         .thread = thread};
+
+    return merge_give(merge, &event, cls, track->is_wanted) == 0
+               ? 0
+               : ck_err_set(err, "%s", strerror(errno));
 }
 
-/* What a track has next; its time is on. */
-static inline void track_take(struct track *track, struct timeline_event *event)
+static void merge_progress(struct merge *merge)
 {
+    const struct timeline *timeline = merge->timeline;
+
+    if (timeline->progress != NULL && merge->done >= merge->said) {
+        merge->said = merge->done + PROGRESS_EVERY;
+        timeline->progress(timeline->progress_state,
+                           (double)merge->done / (double)merge->expected);
+    }
+}
+
+/* A track that has no records at hand: its cut, or some more, or its time moves
+ * on. 0, or -1 with err. */
+static int
+merge_more(struct merge *merge, struct track *track, struct ck_err *err)
+{
+    int rc;
+
     if (track->cut != NULL) {
-        event->record = &track->cut->record.e;
-        event->thread = track->cut->thread;
         track->is_done = true;
+        rc = merge_hand(merge, track, &track->cut->record.e, track->cut->thread,
+                        err);
     } else {
-        event->record = lane_record(&track->run);
-        event->thread = track->run.thread;
-        track->run.next++;
-    }
-    event->rank = track->rank;
-    event->process = track->process;
-}
-
-static inline int
-merge_step(struct merge *merge, size_t top, struct ck_err *err)
-{
-    struct track *track = &merge->tracks[top];
-    struct timeline_event event;
-    enum ck_class cls;
-    int rc = track->cut != NULL ? 1 : track_next(track, err);
-
-    if (rc != 1) {
-        kway_replace(merge->kway, track_time(track));
-        return rc;
-    }
-    track_take(track, &event);
-    cls = ck_kind_class(event.record->kind);
-    event.start = event.record->start;
-    event.end = record_end(event.record, cls);
-    if (merge_give(merge, &event, cls, track->is_wanted) != 0) {
-        return ck_err_set(err, "%s", strerror(errno));
+        rc = lane_next(track->lane, &track->run, err);
+        rc = rc < 0 ? rc : 0;
     }
     kway_replace(merge->kway, track_time(track));
-    merge->done += track->cut == NULL;
-    return 0;
+    merge_progress(merge);
+    return rc;
+}
+
+/* The next of the records that a track has at hand. 0, or -1 with err. */
+static inline int
+merge_step(struct merge *merge, struct track *track, struct ck_err *err)
+{
+    const struct ck_event *record = lane_record(&track->run);
+    int rc;
+
+    track->run.next++;
+    merge->done++;
+    rc = merge_hand(merge, track, record, track->run.thread, err);
+    kway_replace(merge->kway, track->run.next < track->run.end
+                                  ? track->run.next->time
+                                  : track_time(track));
+    return rc;
 }
 
 int timeline_run(const struct timeline *timeline,
@@ -294,11 +313,10 @@ int timeline_run(const struct timeline *timeline,
     }
     for (size_t top = kway_top(merge.kway, &key); rc == 0 && key != KWAY_END;
          top = kway_top(merge.kway, &key)) {
-        rc = merge_step(&merge, top, err);
-        if (timeline->progress != NULL && merge.done % PROGRESS_EVERY == 0) {
-            timeline->progress(timeline->progress_state,
-                               (double)merge.done / (double)merge.expected);
-        }
+        struct track *track = &merge.tracks[top];
+
+        rc = track->run.next < track->run.end ? merge_step(&merge, track, err)
+                                              : merge_more(&merge, track, err);
     }
     *events = merge.done;
     merge_fini(&merge);
