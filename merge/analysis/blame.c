@@ -286,7 +286,10 @@ static int pendings_close(struct blame *blame, ck_time_t now)
         }
         blame->due =
             pending->call.end < blame->due ? pending->call.end : blame->due;
-        blame->pending[kept++] = *pending;
+        if (kept < i) {
+            blame->pending[kept] = *pending;
+        }
+        kept++;
     }
     blame->pending_count = kept;
     return 0;
@@ -380,25 +383,26 @@ static int call_add(struct blame *blame, const struct timeline_event *event)
 {
     /* The site and the number lie at the same place in all classes. */
     const struct ck_call *record = (const struct ck_call *)event->record;
-    struct pending pending = {.thread = event->thread,
-                              .call = {.start = event->start,
-                                       .end = event->end,
-                                       .site = record->site,
-                                       .process = event->process,
-                                       .name = record->e.name,
-                                       .call = record->call,
-                                       .kind = record->e.kind,
-                                       .is_call = true}};
+    struct pending *pending;
 
-    name_look(blame, event, &pending);
-    if (pending.edge != EDGE_NONE) {
-        edges_enter(blame->edges, pending.edge, event);
-    }
     if (array_grow(&blame->pending, &blame->pending_room, blame->pending_count,
-                   sizeof(pending)) != 0) {
+                   sizeof(*pending)) != 0) {
         return -1;
     }
-    blame->pending[blame->pending_count++] = pending;
+    pending = &blame->pending[blame->pending_count++];
+    *pending = (struct pending){.thread = event->thread,
+                                .call = {.start = event->start,
+                                         .end = event->end,
+                                         .site = record->site,
+                                         .process = event->process,
+                                         .name = record->e.name,
+                                         .call = record->call,
+                                         .kind = record->e.kind,
+                                         .is_call = true}};
+    name_look(blame, event, pending);
+    if (pending->edge != EDGE_NONE) {
+        edges_enter(blame->edges, pending->edge, event);
+    }
     blame->due = event->end < blame->due ? event->end : blame->due;
     return 0;
 }

@@ -228,29 +228,58 @@ static bool is_bracket(const struct host_span *span)
     return span->is_call && span->kind != CK_KIND_POSIX;
 }
 
-/* The last bracket so far. */
-static uint32_t prior_of(const struct thread *thread)
+/* Say of the span behind the last one, which is filled, what comes before it,
+ * and take it in. */
+static inline void span_close(struct thread *thread)
 {
-    if (thread->count == 0) {
-        return HOST_NONE;
+    struct host_span *span = &thread->spans[thread->count];
+    uint32_t parent = HOST_NONE;
+
+    span->prior = HOST_NONE;
+    if (thread->count > 0) {
+        const struct host_span *last = span - 1;
+
+        parent = (uint32_t)thread->count - 1;
+        span->prior = is_bracket(last) ? parent : last->prior;
     }
-    return is_bracket(&thread->spans[thread->count - 1])
-               ? (uint32_t)thread->count - 1
-               : thread->spans[thread->count - 1].prior;
+    while (parent != HOST_NONE && thread->spans[parent].end <= span->start) {
+        parent = thread->spans[parent].parent;
+    }
+    span->parent = parent;
+    thread->count++;
 }
 
 /* Put a span at the end; there is room. */
 static void span_append(struct thread *thread, const struct host_span *span)
 {
-    uint32_t parent =
-        thread->count == 0 ? HOST_NONE : (uint32_t)thread->count - 1;
-
-    while (parent != HOST_NONE && thread->spans[parent].end <= span->start) {
-        parent = thread->spans[parent].parent;
-    }
     thread->spans[thread->count] = *span;
-    thread->spans[thread->count].prior = prior_of(thread);
-    thread->spans[thread->count++].parent = parent;
+    span_close(thread);
+}
+
+/* Remember of the spans that end by then what is asked for later. */
+static void spans_leave(struct thread *thread, ck_time_t horizon)
+{
+    const struct host_span *gone = NULL;
+    ck_time_t end = thread->has_gone ? thread->gone.end : INT64_MIN;
+
+    for (size_t i = 0; i < thread->count; i++) {
+        const struct host_span *span = &thread->spans[i];
+
+        if (span->end > horizon || !is_bracket(span)) {
+            continue;
+        }
+        if (span->end >= end) {
+            gone = span;
+            end = span->end;
+        }
+        if (span->call > thread->gone_call) {
+            thread->gone_call = span->call;
+        }
+    }
+    if (gone != NULL) {
+        thread->gone = *gone;
+        thread->has_gone = true;
+    }
 }
 
 /* The last span is the longest call so far. */
@@ -272,23 +301,13 @@ static void spans_trim(struct thread *thread, ck_time_t horizon)
 {
     size_t count = thread->count;
 
+    spans_leave(thread, horizon);
     thread->count = 0;
     for (size_t i = 0; i < count; i++) {
-        struct host_span span = thread->spans[i];
+        if (thread->spans[i].end > horizon) {
+            struct host_span span = thread->spans[i];
 
-        if (span.end > horizon) {
             span_append(thread, &span);
-            continue;
-        }
-        if (!is_bracket(&span)) {
-            continue;
-        }
-        if (!thread->has_gone || span.end >= thread->gone.end) {
-            thread->gone = span;
-            thread->has_gone = true;
-        }
-        if (span.call > thread->gone_call) {
-            thread->gone_call = span.call;
         }
     }
 }
@@ -330,25 +349,37 @@ static bool is_before(const struct host_span *span,
                                                : span->end > other->end;
 }
 
-int host_add(struct host *host,
-             uint32_t number,
-             const struct host_span *span,
-             ck_time_t horizon)
+struct host_span *
+host_place(struct host *host, uint32_t number, ck_time_t horizon)
 {
     struct thread *thread = &host->threads[number];
-    struct host_span inner[INNER_MAX];
-    size_t moved = 0;
 
     if (thread->count == thread->room &&
         spans_room(thread, host->limit, horizon) != 0) {
-        return -1;
+        return NULL;
     }
+    return &thread->spans[thread->count];
+}
+
+void host_placed(struct host *host, uint32_t number)
+{
+    struct thread *thread = &host->threads[number];
+    const struct host_span *span = &thread->spans[thread->count];
+    struct host_span inner[INNER_MAX];
+    size_t moved = 0;
+
     thread->is_seen = true;
-    while (thread->count > 0 && moved < INNER_MAX &&
-           is_before(span, &thread->spans[thread->count - 1])) {
-        inner[moved++] = thread->spans[--thread->count];
+    while (moved < thread->count && moved < INNER_MAX &&
+           is_before(span, span - 1 - moved)) {
+        inner[moved] = *(span - 1 - moved);
+        moved++;
     }
-    span_append(thread, span);
+    if (moved > 0) {
+        thread->count -= moved;
+        thread->spans[thread->count] = *span;
+    }
+    span_close(thread);
+    span = &thread->spans[thread->count - 1];
     if (span->is_call &&
         span->end - span->start > thread->longest.end - thread->longest.start) {
         longest_keep(thread);
@@ -356,7 +387,6 @@ int host_add(struct host *host,
     while (moved > 0) {
         span_append(thread, &inner[--moved]);
     }
-    return 0;
 }
 
 bool host_call(const struct host *host,

@@ -65,13 +65,29 @@ struct host *host_create(const struct cast *cast, size_t limit);
 void host_destroy(struct host *host);
 
 /* Make room for one span of the thread; spans that ended by `horizon` may go.
- * True when host_add() will not need a horizon. */
+ * True when host_place() will not need a horizon. */
 bool host_has_room(const struct host *host, uint32_t thread);
-/* Add a span; starts never step back in a thread. 0, or -1 with ENOMEM. */
-int host_add(struct host *host,
-             uint32_t thread,
-             const struct host_span *span,
-             ck_time_t horizon);
+/* The place of a thread's next span, to be filled (parent and prior are the
+ * host's), and its taking in; starts never step back in a thread. NULL with
+ * ENOMEM. */
+struct host_span *
+host_place(struct host *host, uint32_t thread, ck_time_t horizon);
+void host_placed(struct host *host, uint32_t thread);
+/* Both, with a copy. 0, or -1 with ENOMEM. */
+static inline int host_add(struct host *host,
+                           uint32_t thread,
+                           const struct host_span *span,
+                           ck_time_t horizon)
+{
+    struct host_span *place = host_place(host, thread, horizon);
+
+    if (place == NULL) {
+        return -1;
+    }
+    *place = *span;
+    host_placed(host, thread);
+    return 0;
+}
 /* As host_has_room(), for the next two. */
 bool host_has_off_room(const struct host *host, uint32_t thread);
 bool host_has_sample_room(const struct host *host, uint32_t thread);

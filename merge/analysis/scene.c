@@ -354,18 +354,15 @@ int64_t scene_did(struct scene *scene,
 
 /* ---- taking ------------------------------------------------------------- */
 
-static int span_take(struct scene *scene,
-                     const struct timeline_event *event,
-                     const struct host_span *span,
-                     uint32_t thread)
+/* Where a thread's next span goes; NULL with ENOMEM. */
+static struct host_span *span_place(struct scene *scene,
+                                    const struct timeline_event *event,
+                                    uint32_t thread)
 {
-    if (thread >= scene->cast->threads_count) {
-        return 0;
-    }
-    return host_add(scene->host, thread, span,
-                    host_has_room(scene->host, thread)
-                        ? INT64_MIN
-                        : scene_horizon(scene, event->start));
+    return host_place(scene->host, thread,
+                      host_has_room(scene->host, thread)
+                          ? INT64_MIN
+                          : scene_horizon(scene, event->start));
 }
 
 static int overhead_take(struct scene *scene,
@@ -398,41 +395,60 @@ static bool is_part(struct scene *scene, const struct timeline_event *event)
     return false;
 }
 
+/* The thread that was in a call. */
+static uint32_t call_thread(const struct scene *scene,
+                            const struct timeline_event *event)
+{
+    const struct ck_call *record = (const struct ck_call *)event->record;
+
+    if (ck_kind_class(record->e.kind) != CK_CLASS_CALL || record->call != 0 ||
+        record->extra >> 32 == 0) {
+        return event->thread;
+    }
+    /* Told by the device's tracer, on a thread of its own. */
+    return host_thread(scene->host, event->process,
+                       (uint32_t)(record->extra >> 32));
+}
+
 static int call_take(struct scene *scene, const struct timeline_event *event)
 {
     /* The site and the number lie at the same place in all classes. */
     const struct ck_call *record = (const struct ck_call *)event->record;
-    struct host_span span = {.start = event->start,
-                             .end = event->end,
-                             .site = record->site,
-                             .process = event->process,
-                             .name = record->e.name,
-                             .call = record->call,
-                             .kind = record->e.kind,
-                             .is_call = true};
-    uint32_t thread = event->thread;
+    struct host_span *span;
+    uint32_t thread;
 
-    if (record->e.kind == CK_KIND_POSIX) {
-        bool is_lock = record->object == 0 && record->arg != 0;
-
-        span.holder = is_lock ? (uint32_t)record->extra : 0;
-        span.path = record->object != 0 ? (uint32_t)record->extra : 0;
-    }
     if (record->e.kind == CK_KIND_OVERHEAD) {
         return overhead_take(scene, event);
     }
     if (is_part(scene, event)) {
         return 0;
     }
-    if (ck_kind_class(record->e.kind) == CK_CLASS_CALL && record->call == 0 &&
-        record->extra >> 32 != 0) {
-        /* Told by the device's tracer, on a thread of its own. */
-        thread = host_thread(scene->host, event->process,
-                             (uint32_t)(record->extra >> 32));
-    }
     scene->has_stretch = record->e.kind == CK_KIND_POSIX &&
                          sockets_take(scene->sockets, event, &scene->stretch);
-    return span_take(scene, event, &span, thread);
+    thread = call_thread(scene, event);
+    if (thread >= scene->cast->threads_count) {
+        return 0;
+    }
+    span = span_place(scene, event, thread);
+    if (span == NULL) {
+        return -1;
+    }
+    *span = (struct host_span){.start = event->start,
+                               .end = event->end,
+                               .site = record->site,
+                               .process = event->process,
+                               .name = record->e.name,
+                               .call = record->call,
+                               .kind = record->e.kind,
+                               .is_call = true};
+    if (record->e.kind == CK_KIND_POSIX) {
+        bool is_lock = record->object == 0 && record->arg != 0;
+
+        span->holder = is_lock ? (uint32_t)record->extra : 0;
+        span->path = record->object != 0 ? (uint32_t)record->extra : 0;
+    }
+    host_placed(scene->host, thread);
+    return 0;
 }
 
 static int off_take(struct scene *scene, const struct timeline_event *event)
@@ -473,13 +489,22 @@ static int sample_take(struct scene *scene, const struct timeline_event *event)
 
 static int range_take(struct scene *scene, const struct timeline_event *event)
 {
-    struct host_span span = {.start = event->start,
-                             .end = event->end,
-                             .process = event->process,
-                             .name = event->record->name,
-                             .kind = event->record->kind};
+    struct host_span *span;
 
-    return span_take(scene, event, &span, event->thread);
+    if (event->thread >= scene->cast->threads_count) {
+        return 0;
+    }
+    span = span_place(scene, event, event->thread);
+    if (span == NULL) {
+        return -1;
+    }
+    *span = (struct host_span){.start = event->start,
+                               .end = event->end,
+                               .process = event->process,
+                               .name = event->record->name,
+                               .kind = event->record->kind};
+    host_placed(scene->host, event->thread);
+    return 0;
 }
 
 static int mark_take(struct scene *scene, const struct timeline_event *event)
