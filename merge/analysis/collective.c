@@ -314,7 +314,7 @@ int collective_enter(struct collective *collective,
     call->role =
         role_of(collective, cast_name(cast, event->process, record->e.name));
     if (call->role == COLLECTIVE_OTHER || record->seq == 0 ||
-        !match_place(cast, event, record->comm, &number, &call->rank)) {
+        !match_place_in(comm, event, record->comm, &number, &call->rank)) {
         return 0;
     }
     number = number < cast->comms ? number : cast->comms;

@@ -76,8 +76,16 @@ bool match_place(const struct cast *cast,
                  uint32_t *number,
                  int32_t *rank)
 {
-    const struct cast_comm *comm = comm_find(cast, event->process, id);
+    return match_place_in(comm_find(cast, event->process, id), event, id,
+                          number, rank);
+}
 
+bool match_place_in(const struct cast_comm *comm,
+                    const struct timeline_event *event,
+                    uint32_t id,
+                    uint32_t *number,
+                    int32_t *rank)
+{
     *rank = comm != NULL ? comm->rank : event->rank;
     *number = comm != NULL ? comm->global : CAST_NONE;
     if (comm == NULL && id == WORLD && event->rank >= 0) {

@@ -89,5 +89,12 @@ bool match_place(const struct cast *cast,
                  uint32_t id,
                  uint32_t *comm,
                  int32_t *rank);
+struct cast_comm;
+/* The same, of a communicator that was looked up (NULL = not described). */
+bool match_place_in(const struct cast_comm *comm,
+                    const struct timeline_event *event,
+                    uint32_t id,
+                    uint32_t *number,
+                    int32_t *rank);
 
 #endif

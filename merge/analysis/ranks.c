@@ -74,18 +74,30 @@ void ranks_destroy(struct ranks *ranks)
     free(ranks);
 }
 
-static bool is_mpi(unsigned kind)
-{
-    return kind == CK_KIND_MPI_CALL || kind == CK_KIND_SEND ||
-           kind == CK_KIND_RECV || kind == CK_KIND_PROBE ||
-           kind == CK_KIND_SENDRECV || kind == CK_KIND_COLLECTIVE ||
-           kind == CK_KIND_ICOLLECTIVE;
-}
+/* What kinds are here; 0 = nothing. */
+enum part {
+    PART_MPI = 1,
+    PART_API,
+    PART_STEP,
+};
 
-static bool is_api(unsigned kind)
+static const uint8_t parts[CK_KIND_LIMIT] = {
+    [CK_KIND_MPI_CALL] = PART_MPI,
+    [CK_KIND_SEND] = PART_MPI,
+    [CK_KIND_RECV] = PART_MPI,
+    [CK_KIND_PROBE] = PART_MPI,
+    [CK_KIND_SENDRECV] = PART_MPI,
+    [CK_KIND_COLLECTIVE] = PART_MPI,
+    [CK_KIND_ICOLLECTIVE] = PART_MPI,
+    [CK_KIND_API_OPENCL] = PART_API,
+    [CK_KIND_API_CUDA_RUNTIME] = PART_API,
+    [CK_KIND_API_CUDA_DRIVER] = PART_API,
+    [CK_KIND_STEP] = PART_STEP,
+};
+
+static inline unsigned part_of(unsigned kind)
 {
-    return kind == CK_KIND_API_OPENCL || kind == CK_KIND_API_CUDA_RUNTIME ||
-           kind == CK_KIND_API_CUDA_DRIVER;
+    return kind < CK_KIND_LIMIT ? parts[kind] : 0;
 }
 
 static int step_take(struct ranks *ranks,
@@ -115,24 +127,21 @@ static int step_take(struct ranks *ranks,
 int ranks_take(void *consumer, const struct timeline_event *event)
 {
     struct ranks *ranks = consumer;
+    unsigned part = part_of(event->record->kind);
     uint32_t index;
 
-    if (!is_mpi(event->record->kind) && !is_api(event->record->kind) &&
-        event->record->kind != CK_KIND_STEP) {
-        return 0;
-    }
-    if ((event->record->flags & CK_FLAG_PERSISTENT) != 0) {
+    if (part == 0 || (event->record->flags & CK_FLAG_PERSISTENT) != 0) {
         return 0; /* a transfer: the MPI_Start has a record of its own */
     }
     index = cast_rank_index(ranks->cast, event->rank);
     if (index == CAST_NONE) {
         return 0;
     }
-    if (event->record->kind == CK_KIND_STEP) {
+    if (part == PART_STEP) {
         return step_take(ranks, &ranks->items[index], event);
     }
-    interval_union_add(is_api(event->record->kind) ? &ranks->items[index].api
-                                                   : &ranks->items[index].mpi,
+    interval_union_add(part == PART_API ? &ranks->items[index].api
+                                        : &ranks->items[index].mpi,
                        event->start, event->end);
     return 0;
 }
@@ -213,7 +222,8 @@ static uint32_t open_weight(const struct cast *cast,
 {
     uint32_t depth = open->depth < 0xffff ? open->depth : 0xffff;
     bool is_first = cast->processes[process].pid == open->tid;
-    bool is_near = is_mpi(open->kind) || is_api(open->kind);
+    bool is_near =
+        part_of(open->kind) == PART_MPI || part_of(open->kind) == PART_API;
 
     return (uint32_t)is_near << 17 | (uint32_t)is_first << 16 | depth;
 }
@@ -244,7 +254,8 @@ static void open_report(const struct cast *cast,
         return;
     }
     row->open = cast_name(cast, process, best->open.e.name);
-    row->is_open_api = is_mpi(best->open.kind) || is_api(best->open.kind);
+    row->is_open_api = part_of(best->open.kind) == PART_MPI ||
+                       part_of(best->open.kind) == PART_API;
     /* Marks are made by inline functions of ck.h: no place of interest. */
     if (ck_kind_class(best->open.kind) != CK_CLASS_MARK) {
         row->open_place = cast_place(cast, process, best->open.site);

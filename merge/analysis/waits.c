@@ -85,6 +85,12 @@ static size_t fact_at(const struct thread *thread, uint32_t call)
 {
     size_t low = 0, high = thread->count;
 
+    /* Mostly it is one of the last. */
+    for (unsigned i = 0; i < 4 && high > 0; i++, high--) {
+        if (thread->facts[high - 1].call < call) {
+            return high;
+        }
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -124,8 +130,10 @@ fact_new(struct waits *waits, uint32_t number, uint32_t call, ck_time_t left)
     while (at > 0 && thread->facts[at - 1].call > call) {
         at--;
     }
-    memmove(&thread->facts[at + 1], &thread->facts[at],
-            (thread->count - at) * sizeof(*thread->facts));
+    if (at < thread->count) {
+        memmove(&thread->facts[at + 1], &thread->facts[at],
+                (thread->count - at) * sizeof(*thread->facts));
+    }
     thread->count++;
     thread->facts[at] =
         (struct fact){.call = call,
