@@ -7,34 +7,58 @@
 #include <string.h>
 #include <strings.h>
 
+#define NAMED(text, category)                                                  \
+    {                                                                          \
+        text, sizeof(text) - 1, category                                       \
+    }
+
+/* The usual ones first. */
 static const struct {
     const char *text;
+    size_t length;
     enum chrome_category category;
 } categories[] = {
-    {"kernel", CHROME_KERNEL},
-    {"cuda_runtime", CHROME_RUNTIME},
-    {"cpu_op", CHROME_OPERATOR},
-    {"gpu_memcpy", CHROME_COPY},
-    {"gpu_memset", CHROME_FILL},
-    {"cuda_driver", CHROME_DRIVER},
-    {"user_annotation", CHROME_ANNOTATION},
-    {"gpu_user_annotation", CHROME_UNUSED},
-    {"ac2g", CHROME_UNUSED},
-    {"fwdbwd", CHROME_UNUSED},
-    {"fwd_bwd", CHROME_UNUSED},
-    {"async_gpu", CHROME_UNUSED},
-    {"overhead", CHROME_OVERHEAD},
-    /* Names of older versions. */
-    {"Memcpy", CHROME_COPY},
-    {"Memset", CHROME_FILL},
-    {"Runtime", CHROME_RUNTIME},
-    {"Operator", CHROME_OPERATOR},
+    NAMED("kernel", CHROME_KERNEL),
+    NAMED("cuda_runtime", CHROME_RUNTIME),
+    NAMED("cpu_op", CHROME_OPERATOR),
+    NAMED("python_function", CHROME_OTHER),
+    NAMED("gpu_memcpy", CHROME_COPY),
+    NAMED("gpu_memset", CHROME_FILL),
+    NAMED("cuda_driver", CHROME_DRIVER),
+    NAMED("user_annotation", CHROME_ANNOTATION),
+    NAMED("gpu_user_annotation", CHROME_UNUSED),
+    NAMED("ac2g", CHROME_UNUSED),
+    NAMED("fwdbwd", CHROME_UNUSED),
+    NAMED("fwd_bwd", CHROME_UNUSED),
+    NAMED("async_gpu", CHROME_UNUSED),
+    NAMED("overhead", CHROME_OVERHEAD),
+    /* Rows of a device that say again what calls and kernels say. */
+    NAMED("cuda_sync", CHROME_UNUSED),
+    NAMED("cuda_event", CHROME_UNUSED),
+    NAMED("cuda_profiler_range", CHROME_UNUSED),
+    NAMED("mtia_insight", CHROME_UNUSED),
+    NAMED("mtia_counters", CHROME_UNUSED),
+    /* Other makers' devices. */
+    NAMED("mtia_ccp_events", CHROME_KERNEL),
+    NAMED("mtia_runtime", CHROME_RUNTIME),
+    NAMED("xpu_runtime", CHROME_RUNTIME),
+    NAMED("xpu_driver", CHROME_DRIVER),
+    NAMED("hpu_op", CHROME_RUNTIME),
+    NAMED("glow_runtime", CHROME_RUNTIME),
+    NAMED("privateuse1_runtime", CHROME_RUNTIME),
+    NAMED("privateuse1_driver", CHROME_DRIVER),
+    /* Names of older versions, and of newer ones. */
+    NAMED("Memcpy", CHROME_COPY),
+    NAMED("Memset", CHROME_FILL),
+    NAMED("Runtime", CHROME_RUNTIME),
+    NAMED("Driver", CHROME_DRIVER),
+    NAMED("Operator", CHROME_OPERATOR),
 };
 
 static enum chrome_category category_of(const struct json_token *token)
 {
     for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
-        if (strlen(categories[i].text) == token->length &&
+        if (categories[i].length == token->length &&
             strncasecmp(categories[i].text, token->text, token->length) == 0) {
             return categories[i].category;
         }
