@@ -138,6 +138,13 @@ static int rank_find(struct kernelonly *all,
     if (profile->facts.rank < 0) {
         profile->facts.rank = profile_name_rank(profile->path);
     }
+    if (profile->facts.size > 0 && profile->facts.rank >= profile->facts.size) {
+        return ck_err_set(err,
+                          "%s: rank %d of a job of %d ranks: say which it is "
+                          "with --rank %s=N",
+                          profile->path, profile->facts.rank,
+                          profile->facts.size, profile->path);
+    }
     if (profile->facts.rank >= 0) {
         return 0;
     }

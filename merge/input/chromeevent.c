@@ -94,6 +94,7 @@ static bool number_read(struct json *json, int64_t *value)
 
 static void size3_read(struct json *json, uint32_t size[3])
 {
+    const struct json_token *token;
     unsigned count = 0;
     int64_t value;
 
@@ -101,9 +102,12 @@ static void size3_read(struct json *json, uint32_t size[3])
         (void)json_skip(json);
         return;
     }
-    while (json_next(json)->type == JSON_NUMBER) {
-        if (count < 3 && json_int(json_last(json), &value)) {
+    while ((token = json_element(json)) != NULL) {
+        if (count < 3 && token->type == JSON_NUMBER &&
+            json_int(token, &value)) {
             size[count++] = (uint32_t)value;
+        } else {
+            (void)json_skip(json);
         }
     }
 }

@@ -172,8 +172,12 @@ call_take(struct chrome_sink *sink, struct chrome_event *event, unsigned thread)
         .arg = event->correlation,
     };
 
-    if (event->correlation != 0) {
-        operations_launch(sink->operations, event->correlation, thread);
+    if (event->correlation != 0 &&
+        !operations_launch(sink->operations, event->correlation, thread,
+                           call.e.kind)) {
+        import_complain(sink->import, event->offset,
+                        "a call with the correlation of another one: device "
+                        "work of that number is taken for the last one's");
     }
     return import_put(sink->import, thread, &call);
 }
@@ -218,6 +222,12 @@ static int span_take(struct chrome_sink *sink, struct chrome_event *event)
 {
     int thread;
 
+    if (event->device > UINT32_MAX || event->stream > UINT32_MAX) {
+        import_complain(sink->import, event->offset,
+                        "an event of a device or stream whose number is too "
+                        "large, left out");
+        return 0;
+    }
     switch (event->category) {
     case CHROME_KERNEL:
         return kernel_take(sink, event);

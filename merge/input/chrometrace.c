@@ -40,6 +40,8 @@ static void distributed_read(struct trace *trace)
     int64_t value;
 
     if (token->type != JSON_OBJECT) {
+        import_complain(trace->sink.import, token->offset,
+                        "distributedInfo is no object, not used");
         (void)json_skip(json);
         return;
     }
@@ -93,12 +95,23 @@ static void device_read(struct trace *trace)
 
 static void devices_read(struct trace *trace)
 {
-    if (json_next(trace->json)->type != JSON_ARRAY) {
-        (void)json_skip(trace->json);
+    static const char wrong[] =
+        "deviceProperties is no array of objects, not all of it used";
+    struct json *json = trace->json;
+    const struct json_token *token = json_next(json);
+
+    if (token->type != JSON_ARRAY) {
+        import_complain(trace->sink.import, token->offset, wrong);
+        (void)json_skip(json);
         return;
     }
-    while (json_next(trace->json)->type == JSON_OBJECT) {
-        device_read(trace);
+    while ((token = json_element(json)) != NULL) {
+        if (token->type == JSON_OBJECT) {
+            device_read(trace);
+        } else {
+            import_complain(trace->sink.import, token->offset, wrong);
+            (void)json_skip(json);
+        }
     }
 }
 
@@ -275,11 +288,14 @@ static int trace_read(struct trace *trace, struct ck_err *err)
         return ck_err_set(err, "%s: %s", import_path(sink->import),
                           strerror(errno));
     }
-    if (json_last(trace->json)->type != JSON_ERROR) {
-        (void)json_next(trace->json);
+    token = json_last(trace->json);
+    if (token->type != JSON_ERROR) {
+        token = json_next(trace->json);
     }
-    if (json_last(trace->json)->type == JSON_ERROR) {
-        import_cut(sink->import, json_error_offset(trace->json),
+    if (token->type != JSON_END) {
+        import_cut(sink->import,
+                   token->type == JSON_ERROR ? json_error_offset(trace->json)
+                                             : token->offset,
                    "the JSON is wrong or cut off here; what stands before was "
                    "read");
     }

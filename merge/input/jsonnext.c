@@ -191,6 +191,14 @@ static bool container_skip(struct json *json)
     return true;
 }
 
+const struct json_token *json_element(struct json *json)
+{
+    const struct json_token *token = json_next(json);
+
+    return token->type <= JSON_END || token->type == JSON_ARRAY_END ? NULL
+                                                                    : token;
+}
+
 bool json_skip(struct json *json)
 {
     unsigned depth;

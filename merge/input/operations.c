@@ -90,11 +90,24 @@ int operations_add(struct operations *operations, const void *record)
                : -1;
 }
 
-void operations_launch(struct operations *operations,
-                       uint64_t id,
-                       unsigned thread)
+/* What is remembered of a launch: its thread, and whether by the driver's API,
+ * which the runtime's calls with the same id. */
+static unsigned launch_of(unsigned thread, bool is_driver)
 {
-    launches_set(operations->launches, id, thread);
+    return thread << 1 | is_driver;
+}
+
+bool operations_launch(struct operations *operations,
+                       uint64_t id,
+                       unsigned thread,
+                       enum ck_kind api)
+{
+    bool is_driver = api == CK_KIND_API_CUDA_DRIVER;
+    unsigned other;
+    bool is_known = launches_get(operations->launches, id, &other);
+
+    launches_set(operations->launches, id, launch_of(thread, is_driver));
+    return !is_known || (other & 1) != is_driver;
 }
 
 static uint64_t correlation_of(const union operation *operation)
@@ -127,12 +140,13 @@ int operations_finish(struct operations *operations,
     rewind(operations->file);
     while (fread(&operation, sizeof(operation), 1, operations->file) == 1) {
         uint64_t id = correlation_of(&operation);
-        unsigned thread;
+        unsigned launch;
 
         facts->operations++;
-        if (id != 0 && launches_get(operations->launches, id, &thread)) {
+        if (id != 0 && launches_get(operations->launches, id, &launch)) {
             facts->by_id++;
-            operation_bind(&operation, import_tid(operations->import, thread));
+            operation_bind(&operation,
+                           import_tid(operations->import, launch >> 1));
         }
         if (import_put(operations->import, IMPORT_DEVICE, &operation) != 0) {
             return -1;

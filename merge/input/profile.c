@@ -75,7 +75,12 @@ static enum profile_kind file_kind(const char *path, struct ck_err *err)
     json = json_create(gzip_read, gzip);
     if (json != NULL) {
         kind = json_kind(json);
-        if (kind == PROFILE_UNKNOWN) {
+        if (kind == PROFILE_UNKNOWN && gzip_error(gzip)[0] != '\0') {
+            (void)ck_err_set(err,
+                             "%s: the compressed data is damaged or cut off "
+                             "before anything of use: %s",
+                             path, gzip_error(gzip));
+        } else if (kind == PROFILE_UNKNOWN) {
             (void)ck_err_set(
                 err,
                 "%s: no profile that ck knows (a run directory or segment of "

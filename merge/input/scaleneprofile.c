@@ -79,14 +79,16 @@ char *scaleneprofile_real(const char *dir, const char *name)
 static int samples_read(struct scaleneprofile *profile, struct json *json)
 {
     uint32_t line = (uint32_t)profile->lines_count;
+    const struct json_token *token;
     int64_t time;
 
     if (json_next(json)->type != JSON_ARRAY) {
         (void)json_skip(json);
         return 0;
     }
-    while (json_next(json)->type == JSON_NUMBER) {
-        if (!json_decimal(json_last(json), SECONDS, &time)) {
+    while ((token = json_element(json)) != NULL) {
+        if (!json_decimal(token, SECONDS, &time)) {
+            (void)json_skip(json);
             continue;
         }
         if (array_grow(&profile->samples, &profile->samples_room,
@@ -131,12 +133,16 @@ static int line_read(struct scaleneprofile *profile, struct json *json)
 
 static int lines_read(struct scaleneprofile *profile, struct json *json)
 {
+    const struct json_token *token;
+
     if (json_next(json)->type != JSON_ARRAY) {
         (void)json_skip(json);
         return 0;
     }
-    while (json_next(json)->type == JSON_OBJECT) {
-        if (line_read(profile, json) != 0) {
+    while ((token = json_element(json)) != NULL) {
+        if (token->type != JSON_OBJECT) {
+            (void)json_skip(json);
+        } else if (line_read(profile, json) != 0) {
             return -1;
         }
     }

@@ -14,6 +14,9 @@
 #include "merge/output/page.h"
 #include "merge/output/words.h"
 
+/* Profiles without device work that are named. */
+#define EMPTY_NAMED 3
+
 /* The program's name: the last part of the command's first word. */
 static void put_program(const struct page *page, const char *command)
 {
@@ -77,6 +80,28 @@ static bool is_all_calibrated(const struct report *report)
     return true;
 }
 
+/* Of a kernel-only merge: profiles of devices that did nothing. */
+static void put_empty(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t empty = 0;
+
+    for (size_t i = 0; i < report->inputs_count; i++) {
+        const struct report_input *input = &report->inputs[i];
+
+        if (input->rank >= 0 && input->operations == 0 &&
+            empty++ < EMPTY_NAMED) {
+            fputs("             no device work in ", page->file);
+            page_cell(page, input->path, 60);
+            fputc('\n', page->file);
+        }
+    }
+    if (empty > EMPTY_NAMED) {
+        fprintf(page->file, "             nor in %zu more\n",
+                empty - EMPTY_NAMED);
+    }
+}
+
 /* Of a kernel-only merge: how much is known of launches. */
 static void put_inputs(const struct page *page)
 {
@@ -100,6 +125,7 @@ static void put_inputs(const struct page *page)
         fprintf(page->file, " (%s by order alone)", word_count(by_order).text);
     }
     fputc('\n', page->file);
+    put_empty(page);
     if (!report->has_dates && report->inputs_count > 1) {
         fprintf(page->file, "             recordings share no date: %s\n",
                 is_all_calibrated(report)

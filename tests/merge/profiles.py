@@ -141,6 +141,30 @@ class Kineto(Case):
         self.assertEqual(report["ck"]["steps"]["first"], 3)
         self.assertEqual(len(report["ck"]["trust"]["notes"]), 2)
 
+    def test_devices_of_other_makers(self):
+        for kernel, call in (("mtia_ccp_events", "mtia_runtime"),
+                             ("kernel", "xpu_runtime"),
+                             ("kernel", "privateuse1_driver")):
+            events = [{"ph": "X", "cat": kind, "name": name, "pid": pid,
+                       "tid": 7, "ts": start, "dur": 5,
+                       "args": {"correlation": 3}}
+                      for kind, name, pid, start in (
+                          ("cpu_op", "aten::add", 99, 1),
+                          (call, "launch", 99, 2), (kernel, "add", 2, 10),
+                          ("cuda_sync", "Stream Wait", 2, 100))]
+            path = self.write("a.json", {"traceEvents": events})
+            status, _, report = merge(path, self.out)
+            self.assertEqual(status, 0)
+            device = self.device(report)
+            self.assertEqual((device["name"], device["busy_ns"]),
+                             ("GPU 2", 5000))
+            read = report["ck"]["inputs"][0]
+            self.assertEqual((read["operations"],
+                              read["correlated_by_id"],
+                              read["unused_events"]), (1, 1, 1))
+            self.assertEqual([r["name"] for r in report["ck"]["ranges"]],
+                             ["aten::add"])
+
     def causes_of(self, *spans):
         """By name, of spans (category, name, start, length, id) in us."""
         events = [{"ph": "X", "cat": kind, "name": name, "pid": 0, "tid": 1,
@@ -535,8 +559,8 @@ class Bad(Case):
         self.assertTrue(report["ck"]["inputs"][0]["rank_assumed"])
 
     def test_a_rank_twice(self):
-        first = self.kineto("a.json", "--rank", "2")
-        other = self.kineto("b.json", "--rank", "2")
+        first = self.kineto("a.json", "--rank", "2", "--world", "3")
+        other = self.kineto("b.json", "--rank", "2", "--world", "3")
         self.refused(["rank 2", first, other, "--rank"], first, other, self.out)
 
     def test_different_jobs(self):
@@ -610,6 +634,83 @@ class Bad(Case):
         self.assertGreaterEqual(len(notes), 5)
         for note in notes:
             self.assertIn("byte", note["text"])
+
+    def left(self, *events, **members):
+        """(status, notes, kernels) of a good kernel before and after them."""
+        def good(start):
+            return {"ph": "X", "cat": "kernel", "name": "k", "pid": 0,
+                    "tid": 7, "ts": start, "dur": 5,
+                    "args": {"device": 0, "stream": 7}}
+        path = self.write("a.json", dict(
+            members, traceEvents=[good(10), *events, good(90)]))
+        status, _, report = merge(path, self.out)
+        return (status, [note["text"] for note in
+                         report["ck"]["trust"]["notes"]],
+                self.device(report)["kernels"])
+
+    def test_what_stands_behind_an_odd_list_is_read(self):
+        event = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7,
+                 "ts": 30, "dur": 5, "args": {
+                     "device": 0, "stream": 7, "grid": [1, "x", 2],
+                     "block": [[1, [2]], {"a": [3]}, 4]}}
+        self.assertEqual(self.left(event), (0, [], 3))
+        for wrong in ([1, {"id": 0, "name": "A"}], {"id": 0}, [[{}], None]):
+            status, notes, kernels = self.left(deviceProperties=wrong)
+            self.assertEqual((status, kernels), (3, 2))
+            self.assertIn("deviceProperties", notes[0])
+            self.assertIn("byte", notes[0])
+
+    def test_a_job_of_a_wrong_type_is_said(self):
+        status, notes, kernels = self.left(distributedInfo=[{"rank": 1}])
+        self.assertEqual((status, kernels), (3, 2))
+        self.assertIn("distributedInfo is no object", notes[0])
+
+    def test_a_device_that_can_not_be_is_left_out(self):
+        for args in ({"device": 1 << 32}, {"device": 0, "stream": 1 << 40}):
+            status, notes, kernels = self.left(
+                {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7,
+                 "ts": 30, "dur": 5, "args": args})
+            self.assertEqual((status, kernels), (3, 2))
+            self.assertIn("too large, left out", notes[0])
+
+    def test_two_launches_of_one_id_are_said(self):
+        def call(kind, tid):
+            return {"ph": "X", "cat": kind, "name": "launch", "pid": 1,
+                    "tid": tid, "ts": 20 + tid, "dur": 1,
+                    "args": {"correlation": 5}}
+        self.assertEqual(self.left(call("cuda_runtime", 1),
+                                   call("cuda_driver", 1)), (0, [], 2))
+        status, notes, _ = self.left(call("cuda_runtime", 1),
+                                     call("cuda_runtime", 2))
+        self.assertEqual(status, 3)
+        self.assertIn("correlation of another one", notes[0])
+
+    def test_a_rank_beyond_the_world(self):
+        path = self.kineto("a.json", "--events", "20", "--rank", "9",
+                           "--world", "4")
+        status, said, _ = merge(path, self.out)
+        self.assertEqual(status, 1)
+        self.assertIn("rank 9 of a job of 4 ranks", said)
+        self.assertEqual(merge(path, "--rank", path + "=2", self.out)[0], 3)
+
+    def test_gzip_of_which_nothing_can_be_read(self):
+        path = self.kineto("a.json.gz", "--events", "20")
+        with open(path, "rb") as file:
+            start = file.read(40)
+        with open(self.path("b.json.gz"), "wb") as file:
+            file.write(start)
+        status, said, _ = merge(self.path("b.json.gz"), self.out)
+        self.assertEqual(status, 1)
+        self.assertIn("damaged or cut off", said)
+
+    def test_a_profile_without_device_work_is_named(self):
+        full = self.kineto("r0.json", "--events", "20", "--world", "2")
+        path = self.write("r1.json", {"traceEvents": []})
+        said = subprocess.run([CKMERGE, "--kernel-only", full, path, self.out],
+                              text=True, capture_output=True, timeout=120,
+                              check=False).stdout
+        self.assertIn("no device work in " + path, said)
+        self.assertNotIn("no device work in " + full, said)
 
     def test_bad_nkipy_events_are_left_out_and_counted(self):
         def event(phase, number, time, kind="nc_exec_running"):
