@@ -258,18 +258,21 @@ static void stretch_shred(struct ck_clockband *band, const struct stretch *work)
     }
 }
 
-/* How far theta may wander about a trend. Of two clusters beside a fault the
+/* How far theta may wander about a trend. Of two bursts beside a fault the
  * slope is no evidence: the jump itself may lie between them. */
 static int64_t stretch_wander(const struct ck_clockband *band,
                               const struct stretch *work)
 {
-    size_t clusters = 0;
+    size_t bursts = 0;
 
-    for (size_t at = work->lo; at < work->hi && clusters < 3; clusters++) {
-        at = ck_clock_cluster(band->constraints, at, work->hi);
+    for (size_t at = work->lo; at < work->hi && bursts < 3;) {
+        bool is_both;
+
+        at = ck_clock_burst(band->constraints, at, work->hi, &is_both);
+        bursts += is_both;
     }
-    return band->fault_count > 0 && clusters < 3 ? band->options.rate_blind_ppb
-                                                 : band->options.rate_ppb;
+    return band->fault_count > 0 && bursts < 3 ? band->options.rate_blind_ppb
+                                               : band->options.rate_ppb;
 }
 
 /* Solve one stretch: append its knots, or put its parts on the stack. */

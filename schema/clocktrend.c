@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The constraints are cut into windows; the tightest cluster of a window is
+ * The constraints are cut into windows; the tightest burst of a window is
  * its point, with middle m and half width h. Between neighbouring points the
  * true mean slope differs from theirs by at most
  *
@@ -17,6 +17,8 @@
 #include <stdlib.h>
 
 #define CLUSTER_SPAN (2 * CK_TIME_MS)
+/* Answers come that much after their probes at most: far away, or late. */
+#define ANSWER_SPAN (200 * CK_TIME_MS)
 /* theta may move while a cluster lasts: 100 ppm, 200 ns. */
 #define CLUSTER_RATE_PPB 100000
 #define WINDOW_MIN (20 * CK_TIME_S)
@@ -55,6 +57,35 @@ size_t ck_clock_cluster(const struct ck_clock_constraint *constraints,
         at++;
     }
     return at;
+}
+
+static bool is_two_sided(const struct ck_clock_constraint *constraints,
+                         size_t first,
+                         size_t end)
+{
+    for (size_t i = first + 1; i < end; i++) {
+        if (constraints[i].is_upper != constraints[first].is_upper) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t ck_clock_burst(const struct ck_clock_constraint *constraints,
+                      size_t first,
+                      size_t end,
+                      bool *is_both)
+{
+    size_t plain = ck_clock_cluster(constraints, first, end);
+    size_t at = plain;
+
+    *is_both = is_two_sided(constraints, first, at);
+    while (!*is_both && at < end &&
+           constraints[at].at - constraints[first].at <= ANSWER_SPAN) {
+        at = ck_clock_cluster(constraints, at, end);
+        *is_both = is_two_sided(constraints, first, at);
+    }
+    return *is_both ? at : plain;
 }
 
 /* What one cluster alone says; false: one side only, or a contradiction. */
@@ -111,7 +142,8 @@ static int half_median(const struct ck_clock_constraint *constraints,
         return -1;
     }
     for (size_t at = 0; at < count;) {
-        size_t end = ck_clock_cluster(constraints, at, count);
+        bool is_both;
+        size_t end = ck_clock_burst(constraints, at, count, &is_both);
         struct ck_clock_point point;
 
         if (cluster_point(constraints, at, end, &point)) {
@@ -161,7 +193,8 @@ static void points_collect(struct ck_clocktrend *trend,
     ck_time_t span = constraints[count - 1].at - start + 1;
 
     for (size_t at = 0; at < count;) {
-        size_t end = ck_clock_cluster(constraints, at, count);
+        bool is_both;
+        size_t end = ck_clock_burst(constraints, at, count, &is_both);
         ck_time_t from = constraints[at].at - start;
         size_t window = (size_t)((__int128)from * (__int128)windows / span);
         ck_time_t begin =
@@ -208,7 +241,8 @@ static void trend_blind(struct ck_clocktrend *trend,
 {
     ck_clocktrend_flatten(trend, blind_ppb);
     for (size_t at = 0; trend->count == 0 && at < count;) {
-        size_t end = ck_clock_cluster(constraints, at, count);
+        bool is_both;
+        size_t end = ck_clock_burst(constraints, at, count, &is_both);
 
         if (cluster_point(constraints, at, end, &trend->points[0])) {
             trend->count = 1;

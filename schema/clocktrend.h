@@ -63,6 +63,14 @@ size_t ck_clock_cluster(const struct ck_clock_constraint *constraints,
                         size_t first,
                         size_t end);
 
+/* The same of a burst of probes: where its answers come so late that a cluster
+ * has but one side, it reaches to the first of the other side within 200 ms.
+ * `is_both`: it has both; if not, the end is that of the cluster. */
+size_t ck_clock_burst(const struct ck_clock_constraint *constraints,
+                      size_t first,
+                      size_t end,
+                      bool *is_both);
+
 /* ceil(span * ppb / 1e9) for span >= 0: a bound may only grow. */
 static inline ck_time_t ck_clock_drift(ck_time_t span, int64_t ppb)
 {

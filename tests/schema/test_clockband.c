@@ -152,6 +152,42 @@ static void one_burst_on_a_host_is_known_to_half_a_microsecond(void **state)
     ck_clockband_destroy(band);
 }
 
+/* A busy reference answers whole bursts only after 3 to 30 ms, and says so:
+ * what lies between two bursts is known as well as ever. */
+static void answers_that_come_late_leave_the_trend_known(void **state)
+{
+    struct world w = {.offset = 5 * CK_TIME_S,
+                      .drift_ppm = 17,
+                      .forward = 250,
+                      .backward = 250,
+                      .tail = 60};
+    struct ck_clockband *band = ck_clockband_create(NULL);
+    struct ck_clockband_summary summary;
+    struct ck_clock_offset o;
+
+    (void)state;
+    for (ck_time_t at = CK_TIME_S; at <= 13 * CK_TIME_S; at += CK_TIME_S) {
+        for (int i = 0; i < 8; i++) {
+            ck_time_t late = 3 * CK_TIME_MS + (ck_time_t)(random_unit() * 27e6);
+            struct ck_clock_probe p = exchange(&w, at + i * 20000);
+
+            p.r3 += late;
+            p.a4 += late - llround((double)late * 17e-6);
+            assert_int_equal(ck_clockband_add(band, &p), 0);
+        }
+    }
+    assert_int_equal(ck_clockband_solve(band), 0);
+    ck_clockband_summarise(band, &summary);
+    assert_int_equal(summary.faults, 0);
+    (void)world_check(&w, band, 12 * CK_TIME_S, 1000);
+    for (ck_time_t at = 3 * CK_TIME_S / 2; at < 13 * CK_TIME_S;
+         at += CK_TIME_S) {
+        assert_int_equal(ck_clockband_at(band, at, &o), 0);
+        assert_true(o.bound < 3 * CK_TIME_US);
+    }
+    ck_clockband_destroy(band);
+}
+
 static void an_hour_with_drift_and_wander_stays_inside(void **state)
 {
     static const struct {
@@ -360,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(one_burst_on_a_host_is_known_to_half_a_microsecond),
+        cmocka_unit_test(answers_that_come_late_leave_the_trend_known),
         cmocka_unit_test(an_hour_with_drift_and_wander_stays_inside),
         cmocka_unit_test(random_worlds_are_covered_and_raise_no_fault),
         cmocka_unit_test(a_step_of_any_size_is_found_and_measured),
