@@ -164,7 +164,7 @@ void inject_load(enum ck_library library)
     if (atomic_load(&is_ready) == 0 && ck_ring_map(&inject_ring) == 0) {
         inject_library = library;
         atomic_fetch_or(&inject_ring.header->loaded, (uint32_t)library);
-        python_site_load();
+        call_site_load();
         if (hooks_install() == 0) {
             atomic_store(&is_ready, 1);
         }

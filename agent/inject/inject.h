@@ -10,6 +10,7 @@
 #ifndef CK_AGENT_INJECT_INJECT_H
 #define CK_AGENT_INJECT_INJECT_H
 
+#include "agent/inject/callsite.h"
 #include "agent/inject/pythonsite.h"
 #include "schema/event.h"
 #include "schema/ring.h"
@@ -151,7 +152,7 @@ static inline void inject_call_show(struct inject_call *call,
     }
     call->slot = call->writer->slot;
     call->name = inject_label_id(label);
-    call->site = python_site(site);
+    call->site = call_site(site);
     call->start = inject_now();
     open.start = call->start;
     open.site = call->site;

@@ -155,7 +155,7 @@ static void record_write(const struct posix_call *call,
 {
     uint32_t name = inject_label_id(&posix_labels[entry->function]);
     uint32_t related = object->related;
-    uint64_t place = python_site(site);
+    uint64_t place = call_site(site);
     struct ck_call *record;
 
     if (object->number != 0) {

@@ -33,12 +33,4 @@ void python_site_load(void);
  * a record. Keeps errno. */
 uint64_t python_site_find(uint64_t site);
 
-static inline uint64_t python_site(const void *site)
-{
-    uint64_t address = (uint64_t)(uintptr_t)site;
-
-    return __builtin_expect(python_is_on, 0) ? python_site_find(address)
-                                             : address;
-}
-
 #endif

@@ -1,0 +1,275 @@
+/* callsite.c - where in the user's program a call comes from
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A walk begins in this file's own frame, goes up to the wrapper's caller, and
+ * from there to the first frame of the user's. It is not begun in a program
+ * that is of the system itself, nor where the C library cannot tell without a
+ * lock which module an address is of (glibc before 2.35).
+ */
+#include "agent/inject/callsite.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "agent/inject/ehframe.h"
+#include "agent/inject/inject.h"
+
+#define PROBES 16
+#define PATH_BYTES 4096
+#define STACK_BYTES_MAX ((uint64_t)64 << 20) /* of one walk */
+
+/* What _dl_find_object() fills in (glibc 2.35 and later). */
+struct found_object {
+    unsigned long long flags;
+    void *begin;
+    void *end;
+    struct link_map *map;
+    void *eh_frame;
+    unsigned long long reserved[7];
+};
+
+/* What is known of a return address, in one word:
+ *   bits 0-7 flags, 8-31 CFA / 8, 32-47 bp / 8
+ */
+#define IS_USERS 1u   /* in the user's code */
+#define HAS_RULE 2u   /* its caller can be found */
+#define IS_FROM_BP 4u /* struct ehframe_rule */
+#define IS_BP_SAVED 8u
+
+struct entry {
+    _Atomic uint64_t pc; /* 0 = free, 1 = being filled */
+    _Atomic uint64_t known;
+};
+
+struct frame {
+    uint64_t pc;
+    uint64_t sp; /* of the function that pc is in, as it called */
+    uint64_t bp;
+};
+
+uint64_t call_site_begin;
+uint64_t call_site_size = UINT64_MAX;
+
+static int (*object_find)(void *address, struct found_object *found);
+static bool is_walking;
+static struct entry entries[CALL_SITES_MAX];
+static const char *our_folder; /* path of this library, up to its name */
+static size_t our_folder_length;
+
+/* ---- whose code it is -----------------------------------------------------
+ */
+
+/* Folders of packages: what lies there is not the user's. */
+static bool is_of_system(const char *path)
+{
+    static const char *const folders[] = {"/usr/", "/lib", "/bin/", "/sbin/",
+                                          "linux-"};
+
+    if (strncmp(path, "/usr/local/", 11) == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One of the libraries that ck injects: they lie in one folder. */
+static bool is_ours(const char *path)
+{
+    return our_folder_length > 0 &&
+           strncmp(path, our_folder, our_folder_length) == 0 &&
+           strncmp(path + our_folder_length, "libck", 5) == 0;
+}
+
+static bool object_at(uint64_t address, struct found_object *found)
+{
+    memset(found, 0, sizeof(*found));
+    return object_find != NULL &&
+           object_find((void *)(uintptr_t)address, found) == 0 &&
+           found->map != NULL && found->map->l_name != NULL;
+}
+
+/* ---- what is known of return addresses ------------------------------------
+ */
+
+static uint64_t rule_pack(const struct ehframe_rule *rule)
+{
+    if (rule->cfa % 8 != 0 || rule->bp % 8 != 0 || rule->cfa < 0 ||
+        rule->cfa / 8 >= 1 << 24 || rule->bp / 8 < INT16_MIN ||
+        rule->bp / 8 > INT16_MAX) {
+        return 0;
+    }
+    return HAS_RULE | (rule->is_from_bp ? IS_FROM_BP : 0) |
+           (rule->is_bp_saved ? IS_BP_SAVED : 0) |
+           (uint64_t)(rule->cfa / 8) << 8 |
+           (uint64_t)(uint16_t)(rule->bp / 8) << 32;
+}
+
+static uint64_t address_look(uint64_t pc)
+{
+    struct found_object found;
+    struct ehframe_module module;
+    struct ehframe_rule rule;
+    const char *path;
+    uint64_t known = 0;
+
+    if (!object_at(pc - 1, &found)) {
+        return 0;
+    }
+    path = found.map->l_name;
+    if (path[0] == '\0' || !(is_of_system(path) || is_ours(path))) {
+        return IS_USERS;
+    }
+    module = (struct ehframe_module){
+        .begin = (uint64_t)(uintptr_t)found.begin,
+        .end = (uint64_t)(uintptr_t)found.end,
+        .header = (uint64_t)(uintptr_t)found.eh_frame,
+    };
+    if (module.header != 0 && ehframe_find(&module, pc, &rule)) {
+        known = rule_pack(&rule);
+    }
+    return known;
+}
+
+/* 0 = nothing is known, and no more of this walk. */
+static uint64_t address_known(uint64_t pc)
+{
+    uint64_t hash = (pc ^ pc >> 17) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+    for (uint64_t i = 0; i < PROBES; i++) {
+        struct entry *entry = &entries[(hash + i) % CALL_SITES_MAX];
+        /* acquire: pairs with the release below */
+        uint64_t held = atomic_load_explicit(&entry->pc, memory_order_acquire);
+        uint64_t none = 0;
+
+        if (held == 0 && atomic_compare_exchange_strong(&entry->pc, &none, 1)) {
+            atomic_store_explicit(&entry->known, address_look(pc),
+                                  memory_order_relaxed);
+            /* release: pairs with the acquire above */
+            atomic_store_explicit(&entry->pc, pc, memory_order_release);
+            held = pc;
+        }
+        if (held == pc) {
+            return atomic_load_explicit(&entry->known, memory_order_relaxed);
+        }
+    }
+    return 0;
+}
+
+/* ---- the walk -------------------------------------------------------------
+ */
+
+static uint64_t word_at(uint64_t address)
+{
+    return *(const uint64_t *)(uintptr_t)address;
+}
+
+/* To the caller's frame. The stack grows downwards: a frame that does not lie
+ * above the last one is a mistake. */
+static bool frame_up(struct frame *frame, uint64_t known)
+{
+    int64_t bp_at = (int64_t)(int16_t)(known >> 32) * 8;
+    uint64_t from = (known & IS_FROM_BP) != 0 ? frame->bp : frame->sp;
+    uint64_t cfa = from + (known >> 8 & 0xffffff) * 8;
+
+    if ((known & HAS_RULE) == 0 || cfa <= frame->sp || cfa % 8 != 0 ||
+        cfa - frame->sp > STACK_BYTES_MAX) {
+        return false;
+    }
+    if ((known & IS_BP_SAVED) != 0) {
+        frame->bp = word_at(cfa + (uint64_t)bp_at);
+    }
+    frame->pc = word_at(cfa - 8);
+    frame->sp = cfa;
+    return frame->pc > 1;
+}
+
+/* The innermost of the user's frames at or above the wrapper's caller; `site`
+ * where there is none. */
+static uint64_t walk(struct frame frame, uint64_t site)
+{
+    bool is_above = false;
+
+    for (int i = 0; i < CALL_FRAMES_MAX; i++) {
+        uint64_t known;
+
+        is_above = is_above || frame.pc == site;
+        known = address_known(frame.pc);
+        if (is_above && (known & IS_USERS) != 0) {
+            return frame.pc;
+        }
+        if (!frame_up(&frame, known)) {
+            return site;
+        }
+    }
+    return site;
+}
+
+__attribute__((noinline)) uint64_t call_site_find(uint64_t site)
+{
+    const uint64_t *own = __builtin_frame_address(0);
+    int saved = errno;
+    uint64_t found = site;
+
+    if (python_is_on) {
+        return python_site_find(site);
+    }
+    if (is_walking && site != 0) {
+        found = walk((struct frame){.pc = own[1],
+                                    .sp = (uint64_t)(uintptr_t)(own + 2),
+                                    .bp = own[0]},
+                     site);
+    }
+    errno = saved;
+    return found;
+}
+
+/* The program itself, and whether it is of the system. */
+static bool program_find(struct found_object *found)
+{
+    char path[PATH_BYTES];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    if (length <= 0) {
+        return false;
+    }
+    path[length] = '\0';
+    return !is_of_system(path) && object_at(getauxval(AT_PHDR), found);
+}
+
+void call_site_load(void)
+{
+    union {
+        void *object;
+        int (*call)(void *, struct found_object *);
+    } find = {dlsym(RTLD_DEFAULT, "_dl_find_object")};
+    struct found_object found;
+    const char *name;
+
+    python_site_load();
+    if (python_is_on) {
+        call_site_size = 0;
+        return;
+    }
+    object_find = find.call;
+    if (!EHFRAME_IS_READ || !object_at((uint64_t)(uintptr_t)entries, &found)) {
+        return;
+    }
+    our_folder = found.map->l_name;
+    name = strrchr(our_folder, '/');
+    our_folder_length = name == NULL ? 0 : (size_t)(name + 1 - our_folder);
+    if (program_find(&found)) {
+        call_site_begin = (uint64_t)(uintptr_t)found.begin;
+        call_site_size =
+            (uint64_t)(uintptr_t)found.end - (uint64_t)(uintptr_t)found.begin;
+        is_walking = true;
+    }
+}

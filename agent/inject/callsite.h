@@ -1,0 +1,47 @@
+/* callsite.h - where in the user's program a call comes from
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The site of a call is its return address. Where that lies in a library of
+ * the system (a solver, an I/O library, the device's runtime), it is of little
+ * use: the site is then that of the innermost caller in the program itself or
+ * in a library outside of the system's folders, if the stack tells it. In a
+ * Python program it is the place in its source (pythonsite.h).
+ *
+ * The stack is walked by what the compiler wrote down for each function
+ * (ehframe.h). What that says of an address is remembered, so a walk is a few
+ * loads a frame; no lock is taken and nothing is allocated.
+ */
+#ifndef CK_AGENT_INJECT_CALLSITE_H
+#define CK_AGENT_INJECT_CALLSITE_H
+
+#include <stdint.h>
+
+/* Return addresses that each library remembers; others end a walk. */
+#define CALL_SITES_MAX 4096
+/* Frames of a walk. */
+#define CALL_FRAMES_MAX 48
+
+/* Sites in [begin, begin + size) are taken as they are: those of the program
+ * itself, or all. */
+extern uint64_t call_site_begin;
+extern uint64_t call_site_size;
+
+/* To be called when the library is loaded. */
+void call_site_load(void);
+
+/* The site of a call by this thread with the return address `site`, whose
+ * wrapper's frame is still there; 0 where that is not known. Only with a
+ * writer, not within a record. Keeps errno. */
+uint64_t call_site_find(uint64_t site);
+
+static inline uint64_t call_site(const void *site)
+{
+    uint64_t address = (uint64_t)(uintptr_t)site;
+
+    return __builtin_expect(address - call_site_begin < call_site_size, 1)
+               ? address
+               : call_site_find(address);
+}
+
+#endif

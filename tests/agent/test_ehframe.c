@@ -1,0 +1,243 @@
+/* test_ehframe.c - the caller of a function, by what the compiler wrote down
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The C library's own unwinder is the oracle: from within a callback of
+ * qsort(), below functions with and without a frame pointer.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inject/ehframe.h"
+
+#define FRAMES 64
+#define DAMAGES 20000
+
+/* The module that an address is in. */
+struct found {
+    uint64_t address;
+    struct ehframe_module module;
+    uint64_t text_begin, text_end;
+};
+
+static int module_look(struct dl_phdr_info *info, size_t size, void *state)
+{
+    struct found *found = state;
+    struct ehframe_module module = {.begin = UINT64_MAX};
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uint64_t begin = info->dlpi_addr + header->p_vaddr;
+        uint64_t end = begin + header->p_memsz;
+
+        if (header->p_type == PT_GNU_EH_FRAME) {
+            module.header = begin;
+        }
+        if (header->p_type != PT_LOAD) {
+            continue;
+        }
+        module.begin = begin < module.begin ? begin : module.begin;
+        module.end = end > module.end ? end : module.end;
+        if ((header->p_flags & PF_X) != 0) {
+            found->text_begin = begin;
+            found->text_end = end;
+        }
+    }
+    if (found->address < module.begin || found->address >= module.end) {
+        return 0;
+    }
+    found->module = module;
+    return 1;
+}
+
+static struct found module_of(const void *address)
+{
+    struct found found = {.address = (uint64_t)(uintptr_t)address};
+
+    (void)dl_iterate_phdr(module_look, &found);
+    return found;
+}
+
+static void *expected[FRAMES];
+static int expected_count;
+static uint64_t seen[FRAMES];
+static int seen_count;
+
+static uint64_t word_at(uint64_t address)
+{
+    return *(const uint64_t *)(uintptr_t)address;
+}
+
+__attribute__((noinline)) static void stack_take(void)
+{
+    const uint64_t *own = __builtin_frame_address(0);
+    uint64_t pc = own[1], bp = own[0];
+    uint64_t sp = (uint64_t)(uintptr_t)(own + 2);
+
+    expected_count = backtrace(expected, FRAMES);
+    for (seen_count = 0; seen_count < FRAMES; seen_count++) {
+        struct found found = module_of((void *)(uintptr_t)pc);
+        struct ehframe_rule rule;
+        uint64_t cfa;
+
+        seen[seen_count] = pc;
+        if (!ehframe_find(&found.module, pc, &rule)) {
+            seen_count++;
+            break;
+        }
+        cfa = (rule.is_from_bp ? bp : sp) + (uint64_t)(int64_t)rule.cfa;
+        bp = rule.is_bp_saved ? word_at(cfa + (uint64_t)(int64_t)rule.bp) : bp;
+        pc = word_at(cfa - 8);
+        sp = cfa;
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    if (expected_count == 0) {
+        stack_take();
+    }
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Room on the stack of a length that the compiler does not know. */
+__attribute__((noinline)) static int sort_some(int count)
+{
+    int *items = __builtin_alloca((size_t)count * sizeof(*items));
+
+    for (int i = 0; i < count; i++) {
+        items[i] = count - i;
+    }
+    qsort(items, (size_t)count, sizeof(*items), compare);
+    return items[0];
+}
+
+__attribute__((noinline)) static int deep(int depth)
+{
+    return depth == 0 ? sort_some(100) : deep(depth - 1) + 1;
+}
+
+static void callers_are_those_of_the_c_library(void **state)
+{
+    const void *called;
+    int first = 0;
+
+    (void)state;
+    if (!EHFRAME_IS_READ) {
+        print_message("skipped: this processor's frames are not read\n");
+        skip();
+    }
+    assert_int_equal(deep(3), 4);
+    called = (void *)(uintptr_t)seen[0];
+    /* Before it stack_take() itself, and what a sanitizer puts around. */
+    while (first < expected_count && expected[first] != called) {
+        first++;
+    }
+    assert_int_equal(seen_count, expected_count - first);
+    assert_true(seen_count > 8);
+    for (int i = 0; i < seen_count; i++) {
+        assert_int_equal(seen[i], (uint64_t)(uintptr_t)expected[first + i]);
+    }
+}
+
+static void nearly_all_of_the_c_library_is_known(void **state)
+{
+    struct found found = module_of(dlsym(RTLD_DEFAULT, "qsort"));
+    uint64_t known = 0, all = 0;
+
+    (void)state;
+    assert_true(found.module.header != 0);
+    for (uint64_t pc = found.text_begin + 1; pc < found.text_end; pc += 13) {
+        struct ehframe_rule rule;
+
+        all++;
+        known += ehframe_find(&found.module, pc, &rule);
+    }
+    print_message("%llu of %llu addresses\n", (unsigned long long)known,
+                  (unsigned long long)all);
+    assert_true(!EHFRAME_IS_READ || known * 10 > all * 9);
+}
+
+static void an_address_of_no_function_is_not_known(void **state)
+{
+    struct found found = module_of(dlsym(RTLD_DEFAULT, "qsort"));
+    struct ehframe_module none = found.module;
+    struct ehframe_rule rule;
+
+    (void)state;
+    assert_false(ehframe_find(&none, none.begin, &rule));
+    assert_false(ehframe_find(&none, 1, &rule));
+    assert_false(ehframe_find(&none, UINT64_MAX, &rule));
+    none.header = none.end;
+    assert_false(ehframe_find(&none, found.text_begin + 1000, &rule));
+    none.header = 0;
+    assert_false(ehframe_find(&none, found.text_begin + 1000, &rule));
+}
+
+/* A copy of the table and its entries, in memory of its own, cut short and with
+ * bytes changed: nothing outside of it is read. */
+static void damage_is_found_or_without_harm(void **state)
+{
+    struct found found = module_of(dlsym(RTLD_DEFAULT, "qsort"));
+    const char *seed_text = getenv("CK_SEED");
+    unsigned seed = seed_text != NULL ? (unsigned)atoi(seed_text) : 7;
+    size_t size = 65536;
+    unsigned char *copy = malloc(size);
+    unsigned char *damaged = malloc(size);
+    struct ehframe_module module = {
+        .begin = (uint64_t)(uintptr_t)damaged,
+        .end = (uint64_t)(uintptr_t)damaged + size,
+        .header = (uint64_t)(uintptr_t)damaged,
+    };
+    uint32_t few = 64;
+
+    (void)state;
+    assert_non_null(copy);
+    assert_non_null(damaged);
+    print_message("CK_SEED=%u\n", seed);
+    memcpy(copy, (void *)(uintptr_t)found.module.header, size);
+    /* Few functions, so that what is looked for is in the copy. */
+    memcpy(copy + 8, &few, sizeof(few));
+    for (int i = 0; i < DAMAGES; i++) {
+        struct ehframe_rule rule;
+        int32_t at;
+
+        memcpy(damaged, copy, size);
+        memcpy(&at, damaged + 12 + 8 * (i % (int)few), sizeof(at));
+        for (int k = 0; k < 8; k++) {
+            /* The table, an entry, or anywhere. */
+            size_t place = k % 2 == 0 ? (size_t)rand_r(&seed) % 600
+                                      : (size_t)rand_r(&seed) % size;
+
+            damaged[place] = (unsigned char)rand_r(&seed);
+        }
+        module.end = module.begin + 1 + (uint64_t)rand_r(&seed) % size;
+        (void)ehframe_find(&module, module.header + (uint64_t)(int64_t)at + 20,
+                           &rule);
+    }
+    free(copy);
+    free(damaged);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(callers_are_those_of_the_c_library),
+        cmocka_unit_test(nearly_all_of_the_c_library_is_known),
+        cmocka_unit_test(an_address_of_no_function_is_not_known),
+        cmocka_unit_test(damage_is_found_or_without_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
