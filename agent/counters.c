@@ -371,6 +371,15 @@ static int64_t outside_value(const struct counters *counters,
     }
 }
 
+/* A program has faults before it does anything: without one, /proc was not read
+ * in time, and who would have waited for its end is gone. */
+static bool is_seen(const struct counters *counters, enum source source)
+{
+    return source == SOURCE_SAMPLER ||
+           proctree_total(counters->tree)->minor_faults > 0 ||
+           counters->last.minor_faults > 0;
+}
+
 static int totals_say(struct counters *counters,
                       struct own *own,
                       const struct sampler *sampler)
@@ -383,6 +392,9 @@ static int totals_say(struct counters *counters,
         int64_t values[3] = {0, since, since};
 
         if (event->why_not[0] != '\0') {
+            continue;
+        }
+        if (event->fd < 0 && !is_seen(counters, plans[i].source)) {
             continue;
         }
         if (event->fd < 0) {

@@ -218,11 +218,48 @@ static void a_child_that_never_ran_has_no_time(void **state)
     said_fini(&said);
 }
 
+static void
+of_a_child_that_was_gone_at_the_first_look_nothing_is_said(void **state)
+{
+    struct said said;
+    struct child child;
+    struct ck_err err;
+    struct counters *counters;
+    int status;
+
+    (void)state;
+    said_init(&said);
+    child_start(&child);
+    counters = counters_create(child.pid, &err);
+    assert_non_null(counters);
+    assert_int_equal(kill(child.pid, SIGKILL), 0);
+    assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+    assert_int_equal(counters_read(counters, said.own, NULL), 0);
+    said_read(&said);
+    assert_true(name_id(&said, "task-clock") != 0);
+    assert_null(value_of(&said, "task-clock", 0));
+    assert_null(value_of(&said, "minor-faults", 0));
+    /* Who waited for it knows. */
+    counters_end(counters,
+                 &(struct channel_end){.user_ns = 5, .minor_faults = 1});
+    assert_int_equal(counters_read(counters, said.own, NULL), 0);
+    said_read(&said);
+    assert_non_null(value_of(&said, "task-clock", 0));
+    assert_int_equal(value_of(&said, "task-clock", 0)->value, 5);
+    counters_destroy(counters);
+    (void)close(child.end);
+    (void)close(child.done);
+    (void)close(child.go);
+    said_fini(&said);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_of_two_threads_is_counted),
         cmocka_unit_test(a_child_that_never_ran_has_no_time),
+        cmocka_unit_test(
+            of_a_child_that_was_gone_at_the_first_look_nothing_is_said),
     };
 
     if (argc == 2 && strcmp(argv[1], "work") == 0) {
