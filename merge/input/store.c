@@ -15,6 +15,7 @@
 #include "merge/input/files.h"
 #include "merge/input/pieces.h"
 #include "merge/input/reading.h"
+#include "merge/table.h"
 #include "schema/run.h"
 
 struct store {
@@ -23,6 +24,7 @@ struct store {
     struct store_stream *streams;
     size_t streams_count;
     size_t streams_room;
+    struct table *keys; /* agent, incarnation, slot: their numbers */
     struct store_damage damage;
     struct manifest_probes probes;
     uint64_t bytes;
@@ -46,6 +48,7 @@ void store_destroy(struct store *store)
     ck_run_files_free(&store->files);
     free(store->opener.readers);
     free(store->streams);
+    table_destroy(store->keys);
     free(store->opener.unpacked);
     free(store);
     errno = saved;
@@ -65,14 +68,15 @@ static void damage_note(struct store *store, const char *path, const char *what)
 static struct store_stream *
 stream_find(struct store *store, uint32_t agent, struct ck_stream name)
 {
+    struct table_key key = {agent, name.incarnation, name.slot};
+    int64_t number = table_number(store->keys, key);
     struct store_stream *stream;
 
-    for (size_t i = store->streams_count; i-- > 0;) {
-        stream = &store->streams[i];
-        if (stream->agent == agent && stream->slot == name.slot &&
-            stream->incarnation == name.incarnation) {
-            return stream;
-        }
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number < store->streams_count) {
+        return &store->streams[number];
     }
     if (array_grow(&store->streams, &store->streams_room, store->streams_count,
                    sizeof(*stream)) != 0) {
@@ -303,6 +307,12 @@ struct store *store_create_all(const char *const *paths,
     int rc = 0;
 
     if (store == NULL) {
+        (void)ck_err_set(err, "out of memory");
+        return NULL;
+    }
+    store->keys = table_create();
+    if (store->keys == NULL) {
+        store_destroy(store);
         (void)ck_err_set(err, "out of memory");
         return NULL;
     }
