@@ -80,12 +80,12 @@ struct clockprobe {
     struct exchanges exchanges;
     unsigned welcomes; /* of the session, that we heard of */
     /* What was learned. */
-    bool has_answer;   /* by this way */
-    unsigned silent;   /* bursts without an answer, by this way */
-    ck_time_t trip;    /* shortest round trip, 0 = none yet */
-    ck_time_t started; /* first burst */
-    ck_time_t looked;  /* last step */
-    ck_time_t lead_at; /* when to try to lead again */
+    bool has_answer;    /* by this way */
+    unsigned silent;    /* bursts without an answer, by this way */
+    ck_time_t trip;     /* shortest round trip, 0 = none yet */
+    ck_time_t started;  /* first burst */
+    ck_time_t expected; /* the next step at the latest; 0 = not said */
+    ck_time_t lead_at;  /* when to try to lead again */
     bool is_stamped;
     struct ck_err why;
 };
@@ -387,7 +387,7 @@ static void lead_try(struct clockprobe *clock, ck_time_t now)
 static void leading_step(struct clockprobe *clock, ck_time_t now)
 {
     if (is_changed(clock) ||
-        (clock->looked != 0 && now - clock->looked > STANDSTILL)) {
+        (clock->expected != 0 && now - clock->expected > STANDSTILL)) {
         burst_hurry(clock, now);
     }
     if (clock->link != NULL) {
@@ -412,11 +412,14 @@ void clockprobe_step(struct clockprobe *clock, ck_time_t now)
     if (clock->state == STATE_LEADING) {
         leading_step(clock, now);
     }
-    clock->looked = now;
+    clock->expected = now;
 }
 
-void clockprobe_poll(const struct clockprobe *clock, struct pollfd items[2])
+void clockprobe_poll(struct clockprobe *clock,
+                     ck_time_t until,
+                     struct pollfd items[2])
 {
+    clock->expected = until;
     items[0] = (struct pollfd){
         .fd = clock->link == NULL ? -1 : clocklink_fd(clock->link),
         .events = POLLIN};
@@ -489,7 +492,7 @@ static void last_burst(struct clockprobe *clock)
         struct timespec wait = {.tv_nsec = wake > now ? wake - now : 0};
         struct pollfd items[2];
 
-        clockprobe_poll(clock, items);
+        clockprobe_poll(clock, wake, items);
         (void)ppoll(items, 2, &wait, NULL);
         now = ck_time_raw();
         leading_step(clock, now);

@@ -61,9 +61,12 @@ bool clockprobe_hear(struct clockprobe *clock, const struct session *session);
 /* No WELCOME has come so far. */
 bool clockprobe_is_alone(const struct clockprobe *clock);
 
-/* The two descriptors to wait for: of the link and of changes of REALTIME. And
- * when to call clockprobe_step() at the latest. */
-void clockprobe_poll(const struct clockprobe *clock, struct pollfd items[2]);
+/* The two descriptors to wait for: of the link and of changes of REALTIME. A
+ * step that comes much later than `until`, when the wait ends, takes it that
+ * the process stood still. And when to call clockprobe_step() at the latest. */
+void clockprobe_poll(struct clockprobe *clock,
+                     ck_time_t until,
+                     struct pollfd items[2]);
 ck_time_t clockprobe_due(const struct clockprobe *clock);
 void clockprobe_step(struct clockprobe *clock, ck_time_t now);
 

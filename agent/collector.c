@@ -260,7 +260,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
     if (now < collector->second_at) {
         return false;
     }
-    collector->second_at = now + CK_TIME_S;
+    collector->second_at = pace_until(now, TALK_PAUSE_SENDING);
     meters_facts(&collector->meters);
     outlet_settle(&collector->outlet, session_dir(collector->session));
     return true;
@@ -456,7 +456,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         ck_time_t wake = due < until ? due : until;
         struct timespec limit = {.tv_nsec = wake > now ? wake - now : 0};
 
-        clockprobe_poll(collector->clock, &items[4]);
+        clockprobe_poll(collector->clock, wake, &items[4]);
         (void)ppoll(items, 6, &limit, NULL);
         now = ck_time_raw();
         clockprobe_step(collector->clock, now);
@@ -533,7 +533,7 @@ static ck_time_t turn(struct collector *collector)
     }
     look = talk_look(collector);
     if (collector->life.is_meeting &&
-        (is_beat || talk_is_due(&collector->talk, &look, now))) {
+        (talk_is_due(&collector->talk, &look, now) || is_beat)) {
         meet(collector, now);
         if (is_beat) {
             account_beat(&collector->account, beat, sizeof(beat));
@@ -574,7 +574,7 @@ int collector_run(const struct collector_wish *wish)
     account_begin(&collector.account);
     meters_facts(&collector.meters);
     collector.phase_at = ck_time_raw();
-    collector.second_at = collector.phase_at + CK_TIME_S;
+    collector.second_at = pace_until(collector.phase_at, TALK_PAUSE_SENDING);
     while (collector.phase != PHASE_DONE) {
         turn_wait(&collector, turn(&collector));
     }

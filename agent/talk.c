@@ -6,8 +6,6 @@
 
 #include <stddef.h>
 
-#include "agent/pace.h"
-
 bool talk_listens(const struct talk_look *look)
 {
     return look->is_urgent || look->state != SESSION_SENDING ||

@@ -14,12 +14,13 @@
 #include <stdbool.h>
 
 #include "agent/outbox.h"
+#include "agent/pace.h"
 #include "agent/session.h"
 #include "schema/time.h"
 
-/* While a session begins, and while it sends. */
+/* While a session begins, and while it sends: with each beat. */
 #define TALK_PAUSE (20 * CK_TIME_MS)
-#define TALK_PAUSE_SENDING (512 * CK_TIME_MS)
+#define TALK_PAUSE_SENDING (8 * PACE_BELL_MAX)
 /* So much is sent at once, or an eighth of the outbox where that is less. */
 #define TALK_BYTES ((uint64_t)1 << 20)
 

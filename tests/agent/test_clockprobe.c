@@ -192,7 +192,7 @@ static void turns(struct clockprobe *clock, unsigned asked, ck_time_t limit)
         struct timespec wait = {.tv_nsec = wake > now ? wake - now : 0};
         struct pollfd items[2];
 
-        clockprobe_poll(clock, items);
+        clockprobe_poll(clock, wake, items);
         (void)ppoll(items, 2, &wait, NULL);
         now = ck_time_raw();
         clockprobe_step(clock, now);
@@ -366,6 +366,31 @@ static void one_of_two_leads_and_the_other_follows_on(void **state)
     server_stop();
 }
 
+static void a_sleep_that_was_meant_is_no_standstill(void **state)
+{
+    struct clockprobe *clock;
+    struct pollfd items[2];
+    ck_time_t now;
+
+    (void)state;
+    server_start(true, false);
+    clock = met(true);
+    turns(clock, CLOCKPROBE_BURST, 10 * CK_TIME_S);
+    now = ck_time_raw();
+    while (clockprobe_due(clock) < now + 500 * CK_TIME_MS) {
+        turns(clock, UINT32_MAX, 5 * CK_TIME_MS);
+        now = ck_time_raw();
+    }
+    clockprobe_poll(clock, now + 300 * CK_TIME_MS, items);
+    clockprobe_step(clock, now + 310 * CK_TIME_MS);
+    assert_true(clockprobe_due(clock) > now + 310 * CK_TIME_MS);
+    clockprobe_poll(clock, now + 320 * CK_TIME_MS, items);
+    clockprobe_step(clock, now + 400 * CK_TIME_MS);
+    assert_in_range(clockprobe_due(clock), now, now + 400 * CK_TIME_MS);
+    clockprobe_destroy(clock);
+    server_stop();
+}
+
 static void a_reference_that_does_not_answer_is_said(void **state)
 {
     struct clockprobe *clock;
@@ -392,6 +417,7 @@ int main(void)
         TEST(answers_without_our_tag_are_no_answers),
         TEST(nobody_there_is_said_and_the_end_does_not_wait),
         TEST(one_of_two_leads_and_the_other_follows_on),
+        TEST(a_sleep_that_was_meant_is_no_standstill),
         TEST(a_reference_that_does_not_answer_is_said),
     };
 
