@@ -41,6 +41,24 @@ _Static_assert(offsetof(struct ck_message, call) ==
                        offsetof(struct ck_call, call),
                "one place for the number");
 
+/* Begun before all is there (--keep): its record may be discarded, and nobody
+ * said at the end of its thread that it was open. */
+static bool is_doubtful(const struct cast_agent *agent,
+                        const struct cast_open *open)
+{
+    return agent->discarded.segments > 0 &&
+           (open->open.e.flags & CK_FLAG_CUT) == 0 &&
+           open->start <= agent->discarded.until.last[open->is_ticks];
+}
+
+/* Whatever the thread recorded of what began later says that it had left the
+ * call, or was in another one within it: that it is open, nobody knows. */
+static bool is_later(const struct store_frame *frame,
+                     const struct cast_open *open)
+{
+    return !frame->is_thin && frame->stamps.last[open->is_ticks] > open->start;
+}
+
 /* Only a frame that holds a record of that very start can complete it. */
 static int open_check(struct store *store,
                       const struct store_stream *stream,
@@ -55,8 +73,14 @@ static int open_check(struct store *store,
          rc == 0 && !open->is_completed && i < stream->frames_count; i++) {
         const struct store_frame *frame = &stream->frames[i];
 
-        if (cast->threads[frame->thread].tid != open->open.tid ||
-            open->start < frame->stamps.first[open->is_ticks] ||
+        if (cast->threads[frame->thread].tid != open->open.tid) {
+            continue;
+        }
+        if (is_doubtful(&cast->agents[stream->agent], open) &&
+            is_later(frame, open)) {
+            open->is_completed = true;
+        }
+        if (open->start < frame->stamps.first[open->is_ticks] ||
             open->start > frame->stamps.last[open->is_ticks]) {
             continue;
         }
@@ -67,8 +91,21 @@ static int open_check(struct store *store,
     return rc;
 }
 
+/* An agent that lived to its end has said again what was open then. */
+static void doubts_settle(struct cast_agent *agent)
+{
+    for (size_t i = 0; i < agent->opens_count && agent->has_exit; i++) {
+        if (is_doubtful(agent, &agent->opens[i])) {
+            agent->opens[i].is_completed = true;
+        }
+    }
+}
+
 int cut_check(struct store *store, struct cast *cast, struct ck_err *err)
 {
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        doubts_settle(&cast->agents[i]);
+    }
     for (size_t s = 0; s < store_streams(store); s++) {
         const struct store_stream *stream = store_stream(store, s);
         struct cast_agent *agent = &cast->agents[stream->agent];

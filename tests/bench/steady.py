@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# steady.py BUILD [SECONDS [RATE]] - memory of agent and ckagg under a long load
+# steady.py BUILD [SECONDS [RATE [KEEP]]] - memory of agent and ckagg under a long load
 #
 # SPDX-License-Identifier: Apache-2.0
 """One thread makes RATE marks a second (2000000), a burst each millisecond,
-for SECONDS (1800). Prints each minute what is resident of the collector and of
+for SECONDS (1800); KEEP is ckagent's --keep. Prints each minute what is resident of the collector and of
 ckagg, then the medians of the second and the last tenth of the time (a frame
 or two in flight come and go: 256 KiB each), the loss, and the disk used. The
 ring's pages are counted apart: they are allocated at the start and touched as
@@ -43,22 +43,36 @@ def cpu(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def stored(run):
+    """Bytes of the run's frames on disk."""
+    total = 0
+    for name in os.listdir(run):
+        try:
+            if name.endswith(".ck"):
+                total += os.path.getsize(os.path.join(run, name))
+        except OSError:
+            pass  # discarded just now
+    return total
+
+
 def main():
     build, seconds, rate = sys.argv[1], 1800, 2000000
     if len(sys.argv) > 2:
         seconds = int(sys.argv[2])
     if len(sys.argv) > 3:
         rate = int(sys.argv[3])
+    keep = ["--keep", sys.argv[4]] if len(sys.argv) > 4 else []
     work = tempfile.mkdtemp(prefix="ck-steady.")
     run = work + "/run"
     agent = subprocess.Popen(
-        [build + "/bin/ckagent", "--report", "none", "--dir", run, "--",
-         build + "/tests/bench_producer", str(rate), str(seconds),
+        [build + "/bin/ckagent", "--report", "none", "--dir", run, *keep,
+         "--", build + "/tests/bench_producer", str(rate), str(seconds),
          str(max(1, rate // 1000))],
         stdout=subprocess.DEVNULL, env=dict(os.environ, XDG_RUNTIME_DIR=work))
     start = time.monotonic()
     samples = {"collector": [], "ckagg": []}
     pids = {}
+    most = 0
     while agent.poll() is None:
         time.sleep(1)
         try:
@@ -68,6 +82,7 @@ def main():
             passed = time.monotonic() - start
             for name, pid in pids.items():
                 samples[name].append((passed, resident(pid)))
+            most = max(most, stored(run))
             if len(samples["ckagg"]) % 60 == 0:
                 print("%5.0f s" % passed, ", ".join(
                     "%s %d kB, %.1f s of CPU" % (
@@ -96,10 +111,12 @@ def main():
               "%+.1f %%; at most %d kB" % (
                   name, begin, end, 100 * (end - begin) / begin,
                   max(kb for _, kb in seen)))
-    stored = sum(os.path.getsize(os.path.join(run, name))
-                 for name in os.listdir(run))
     print("%d records, %d lost, %.1f MB of disk" % (
-        job["records"], job["lost"], stored / 1e6))
+        job["records"], job["lost"], stored(run) / 1e6))
+    if keep:
+        print("%d records of %.1f MB were discarded before, %.1f MB on disk at "
+              "most" % (job.get("discarded_records", 0),
+                        job.get("discarded_bytes", 0) / 1e6, most / 1e6))
     shutil.rmtree(work)
     return 0 if is_flat and job["lost"] == 0 else 1
 

@@ -16,6 +16,7 @@
 
 #include "merge/align.h"
 #include "merge/cast.h"
+#include "merge/cut.h"
 #include "merge/input/store.h"
 #include "merge/region.h"
 #include "schema/run.h"
@@ -29,6 +30,7 @@ struct bench {
     struct align *align;
     struct store *store;
     struct report report;
+    bool is_running; /* its ranks have no end */
 };
 
 static int setup(void **state)
@@ -112,7 +114,9 @@ static void rank_write(const struct bench *bench,
 
         synth_put(synth, &mark);
     }
-    synth_exit(synth, 0, until + 1000, 5);
+    if (!bench->is_running) {
+        synth_exit(synth, 0, until + 1000, 5);
+    }
     synth_destroy(synth);
 }
 
@@ -181,6 +185,71 @@ static void a_time_behind_the_end_is_no_time(void **state)
     assert_int_equal(region_length(bench->report.whole), 6000 - 1000);
 }
 
+/* Calls of thread 7 that were open when they were looked at. */
+static void open_write(const struct bench *bench, int64_t start, uint8_t flags)
+{
+    struct synth *synth = synth_create(bench->dir, 1, &ranks[0]);
+    struct ck_open open = {
+        .e = {.kind = CK_KIND_OPEN, .flags = flags, .name = 5, .start = start},
+        .tid = 7,
+        .call = 3,
+        .seen = start + 20,
+        .kind = CK_KIND_POSIX,
+        .incarnation = 1};
+
+    synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
+    synth_seek(synth, 1000);
+    synth_put(synth, &open);
+    synth_destroy(synth);
+}
+
+static bool is_told_open(struct bench *bench)
+{
+    struct ck_err err;
+
+    run_open(bench);
+    assert_int_equal(cut_check(bench->store, bench->cast, &err), 0);
+    assert_int_equal(bench->cast->agents[0].opens_count, 1);
+    return !bench->cast->agents[0].opens[0].is_completed;
+}
+
+static void a_call_whose_record_was_discarded_is_not_open(void **state)
+{
+    struct bench *bench = *state;
+
+    rank_write(bench, 1, UNITS - 2, 5000);
+    open_write(bench, 2000, 0);
+    assert_false(is_told_open(bench));
+}
+
+static void a_thread_that_records_again_has_left_its_call(void **state)
+{
+    struct bench *bench = *state;
+
+    bench->is_running = true;
+    rank_write(bench, 1, UNITS - 2, 5000);
+    open_write(bench, 2000, 0);
+    assert_false(is_told_open(bench));
+}
+
+static void a_call_that_was_open_at_the_end_is_told(void **state)
+{
+    struct bench *bench = *state;
+
+    rank_write(bench, 1, UNITS - 2, 5000);
+    open_write(bench, 2000, CK_FLAG_CUT);
+    assert_true(is_told_open(bench));
+}
+
+static void a_call_of_what_is_there_is_open(void **state)
+{
+    struct bench *bench = *state;
+
+    rank_write(bench, 1, UNITS - 2, 5000);
+    open_write(bench, 5600, 0);
+    assert_true(is_told_open(bench));
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -190,6 +259,10 @@ int main(void)
         CASE(what_is_missing_beyond_the_note_is_a_gap),
         CASE(the_run_begins_where_all_ranks_are_there),
         CASE(a_time_behind_the_end_is_no_time),
+        CASE(a_call_whose_record_was_discarded_is_not_open),
+        CASE(a_thread_that_records_again_has_left_its_call),
+        CASE(a_call_that_was_open_at_the_end_is_told),
+        CASE(a_call_of_what_is_there_is_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
