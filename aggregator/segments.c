@@ -18,8 +18,9 @@
 /* Numbers that are looked for behind the last one found: a segment that
  * somebody took away must not hide those behind it. */
 #define HOLES_MAX 64
-/* Kept free behind the facts, so that a full disk can be made less full. */
-#define FACTS_RESERVE ((uint64_t)64 << 10)
+/* Facts that have at most a quarter of what is kept, or so much, are left as
+ * they are. */
+#define FACTS_LEAST ((uint64_t)256 << 10)
 
 /* A segment. */
 struct part {
@@ -39,12 +40,7 @@ struct segments {
     size_t count;
     size_t room;
     struct ck_segment *current;
-    struct ck_segment *facts; /* NULL = nothing was ever discarded */
-    uint64_t facts_frames;
-    uint64_t facts_records;
-    struct thin *thin; /* NULL = not needed yet */
-    struct thin_note note;
-    uint64_t note_first; /* position of the next note */
+    struct facts *facts;
     uint64_t failed;
     bool is_stuck; /* until there is a new segment */
 };
@@ -80,11 +76,7 @@ static int part_add(struct segments *segments, const struct part *part)
 /* ---- opening ------------------------------------------------------------ */
 
 /* Hand out the frames of a file and count them. 0 or -1 with err. */
-static int file_walk(struct segments *segments,
-                     const char *path,
-                     bool is_facts,
-                     struct taker *taker,
-                     struct ck_err *err)
+static int file_walk(const char *path, struct taker *taker, struct ck_err *err)
 {
     struct ck_segment_reader *reader = ck_segment_reader_create(path, err);
     struct ck_frame_header header;
@@ -98,10 +90,7 @@ static int file_walk(struct segments *segments,
         taker->sum.frames++;
         taker->sum.records += header.records;
         if (header.stream.slot != CK_SLOT_AGGREGATOR) {
-            rc = taker->take(taker->state, &header, payload, is_facts);
-        } else if (is_facts) {
-            (void)thin_note_read(&header, payload, &segments->note,
-                                 &segments->note_first);
+            rc = taker->take(taker->state, &header, payload, false);
         }
     }
     if (rc != 0) {
@@ -111,29 +100,14 @@ static int file_walk(struct segments *segments,
     return rc;
 }
 
-/* The facts of segments that were discarded, if any were. */
-static int facts_open(struct segments *segments,
-                      const struct taker *taker,
-                      struct ck_err *err)
+/* A facts_take_f. */
+static int fact_take(void *state,
+                     const struct ck_frame_header *header,
+                     const void *payload)
 {
-    struct taker own = *taker;
-    char path[PATH_MAX];
+    const struct taker *taker = state;
 
-    if (ck_run_facts_path(path, segments->dir, segments->agent) != 0) {
-        return ck_err_set(err, "path of the run directory is too long: %s",
-                          segments->dir);
-    }
-    if (access(path, F_OK) != 0) {
-        return 0;
-    }
-    segments->facts = ck_segment_create(path, err);
-    if (!segments->facts || (ck_segment_bytes(segments->facts) > 0 &&
-                             file_walk(segments, path, true, &own, err) != 0)) {
-        return -1;
-    }
-    segments->facts_frames = own.sum.frames;
-    segments->facts_records = own.sum.records;
-    return 0;
+    return taker->take(taker->state, header, payload, true);
 }
 
 /* When a file was written to last, on this clock. */
@@ -177,7 +151,7 @@ static int part_open(struct segments *segments,
         return -1;
     }
     own.sum.bytes = ck_segment_bytes(segments->current);
-    if (own.sum.bytes > 0 && file_walk(segments, path, false, &own, err) != 0) {
+    if (own.sum.bytes > 0 && file_walk(path, &own, err) != 0) {
         return -1;
     }
     return part_add(segments, &own.sum) == 0 ? 1
@@ -247,13 +221,14 @@ static int parts_open(struct segments *segments,
                       const struct taker *taker,
                       struct ck_err *err)
 {
-    uint32_t number = segments->note.is_any ? segments->note.segment + 1 : 0;
+    struct thin_note note = facts_sums(segments->facts).note;
+    uint32_t number = note.is_any ? note.segment + 1 : 0;
     uint32_t first = number;
     int found = 1;
 
     if (first > 0) {
         part_remove(segments, first - 1);
-    } else if (segments->facts) {
+    } else if (facts_are_there(segments->facts)) {
         first = number = oldest_listed(segments);
     }
     for (uint32_t holes = 0; holes < HOLES_MAX; number++) {
@@ -283,9 +258,8 @@ struct segments *segments_create(const char *dir,
         goto error;
     }
     memcpy(segments->agent, agent, sizeof(segments->agent));
-    segments->note.until_raw = segments->note.until_ticks = INT64_MIN;
-    if (facts_open(segments, &taker, err) != 0 ||
-        parts_open(segments, &taker, err) != 0) {
+    segments->facts = facts_create(dir, agent, fact_take, &taker, err);
+    if (!segments->facts || parts_open(segments, &taker, err) != 0) {
         goto error;
     }
     return segments;
@@ -300,8 +274,7 @@ void segments_destroy(struct segments *segments)
 
     if (segments) {
         ck_segment_destroy(segments->current);
-        ck_segment_destroy(segments->facts);
-        thin_destroy(segments->thin);
+        facts_destroy(segments->facts);
         free(segments->parts);
         free(segments->dir);
         free(segments);
@@ -311,9 +284,11 @@ void segments_destroy(struct segments *segments)
 
 /* ---- discarding --------------------------------------------------------- */
 
-/* What stays of the oldest segment, in segments->thin. 0, or -1 with errno. */
-static int
-oldest_read(struct segments *segments, segments_is_last_f is_last, void *state)
+/* What stays of the oldest segment. 0, or -1 with errno. */
+static int oldest_read(struct segments *segments,
+                       struct thin *thin,
+                       facts_is_last_f is_last,
+                       void *state)
 {
     char path[PATH_MAX];
     struct ck_segment_reader *reader;
@@ -330,71 +305,24 @@ oldest_read(struct segments *segments, segments_is_last_f is_last, void *state)
         return errno == ENOENT ? 0 : -1; /* somebody else removed it */
     }
     while (rc == 0 && ck_segment_next(reader, &header, &payload) > 0) {
-        rc =
-            thin_add(segments->thin, &header, payload, is_last(state, &header));
+        rc = thin_add(thin, &header, payload, is_last(state, &header));
     }
     ck_segment_reader_destroy(reader);
     return rc;
 }
 
-/* The facts' file, made at the first need. 0, or -1 with errno. */
-static int facts_need(struct segments *segments)
-{
-    char path[PATH_MAX];
-
-    if (segments->facts) {
-        return 0;
-    }
-    if (ck_run_facts_path(path, segments->dir, segments->agent) != 0) {
-        return -1;
-    }
-    segments->facts = ck_segment_create(path, NULL);
-    return segments->facts ? 0 : -1;
-}
-
-/* Append what stays, and the note. 0, or -1 with errno: nothing changed. */
-static int facts_append(struct segments *segments)
-{
-    struct thin_note *note = thin_note(segments->thin);
-    uint64_t records;
-    const void *bytes;
-    size_t length;
-
-    note->is_any = true;
-    note->segment = segments->parts[0].number;
-    note->segments++;
-    note->bytes += segments->parts[0].bytes;
-    if (thin_finish(segments->thin, segments->agent, segments->note_first) !=
-            0 ||
-        facts_need(segments) != 0) {
-        return -1;
-    }
-    bytes = thin_bytes(segments->thin, &length, &records);
-    if (ck_segment_append(segments->facts, bytes, length) != 0) {
-        return -1;
-    }
-    (void)ck_segment_reserve(segments->facts, FACTS_RESERVE);
-    segments->note = *note;
-    segments->facts_records += records;
-    segments->facts_frames += thin_frames(segments->thin);
-    segments->note_first = thin_next(segments->thin);
-    return 0;
-}
-
 /* Discard the oldest segment. 0, or -1 with errno: it is still there. */
-static int oldest_discard(struct segments *segments,
-                          segments_is_last_f is_last,
-                          void *state)
+static int
+oldest_discard(struct segments *segments, facts_is_last_f is_last, void *state)
 {
-    if (!segments->thin && !(segments->thin = thin_create())) {
+    const struct part oldest = segments->parts[0];
+    struct thin *thin = facts_begin(segments->facts);
+
+    if (!thin || oldest_read(segments, thin, is_last, state) != 0 ||
+        facts_commit(segments->facts, oldest.number, oldest.bytes) != 0) {
         return -1;
     }
-    thin_begin(segments->thin, &segments->note);
-    if (oldest_read(segments, is_last, state) != 0 ||
-        facts_append(segments) != 0) {
-        return -1;
-    }
-    part_remove(segments, segments->parts[0].number);
+    part_remove(segments, oldest.number);
     segments->count--;
     memmove(segments->parts, segments->parts + 1,
             segments->count * sizeof(*segments->parts));
@@ -403,7 +331,7 @@ static int oldest_discard(struct segments *segments,
 
 static uint64_t bytes_of(const struct segments *segments)
 {
-    uint64_t bytes = segments->facts ? ck_segment_bytes(segments->facts) : 0;
+    uint64_t bytes = facts_sums(segments->facts).bytes;
 
     for (size_t i = 0; i < segments->count; i++) {
         bytes += segments->parts[i].bytes;
@@ -425,9 +353,19 @@ static bool is_too_much(const struct segments *segments, uint64_t more)
             last->written - segments->parts[0].written > keep->time);
 }
 
+/* Room that facts may have without being looked through. */
+static uint64_t facts_limit(const struct segments *segments)
+{
+    uint64_t kept =
+        segments->keep.bytes > 0 ? segments->keep.bytes : bytes_of(segments);
+
+    return kept / 4 > FACTS_LEAST || segments->keep.bytes > 0 ? kept / 4
+                                                              : FACTS_LEAST;
+}
+
 static void trim(struct segments *segments,
                  uint64_t more,
-                 segments_is_last_f is_last,
+                 facts_is_last_f is_last,
                  void *state)
 {
     while (!segments->is_stuck && is_too_much(segments, more)) {
@@ -435,6 +373,9 @@ static void trim(struct segments *segments,
             segments->failed++;
             segments->is_stuck = true;
         }
+        /* One that cannot be squeezed is still whole. */
+        (void)facts_squeeze(segments->facts, facts_limit(segments), is_last,
+                            state);
     }
 }
 
@@ -444,7 +385,7 @@ void segments_keep(struct segments *segments, const struct ck_keep *keep)
 }
 
 void segments_trim(struct segments *segments,
-                   segments_is_last_f is_last,
+                   facts_is_last_f is_last,
                    void *state)
 {
     trim(segments, 0, is_last, state);
@@ -476,7 +417,7 @@ is_full(const struct segments *segments, uint64_t bytes, ck_time_t now)
 int segments_append(struct segments *segments,
                     const struct ck_frame_header *header,
                     const void *frame,
-                    segments_is_last_f is_last,
+                    facts_is_last_f is_last,
                     void *state)
 {
     size_t bytes = ck_frame_bytes(header);
@@ -509,13 +450,14 @@ int segments_append(struct segments *segments,
 
 struct segments_facts segments_facts(const struct segments *segments)
 {
+    struct facts_sums stayed = facts_sums(segments->facts);
     struct segments_facts facts = {
-        .frames = segments->facts_frames,
-        .records = segments->facts_records,
+        .frames = stayed.frames,
+        .records = stayed.records,
         .bytes = bytes_of(segments),
         .count = segments->count,
         .failed = segments->failed,
-        .discarded = segments->note,
+        .discarded = stayed.note,
     };
 
     for (size_t i = 0; i < segments->count; i++) {
@@ -527,7 +469,7 @@ struct segments_facts segments_facts(const struct segments *segments)
 
 int segments_sync(struct segments *segments)
 {
-    int facts = segments->facts ? ck_segment_sync(segments->facts) : 0;
+    int facts = facts_sync(segments->facts);
 
     return ck_segment_sync(segments->current) == 0 ? facts : -1;
 }

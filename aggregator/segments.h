@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregator/thin.h"
+#include "aggregator/facts.h"
 #include "launch/keep.h"
 #include "schema/err.h"
 #include "schema/frame.h"
@@ -39,9 +39,6 @@ struct segments_facts {
     struct thin_note discarded;
 };
 
-/* True when the frame is the last one of its stream. */
-typedef bool (*segments_is_last_f)(void *state,
-                                   const struct ck_frame_header *header);
 /* A frame that was found; is_thin: in the facts. 0, or -1 to stop. */
 typedef int (*segments_take_f)(void *state,
                                const struct ck_frame_header *header,
@@ -64,11 +61,11 @@ void segments_keep(struct segments *segments, const struct ck_keep *keep);
 int segments_append(struct segments *segments,
                     const struct ck_frame_header *header,
                     const void *frame,
-                    segments_is_last_f is_last,
+                    facts_is_last_f is_last,
                     void *state);
 /* Let the oldest go where there is too much: after segments_keep(). */
 void segments_trim(struct segments *segments,
-                   segments_is_last_f is_last,
+                   facts_is_last_f is_last,
                    void *state);
 struct segments_facts segments_facts(const struct segments *segments);
 /* fdatasync. 0 or -1 with errno. */

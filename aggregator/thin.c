@@ -38,6 +38,8 @@ struct thin {
     uint64_t next;      /* position behind the note */
     struct thin_note note;
     enum ck_clock clock; /* of the batch that is looked at */
+    thin_keep_f keep;    /* NULL = all facts stay */
+    void *state;
 };
 
 struct thin *thin_create(void)
@@ -70,6 +72,13 @@ void thin_begin(struct thin *thin, const struct thin_note *note)
     thin->out.used = 0;
     thin->frames = thin->records = 0;
     thin->note = *note;
+    thin->keep = NULL;
+}
+
+void thin_filter(struct thin *thin, thin_keep_f keep, void *state)
+{
+    thin->keep = keep;
+    thin->state = state;
 }
 
 struct thin_note *thin_note(struct thin *thin)
@@ -174,6 +183,25 @@ static int batch_read(struct thin *thin,
                          thin, NULL) == 0;
 }
 
+/* Leave out the rows that do not stay. */
+static void rows_filter(struct thin *thin)
+{
+    uint8_t *rows = thin->rows.bytes;
+    size_t used = 0;
+
+    for (size_t at = 0; at < thin->rows.used;) {
+        const struct ck_event *row = (const void *)(rows + at);
+        size_t bytes = (size_t)row->units * CK_UNIT_BYTES;
+
+        if (thin->keep(thin->state, row)) {
+            memmove(rows + used, rows + at, bytes);
+            used += bytes;
+        }
+        at += bytes;
+    }
+    thin->rows.used = used;
+}
+
 /* Copy a frame as it is: its facts do not fit in one of their own. */
 static int frame_copy(struct thin *thin,
                       const struct ck_frame_header *header,
@@ -199,6 +227,9 @@ int thin_add(struct thin *thin,
     }
     if (rc == 0) {
         thin->rows.used = 0;
+    }
+    if (thin->keep) {
+        rows_filter(thin);
     }
     if (thin->rows.used == 0 && !is_last) {
         thin->note.records += header->records;

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "schema/event.h"
 #include "schema/frame.h"
 
 /* Of an agent, since its begin. */
@@ -38,6 +39,10 @@ void thin_destroy(struct thin *thin);
 
 /* Begin with another segment: no frames, the note so far (copied). */
 void thin_begin(struct thin *thin, const struct thin_note *note);
+/* True when the row stays. */
+typedef bool (*thin_keep_f)(void *state, const struct ck_event *row);
+/* Until the next thin_begin(): leave out facts as well. */
+void thin_filter(struct thin *thin, thin_keep_f keep, void *state);
 /* One verified frame of the segment. One that does not decode leaves a hole.
  * 0, or -1 with ENOMEM. */
 int thin_add(struct thin *thin,

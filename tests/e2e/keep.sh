@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 [ -x "$tests/kills.openmpi" ] || skip "kills.openmpi was not built"
-keep=$((2 << 20))
+keep=$((1 << 20))
 ranks=4
 marks=${CK_MARKS:-400000}
 kills=${CK_KILLS:-2}
