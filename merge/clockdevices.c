@@ -417,6 +417,33 @@ _Static_assert(offsetof(struct ck_kernel, queue) ==
                    offsetof(struct ck_copy, queue),
                "where it ran");
 
+/* A wait for one queue, as a tracer of CUDA records it beside the call. With
+ * several devices a queue's number may be that of two. */
+static bool is_queue_sync(const struct cast *cast,
+                          const struct timeline_event *event)
+{
+    const char *name = cast_name(cast, event->process, event->record->name);
+
+    return name != NULL &&
+           (strcmp(name, "stream synchronize") == 0 ||
+            strcmp(name, "Stream Sync") == 0) &&
+           cast->processes[event->process].devices_count == 1;
+}
+
+static int queue_sync_take(struct clockdevices *devices,
+                           const struct timeline_event *event)
+{
+    const struct ck_call *call = (const struct ck_call *)event->record;
+    struct scope *scope =
+        scope_find(devices, event->process, (uint64_t)call->object + 1);
+
+    return scope == NULL
+               ? -1
+               : sync_take(devices, scope,
+                           raw_of(devices, event->process, event->start),
+                           raw_of(devices, event->process, event->end));
+}
+
 int clockdevices_take(void *state, const struct timeline_event *event)
 {
     struct clockdevices *devices = state;
@@ -427,6 +454,11 @@ int clockdevices_take(void *state, const struct timeline_event *event)
     }
     if (timeline_is_device(event)) {
         return work_take(devices, event);
+    }
+    if (kind == CK_KIND_SYNC) {
+        return is_queue_sync(devices->cast, event)
+                   ? queue_sync_take(devices, event)
+                   : 0;
     }
     return kind == CK_KIND_API_OPENCL || kind == CK_KIND_API_CUDA_RUNTIME ||
                    kind == CK_KIND_API_CUDA_DRIVER

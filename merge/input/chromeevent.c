@@ -33,7 +33,7 @@ static const struct {
     NAMED("async_gpu", CHROME_UNUSED),
     NAMED("overhead", CHROME_OVERHEAD),
     /* Rows of a device that say again what calls and kernels say. */
-    NAMED("cuda_sync", CHROME_UNUSED),
+    NAMED("cuda_sync", CHROME_SYNC),
     NAMED("cuda_event", CHROME_UNUSED),
     NAMED("cuda_profiler_range", CHROME_UNUSED),
     NAMED("mtia_insight", CHROME_UNUSED),

@@ -29,6 +29,7 @@ enum chrome_category {
     CHROME_OPERATOR, /* cpu_op */
     CHROME_ANNOTATION,
     CHROME_OVERHEAD,
+    CHROME_SYNC,   /* cuda_sync: a wait, beside the call that waits */
     CHROME_UNUSED, /* device annotations, flows: not time of their own */
 };
 

@@ -193,6 +193,26 @@ static int overhead_take(struct chrome_sink *sink, struct chrome_event *event)
     return import_put(sink->import, IMPORT_DEVICE, &call);
 }
 
+/* A call waited for a stream: its tid is the stream's. Waits for more than one
+ * stream are told by the calls themselves. */
+static int sync_take(struct chrome_sink *sink, struct chrome_event *event)
+{
+    static const char name[] = "Stream Sync";
+    struct ck_call call = {
+        .dur = event->dur,
+        .arg = event->correlation,
+        .object = (uint32_t)event->stream,
+    };
+
+    if (event->stream < 0 || event->name_length != sizeof(name) - 1 ||
+        memcmp(event->name, name, sizeof(name) - 1) != 0) {
+        sink->facts->unused++;
+        return 0;
+    }
+    call.e = head_of(sink, event, CK_KIND_SYNC);
+    return import_put(sink->import, IMPORT_DEVICE, &call);
+}
+
 static int range_take(struct chrome_sink *sink,
                       struct chrome_event *event,
                       unsigned thread)
@@ -236,6 +256,8 @@ static int span_take(struct chrome_sink *sink, struct chrome_event *event)
         return copy_take(sink, event);
     case CHROME_OVERHEAD:
         return overhead_take(sink, event);
+    case CHROME_SYNC:
+        return sync_take(sink, event);
     case CHROME_UNUSED:
         sink->facts->unused++;
         return 0;

@@ -42,7 +42,8 @@ class World:
     """What the ranks do, in true time."""
 
     def __init__(self, seed, device_offset=0, with_syncs=True, ranks=RANKS,
-                 seconds=SECONDS):
+                 seconds=SECONDS, by_stream=False):
+        self.by_stream = by_stream  # not for the device, for its stream
         self.ranks = ranks
         self.random = random.Random(seed)
         self.hosts = [Clock(self.random.randint(-5 * S, 5 * S),
@@ -78,7 +79,8 @@ class World:
                         launch, start, end)
             if self.with_syncs:
                 self.calls[rank].append(
-                    ("cudaDeviceSynchronize", launch + 5 * US,
+                    ("Stream Sync" if self.by_stream else
+                     "cudaDeviceSynchronize", launch + 5 * US,
                      end + rand(3 * US, 9 * US), 0))
 
     def device(self, rank, time):
@@ -99,8 +101,12 @@ class World:
                                "dur": (end - start) / 1000, "args": args})
             host = self.hosts[rank].at
             for name, start, end, number in self.calls[rank]:
-                put("cuda_runtime", name, host(start), host(end),
-                    {"correlation": number})
+                if name == "Stream Sync":
+                    put("cuda_sync", name, host(start), host(end),
+                        {"device": 0, "stream": 7, "correlation": 0})
+                else:
+                    put("cuda_runtime", name, host(start), host(end),
+                        {"correlation": number})
             for name, start, end, number in self.kernels[rank]:
                 put("kernel", name, self.device(rank, start),
                     self.device(rank, end),
@@ -250,6 +256,18 @@ class Profiles(unittest.TestCase):
             self.assertIn("kernels", merged.report["clocks"][2]["method"])
             self.assertEqual(merged.report["causality"]["kernels_after"], 0)
             self.assertIn("contradict its stamps", merged.text)
+
+    def test_a_wait_for_a_stream_tells_as_much_as_one_for_the_device(self):
+        world = World(SEED + 6, 700 * US, by_stream=True)
+        merged = Merged(world)
+        clocks = {c["rank"]: c for c in merged.report["device_clocks"]}
+        for rank in (0, 1, 3):
+            self.assertGreater(clocks[rank]["syncs"], SECONDS)
+            self.assertEqual(clocks[rank]["syncs_refuted"], 0)
+            self.assertFalse(clocks[rank]["own_clock"])
+        self.assertTrue(clocks[2]["own_clock"])
+        self.assertLessEqual(abs(clocks[2]["offset_ns"] + 700 * US),
+                             clocks[2]["bound_ns"])
 
     def test_without_synchronisations_the_tracer_is_believed_and_it_is_said(
             self):

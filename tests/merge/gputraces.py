@@ -84,6 +84,20 @@ class Traces(unittest.TestCase):
         self.assertEqual((report["size"], report["ranks_present"]), (128, 2))
         self.assertEqual([r["rank"] for r in report["ranks"]][:2], [0, 1])
 
+    def test_launches_and_waits_of_a_real_device_refute_nothing(self):
+        # Two profiles of different machines: then clocks are looked at.
+        paths = [trace("alexnet-a100"), trace("event-sync")]
+        report = self.merge(*["--rank=%s=%d" % (path, rank)
+                              for rank, path in enumerate(paths)], *paths)
+        clocks = {clock["rank"]: clock for clock in report["device_clocks"]}
+        self.assertEqual(clocks[0]["launches"], 98)
+        self.assertEqual(clocks[0]["syncs"], 19)
+        self.assertEqual(clocks[1]["syncs"], 1)
+        for clock in clocks.values():
+            self.assertEqual(clock["launches_refuted"], 0)
+            self.assertEqual(clock["syncs_refuted"], 0)
+            self.assertEqual(clock["suspects"], 0)
+
     def test_the_device_and_its_first_cause(self):
         report = self.merge(trace("alexnet-a100"))
         self.assertEqual(report["devices"][0]["name"],
