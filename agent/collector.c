@@ -260,7 +260,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
     if (now < collector->second_at) {
         return false;
     }
-    collector->second_at = pace_until(now, TALK_PAUSE_SENDING);
+    collector->second_at = pace_until(now, TALK_BEAT);
     meters_facts(&collector->meters);
     outlet_settle(&collector->outlet, session_dir(collector->session));
     return true;
@@ -574,7 +574,7 @@ int collector_run(const struct collector_wish *wish)
     account_begin(&collector.account);
     meters_facts(&collector.meters);
     collector.phase_at = ck_time_raw();
-    collector.second_at = pace_until(collector.phase_at, TALK_PAUSE_SENDING);
+    collector.second_at = pace_until(collector.phase_at, TALK_BEAT);
     while (collector.phase != PHASE_DONE) {
         turn_wait(&collector, turn(&collector));
     }

@@ -18,9 +18,11 @@
 #include "agent/session.h"
 #include "schema/time.h"
 
-/* While a session begins, and while it sends: with each beat. */
+/* While a session begins, and while it sends; a beat goes with each second
+ * time. */
 #define TALK_PAUSE (20 * CK_TIME_MS)
-#define TALK_PAUSE_SENDING (8 * PACE_BELL_MAX)
+#define TALK_PAUSE_SENDING (4 * PACE_BELL_MAX)
+#define TALK_BEAT (2 * TALK_PAUSE_SENDING)
 /* So much is sent at once, or an eighth of the outbox where that is less. */
 #define TALK_BYTES ((uint64_t)1 << 20)
 

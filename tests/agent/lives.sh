@@ -12,7 +12,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/ck-lives.XXXXXX")
 export XDG_RUNTIME_DIR=$work
 . "$(dirname "${BASH_SOURCE[0]}")/../discard.sh"
 trap 'discard "$work"' EXIT
-count=20000
+count=40000
 
 fail() {
     echo "FAILED: $*" >&2
