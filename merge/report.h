@@ -160,6 +160,13 @@ struct report_cause {
     struct report_activity blamed_did;
 };
 
+/* It comes but once in a run, however long that is. */
+static inline bool report_is_once(const struct report_cause *cause)
+{
+    return cause->is_start || cause->cause == CAUSE_STARTUP ||
+           cause->cause == CAUSE_END_OF_WORK;
+}
+
 /* A step of the run: those of its ranks that have one number. */
 struct report_step {
     int64_t number;

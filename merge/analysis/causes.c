@@ -111,11 +111,11 @@ static int by_length(const void *left, const void *right)
     return order != 0 ? order : compare_ints(a->rank, b->rank);
 }
 
-static int by_start(const void *left, const void *right)
+static int by_recurrence(const void *left, const void *right)
 {
     const struct report_cause *a = left;
     const struct report_cause *b = right;
-    int order = compare_ints(a->is_start, b->is_start);
+    int order = compare_ints(report_is_once(a), report_is_once(b));
 
     return order != 0 ? order : by_length(left, right);
 }
@@ -281,7 +281,7 @@ groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
     if (*count > CAUSES_LISTED_MAX) {
         *count = CAUSES_LISTED_MAX;
     }
-    qsort(causes, *count, sizeof(*causes), by_start);
+    qsort(causes, *count, sizeof(*causes), by_recurrence);
     return causes;
 }
 

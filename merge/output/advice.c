@@ -65,7 +65,7 @@ static const struct rule rules[] = {
 
 /* Any of them, where the thread stood ready and had no CPU. */
 static const char no_cpu[] =
-    "start fewer ranks and threads than there are CPUs: it was ready to run "
+    "start no more ranks and threads than there are CPUs: it was ready to run "
     "and had none.";
 
 static const char lock_held[] =

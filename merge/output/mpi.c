@@ -207,11 +207,32 @@ static void put_step(const struct page *page, const struct report_step *step)
     fputc('\n', page->file);
 }
 
+/* How long an outlier is at least that is among the TOP_STEPS longest. */
+static ck_time_t outlier_least(const struct report_steps *table)
+{
+    ck_time_t top[TOP_STEPS] = {0}; /* longest first */
+
+    for (size_t i = 0; i < table->count; i++) {
+        ck_time_t length = table->items[i].longest;
+
+        for (size_t k = 0; table->items[i].is_outlier && k < TOP_STEPS; k++) {
+            if (length > top[k]) {
+                ck_time_t shorter = top[k];
+
+                top[k] = length;
+                length = shorter;
+            }
+        }
+    }
+    return top[TOP_STEPS - 1];
+}
+
 /* The longest steps, in order of time. */
 static void put_steps(const struct page *page)
 {
     const struct report_steps *table = &page->report->table;
     unsigned shown = 0;
+    ck_time_t least;
 
     if (table->count == 0) {
         return;
@@ -235,8 +256,9 @@ static void put_steps(const struct page *page)
             page_bold(page), "step", "longest", "rank", "shortest", "launch",
             "sync", "copy", "coll", "waited", "for", "devices idle in",
             page_normal(page));
+    least = outlier_least(table);
     for (size_t i = 0; i < table->count && shown < TOP_STEPS; i++) {
-        if (table->items[i].is_outlier) {
+        if (table->items[i].is_outlier && table->items[i].longest >= least) {
             put_step(page, &table->items[i]);
             shown++;
         }

@@ -313,19 +313,24 @@ void page_devices(const struct page *page)
 static void put_copies(const struct page *page)
 {
     const struct report *report = page->report;
+    char line[512] = "copies:";
+    size_t used = strlen(line);
 
     for (size_t i = 0; i < report->copies_count; i++) {
         const struct report_copy *copy = &report->copies[i];
 
-        if (copy->calls == 0) {
+        if (copy->calls == 0 || used >= sizeof(line)) {
             continue;
         }
-        fprintf(page->file, "%s%s %s time%s, %s, %s s",
-                i == 0 ? " copies: " : "; ", copy->name,
-                word_count(copy->calls).text, word_s(copy->calls),
-                word_bytes(copy->bytes).text, word_seconds(copy->total).text);
+        used += (size_t)snprintf(
+            line + used, sizeof(line) - used, "%s %s %s time%s, %s, %s s",
+            line[used - 1] == ':' ? "" : ";", copy->name,
+            word_count(copy->calls).text, word_s(copy->calls),
+            word_bytes(copy->bytes).text, word_seconds(copy->total).text);
     }
-    if (report->copies_count > 0) {
+    if (line[strlen(line) - 1] != ':') {
+        fputc(' ', page->file);
+        page_wrap(page, line, 1, 9);
         fputc('\n', page->file);
     }
 }

@@ -9,7 +9,7 @@
 
 #define TOP_CAUSES 5
 /* And of those at the start. */
-#define TOP_STARTS 2
+#define TOP_ONCES 2
 /* Causes of less than an n-th of all device time are not worth a sentence. */
 #define WORTH_SHARE 100
 /* Nor is less than an n-th worth advice; what comes once never is. */
@@ -234,7 +234,7 @@ static void put_try(const struct page *page,
     };
     const char *text = advice_find(&of);
 
-    if (text == NULL || cause->is_start ||
+    if (text == NULL || report_is_once(cause) ||
         cause->ns * WORTH_ADVICE < page->report->all.wall) {
         return;
     }
@@ -284,7 +284,7 @@ void page_why(const struct page *page)
 {
     const struct report *report = page->report;
     ck_time_t worth = report->all.wall / WORTH_SHARE;
-    size_t shown = 0, starts = 0;
+    size_t shown = 0, onces = 0;
     struct given given = {.count = 0};
 
     if (report->devices_count == 0) {
@@ -296,9 +296,9 @@ void page_why(const struct page *page)
         const struct report_cause *cause = &report->causes[i];
 
         if (cause->ns > worth &&
-            (cause->is_start ? starts < TOP_STARTS : shown < TOP_CAUSES)) {
-            if (cause->is_start && starts++ == 0) {
-                fputs(" Once, before the end of the first step:\n", page->file);
+            (report_is_once(cause) ? onces < TOP_ONCES : shown < TOP_CAUSES)) {
+            if (report_is_once(cause) && onces++ == 0) {
+                fputs(" Once, at the start or the end:\n", page->file);
             }
             put_cause(page, ++shown, cause);
             put_try(page, cause, &given);

@@ -38,7 +38,7 @@ static void each_cause_has_its_own_advice_or_none(void **state)
     } cases[] = {
         {CAUSE_HOST_COMPUTE, true, CK_TIME_MS, "less of the work"},
         {CAUSE_HOST_COMPUTE, false, CK_TIME_MS, "another thread"},
-        {CAUSE_OFFCPU_RUNNABLE, false, CK_TIME_MS, "fewer ranks"},
+        {CAUSE_OFFCPU_RUNNABLE, false, CK_TIME_MS, "no more ranks"},
         {CAUSE_IO, true, 50 * CK_TIME_US, "larger pieces"},
         {CAUSE_IO, true, CK_TIME_MS, "faster place"},
         {CAUSE_KERNEL, true, CK_TIME_MS, "device less of the work"},
@@ -73,7 +73,7 @@ static void a_thread_without_a_cpu_comes_first(void **state)
     struct advice_case of = {CAUSE_IO, true, &did, 1, 1};
 
     (void)state;
-    advice_is(&of, "fewer ranks");
+    advice_is(&of, "no more ranks");
     did.running.preempted = 50;
     advice_is(&of, "larger pieces");
 }
