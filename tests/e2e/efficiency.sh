@@ -4,13 +4,16 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Against the program's own stamps within 0.002: two digits are sure, the third
-# may be off by 2. And roughly against what the sleeps alone would give: other
-# programs may run on the machine, and a rank that is preempted between its own
-# stamp and the recorder's differs by that. One of a few runs must fit.
+# may be off by 2; on a quiet machine three digits hold, with longer sleeps
+#     CK_MS=400 CK_WITHIN=0.0005 tests/e2e/efficiency.sh
+# And roughly against what the sleeps alone would give: other programs may run
+# on the machine, and a rank that is preempted between its own stamp and the
+# recorder's differs by that. One of a few runs must fit.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 [ -x "$tests/sleeps.openmpi" ] || skip "sleeps was not built"
-ranks=4 ms=40 steps=5 attempts=5
+ranks=4 ms=${CK_MS:-40} steps=5 attempts=5
+export within=${CK_WITHIN:-0.002}
 
 run() {
     local dir=$work/$1.$2
@@ -25,7 +28,7 @@ run() {
 # check CASE EXPRESSION...: over e (the report's), T and U (the program's).
 check() {
     /usr/bin/python3 - "$work/$1.json" "$work/$1.out" "${@:2}" <<'PY'
-import json, sys
+import json, os, sys
 j = json.load(open(sys.argv[1]))
 e = j["efficiency"]
 line = next(l for l in open(sys.argv[2]) if l.startswith("truth")).split()
@@ -36,7 +39,7 @@ known = {"parallel": sum(U) / N / T, "load_balance": sum(U) / N / max(U),
 for name, value in known.items():
     print(f"{sys.argv[1].split('/')[-1]}: {name} {e[name]:.4f}, by the "
           f"program's stamps {value:.4f}")
-    assert abs(e[name] - value) <= 0.002, name
+    assert abs(e[name] - value) <= float(os.environ["within"]), name
 near = lambda a, b: abs(a - b) <= 1e-9
 assert near(e["parallel"], e["load_balance"] * e["communication"])
 assert near(e["communication"], e["serialisation"] * e["transfer"])
