@@ -291,6 +291,7 @@ merge_step(struct merge *merge, struct track *track, struct ck_err *err)
     int rc;
 
     track->run.next++;
+    lane_fetch(&track->run);
     merge->done++;
     rc = merge_hand(merge, track, record, track->run.thread, err);
     kway_replace(merge->kway, track->run.next < track->run.end
