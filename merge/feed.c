@@ -141,45 +141,75 @@ static inline bool is_past(const struct feed *feed,
            (entry->time == feed->past_time && entry->order <= feed->past_order);
 }
 
-/* Put the rows behind `from` on the axis, and in order with what is left. */
-static void
-feed_order(struct feed *feed, const struct feed_source *source, size_t from)
+/* Rows on their way into the order. */
+struct ordering {
+    uint32_t count; /* of the entries so far */
+    bool is_sorted;
+    bool has_past; /* some may have been handed out before */
+    bool is_shift; /* one offset puts all on the axis */
+    ck_time_t offset;
+};
+
+/* Entries of the rows behind `from`, on the axis. `is_plain`: one
+ * offset, no past. */
+static inline __attribute__((always_inline)) void
+rows_enter(struct feed *feed,
+           const struct feed_source *source,
+           size_t from,
+           struct ordering *ordering,
+           bool is_plain)
 {
     const uint32_t classes = source->classes & ~UNTIMED;
+    const size_t used = feed->rows.used;
     uint8_t *bytes = feed->rows.bytes;
-    uint32_t count = feed->count;
-    ck_time_t last = count > 0 ? feed->entries[count - 1].time : INT64_MIN;
+    struct feed_entry *entry = &feed->entries[ordering->count];
+    ck_time_t last = ordering->count > 0 ? entry[-1].time : INT64_MIN;
+    uint32_t order = feed->order;
     bool is_sorted = true;
-    bool has_past = feed->past_time != INT64_MIN;
-    ck_time_t offset;
-    bool is_shift = align_is_shift(source->align, source->stream->agent,
-                                   feed->rows.is_ticks, &offset);
 
-    for (size_t at = from; at < feed->rows.used;) {
+    for (size_t at = from; at < used;) {
         struct ck_event *event = (struct ck_event *)(bytes + at);
-        struct feed_entry *entry = &feed->entries[count];
         size_t units = event->units;
         enum ck_class cls = ck_kind_class(event->kind);
 
         if ((classes >> cls & 1) != 0) {
-            if (is_shift) {
-                align_shift(offset, cls, event);
+            if (is_plain || ordering->is_shift) {
+                align_shift(ordering->offset, cls, event);
             } else {
                 align_record(source->align, source->stream->agent,
                              feed->rows.is_ticks, event);
             }
             entry->time = event->start;
             entry->offset = (uint32_t)(at / CK_UNIT_BYTES);
-            entry->order = feed->order++;
+            entry->order = order++;
             is_sorted = is_sorted && last <= entry->time;
             last = entry->time;
-            count += !has_past || !is_past(feed, entry);
+            entry += is_plain || !ordering->has_past || !is_past(feed, entry);
         }
         at += units * CK_UNIT_BYTES;
     }
-    feed->count = count;
-    if (!is_sorted && !entries_insert(feed->entries, count)) {
-        qsort(feed->entries, count, sizeof(*feed->entries), by_entry);
+    feed->order = order;
+    ordering->count = (uint32_t)(entry - feed->entries);
+    ordering->is_sorted = is_sorted;
+}
+
+/* Put the rows behind `from` on the axis, and in order with what is left. */
+static void
+feed_order(struct feed *feed, const struct feed_source *source, size_t from)
+{
+    struct ordering ordering = {.count = feed->count,
+                                .has_past = feed->past_time != INT64_MIN};
+
+    ordering.is_shift = align_is_shift(source->align, source->stream->agent,
+                                       feed->rows.is_ticks, &ordering.offset);
+    if (ordering.is_shift && !ordering.has_past) {
+        rows_enter(feed, source, from, &ordering, true);
+    } else {
+        rows_enter(feed, source, from, &ordering, false);
+    }
+    feed->count = ordering.count;
+    if (!ordering.is_sorted && !entries_insert(feed->entries, feed->count)) {
+        qsort(feed->entries, feed->count, sizeof(*feed->entries), by_entry);
     }
 }
 

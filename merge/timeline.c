@@ -17,7 +17,6 @@
 
 #define PROGRESS_EVERY 65536
 /* With more lanes each decodes less at once: all are in the cache together. */
-#define LANES_FEW 32
 #define LANES_MANY 128
 
 /* A lane, or a call that was never left, and its place in the order. */
@@ -126,9 +125,7 @@ static int merge_tracks(struct merge *merge)
     if (merge->tracks == NULL) {
         return -1;
     }
-    merge->pieces = streams <= LANES_FEW    ? CK_BATCH_PIECES_MAX
-                    : streams <= LANES_MANY ? CK_BATCH_PIECES_MAX / 2
-                                            : 1;
+    merge->pieces = streams <= LANES_MANY ? CK_BATCH_PIECES_MAX / 2 : 1;
     for (size_t i = 0; i < streams; i++) {
         if (merge_lane(merge, store_stream(timeline->store, i)) != 0) {
             return -1;
