@@ -97,11 +97,12 @@ echo "ok: a run directory that cannot be made"
 # Nobody answers: said, bounded, the data is kept, the command is given.
 start=$SECONDS
 runs 0 --dir alone --aggregator "$nobody" -- true
-((SECONDS - start <= 6)) || fail "it took $((SECONDS - start)) s"
+((SECONDS - start <= 20)) || fail "it took $((SECONDS - start)) s"
 says "waiting for the aggregator ($nobody), 5 s at most"
 says "did not answer; the data is kept in .*: ckmerge $work/alone"
 "$bin/ckmerge" "$work/alone" >report 2>&1 || fail "no report"
-grep -q 'did not answer' report || fail "the report does not say it"
+tr -s ' \n' ' ' <report | grep -q 'did not answer' ||
+    fail "the report does not say it"
 runs 0 --dir alone2 --aggregator "$nobody" -- sleep 2.5
 says "no word from the aggregator ($nobody) for 2 s; .* ckmerge"
 runs 125 --dir alone3 --strict --aggregator "$nobody" -- sh -c 'echo ran'
@@ -150,7 +151,8 @@ wait $agent 2>err || :
 wait_for "the end" is_done cut
 "$bin/ckmerge" --verify cut >report 2>err || fail "--verify found something"
 "$bin/ckmerge" cut >report 2>err || fail "no report"
-grep -q 'interrupted by signal 15 (Terminated), then killed' report ||
+tr -s ' \n' ' ' <report |
+    grep -q 'interrupted by signal 15 (Terminated), then killed' ||
     fail "the report does not say it"
 status=0
 timeout -s INT --foreground 1 "$bin/ckagent" --dir ctrl --report none -- \
