@@ -203,6 +203,26 @@ static bool stretch_repair(struct ck_clockband *band,
     return true;
 }
 
+/* No burst is torn by a cut between two. */
+static void cut_widen(const struct ck_clockband *band,
+                      const struct stretch *work,
+                      size_t *left,
+                      size_t *right)
+{
+    size_t end = *left, begin = *right;
+    bool is_both;
+
+    for (size_t at = work->lo, next; at <= *right; at = next) {
+        next = ck_clock_burst(band->constraints, at, work->hi, &is_both);
+        end = at < *left ? next : end;
+        begin = at;
+    }
+    if (end <= begin) {
+        *left = end;
+        *right = begin;
+    }
+}
+
 /* Cut between the two origins: left, each knot between, right. */
 static void stretch_cut(struct ck_clockband *band,
                         const struct stretch *work,
@@ -216,6 +236,7 @@ static void stretch_cut(struct ck_clockband *band,
     __int128 needed =
         span == 0 ? INT64_MAX : (__int128)excess * 1000000000 / span;
     size_t first = band->stretch_count;
+    size_t left = a + 1, right = b;
 
     fault_add(band, (struct ck_clock_fault){
                         .kind = needed > RATE_STEP ? CK_CLOCK_FAULT_STEP
@@ -227,14 +248,15 @@ static void stretch_cut(struct ck_clockband *band,
                                                        : band->trend.rate_ppb +
                                                              (int64_t)needed,
                     });
-    stretch_push(band, work->lo, a + 1);
-    for (size_t at = a + 1; at < b;) {
-        size_t end = ck_clock_cluster(band->constraints, at, b);
+    cut_widen(band, work, &left, &right);
+    stretch_push(band, work->lo, left);
+    for (size_t at = left; at < right;) {
+        size_t end = ck_clock_cluster(band->constraints, at, right);
 
         stretch_push(band, at, end);
         at = end;
     }
-    stretch_push(band, b, work->hi);
+    stretch_push(band, right, work->hi);
     /* The earliest belongs on top. */
     for (size_t low = first, high = band->stretch_count; low + 1 < high;) {
         struct stretch swapped = band->stretches[low];

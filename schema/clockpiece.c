@@ -96,19 +96,49 @@ static void conflict_note(struct ck_clock_conflict *worst,
     }
 }
 
+static bool is_two_sided(const struct ck_clock_knot *knot)
+{
+    return knot->upper != CK_CLOCK_NONE && knot->lower != -CK_CLOCK_NONE;
+}
+
+/* The knots of one burst as one; where its answers never came, the first alone.
+ * Returns the first knot behind it. */
+static size_t burst_join(const struct ck_clock_knot *knots,
+                         size_t first,
+                         size_t count,
+                         struct ck_clock_knot *burst)
+{
+    size_t at = first + 1;
+
+    *burst = knots[first];
+    while (!is_two_sided(burst) && at < count &&
+           knots[at].at - burst->at <= CK_CLOCK_ANSWER) {
+        knot_relax(burst, &knots[at], burst->rate_ppb);
+        at++;
+    }
+    if (!is_two_sided(burst)) {
+        *burst = knots[first];
+        return first + 1;
+    }
+    return at;
+}
+
 struct ck_clock_conflict ck_clockpiece_jump(const struct ck_clock_knot *knots,
                                             size_t count)
 {
     struct ck_clock_conflict worst = {0, 0, 0};
+    /* The last ones that have such a limit. */
+    struct ck_clock_knot upper = {.upper = CK_CLOCK_NONE};
+    struct ck_clock_knot lower = {.lower = -CK_CLOCK_NONE};
+    struct ck_clock_knot burst;
 
-    for (size_t k = 0; k < count; k++) {
-        conflict_note(&worst, &knots[k], &knots[k], 0);
-        if (k + 1 < count) {
-            int64_t rate = knots[k].rate_ppb;
-
-            conflict_note(&worst, &knots[k], &knots[k + 1], rate);
-            conflict_note(&worst, &knots[k + 1], &knots[k], rate);
-        }
+    for (size_t at = 0; at < count;) {
+        at = burst_join(knots, at, count, &burst);
+        conflict_note(&worst, &burst, &burst, 0);
+        conflict_note(&worst, &upper, &burst, burst.rate_ppb);
+        conflict_note(&worst, &burst, &lower, burst.rate_ppb);
+        upper = burst.upper != CK_CLOCK_NONE ? burst : upper;
+        lower = burst.lower != -CK_CLOCK_NONE ? burst : lower;
     }
     return worst;
 }

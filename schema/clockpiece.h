@@ -51,9 +51,9 @@ size_t ck_clockpiece_build(struct ck_clock_knot *knots,
                            size_t lo,
                            size_t hi,
                            const struct ck_clocktrend *trend);
-/* The largest conflict between neighbouring knots, as they were built. A jump
- * of the clock bends the trend, and then much contradicts much; but nowhere in
- * so short a time as across the jump. */
+/* The largest conflict between neighbouring bursts, of their knots as they were
+ * built. A jump of the clock bends the trend, and then much contradicts much;
+ * but nowhere in so short a time as across the jump. */
 struct ck_clock_conflict ck_clockpiece_jump(const struct ck_clock_knot *knots,
                                             size_t count);
 /* The envelope: every knot gets what all others say. */

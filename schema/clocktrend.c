@@ -17,8 +17,6 @@
 #include <stdlib.h>
 
 #define CLUSTER_SPAN (2 * CK_TIME_MS)
-/* Answers come that much after their probes at most: far away, or late. */
-#define ANSWER_SPAN (200 * CK_TIME_MS)
 /* theta may move while a cluster lasts: 100 ppm, 200 ns. */
 #define CLUSTER_RATE_PPB 100000
 #define WINDOW_MIN (20 * CK_TIME_S)
@@ -81,7 +79,7 @@ size_t ck_clock_burst(const struct ck_clock_constraint *constraints,
 
     *is_both = is_two_sided(constraints, first, at);
     while (!*is_both && at < end &&
-           constraints[at].at - constraints[first].at <= ANSWER_SPAN) {
+           constraints[at].at - constraints[first].at <= CK_CLOCK_ANSWER) {
         at = ck_clock_cluster(constraints, at, end);
         *is_both = is_two_sided(constraints, first, at);
     }

@@ -63,8 +63,10 @@ size_t ck_clock_cluster(const struct ck_clock_constraint *constraints,
                         size_t first,
                         size_t end);
 
+/* Answers come that much after their probes at most: far away, or late. */
+#define CK_CLOCK_ANSWER (200 * CK_TIME_MS)
 /* The same of a burst of probes: where its answers come so late that a cluster
- * has but one side, it reaches to the first of the other side within 200 ms.
+ * has but one side, it reaches to the first of the other side within that.
  * `is_both`: it has both; if not, the end is that of the cluster. */
 size_t ck_clock_burst(const struct ck_clock_constraint *constraints,
                       size_t first,
