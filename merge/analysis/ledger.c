@@ -27,11 +27,15 @@ struct gap {
     bool is_first; /* the device did nothing before it */
 };
 
+#define RIVALS 7 /* operations that begin at once, beyond the first */
+
 struct device {
     bool is_used;
     bool has_gap;
     ck_time_t frontier; /* latest end of its operations */
     struct gap gap;
+    struct gap rivals[RIVALS]; /* the same, if other operations end it */
+    unsigned rivals_count;
     ck_time_t sums[CAUSES];
 };
 
@@ -389,6 +393,25 @@ static int gap_close(struct ledger *ledger, uint32_t index)
     return launch_add(&sharing, launch);
 }
 
+static ck_time_t launch_of(const struct ledger *ledger, const struct gap *gap)
+{
+    return gap_launch(
+        ledger, gap,
+        host_thread(scene_host(ledger->scene), gap->process, gap->tid));
+}
+
+/* Of several that begin at once the one launched first ends the gap; a launch
+ * that is entered just then is known by now. */
+static void rivals_take(const struct ledger *ledger, struct device *device)
+{
+    for (unsigned i = 0; i < device->rivals_count; i++) {
+        if (launch_of(ledger, &device->rivals[i]) <
+            launch_of(ledger, &device->gap)) {
+            device->gap = device->rivals[i];
+        }
+    }
+}
+
 /* Close the gaps that ended before `now`. */
 static int gaps_close(struct ledger *ledger, ck_time_t now)
 {
@@ -405,7 +428,10 @@ static int gaps_close(struct ledger *ledger, ck_time_t now)
         if (end >= now) {
             ledger->waiting[kept++] = index;
             ledger->due = end < ledger->due ? end : ledger->due;
-        } else if (gap_close(ledger, index) != 0) {
+            continue;
+        }
+        rivals_take(ledger, &ledger->devices[index]);
+        if (gap_close(ledger, index) != 0) {
             return -1;
         }
     }
@@ -454,20 +480,13 @@ static int operation_take(struct ledger *ledger,
     }
     device = &ledger->devices[found->physical];
     if (device->has_gap) {
-        struct gap other = *operation;
-        uint32_t mine = host_thread(scene_host(ledger->scene),
-                                    device->gap.process, device->gap.tid);
-        uint32_t its =
-            host_thread(scene_host(ledger->scene), other.process, other.tid);
+        if (event->start == device->gap.end && device->rivals_count < RIVALS) {
+            struct gap *rival = &device->rivals[device->rivals_count++];
 
-        /* Several begin at once: the one launched first. */
-        other.start = device->gap.start;
-        other.end = device->gap.end;
-        other.is_first = device->gap.is_first;
-        if (event->start == other.end &&
-            gap_launch(ledger, &other, its) <
-                gap_launch(ledger, &device->gap, mine)) {
-            device->gap = other;
+            *rival = *operation;
+            rival->start = device->gap.start;
+            rival->end = device->gap.end;
+            rival->is_first = device->gap.is_first;
         }
     } else if (!device->is_used || event->start > device->frontier) {
         device->gap = *operation;
@@ -476,6 +495,7 @@ static int operation_take(struct ledger *ledger,
         device->gap.is_first =
             !device->is_used && !is_beginning_gone(ledger, event->process);
         device->has_gap = true;
+        device->rivals_count = 0;
         ledger->waiting[ledger->waiting_count++] = found->physical;
         ledger->due = event->start < ledger->due ? event->start : ledger->due;
     }
