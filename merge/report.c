@@ -25,6 +25,7 @@ void report_fini(struct report *report)
     free(report->edges);
     free(report->table.items);
     free(report->stragglers);
+    free(report->levels);
     free(report->ranges);
     free(report->kernels);
     free(report->inputs);

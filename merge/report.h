@@ -211,6 +211,30 @@ struct report_straggler {
     struct report_activity did;
 };
 
+/* What devices' busy time is added up by, from the whole to its parts. */
+enum report_level_kind {
+    REPORT_LEVEL_JOB,
+    REPORT_LEVEL_HOST,
+    REPORT_LEVEL_RANK,
+    REPORT_LEVEL_QUEUE,
+    REPORT_LEVELS
+};
+
+/* Busy time of all that it gave devices to do. */
+struct report_level {
+    enum report_level_kind kind;
+    const char *host; /* not of the job */
+    int32_t rank;     /* of a rank or a queue, or unknown */
+    uint32_t pid;     /* of a queue: its process */
+    const char *device;
+    const char *queue; /* NULL = it has no name */
+    uint32_t queue_id;
+    size_t order; /* of first work */
+    uint64_t operations;
+    ck_time_t busy; /* union */
+    ck_time_t core; /* sum */
+};
+
 struct report_range {
     const char *name;
     uint64_t calls;
@@ -406,6 +430,9 @@ struct report {
     struct report_steps table;
     struct report_straggler *stragglers; /* worst first */
     size_t stragglers_count;
+    struct report_level *levels; /* the job, hosts, ranks, queues */
+    size_t levels_count;
+    uint64_t levels_left_out;    /* of operations, in no row of theirs */
     struct report_range *ranges; /* longest first */
     size_t ranges_count;
     struct report_kernel *kernels;

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/levels.h"
+
 #define NAMES_KNOWN 64
 
 struct device {
@@ -38,7 +40,8 @@ struct device {
 struct devices {
     const struct cast *cast; /* borrowed */
     struct device *items;    /* by physical device */
-    bool is_whole;           /* the region is the run */
+    struct levels *levels;
+    bool is_whole; /* the region is the run */
     /* The device looked up last. */
     uint32_t process;
     uint32_t number;
@@ -75,8 +78,9 @@ struct devices *devices_create(const struct cast *cast,
     devices->cast = cast;
     devices->is_whole = region.start == whole.start && region.end == whole.end;
     devices->items = calloc(cast->physicals_count + 1, sizeof(*devices->items));
-    if (devices->items == NULL) {
-        free(devices);
+    devices->levels = levels_create(cast, region);
+    if (devices->items == NULL || devices->levels == NULL) {
+        devices_destroy(devices);
         return NULL;
     }
     for (size_t i = 0; i < cast->physicals_count; i++) {
@@ -96,6 +100,7 @@ void devices_destroy(struct devices *devices)
         return;
     }
     free(devices->items);
+    levels_destroy(devices->levels);
     free(devices);
 }
 
@@ -202,6 +207,9 @@ int devices_take(void *consumer, const struct timeline_event *event)
     }
     if (!devices->is_whole) {
         interval_union_add(&device->run, event->start, event->end);
+    }
+    if (levels_take(devices->levels, event) != 0) {
+        return -1;
     }
     if (is_copy) {
         copy_add(device, part);
@@ -350,5 +358,5 @@ int devices_report(const struct devices *devices, struct report *report)
     }
     qsort(report->devices, report->devices_count, sizeof(*report->devices),
           by_ranks);
-    return 0;
+    return levels_report(devices->levels, report);
 }

@@ -525,6 +525,7 @@ void output_json_put(struct ck_json *j,
     }
     ck_json_end(j);
     put_device(j, "all_devices", &report->all);
+    json_levels(j, report);
     put_efficiency(j, report);
     put_causes(j, "causes", report->causes, report->causes_count);
     put_causes(j, "waits", report->waits, report->waits_count);

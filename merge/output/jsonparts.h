@@ -21,6 +21,8 @@ void json_activity(struct ck_json *j,
 void json_ranks(struct ck_json *j, const struct report *report);
 /* sampled and hot_spots (jsonhot.c). */
 void json_hot(struct ck_json *j, const struct report *report);
+/* busy_of (jsonlevels.c). */
+void json_levels(struct ck_json *j, const struct report *report);
 /* step_table, stragglers and ranges (jsonsteps.c). */
 void json_steps(struct ck_json *j, const struct report *report);
 

@@ -211,6 +211,22 @@ static void put_extremes(const struct page *page)
     free(order);
 }
 
+/* How long any device was busy: the job's row is the first. */
+static void put_any(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    if (report->levels_count > 0) {
+        fprintf(
+            page->file,
+            "       any of them busy %s %% of the region, %.2f at a time "
+            "then\n",
+            word_percent(report->levels[0].busy, region_length(report->region))
+                .text,
+            (double)report->all.busy / (double)report->levels[0].busy);
+    }
+}
+
 static void put_all(const struct page *page)
 {
     const struct report_device *all = &page->report->all;
@@ -229,6 +245,7 @@ static void put_all(const struct page *page)
                 word_seconds(all->kernel_busy).text,
                 (double)all->kernel_core / (double)all->kernel_busy);
     }
+    put_any(page);
 }
 
 static bool has_device(const struct report *report, int32_t rank)

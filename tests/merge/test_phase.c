@@ -5,7 +5,7 @@
  * Two ranks, in ms: rank 0 is in "solve" [1,3), within it again [1.5,2), and
  * [5,6); rank 1 in [1.2,3.5) and [5.5,7.5), between them in "io" [4,5). Rank
  * 0's device works [1,1.1) and [5.3,5.5), what is launched at 5.2, and, while
- * nobody is in a range, [8,9).
+ * nobody is in a range, [8,9); rank 1's [8.5,8.8).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,6 +67,7 @@ static void rank_put(int rank)
         range(synth, NAME_SOLVE, 1200, 3500);
         range(synth, NAME_IO, 4000, 5000);
         range(synth, NAME_SOLVE, 5500, 7500);
+        synth_kernel(synth, NAME_KERNEL, 8500 * US, 300 * US, 0, 0);
     }
     synth_exit(synth, 0, 9000 * US, 1000);
     synth_destroy(synth);
@@ -168,6 +169,29 @@ static void a_range_says_how_busy_devices_were_in_it(void **state)
                                  "      \"device_busy_ns\": 0,\n"));
 }
 
+static void devices_are_busy_for_queues_ranks_hosts_and_the_job(void **state)
+{
+    static const char *const wanted[] = {
+        /* Rank 0 [1,1.1), [5.3,5.5) and [8,9), rank 1 [8.5,8.8). */
+        "\"of\": \"job\",\n      \"host\": null,\n      \"rank\": null,\n"
+        "      \"operations\": 4,\n      \"busy_ns\": 1300000,\n"
+        "      \"core_ns\": 1600000\n",
+        "\"of\": \"host\",\n      \"host\": \"node\",\n"
+        "      \"rank\": null,\n      \"operations\": 4,\n"
+        "      \"busy_ns\": 1300000,\n",
+        "\"of\": \"rank\",\n      \"host\": \"node\",\n      \"rank\": 1,\n"
+        "      \"operations\": 1,\n      \"busy_ns\": 300000,\n",
+        "\"queue_id\": 1,\n      \"operations\": 3,\n"
+        "      \"busy_ns\": 1300000,\n",
+    };
+
+    (void)state;
+    assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        assert_non_null(strstr(text, wanted[i]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +201,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_refused_with_what_is),
         cmocka_unit_test(idle_time_belongs_to_the_range_of_the_host),
         cmocka_unit_test(a_range_says_how_busy_devices_were_in_it),
+        cmocka_unit_test(devices_are_busy_for_queues_ranks_hosts_and_the_job),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
