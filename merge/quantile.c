@@ -32,18 +32,21 @@ static int power_of(uint64_t value)
     return value == 0 ? 0 : 63 - __builtin_clzll(value);
 }
 
-static int bucket_add(struct quantile *q, int64_t value)
+static int bucket_make(struct quantile *q, int power)
+{
+    q->buckets[power] = calloc(BUCKETS + 1, sizeof(uint32_t));
+    return q->buckets[power] == NULL ? -1 : 0;
+}
+
+static inline int bucket_add(struct quantile *q, int64_t value)
 {
     int power = power_of((uint64_t)value);
     uint64_t low = (uint64_t)value - (value == 0 ? 0 : (uint64_t)1 << power);
     size_t at =
         (size_t)(power <= BUCKET_BITS ? low : low >> (power - BUCKET_BITS));
 
-    if (q->buckets[power] == NULL) {
-        q->buckets[power] = calloc(BUCKETS + 1, sizeof(uint32_t));
-        if (q->buckets[power] == NULL) {
-            return -1;
-        }
+    if (q->buckets[power] == NULL && bucket_make(q, power) != 0) {
+        return -1;
     }
     if (value == 0) {
         at = BUCKETS; /* zero has a place of its own beside 1 */

@@ -51,6 +51,8 @@ struct blame {
     struct pending *pending;
     size_t pending_count, pending_room;
     ck_time_t due; /* earliest return of one that is pending */
+    bool is_begun;
+    bool has_steps;
     struct sockets_stretch *stretches; /* not yet looked at */
     size_t stretches_count, stretches_room;
     /* Names looked at, by address: kept texts stay where they are. */
@@ -407,6 +409,20 @@ static int call_add(struct blame *blame, const struct timeline_event *event)
     return 0;
 }
 
+/* Steps were found before the first event, or tell of themselves. */
+static inline bool is_for_steps(struct blame *blame,
+                                const struct timeline_event *event)
+{
+    if (!blame->is_begun) {
+        blame->is_begun = true;
+        blame->has_steps = steps_count(blame->steps) > 0;
+    }
+    if (event->record->kind == CK_KIND_STEP) {
+        blame->has_steps = true;
+    }
+    return blame->has_steps && cast_is_wanted(blame->cast, event->rank);
+}
+
 int blame_take(void *state, const struct timeline_event *event)
 {
     struct blame *blame = state;
@@ -427,8 +443,7 @@ int blame_take(void *state, const struct timeline_event *event)
     } else if (is_persistent && event->thread < blame->cast->threads_count) {
         mark = replay_mark(blame->replay, event->thread);
     }
-    if ((cast_is_wanted(blame->cast, event->rank) &&
-         steps_take(blame->steps, event) != 0) ||
+    if ((is_for_steps(blame, event) && steps_take(blame->steps, event) != 0) ||
         scene_take(blame->scene, event, mark) != 0 || stretch_add(blame) != 0 ||
         (is_call && call_add(blame, event) != 0)) {
         return -1;
