@@ -10,12 +10,17 @@ static bool fits(uint64_t flow, ck_time_t period, uint64_t units)
     return flow <= units * CK_TIME_S / (uint64_t)period;
 }
 
-static ck_time_t bell_look(struct pace *pace, uint64_t flow, uint64_t size)
+static ck_time_t
+bell_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
 {
     ck_time_t period = PACE_QUIET;
+    ck_time_t passed = now - pace->look_at;
 
-    pace->highest -= pace->highest / PACE_FADE;
+    passed = passed < PACE_FADE / 2 ? passed : PACE_FADE / 2;
+    pace->highest -=
+        pace->highest / 1000 * (uint64_t)passed / (PACE_FADE / 1000);
     pace->highest = flow > pace->highest ? flow : pace->highest;
+    pace->look_at = now;
     while (period < PACE_BELL_MAX &&
            fits(pace->highest, 2 * period, PACE_PART(size))) {
         period *= 2;
@@ -48,7 +53,7 @@ pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
         pace->flow_at = now;
         pace->since = pace->since == 0 ? now : pace->since;
     }
-    return pace->has_bell ? bell_look(pace, flow, size)
+    return pace->has_bell ? bell_look(pace, flow, size, now)
                           : calm_look(pace, flow, size, now);
 }
 

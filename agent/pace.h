@@ -30,13 +30,14 @@
 /* With a bell. */
 #define PACE_BELL_MAX (128 * CK_TIME_MS)
 #define PACE_PART(size) ((size) / 8 * 3)
-#define PACE_FADE 8 /* the highest flow less a part of it at each look */
+#define PACE_FADE CK_TIME_S /* in which the highest flow falls to a third */
 
 struct pace {
     bool has_bell;
     uint64_t highest;  /* units a second of one slot, ever; or it fades */
     ck_time_t since;   /* begin of the flow; 0 = there is none */
     ck_time_t flow_at; /* when records were seen last */
+    ck_time_t look_at; /* the last look */
 };
 
 /* A turn found `flow` units a second in the fastest slot; the slots hold
