@@ -25,7 +25,7 @@ static inline WIDE uint64_t is(__m256i bytes, __m256i which)
 static inline WIDE struct json_block half_of(const uint8_t *text)
 {
     const __m256i spaces = _mm256_broadcastsi128_si256(_mm_setr_epi8(
-        ' ', 1, 1, 1, 1, 1, 1, 1, 1, '\t', '\n', 1, 1, '\r', 1, 1));
+        ' ', 0, 1, 1, 1, 1, 1, 1, 1, '\t', '\n', 1, 1, '\r', 1, 1));
     const __m256i brackets = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ':', '{', ',', '}', 0, 0));
     const __m256i bit = _mm256_set1_epi8(0x20);

@@ -22,7 +22,7 @@ static inline WIDE uint64_t is(__m512i bytes, __m512i which)
 static inline WIDE struct json_block block_of(const uint8_t *text)
 {
     const __m512i spaces = _mm512_broadcast_i32x4(_mm_setr_epi8(
-        ' ', 1, 1, 1, 1, 1, 1, 1, 1, '\t', '\n', 1, 1, '\r', 1, 1));
+        ' ', 0, 1, 1, 1, 1, 1, 1, 1, '\t', '\n', 1, 1, '\r', 1, 1));
     const __m512i brackets = _mm512_broadcast_i32x4(
         _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ':', '{', ',', '}', 0, 0));
     const __m512i bit = _mm512_set1_epi8(0x20);

@@ -410,9 +410,49 @@ static void a_value_may_be_stepped_over(void **state)
     json_destroy(json);
 }
 
+static void any_byte_anywhere_is_the_same_in_pieces(void **state)
+{
+    static const char text[] =
+        "[{\"ph\":\"M\", \"a\" : 1,\"b\":{\"c\":[2, 3.5]},"
+        "\n\"d\":null},7 ,\"e\" ] ";
+    char bytes[sizeof(text)];
+
+    (void)state;
+    for (size_t at = 0; at < sizeof(text) - 1; at++) {
+        for (int byte = 0; byte < 256; byte++) {
+            char *whole, *pieces;
+
+            memcpy(bytes, text, sizeof(text));
+            bytes[at] = (char)byte;
+            whole = tokens(bytes, sizeof(text) - 1, SIZE_MAX);
+            pieces = tokens(bytes, sizeof(text) - 1, 3);
+            if (strcmp(whole, pieces) != 0) {
+                print_error("byte %d at %zu\n", byte, at);
+            }
+            assert_string_equal(whole, pieces);
+            free(whole);
+            free(pieces);
+        }
+    }
+}
+
+static void only_white_space_is_between_tokens(void **state)
+{
+    char text[] = "[1, 2, 3, 4, 5, 6]";
+
+    (void)state;
+    for (int byte = 0; byte < 256; byte++) {
+        text[3] = (char)byte;
+        assert_int_equal(is_good(text), byte != 0 && strchr(" \t\r\n123456789-",
+                                                            byte) != NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_byte_anywhere_is_the_same_in_pieces),
+        cmocka_unit_test(only_white_space_is_between_tokens),
         cmocka_unit_test(pieces_of_any_size_give_the_same_tokens),
         cmocka_unit_test(a_text_cut_at_any_byte_is_refused),
         cmocka_unit_test(what_is_no_json_is_refused),
