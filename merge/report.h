@@ -233,6 +233,8 @@ struct report_level {
     uint64_t operations;
     ck_time_t busy; /* union */
     ck_time_t core; /* sum */
+    /* Of a host: idle time of its devices by cause, added up. */
+    ck_time_t causes[CAUSES];
 };
 
 struct report_range {

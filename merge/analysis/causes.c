@@ -402,6 +402,44 @@ static void devices_close(const struct ledger *ledger, struct report *report)
     }
 }
 
+static void causes_add(ck_time_t to[CAUSES], const ck_time_t from[CAUSES])
+{
+    for (unsigned c = 0; c < CAUSES; c++) {
+        to[c] += from[c];
+    }
+}
+
+static const char *host_of(const struct report *report, int32_t rank)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (report->ranks[i].number == rank) {
+            return report->ranks[i].host;
+        }
+    }
+    return NULL;
+}
+
+/* Devices' idle time once more by the host that their first rank is on. */
+static void hosts_close(struct report *report)
+{
+    for (size_t d = 0; d < report->devices_count; d++) {
+        const struct report_device *device = &report->devices[d];
+        const char *host =
+            device->ranks_count == 0 ? NULL : host_of(report, device->ranks[0]);
+
+        for (size_t i = 0; host != NULL && i < report->levels_count &&
+                           report->levels[i].kind <= REPORT_LEVEL_HOST;
+             i++) {
+            struct report_level *level = &report->levels[i];
+
+            if (level->kind == REPORT_LEVEL_HOST && level->host != NULL &&
+                strcmp(level->host, host) == 0) {
+                causes_add(level->causes, device->causes);
+            }
+        }
+    }
+}
+
 int causes_report(struct ledger *ledger,
                   const struct scene *scene,
                   struct report *report)
@@ -425,6 +463,7 @@ int causes_report(struct ledger *ledger,
         }
     }
     devices_close(ledger, report);
+    hosts_close(report);
     report->causes = causes_group(scene, kept, used, &report->causes_count);
     free(kept);
     return report->causes == NULL ? -1 : 0;

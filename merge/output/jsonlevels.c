@@ -32,6 +32,9 @@ static void put_level(struct ck_json *j, const struct report_level *level)
     ck_json_uint(j, "operations", level->operations);
     ck_json_int(j, "busy_ns", level->busy);
     ck_json_int(j, "core_ns", level->core);
+    if (level->kind == REPORT_LEVEL_HOST) {
+        json_idle(j, level->causes);
+    }
     ck_json_end(j);
 }
 

@@ -21,6 +21,8 @@ void json_activity(struct ck_json *j,
 void json_ranks(struct ck_json *j, const struct report *report);
 /* sampled and hot_spots (jsonhot.c). */
 void json_hot(struct ck_json *j, const struct report *report);
+/* idle: by cause; those that are none are left out. */
+void json_idle(struct ck_json *j, const ck_time_t causes[CAUSES]);
 /* busy_of (jsonlevels.c). */
 void json_levels(struct ck_json *j, const struct report *report);
 /* step_table, stragglers and ranges (jsonsteps.c). */

@@ -26,8 +26,7 @@ put_lengths(struct ck_json *j, const struct report_step *step, size_t ranks)
     ck_json_end(j);
 }
 
-/* Idle time by cause; those that are none are left out. */
-static void put_idle(struct ck_json *j, const ck_time_t causes[CAUSES])
+void json_idle(struct ck_json *j, const ck_time_t causes[CAUSES])
 {
     ck_json_object(j, "idle");
     for (unsigned c = 0; c < CAUSES; c++) {
@@ -65,7 +64,7 @@ static void put_step(struct ck_json *j,
     }
     ck_json_bool(j, "outlier", step->is_outlier);
     put_lengths(j, step, report->table.ranks);
-    put_idle(j, step->causes);
+    json_idle(j, step->causes);
     ck_json_end(j);
 }
 
@@ -131,7 +130,7 @@ static void put_ranges(struct ck_json *j, const struct report *report)
             ck_json_null(j, "device_busy_ns");
         }
         ck_json_int(j, "idle_ns", range->idle);
-        put_idle(j, range->causes);
+        json_idle(j, range->causes);
         ck_json_end(j);
     }
     ck_json_end(j);
