@@ -59,6 +59,8 @@ static const struct rule rules[] = {
      "read back less often, in one piece, and while the device computes."},
     {CAUSE_MEM_MGMT, WHO_ANY, SIZE_ANY,
      "allocate once, and use it again in each step."},
+    {CAUSE_NO_HOST_DATA, WHO_ANY, SIZE_ANY,
+     "record what the host does, too: then that time has causes."},
     {CAUSE_MPI_TRANSFER, WHO_ANY, SIZE_ANY,
      "send less, or compute while it is under way (non-blocking calls)."},
 };
