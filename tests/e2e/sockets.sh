@@ -95,7 +95,10 @@ with open(os.path.join(folder, "waited.%d" % rank), "w") as out:
 time.sleep(0.1)
 PY
 
-for how in plain threads; do
+# ring plain|threads
+ring() {
+    local how=$1
+    rm -rf "${work:?}/$how"
     mkdir "$work/$how"
     timeout 60 mpirun -n 3 "$bin/ckagent" --report none --dir "$work/$how/run" \
         -- "$python" "$work/ring.py" "$work/$how" "$how"
@@ -134,4 +137,7 @@ assert worst["rank"] == 1, report["stragglers"]
 assert sum(r["waited_ns"] for r in report["ranks"]) == \
     sum(r["caused_ns"] for r in report["ranks"])
 PY
-done
+}
+
+fair ring plain
+fair ring threads
