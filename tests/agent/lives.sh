@@ -20,15 +20,15 @@ fail() {
     exit 1
 }
 
-# wait_for WHAT COMMAND...: until the command holds, at most 20 s.
+# wait_for WHAT COMMAND...: until the command holds, at most 60 s.
 wait_for() {
     local what=$1 i
     shift
-    for ((i = 0; i < 400; i++)); do
+    for ((i = 0; i < 1200; i++)); do
         ! "$@" 2>/dev/null || return 0
         read -rt 0.05 <> <(:) || :
     done
-    fail "waited 20 s for $what"
+    fail "waited 60 s for $what"
 }
 
 # Child of $1 that is named $2.
