@@ -4,21 +4,21 @@
  */
 #include "agent/bell.h"
 
-#include <stdbool.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
 /* All that may be waiting: the same event twice in a row is one. */
 #define EVENTS_BYTES 4096
 
-void bell_open(struct bell *bell, struct ringfile *ring)
+void bell_open(struct bell *bell, const struct ringfile *ring)
 {
-    *bell = (struct bell){.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
+    *bell = (struct bell){.header = ring->header,
+                          .fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
+    atomic_store(&bell->header->bell, CK_BELL_OFF);
     if (bell->fd >= 0 &&
         inotify_add_watch(bell->fd, ring->path, IN_ATTRIB) < 0) {
         bell_close(bell);
     }
-    atomic_store(&ring->header->has_bell, bell->fd >= 0 ? 1 : 0);
 }
 
 void bell_close(struct bell *bell)
@@ -26,6 +26,22 @@ void bell_close(struct bell *bell)
     if (bell->fd >= 0) {
         (void)close(bell->fd);
         bell->fd = -1;
+    }
+}
+
+void bell_set(struct bell *bell, bool is_on)
+{
+    uint32_t wanted = is_on ? CK_BELL_ON : CK_BELL_OFF;
+    uint32_t now = atomic_load(&bell->header->bell);
+
+    if (bell->fd < 0) {
+        return;
+    }
+    if (now == CK_BELL_BROKEN) {
+        bell_close(bell);
+        atomic_store(&bell->header->bell, CK_BELL_OFF);
+    } else if (now != wanted) {
+        (void)atomic_compare_exchange_strong(&bell->header->bell, &now, wanted);
     }
 }
 

@@ -451,6 +451,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         {.fd = bell_fd(&collector->bell, now), .events = POLLIN},
     };
 
+    bell_set(&collector->bell, period > PACE_QUIET);
     do {
         ck_time_t due = clockprobe_due(collector->clock);
         ck_time_t wake = due < until ? due : until;
@@ -504,6 +505,7 @@ static ck_time_t turn_period(struct collector *collector, ck_time_t now)
     ck_time_t period = PACE_QUIET;
 
     if (collector->phase == PHASE_RUNNING && !collector->life.is_front_gone) {
+        drain_bell(collector->drain, collector->bell.fd >= 0);
         period = drain_relieve(collector->drain);
     }
     if (period > PACE_MAX &&

@@ -80,6 +80,11 @@ void drain_symbols(struct drain *drain, struct symbols *symbols)
     drain->symbols = symbols;
 }
 
+void drain_bell(struct drain *drain, bool has_bell)
+{
+    drain->pace.has_bell = has_bell;
+}
+
 /* Make a frame and tell the call sites in it. As outlet_put(). */
 static int
 cut_put(struct drain *drain, const struct outlet_cut *cut, uint32_t *units)
@@ -398,7 +403,6 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
         }
     }
     drain->used_count = kept;
-    drain->pace.has_bell = atomic_load(&drain->ring->header->has_bell) != 0;
     most = pace_look(&drain->pace, flow, size, now);
     period = period < PACE_QUIET ? period : most;
     drain->period = period > CUT_PERIOD_MIN ? period : CUT_PERIOD_MIN;

@@ -29,6 +29,9 @@ struct drain *drain_create(struct ringfile *ring,
                            uint64_t limit);
 void drain_destroy(struct drain *drain);
 void drain_symbols(struct drain *drain, struct symbols *symbols);
+/* Is there a bell that wakes the caller when a slot fills up (bell.h)? Else,
+ * the default, turns must be frequent enough. */
+void drain_bell(struct drain *drain, bool has_bell);
 
 /* One turn over all slots. Slots with little in them wait for more unless
  * `is_flush`. Returns the time until the next turn, CUT_PERIOD_MIN (cut.h) to

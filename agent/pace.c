@@ -21,6 +21,13 @@ bell_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
         pace->highest / 1000 * (uint64_t)passed / (PACE_FADE / 1000);
     pace->highest = flow > pace->highest ? flow : pace->highest;
     pace->look_at = now;
+    if (pace->is_upset) {
+        pace->is_upset = false;
+        pace->calm_at = now + PACE_CHURN;
+    }
+    if (now < pace->calm_at) {
+        return period;
+    }
     while (period < PACE_BELL_MAX &&
            fits(pace->highest, 2 * period, PACE_PART(size))) {
         period *= 2;
@@ -60,6 +67,7 @@ pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
 void pace_upset(struct pace *pace)
 {
     pace->since = 0;
+    pace->is_upset = true;
 }
 
 ck_time_t pace_until(ck_time_t now, ck_time_t period)

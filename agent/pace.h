@@ -8,10 +8,12 @@
  *
  * With a bell (bell.h), which writers ring at half of a slot, a collector looks
  * when PACE_PART of one is filled at the highest flow of late: nothing has to
- * be foreseen. Without: a program that records nothing, or not for long, may
- * begin with millions of records a second at any moment: PACE_QUIET. One that
- * records steadily gets a PACE_CALM-th of the time since it began, at most as
- * much as PACE_MARGIN times its highest flow so far needs to fill a slot.
+ * be foreseen. While threads come it looks each
+ * PACE_QUIET, for they want slots. Without: a program that records nothing, or
+ * not for long, may begin with millions of records a second at any moment:
+ * PACE_QUIET. One that records steadily gets a PACE_CALM-th of the time since
+ * it began, at most as much as PACE_MARGIN times its highest flow so far needs
+ * to fill a slot.
  */
 #ifndef CK_AGENT_PACE_H
 #define CK_AGENT_PACE_H
@@ -30,6 +32,8 @@
 /* With a bell. */
 #define PACE_BELL_MAX (128 * CK_TIME_MS)
 #define PACE_PART(size) ((size) / 8 * 3)
+/* So long after a thread came. */
+#define PACE_CHURN (64 * CK_TIME_MS)
 #define PACE_FADE CK_TIME_S /* in which the highest flow falls to a third */
 
 struct pace {
@@ -38,6 +42,8 @@ struct pace {
     ck_time_t since;   /* begin of the flow; 0 = there is none */
     ck_time_t flow_at; /* when records were seen last */
     ck_time_t look_at; /* the last look */
+    ck_time_t calm_at; /* with a bell: not before then */
+    bool is_upset;
 };
 
 /* A turn found `flow` units a second in the fastest slot; the slots hold

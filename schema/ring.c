@@ -68,13 +68,12 @@ slot_find(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
 
 void ck_ring_bell(const struct ck_ring *ring)
 {
-    _Atomic uint32_t *has_bell = &ring->header->has_bell;
+    _Atomic uint32_t *bell = &ring->header->bell;
     int saved = errno;
 
-    if (atomic_load_explicit(has_bell, memory_order_relaxed) != 0 &&
+    if (atomic_load_explicit(bell, memory_order_relaxed) == CK_BELL_ON &&
         syscall(SYS_utimensat, AT_FDCWD, ring->path, NULL, 0) != 0) {
-        /* Another root or user by now: the collector must look by itself. */
-        atomic_store_explicit(has_bell, 0, memory_order_relaxed);
+        atomic_store_explicit(bell, CK_BELL_BROKEN, memory_order_relaxed);
     }
     errno = saved;
 }

@@ -128,6 +128,14 @@ enum ck_library {
     CK_LIBRARY_POSIX = 64,
 };
 
+/* May a touch of the file wake the collector? It sets OFF and ON; a writer
+ * whose touch failed, BROKEN. */
+enum ck_ring_bell_state {
+    CK_BELL_OFF = 0, /* it looks soon by itself, or there is no bell */
+    CK_BELL_ON = 1,
+    CK_BELL_BROKEN = 2, /* another root or user by now */
+};
+
 struct ck_ring_header {
     uint64_t magic;
     uint32_t version;
@@ -159,7 +167,7 @@ struct ck_ring_header {
     uint32_t posix_threshold_ns; /* ckposix records longer calls; 0 = default */
     _Atomic uint32_t offers;     /* times that a slot became claimable */
     _Atomic uint32_t claims; /* times that a thread got a slot, counted after */
-    _Atomic uint32_t has_bell; /* 1: touching this file wakes the collector */
+    _Atomic uint32_t bell;   /* enum ck_ring_bell_state */
     uint8_t pad[1904];
 };
 

@@ -48,6 +48,7 @@ static int setup(void **state)
         return -1;
     }
     bell_open(&f->bell, &f->file);
+    bell_set(&f->bell, true);
     *state = f;
     return setenv(CK_RING_ENV, f->file.path, 1);
 }
@@ -180,7 +181,9 @@ static void errno_is_kept_and_a_file_that_is_gone_does_no_harm(void **state)
     assert_int_equal(put(f, SLOT_UNITS), 0);
     assert_int_equal(errno, ENOTTY);
     assert_false(rang(f));
-    assert_int_equal(atomic_load(&f->file.header->has_bell), 0);
+    assert_int_equal(atomic_load(&f->file.header->bell), CK_BELL_BROKEN);
+    bell_set(&f->bell, true);
+    assert_int_equal(f->bell.fd, -1);
 }
 
 static void without_a_bell_nobody_rings(void **state)
@@ -198,7 +201,18 @@ static void without_a_bell_nobody_rings(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(silent.fd, -1);
     assert_int_equal(bell_fd(&silent, 1000 * MS), -1);
-    assert_int_equal(atomic_load(&f->file.header->has_bell), 0);
+    bell_set(&silent, true);
+    assert_int_equal(atomic_load(&f->file.header->bell), CK_BELL_OFF);
+}
+
+static void it_is_silent_for_who_looks_soon(void **state)
+{
+    struct fixture *f = *state;
+
+    attach(f);
+    bell_set(&f->bell, false);
+    assert_int_equal(put(f, SLOT_UNITS), 0);
+    assert_false(rang(f));
 }
 
 static void it_is_heard_once_in_a_while(void **state)
@@ -225,6 +239,8 @@ int main(void)
             errno_is_kept_and_a_file_that_is_gone_does_no_harm, setup,
             teardown),
         cmocka_unit_test_setup_teardown(without_a_bell_nobody_rings, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(it_is_silent_for_who_looks_soon, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(it_is_heard_once_in_a_while, setup,
                                         teardown),

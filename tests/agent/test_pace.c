@@ -111,6 +111,18 @@ static void with_a_bell_a_look_is_due_before_half_of_a_slot(void **state)
     }
 }
 
+static void with_a_bell_who_comes_is_seen_to_soon(void **state)
+{
+    struct pace pace = {.has_bell = true};
+
+    (void)state;
+    assert_int_equal(pace_look(&pace, 1000, SIZE, 1000 * MS), PACE_BELL_MAX);
+    pace_upset(&pace);
+    assert_int_equal(pace_look(&pace, 1000, SIZE, 1004 * MS), PACE_QUIET);
+    assert_int_equal(pace_look(&pace, 1000, SIZE, 1064 * MS), PACE_QUIET);
+    assert_int_equal(pace_look(&pace, 1000, SIZE, 1068 * MS), PACE_BELL_MAX);
+}
+
 static void with_a_bell_what_was_once_fast_is_forgotten(void **state)
 {
     struct pace pace = {.has_bell = true};
@@ -153,6 +165,7 @@ int main(void)
         cmocka_unit_test(what_was_once_fast_stays_watched),
         cmocka_unit_test(a_pause_or_a_new_thread_ends_what_was_steady),
         cmocka_unit_test(with_a_bell_a_look_is_due_before_half_of_a_slot),
+        cmocka_unit_test(with_a_bell_who_comes_is_seen_to_soon),
         cmocka_unit_test(with_a_bell_what_was_once_fast_is_forgotten),
         cmocka_unit_test(turns_of_all_collectors_meet),
     };
