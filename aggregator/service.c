@@ -151,11 +151,13 @@ static void acks_send(struct service *service)
     }
 }
 
+/* A directory that is gone has none: to ask again and again would keep the
+ * agents for ever. */
 static bool has_room(const char *dir)
 {
     struct statvfs facts;
 
-    return statvfs(dir, &facts) != 0 ||
+    return statvfs(dir, &facts) == 0 &&
            (uint64_t)facts.f_bavail * facts.f_frsize >= SERVICE_FULL_ROOM;
 }
 
