@@ -19,7 +19,8 @@ while read -r dir program ranks; do
     suite_passes "$work/plain.log" mpirun -n "$ranks" "./$program" ||
         continue
     total=$((total + 1))
-    if suite_passes "$work/traced.log" mpirun -n "$ranks" "$bin/ckagent" \
+    # None hangs: the machine may be busy, or a program nearly as long plain.
+    if suite_seconds=60 suite_passes "$work/traced.log" mpirun -n "$ranks" "$bin/ckagent" \
         --report none --dir "$work/run-$program" -- "./$program"; then
         traced=$((traced + 1))
     else
