@@ -82,3 +82,22 @@ for pid, values in of.items():
 print(f"ok: {sum(map(len, of.values()))} of {ranks * marks} marks, "
       f"the last ones of each rank")
 PY
+
+# A run directory that is taken away: nobody waits for it for ever.
+mkdir "$work/away" "$work/tmp"
+TMPDIR=$work/tmp timeout 100 "$bin/ckagent" --keep 1M --report none \
+    --dir "$work/away/run" -- \
+    "$tests/kills.openmpi" 900000 "$work/page" >"$work/said" 2>&1 &
+job=$!
+while kill -0 $job 2>/dev/null && ! compgen -G "$work/away/run/facts-*" >/dev/null; do
+    read -rt 0.05 <> <(:) || :
+done
+mv "$work/away" "$work/taken"
+status=0
+wait $job || status=$?
+same "status of a program whose run was taken away" 7 $status
+for ((i = 0; i < 600; i++)); do
+    pgrep -f -- "--dir $work/away/run " >/dev/null || break
+    read -rt 0.1 <> <(:) || :
+done
+same "processes left of it" "" "$(pgrep -f -- "--dir $work/away/run " || :)"
