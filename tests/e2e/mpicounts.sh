@@ -26,7 +26,7 @@ under_eztrace() {
 # under_ck RANKS PROGRAM: a report of each rank alone
 under_ck() {
     local rank
-    suite_passes "$work/ck.log" mpirun -n "$1" "$bin/ckagent" \
+    suite_seconds=60 suite_passes "$work/ck.log" mpirun -n "$1" "$bin/ckagent" \
         --report none --dir "$work/run-$2" -- "./$2" || return 1
     wait_done "$work/run-$2"
     for ((rank = 0; rank < $1; rank++)); do
