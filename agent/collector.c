@@ -18,7 +18,6 @@
 
 #include "agent/account.h"
 #include "agent/apart.h"
-#include "agent/bell.h"
 #include "agent/channel.h"
 #include "agent/clockprobe.h"
 #include "agent/clocksync.h"
@@ -50,6 +49,8 @@
 #define HEARD_LATELY (2500 * CK_TIME_MS)
 /* So long it looks often for an aggregator that is about to be there. */
 #define YOUNG CK_TIME_S
+/* Between two turns while there is no session. */
+#define MEET_PERIOD (32 * CK_TIME_MS)
 
 enum phase {
     PHASE_RUNNING,
@@ -75,7 +76,6 @@ struct collector {
     enum phase phase;
     struct herald herald;
     struct life life;
-    struct bell bell;
     int stderr_fd; /* of the launcher, for a report without a front */
     struct talk talk;
     bool has_word; /* of the front, as poll says */
@@ -143,7 +143,6 @@ static int collector_open(struct collector *collector,
     };
 
     collector->wish = wish;
-    bell_open(&collector->bell, ring);
     collector->spool = spool_create(wish->dir, wish->fallback,
                                     wish->identity->agent, wish->spool_limit);
     if (collector->spool == NULL ||
@@ -181,7 +180,6 @@ static int collector_open(struct collector *collector,
 
 static void collector_close(struct collector *collector)
 {
-    bell_close(&collector->bell);
     life_fini(&collector->life);
     rendezvous_destroy(collector->rendezvous);
     session_destroy(collector->session);
@@ -432,14 +430,14 @@ static struct talk_look talk_look(struct collector *collector)
     };
 }
 
-/* Sleep until the next turn, or until somebody says something; clock probes
- * are seen to meanwhile. */
+/* Sleep until the next turn, until a slot wants one, or until somebody says
+ * something; clock probes are seen to meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
     struct talk_look look = talk_look(collector);
     ck_time_t now = ck_time_raw();
     ck_time_t until = pace_until(now, period);
-    struct pollfd items[6] = {
+    struct pollfd items[5] = {
         {.fd = collector->life.is_front_gone ? -1 : collector->wish->channel,
          .events = POLLIN},
         {.fd = talk_listens(&look) ? session_fd(collector->session) : -1,
@@ -448,24 +446,23 @@ static void turn_wait(struct collector *collector, ck_time_t period)
                    ? sampler_filled_fd(collector->wish->sampler)
                    : -1,
          .events = POLLIN},
-        {.fd = bell_fd(&collector->bell, now), .events = POLLIN},
     };
 
-    bell_set(&collector->bell, period > PACE_QUIET);
     do {
         ck_time_t due = clockprobe_due(collector->clock);
-        ck_time_t wake = due < until ? due : until;
+        ck_time_t glance = pace_until(now, PACE_LOOK);
+        ck_time_t next = glance < until ? glance : until;
+        ck_time_t wake = due < next ? due : next;
         struct timespec limit = {.tv_nsec = wake > now ? wake - now : 0};
 
-        clockprobe_poll(collector->clock, wake, &items[4]);
-        (void)ppoll(items, 6, &limit, NULL);
+        clockprobe_poll(collector->clock, wake, &items[3]);
+        (void)ppoll(items, 5, &limit, NULL);
         now = ck_time_raw();
         clockprobe_step(collector->clock, now);
         if (items[2].revents != 0) {
             meters_samples(&collector->meters);
         }
-        if (items[3].revents != 0) {
-            bell_hear(&collector->bell, now);
+        if (now >= glance && drain_glance(collector->drain)) {
             until = now;
         }
         collector->has_word = items[0].revents != 0;
@@ -499,18 +496,17 @@ static void away_take(struct collector *collector, ck_time_t now)
     session_forgive(collector->session, away);
 }
 
-/* Slots wake who sleeps; other things that it waits for do not. */
+/* Of a turn that slots want the sleeper knows; of other things it does not. */
 static ck_time_t turn_period(struct collector *collector, ck_time_t now)
 {
-    ck_time_t period = PACE_QUIET;
+    ck_time_t period = PACE_LOOK;
 
     if (collector->phase == PHASE_RUNNING && !collector->life.is_front_gone) {
-        drain_bell(collector->drain, collector->bell.fd >= 0);
         period = drain_relieve(collector->drain);
     }
-    if (period > PACE_MAX &&
+    if (period > MEET_PERIOD &&
         session_state(collector->session) != SESSION_SENDING) {
-        period = now - collector->phase_at < YOUNG ? PACE_QUIET : PACE_MAX;
+        period = now - collector->phase_at < YOUNG ? PACE_LOOK : MEET_PERIOD;
     }
     return period;
 }

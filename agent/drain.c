@@ -36,6 +36,7 @@ struct drain {
     uint32_t *used; /* slots that a thread may have records in */
     uint32_t used_count;
     uint32_t claims; /* header->claims when `used` was made */
+    uint32_t images; /* header->incarnations at the last turn */
 };
 
 struct drain *drain_create(struct ringfile *ring,
@@ -62,7 +63,7 @@ struct drain *drain_create(struct ringfile *ring,
     drain->sync = sync;
     drain->limit = limit;
     drain->losses = (struct losses){.own = own, .sync = sync};
-    drain->period = PACE_QUIET;
+    drain->period = PACE_LOOK;
     return drain;
 }
 
@@ -78,11 +79,6 @@ void drain_destroy(struct drain *drain)
 void drain_symbols(struct drain *drain, struct symbols *symbols)
 {
     drain->symbols = symbols;
-}
-
-void drain_bell(struct drain *drain, bool has_bell)
-{
-    drain->pace.has_bell = has_bell;
 }
 
 /* Make a frame and tell the call sites in it. As outlet_put(). */
@@ -382,13 +378,14 @@ static void elapsed_note(struct drain *drain, ck_time_t now)
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
 {
     struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
-    ck_time_t period = PACE_QUIET;
+    ck_time_t period = PACE_LOOK;
     uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
     uint64_t flow = 0;
     uint32_t kept = 0;
     ck_time_t most;
 
     elapsed_note(drain, now);
+    drain->images = atomic_load(&drain->ring->header->incarnations);
     used_find(drain);
     for (uint32_t i = 0; i < drain->used_count; i++) {
         uint32_t index = drain->used[i];
@@ -404,19 +401,52 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
     }
     drain->used_count = kept;
     most = pace_look(&drain->pace, flow, size, now);
-    period = period < PACE_QUIET ? period : most;
+    period = period < PACE_LOOK ? period : most;
     drain->period = period > CUT_PERIOD_MIN ? period : CUT_PERIOD_MIN;
     drain->turn_at = now;
     return drain->period;
 }
 
+/* Half of what may be written is not read; of a slot without all its memory an
+ * eighth, for then it is given the rest. */
+static bool is_filling(struct ck_ring_slot *slot, uint64_t size)
+{
+    uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
+    uint64_t backed = atomic_load_explicit(&slot->backed, memory_order_relaxed);
+    uint64_t used =
+        atomic_load_explicit(&slot->head, memory_order_relaxed) - tail;
+
+    return backed == CK_RING_BACKED_ALL ? used >= size / 2
+                                        : used >= (backed - tail) / 8;
+}
+
+bool drain_glance(const struct drain *drain)
+{
+    struct ck_ring_header *header = drain->ring->header;
+    struct ck_ring_slot *heads = ck_ring_heads(header);
+
+    if (atomic_load_explicit(&header->claims, memory_order_relaxed) !=
+            drain->claims ||
+        atomic_load_explicit(&header->incarnations, memory_order_relaxed) !=
+            drain->images) {
+        return true;
+    }
+    for (uint32_t i = 0; i < drain->used_count; i++) {
+        if (is_filling(&heads[drain->used[i]],
+                       header->slot_bytes / CK_UNIT_BYTES)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 ck_time_t drain_relieve(struct drain *drain)
 {
     ck_time_t now = ck_time_raw();
-    ck_time_t due = drain->period < PACE_QUIET ? drain->period : PACE_QUIET;
 
-    return now - drain->turn_at >= due ? drain_step(drain, now, false)
-                                       : drain->period;
+    return now - drain->turn_at >= drain->period || drain_glance(drain)
+               ? drain_step(drain, now, false)
+               : drain->period;
 }
 
 struct drain_strain drain_strain(const struct drain *drain)

@@ -29,18 +29,16 @@ struct drain *drain_create(struct ringfile *ring,
                            uint64_t limit);
 void drain_destroy(struct drain *drain);
 void drain_symbols(struct drain *drain, struct symbols *symbols);
-/* Is there a bell that wakes the caller when a slot fills up (bell.h)? Else,
- * the default, turns must be frequent enough. */
-void drain_bell(struct drain *drain, bool has_bell);
-
 /* One turn over all slots. Slots with little in them wait for more unless
  * `is_flush`. Returns the time until the next turn, CUT_PERIOD_MIN (cut.h) to
- * PACE_BELL_MAX (pace.h): when the fastest slot has a frame's worth.
+ * PACE_MAX (pace.h): when the fastest slot has a frame's worth.
  */
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush);
-/* A turn if one is due or, where meanwhile no bell was heard, might be: to be
- * called between parts of other work, so that no slot waits for all of it.
- * Returns the time until the next turn. */
+/* Is a turn wanted before its time: did a thread or an image come, or does a
+ * slot fill up? A few loads, to be asked each PACE_LOOK. */
+bool drain_glance(const struct drain *drain);
+/* A turn if one is due or wanted: to be called between parts of other work, so
+ * that no slot waits for all of it. Returns the time until the next turn. */
 ck_time_t drain_relieve(struct drain *drain);
 
 /* How near to a loss it came: the longest time between two turns, and the

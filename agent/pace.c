@@ -10,10 +10,10 @@ static bool fits(uint64_t flow, ck_time_t period, uint64_t units)
     return flow <= units * CK_TIME_S / (uint64_t)period;
 }
 
-static ck_time_t
-bell_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
+ck_time_t
+pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
 {
-    ck_time_t period = PACE_QUIET;
+    ck_time_t period = PACE_LOOK;
     ck_time_t passed = now - pace->look_at;
 
     passed = passed < PACE_FADE / 2 ? passed : PACE_FADE / 2;
@@ -28,54 +28,24 @@ bell_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
     if (now < pace->calm_at) {
         return period;
     }
-    while (period < PACE_BELL_MAX &&
+    while (period < PACE_MAX &&
            fits(pace->highest, 2 * period, PACE_PART(size))) {
         period *= 2;
     }
     return period;
 }
 
-static ck_time_t
-calm_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
-{
-    ck_time_t period = PACE_QUIET;
-    ck_time_t calm;
-
-    pace->highest = flow > pace->highest ? flow : pace->highest;
-    calm = pace->since == 0 ? 0 : (now - pace->since) / PACE_CALM;
-    while (2 * period <= calm && period < PACE_MAX &&
-           fits(pace->highest * PACE_MARGIN, 2 * period, size)) {
-        period *= 2;
-    }
-    return period;
-}
-
-ck_time_t
-pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
-{
-    if (now - pace->flow_at > PACE_PAUSE) {
-        pace->since = 0;
-    }
-    if (flow > 0) {
-        pace->flow_at = now;
-        pace->since = pace->since == 0 ? now : pace->since;
-    }
-    return pace->has_bell ? bell_look(pace, flow, size, now)
-                          : calm_look(pace, flow, size, now);
-}
-
 void pace_upset(struct pace *pace)
 {
-    pace->since = 0;
     pace->is_upset = true;
 }
 
 ck_time_t pace_until(ck_time_t now, ck_time_t period)
 {
-    ck_time_t whole = PACE_QUIET;
+    ck_time_t whole = PACE_LOOK;
     ck_time_t left;
 
-    if (period < PACE_QUIET) {
+    if (period < PACE_LOOK) {
         return now + period;
     }
     while (2 * whole <= period) {

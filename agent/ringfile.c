@@ -484,7 +484,7 @@ body_back(struct ringfile *ring, uint32_t index, uint64_t from, uint64_t to)
         return -1;
     }
     ring->body_left -= to - from;
-    /* release: pairs with the acquire in ck_ring_make_room() */
+    /* release: pairs with the acquire in ck_ring_has_room() */
     atomic_store_explicit(&slot->backed,
                           to == header->slot_bytes ? CK_RING_BACKED_ALL
                                                    : to / CK_UNIT_BYTES,

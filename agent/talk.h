@@ -21,7 +21,7 @@
 /* While a session begins, and while it sends; a beat goes with each second
  * time. */
 #define TALK_PAUSE (20 * CK_TIME_MS)
-#define TALK_PAUSE_SENDING (4 * PACE_BELL_MAX)
+#define TALK_PAUSE_SENDING (4 * PACE_MAX)
 #define TALK_BEAT (2 * TALK_PAUSE_SENDING)
 /* So much is sent at once, or an eighth of the outbox where that is less. */
 #define TALK_BYTES ((uint64_t)1 << 20)

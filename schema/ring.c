@@ -66,69 +66,19 @@ slot_find(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
     return NULL;
 }
 
-void ck_ring_bell(const struct ck_ring *ring)
+bool ck_ring_has_room(struct ck_ring_slot *slot, uint64_t mask, unsigned units)
 {
-    _Atomic uint32_t *bell = &ring->header->bell;
-    int saved = errno;
-
-    if (atomic_load_explicit(bell, memory_order_relaxed) == CK_BELL_ON &&
-        syscall(SYS_utimensat, AT_FDCWD, ring->path, NULL, 0) != 0) {
-        atomic_store_explicit(bell, CK_BELL_BROKEN, memory_order_relaxed);
-    }
-    errno = saved;
-}
-
-/* What is known of a slot's room. */
-struct room {
-    uint64_t used; /* units not yet read */
-    uint64_t size; /* units that may be used: less than the body while new */
-};
-
-static struct room room_look(struct ck_ring_slot *slot, uint64_t mask)
-{
+    uint64_t size = mask + 1;
     /* acquire: both pair with the collector's release */
-    uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_acquire);
+    uint64_t seen = atomic_load_explicit(&slot->tail, memory_order_acquire);
     uint64_t backed = atomic_load_explicit(&slot->backed, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&slot->head, memory_order_relaxed);
-    struct room room = {.used = head - tail, .size = mask + 1};
 
-    if (backed != CK_RING_BACKED_ALL && backed - tail < room.size) {
-        room.size = backed - tail;
+    if (backed != CK_RING_BACKED_ALL && backed - seen < size) {
+        seen = backed - size; /* may lie before 0: positions are modular */
     }
-    return room;
-}
-
-/* The writer looks again when so many units more than now are used. */
-static void room_grant(struct ck_ring_slot *slot, uint64_t mask, uint64_t units)
-{
-    uint64_t head = atomic_load_explicit(&slot->head, memory_order_relaxed);
-
-    /* May lie before 0: positions are modular. */
-    slot->tail_seen = head + units - (mask + 1);
-}
-
-/* Half of the room without a bell, then it rings, and again at three quarters:
- * the collector may have been about to sleep. */
-bool ck_ring_make_room(const struct ck_ring_writer *writer, unsigned units)
-{
-    struct room room = room_look(writer->slot, writer->mask);
-    uint64_t wanted = room.used + units;
-    uint64_t until = room.size;
-
-    if (wanted > room.size) {
-        room_grant(writer->slot, writer->mask, 0);
-        return false;
-    }
-    if (wanted <= room.size / 2) {
-        until = room.size / 2;
-    } else if (wanted <= room.size / 4 * 3) {
-        until = room.size / 4 * 3;
-    }
-    room_grant(writer->slot, writer->mask, until - room.used);
-    if (until > room.size / 2) {
-        ck_ring_bell(writer->ring);
-    }
-    return true;
+    slot->tail_seen = seen;
+    return head + units - seen <= size;
 }
 
 /* What a claim looks for. */
@@ -137,13 +87,6 @@ struct claim {
     uint64_t mask; /* of a body */
     bool is_picky; /* all memory is there and half of it is empty */
 };
-
-static bool has_room(struct ck_ring_slot *slot, uint64_t mask, uint64_t units)
-{
-    struct room room = room_look(slot, mask);
-
-    return room.used + units <= room.size;
-}
 
 /* The slot, if it is of that state, to this thread alone for a moment. A slot
  * that ended is taken from a thread of the same image only, and while there
@@ -163,7 +106,8 @@ slot_win(struct ck_ring_slot *slot, uint32_t state, const struct claim *claim)
     }
     if (state == CK_SLOT_FREE ||
         (slot->incarnation == claim->incarnation &&
-         atomic_load(&slot->depth) == 0 && has_room(slot, claim->mask, room))) {
+         atomic_load(&slot->depth) == 0 &&
+         ck_ring_has_room(slot, claim->mask, (unsigned)room))) {
         return true;
     }
     atomic_store(&slot->state, CK_SLOT_ENDED);
@@ -226,7 +170,7 @@ static uint32_t slot_claim(struct ck_ring_header *header,
     if (before == CK_SLOT_FREE) {
         slot->calls = 0; /* else unique among all that wait to be read */
     }
-    room_grant(slot, claim.mask, 0); /* the first record looks */
+    (void)ck_ring_has_room(slot, claim.mask, 0);
     atomic_store(&slot->users, 0);
     atomic_store(&slot->depth, 0);
     /* release: pairs with the acquire loads of state */
@@ -372,18 +316,12 @@ int ck_ring_writer_init(struct ck_ring_writer *writer, struct ck_ring *ring)
         }
         return -1;
     }
-    made.ring = ring;
     if (before == CK_SLOT_ENDED) {
         thread_say(&made, ring);
-    }
-    if (before != CK_SLOT_LIVE &&
-        atomic_load(&made.slot->backed) != CK_RING_BACKED_ALL) {
-        ck_ring_bell(ring); /* to get the rest of it */
     }
     atomic_fetch_add(&made.slot->users, 1);
     writer->body = made.body;
     writer->mask = made.mask;
-    writer->ring = ring;
     /* A signal handler takes a writer with a slot as complete. */
     atomic_signal_fence(memory_order_seq_cst);
     writer->slot = made.slot;

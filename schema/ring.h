@@ -12,10 +12,8 @@
  * injected libraries of that process, which find it by (incarnation, tid).
  * It is a ring of 32-byte units with one writer and one reader; the body is
  * mapped twice in a row, so a record never wraps. Positions count units from
- * the slot's first use and never restart. Recording takes no lock and makes no
- * allocation; a full slot drops and counts. It makes no system call but one: a
- * slot of which half is used rings the bell, so that the collector may sleep
- * until there is something to do.
+ * the slot's first use and never restart. Recording takes no lock, makes no
+ * allocation and no system call; a full slot drops and counts.
  */
 #ifndef CK_SCHEMA_RING_H
 #define CK_SCHEMA_RING_H
@@ -77,7 +75,7 @@ struct ck_ring_slot {
     uint8_t pad0[44];
     /* Writer. */
     _Atomic uint64_t head;    /* next position to write; release at a commit */
-    uint64_t tail_seen;       /* a body before where to look for room again */
+    uint64_t tail_seen;       /* a body before the end of the room known */
     uint32_t is_busy;         /* a record is being written (signal re-entry) */
     uint32_t calls;           /* numbers given to calls of this thread */
     _Atomic uint64_t dropped; /* records, since the file was made */
@@ -128,14 +126,6 @@ enum ck_library {
     CK_LIBRARY_POSIX = 64,
 };
 
-/* May a touch of the file wake the collector? It sets OFF and ON; a writer
- * whose touch failed, BROKEN. */
-enum ck_ring_bell_state {
-    CK_BELL_OFF = 0, /* it looks soon by itself, or there is no bell */
-    CK_BELL_ON = 1,
-    CK_BELL_BROKEN = 2, /* another root or user by now */
-};
-
 struct ck_ring_header {
     uint64_t magic;
     uint32_t version;
@@ -167,8 +157,7 @@ struct ck_ring_header {
     uint32_t posix_threshold_ns; /* ckposix records longer calls; 0 = default */
     _Atomic uint32_t offers;     /* times that a slot became claimable */
     _Atomic uint32_t claims; /* times that a thread got a slot, counted after */
-    _Atomic uint32_t bell;   /* enum ck_ring_bell_state */
-    uint8_t pad[1904];
+    uint8_t pad[1908];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");
@@ -209,10 +198,9 @@ struct ck_ring {
 
 /* A thread's side: its slot. One a thread in each injected library. */
 struct ck_ring_writer {
-    struct ck_ring_slot *slot;  /* NULL = none */
-    uint8_t *body;              /* mapped twice in a row */
-    uint64_t mask;              /* units - 1 */
-    const struct ck_ring *ring; /* borrowed */
+    struct ck_ring_slot *slot; /* NULL = none */
+    uint8_t *body;             /* mapped twice in a row */
+    uint64_t mask;             /* units - 1 */
 };
 
 /* Map the ring named by CKAGENT_RING. 0, or -1 with errno: ENOENT no agent
@@ -261,16 +249,10 @@ int ck_ring_text(struct ck_ring_writer *writer,
                  const char *bytes,
                  size_t length);
 
-/* Wake the collector, which may sleep long: a slot is filling up, or somebody
- * came who has little room. One system call; errno is kept.
- */
-void ck_ring_bell(const struct ck_ring *ring);
-
 /* Look again how far the slot may be written: by the reader's tail and by the
- * memory behind it. Is there room for so many units? Rings the bell where half
- * of it is used (the slow path of ck_ring_begin).
+ * memory behind it. Is there room for so many units? `mask` is the writer's.
  */
-bool ck_ring_make_room(const struct ck_ring_writer *writer, unsigned units);
+bool ck_ring_has_room(struct ck_ring_slot *slot, uint64_t mask, unsigned units);
 
 /* Count a record that found no room (the slow path of ck_ring_begin). */
 void ck_ring_count_lost(struct ck_ring_slot *slot, enum ck_clock clock);
@@ -295,7 +277,7 @@ static inline void *ck_ring_begin(struct ck_ring_writer *writer,
     head = atomic_load_explicit(&slot->head, memory_order_relaxed);
     if (__builtin_expect(head + units - slot->tail_seen > writer->mask + 1,
                          0)) {
-        if (!ck_ring_make_room(writer, units)) {
+        if (!ck_ring_has_room(slot, writer->mask, units)) {
             ck_ring_count_lost(slot, clock);
             slot->is_busy = 0;
             return NULL;

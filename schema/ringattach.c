@@ -218,11 +218,9 @@ int ck_ring_enter(struct ck_ring *ring, enum ck_library library)
         errno = EAGAIN;
         return -1;
     }
+    atomic_fetch_or(&process->libraries, (uint32_t)library);
     atomic_store(&ring->process, process);
     atomic_store(&ring->incarnation, incarnation);
-    if (atomic_fetch_or(&process->libraries, (uint32_t)library) == 0) {
-        ck_ring_bell(ring); /* to be seen while it lives */
-    }
     return 0;
 }
 
