@@ -235,12 +235,14 @@ static int meeting_keep(struct clockedges *edges,
 {
     struct meeting meeting = {
         .first = edges->members_count, .count = count, .source = source};
-    struct meeting *last = edges->meetings + edges->meetings_count - 1;
 
     for (size_t i = 0; i < count; i++) {
         meeting.stay += members[i].exit - members[i].enter;
     }
     if (edges->grouped % edges->group != 0) {
+        const struct meeting *last =
+            &edges->meetings[edges->meetings_count - 1];
+
         if (last->stay <= meeting.stay) {
             edges->grouped++;
             return 0;
