@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 LIMIT_S = 300
 SKIP = 77
@@ -81,6 +82,28 @@ def number_after(text, *words):
             if tuple(parts[i:i + len(words)]) == words:
                 return float(parts[i + len(words)])
     sys.exit("no %s in: %s" % (" ".join(words), text))
+
+
+def watched(command):
+    """(CPU seconds, peak KiB that no file lies behind) of a process; what it
+    prints is dropped."""
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    peak = 0
+    while True:
+        pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+        if pid != 0:
+            break
+        try:
+            with open("/proc/%d/status" % child.pid) as file:
+                for line in file:
+                    if line.startswith("RssAnon"):
+                        peak = max(peak, int(line.split()[1]))
+        except OSError:
+            pass
+        time.sleep(0.005)
+    if status != 0:
+        sys.exit("%s: status %d" % (command[0], status))
+    return usage.ru_utime + usage.ru_stime, peak
 
 
 def figure(name, measured, target, is_met, unit=""):

@@ -13,39 +13,16 @@ bench_merge's (matched). 100 million events take 500 MB and five minutes.
 import os
 import shutil
 import statistics
-import subprocess
 import sys
-import time
 
 import lttng
-from job import Bench, figure, remark, skip
+from job import Bench, figure, remark, skip, watched
 
 RANKS = 4
 
 
-def watched(command):
-    """(CPU seconds, peak MB that no file lies behind) of a process."""
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    peak = 0
-    while True:
-        pid, status, usage = os.wait4(child.pid, os.WNOHANG)
-        if pid != 0:
-            break
-        try:
-            with open("/proc/%d/status" % child.pid) as file:
-                for line in file:
-                    if line.startswith("RssAnon"):
-                        peak = max(peak, int(line.split()[1]) / 1024)
-        except OSError:
-            pass
-        time.sleep(0.005)
-    if status != 0:
-        sys.exit("merge: %s ended with %d" % (command[0], status))
-    return usage.ru_utime + usage.ru_stime, peak
-
-
 def measured(times, **commands):
-    """name -> list of (seconds, MB), the commands in turn."""
+    """name -> list of (seconds, KiB), the commands in turn."""
     found = {name: [] for name in commands}
     for _ in range(times):
         for name, command in commands.items():
@@ -98,7 +75,7 @@ def explained(bench, directory, millions, times):
                "event" % (millions, name, least(runs), middle(runs),
                           least(runs) * 1e3 / millions))
     speed = millions / least(found["whole"])
-    peak = max(mb for _, mb in found["whole"])
+    peak = max(kib for _, kib in found["whole"]) / 1024
     figure("whole analysis of %g M, M events/s a core" % millions, speed,
            ">= 10", speed >= 10)
     figure("anonymous memory, %g M" % millions, peak, "<= 64 MB", peak <= 64,

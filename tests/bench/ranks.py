@@ -15,7 +15,8 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
+
+from job import watched
 
 CAUSES = ("host_compute", "mpi_wait", "mpi_transfer", "launch_latency")
 
@@ -28,27 +29,6 @@ def cpu(args):
     if status != 0:
         sys.exit("%s: status %d" % (args[0], status))
     return usage.ru_utime + usage.ru_stime, said
-
-
-def watched(args):
-    """(CPU seconds, peak KiB of memory that is no file's) of a process."""
-    child = subprocess.Popen(args)
-    peak = 0
-    while True:
-        pid, status, usage = os.wait4(child.pid, os.WNOHANG)
-        if pid != 0:
-            break
-        try:
-            with open("/proc/%d/status" % child.pid) as file:
-                for line in file:
-                    if line.startswith("RssAnon"):
-                        peak = max(peak, int(line.split()[1]))
-        except OSError:
-            pass
-        time.sleep(0.005)
-    if status != 0:
-        sys.exit("%s: status %d" % (args[0], status))
-    return usage.ru_utime + usage.ru_stime, peak
 
 
 def differences(report, expected):
