@@ -73,21 +73,6 @@ bool host_has_room(const struct host *host, uint32_t thread);
 struct host_span *
 host_place(struct host *host, uint32_t thread, ck_time_t horizon);
 void host_placed(struct host *host, uint32_t thread);
-/* Both, with a copy. 0, or -1 with ENOMEM. */
-static inline int host_add(struct host *host,
-                           uint32_t thread,
-                           const struct host_span *span,
-                           ck_time_t horizon)
-{
-    struct host_span *place = host_place(host, thread, horizon);
-
-    if (place == NULL) {
-        return -1;
-    }
-    *place = *span;
-    host_placed(host, thread);
-    return 0;
-}
 /* As host_has_room(), for the next two. */
 bool host_has_off_room(const struct host *host, uint32_t thread);
 bool host_has_sample_room(const struct host *host, uint32_t thread);
