@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -20,7 +21,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TIMER_SLACK_NS 200000ul
+/* All collectors of a host wake at the same time (pace_until()). */
+#define TIMER_SLACK_NS 1000ul
+#define CPUS_MOST 8192
 /* So long the collector computes at a stretch. The kernel (6.12 and later)
  * runs who asks for less sooner after a wake-up: a slot waits, the program's
  * own threads do not. */
@@ -71,16 +74,26 @@ static void stdio_null(bool keeps_stderr)
     }
 }
 
+/* CPUs that the launcher bound our rank to; all of them: to none. */
+static unsigned char home[CPUS_MOST / CHAR_BIT];
+
 /* The kernel cuts the mask to what the cpuset allows. */
 static void affinity_widen(void)
 {
-    size_t bytes = CPU_ALLOC_SIZE(8192);
-    cpu_set_t *all = CPU_ALLOC(8192);
+    unsigned char all[sizeof(home)];
 
-    if (all != NULL) {
-        memset(all, 0xff, bytes);
-        (void)sched_setaffinity(0, bytes, all);
-        CPU_FREE(all);
+    memset(all, 0xff, sizeof(all));
+    (void)sched_setaffinity(0, sizeof(all), (const cpu_set_t *)all);
+}
+
+void apart_home(void)
+{
+    unsigned cpu;
+
+    if (getcpu(&cpu, NULL) == 0 && cpu < CPUS_MOST &&
+        !CPU_ISSET_S(cpu, sizeof(home), (const cpu_set_t *)home)) {
+        (void)sched_setaffinity(0, sizeof(home), (const cpu_set_t *)home);
+        affinity_widen();
     }
 }
 
@@ -121,6 +134,9 @@ void apart_go(bool keeps_stderr)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     inherited_close();
     stdio_null(keeps_stderr);
+    if (sched_getaffinity(0, sizeof(home), (cpu_set_t *)home) != 0) {
+        memset(home, 0xff, sizeof(home));
+    }
     affinity_widen();
     slice_shorten();
     (void)prctl(PR_SET_NAME, "ckagent-collect");

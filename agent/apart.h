@@ -18,4 +18,10 @@ int apart_stderr(const struct identity *identity, bool is_wanted);
  * inherited files, all CPUs of the cpuset, default signals. */
 void apart_go(bool keeps_stderr);
 
+/* Back to the CPUs that the launcher bound our rank to, if there are such, and
+ * free again: to be called now and then. An idle CPU draws the collector away
+ * at its next turn. Where none is idle each collector stops its own rank, all
+ * at the same time, instead of one rank twice while the others wait for it. */
+void apart_home(void);
+
 #endif

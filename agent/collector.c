@@ -259,6 +259,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         return false;
     }
     collector->second_at = pace_until(now, TALK_BEAT);
+    apart_home();
     meters_facts(&collector->meters);
     outlet_settle(&collector->outlet, session_dir(collector->session));
     return true;
@@ -450,7 +451,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
 
     do {
         ck_time_t due = clockprobe_due(collector->clock);
-        ck_time_t glance = pace_until(now, PACE_LOOK);
+        ck_time_t glance = pace_until(now, drain_look(collector->drain));
         ck_time_t next = glance < until ? glance : until;
         ck_time_t wake = due < next ? due : next;
         struct timespec limit = {.tv_nsec = wake > now ? wake - now : 0};
@@ -499,14 +500,14 @@ static void away_take(struct collector *collector, ck_time_t now)
 /* Of a turn that slots want the sleeper knows; of other things it does not. */
 static ck_time_t turn_period(struct collector *collector, ck_time_t now)
 {
-    ck_time_t period = PACE_LOOK;
+    ck_time_t period = PACE_STEP;
 
     if (collector->phase == PHASE_RUNNING && !collector->life.is_front_gone) {
         period = drain_relieve(collector->drain);
     }
     if (period > MEET_PERIOD &&
         session_state(collector->session) != SESSION_SENDING) {
-        period = now - collector->phase_at < YOUNG ? PACE_LOOK : MEET_PERIOD;
+        period = now - collector->phase_at < YOUNG ? PACE_STEP : MEET_PERIOD;
     }
     return period;
 }

@@ -29,6 +29,7 @@ struct drain {
     uint64_t limit;
     struct losses losses;
     ck_time_t turn_at; /* of the last turn; 0 = none yet */
+    ck_time_t look;    /* between two glances */
     ck_time_t period;  /* until the next, as decided then */
     struct pace pace;
     struct drain_strain strain;
@@ -63,7 +64,8 @@ struct drain *drain_create(struct ringfile *ring,
     drain->sync = sync;
     drain->limit = limit;
     drain->losses = (struct losses){.own = own, .sync = sync};
-    drain->period = PACE_LOOK;
+    drain->period = PACE_STEP;
+    drain->look = PACE_STEP;
     return drain;
 }
 
@@ -378,10 +380,11 @@ static void elapsed_note(struct drain *drain, ck_time_t now)
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
 {
     struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
-    ck_time_t period = PACE_LOOK;
+    ck_time_t period = PACE_STEP;
     uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
     uint64_t flow = 0;
     uint32_t kept = 0;
+    bool is_narrow = false;
     ck_time_t most;
 
     elapsed_note(drain, now);
@@ -397,18 +400,23 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
         if (atomic_load_explicit(&heads[index].state, memory_order_relaxed) !=
             CK_SLOT_FREE) {
             drain->used[kept++] = index;
+            is_narrow |= atomic_load_explicit(&heads[index].backed,
+                                              memory_order_relaxed) !=
+                         CK_RING_BACKED_ALL;
         }
     }
     drain->used_count = kept;
+    drain->look = is_narrow ? PACE_STEP : pace_glance(size);
     most = pace_look(&drain->pace, flow, size, now);
-    period = period < PACE_LOOK ? period : most;
+    period = period < PACE_STEP ? period : most;
     drain->period = period > CUT_PERIOD_MIN ? period : CUT_PERIOD_MIN;
     drain->turn_at = now;
     return drain->period;
 }
 
-/* Half of what may be written is not read; of a slot without all its memory an
- * eighth, for then it is given the rest. */
+/* An eighth of what may be written is not read: with what the fastest thread
+ * writes until the next look it is less than the whole. A slot without all its
+ * memory is then given more. */
 static bool is_filling(struct ck_ring_slot *slot, uint64_t size)
 {
     uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
@@ -416,8 +424,7 @@ static bool is_filling(struct ck_ring_slot *slot, uint64_t size)
     uint64_t used =
         atomic_load_explicit(&slot->head, memory_order_relaxed) - tail;
 
-    return backed == CK_RING_BACKED_ALL ? used >= size / 2
-                                        : used >= (backed - tail) / 8;
+    return used >= (backed == CK_RING_BACKED_ALL ? size : backed - tail) / 8;
 }
 
 bool drain_glance(const struct drain *drain)
@@ -438,6 +445,11 @@ bool drain_glance(const struct drain *drain)
         }
     }
     return false;
+}
+
+ck_time_t drain_look(const struct drain *drain)
+{
+    return drain->look;
 }
 
 ck_time_t drain_relieve(struct drain *drain)

@@ -35,8 +35,10 @@ void drain_symbols(struct drain *drain, struct symbols *symbols);
  */
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush);
 /* Is a turn wanted before its time: did a thread or an image come, or does a
- * slot fill up? A few loads, to be asked each PACE_LOOK. */
+ * slot fill up? A few loads, to be asked each drain_look(): PACE_STEP while a
+ * slot in use has not all its memory. */
 bool drain_glance(const struct drain *drain);
+ck_time_t drain_look(const struct drain *drain);
 /* A turn if one is due or wanted: to be called between parts of other work, so
  * that no slot waits for all of it. Returns the time until the next turn. */
 ck_time_t drain_relieve(struct drain *drain);

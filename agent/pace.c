@@ -13,7 +13,7 @@ static bool fits(uint64_t flow, ck_time_t period, uint64_t units)
 ck_time_t
 pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
 {
-    ck_time_t period = PACE_LOOK;
+    ck_time_t period = PACE_STEP;
     ck_time_t passed = now - pace->look_at;
 
     passed = passed < PACE_FADE / 2 ? passed : PACE_FADE / 2;
@@ -35,6 +35,17 @@ pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
     return period;
 }
 
+ck_time_t pace_glance(uint64_t size)
+{
+    ck_time_t period = PACE_STEP;
+
+    while (period < PACE_MAX &&
+           fits(PACE_FASTEST, 2 * period, PACE_LOOK_PART(size))) {
+        period *= 2;
+    }
+    return period;
+}
+
 void pace_upset(struct pace *pace)
 {
     pace->is_upset = true;
@@ -42,10 +53,10 @@ void pace_upset(struct pace *pace)
 
 ck_time_t pace_until(ck_time_t now, ck_time_t period)
 {
-    ck_time_t whole = PACE_LOOK;
+    ck_time_t whole = PACE_STEP;
     ck_time_t left;
 
-    if (period < PACE_LOOK) {
+    if (period < PACE_STEP) {
         return now + period;
     }
     while (2 * whole <= period) {

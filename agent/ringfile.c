@@ -25,16 +25,19 @@
 #include "schema/time.h"
 
 #define PAGE_BYTES ((uint64_t)4096)
+#define POPULATE_READ 22 /* MADV_POPULATE_READ, which older headers lack */
 #define SLOTS_DEFAULT 256
 #define SLOTS_LEAST 4
 #define SLOT_BYTES_LEAST ((uint64_t)16 << 10)
 #define OUTBOX_BYTES_LEAST ((uint64_t)64 << 10)
-/* Backed when the file is made: whole ones for the threads that every program
- * has, first parts for a burst of threads. */
-#define SLOTS_WHOLE 4
+/* Backed when the file is made: a whole one for the thread that every program
+ * has, first parts for a burst of threads. A slot in use gets WIDEN_TIMES what
+ * it has when that does not do. */
+#define SLOTS_WHOLE 1
 #define SLOTS_AT_START 68
 #define SLOT_FIRST_BYTES ((uint64_t)128 << 10)
 #define SLOT_FIRST_LEAST ((uint64_t)8 << 10)
+#define WIDEN_TIMES 8
 
 static uint64_t page_round(uint64_t bytes)
 {
@@ -516,13 +519,15 @@ unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most)
     return added;
 }
 
-/* Give the rest of the body its memory. 0 or -1. */
-static int slot_widen(struct ringfile *ring, uint32_t index)
+/* Give so many times its memory to the body, at most all. 0 or -1. */
+static int slot_widen(struct ringfile *ring, uint32_t index, uint64_t times)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(ring->header)[index];
+    uint64_t from = atomic_load(&slot->backed) * CK_UNIT_BYTES;
+    uint64_t bytes = ring->header->slot_bytes;
 
-    return body_back(ring, index, atomic_load(&slot->backed) * CK_UNIT_BYTES,
-                     ring->header->slot_bytes);
+    return body_back(ring, index, from,
+                     from < bytes / times ? from * times : bytes);
 }
 
 /* What has memory is being used up: an eighth by a thread that lives, half by
@@ -548,7 +553,8 @@ unsigned ringfile_widen(struct ringfile *ring, unsigned ahead, unsigned most)
 
         if (!is_whole(&heads[i]) && added < most &&
             (is_wanted || is_filling(&heads[i]))) {
-            added += slot_widen(ring, i) == 0;
+            added +=
+                slot_widen(ring, i, is_wanted ? UINT64_MAX : WIDEN_TIMES) == 0;
         }
         free_whole += is_free(&heads[i]) && is_whole(&heads[i]);
         ring->narrow += !is_free(&heads[i]) && !is_whole(&heads[i]);
@@ -578,6 +584,10 @@ const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot)
         (void)munmap(base, 2 * bytes);
         errno = saved;
         return NULL;
+    }
+    if (is_whole(&ck_ring_heads(ring->header)[slot])) {
+        /* One call now instead of a fault a page in the first lap. */
+        (void)madvise(base, bytes, POPULATE_READ);
     }
     ring->bodies[slot] = base;
     return base;

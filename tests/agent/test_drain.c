@@ -379,7 +379,7 @@ static void a_slot_that_fills_fast_is_looked_at_sooner(void **state)
         mark_write(&writer, i);
     }
     now += 2 * CK_TIME_MS;
-    assert_int_equal(drain_step(bench->drain, now, false), PACE_LOOK);
+    assert_int_equal(drain_step(bench->drain, now, false), PACE_STEP);
     /* Half in the next 2 ms: the last quarter takes one more. */
     for (uint64_t i = wanted / 4; i < wanted * 3 / 4 - 8; i++) {
         mark_write(&writer, i);

@@ -97,7 +97,7 @@ static void who_comes_is_seen(void **state)
     turn(f);
 }
 
-static void half_of_a_slot_is_seen(void **state)
+static void an_eighth_of_a_slot_is_seen(void **state)
 {
     struct fixture *f = *state;
 
@@ -106,7 +106,7 @@ static void half_of_a_slot_is_seen(void **state)
     assert_int_equal(atomic_load(&f->writer.slot->backed), CK_RING_BACKED_ALL);
     turn(f);
     for (int lap = 0; lap < 3; lap++) {
-        put(f, SLOT_UNITS / 2 - 1);
+        put(f, SLOT_UNITS / 8 - 1);
         assert_false(drain_glance(f->drain));
         put(f, 1);
         assert_true(drain_glance(f->drain));
@@ -114,7 +114,7 @@ static void half_of_a_slot_is_seen(void **state)
     }
 }
 
-static void a_slot_without_all_its_memory_is_seen_at_an_eighth(void **state)
+static void a_slot_is_seen_at_an_eighth_of_its_memory(void **state)
 {
     struct fixture *f = *state;
 
@@ -132,11 +132,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(who_comes_is_seen, setup, teardown),
-        cmocka_unit_test_setup_teardown(half_of_a_slot_is_seen, setup,
+        cmocka_unit_test_setup_teardown(an_eighth_of_a_slot_is_seen, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(
-            a_slot_without_all_its_memory_is_seen_at_an_eighth, setup,
-            teardown),
+            a_slot_is_seen_at_an_eighth_of_its_memory, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
