@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  *     paced_mpi --calibrate            iterations of work that take 10 us
- *     paced_mpi CALLS ITERATIONS       run; rank 0 prints ns a call
+ *     paced_mpi CALLS ITERATIONS [FILE]
+ *                                      run; rank 0 prints ns a call, and writes
+ *                                      when each block began and ended
  *
  * Work is a number of iterations, not a time, so that whatever slows the
  * program down shows in its time. The calls are timed in blocks; printed are
@@ -16,8 +18,8 @@
 #include <string.h>
 #include <time.h>
 
-#define BLOCK 2500
-#define BLOCKS_MAX 10000
+#define BLOCK 500
+#define BLOCKS_MAX 50000
 #define WORK_NS 10000.0
 
 static double now_ns(void)
@@ -72,8 +74,24 @@ static void block_run(long iterations, double *x)
     }
 }
 
-static void run(int blocks, long iterations)
+/* A line a block: when it began and ended, ns of CLOCK_MONOTONIC. */
+static void times_write(const char *path, const double (*blocks)[2], int count)
 {
+    FILE *file = fopen(path, "w");
+
+    if (file == NULL) {
+        perror(path);
+        return;
+    }
+    for (int b = 0; b < count; b++) {
+        fprintf(file, "%.0f %.0f\n", blocks[b][0], blocks[b][1]);
+    }
+    (void)fclose(file);
+}
+
+static void run(int blocks, long iterations, const char *path)
+{
+    static double spans[BLOCKS_MAX][2];
     static double times[BLOCKS_MAX];
     double sum = 0;
     double x = 1;
@@ -85,13 +103,18 @@ static void run(int blocks, long iterations)
         double begin = now_ns();
 
         block_run(iterations, &x);
-        times[b] = (now_ns() - begin) / BLOCK;
+        spans[b][0] = begin;
+        spans[b][1] = now_ns();
+        times[b] = (spans[b][1] - begin) / BLOCK;
         sum += times[b];
     }
     qsort(times, (size_t)blocks, sizeof(*times), by_value);
     if (rank == 0) {
         printf("call mean %.2f ns median %.2f ns min %.2f ns result %.9f\n",
                sum / blocks, times[blocks / 2], times[0], x);
+        if (path != NULL) {
+            times_write(path, spans, blocks);
+        }
     }
 }
 
@@ -103,16 +126,16 @@ int main(int argc, char **argv)
         printf("%ld\n", calibrate());
         return 0;
     }
-    blocks = argc == 3 ? atoi(argv[1]) / BLOCK : 0;
+    blocks = argc == 3 || argc == 4 ? atoi(argv[1]) / BLOCK : 0;
     if (blocks < 1 || blocks > BLOCKS_MAX) {
         fprintf(stderr,
-                "usage: paced_mpi --calibrate | CALLS ITERATIONS "
+                "usage: paced_mpi --calibrate | CALLS ITERATIONS [FILE] "
                 "(CALLS from %d to %d)\n",
                 BLOCK, BLOCK * BLOCKS_MAX);
         return 2;
     }
     MPI_Init(&argc, &argv);
-    run(blocks, atol(argv[2]));
+    run(blocks, atol(argv[2]), argv[3]);
     MPI_Finalize();
     return 0;
 }

@@ -2,11 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *     producer RATE SECONDS [BURST]     RATE marks a second; 0 = none
+ *     producer RATE SECONDS [BURST [CALM]]   RATE marks a second; 0 = none
  *
  * Marks are made by ck.h in bursts of SPIN_BURST, each at its time on the
  * clock, which is watched without a pause; with BURST, in bursts of so many,
- * and the thread sleeps between them and leaves the core to others.
+ * and the thread sleeps between them and leaves the core to others. With CALM
+ * it makes one mark so many seconds before: nobody can foresee what comes.
  * What the machine takes away for longer than SLACK_NS (4 bursts where the
  * thread sleeps) is not made up for, so that the rate is never exceeded for
  * long. The last line tells how many were made, in which time, and how late a
@@ -83,14 +84,19 @@ static void produce(double rate, double seconds, long sleeping_burst)
 
 int main(int argc, char **argv)
 {
-    int is_right = argc == 3 || argc == 4;
+    int is_right = argc >= 3 && argc <= 5;
     double rate = is_right ? atof(argv[1]) : -1;
     double seconds = is_right ? atof(argv[2]) : 0;
-    long burst = argc == 4 ? atol(argv[3]) : 0;
+    long burst = argc >= 4 ? atol(argv[3]) : 0;
+    double calm = argc == 5 ? atof(argv[4]) : 0;
 
-    if (rate < 0 || seconds <= 0 || burst < 0) {
-        fprintf(stderr, "usage: producer RATE SECONDS [BURST]\n");
+    if (rate < 0 || seconds <= 0 || burst < 0 || calm < 0) {
+        fprintf(stderr, "usage: producer RATE SECONDS [BURST [CALM]]\n");
         return 2;
+    }
+    if (calm > 0) {
+        ck_mark("calm", 0);
+        idle(calm);
     }
     if (rate == 0) {
         idle(seconds);

@@ -19,6 +19,7 @@ static const char help[] =
     "  --rate R             step of the gradient descent (0.1)\n"
     "  --overlap            reduce layer by layer with MPI_Iallreduce\n"
     "  --time               print the time of a step on rank 0\n"
+    "  --times FILE         write when each step of rank 0 began and ended\n"
     "  --data DIR           Fashion-MNIST (/usr/share/datasets/fashion-mnist)\n"
     "  --checkpoint FILE    write the weights there (no checkpoint)\n"
     "  --checkpoint-every N every N steps (200)\n"
@@ -97,6 +98,9 @@ static int option_take(struct options *options, int letter)
     case 't':
         options->is_timed = 1;
         return 0;
+    case 'T':
+        options->times = optarg;
+        return 0;
     case 'd':
         options->data = optarg;
         return 0;
@@ -124,6 +128,7 @@ int options_parse(struct options *options,
         {"rate", required_argument, NULL, 'r'},
         {"overlap", no_argument, NULL, 'o'},
         {"time", no_argument, NULL, 't'},
+        {"times", required_argument, NULL, 'T'},
         {"data", required_argument, NULL, 'd'},
         {"checkpoint", required_argument, NULL, 'c'},
         {"checkpoint-every", required_argument, NULL, 'e'},

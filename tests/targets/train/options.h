@@ -26,6 +26,7 @@ struct options {
     float rate;
     int is_overlapped; /* MPI_Iallreduce by layer instead of MPI_Allreduce */
     int is_timed;      /* print how long a step took */
+    const char *times; /* file for ns (CLOCK_MONOTONIC) of steps, NULL = none */
     const char *data;
     const char *checkpoint; /* file, NULL = none */
     int checkpoint_every;   /* steps */

@@ -373,20 +373,40 @@ static void steps_time_print(double *steps_us, int steps)
            steps_us[1 + (steps - 1) / 2]);
 }
 
+/* A line a step: when it began and ended, ns of CLOCK_MONOTONIC. */
+static FILE *times_open(const struct train *train)
+{
+    FILE *file = NULL;
+
+    if (train->options.times != NULL && train->rank == 0) {
+        file = fopen(train->options.times, "w");
+        if (file == NULL) {
+            perror(train->options.times);
+        }
+    }
+    return file;
+}
+
 static int steps_run(struct train *train)
 {
     int steps = train->options.steps;
     double *steps_us = calloc((size_t)steps, sizeof(*steps_us));
+    FILE *times = times_open(train);
 
     for (int step = 0; step < steps; step++) {
         double begin = ill_now_us();
+        double end;
 
         if (step_run(train, step) != 0) {
             free(steps_us);
             return -1;
         }
+        end = ill_now_us();
         if (steps_us != NULL) {
-            steps_us[step] = ill_now_us() - begin;
+            steps_us[step] = end - begin;
+        }
+        if (times != NULL) {
+            fprintf(times, "%.0f %.0f\n", begin * 1e3, end * 1e3);
         }
         if ((step + 1) % (steps < 5 ? 1 : steps / 5) == 0) {
             double loss = batch_loss(train);
@@ -405,6 +425,9 @@ static int steps_run(struct train *train)
     if (train->ill_us > 0) {
         printf("the ill took %.0f us\n", train->ill_us);
         (void)fflush(stdout);
+    }
+    if (times != NULL) {
+        (void)fclose(times);
     }
     free(steps_us);
     return 0;
