@@ -27,6 +27,8 @@ cleanup() {
     [ -n "${CK_KEEP:-}" ] || discard "$work"
 }
 trap cleanup EXIT
+# No script ends without a word.
+trap 'echo "line $LINENO: status $?: $BASH_COMMAND" >&2' ERR
 
 skip() {
     echo "skipped: $*"
