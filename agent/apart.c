@@ -10,7 +10,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -23,7 +22,6 @@
 
 /* All collectors of a host wake at the same time (pace_until()). */
 #define TIMER_SLACK_NS 1000ul
-#define CPUS_MOST 8192
 /* So long the collector computes at a stretch. The kernel (6.12 and later)
  * runs who asks for less sooner after a wake-up: a slot waits, the program's
  * own threads do not. */
@@ -74,25 +72,21 @@ static void stdio_null(bool keeps_stderr)
     }
 }
 
-/* CPUs that the launcher bound our rank to; all of them: to none. */
-static unsigned char home[CPUS_MOST / CHAR_BIT];
-
 /* The kernel cuts the mask to what the cpuset allows. */
 static void affinity_widen(void)
 {
-    unsigned char all[sizeof(home)];
+    struct apart_cpus all;
 
-    memset(all, 0xff, sizeof(all));
-    (void)sched_setaffinity(0, sizeof(all), (const cpu_set_t *)all);
+    memset(&all, 0xff, sizeof(all));
+    (void)sched_setaffinity(0, sizeof(all), all.sets);
 }
 
-void apart_home(void)
+void apart_home(const struct apart_cpus *home)
 {
-    unsigned cpu;
+    int cpu = sched_getcpu();
 
-    if (getcpu(&cpu, NULL) == 0 && cpu < CPUS_MOST &&
-        !CPU_ISSET_S(cpu, sizeof(home), (const cpu_set_t *)home)) {
-        (void)sched_setaffinity(0, sizeof(home), (const cpu_set_t *)home);
+    if (cpu >= 0 && !CPU_ISSET_S((size_t)cpu, sizeof(*home), home->sets)) {
+        (void)sched_setaffinity(0, sizeof(*home), home->sets);
         affinity_widen();
     }
 }
@@ -122,7 +116,7 @@ static void slice_shorten(void)
     }
 }
 
-void apart_go(bool keeps_stderr)
+void apart_go(bool keeps_stderr, struct apart_cpus *home)
 {
     sigset_t none;
 
@@ -134,8 +128,8 @@ void apart_go(bool keeps_stderr)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     inherited_close();
     stdio_null(keeps_stderr);
-    if (sched_getaffinity(0, sizeof(home), (cpu_set_t *)home) != 0) {
-        memset(home, 0xff, sizeof(home));
+    if (sched_getaffinity(0, sizeof(*home), home->sets) != 0) {
+        memset(home, 0xff, sizeof(*home)); /* everywhere */
     }
     affinity_widen();
     slice_shorten();

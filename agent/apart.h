@@ -5,6 +5,7 @@
 #ifndef CK_AGENT_APART_H
 #define CK_AGENT_APART_H
 
+#include <sched.h>
 #include <stdbool.h>
 
 #include "agent/identity.h"
@@ -14,14 +15,20 @@
  * taken before apart_go(). */
 int apart_stderr(const struct identity *identity, bool is_wanted);
 
-/* Own session, /dev/null on 0, 1, 2 (stderr stays with `keeps_stderr`), no
- * inherited files, all CPUs of the cpuset, default signals. */
-void apart_go(bool keeps_stderr);
+/* CPUs that the launcher bound a rank to, of 8192. */
+struct apart_cpus {
+    cpu_set_t sets[8];
+};
 
-/* Back to the CPUs that the launcher bound our rank to, if there are such, and
- * free again: to be called now and then. An idle CPU draws the collector away
- * at its next turn. Where none is idle each collector stops its own rank, all
- * at the same time, instead of one rank twice while the others wait for it. */
-void apart_home(void);
+/* Own session, /dev/null on 0, 1, 2 (stderr stays with `keeps_stderr`), no
+ * inherited files, all CPUs of the cpuset, default signals. *home: the CPUs
+ * before. */
+void apart_go(bool keeps_stderr, struct apart_cpus *home);
+
+/* Back to the CPUs that apart_go() found, and free again: to be called now and
+ * then. An idle CPU draws the collector away at its next turn. Where none is
+ * idle each collector stops its own rank, all at the same time, instead of one
+ * rank twice while the others wait for it. */
+void apart_home(const struct apart_cpus *home);
 
 #endif

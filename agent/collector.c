@@ -77,6 +77,7 @@ struct collector {
     struct herald herald;
     struct life life;
     int stderr_fd; /* of the launcher, for a report without a front */
+    struct apart_cpus home;
     struct talk talk;
     bool has_word; /* of the front, as poll says */
     ck_time_t phase_at;
@@ -259,7 +260,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         return false;
     }
     collector->second_at = pace_until(now, TALK_BEAT);
-    apart_home();
+    apart_home(&collector->home);
     meters_facts(&collector->meters);
     outlet_settle(&collector->outlet, session_dir(collector->session));
     return true;
@@ -559,7 +560,7 @@ int collector_run(const struct collector_wish *wish)
     struct ck_err err;
 
     collector.stderr_fd = apart_stderr(wish->identity, wish->is_reporter);
-    apart_go(wish->is_verbose);
+    apart_go(wish->is_verbose, &collector.home);
     life_init(&collector.life, wish->channel, wish->target, wish->is_begun);
     if (collector_open(&collector, wish, &err) != 0) {
         (void)channel_send(wish->channel, CHANNEL_WARN, err.text,

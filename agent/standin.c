@@ -47,11 +47,12 @@ void standin_start(const struct identity *identity,
         .keep = keep,
         .recorded = recorded,
     };
+    struct apart_cpus home;
     pid_t pid = fork();
 
     if (pid == 0) {
         if (fork() == 0) {
-            apart_go(false);
+            apart_go(false, &home);
             standin_run(&wish);
         }
         _exit(0);
