@@ -122,7 +122,7 @@ void apart_go(bool keeps_stderr, struct apart_cpus *home)
 
     (void)setsid();
     for (int i = 1; i < NSIG; i++) {
-        (void)signal(i, i == SIGPIPE ? SIG_IGN : SIG_DFL);
+        (void)signal(i, i == SIGPIPE || i == SIGXFSZ ? SIG_IGN : SIG_DFL);
     }
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);

@@ -416,7 +416,7 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
 
 /* An eighth of what may be written is not read: with what the fastest thread
  * writes until the next look it is less than the whole. A slot without all its
- * memory is then given more. */
+ * memory is then given the rest. */
 static bool is_filling(struct ck_ring_slot *slot, uint64_t size)
 {
     uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);

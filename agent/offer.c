@@ -8,7 +8,7 @@
 #include "agent/offer.h"
 
 #define SLOTS_AHEAD 64 /* with the first part of their memory */
-#define SLOTS_WHOLE 1  /* with all of it, and one an image, up to the most */
+#define SLOTS_WHOLE 2  /* with all of it, and one an image, up to the most */
 #define SLOTS_WHOLE_MOST 8
 #define SLOTS_A_TURN 16 /* get memory in one turn */
 #define SLOTS_FEW 16
@@ -16,10 +16,7 @@
 void offer_init(struct offer *offer, struct ringfile *ring)
 {
     offer->ring = ring;
-    offer->claims = atomic_load(&ring->header->claims);
-    if (offer->claims != 0) {
-        offer->claims--; /* those of the collector before us count */
-    }
+    offer->claims = atomic_load(&ring->header->claims) - 1;
 }
 
 bool offer_step(struct offer *offer, uint32_t images)

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +31,12 @@
 #define SLOTS_LEAST 4
 #define SLOT_BYTES_LEAST ((uint64_t)16 << 10)
 #define OUTBOX_BYTES_LEAST ((uint64_t)64 << 10)
-/* Backed when the file is made: a whole one for the thread that every program
- * has, first parts for a burst of threads. A slot in use gets WIDEN_TIMES what
- * it has when that does not do. */
-#define SLOTS_WHOLE 1
+/* Backed when the file is made: whole ones for the threads that every program
+ * has, first parts for a burst of threads. */
+#define SLOTS_WHOLE 4
 #define SLOTS_AT_START 68
-#define SLOT_FIRST_BYTES ((uint64_t)128 << 10)
+#define SLOT_FIRST_BYTES ((uint64_t)256 << 10)
 #define SLOT_FIRST_LEAST ((uint64_t)8 << 10)
-#define WIDEN_TIMES 8
 
 static uint64_t page_round(uint64_t bytes)
 {
@@ -202,6 +201,16 @@ static uint64_t first_bytes(const struct ringfile_plan *plan)
     return bytes < plan->slot_bytes ? bytes : plan->slot_bytes;
 }
 
+/* A limit on files (ulimit -f) must not kill us: EFBIG then. 0 or -1. */
+static int file_size(int fd, uint64_t bytes)
+{
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    int rc = ftruncate(fd, (off_t)bytes);
+
+    (void)signal(SIGXFSZ, before);
+    return rc;
+}
+
 /* Size the file, allocate its head and outbox, map them. */
 static int file_fill(struct ringfile *ring,
                      const struct ringfile_plan *plan,
@@ -211,7 +220,7 @@ static int file_fill(struct ringfile *ring,
     uint64_t bytes = head + plan->outbox_bytes + plan->slots * plan->slot_bytes;
     void *map;
 
-    if (ftruncate(ring->fd, (off_t)bytes) != 0 ||
+    if (file_size(ring->fd, bytes) != 0 ||
         fallocate(ring->fd, 0, 0, (off_t)(head + plan->outbox_bytes)) != 0) {
         return -1;
     }
@@ -519,15 +528,13 @@ unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most)
     return added;
 }
 
-/* Give so many times its memory to the body, at most all. 0 or -1. */
-static int slot_widen(struct ringfile *ring, uint32_t index, uint64_t times)
+/* Give the rest of the body its memory. 0 or -1. */
+static int slot_widen(struct ringfile *ring, uint32_t index)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(ring->header)[index];
-    uint64_t from = atomic_load(&slot->backed) * CK_UNIT_BYTES;
-    uint64_t bytes = ring->header->slot_bytes;
 
-    return body_back(ring, index, from,
-                     from < bytes / times ? from * times : bytes);
+    return body_back(ring, index, atomic_load(&slot->backed) * CK_UNIT_BYTES,
+                     ring->header->slot_bytes);
 }
 
 /* What has memory is being used up: an eighth by a thread that lives, half by
@@ -553,8 +560,7 @@ unsigned ringfile_widen(struct ringfile *ring, unsigned ahead, unsigned most)
 
         if (!is_whole(&heads[i]) && added < most &&
             (is_wanted || is_filling(&heads[i]))) {
-            added +=
-                slot_widen(ring, i, is_wanted ? UINT64_MAX : WIDEN_TIMES) == 0;
+            added += slot_widen(ring, i) == 0;
         }
         free_whole += is_free(&heads[i]) && is_whole(&heads[i]);
         ring->narrow += !is_free(&heads[i]) && !is_whole(&heads[i]);

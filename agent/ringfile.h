@@ -73,7 +73,7 @@ void ringfile_unlink(struct ringfile *ring);
  * free, at most `most` in this call. Returns the slots that were added.
  */
 unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most);
-/* Give more memory to slots that are being filled, and all of it to free ones
+/* Give all of their memory to slots that are being filled, and to free ones
  * until `ahead` of these are whole; at most `most` in this call. Returns how
  * many that were.
  */

@@ -33,7 +33,7 @@
 #define CK_RING_SLOTS_MAX 1024
 #define CK_RING_OPEN_MAX 16
 #define CK_RING_ENDPOINT_BYTES 1024
-#define CK_RING_SLOT_BYTES ((uint64_t)8 << 20)   /* default */
+#define CK_RING_SLOT_BYTES ((uint64_t)4 << 20)   /* default */
 #define CK_RING_OUTBOX_BYTES ((uint64_t)8 << 20) /* default */
 
 /* Life of a slot. The thread that owns it moves LIVE -> ENDED; everything

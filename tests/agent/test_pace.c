@@ -12,11 +12,11 @@
 #include "agent/pace.h"
 
 #define MS CK_TIME_MS
-#define SIZE 262144 /* 8 MiB of units, the default */
+#define SIZE 131072 /* 4 MiB of units, the default */
 
 static void a_turn_is_due_when_a_part_of_a_slot_is_filled(void **state)
 {
-    static const uint64_t rates[] = {0, 1000, 300000, 900000, 2000000, 6000000};
+    static const uint64_t rates[] = {0, 1000, 300000, 900000, 2000000, 4000000};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
@@ -63,9 +63,9 @@ static void
 the_fastest_thread_never_fills_a_slot_between_two_looks(void **state)
 {
     (void)state;
-    assert_int_equal(pace_glance(SIZE), 16 * MS);
-    assert_int_equal(pace_glance(SIZE / 2), 8 * MS);
-    assert_int_equal(pace_glance(SIZE / 4), 4 * MS);
+    assert_int_equal(pace_glance(2 * SIZE), 16 * MS);
+    assert_int_equal(pace_glance(SIZE), 8 * MS);
+    assert_int_equal(pace_glance(SIZE / 2), 4 * MS);
     assert_int_equal(pace_glance(SIZE / 64), PACE_STEP);
     assert_int_equal(pace_glance(UINT64_MAX / 8), PACE_MAX);
 }

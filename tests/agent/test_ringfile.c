@@ -154,7 +154,7 @@ static uint64_t backed_of(const struct ringfile *file, uint32_t slot)
     return atomic_load(&ck_ring_heads(file->header)[slot].backed);
 }
 
-static void a_slot_gets_more_memory_once_it_is_used(void **state)
+static void a_slot_gets_all_its_memory_once_it_is_used(void **state)
 {
     struct ringfile_wish wish = wish_in(work, 1);
     struct ck_ring_slot *slot;
@@ -163,26 +163,20 @@ static void a_slot_gets_more_memory_once_it_is_used(void **state)
     struct ck_err err;
     struct stat before;
     struct stat after;
-    uint64_t first;
 
     (void)state;
     wish.plan.slots = 16;
     assert_int_equal(ringfile_create(&file, &wish, &err), 0);
     assert_int_equal(file.backed, 16);
-    assert_int_equal(backed_of(&file, 0), CK_RING_BACKED_ALL);
-    first = backed_of(&file, 1);
-    assert_true(first < CK_RING_SLOT_BYTES / CK_UNIT_BYTES / 8);
-    assert_int_equal(ringfile_widen(&file, 1, 99), 0);
+    assert_int_equal(backed_of(&file, 3), CK_RING_BACKED_ALL);
+    assert_true(backed_of(&file, 4) < CK_RING_SLOT_BYTES / CK_UNIT_BYTES);
+    assert_int_equal(ringfile_widen(&file, 4, 99), 0);
     slot = &ck_ring_heads(file.header)[9];
     atomic_store(&slot->state, CK_SLOT_LIVE);
-    assert_int_equal(ringfile_widen(&file, 1, 99), 0);
+    assert_int_equal(ringfile_widen(&file, 4, 99), 0);
     assert_int_equal(fstat(file.fd, &before), 0);
-    atomic_store(&slot->head, first / 8 + 1);
-    assert_int_equal(ringfile_widen(&file, 1, 99), 1);
-    assert_int_equal(backed_of(&file, 9), 8 * first);
-    assert_int_equal(ringfile_widen(&file, 1, 99), 0);
-    atomic_store(&slot->head, first + 1);
-    assert_int_equal(ringfile_widen(&file, 1, 99), 1);
+    atomic_store(&slot->head, backed_of(&file, 9) / 8 + 1);
+    assert_int_equal(ringfile_widen(&file, 4, 99), 1);
     assert_int_equal(backed_of(&file, 9), CK_RING_BACKED_ALL);
     assert_int_equal(fstat(file.fd, &after), 0);
     assert_int_equal((uint64_t)(after.st_blocks - before.st_blocks) * 512,
@@ -195,8 +189,8 @@ static void a_slot_gets_more_memory_once_it_is_used(void **state)
     assert_int_equal(again.backed, 16);
     assert_int_equal(again.body_left, file.body_left);
     /* And free ones ahead of need. */
-    assert_int_equal(ringfile_widen(&file, 4, 2), 2);
-    assert_int_equal(ringfile_widen(&file, 4, 99), 1);
+    assert_int_equal(ringfile_widen(&file, 7, 2), 2);
+    assert_int_equal(ringfile_widen(&file, 7, 99), 1);
     ringfile_unlink(&file);
     ringfile_fini(&file);
 }
@@ -344,8 +338,8 @@ int main(void)
             a_new_file_is_private_backed_and_attachable, setup, teardown),
         cmocka_unit_test_setup_teardown(
             slots_are_backed_ahead_of_need_and_bounded, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_slot_gets_more_memory_once_it_is_used,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_slot_gets_all_its_memory_once_it_is_used, setup, teardown),
         cmocka_unit_test_setup_teardown(
             only_a_file_that_nobody_holds_is_adopted, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_no_ring_is_refused,
