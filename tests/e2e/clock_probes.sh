@@ -123,7 +123,7 @@ if ! command -v script >/dev/null; then
     echo "script is missing (package bsdutils): no terminal, no status line"
     exit 0
 fi
-timeout 60 script -qc "stty cols 200; exec timeout 50 $bin/ckagg \
+TERM=xterm timeout 60 script -qc "stty cols 200; exec timeout 50 $bin/ckagg \
     --listen ipc://$work/line.sock --dir $work/line" /dev/null \
     </dev/null >"$work/terminal" 2>&1 &
 ckagg=$!
