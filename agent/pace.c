@@ -10,10 +10,20 @@ static bool fits(uint64_t flow, ck_time_t period, uint64_t units)
     return flow <= units * CK_TIME_S / (uint64_t)period;
 }
 
+/* The longest period in which this flow brings no more than so many units. */
+static ck_time_t period_of(uint64_t flow, uint64_t units)
+{
+    ck_time_t period = PACE_STEP;
+
+    while (period < PACE_MAX && fits(flow, 2 * period, units)) {
+        period *= 2;
+    }
+    return period;
+}
+
 ck_time_t
 pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
 {
-    ck_time_t period = PACE_STEP;
     ck_time_t passed = now - pace->look_at;
 
     passed = passed < PACE_FADE / 2 ? passed : PACE_FADE / 2;
@@ -25,25 +35,13 @@ pace_look(struct pace *pace, uint64_t flow, uint64_t size, ck_time_t now)
         pace->is_upset = false;
         pace->calm_at = now + PACE_CHURN;
     }
-    if (now < pace->calm_at) {
-        return period;
-    }
-    while (period < PACE_MAX &&
-           fits(pace->highest, 2 * period, PACE_PART(size))) {
-        period *= 2;
-    }
-    return period;
+    return now < pace->calm_at ? PACE_STEP
+                               : period_of(pace->highest, PACE_PART(size));
 }
 
 ck_time_t pace_glance(uint64_t size)
 {
-    ck_time_t period = PACE_STEP;
-
-    while (period < PACE_MAX &&
-           fits(PACE_FASTEST, 2 * period, PACE_LOOK_PART(size))) {
-        period *= 2;
-    }
-    return period;
+    return period_of(PACE_FASTEST, PACE_LOOK_PART(size));
 }
 
 void pace_upset(struct pace *pace)

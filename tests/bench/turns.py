@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from statistics import median
 
 from job import LIMIT_S
 
@@ -24,12 +25,6 @@ SETTLE_S = 0.5
 START_S = 2.0
 RESAMPLES = 4000
 BLOCKS_LEAST = 5
-
-
-def median(values):
-    ordered = sorted(values)
-    n = len(ordered)
-    return (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
 
 
 def bootstrap(values):
