@@ -29,7 +29,6 @@ struct drain {
     uint64_t limit;
     struct losses losses;
     ck_time_t turn_at; /* of the last turn; 0 = none yet */
-    ck_time_t look;    /* between two glances */
     ck_time_t period;  /* until the next, as decided then */
     struct pace pace;
     struct drain_strain strain;
@@ -65,7 +64,6 @@ struct drain *drain_create(struct ringfile *ring,
     drain->limit = limit;
     drain->losses = (struct losses){.own = own, .sync = sync};
     drain->period = PACE_STEP;
-    drain->look = PACE_STEP;
     return drain;
 }
 
@@ -150,12 +148,17 @@ static bool is_over_limit(const struct drain *drain)
            drain->outlet->outbox.head->stored >= drain->limit;
 }
 
+static uint64_t body_units(const struct drain *drain, uint32_t slot)
+{
+    return ringfile_body_bytes(drain->ring, slot) / CK_UNIT_BYTES;
+}
+
 /* One frame from a slot. Units taken; 0: nothing could be taken now. */
 static uint64_t
 slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
 {
     struct mirror *mirror = &drain->slots[index];
-    uint64_t mask = drain->ring->header->slot_bytes / CK_UNIT_BYTES - 1;
+    uint64_t mask = body_units(drain, index) - 1;
     const uint8_t *body = ringfile_body(drain->ring, index);
     struct outlet_cut cut = {
         .stream = {.incarnation = mirror->incarnation, .slot = index},
@@ -314,8 +317,7 @@ slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
     struct mirror *mirror = &drain->slots[index];
-    struct cut_fill fill = {.size = drain->ring->header->slot_bytes /
-                                    CK_UNIT_BYTES};
+    struct cut_fill fill = {.size = body_units(drain, index)};
     /* acquire: pairs with the release in slot_claim() */
     uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
     uint64_t before;
@@ -381,10 +383,9 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
 {
     struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
     ck_time_t period = PACE_STEP;
-    uint64_t size = drain->ring->header->slot_bytes / CK_UNIT_BYTES;
+    uint64_t size = drain->ring->plan.slot_bytes / CK_UNIT_BYTES;
     uint64_t flow = 0;
     uint32_t kept = 0;
-    bool is_narrow = false;
     ck_time_t most;
 
     elapsed_note(drain, now);
@@ -394,19 +395,17 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
         uint32_t index = drain->used[i];
         struct cut_fill fill = slot_step(drain, index, now, is_flush);
         ck_time_t wait = cut_wait(&fill, period);
+        /* As if it were a large one. */
+        uint64_t rate = fill.rate * (size / fill.size);
 
         period = wait < period ? wait : period;
-        flow = fill.rate > flow ? fill.rate : flow;
+        flow = rate > flow ? rate : flow;
         if (atomic_load_explicit(&heads[index].state, memory_order_relaxed) !=
             CK_SLOT_FREE) {
             drain->used[kept++] = index;
-            is_narrow |= atomic_load_explicit(&heads[index].backed,
-                                              memory_order_relaxed) !=
-                         CK_RING_BACKED_ALL;
         }
     }
     drain->used_count = kept;
-    drain->look = is_narrow ? PACE_STEP : pace_glance(size);
     most = pace_look(&drain->pace, flow, size, now);
     period = period < PACE_STEP ? period : most;
     drain->period = period > CUT_PERIOD_MIN ? period : CUT_PERIOD_MIN;
@@ -440,7 +439,7 @@ bool drain_glance(const struct drain *drain)
     }
     for (uint32_t i = 0; i < drain->used_count; i++) {
         if (is_filling(&heads[drain->used[i]],
-                       header->slot_bytes / CK_UNIT_BYTES)) {
+                       body_units(drain, drain->used[i]))) {
             return true;
         }
     }
@@ -449,7 +448,11 @@ bool drain_glance(const struct drain *drain)
 
 ck_time_t drain_look(const struct drain *drain)
 {
-    return drain->look;
+    const struct ringfile *ring = drain->ring;
+
+    return ring->narrow > 0
+               ? PACE_STEP
+               : pace_glance(ring->plan.slot_bytes / CK_UNIT_BYTES);
 }
 
 ck_time_t drain_relieve(struct drain *drain)
@@ -539,7 +542,7 @@ void drain_give_up(struct drain *drain)
     struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
 
     for (uint32_t i = 0; i < drain->ring->backed; i++) {
-        uint64_t mask = drain->ring->header->slot_bytes / CK_UNIT_BYTES - 1;
+        uint64_t mask = body_units(drain, i) - 1;
         const uint8_t *body = ringfile_body(drain->ring, i);
         uint64_t head = atomic_load(&heads[i].head);
         uint64_t tail = atomic_load(&heads[i].tail);

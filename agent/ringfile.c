@@ -27,98 +27,12 @@
 
 #define PAGE_BYTES ((uint64_t)4096)
 #define POPULATE_READ 22 /* MADV_POPULATE_READ, which older headers lack */
-#define SLOTS_DEFAULT 256
-#define SLOTS_LEAST 4
-#define SLOT_BYTES_LEAST ((uint64_t)16 << 10)
-#define OUTBOX_BYTES_LEAST ((uint64_t)64 << 10)
+#define BODIES_FAIR ((uint64_t)2 << 20)
 /* Backed when the file is made: whole ones for the threads that every program
  * has, first parts for a burst of threads. */
 #define SLOTS_WHOLE 4
-#define SLOTS_AT_START 68
 #define SLOT_FIRST_BYTES ((uint64_t)256 << 10)
 #define SLOT_FIRST_LEAST ((uint64_t)8 << 10)
-
-static uint64_t page_round(uint64_t bytes)
-{
-    return (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-}
-
-static uint64_t head_bytes(uint32_t slots)
-{
-    return page_round(CK_RING_HEADS_OFFSET +
-                      (uint64_t)slots * sizeof(struct ck_ring_slot));
-}
-
-static uint64_t power_below(uint64_t bytes)
-{
-    uint64_t power = 1;
-
-    while (power <= bytes / 2) {
-        power *= 2;
-    }
-    return power;
-}
-
-/* A share of three quarters of the file system, and never more than three
- * quarters of what is free now. */
-static uint64_t
-plan_budget(uint64_t total, uint64_t available, unsigned sharers)
-{
-    uint64_t share = total / 4 * 3 / (sharers == 0 ? 1 : sharers);
-    uint64_t now = available / 4 * 3;
-
-    return share < now ? share : now;
-}
-
-int ringfile_plan(struct ringfile_plan *plan,
-                  uint64_t total,
-                  uint64_t available,
-                  unsigned sharers,
-                  const struct ringfile_plan *wish)
-{
-    uint64_t budget = plan_budget(total, available, sharers);
-    struct ringfile_plan made = {
-        .slots = wish->slots != 0 ? wish->slots : SLOTS_DEFAULT,
-        .slot_bytes = power_below(wish->slot_bytes != 0 ? wish->slot_bytes
-                                                        : CK_RING_SLOT_BYTES),
-        .outbox_bytes =
-            page_round(wish->outbox_bytes != 0 ? wish->outbox_bytes
-                                               : CK_RING_OUTBOX_BYTES),
-    };
-    uint64_t room;
-
-    if (made.slots > CK_RING_SLOTS_MAX) {
-        made.slots = CK_RING_SLOTS_MAX;
-    }
-    if (made.slot_bytes < SLOT_BYTES_LEAST) {
-        made.slot_bytes = SLOT_BYTES_LEAST;
-    }
-    /* A quarter for the outbox, the rest for slots: 8 whole ones of them or
-     * more, or smaller ones. */
-    while (made.outbox_bytes > budget / 4 &&
-           made.outbox_bytes > OUTBOX_BYTES_LEAST) {
-        made.outbox_bytes = page_round(made.outbox_bytes / 2);
-    }
-    room = head_bytes(made.slots) + made.outbox_bytes;
-    while (room > budget / 2 && made.slots > SLOTS_LEAST) {
-        made.slots /= 2;
-        room = head_bytes(made.slots) + made.outbox_bytes;
-    }
-    room = budget > room ? budget - room : 0;
-    while (room / made.slot_bytes < 8 && made.slot_bytes > SLOT_BYTES_LEAST) {
-        made.slot_bytes /= 2;
-    }
-    made.body_bytes = made.slots * made.slot_bytes;
-    if (made.body_bytes > room) {
-        made.body_bytes = room;
-    }
-    if (made.body_bytes / made.slot_bytes < SLOTS_LEAST) {
-        errno = ENOSPC;
-        return -1;
-    }
-    *plan = made;
-    return 0;
-}
 
 /* A directory of ours, 0700; made when it is not there. 0 or -1. */
 static int dir_ready(const char *dir)
@@ -168,13 +82,15 @@ static int file_open(struct ringfile *ring, const char *dir, const uint8_t *id)
 }
 
 static void header_fill(struct ck_ring_header *header,
-                        const struct ringfile_plan *plan,
+                        const struct ringplan *plan,
                         const struct ringfile_wish *wish)
 {
-    header->header_bytes = (uint32_t)head_bytes(plan->slots);
+    header->header_bytes = (uint32_t)ringplan_head(plan->slots);
     header->clock = wish->clock;
     header->slots = plan->slots;
+    header->large = plan->large;
     header->slot_bytes = plan->slot_bytes;
+    header->small_bytes = plan->small_bytes;
     header->outbox_offset = header->header_bytes;
     header->outbox_bytes = plan->outbox_bytes;
     header->slot_offset = header->outbox_offset + plan->outbox_bytes;
@@ -188,9 +104,10 @@ static void header_fill(struct ck_ring_header *header,
 }
 
 /* Half of the memory at most goes to first parts of slots. */
-static uint64_t first_bytes(const struct ringfile_plan *plan)
+static uint64_t first_bytes(const struct ringplan *plan)
 {
-    uint64_t bytes = power_below(plan->body_bytes / 2 / SLOTS_AT_START);
+    uint64_t bytes =
+        ringplan_power(ringplan_bodies(plan) / 2 / RINGPLAN_SLOTS_AT_START);
 
     if (bytes < SLOT_FIRST_LEAST) {
         bytes = SLOT_FIRST_LEAST;
@@ -198,7 +115,7 @@ static uint64_t first_bytes(const struct ringfile_plan *plan)
     if (bytes > SLOT_FIRST_BYTES) {
         bytes = SLOT_FIRST_BYTES;
     }
-    return bytes < plan->slot_bytes ? bytes : plan->slot_bytes;
+    return bytes < plan->small_bytes ? bytes : plan->small_bytes;
 }
 
 /* A limit on files (ulimit -f) must not kill us: EFBIG then. 0 or -1. */
@@ -213,10 +130,10 @@ static int file_size(int fd, uint64_t bytes)
 
 /* Size the file, allocate its head and outbox, map them. */
 static int file_fill(struct ringfile *ring,
-                     const struct ringfile_plan *plan,
+                     const struct ringplan *plan,
                      const struct ringfile_wish *wish)
 {
-    uint64_t head = head_bytes(plan->slots);
+    uint64_t head = ringplan_head(plan->slots);
     uint64_t bytes = head + plan->outbox_bytes + plan->slots * plan->slot_bytes;
     void *map;
 
@@ -237,19 +154,20 @@ static int file_fill(struct ringfile *ring,
     }
     ring->header = map;
     ring->outbox = (uint8_t *)map + head;
-    ring->body_bytes = plan->body_bytes;
-    ring->body_left = plan->body_bytes;
+    ring->plan = *plan;
     ring->first_bytes = first_bytes(plan);
     header_fill(ring->header, plan, wish);
     return 0;
 }
 
-/* All of it in one directory. 0, or -1 with errno. */
+/* All of it in one directory, with `least` bytes of bodies or more. 0, or -1
+ * with errno. */
 static int create_in(struct ringfile *ring,
                      const char *dir,
-                     const struct ringfile_wish *wish)
+                     const struct ringfile_wish *wish,
+                     uint64_t least)
 {
-    struct ringfile_plan plan;
+    struct ringplan plan;
     struct statvfs fs;
     uint64_t available;
     int saved;
@@ -264,8 +182,12 @@ static int create_in(struct ringfile *ring,
     if (wish->bound != 0 && wish->bound < available / 4 * 3) {
         available = wish->bound / 3 * 4; /* a plan takes three quarters */
     }
-    if (ringfile_plan(&plan, (uint64_t)fs.f_blocks * fs.f_frsize, available,
+    if (ringplan_make(&plan, (uint64_t)fs.f_blocks * fs.f_frsize, available,
                       wish->sharers, &wish->plan) != 0) {
+        return -1;
+    }
+    if (ringplan_bodies(&plan) < least) {
+        errno = ENOSPC;
         return -1;
     }
     memset(ring, 0, sizeof(*ring));
@@ -274,7 +196,8 @@ static int create_in(struct ringfile *ring,
         return -1;
     }
     if (file_fill(ring, &plan, wish) == 0 &&
-        ringfile_back(ring, SLOTS_AT_START, SLOTS_AT_START) > 0) {
+        ringfile_back(ring, RINGPLAN_SLOTS_AT_START, RINGPLAN_SLOTS_AT_START) >
+            0) {
         (void)ringfile_widen(ring, SLOTS_WHOLE, SLOTS_WHOLE);
         return 0;
     }
@@ -299,12 +222,15 @@ int ringfile_create(struct ringfile *ring,
         ck_ring_dirs(dirs);
         count = CK_RING_DIRS;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (create_in(&made, dirs[i], wish) == 0) {
+    /* Enough in the second place is better than a little in the first. */
+    for (size_t i = 0; i < 2 * count; i++) {
+        const char *dir = dirs[i % count];
+
+        if (create_in(&made, dir, wish, i < count ? BODIES_FAIR : 0) == 0) {
             *ring = made;
             return 0;
         }
-        (void)ck_err_set(err, "cannot make recording memory in %s: %s", dirs[i],
+        (void)ck_err_set(err, "cannot make recording memory in %s: %s", dir,
                          strerror(errno));
     }
     return -1;
@@ -317,15 +243,17 @@ static bool is_header_sound(const struct ck_ring_header *header, uint64_t bytes)
            header->version == CK_RING_VERSION && header->slots > 0 &&
            header->slots <= CK_RING_SLOTS_MAX &&
            (header->clock == CK_CLOCK_RAW || header->clock == CK_CLOCK_TSC) &&
-           header->header_bytes == head_bytes(header->slots) &&
+           header->header_bytes == ringplan_head(header->slots) &&
            header->outbox_offset == header->header_bytes &&
            header->outbox_bytes % PAGE_BYTES == 0 &&
            header->outbox_bytes < bytes &&
            header->slot_offset ==
                header->outbox_offset + header->outbox_bytes &&
-           header->slot_bytes >= SLOT_BYTES_LEAST &&
+           header->small_bytes >= RINGPLAN_SLOT_BYTES_LEAST &&
+           header->small_bytes <= header->slot_bytes &&
            header->slot_bytes <= bytes &&
-           header->slot_bytes == power_below(header->slot_bytes) &&
+           header->small_bytes == ringplan_power(header->small_bytes) &&
+           header->slot_bytes == ringplan_power(header->slot_bytes) &&
            bytes == header->slot_offset + header->slots * header->slot_bytes;
 }
 
@@ -346,6 +274,11 @@ static int adopted_map(struct ringfile *ring,
     }
     ring->header = map;
     ring->outbox = (uint8_t *)map + header->header_bytes;
+    ring->plan = (struct ringplan){.slots = header->slots,
+                                   .large = header->large,
+                                   .slot_bytes = header->slot_bytes,
+                                   .small_bytes = header->small_bytes,
+                                   .outbox_bytes = header->outbox_bytes};
     ringfile_look(ring);
     return 0;
 }
@@ -389,7 +322,7 @@ void ringfile_fini(struct ringfile *ring)
     if (ring->header != NULL) {
         for (uint32_t i = 0; i < ring->header->slots; i++) {
             if (ring->bodies[i] != NULL) {
-                (void)munmap(ring->bodies[i], 2 * ring->header->slot_bytes);
+                (void)munmap(ring->bodies[i], 2 * ringfile_body_bytes(ring, i));
             }
         }
         (void)munmap(ring->header, ring->header->slot_offset);
@@ -413,22 +346,22 @@ void ringfile_unlink(struct ringfile *ring)
     errno = saved;
 }
 
+uint64_t ringfile_body_bytes(const struct ringfile *ring, uint32_t slot)
+{
+    return slot < ring->plan.large ? ring->plan.slot_bytes
+                                   : ring->plan.small_bytes;
+}
+
 void ringfile_look(struct ringfile *ring)
 {
     struct ck_ring_header *header = ring->header;
     struct ck_ring_slot *heads = ck_ring_heads(header);
-    uint64_t given = 0;
 
-    for (ring->backed = 0; ring->backed < header->slots; ring->backed++) {
-        uint64_t units = atomic_load(&heads[ring->backed].backed);
-
-        if (atomic_load(&heads[ring->backed].state) == CK_SLOT_UNBACKED) {
-            break;
-        }
-        given += units == CK_RING_BACKED_ALL ? header->slot_bytes
-                                             : units * CK_UNIT_BYTES;
+    ring->backed = 0;
+    while (ring->backed < header->slots &&
+           atomic_load(&heads[ring->backed].state) != CK_SLOT_UNBACKED) {
+        ring->backed++;
     }
-    ring->body_left = ring->body_bytes > given ? ring->body_bytes - given : 0;
 }
 
 void ringfile_reopen(struct ringfile *ring)
@@ -486,20 +419,17 @@ body_back(struct ringfile *ring, uint32_t index, uint64_t from, uint64_t to)
 {
     struct ck_ring_header *header = ring->header;
     struct ck_ring_slot *slot = &ck_ring_heads(header)[index];
-    uint64_t at = header->slot_offset + index * header->slot_bytes + from;
+    uint64_t at = header->slot_offset + index * ring->plan.slot_bytes + from;
 
-    if (to - from > ring->body_left) {
-        return -1;
-    }
     if (fallocate(ring->fd, 0, (off_t)at, (off_t)(to - from)) != 0) {
         ring->is_full = true;
         return -1;
     }
-    ring->body_left -= to - from;
     /* release: pairs with the acquire in ck_ring_has_room() */
     atomic_store_explicit(&slot->backed,
-                          to == header->slot_bytes ? CK_RING_BACKED_ALL
-                                                   : to / CK_UNIT_BYTES,
+                          to == ringfile_body_bytes(ring, index)
+                              ? CK_RING_BACKED_ALL
+                              : to / CK_UNIT_BYTES,
                           memory_order_release);
     return 0;
 }
@@ -534,7 +464,7 @@ static int slot_widen(struct ringfile *ring, uint32_t index)
     struct ck_ring_slot *slot = &ck_ring_heads(ring->header)[index];
 
     return body_back(ring, index, atomic_load(&slot->backed) * CK_UNIT_BYTES,
-                     ring->header->slot_bytes);
+                     ringfile_body_bytes(ring, index));
 }
 
 /* What has memory is being used up: an eighth by a thread that lives, half by
@@ -563,15 +493,17 @@ unsigned ringfile_widen(struct ringfile *ring, unsigned ahead, unsigned most)
             added += slot_widen(ring, i) == 0;
         }
         free_whole += is_free(&heads[i]) && is_whole(&heads[i]);
-        ring->narrow += !is_free(&heads[i]) && !is_whole(&heads[i]);
+        ring->narrow += !is_free(&heads[i]) &&
+                        (!is_whole(&heads[i]) || i >= ring->plan.large);
     }
     return added;
 }
 
 const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot)
 {
-    uint64_t bytes = ring->header->slot_bytes;
-    off_t offset = (off_t)(ring->header->slot_offset + slot * bytes);
+    uint64_t bytes = ringfile_body_bytes(ring, slot);
+    off_t offset =
+        (off_t)(ring->header->slot_offset + slot * ring->plan.slot_bytes);
     uint8_t *base = ring->bodies[slot];
 
     if (base != NULL) {

@@ -13,37 +13,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/ringplan.h"
 #include "schema/err.h"
 #include "schema/ring.h"
-
-/* Sizes of one ring. */
-struct ringfile_plan {
-    uint32_t slots;
-    uint64_t slot_bytes;   /* a power of two */
-    uint64_t outbox_bytes; /* whole pages */
-    uint64_t body_bytes;   /* memory for all slots together, as they need it */
-};
-
-/* Sizes for one of `sharers` agents on a file system with `total` bytes of
- * which `available` are free. Wishes of 0 mean the defaults; they are cut to
- * what there is. 0, or -1: not even the smallest ring fits.
- */
-int ringfile_plan(struct ringfile_plan *plan,
-                  uint64_t total,
-                  uint64_t available,
-                  unsigned sharers,
-                  const struct ringfile_plan *wish);
 
 struct ringfile {
     struct ck_ring_header *header; /* mapped: header, tables, heads */
     void *outbox;                  /* mapped, header->outbox_bytes */
     uint8_t **bodies;              /* by slot; NULL = not mapped yet */
     uint32_t backed;               /* slots with some memory, from 0 on */
-    uint64_t body_bytes;           /* memory for all slots, as planned */
-    uint64_t body_left;            /* of these */
-    uint64_t first_bytes;          /* of a slot before it is used */
-    uint32_t narrow;               /* living slots without all their memory */
-    bool is_full;                  /* the file system gave no more */
+    struct ringplan plan; /* the target can write to the header, not here */
+    uint64_t first_bytes; /* of a slot before it is used */
+    uint32_t narrow; /* slots in use that are small or have not all memory */
+    bool is_full;    /* the file system gave no more */
     int fd;
     char path[256];
 };
@@ -51,7 +33,7 @@ struct ringfile {
 /* What ringfile_create() is told. */
 struct ringfile_wish {
     const char *dir; /* NULL: /dev/shm/ck-<uid>, else TMPDIR */
-    struct ringfile_plan plan;
+    struct ringplan plan;
     uint64_t bound;   /* bytes of the ring at most, 0 = its share */
     unsigned sharers; /* agents on this host, 0 = not known */
     enum ck_clock clock;
@@ -89,6 +71,8 @@ unsigned ringfile_free(const struct ringfile *ring);
 /* Units taken so far from all slots, by all collectors of the ring. */
 uint64_t ringfile_taken(const struct ringfile *ring);
 
+/* Size of the slot's body once it has all its memory. */
+uint64_t ringfile_body_bytes(const struct ringfile *ring, uint32_t slot);
 /* The slot's body, mapped twice in a row for reading. NULL with errno. */
 const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot);
 

@@ -81,10 +81,22 @@ bool ck_ring_has_room(struct ck_ring_slot *slot, uint64_t mask, unsigned units)
     return head + units - seen <= size;
 }
 
+static uint64_t body_bytes(struct ck_ring_header *header,
+                           const struct ck_ring_slot *slot)
+{
+    return ck_ring_body_bytes(header, (uint32_t)(slot - ck_ring_heads(header)));
+}
+
+/* As in struct ck_ring_writer. */
+static uint64_t body_mask(struct ck_ring_header *header,
+                          const struct ck_ring_slot *slot)
+{
+    return body_bytes(header, slot) / CK_UNIT_BYTES - 1;
+}
+
 /* What a claim looks for. */
 struct claim {
     uint32_t incarnation;
-    uint64_t mask; /* of a body */
     bool is_picky; /* all memory is there and half of it is empty */
 };
 
@@ -92,12 +104,13 @@ struct claim {
  * that ended is taken from a thread of the same image only, and while there
  * is some room; what its thread was in, the collector has to tell first.
  */
-static bool
-slot_win(struct ck_ring_slot *slot, uint32_t state, const struct claim *claim)
+static bool slot_win(struct ck_ring_slot *slot,
+                     uint64_t mask,
+                     uint32_t state,
+                     const struct claim *claim)
 {
-    uint64_t room = claim->is_picky || claim->mask < 2 * ROOM_LEAST
-                        ? claim->mask / 2
-                        : ROOM_LEAST;
+    uint64_t room =
+        claim->is_picky || mask < 2 * ROOM_LEAST ? mask / 2 : ROOM_LEAST;
     uint32_t expected = state;
 
     if (!atomic_compare_exchange_strong(&slot->state, &expected,
@@ -107,7 +120,7 @@ slot_win(struct ck_ring_slot *slot, uint32_t state, const struct claim *claim)
     if (state == CK_SLOT_FREE ||
         (slot->incarnation == claim->incarnation &&
          atomic_load(&slot->depth) == 0 &&
-         ck_ring_has_room(slot, claim->mask, (unsigned)room))) {
+         ck_ring_has_room(slot, mask, (unsigned)room))) {
         return true;
     }
     atomic_store(&slot->state, CK_SLOT_ENDED);
@@ -132,7 +145,8 @@ static uint32_t slot_search(struct ck_ring_header *header,
             break;
         }
         if ((state == CK_SLOT_FREE || state == CK_SLOT_ENDED) &&
-            (is_whole || !claim->is_picky) && slot_win(slot, state, claim)) {
+            (is_whole || !claim->is_picky) &&
+            slot_win(slot, body_mask(header, slot), state, claim)) {
             *found = slot;
             return state;
         }
@@ -148,7 +162,6 @@ static uint32_t slot_claim(struct ck_ring_header *header,
 {
     struct claim claim = {
         .incarnation = incarnation,
-        .mask = header->slot_bytes / CK_UNIT_BYTES - 1,
         .is_picky = true,
     };
     uint32_t before = slot_search(header, &claim, found);
@@ -170,7 +183,7 @@ static uint32_t slot_claim(struct ck_ring_header *header,
     if (before == CK_SLOT_FREE) {
         slot->calls = 0; /* else unique among all that wait to be read */
     }
-    (void)ck_ring_has_room(slot, claim.mask, 0);
+    (void)ck_ring_has_room(slot, body_mask(header, slot), 0);
     atomic_store(&slot->users, 0);
     atomic_store(&slot->depth, 0);
     /* release: pairs with the acquire loads of state */
@@ -192,11 +205,12 @@ static int half_copy(uint8_t *from, uint64_t bytes, uint8_t *to)
 }
 
 /* Both halves at `base`, which is reserved, from the bodies' reservation. */
-static int
-halves_copy(uint8_t *base, const struct ck_ring *ring, uint64_t index)
+static int halves_copy(uint8_t *base,
+                       const struct ck_ring *ring,
+                       uint64_t index,
+                       uint64_t bytes)
 {
-    uint64_t bytes = ring->header->slot_bytes;
-    uint8_t *from = ring->bodies + index * bytes;
+    uint8_t *from = ring->bodies + index * ring->header->slot_bytes;
 
     if (ring->bodies == NULL || half_copy(from, bytes, base) != 0 ||
         half_copy(from, bytes, base + bytes) != 0) {
@@ -206,10 +220,13 @@ halves_copy(uint8_t *base, const struct ck_ring *ring, uint64_t index)
 }
 
 /* The same from the file. */
-static int halves_map(uint8_t *base, const struct ck_ring *ring, uint64_t index)
+static int halves_map(uint8_t *base,
+                      const struct ck_ring *ring,
+                      uint64_t index,
+                      uint64_t bytes)
 {
-    uint64_t bytes = ring->header->slot_bytes;
-    off_t offset = (off_t)(ring->header->slot_offset + index * bytes);
+    off_t offset =
+        (off_t)(ring->header->slot_offset + index * ring->header->slot_bytes);
     int flags = MAP_SHARED | MAP_FIXED;
     int prot = PROT_READ | PROT_WRITE;
     int fd = open(ring->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -234,7 +251,7 @@ static void body_ready(uint8_t *base,
                        const struct ck_ring *ring,
                        const struct ck_ring_slot *slot)
 {
-    uint64_t bytes = ring->header->slot_bytes;
+    uint64_t bytes = body_bytes(ring->header, slot);
     uint64_t backed = atomic_load(&slot->backed);
     uint64_t from = atomic_load(&slot->head) * CK_UNIT_BYTES & (bytes - 1);
     uint64_t to;
@@ -260,7 +277,7 @@ static void body_ready(uint8_t *base,
 static uint8_t *body_map(const struct ck_ring *ring,
                          const struct ck_ring_slot *slot)
 {
-    uint64_t bytes = ring->header->slot_bytes;
+    uint64_t bytes = body_bytes(ring->header, slot);
     uint64_t index = (uint64_t)(slot - ck_ring_heads(ring->header));
     uint8_t *base =
         mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -268,8 +285,8 @@ static uint8_t *body_map(const struct ck_ring *ring,
     if (base == MAP_FAILED) {
         return NULL;
     }
-    if (halves_copy(base, ring, index) != 0 &&
-        halves_map(base, ring, index) != 0) {
+    if (halves_copy(base, ring, index, bytes) != 0 &&
+        halves_map(base, ring, index, bytes) != 0) {
         int saved = errno;
 
         (void)munmap(base, 2 * bytes);
@@ -296,8 +313,7 @@ static void thread_say(struct ck_ring_writer *writer, struct ck_ring *ring)
 int ck_ring_writer_init(struct ck_ring_writer *writer, struct ck_ring *ring)
 {
     struct ck_ring_header *header = ring->header;
-    struct ck_ring_writer made = {.mask =
-                                      header->slot_bytes / CK_UNIT_BYTES - 1};
+    struct ck_ring_writer made = {.slot = NULL};
     uint32_t incarnation = atomic_load(&ring->incarnation);
     uint32_t tid = thread_id();
     uint32_t before = CK_SLOT_LIVE;
@@ -309,6 +325,7 @@ int ck_ring_writer_init(struct ck_ring_writer *writer, struct ck_ring *ring)
     if (before == CK_SLOT_UNBACKED) {
         return -1;
     }
+    made.mask = body_mask(header, made.slot);
     made.body = body_map(ring, made.slot);
     if (made.body == NULL) {
         if (before != CK_SLOT_LIVE) {

@@ -28,7 +28,7 @@
 
 #define CK_RING_ENV "CKAGENT_RING"
 #define CK_RING_MAGIC 0x3130474e49524b43ull /* "CKRING01" */
-#define CK_RING_VERSION 2
+#define CK_RING_VERSION 3
 #define CK_RING_PROCESSES 1024
 #define CK_RING_SLOTS_MAX 1024
 #define CK_RING_OPEN_MAX 16
@@ -132,7 +132,7 @@ struct ck_ring_header {
     uint32_t header_bytes; /* all before the outbox; mapped by libraries */
     uint32_t clock;        /* enum ck_clock of all records */
     uint32_t slots;        /* in the table */
-    uint64_t slot_bytes;   /* a power of two, whole pages */
+    uint64_t slot_bytes;   /* of a large body: a power of two, whole pages */
     uint64_t slot_offset;  /* of body 0 in the file; body i follows */
     uint64_t outbox_offset;
     uint64_t outbox_bytes;
@@ -157,7 +157,9 @@ struct ck_ring_header {
     uint32_t posix_threshold_ns; /* ckposix records longer calls; 0 = default */
     _Atomic uint32_t offers;     /* times that a slot became claimable */
     _Atomic uint32_t claims; /* times that a thread got a slot, counted after */
-    uint8_t pad[1908];
+    uint32_t large;          /* slots before it have large bodies, */
+    uint64_t small_bytes;    /* the others such: a power of two, whole pages */
+    uint8_t pad[1896];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");
@@ -183,6 +185,14 @@ ck_ring_processes(struct ck_ring_header *header)
 static inline struct ck_ring_slot *ck_ring_heads(struct ck_ring_header *header)
 {
     return (struct ck_ring_slot *)((char *)header + CK_RING_HEADS_OFFSET);
+}
+
+/* Bytes of the slot's body. Where memory is scarce a ring has a few large slots
+ * for the first threads and small ones for many. */
+static inline uint64_t ck_ring_body_bytes(const struct ck_ring_header *header,
+                                          uint32_t slot)
+{
+    return slot < header->large ? header->slot_bytes : header->small_bytes;
 }
 
 /* A process image's side of the ring; one in each injected library. */

@@ -27,6 +27,12 @@ static uint64_t image_key(uint32_t pid, const uint8_t *bytes)
     return ((uint64_t)pid << 32) | tag | 1;
 }
 
+static bool is_body_size(uint64_t bytes)
+{
+    return bytes >= CK_TEXT_BYTES_MAX + CK_UNIT_BYTES &&
+           (bytes & (bytes - 1)) == 0;
+}
+
 static int header_check(const struct ck_ring_header *header, uint64_t bytes)
 {
     uint64_t heads = CK_RING_HEADS_OFFSET +
@@ -35,8 +41,9 @@ static int header_check(const struct ck_ring_header *header, uint64_t bytes)
     if (header->magic != CK_RING_MAGIC || header->version != CK_RING_VERSION ||
         header->slots == 0 || header->slots > CK_RING_SLOTS_MAX ||
         header->header_bytes < heads || header->header_bytes > bytes ||
-        header->slot_bytes < CK_TEXT_BYTES_MAX + CK_UNIT_BYTES ||
-        (header->slot_bytes & (header->slot_bytes - 1)) != 0 ||
+        !is_body_size(header->slot_bytes) ||
+        !is_body_size(header->small_bytes) ||
+        header->small_bytes > header->slot_bytes ||
         header->slot_offset > bytes ||
         header->slot_bytes > (bytes - header->slot_offset) / header->slots) {
         errno = EPROTO;

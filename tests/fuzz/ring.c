@@ -83,14 +83,12 @@ static void marks_write(const char *path)
 
 static void template_make(void)
 {
-    struct ringfile_wish wish = {.dir = dir,
-                                 .plan = {.slots = 4,
-                                          .slot_bytes = 16 << 10,
-                                          .outbox_bytes = 64 << 10,
-                                          .body_bytes = 64 << 10},
-                                 .sharers = 1,
-                                 .clock = CK_CLOCK_RAW,
-                                 .rank = 3};
+    struct ringfile_wish wish = {
+        .dir = dir,
+        .plan = {.slots = 4, .slot_bytes = 16 << 10, .outbox_bytes = 64 << 10},
+        .sharers = 1,
+        .clock = CK_CLOCK_RAW,
+        .rank = 3};
     struct ringfile ring;
     struct outbox outbox;
     struct ck_err err;

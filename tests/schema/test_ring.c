@@ -57,6 +57,7 @@ static int setup(void **state)
     f->header->clock = CK_CLOCK_RAW;
     f->header->slots = SLOTS;
     f->header->slot_bytes = SLOT_BYTES;
+    f->header->small_bytes = SLOT_BYTES;
     f->header->slot_offset = head;
     for (int i = 0; i < SLOTS; i++) {
         atomic_store(&ck_ring_heads(f->header)[i].state, CK_SLOT_FREE);

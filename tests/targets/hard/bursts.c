@@ -2,15 +2,17 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *     bursts THREADS AT_ONCE MARKS
+ *     bursts THREADS AT_ONCE MARKS [PAUSE]
  *
  * Starts THREADS threads in all, AT_ONCE of them at a time; those of one wave
  * begin together and are all alive until the last has said its marks. Mark i
- * of thread t has the value t * MARKS + i. Prints the number of marks.
+ * of thread t has the value t * MARKS + i. After each 50 marks a thread sleeps
+ * PAUSE microseconds. Prints the number of marks.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "agent/inject/ck.h"
 
@@ -21,6 +23,7 @@ struct wave {
     pthread_barrier_t end;
     long first; /* number of its first thread */
     long marks;
+    long pause; /* us */
 };
 
 struct member {
@@ -38,6 +41,9 @@ static void *member_run(void *argument)
     (void)pthread_barrier_wait(&wave->begin);
     for (long i = 0; i < wave->marks; i++) {
         ck_mark("burst", thread * wave->marks + i);
+        if (wave->pause != 0 && i % 50 == 49) {
+            (void)usleep((useconds_t)wave->pause);
+        }
     }
     (void)pthread_barrier_wait(&wave->end);
     return NULL;
@@ -65,13 +71,14 @@ static void wave_run(struct wave *wave, struct member *members, long count)
 int main(int argc, char **argv)
 {
     static struct member members[AT_ONCE_MAX];
-    long threads = argc == 4 ? atol(argv[1]) : 0;
-    long at_once = argc == 4 ? atol(argv[2]) : 0;
-    struct wave wave = {.marks = argc == 4 ? atol(argv[3]) : 0};
+    long threads = argc >= 4 ? atol(argv[1]) : 0;
+    long at_once = argc >= 4 ? atol(argv[2]) : 0;
+    struct wave wave = {.marks = argc >= 4 ? atol(argv[3]) : 0,
+                        .pause = argc == 5 ? atol(argv[4]) : 0};
 
     if (threads < 1 || at_once < 1 || at_once > AT_ONCE_MAX || wave.marks < 1) {
         fprintf(stderr,
-                "usage: bursts THREADS AT_ONCE MARKS (at most %d at "
+                "usage: bursts THREADS AT_ONCE MARKS [PAUSE] (at most %d at "
                 "once)\n",
                 AT_ONCE_MAX);
         return 2;
