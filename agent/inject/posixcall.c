@@ -24,8 +24,6 @@
  * 0.5 % of that. Shorter ones cannot be told from the scheduler's noise. */
 #define THRESHOLD_NS 10000
 
-enum { ATTACH_NONE, ATTACH_NOW, ATTACH_DONE };
-
 int64_t posix_threshold = THRESHOLD_NS;
 
 struct inject_label posix_labels[] = {
@@ -35,10 +33,10 @@ struct inject_label posix_labels[] = {
 
 static int64_t loaded_raw;
 static int64_t loaded_ticks;
-static _Atomic int attach_state = ATTACH_NONE;
 static _Atomic uint64_t tick_scale; /* ns of a tick << 32; 0 = not known */
 
-static __thread int64_t said_at;   /* RAW, totals of this thread */
+static __thread int64_t said_at; /* RAW, totals of this thread */
+static __thread bool is_attaching;
 static __thread int8_t is_our_own; /* 1 a thread of ours, -1 not, 0 unknown */
 
 posix_next_f posix_next_find(struct posix_entry *entry)
@@ -112,20 +110,22 @@ static bool is_own_thread(void)
     return is_our_own > 0;
 }
 
-/* The first thread attaches the process; what others end meanwhile is in the
- * totals and no loss: they would only be told that somebody is at it. */
+/* What a signal handler ends while its thread is at this is in the totals and
+ * no loss. Threads that wake each other come here together, with what may be a
+ * long wait for one of them: none stands back. */
 static struct ck_ring_writer *writer_first(void)
 {
-    struct ck_ring_writer *writer = NULL;
-    int none = ATTACH_NONE;
+    struct ck_ring_writer *writer;
 
-    if (atomic_compare_exchange_strong(&attach_state, &none, ATTACH_NOW)) {
-        scale_find();
-        writer = inject_writer();
-        atomic_store(&attach_state, ATTACH_DONE);
-    } else if (none == ATTACH_DONE) {
-        writer = inject_writer();
+    if (is_attaching) {
+        return NULL;
     }
+    is_attaching = true;
+    if (atomic_load_explicit(&tick_scale, memory_order_relaxed) == 0) {
+        scale_find();
+    }
+    writer = inject_writer();
+    is_attaching = false;
     return writer;
 }
 
@@ -214,7 +214,6 @@ static void child_after_fork(void)
     loaded_ticks = ck_time_ticks();
     said_at = 0;
     is_our_own = 0;
-    atomic_store(&attach_state, ATTACH_NONE);
 }
 
 void posix_call_load(void)
