@@ -12,7 +12,7 @@
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 [ -x "$tests/sleeps.openmpi" ] || skip "sleeps was not built"
-ranks=4 ms=${CK_MS:-100} steps=5 attempts=12
+ranks=4 ms=${CK_MS:-40} steps=5 attempts=5
 export within=${CK_WITHIN:-0.002}
 
 run() {

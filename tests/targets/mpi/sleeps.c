@@ -11,8 +11,8 @@
  *                               one in MPI_Finalize
  *
  * Prints one line: the time from the first step's begin to the last one's end
- * over all ranks, and each rank's time outside MPI in it, by its own stamps:
- * before its first step and after its last one it is in MPI.
+ * over all ranks, and each rank's time outside MPI in it, by its own stamps. A
+ * rank may have left MPI before another one begins its first step.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -36,8 +36,12 @@
 struct stamps {
     int64_t begin;
     int64_t end;
-    int64_t inside; /* in MPI */
+    int64_t inside; /* in MPI, between these */
+    int64_t left;   /* MPI, before the first step */
+    int64_t back;   /* in MPI, after the last one */
 };
+
+#define STAMPS ((int)(sizeof(struct stamps) / sizeof(int64_t)))
 
 static struct stamps stamps;
 static int rank, size;
@@ -147,7 +151,10 @@ static void print(const struct stamps *all)
     }
     printf("truth %lld", (long long)(end - begin));
     for (int i = 0; i < size; i++) {
-        printf(" %lld", (long long)(all[i].end - all[i].begin - all[i].inside));
+        int64_t from = all[i].left > begin ? all[i].left : begin;
+        int64_t to = all[i].back < end ? all[i].back : end;
+
+        printf(" %lld", (long long)(to - from - all[i].inside));
     }
     printf("\n");
 }
@@ -167,6 +174,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Barrier(MPI_COMM_WORLD);
+    stamps.left = now();
     for (int i = 0; i < steps; i++) {
         if (is_marked) {
             ck_step_begin(i);
@@ -187,7 +195,9 @@ int main(int argc, char **argv)
             ck_step_end();
         }
     }
-    MPI_Gather(&stamps, 3, MPI_INT64_T, all, 3, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    stamps.back = now();
+    MPI_Gather(&stamps, STAMPS, MPI_INT64_T, all, STAMPS, MPI_INT64_T, 0,
+               MPI_COMM_WORLD);
     if (rank == 0) {
         print(all);
     }
