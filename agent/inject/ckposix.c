@@ -180,6 +180,7 @@ __attribute__((constructor)) static void library_load(void)
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         (void)posix_next_find(entries[i]);
     }
+    posix_exit_load();
     posix_lock_load();
     posix_stream_load();
     if (getenv(CK_RING_ENV) == NULL) {

@@ -126,7 +126,9 @@ void posix_call_load(void);
 /* The names of the functions, by enum posix_function. */
 extern struct inject_label posix_labels[];
 
-/* Entries of posixlock.c and posixstream.c, to be found at the start. */
+/* Entries of posixexit.c, posixlock.c and posixstream.c, to be found at the
+ * start. */
+void posix_exit_load(void);
 void posix_lock_load(void);
 void posix_stream_load(void);
 

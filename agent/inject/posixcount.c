@@ -22,6 +22,7 @@ static __thread bool is_ended;
 static struct posix_counts pool[POSIX_THREADS];
 static _Atomic uint64_t others[POSIX_FUNCTIONS][3]; /* calls, ns, bytes */
 static _Atomic uint32_t uncounted;                  /* threads */
+static pid_t counted_pid; /* not that of a child that shares our memory */
 static pthread_key_t key;
 static _Atomic int has_key;
 
@@ -140,6 +141,7 @@ static void child_after_fork(void)
         }
     }
     atomic_store(&uncounted, 0);
+    counted_pid = getpid();
     posix_mine = NULL;
     if (atomic_load(&has_key)) {
         (void)pthread_setspecific(key, NULL);
@@ -148,6 +150,7 @@ static void child_after_fork(void)
 
 void posix_counts_load(void)
 {
+    counted_pid = getpid();
     /* Before inject.c's key: a thread says its counts while it has a slot. */
     if (pthread_key_create(&key, thread_end) == 0) {
         atomic_store(&has_key, 1);
@@ -155,12 +158,12 @@ void posix_counts_load(void)
     (void)pthread_atfork(NULL, NULL, child_after_fork);
 }
 
-/* At the end of the process, for all threads that are left. */
-__attribute__((destructor)) static void library_unload(void)
+void posix_counts_last(void)
 {
     struct posix_counts rest;
 
-    if (!posix_is_worth_it() || inject_writer() == NULL) {
+    if (getpid() != counted_pid || !posix_is_worth_it() ||
+        inject_writer() == NULL) {
         return;
     }
     for (unsigned i = 0; i < POSIX_THREADS; i++) {
@@ -184,4 +187,9 @@ __attribute__((destructor)) static void library_unload(void)
                        atomic_load(&uncounted), POSIX_THREADS);
         (void)inject_say(CK_KIND_NOTE, 0, 0, 0, text);
     }
+}
+
+__attribute__((destructor)) static void library_unload(void)
+{
+    posix_counts_last();
 }

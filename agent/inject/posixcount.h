@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A thread counts in a block of its own out of a fixed pool. Totals are said
- * (CALLS records) when a thread ends, at the end of the process, and about
- * each second by threads that record.
+ * (CALLS records) when a thread ends, at the end of the process unless that is
+ * killed, and about each second by threads that record.
  */
 #ifndef CK_AGENT_INJECT_POSIXCOUNT_H
 #define CK_AGENT_INJECT_POSIXCOUNT_H
@@ -60,6 +60,8 @@ posix_count_add(unsigned function, int64_t ns, uint64_t bytes)
 
 /* Say this thread's totals. Only with a writer. */
 void posix_counts_say(void);
+/* At the end of the process: say those of all threads that are left. */
+void posix_counts_last(void);
 
 void posix_counts_load(void);
 

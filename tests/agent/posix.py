@@ -122,6 +122,13 @@ class Case(unittest.TestCase):
         images = {r["incarnation"] for r in self.long_calls(lines, "usleep")}
         self.assertEqual(len(images), 2)
 
+    def test_a_child_that_leaves_past_exit_says_its_counts(self):
+        lines, _ = self.run_case("leave")
+        self.assertEqual(self.counted(lines, "pthread_mutex_lock"), 3000)
+        sleeps = self.long_calls(lines, "usleep")
+        self.assertEqual(len({r["incarnation"] for r in sleeps}), 4)
+        self.assertEqual(len(sleeps), 5)
+
     def test_a_short_program_takes_no_entry(self):
         lines, done = traced("short")
         self.assertEqual(done.returncode, 0)

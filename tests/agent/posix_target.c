@@ -326,6 +326,38 @@ static void case_fork(void)
     check(waitpid(pid, &status, 0) == pid && status == 0, "child");
 }
 
+/* Children that count behind their last record, and leave past exit(). The
+ * last one shares the memory of its parent, which goes on. */
+static void case_leave(void)
+{
+    void (*const leave[])(int) = {_exit, _Exit, quick_exit};
+    pid_t pid;
+    int status;
+
+    for (size_t i = 0; i < sizeof(leave) / sizeof(leave[0]); i++) {
+        pid = fork();
+        if (pid == 0) {
+            pause_us(AGE_US);
+            (void)usleep(2000);
+            for (int lock = 0; lock < 1000; lock++) {
+                (void)pthread_mutex_lock(&mutex);
+                (void)pthread_mutex_unlock(&mutex);
+            }
+            leave[i](7);
+        }
+        check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+                  WEXITSTATUS(status) == 7,
+              "status of a child");
+    }
+    (void)usleep(2000);
+    pid = vfork();
+    if (pid == 0) {
+        _exit(0);
+    }
+    check(waitpid(pid, &status, 0) == pid && status == 0, "vfork");
+    (void)usleep(2000);
+}
+
 /* A short program takes no entry of the ring. */
 static void case_short(void)
 {
@@ -342,7 +374,7 @@ int main(int argc, char **argv)
         {"locks", case_locks},     {"free", case_free},
         {"files", case_files},     {"cancel", case_cancel},
         {"signals", case_signals}, {"threads", case_threads},
-        {"fork", case_fork},
+        {"fork", case_fork},       {"leave", case_leave},
     };
 
     if (argc != 2) {
