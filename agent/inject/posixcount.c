@@ -20,6 +20,7 @@ __thread struct posix_counts *posix_mine;
 
 static __thread bool is_ended;
 static struct posix_counts pool[POSIX_THREADS];
+static _Atomic unsigned pool_used; /* blocks that were ever in use, from 0 on */
 static _Atomic uint64_t others[POSIX_FUNCTIONS][3]; /* calls, ns, bytes */
 static _Atomic uint32_t uncounted;                  /* threads */
 static pid_t counted_pid; /* not that of a child that shares our memory */
@@ -98,6 +99,16 @@ static void thread_end(void *block)
     block_free(counts);
 }
 
+/* So many blocks are in use, at least. */
+static void pool_reach(unsigned count)
+{
+    unsigned used = atomic_load(&pool_used);
+
+    while (used < count &&
+           !atomic_compare_exchange_weak(&pool_used, &used, count)) {
+    }
+}
+
 struct posix_counts *posix_counts_claim(void)
 {
     int saved = errno;
@@ -108,8 +119,11 @@ struct posix_counts *posix_counts_claim(void)
     for (unsigned i = 0; i < POSIX_THREADS; i++) {
         struct posix_counts *counts = &pool[i];
 
-        if (atomic_load_explicit(&counts->is_used, memory_order_relaxed) != 0 ||
-            atomic_exchange_explicit(&counts->is_used, 1,
+        if (atomic_load_explicit(&counts->is_used, memory_order_relaxed) != 0) {
+            continue;
+        }
+        pool_reach(i + 1);
+        if (atomic_exchange_explicit(&counts->is_used, 1,
                                      memory_order_acquire) != 0) {
             continue;
         }
@@ -127,17 +141,20 @@ struct posix_counts *posix_counts_claim(void)
     return NULL;
 }
 
-/* A child has this thread only, and starts from nothing. */
+/* A child has this thread only, and starts from nothing. It looks at few pages
+ * and writes to fewer: each costs it a fault. */
 static void child_after_fork(void)
 {
-    for (unsigned i = 0; i < POSIX_THREADS; i++) {
+    for (unsigned i = 0; i < atomic_load(&pool_used); i++) {
         if (atomic_load(&pool[i].is_used)) {
             block_free(&pool[i]);
         }
     }
     for (unsigned i = 0; i < POSIX_FUNCTIONS; i++) {
         for (unsigned j = 0; j < 3; j++) {
-            atomic_store(&others[i][j], 0);
+            if (atomic_load(&others[i][j]) != 0) {
+                atomic_store(&others[i][j], 0);
+            }
         }
     }
     atomic_store(&uncounted, 0);
@@ -166,7 +183,7 @@ void posix_counts_last(void)
         inject_writer() == NULL) {
         return;
     }
-    for (unsigned i = 0; i < POSIX_THREADS; i++) {
+    for (unsigned i = 0; i < atomic_load(&pool_used); i++) {
         if (atomic_load(&pool[i].is_used)) {
             counts_say_as(&pool[i], pool[i].tid);
         }
