@@ -244,9 +244,10 @@ static int halves_map(uint8_t *base,
 }
 
 /* Fill the page tables where the slot is written next: a recording would meet
- * a fault each 128 records otherwise. The first thread of a process gets all
- * of them, others, which may be short-lived and many, the next few. No page
- * without memory behind it is touched. A kernel before 5.14 does without. */
+ * a fault each 128 records otherwise. The first thread of a program gets all
+ * of them, others and forked children, which may be short-lived and many, the
+ * next few. No page without memory behind it is touched. A kernel before 5.14
+ * does without. */
 static void body_ready(uint8_t *base,
                        const struct ck_ring *ring,
                        const struct ck_ring_slot *slot)
@@ -260,7 +261,7 @@ static void body_ready(uint8_t *base,
     to = from + READY_BYTES;
     if (backed == CK_RING_BACKED_ALL) {
         backed = bytes / CK_UNIT_BYTES;
-        if (atomic_load(&slot->tid) == (uint32_t)getpid()) {
+        if (!ring->is_child && atomic_load(&slot->tid) == (uint32_t)getpid()) {
             from = 0;
             to = bytes;
         }

@@ -203,6 +203,7 @@ struct ck_ring {
     _Atomic(struct ck_ring_process *) process;
     _Atomic uint32_t incarnation; /* 0 = not entered */
     enum ck_clock clock;
+    bool is_child; /* of fork(), without an exec since */
     char path[256];
 };
 

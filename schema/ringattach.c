@@ -260,4 +260,5 @@ void ck_ring_forget(struct ck_ring *ring)
 {
     atomic_store(&ring->process, NULL);
     atomic_store(&ring->incarnation, 0);
+    ring->is_child = true;
 }
