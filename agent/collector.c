@@ -85,6 +85,7 @@ struct collector {
     ck_time_t open_at;
     struct offer offer;
     ck_time_t dead_at;
+    uint32_t images; /* header->incarnations at the last look for the dead */
 };
 
 /* The parts that only look at others. */
@@ -232,6 +233,21 @@ static void meet(struct collector *collector, ck_time_t now)
     }
 }
 
+/* Processes leave their slots behind: where these come, they go as well. */
+static void dead_step(struct collector *collector, ck_time_t now)
+{
+    uint32_t images = atomic_load(&collector->wish->ring->header->incarnations);
+
+    if (now < collector->dead_at && images == collector->images) {
+        return;
+    }
+    collector->images = images;
+    drain_find_dead(collector->drain, false);
+    collector->dead_at =
+        now + (processes_give_back(&collector->processes) ? DEAD_PAUSE_FEW
+                                                          : DEAD_PAUSE);
+}
+
 /* Everything that has its own, slower pace. True when a beat is due. */
 static bool paced_work(struct collector *collector, ck_time_t now)
 {
@@ -242,12 +258,6 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         drain_open_calls(collector->drain, now, false);
         processes_step(&collector->processes);
         meters_samples(&collector->meters);
-    }
-    if (now >= collector->dead_at) {
-        drain_find_dead(collector->drain, false);
-        collector->dead_at =
-            now + (processes_give_back(&collector->processes) ? DEAD_PAUSE_FEW
-                                                              : DEAD_PAUSE);
     }
     if (oldest != 0 &&
         (collector->life.is_flush || now - oldest >= 100 * CK_TIME_MS)) {
@@ -478,6 +488,7 @@ static bool running_step(struct collector *collector, ck_time_t now)
     bool is_beat;
 
     (void)drain_step(collector->drain, now, collector->life.is_flush);
+    dead_step(collector, now);
     if (offer_step(&collector->offer, collector->processes.told) &&
         collector->dead_at > now + DEAD_PAUSE_FEW) {
         collector->dead_at = now + DEAD_PAUSE_FEW;

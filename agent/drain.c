@@ -498,8 +498,10 @@ static void slot_find_dead(struct drain *drain, uint32_t index, bool is_end)
         /* What a dead thread was in stays to be told. */
         slot_open_calls(drain, index, 0, true);
         atomic_store(&slot->depth, 0);
-        (void)atomic_compare_exchange_strong(&slot->state, &state,
-                                             CK_SLOT_ENDED);
+        if (atomic_compare_exchange_strong(&slot->state, &state,
+                                           CK_SLOT_ENDED)) {
+            (void)slot_step(drain, index, drain->turn_at + 1, true);
+        }
     }
 }
 

@@ -55,7 +55,8 @@ struct drain_strain drain_strain(const struct drain *drain);
  * all open calls, as cut. */
 void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end);
 
-/* Slots of threads that are gone become ENDED; with is_end, all of them. */
+/* Slots of threads that are gone, with is_end all of them, are emptied and
+ * given back. */
 void drain_find_dead(struct drain *drain, bool is_end);
 
 /* Record what was lost since the last time. */

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/over.h"
+
 static const struct ck_ring_process *process_of(struct ck_ring_header *header,
                                                 uint32_t incarnation)
 {
@@ -65,13 +67,16 @@ void mirror_follow(struct mirror *mirror, const uint8_t *record)
 }
 
 /* The state is read before the tid: a thread that takes the slot over writes
- * them the other way round. */
+ * them the other way round. The first thread of a process is still seen when
+ * its parent has not waited for it. */
 bool mirror_is_dead(const struct mirror *mirror,
                     const struct ck_ring_slot *slot)
 {
     uint32_t tid = atomic_load(&slot->tid);
 
-    return !mirror->is_foreign && !is_thread_there(mirror->pid, tid) &&
+    return !mirror->is_foreign &&
+           (!is_thread_there(mirror->pid, tid) ||
+            (tid == mirror->pid && process_is_over(tid))) &&
            atomic_load(&slot->state) == CK_SLOT_LIVE &&
            atomic_load(&slot->tid) == tid;
 }

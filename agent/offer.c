@@ -11,6 +11,7 @@
 #define SLOTS_WHOLE 2  /* with all of it, and one an image, up to the most */
 #define SLOTS_WHOLE_MOST 8
 #define SLOTS_A_TURN 16 /* get memory in one turn */
+#define WHOLE_A_TURN 1  /* of those that nobody needs yet: some ms each */
 #define SLOTS_FEW 16
 
 void offer_init(struct offer *offer, struct ringfile *ring)
@@ -28,15 +29,17 @@ bool offer_step(struct offer *offer, uint32_t images)
                          : SLOTS_WHOLE_MOST;
     unsigned left;
     unsigned used;
+    unsigned added;
 
     if (claims == offer->claims && ring->narrow == 0) {
         return false;
     }
     left = ringfile_free(ring);
     used = ring->backed - left;
-    (void)ringfile_widen(ring, whole, SLOTS_A_TURN);
-    if (ringfile_back(ring, used > SLOTS_AHEAD ? used : SLOTS_AHEAD,
-                      SLOTS_A_TURN) < SLOTS_A_TURN) {
+    added = ringfile_back(ring, used > SLOTS_AHEAD ? used : SLOTS_AHEAD,
+                          SLOTS_A_TURN);
+    (void)ringfile_widen(ring, 0, SLOTS_A_TURN);
+    if (added == 0 && ringfile_widen(ring, whole, WHOLE_A_TURN) == 0) {
         offer->claims = claims;
     }
     return left < SLOTS_FEW;

@@ -4,15 +4,14 @@
  */
 #include "agent/processes.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/identity.h"
+#include "agent/over.h"
 #include "agent/symbols.h"
 #include "schema/run.h"
 
@@ -129,6 +128,9 @@ static void
 image_say(struct processes *processes, uint32_t incarnation, uint32_t pid)
 {
     process_say(processes->own, incarnation, pid);
+    if (process_is_over(pid)) {
+        return; /* there is nothing more to be read of it */
+    }
     rank_look(processes, incarnation, pid);
     if (processes->symbols != NULL) {
         symbols_seen_process(processes->symbols, incarnation, (pid_t)pid);
@@ -211,13 +213,13 @@ static bool has_slot(struct ck_ring_header *header, uint32_t incarnation)
 }
 
 static void entry_give_back(struct processes *processes,
-                            struct ck_ring_process *entry)
+                            struct ck_ring_process *entry,
+                            uint64_t space)
 {
     uint32_t number = atomic_load(&entry->incarnation);
 
-    if (number == 0 || number > processes->told ||
-        entry->pid_space != ck_ring_pid_space() || entry->pid_space == 0 ||
-        kill((pid_t)entry->pid, 0) == 0 || errno != ESRCH ||
+    if (number == 0 || number > processes->told || entry->pid_space != space ||
+        space == 0 || !process_is_over(entry->pid) ||
         has_slot(processes->header, number)) {
         return;
     }
@@ -234,12 +236,14 @@ static void entry_give_back(struct processes *processes,
 bool processes_give_back(struct processes *processes)
 {
     struct ck_ring_process *table = ck_ring_processes(processes->header);
+    uint64_t space;
 
     if (processes->told - processes->given_back < CK_RING_PROCESSES / 2) {
         return false;
     }
+    space = ck_ring_pid_space();
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
-        entry_give_back(processes, &table[i]);
+        entry_give_back(processes, &table[i], space);
     }
     return processes->told - processes->given_back > CK_RING_PROCESSES / 4 * 3;
 }

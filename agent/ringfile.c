@@ -501,6 +501,7 @@ unsigned ringfile_widen(struct ringfile *ring, unsigned ahead, unsigned most)
 
 const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot)
 {
+    const struct ck_ring_slot *head = &ck_ring_heads(ring->header)[slot];
     uint64_t bytes = ringfile_body_bytes(ring, slot);
     off_t offset =
         (off_t)(ring->header->slot_offset + slot * ring->plan.slot_bytes);
@@ -523,7 +524,7 @@ const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot)
         errno = saved;
         return NULL;
     }
-    if (is_whole(&ck_ring_heads(ring->header)[slot])) {
+    if (is_whole(head) && atomic_load(&head->state) == CK_SLOT_LIVE) {
         /* One call now instead of a fault a page in the first lap. */
         (void)madvise(base, bytes, POPULATE_READ);
     }
