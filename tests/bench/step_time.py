@@ -22,6 +22,7 @@ from job import Bench, figure, number_after, remark, skip
 from turns import START_S, TURN_S, Job, added, bootstrap
 
 STEPS = 60
+FINAL_S = 60
 MORE = 1.5  # a program has so much more to do than its turns take
 
 
@@ -40,12 +41,13 @@ def jobs(bench, ranks, command):
 
 def final(directory):
     """The manifest, once the aggregator has everything (--report none)."""
-    while True:
+    for _ in range(FINAL_S * 10):
         with open(os.path.join(directory, "manifest.json")) as file:
             manifest = json.load(file)
         if manifest["state"] == "done":
             return manifest
         time.sleep(0.1)
+    sys.exit("%s: the run is not done after %d s" % (directory, FINAL_S))
 
 
 def judge(bench, name, ranks, command, turns, target):

@@ -98,6 +98,13 @@ class Job:
             sys.exit("a job ended with %d: %s" % (
                 self.process.returncode, errors[-2000:]))
 
+    def end(self):
+        """Leave nothing behind that stands still."""
+        if self.process.poll() is None:
+            self.send(signal.SIGKILL)
+            self.process.kill()
+            self.process.wait()
+
     def medians(self):
         """Median time of a block in each turn; None: there were too few."""
         with open(self.times) as file:
@@ -115,12 +122,16 @@ def added(plain, recorded, turns):
     """Run the jobs in turn. Added time in percent: of each recorded turn
     against the plain ones around it, and of each plain one against the one
     before."""
-    for _ in range(turns):
+    try:
+        for _ in range(turns):
+            plain.turn()
+            recorded.turn()
         plain.turn()
-        recorded.turn()
-    plain.turn()
-    plain.finish()
-    recorded.finish()
+        plain.finish()
+        recorded.finish()
+    finally:
+        plain.end()
+        recorded.end()
     without, with_ck = plain.medians(), recorded.medians()
     if None in without or None in with_ck:
         sys.exit("turns: a job ended before its turns did")

@@ -392,14 +392,15 @@ static int steps_run(struct train *train)
     int steps = train->options.steps;
     double *steps_us = calloc((size_t)steps, sizeof(*steps_us));
     FILE *times = times_open(train);
+    int rc = 0;
 
     for (int step = 0; step < steps; step++) {
         double begin = ill_now_us();
         double end;
 
-        if (step_run(train, step) != 0) {
-            free(steps_us);
-            return -1;
+        rc = step_run(train, step);
+        if (rc != 0) {
+            break;
         }
         end = ill_now_us();
         if (steps_us != NULL) {
@@ -418,7 +419,7 @@ static int steps_run(struct train *train)
             }
         }
     }
-    if (train->options.is_timed && train->rank == 0 && steps > 1 &&
+    if (rc == 0 && train->options.is_timed && train->rank == 0 && steps > 1 &&
         steps_us != NULL) {
         steps_time_print(steps_us, steps);
     }
@@ -430,7 +431,7 @@ static int steps_run(struct train *train)
         (void)fclose(times);
     }
     free(steps_us);
-    return 0;
+    return rc;
 }
 
 /* Right answers of this rank's share of the held-out images. */
