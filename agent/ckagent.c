@@ -16,6 +16,7 @@
 #include "agent/lookup.h"
 #include "agent/places.h"
 #include "agent/ranks.h"
+#include "agent/ringsize.h"
 #include "agent/salvage.h"
 #include "agent/sampler.h"
 #include "agent/spool.h"
@@ -115,8 +116,8 @@ static const struct ck_cli_option table[] = {
      "bound of the recording memory of this rank (default: its share of "
      "/dev/shm)"},
     {CK_CLI_BYTES, "slot-bytes", 0, "SIZE", &options.slot_bytes, NULL,
-     "recording memory of one thread, at most 1 GiB (default 4 MiB, less "
-     "where memory is short)"},
+     "recording memory of one thread, a power of two, 16 KiB to 1 GiB (default "
+     "4 MiB, less where memory is short)"},
     {CK_CLI_FLAG, "strict", 0, NULL, &options.is_strict, NULL,
      "do not run the program when it cannot be recorded (default: warn once "
      "and run it plain)"},
@@ -187,6 +188,13 @@ static int run_unrecorded(char **argv, const struct ck_err *err)
 static bool is_speaker(const struct identity *identity)
 {
     return identity->place.rank == ranks_first(options.ranks);
+}
+
+/* What may differ from host to host is said once on each. */
+static bool is_host_speaker(const struct identity *identity)
+{
+    return is_speaker(identity) ||
+           (!identity_is_one_host(identity) && identity->place.local_rank == 0);
 }
 
 /* CKAGENT_OPTIONS first, then the command line. Result as ck_cli_parse(). */
@@ -269,8 +277,10 @@ static int options_check(struct ck_err *err)
     if (options.ring_bytes != 0 && options.ring_bytes < RING_BYTES_LEAST) {
         return ck_err_set(err, "--ring-bytes: at least 256KiB");
     }
-    if (options.slot_bytes > SLOT_BYTES_MOST) {
-        return ck_err_set(err, "--slot-bytes: at most 1GiB");
+    if (options.slot_bytes != 0 &&
+        (options.slot_bytes < (int64_t)RINGPLAN_SLOT_BYTES_LEAST ||
+         options.slot_bytes > SLOT_BYTES_MOST)) {
+        return ck_err_set(err, "--slot-bytes: 16KiB to 1GiB");
     }
     if (options.posix_threshold < 0 || options.posix_threshold > CK_TIME_S) {
         return ck_err_set(err, "--posix-threshold: 0 to 1s");
@@ -295,6 +305,7 @@ static int ring_make(struct ringfile *ring,
             identity->place.is_ranked ? (uint32_t)identity->place.rank : ~0u,
         .size = (uint32_t)identity->place.size,
     };
+    char line[RINGSIZE_LINE] = "";
 
     if (strcmp(options.clock, "raw") == 0) {
         wish.clock = CK_CLOCK_RAW;
@@ -302,7 +313,16 @@ static int ring_make(struct ringfile *ring,
         wish.clock = CK_CLOCK_TSC;
     }
     memcpy(wish.agent, identity->agent, sizeof(wish.agent));
-    return ringfile_create(ring, &wish, err);
+    if (ringfile_create(ring, &wish, err) != 0) {
+        return -1;
+    }
+    if (is_host_speaker(identity)) {
+        ringsize_line(ring, &wish, line);
+    }
+    if (line[0] != '\0') {
+        ck_warn("%s", line);
+    }
+    return 0;
 }
 
 static enum front_report report_choice(void)
@@ -358,8 +378,7 @@ static void wish_fill(struct front_wish *wish,
         .is_leader =
             options.ranks == NULL && !is_first && options.aggregator == NULL &&
             identity_is_one_host(identity) && wish->report == FRONT_REPORT_NOW,
-        .is_speaker = is_first || (!identity_is_one_host(identity) &&
-                                   identity->place.local_rank == 0),
+        .is_speaker = is_host_speaker(identity),
     };
     if (options.pack != NULL) {
         (void)ck_pack_from_name(options.pack, &wish->collector.pack);

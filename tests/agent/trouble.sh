@@ -114,6 +114,17 @@ runs 0 --strict --dir strict --report none -- sh -c 'echo ran'
 grep -q ran out || fail "--strict kept a program that can be recorded"
 echo "ok: an aggregator that does not answer"
 
+# Recording memory that is not as large as asked for: what is used instead.
+runs 0 --dir sizes --report none --slot-bytes 1.5M --ring-bytes 1000G -- true
+says 'warn: --slot-bytes: 1 MiB is used in place of 1.5 MiB: a power of two'
+says '; --ring-bytes: .* is used in place of 1000 GiB: '
+lines 1
+runs 0 --dir sizes2 --report none --slot-bytes 64K -- true
+lines 0
+runs 0 --dir sizes3 --report none --ring-bytes 4M -- true
+lines 0
+echo "ok: sizes of the recording memory"
+
 # No meeting point: the data is kept all the same.
 mkdir -m 0777 open open/ck
 chmod 0777 open/ck

@@ -47,7 +47,8 @@ for program in agent agg merge launch; do
 done
 
 agent '--dir' --dir '' -- true
-agent '--slot-bytes' --slot-bytes 1T -- true
+agent '--slot-bytes: 16KiB to 1GiB' --slot-bytes 1T -- true
+agent '--slot-bytes: 16KiB to 1GiB' --slot-bytes 3 -- touch ran
 agent "no program given"
 agent "--ranks needs a value: LIST" --ranks
 agent "--ranks 'x'" --ranks x -- touch ran
