@@ -375,6 +375,7 @@ struct report_rate {
 
 struct report_loss {
     const char *reason;
+    const char *cure; /* what to try; NULL = nothing known */
     uint64_t records; /* at least, or all of them: */
     bool is_exact;
     uint64_t about; /* at a guess; 0 = there is none */

@@ -18,16 +18,24 @@
 #define GAPS_REASON "damaged, cut off or never arrived"
 #define ABSENT_REASON "their segments are not in the run any more"
 
-/* In a person's words, by enum ck_lost. */
-static const char *const reasons[CAST_REASONS] = {
-    [0] = "no reason given",
-    [CK_LOST_RING] = "a thread's ring was full",
-    [CK_LOST_NOSLOT] = "no ring was free for a thread",
-    [CK_LOST_DEVICE] = "the device's tracer dropped them",
-    [CK_LOST_SPOOL] = "outbox and spool were full, or the disk",
-    [CK_LOST_REENTRY] = "a signal handler interrupted a recording",
-    [CK_LOST_LIMIT] = "--limit was reached",
-    [CK_LOST_UNDONE] = "device work had not completed at exit",
+/* In a person's words, by enum ck_lost; and what to try. */
+static const struct {
+    const char *reason;
+    const char *cure; /* NULL = nothing known */
+} reasons[CAST_REASONS] = {
+    [0] = {"no reason given", NULL},
+    [CK_LOST_RING] = {"a thread's ring was full",
+                      "a larger --slot-bytes, with room for all threads in "
+                      "--ring-bytes and /dev/shm."},
+    [CK_LOST_NOSLOT] = {"no ring was free for a thread",
+                        "fewer threads at a time, or room for more: a smaller "
+                        "--slot-bytes, a larger --ring-bytes, more /dev/shm."},
+    [CK_LOST_DEVICE] = {"the device's tracer dropped them", NULL},
+    [CK_LOST_SPOOL] = {"outbox and spool were full, or the disk",
+                       "a larger --spool-limit, or more room on the disk."},
+    [CK_LOST_REENTRY] = {"a signal handler interrupted a recording", NULL},
+    [CK_LOST_LIMIT] = {"--limit was reached", NULL},
+    [CK_LOST_UNDONE] = {"device work had not completed at exit", NULL},
 };
 
 static void loss_add(struct report *report, struct report_loss loss)
@@ -76,8 +84,9 @@ static int losses_report(const struct cast *cast, struct report *report)
     report->is_lost_exact = true;
     for (size_t reason = 0; reason < CAST_REASONS; reason++) {
         struct report_loss loss = {
-            .reason =
-                reasons[reason] != NULL ? reasons[reason] : "an unknown reason",
+            .reason = reasons[reason].reason != NULL ? reasons[reason].reason
+                                                     : "an unknown reason",
+            .cure = reasons[reason].cure,
             .is_exact = reason != CK_LOST_LIMIT,
         };
 

@@ -319,6 +319,12 @@ static void put_losses(const struct page *page)
                     word_count(loss->about).text);
         }
         fprintf(page->file, ": %s\n", loss->reason);
+        if (loss->cure != NULL) {
+            fprintf(page->file, "               %sTry:%s ", page_bold(page),
+                    page_normal(page));
+            page_wrap(page, loss->cure, 20, 20);
+            fputc('\n', page->file);
+        }
     }
     if (report->manifest != NULL) {
         fprintf(page->file, "             %smanifest.json:%s ", page_red(page),

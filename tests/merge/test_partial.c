@@ -20,8 +20,9 @@
 #define MS ((int64_t)1000000)
 #define SITE ((uint64_t)0x401000)
 
-/* Rank 0 with two kernels, and an EXIT record or none. */
-static char *ended_run(bool has_exit, bool is_limited)
+/* Rank 0 with two kernels, and an EXIT record or none; 12 records were lost by
+ * a reason, 0 = none. */
+static char *ended_run(bool has_exit, enum ck_lost reason)
 {
     const struct synth_rank who = {.rank = 0,
                                    .size = 1,
@@ -32,11 +33,11 @@ static char *ended_run(bool has_exit, bool is_limited)
         .e = {.kind = CK_KIND_LOST, .flags = CK_FLAG_RAW, .start = 5 * MS},
         .value = 12,
         .enabled = MS,
-        .reason = CK_LOST_LIMIT};
+        .reason = reason};
     char *dir = synth_dir();
     struct synth *synth = synth_create(dir, 9, &who);
 
-    if (is_limited) {
+    if (reason != 0) {
         synth_put(synth, &lost);
     }
     synth_stream(synth, 1, 0, 100);
@@ -74,7 +75,7 @@ static void other_put(const char *dir)
 static void a_rank_without_an_end_has_an_unattributed_tail(void **state)
 {
     char *text = NULL;
-    char *dir = ended_run(false, false);
+    char *dir = ended_run(false, 0);
 
     (void)state;
     other_put(dir);
@@ -100,7 +101,7 @@ static void a_rank_without_an_end_has_an_unattributed_tail(void **state)
 static void nothing_is_idle_behind_a_limit(void **state)
 {
     char *text = NULL;
-    char *dir = ended_run(true, true);
+    char *dir = ended_run(true, CK_LOST_LIMIT);
 
     (void)state;
     assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
@@ -123,10 +124,39 @@ static void nothing_is_idle_behind_a_limit(void **state)
     synth_remove(dir);
 }
 
+static void a_loss_says_what_to_try(void **state)
+{
+    static const struct {
+        enum ck_lost reason;
+        const char *line;
+    } cases[] = {
+        {CK_LOST_RING, " 12 lost: a thread's ring was full\n"
+                       "               Try: a larger --slot-bytes, with "},
+        {CK_LOST_NOSLOT, " 12 lost: no ring was free for a thread\n"
+                         "               Try: fewer threads at a time, "},
+        {CK_LOST_SPOOL, " 12 lost: outbox and spool were full, or the disk\n"
+                        "               Try: a larger --spool-limit, "},
+        /* Nothing helps there: the next line follows. */
+        {CK_LOST_REENTRY, " 12 lost: a signal handler interrupted a "
+                          "recording\n             ledger"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *dir = ended_run(true, cases[i].reason);
+        char *text = NULL;
+
+        assert_int_equal(program_merge(&text, "/", "%s", dir), 0);
+        assert_non_null(strstr(text, cases[i].line));
+        free(text);
+        synth_remove(dir);
+    }
+}
+
 static void an_end_without_finalize_is_named(void **state)
 {
     char *text = NULL;
-    char *dir = ended_run(true, false);
+    char *dir = ended_run(true, 0);
 
     (void)state;
     assert_int_equal(program_merge(&text, "/", "%s", dir), 0);
@@ -145,7 +175,7 @@ static void a_run_without_its_manifest_is_merged_and_partial(void **state)
         const char *command; /* on the manifest */
         const char *why;
     } cases[] = {{"rm", "it is missing"}, {"truncate -s 9", "byte "}};
-    char *dir = ended_run(true, false);
+    char *dir = ended_run(true, 0);
     char *text = NULL;
 
     (void)state;
@@ -177,7 +207,7 @@ static void a_run_without_its_manifest_is_merged_and_partial(void **state)
 static void records_that_are_gone_are_counted_exactly(void **state)
 {
     char *text = NULL;
-    char *dir = ended_run(true, false);
+    char *dir = ended_run(true, 0);
 
     (void)state;
     synth_manifest(dir, "{\"agent\": \"6167656e742d39000000000000000000\", "
@@ -205,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_without_an_end_has_an_unattributed_tail),
         cmocka_unit_test(nothing_is_idle_behind_a_limit),
+        cmocka_unit_test(a_loss_says_what_to_try),
         cmocka_unit_test(an_end_without_finalize_is_named),
         cmocka_unit_test(a_run_without_its_manifest_is_merged_and_partial),
         cmocka_unit_test(records_that_are_gone_are_counted_exactly),
