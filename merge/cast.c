@@ -215,28 +215,56 @@ static int rank_add(struct cast *cast, int32_t number, uint32_t agent)
     return 0;
 }
 
-static int ranks_close(struct cast *cast)
+/* Whether some processes of an agent have ranks of their own (torchrun), and
+ * whether one of them is the agent's. */
+static void numbers_find(const struct cast *cast,
+                         uint32_t agent,
+                         bool *has_own,
+                         bool *has_same)
 {
+    *has_own = *has_same = false;
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        const struct cast_process *process = &cast->processes[i];
+
+        if (process->agent == agent && process->has_identity) {
+            *has_own = true;
+            *has_same =
+                *has_same || (process->rank == cast->agents[agent].rank &&
+                              process->size == cast->agents[agent].size);
+        }
+    }
+}
+
+/* An agent of many ranks is no rank by itself, nor are those of its processes
+ * that have none: the launcher of the ranks, and its helpers. */
+static int agent_close(struct cast *cast, uint32_t agent)
+{
+    int32_t rank = cast->agents[agent].rank;
+    bool has_own, has_same;
+
+    numbers_find(cast, agent, &has_own, &has_same);
     for (size_t i = 0; i < cast->processes_count; i++) {
         struct cast_process *process = &cast->processes[i];
 
-        if (!process->has_identity) {
-            process->rank = cast->agents[process->agent].rank;
-        } else if (process->rank >= 0 &&
-                   rank_add(cast, process->rank, process->agent) != 0) {
+        if (process->agent == agent && !process->has_identity) {
+            process->rank = has_own && !has_same ? CAST_RANK_UNKNOWN : rank;
+        }
+    }
+    return has_own || rank < 0 ? 0 : rank_add(cast, rank, agent);
+}
+
+static int ranks_close(struct cast *cast)
+{
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        const struct cast_process *process = &cast->processes[i];
+
+        if (process->has_identity && process->rank >= 0 &&
+            rank_add(cast, process->rank, process->agent) != 0) {
             return -1;
         }
     }
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        bool has_own = false;
-
-        /* An agent of many ranks (torchrun) is no rank by itself. */
-        for (size_t p = 0; p < cast->processes_count; p++) {
-            has_own = has_own || (cast->processes[p].agent == i &&
-                                  cast->processes[p].has_identity);
-        }
-        if (!has_own && cast->agents[i].rank >= 0 &&
-            rank_add(cast, cast->agents[i].rank, (uint32_t)i) != 0) {
+    for (uint32_t i = 0; i < cast->agents_count; i++) {
+        if (agent_close(cast, i) != 0) {
             return -1;
         }
     }
@@ -247,6 +275,13 @@ static int physical_rank(struct cast_physical *physical, int32_t rank)
 {
     size_t at = 0;
 
+    if (rank == CAST_RANK_UNKNOWN && physical->ranks_count > 0) {
+        return 0;
+    }
+    if (physical->ranks_count == 1 && physical->ranks[0] == CAST_RANK_UNKNOWN) {
+        physical->ranks[0] = rank;
+        return 0;
+    }
     while (at < physical->ranks_count && physical->ranks[at] < rank) {
         at++;
     }

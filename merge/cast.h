@@ -196,7 +196,8 @@ struct cast_process {
     uint32_t agent;
     uint32_t incarnation; /* 0 = the collector */
     uint32_t pid;
-    int32_t rank; /* its own if it said one, else its agent's */
+    int32_t rank; /* its own if it said one, else its agent's, or unknown */
+    int32_t size; /* of the world that its own rank is of */
     bool has_identity;
     const char *command;
     struct names *names;

@@ -252,7 +252,7 @@ static void row_fill(const struct calls *calls, size_t number, struct row *row)
     row->call.bytes = site->bytes;
     row->call.total = site->total;
     row->call.max = site->max;
-    row->call.ranks = site->calls > 0;
+    row->call.ranks = site->calls > 0 && row->rank != CAST_RANK_UNKNOWN;
 }
 
 static void
@@ -263,7 +263,7 @@ row_join(struct report_call *into, const struct row *row, int32_t last)
     into->bytes += row->call.bytes;
     into->total += row->call.total;
     into->max = row->call.max > into->max ? row->call.max : into->max;
-    into->ranks += row->rank != last && row->call.calls > 0;
+    into->ranks += row->rank != last && row->call.ranks;
     into->site = into->site == row->call.site ? into->site : 0;
 }
 

@@ -311,6 +311,7 @@ function_report(struct spot *spots, size_t count, struct report_hot *hot)
     hot->after_place = best->after_place;
     best = heaviest(spots, count, by_rank, &hot->ranks, &hot->rank_ns);
     hot->rank = best->rank;
+    hot->ranks -= spots[0].rank == CAST_RANK_UNKNOWN; /* the least */
 }
 
 static int by_time(const void *left, const void *right)

@@ -61,7 +61,7 @@ static int total_add(struct making *making,
     if (number < 0) {
         return -1;
     }
-    row->ranks += (size_t)number == known;
+    row->ranks += (size_t)number == known && rank != CAST_RANK_UNKNOWN;
     row->threads += total->tid != 0;
     row->calls += total->calls;
     row->bytes += total->bytes;

@@ -102,7 +102,8 @@ static int rank_count(struct ranges *ranges, struct range *range, int32_t rank)
     if (table_number(ranges->ranks, key) < 0) {
         return -1;
     }
-    range->row.ranks += table_count(ranges->ranks) > before;
+    range->row.ranks +=
+        rank != CAST_RANK_UNKNOWN && table_count(ranges->ranks) > before;
     return 0;
 }
 

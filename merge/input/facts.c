@@ -85,6 +85,7 @@ static int identity_read(struct cast *cast,
     cast->processes[process].has_identity = true;
     cast->processes[process].rank =
         (int32_t)text_number(text, "rank", CAST_RANK_UNKNOWN);
+    cast->processes[process].size = (int32_t)text_number(text, "size", 0);
     return 0;
 }
 

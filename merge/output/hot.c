@@ -51,17 +51,15 @@ void page_hot_answer(const struct page *page)
 static void put_hot(const struct page *page, const struct report_hot *hot)
 {
     ck_time_t all = computed(page->report);
-    char ranks[40];
+    struct word ranks = word_rank(hot->rank);
 
     fputc(' ', page->file);
     page_column(page, function_of(hot), FUNCTION);
-    if (hot->ranks == 1) {
-        (void)snprintf(ranks, sizeof(ranks), "rank %d", hot->rank);
-    } else {
-        (void)snprintf(ranks, sizeof(ranks), "%u", hot->ranks);
+    if (hot->ranks > 1 || (hot->ranks == 1 && hot->rank < 0)) {
+        (void)snprintf(ranks.text, sizeof(ranks.text), "%u", hot->ranks);
     }
     fprintf(page->file, " %5s %% %9s %8s  ", word_percent(hot->ns, all).text,
-            word_time(hot->ns).text, ranks);
+            word_time(hot->ns).text, ranks.text);
     if (hot->place.file != NULL) {
         page_place_in(page, &hot->place, LINE);
     } else if (hot->after != NULL && page_has_place(&hot->after_place)) {

@@ -30,6 +30,15 @@ void json_text(struct ck_json *j, const char *name, const char *text)
     }
 }
 
+void json_rank(struct ck_json *j, const char *name, int32_t rank)
+{
+    if (rank < 0) {
+        ck_json_null(j, name);
+    } else {
+        ck_json_int(j, name, rank);
+    }
+}
+
 void json_unsure(struct ck_json *j, const char *name, ck_time_t error)
 {
     if (error > 0) {
@@ -198,7 +207,7 @@ static void put_causes(struct ck_json *j,
         ck_json_object(j, NULL);
         ck_json_string(j, "cause", cause_name(cause->cause));
         json_text(j, "wait", cause->wait);
-        ck_json_int(j, "rank", cause->rank);
+        json_rank(j, "rank", cause->rank);
         ck_json_uint(j, "ranks", cause->ranks);
         ck_json_bool(j, "at_start", cause->is_start);
         ck_json_int(j, "ns", cause->ns);
@@ -233,7 +242,9 @@ static void put_device(struct ck_json *j,
         json_text(j, "uuid", device->uuid);
         ck_json_array(j, "ranks");
         for (size_t i = 0; i < device->ranks_count; i++) {
-            ck_json_int(j, NULL, device->ranks[i]);
+            if (device->ranks[i] >= 0) {
+                ck_json_int(j, NULL, device->ranks[i]);
+            }
         }
         ck_json_end(j);
         json_text(j, "command", device->command);
@@ -316,8 +327,8 @@ static void put_kernels(struct ck_json *j, const struct report *report)
         ck_json_bool(j, "median_exact", kernel->is_median_exact);
         ck_json_int(j, "max_ns", kernel->max);
         ck_json_uint(j, "ranks", kernel->ranks);
-        ck_json_int(j, "rank_first", kernel->rank_first);
-        ck_json_int(j, "rank_last", kernel->rank_last);
+        json_rank(j, "rank_first", kernel->rank_first);
+        json_rank(j, "rank_last", kernel->rank_last);
         ck_json_end(j);
     }
     ck_json_end(j);

@@ -25,7 +25,7 @@ void json_hot(struct ck_json *j, const struct report *report)
         ck_json_int(j, "ns", hot->ns);
         ck_json_int(j, "line_ns", hot->line_ns);
         ck_json_uint(j, "ranks", hot->ranks);
-        ck_json_int(j, "rank", hot->rank);
+        json_rank(j, "rank", hot->rank);
         ck_json_int(j, "rank_ns", hot->rank_ns);
         ck_json_end(j);
     }

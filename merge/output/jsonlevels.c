@@ -18,11 +18,7 @@ static void put_level(struct ck_json *j, const struct report_level *level)
     ck_json_object(j, NULL);
     ck_json_string(j, "of", level_names[level->kind]);
     json_text(j, "host", level->host);
-    if (level->rank == CAST_RANK_UNKNOWN) {
-        ck_json_null(j, "rank");
-    } else {
-        ck_json_int(j, "rank", level->rank);
-    }
+    json_rank(j, "rank", level->rank);
     if (level->kind == REPORT_LEVEL_QUEUE) {
         ck_json_uint(j, "pid", level->pid);
         json_text(j, "device", level->device);

@@ -12,6 +12,8 @@
 void json_text(struct ck_json *j, const char *name, const char *text);
 /* Its function, file and line. */
 void json_place(struct ck_json *j, const struct place *place);
+/* null where it is unknown. */
+void json_rank(struct ck_json *j, const char *name, int32_t rank);
 /* Of a time that compares clocks; nothing where it is 0. */
 void json_unsure(struct ck_json *j, const char *name, ck_time_t error);
 void json_activity(struct ck_json *j,

@@ -37,7 +37,8 @@ static void put_ranks(const struct page *page,
     if (device->ranks_count > 3) {
         (void)snprintf(list + used, sizeof(list) - used, ",..");
     }
-    fprintf(page->file, "%5s", device->ranks_count == 0 ? "-" : list);
+    fprintf(page->file, "%5s",
+            device->ranks_count == 0 || device->ranks[0] < 0 ? "-" : list);
 }
 
 static int name_columns(const struct page *page)
@@ -374,7 +375,9 @@ void page_kernels(const struct page *page)
                 word_count(kernel->calls).text, word_seconds(kernel->busy).text,
                 word_percent(kernel->busy, report->all.kernel_busy).text,
                 word_time(kernel->median).text, word_time(kernel->max).text);
-        if (kernel->ranks == 1) {
+        if (kernel->ranks == 0) {
+            fputs("-\n", page->file);
+        } else if (kernel->ranks == 1) {
             fprintf(page->file, "%d\n", kernel->rank_first);
         } else {
             fprintf(page->file, "%d-%d\n", kernel->rank_first,

@@ -297,9 +297,10 @@ static void put_answer(const struct page *page)
             word_time(all->idle).text);
     if (most->ranks_count > 0 && is_uneven(report, most)) {
         fprintf(page->file,
-                " Most idle: rank %d, %s %% of the region; its longest gap "
+                " Most idle: %s, %s %% of the region; its longest gap "
                 "was %s.\n",
-                most->ranks[0], word_percent(most->idle, most->wall).text,
+                word_rank(most->ranks[0]).text,
+                word_percent(most->idle, most->wall).text,
                 word_time(most->longest_gap).text);
     }
 }

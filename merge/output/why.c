@@ -263,7 +263,7 @@ static void put_cause(const struct page *page,
         put_wait(page, cause);
         return;
     }
-    fprintf(page->file, "device of rank %d,%s %s", cause->rank,
+    fprintf(page->file, "device of %s,%s %s", word_rank(cause->rank).text,
             page_normal(page), cause_name(cause->cause));
     fprintf(page->file, "\n    (%s; %s piece%s%s", cause_sentence(cause->cause),
             word_count(cause->count).text, word_s(cause->count),

@@ -86,6 +86,16 @@ struct word word_count(uint64_t count)
     return word;
 }
 
+struct word word_rank(int32_t rank)
+{
+    struct word word = {"no rank"};
+
+    if (rank >= 0) {
+        (void)snprintf(word.text, sizeof(word.text), "rank %d", rank);
+    }
+    return word;
+}
+
 const char *word_s(uint64_t count)
 {
     return count == 1 ? "" : "s";

@@ -27,6 +27,8 @@ struct word word_seconds(ck_time_t ns);
 struct word word_bytes(uint64_t bytes);
 /* "3,412,881". */
 struct word word_count(uint64_t count);
+/* "rank 3", "no rank". */
+struct word word_rank(int32_t rank);
 /* What a noun of so many ends with: "" or "s". */
 const char *word_s(uint64_t count);
 /* "1.9", "0.00123", "24.1 M". */

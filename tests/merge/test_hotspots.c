@@ -156,6 +156,23 @@ static void functions_are_hot_by_their_samples_outside_mpi(void **state)
     assert_null(report.hot[1].range);
 }
 
+static void a_process_without_a_rank_is_none_of_the_ranks(void **state)
+{
+    (void)state;
+    cast->processes[1].rank = CAST_RANK_UNKNOWN;
+    sample(0, 200, 1);
+    sample(1, 300, 1);
+    sample(1, 400, 1);
+    sample(1, 500, 3);
+    assert_int_equal(hotspots_report(hotspots, &report), 0);
+    assert_string_equal(report.hot[0].place.function, "work");
+    assert_int_equal(report.hot[0].ranks, 1);
+    assert_int_equal(report.hot[0].rank, CAST_RANK_UNKNOWN);
+    assert_int_equal(report.hot[0].rank_ns, 20);
+    assert_string_equal(report.hot[1].place.function, "other");
+    assert_int_equal(report.hot[1].ranks, 0);
+}
+
 static void without_samples_nothing_is_hot(void **state)
 {
     (void)state;
@@ -170,6 +187,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             functions_are_hot_by_their_samples_outside_mpi, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_process_without_a_rank_is_none_of_the_ranks, setup, teardown),
         cmocka_unit_test_setup_teardown(without_samples_nothing_is_hot, setup,
                                         teardown),
     };
