@@ -404,14 +404,14 @@ static void salvage_tell(const char *path,
                 path, (int)found->program);
         ++*failed;
     } else if (state == SALVAGE_DONE && found->spool[0] != '\0') {
-        char whose[32] = "a process without rank";
+        char whose[32] = ""; /* no launcher had numbered it */
 
         if (found->rank != ~0u) {
-            (void)snprintf(whose, sizeof(whose), "rank %u", found->rank);
+            (void)snprintf(whose, sizeof(whose), " of rank %u", found->rank);
         }
         (void)fprintf(stderr,
-                      "ckagent: %llu records that a killed agent of %s left "
-                      "are now in %s; ckmerge reads them, rm removes them\n",
+                      "ckagent: %llu records that a killed agent%s left are "
+                      "now in %s; ckmerge reads them, rm removes them\n",
                       (unsigned long long)found->records, whose, found->spool);
     }
 }

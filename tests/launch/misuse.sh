@@ -25,7 +25,7 @@ wrong() {
     timeout 20 "$bin/$1" "${@:2}" >out 2>err </dev/null || got=$?
     count=$((count + 1))
     # What another job's killed agent left may be found first.
-    sed -i '/ records that a killed agent of /d' err
+    sed -i '/ records that a killed agent/d' err
     if [ "$got" = "$status" ] && [ "$(wc -l <err)" = 1 ] && [ ! -s out ] &&
         grep -qF -e "$text" err; then
         return
