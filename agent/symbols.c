@@ -210,6 +210,9 @@ static int mapping_parse(char *line, struct mapping *mapping)
         return -1;
     }
     mapping->path = line + at;
+    if (strcmp(mapping->path, SYMBOLTABLE_VDSO) == 0) {
+        return mapping->start > UINT32_MAX ? 0 : -1; /* not of 64 bits */
+    }
     if (mapping->path[0] != '/' || strncmp(mapping->path, "/dev/", 5) == 0) {
         return -1;
     }
@@ -465,6 +468,42 @@ static void place_find(const struct module *module,
     }
 }
 
+/* "[vdso] clock_gettime", whatever the machine's prefix for that. */
+static int vdso_name(const char *function, char *text, size_t room)
+{
+    static const char *const prefixes[] = {"__vdso_", "__kernel_"};
+
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        size_t length = strlen(prefixes[i]);
+
+        if (strncmp(function, prefixes[i], length) == 0) {
+            function += length;
+            break;
+        }
+    }
+    return snprintf(text, room, SYMBOLTABLE_VDSO " %s", function);
+}
+
+/* The site's function, or how far behind the module's start it lies. Returns
+ * as snprintf(). */
+static int function_name(const struct module *module,
+                         const struct site *site,
+                         const char *function,
+                         char *text,
+                         size_t room)
+{
+    const char *slash = strrchr(module->path, '/');
+    const char *base = slash == NULL ? module->path : slash + 1;
+
+    if (function != NULL) {
+        return slash == NULL ? vdso_name(function, text, room)
+                             : snprintf(text, room, "%s", function);
+    }
+    return snprintf(text, room, "%s+0x%" PRIx64, base,
+                    site->address - 1 -
+                        (module->has_file ? module->bias : module->start));
+}
+
 static int
 site_say(struct symbols *symbols, struct own *own, const struct site *site)
 {
@@ -476,7 +515,6 @@ site_say(struct symbols *symbols, struct own *own, const struct site *site)
     };
     struct symbol_place place = {NULL, NULL, 0};
     char text[TEXT_BYTES];
-    const char *base;
     int length;
 
     if (module == NULL) {
@@ -486,15 +524,7 @@ site_say(struct symbols *symbols, struct own *own, const struct site *site)
         table_open(symbols, module);
     }
     place_find(module, site, &place);
-    base = strrchr(module->path, '/') + 1;
-    if (place.function != NULL) {
-        length = snprintf(text, sizeof(text), "%s", place.function);
-    } else {
-        length =
-            snprintf(text, sizeof(text), "%s+0x%" PRIx64, base,
-                     site->address - 1 -
-                         (module->has_file ? module->bias : module->start));
-    }
+    length = function_name(module, site, place.function, text, sizeof(text));
     length = length < TEXT_BYTES / 2 ? length : TEXT_BYTES / 2;
     text[length] = '\0';
     length += 1 + snprintf(text + length + 1, TEXT_BYTES / 2 - 2, "%s",

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <elfutils/libdwelf.h>
@@ -86,27 +87,60 @@ static int bias_find(Elf *elf, uint64_t start, uint64_t offset, uint64_t *bias)
     return -1;
 }
 
+/* NULL = the kernel gives none. Its sections lie in the memory as well. */
+static Elf *vdso_open(void)
+{
+    char *image = (char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)image;
+
+    return image == NULL
+               ? NULL
+               : elf_memory(image, header->e_shoff + (size_t)header->e_shnum *
+                                                         header->e_shentsize);
+}
+
+/* *fd is the caller's to close, -1 = none. NULL with errno: no ELF file. */
+static Elf *elf_open(const char *path, int *fd)
+{
+    Elf *elf = NULL;
+
+    (void)elf_version(EV_CURRENT);
+    errno = EBADMSG;
+    if (strcmp(path, SYMBOLTABLE_VDSO) == 0) {
+        *fd = -1;
+        elf = vdso_open();
+    } else {
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (*fd >= 0) {
+            elf = elf_begin(*fd, ELF_C_READ_MMAP, NULL);
+        }
+    }
+    if (elf != NULL && elf_kind(elf) != ELF_K_ELF) {
+        (void)elf_end(elf);
+        errno = EBADMSG;
+        elf = NULL;
+    }
+    return elf;
+}
+
 int symboltable_identify(const char *path,
                          uint64_t start,
                          uint64_t offset,
                          uint64_t *bias,
                          char build_id[SYMBOLTABLE_ID_BYTES])
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    Elf *elf;
+    int fd;
+    Elf *elf = elf_open(path, &fd);
     int rc = -1;
 
-    if (fd < 0) {
-        return -1;
-    }
-    (void)elf_version(EV_CURRENT);
-    elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    if (elf != NULL && elf_kind(elf) == ELF_K_ELF) {
+    if (elf != NULL) {
         rc = bias_find(elf, start, offset, bias);
         id_print(elf, build_id);
     }
     (void)elf_end(elf);
-    (void)close(fd);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
     return rc;
 }
 
@@ -216,13 +250,8 @@ struct symboltable *symboltable_create(const char *path, const char *build_id)
     if (table == NULL) {
         return NULL;
     }
-    (void)elf_version(EV_CURRENT);
-    table->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (table->fd >= 0) {
-        table->elf = elf_begin(table->fd, ELF_C_READ_MMAP, NULL);
-    }
-    if (table->elf == NULL || elf_kind(table->elf) != ELF_K_ELF) {
-        errno = table->fd < 0 ? errno : EBADMSG;
+    table->elf = elf_open(path, &table->fd);
+    if (table->elf == NULL) {
         goto error;
     }
     id_print(table->elf, now);
@@ -233,7 +262,9 @@ struct symboltable *symboltable_create(const char *path, const char *build_id)
     if (table_read(table) != 0) {
         goto error;
     }
-    lines_open(table, path);
+    if (table->fd >= 0) {
+        lines_open(table, path);
+    }
     return table;
 error:
     symboltable_destroy(table);

@@ -12,6 +12,9 @@
 #include <stdint.h>
 
 #define SYMBOLTABLE_ID_BYTES 64
+/* In place of a path: the code that the kernel maps into each process. It is
+ * read from the memory of our own. */
+#define SYMBOLTABLE_VDSO "[vdso]"
 
 /* Facts of a file that is mapped at `start` from `offset` on. build_id is hex
  * text, "" = the file has none. 0, or -1: not readable or not ELF.

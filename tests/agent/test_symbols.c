@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -216,6 +218,41 @@ static void a_frame_that_is_a_call_as_well_has_its_line(void **state)
     site_is(scene, 0, "symbols_target.c");
 }
 
+/* Where clock_gettime() lies in what the kernel maps, 0 = nowhere. */
+static uint64_t vdso_clock(void)
+{
+    static const char *const names[] = {"__vdso_clock_gettime",
+                                        "__kernel_clock_gettime"};
+    void *image = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *found = NULL;
+
+    for (size_t i = 0; image != NULL && found == NULL && i < 2; i++) {
+        found = dlsym(image, names[i]);
+    }
+    return getauxval(AT_SYSINFO_EHDR) == 0 ? 0 : (uint64_t)(uintptr_t)found;
+}
+
+static void a_frame_in_the_vdso_has_its_name(void **state)
+{
+    struct scene *scene = *state;
+    const struct ck_text *text;
+    uint64_t frame = vdso_clock() + 9;
+
+    if (frame == 9) {
+        print_message("skipped: no vdso with clock_gettime here\n");
+        skip();
+    }
+    symbols_seen_process(scene->symbols, IMAGE, getpid());
+    symbols_frame(scene->symbols, IMAGE, frame);
+    assert_int_equal(
+        symbols_finish(scene->symbols, scene->said.own, 20 * CK_TIME_S), 0);
+    said_read(&scene->said);
+    text = symbol_of(scene, frame);
+    assert_non_null(text);
+    assert_string_equal(ck_text_bytes(text), "[vdso] clock_gettime");
+    assert_int_equal(text->extra, 0);
+}
+
 static void each_module_is_said_once(void **state)
 {
     struct scene *scene = *state;
@@ -382,6 +419,7 @@ int main(void)
         CASE(lines_that_lie_apart_are_found_for_calls),
         CASE(lines_that_lie_apart_are_not_read_for_stacks),
         CASE(a_frame_that_is_a_call_as_well_has_its_line),
+        CASE(a_frame_in_the_vdso_has_its_name),
         CASE(each_module_is_said_once),
         CASE(a_replaced_file_is_not_believed),
         CASE(a_process_is_looked_at_where_it_is_worth_it),
