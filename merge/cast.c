@@ -154,6 +154,21 @@ cast_place(const struct cast *cast, uint32_t process, uint64_t address)
     return names_get_place(cast->processes[process].names, address);
 }
 
+bool cast_is_own(const struct cast *cast, uint32_t process, uint64_t address)
+{
+    const struct cast_process *owner = &cast->processes[process];
+
+    for (size_t i = owner->modules_count; i-- > 0;) {
+        const struct cast_module *module = &owner->modules[i];
+
+        if (module->is_own && module->start < address &&
+            address <= module->end) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct cast_queue *
 cast_queue(const struct cast *cast, uint32_t process, uint32_t id)
 {

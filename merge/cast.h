@@ -162,6 +162,7 @@ struct cast_queue {
 
 /* A file that a process had mapped. */
 struct cast_module {
+    bool is_own;      /* ck's, loaded into the program */
     const char *path; /* kept texts */
     const char *build_id;
     uint64_t bias;
@@ -294,6 +295,8 @@ cast_name(const struct cast *cast, uint32_t process, uint32_t id)
 }
 struct place
 cast_place(const struct cast *cast, uint32_t process, uint64_t address);
+/* Does that code belong to ck itself? */
+bool cast_is_own(const struct cast *cast, uint32_t process, uint64_t address);
 /* NULL = never said. */
 static inline const struct cast_device *
 cast_device(const struct cast *cast, uint32_t process, uint32_t number)

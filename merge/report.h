@@ -332,9 +332,10 @@ struct report_samples {
     ck_time_t total;      /* 0 = none, or no right to sample */
     ck_time_t mpi;        /* of it in calls of MPI */
     ck_time_t device_api; /* ... of a device's API */
+    ck_time_t own;        /* of it outside such calls, in ck's libraries */
 };
 
-/* A function that samples met outside such calls. */
+/* A function of the program that samples met outside such calls. */
 struct report_hot {
     struct place place; /* its line with the most */
     const char *range;  /* the innermost one with the most, NULL = none */

@@ -169,27 +169,45 @@ static struct place library_place(const struct cast *cast, struct place place)
     return place;
 }
 
-struct place evidence_place(const struct cast *cast,
-                            const struct evidence_item *item)
+/* The sample's stack, NULL = not kept. */
+static const struct cast_stack *stack_of(const struct cast *cast,
+                                         const struct evidence_item *item)
 {
     const struct cast_agent *agent =
         &cast->agents[cast->processes[item->a].agent];
-    const struct cast_stack *stack;
+
+    return item->b == 0 || item->b > agent->stacks_count
+               ? NULL
+               : &agent->stacks[item->b - 1];
+}
+
+struct place evidence_place(const struct cast *cast,
+                            const struct evidence_item *item)
+{
+    const struct cast_stack *stack = stack_of(cast, item);
     struct place leaf = {NULL, NULL, 0};
 
-    if (item->b == 0 || item->b > agent->stacks_count) {
-        return leaf;
-    }
-    stack = &agent->stacks[item->b - 1];
-    for (size_t i = 0; i < stack->count; i++) {
+    for (size_t i = 0; stack != NULL && i < stack->count; i++) {
         struct place place = cast_place(cast, item->a, stack->frames[i]);
 
+        if ((i > 0 && place.file == NULL) ||
+            cast_is_own(cast, item->a, stack->frames[i])) {
+            continue;
+        }
         if (place.file != NULL) {
             return place;
         }
-        leaf = i == 0 ? place : leaf;
+        leaf = place;
     }
     return library_place(cast, leaf);
+}
+
+bool evidence_is_own(const struct cast *cast, const struct evidence_item *item)
+{
+    const struct cast_stack *stack = stack_of(cast, item);
+
+    return stack != NULL && stack->count > 0 &&
+           cast_is_own(cast, item->a, stack->frames[0]);
 }
 
 /* Samples of one place. */

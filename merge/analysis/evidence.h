@@ -34,11 +34,14 @@ struct evidence_item {
     int64_t weight; /* ns */
 };
 
-/* Where a sample met its thread: the innermost frame of which file and line are
- * known, else the innermost one; a library's name alone where it has no
- * symbols. */
+/* Where a sample met its thread: the innermost frame of the program of which
+ * file and line are known, else the innermost one; a library's name alone where
+ * it has no symbols. */
 struct place evidence_place(const struct cast *cast,
                             const struct evidence_item *item);
+
+/* Did the sample meet ck's own code, at work in the program? */
+bool evidence_is_own(const struct cast *cast, const struct evidence_item *item);
 
 struct evidence;
 /* `cast` is borrowed. NULL with ENOMEM. */

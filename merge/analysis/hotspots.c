@@ -19,6 +19,7 @@ struct spot {
     const char *after; /* the call left last, NULL = none */
     struct place after_place;
     int32_t rank;
+    bool is_own; /* ck's code */
     ck_time_t ns;
 };
 
@@ -118,6 +119,7 @@ static struct spot spot_of(const struct hotspots *hotspots,
     const struct cast *cast = hotspots->cast;
     struct spot spot = {.place = evidence_place(cast, item),
                         .range = range,
+                        .is_own = evidence_is_own(cast, item),
                         .rank = cast->processes[item->a].rank};
 
     if (before != NULL) {
@@ -324,6 +326,23 @@ static int by_time(const void *left, const void *right)
     return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : strcmp(mine, its);
 }
 
+/* What the program did, apart from ck's own work in it, which is added up.
+ * Returns how many. */
+static size_t
+spots_take(const struct hotspots *hotspots, struct spot *spots, ck_time_t *own)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < hotspots->count; i++) {
+        if (hotspots->spots[i].is_own) {
+            *own += hotspots->spots[i].ns;
+        } else {
+            spots[count++] = hotspots->spots[i];
+        }
+    }
+    return count;
+}
+
 int hotspots_report(const struct hotspots *hotspots, struct report *report)
 {
     size_t count = hotspots->count, end;
@@ -335,8 +354,8 @@ int hotspots_report(const struct hotspots *hotspots, struct report *report)
         free(spots);
         return -1;
     }
+    count = spots_take(hotspots, spots, &report->samples.own);
     if (count > 0) {
-        memcpy(spots, hotspots->spots, count * sizeof(*spots));
         qsort(spots, count, sizeof(*spots), by_line);
     }
     for (size_t at = 0; at < count; at = end) {

@@ -14,6 +14,8 @@
 
 /* Open calls that one agent may show at once; more are not kept. */
 #define OPENS_MAX 4096
+/* Where ckagent's libraries lie, and how their names begin. */
+#define OWN_LIBRARIES "/ck/libck"
 
 /* Value of a key of a text record, kept; `otherwise` when it is not there. */
 static const char *text_value(struct cast *cast,
@@ -244,6 +246,7 @@ static int module_read(struct cast *cast,
     }
     module.path = texts_keep(cast->texts, path, strlen(path));
     module.build_id = text_value(cast, text, "build_id", "");
+    module.is_own = strstr(path, OWN_LIBRARIES) != NULL;
     if (module.path == NULL || module.build_id == NULL) {
         return -1;
     }

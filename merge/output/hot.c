@@ -15,12 +15,12 @@
 /* Samples of less CPU time are too few for a share. */
 #define WORTH_TIME 200000000
 
-/* CPU time outside of MPI and of devices' APIs. */
+/* The program's CPU time outside of MPI and of devices' APIs. */
 static ck_time_t computed(const struct report *report)
 {
     const struct report_samples *samples = &report->samples;
 
-    return samples->total - samples->mpi - samples->device_api;
+    return samples->total - samples->mpi - samples->device_api - samples->own;
 }
 
 static const char *function_of(const struct report_hot *hot)

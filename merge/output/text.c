@@ -427,6 +427,13 @@ static void put_cost(const struct page *page)
                     report->own_cpu_ranks,
                 report->own_cpu_ranks == 1 ? "" : " each");
     }
+    if (report->samples.own > 0) {
+        fprintf(page->file,
+                "about %s in the program's threads (%s %% of the CPU time "
+                "sampled)\n               ",
+                word_time(report->samples.own).text,
+                word_percent(report->samples.own, report->samples.total).text);
+    }
     fprintf(page->file, "%s stored", word_bytes(report->bytes).text);
     if (report->events > 0) {
         fprintf(page->file, " (%.1f B/event)",

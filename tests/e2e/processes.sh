@@ -84,3 +84,41 @@ run compute 0 "$bin/ckagent" --dir "$work/r14" -- ./compute
 grep -q "no CPU samples" "$work/compute.err" ||
     same "where it computed" "compute.c" "$(json "$work/r14/report.json" \
         "j['hot_spots'][0]['file'].split('/')[-1]")"
+
+# One that reads clocks and marks without end: the time is the kernel's code,
+# and ck's own, which is no hot spot of the program.
+cat >"$work/marks.c" <<'C'
+#include <time.h>
+#include "ck.h"
+static void clocks(clock_t end)
+{
+    struct timespec now;
+    while (clock() < end)
+        for (int i = 0; i < 1000; i++)
+            clock_gettime(CLOCK_MONOTONIC, &now);
+}
+static void marks(clock_t end)
+{
+    while (clock() < end)
+        for (int i = 0; i < 1000; i++)
+            ck_mark("mark", i);
+}
+int main(void)
+{
+    clocks(CLOCKS_PER_SEC);
+    marks(2 * CLOCKS_PER_SEC);
+    return 0;
+}
+C
+gcc -g -O1 -I"$here/../../agent/inject" "$work/marks.c" \
+    -o "$work/marks" -ldl
+run marks 0 "$bin/ckagent" --dir "$work/r15" -- ./marks
+if ! grep -q "no CPU samples" "$work/marks.err"; then
+    same "samples in ck's libraries are ck's" True "$(json \
+        "$work/r15/report.json" "j['sampled']['ck_ns'] > 3e8")"
+    same "functions of ck among the program's" "[]" "$(json \
+        "$work/r15/report.json" "[h['function'] for h in j['hot_spots']
+            if (h['function'] or '').startswith(('point_', 'annotate_'))]")"
+    same "time that is known" True "$(json "$work/r15/report.json" \
+        "sum(h['ns'] for h in j['hot_spots'] if not h['function']) < 2e8")"
+fi

@@ -45,6 +45,18 @@ place_put(uint64_t address, const char *function, const char *file, int line)
                      0);
 }
 
+/* A library of ck's in the process. */
+static void own_put(uint64_t start, uint64_t end)
+{
+    struct cast_process *process = &cast->processes[0];
+
+    process->modules = calloc(1, sizeof(*process->modules));
+    assert_non_null(process->modules);
+    process->modules[0] =
+        (struct cast_module){.is_own = true, .start = start, .end = end};
+    process->modules_count = process->modules_room = 1;
+}
+
 static int setup(void **state)
 {
     static const uint8_t id[16] = {1};
@@ -63,6 +75,11 @@ static int setup(void **state)
     stack_put(0x30, 0);    /* 4 */
     stack_put(0x31, 0);    /* 5 */
     stack_put(0x30, 0x20); /* 6: a library called by other() */
+    place_put(0x1010, "point_put", "ring.c", 5);
+    own_put(0x1000, 0x2000);
+    stack_put(0x1010, 0x20);   /* 7: ck called by other() */
+    stack_put(0x30, 0x1010);   /* 8: a library called by ck */
+    stack_put(0x2001, 0x1000); /* 9: behind ck's library, and before it */
     evidence = evidence_create(cast);
     return evidence == NULL;
 }
@@ -122,6 +139,33 @@ static void the_line_that_called_a_library_is_the_place(void **state)
     seen = evidence_sampled(evidence, ACTIVITY);
     assert_string_equal(seen.place.function, "other");
     assert_int_equal(seen.place.line, 90);
+}
+
+static bool is_own(uint32_t stack)
+{
+    struct evidence_item item = {.kind = EVIDENCE_SAMPLE, .b = stack};
+
+    return evidence_is_own(cast, &item);
+}
+
+static void a_sample_is_cks_where_its_innermost_frame_is(void **state)
+{
+    (void)state;
+    assert_true(is_own(7));
+    assert_false(is_own(6));
+    assert_false(is_own(8));
+    assert_false(is_own(9));
+    assert_false(is_own(0)); /* no stack */
+}
+
+static void cks_frames_are_no_places(void **state)
+{
+    struct evidence_item item = {.kind = EVIDENCE_SAMPLE, .b = 7};
+
+    (void)state;
+    assert_string_equal(evidence_place(cast, &item).function, "other");
+    item.b = 8;
+    assert_string_equal(evidence_place(cast, &item).function, "libz.so.1");
 }
 
 static void samples_without_a_place_count_in_the_total(void **state)
@@ -197,6 +241,10 @@ int main(void)
             the_line_that_called_a_library_is_the_place, setup, teardown),
         cmocka_unit_test_setup_teardown(
             samples_without_a_place_count_in_the_total, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_sample_is_cks_where_its_innermost_frame_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(cks_frames_are_no_places, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(activities_are_kept_apart, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(times_without_a_cpu_are_added_up, setup,

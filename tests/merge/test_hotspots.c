@@ -173,6 +173,32 @@ static void a_process_without_a_rank_is_none_of_the_ranks(void **state)
     assert_int_equal(report.hot[1].ranks, 0);
 }
 
+static void samples_in_cks_libraries_are_no_hot_spots(void **state)
+{
+    struct cast_process *process = &cast->processes[0];
+
+    (void)state;
+    process->modules = calloc(1, sizeof(*process->modules));
+    assert_non_null(process->modules);
+    /* Stack 3 of it lies at address 3. */
+    process->modules[0] =
+        (struct cast_module){.is_own = true, .start = 2, .end = 3};
+    process->modules_count = process->modules_room = 1;
+    sample(0, 200, 1);
+    sample(0, 300, 3);
+    sample(0, 400, 3);
+    call(0, 500, 600);
+    sample(0, 550, 3); /* of MPI */
+    sample(1, 600, 3); /* of another process */
+    assert_int_equal(hotspots_report(hotspots, &report), 0);
+    assert_int_equal(report.samples.total, 50);
+    assert_int_equal(report.samples.mpi, 10);
+    assert_int_equal(report.samples.own, 20);
+    assert_int_equal(report.hot_count, 2);
+    assert_int_equal(report.hot[0].ns, 10);
+    assert_int_equal(report.hot[1].ns, 10);
+}
+
 static void without_samples_nothing_is_hot(void **state)
 {
     (void)state;
@@ -189,6 +215,8 @@ int main(void)
             functions_are_hot_by_their_samples_outside_mpi, setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_process_without_a_rank_is_none_of_the_ranks, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            samples_in_cks_libraries_are_no_hot_spots, setup, teardown),
         cmocka_unit_test_setup_teardown(without_samples_nothing_is_hot, setup,
                                         teardown),
     };
