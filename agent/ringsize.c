@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PART_BYTES (RINGSIZE_LINE / 2 - 2)
+#define PARTS 3
+#define PART_BYTES (RINGSIZE_LINE / PARTS - 2)
+#define BODIES_LITTLE ((uint64_t)2 << 20) /* of all slots */
+
+#define SHM "/dev/shm"
 
 struct size {
     char text[32];
@@ -95,15 +99,44 @@ static void bound_line(const struct ringfile *ring,
     }
 }
 
+/* Where nobody asked for it. */
+static void place_line(const struct ringfile *ring,
+                       const struct ringfile_wish *wish,
+                       char line[PART_BYTES])
+{
+    uint64_t bytes = ringplan_bodies(&ring->plan);
+
+    line[0] = '\0';
+    if (wish->bound == 0 && bytes < BODIES_LITTLE) {
+        (void)snprintf(line, PART_BYTES,
+                       "only %s of recording memory are free for this rank in "
+                       "%.*s: fast threads will lose records; give it more "
+                       "(docker run --shm-size=1g)",
+                       size_of(bytes).text, dir_length(ring), ring->path);
+    } else if (wish->dir == NULL &&
+               strncmp(ring->path, SHM, strlen(SHM)) != 0) {
+        (void)snprintf(line, PART_BYTES,
+                       "recording memory lies in %.*s, which may be slow: " SHM
+                       " has no room for it (docker run --shm-size=1g)",
+                       dir_length(ring), ring->path);
+    }
+}
+
 void ringsize_line(const struct ringfile *ring,
                    const struct ringfile_wish *wish,
                    char line[RINGSIZE_LINE])
 {
-    char slot[PART_BYTES];
-    char bound[PART_BYTES];
+    char parts[PARTS][PART_BYTES];
+    size_t used = 0;
 
-    slot_line(&ring->plan, wish->plan.slot_bytes, slot);
-    bound_line(ring, wish, bound);
-    (void)snprintf(line, RINGSIZE_LINE, "%s%s%s", slot,
-                   slot[0] != '\0' && bound[0] != '\0' ? "; " : "", bound);
+    slot_line(&ring->plan, wish->plan.slot_bytes, parts[0]);
+    bound_line(ring, wish, parts[1]);
+    place_line(ring, wish, parts[2]);
+    line[0] = '\0';
+    for (size_t i = 0; i < PARTS; i++) {
+        if (parts[i][0] != '\0') {
+            used += (size_t)snprintf(line + used, RINGSIZE_LINE - used, "%s%s",
+                                     used > 0 ? "; " : "", parts[i]);
+        }
+    }
 }

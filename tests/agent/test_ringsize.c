@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -90,6 +91,24 @@ static void a_bound_beyond_all_slots_is_said(void **state)
                         "GiB: that is 256 threads of 4 MiB (--slot-bytes)");
 }
 
+static void little_memory_is_said_and_so_is_a_disk(void **state)
+{
+    struct ringfile_wish wish = {.dir = NULL};
+    struct ringfile ring = ring_of(&wish, GIB);
+    char line[RINGSIZE_LINE];
+
+    (void)state;
+    assert_string_equal(line_of(0, 0, MIB),
+                        "only 496 KiB of recording memory are free for this "
+                        "rank in /dev/shm/ck-7: fast threads will lose "
+                        "records; give it more (docker run --shm-size=1g)");
+    strcpy(ring.path, "/tmp/ck-7/1.ring");
+    ringsize_line(&ring, &wish, line);
+    assert_string_equal(line, "recording memory lies in /tmp/ck-7, which may "
+                              "be slow: /dev/shm has no room for it (docker "
+                              "run --shm-size=1g)");
+}
+
 static void both_are_said_in_one_line(void **state)
 {
     (void)state;
@@ -108,6 +127,7 @@ int main(void)
         cmocka_unit_test(another_slot_is_said_with_the_reason),
         cmocka_unit_test(a_bound_beyond_what_there_is_is_said),
         cmocka_unit_test(a_bound_beyond_all_slots_is_said),
+        cmocka_unit_test(little_memory_is_said_and_so_is_a_disk),
         cmocka_unit_test(both_are_said_in_one_line),
     };
 
