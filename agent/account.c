@@ -59,10 +59,9 @@ void account_begin(const struct account *account)
     if (outbox->head->own_next != 0) {
         (void)spool_identity(account->spool, outbox->head->identity,
                              outbox->head->identity_bytes);
-        own_note(account->own,
-                 "the collector of rank %d was restarted (%llu so far)",
-                 account->wish->identity->place.rank,
-                 (unsigned long long)outbox->head->collectors - 1);
+        own_note(account->own, "the collector of rank %d was restarted",
+                 account->wish->identity->place.rank);
+        (void)own_flush(account->own); /* it may die at once, too */
         return;
     }
     account_identity(account);

@@ -23,6 +23,7 @@
 #include "agent/channel.h"
 #include "agent/counters.h"
 #include "agent/groupwatch.h"
+#include "agent/restart.h"
 #include "agent/sampler.h"
 #include "agent/target.h"
 #include "launch/child.h"
@@ -50,7 +51,7 @@ struct front {
     pid_t collector; /* 0 = none */
     int channel;     /* -1 = none */
     int signals;     /* signalfd */
-    int restarts;
+    struct restart restart;
     bool is_ended; /* the target */
     int status;
     bool is_done;    /* the collector said so */
@@ -91,6 +92,13 @@ static int signals_open(struct front *front)
     return front->signals < 0 ? -1 : 0;
 }
 
+static void fd_close(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
 /* Fork a collector on a channel of its own. 0 or -1. */
 static int collector_start(struct front *front)
 {
@@ -105,16 +113,10 @@ static int collector_start(struct front *front)
     if (pid == 0) {
         (void)close(ends[0]);
         (void)close(front->signals);
-        if (front->watch.hold >= 0) {
-            (void)close(front->watch.hold);
-        }
-        if (front->channel >= 0) {
-            (void)close(front->channel);
-        }
-        if (front->target.go >= 0) {
-            (void)close(front->target.go);
-            (void)close(front->target.result);
-        }
+        fd_close(front->watch.hold);
+        fd_close(front->channel);
+        fd_close(front->target.go);
+        fd_close(front->target.result);
         wish->channel = ends[1];
         _exit(collector_run(wish));
     }
@@ -123,11 +125,10 @@ static int collector_start(struct front *front)
         (void)close(ends[0]);
         return -1;
     }
-    if (front->channel >= 0) {
-        (void)close(front->channel);
-    }
+    fd_close(front->channel);
     front->channel = ends[0];
     front->collector = pid;
+    restart_born(&front->restart, ck_time_raw());
     return 0;
 }
 
@@ -145,7 +146,8 @@ static void word_take(struct front *front,
 {
     int length = (int)message->length;
 
-    if (message->type == CHANNEL_WARN && !front->is_holding) {
+    if (message->type == CHANNEL_WARN && !front->is_holding &&
+        !restart_is_vain(&front->restart)) {
         ck_warn("%.*s", length, message->u.text);
     } else if (message->type == CHANNEL_ALONE && front->why[0] == '\0') {
         (void)snprintf(front->why, sizeof(front->why), "%.*s", length,
@@ -173,23 +175,41 @@ static void channel_step(struct front *front)
             (void)fwrite(message.u.text, 1, length, stderr);
             front->has_report = true;
         } else if (message.type == CHANNEL_PLACE) {
-            if (length >= sizeof(front->place)) {
-                length = sizeof(front->place) - 1;
-            }
-            memcpy(front->place, message.u.text, length);
-            front->place[length] = '\0';
+            (void)snprintf(front->place, sizeof(front->place), "%.*s",
+                           (int)length, message.u.text);
         } else {
             word_take(front, &message);
         }
     }
     if (rc < 0) {
-        (void)close(front->channel);
+        fd_close(front->channel);
         front->channel = -1;
     }
 }
 
-/* The collector is gone, and unless its last words say that its work was done:
- * once more, then without. */
+/* The next one, if it is time; once the target has ended, at once. */
+static void collector_follow(struct front *front)
+{
+    ck_time_t now = ck_time_raw();
+
+    if (front->is_done) {
+        front->restart.due = 0;
+    }
+    if (front->restart.due == 0 ||
+        (now < front->restart.due && !front->is_ended)) {
+        return;
+    }
+    if (collector_start(front) != 0) {
+        restart_failed(&front->restart, now);
+        front->is_done = front->is_ended;
+    } else if (front->is_ended) {
+        end_tell(front);
+    }
+}
+
+/* The collector is gone, and unless its last words say that its work was done
+ * another one follows. None works where several died at once: who waits for
+ * one waits in vain. */
 static void collector_died(struct front *front, int status)
 {
     char how[CK_CHILD_ENDED];
@@ -200,17 +220,20 @@ static void collector_died(struct front *front, int status)
         return;
     }
     ck_child_ended(status, how, sizeof(how));
-    if (front->restarts == 0 && collector_start(front) == 0) {
-        front->restarts++;
+    restart_died(&front->restart, ck_time_raw());
+    if (!restart_is_vain(&front->restart)) {
         ck_warn("the collector ended (%s); another one goes on", how);
-        if (front->is_ended) {
-            end_tell(front);
-        }
-        return;
+    } else if (front->is_ended || front->is_holding) {
+        ck_error("the collector ended again (%s): what it did not store is "
+                 "left in memory; ckmerge moves it to the run",
+                 how);
+        front->is_done = true;
+    } else if (front->restart.young == RESTART_QUICK + 1) {
+        ck_error("the collector ended again (%s): another one is tried each "
+                 "second; what finds no room meanwhile is counted",
+                 how);
     }
-    ck_error("the collector ended again (%s): no more recording", how);
-    atomic_store(&front->wish->collector.ring->header->is_off, 1);
-    front->is_done = true;
+    collector_follow(front);
 }
 
 /* The target was stopped by its terminal: so are we, that the shell sees it.
@@ -238,6 +261,7 @@ static void children_reap(struct front *front)
             front->status = status;
             channel_end_fill(&front->end, front->status, &usage);
             end_tell(front);
+            collector_follow(front);
         } else if (pid == front->collector && !WIFSTOPPED(status)) {
             collector_died(front, status);
         } else if (!WIFSTOPPED(status)) {
@@ -330,9 +354,11 @@ static void front_wait(struct front *front, int64_t limit_ms)
         {.fd = front->channel, .events = POLLIN},
     };
 
+    limit_ms = restart_wait(&front->restart, ck_time_raw(), limit_ms);
     (void)poll(items, 2, (int)limit_ms);
     signals_step(front);
     channel_step(front);
+    collector_follow(front);
 }
 
 /* Without rank 0 we may have to show the report: that is known when an
@@ -480,9 +506,7 @@ static int exec_failed(struct front *front, int failed)
 static void begun_tell(struct front *front)
 {
     front->wish->collector.is_begun = true;
-    if (front->channel >= 0) {
-        (void)channel_send(front->channel, CHANNEL_BEGUN, NULL, 0);
-    }
+    (void)channel_send(front->channel, CHANNEL_BEGUN, NULL, 0);
 }
 
 /* Without a collector nobody would empty the ring. */
@@ -544,12 +568,8 @@ static void front_fini(struct front *front)
     groupwatch_stop(&front->watch);
     counters_destroy(front->counters);
     sampler_destroy(front->sampler);
-    if (front->channel >= 0) {
-        (void)close(front->channel);
-    }
-    if (front->signals >= 0) {
-        (void)close(front->signals);
-    }
+    fd_close(front->channel);
+    fd_close(front->signals);
 }
 
 int front_run(struct front_wish *wish)

@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,17 +153,16 @@ static int work_do(struct work *work, uint64_t *records)
     const struct ck_ring_header *header = work->ring->header;
     uint64_t before = work->outlet.outbox.head->records;
     uint64_t waiting = outbox_records(&work->outlet.outbox);
-    char whose[32] = "";
+    /* Who has none is rank 0 to everybody. */
+    uint32_t rank = header->rank == ~0u ? 0 : header->rank;
 
     if (outlet_spool_all(&work->outlet) != 0) {
         return -1;
     }
-    if (header->rank != ~0u) {
-        (void)snprintf(whose, sizeof(whose), "rank %u: ", header->rank);
-    }
     own_note(work->own,
-             "%sckagent was killed; the rest was recovered from its ring",
-             whose);
+             "rank %" PRIu32 ": its collector was killed; what it left was "
+             "recovered from its ring",
+             rank);
     (void)drain_step(work->drain, ck_time_raw(), true);
     ringfile_reopen(work->ring);
     drain_find_dead(work->drain, true);
