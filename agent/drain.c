@@ -63,6 +63,11 @@ struct drain *drain_create(struct ringfile *ring,
     drain->sync = sync;
     drain->limit = limit;
     drain->losses = (struct losses){.own = own, .sync = sync};
+    losses_inherit(&drain->losses, &ring->header->noslot_told);
+    for (uint32_t i = 0; i < ring->header->slots; i++) {
+        losses_inherit_slot(&drain->losses, &ck_ring_heads(ring->header)[i],
+                            &drain->slots[i]);
+    }
     drain->period = PACE_STEP;
     return drain;
 }
@@ -524,6 +529,12 @@ void drain_losses(struct drain *drain)
         losses_slot(&drain->losses, &heads[i], &drain->slots[i]);
     }
     losses_record(&drain->losses, atomic_load(&header->noslot));
+    if (!losses_frame(&drain->losses)) {
+        return;
+    }
+    for (uint32_t i = 0; i < drain->ring->backed; i++) {
+        losses_framed_slot(&heads[i], &drain->slots[i]);
+    }
 }
 
 bool drain_is_empty(const struct drain *drain)

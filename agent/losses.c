@@ -5,6 +5,7 @@
 #include "agent/losses.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "schema/event.h"
@@ -45,6 +46,39 @@ static void lost_put(struct losses *losses,
     }
     losses->recorded += records;
     (void)own_put(losses->own, &lost.e);
+}
+
+void losses_inherit(struct losses *losses, uint64_t *noslot)
+{
+    losses->noslot_told = noslot;
+    losses->noslot = *noslot;
+    losses->recorded = losses->framed = *noslot;
+}
+
+void losses_inherit_slot(struct losses *losses,
+                         const struct ck_ring_slot *slot,
+                         struct mirror *mirror)
+{
+    mirror->dropped = slot->dropped_told;
+    mirror->reentered = slot->reentered_told;
+    losses->recorded += mirror->dropped + mirror->reentered;
+    losses->framed = losses->recorded;
+}
+
+bool losses_frame(struct losses *losses)
+{
+    if (losses->framed == losses->recorded || own_flush(losses->own) != 0) {
+        return false;
+    }
+    losses->framed = losses->recorded;
+    *losses->noslot_told = losses->noslot;
+    return true;
+}
+
+void losses_framed_slot(struct ck_ring_slot *slot, const struct mirror *mirror)
+{
+    slot->dropped_told = mirror->dropped;
+    slot->reentered_told = mirror->reentered;
 }
 
 void losses_slot(struct losses *losses,

@@ -88,7 +88,9 @@ struct ck_ring_slot {
     /* Positions before it have memory behind them: less than the body while
      * the slot is new, CK_RING_BACKED_ALL from its first lap on. */
     _Atomic uint64_t backed;
-    uint8_t pad2[48];
+    uint64_t dropped_told; /* of `dropped`, in frames of a collector */
+    uint64_t reentered_told;
+    uint8_t pad2[32];
     /* Open calls: depth may exceed CK_RING_OPEN_MAX, entries do not. */
     _Atomic uint32_t depth;
     uint8_t pad3[60];
@@ -159,7 +161,9 @@ struct ck_ring_header {
     _Atomic uint32_t claims; /* times that a thread got a slot, counted after */
     uint32_t large;          /* slots before it have large bodies, */
     uint64_t small_bytes;    /* the others such: a power of two, whole pages */
-    uint8_t pad[1896];
+    uint8_t pad0[40];
+    uint64_t noslot_told; /* of `noslot`, in frames of a collector */
+    uint8_t pad[1848];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");
