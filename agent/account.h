@@ -16,6 +16,9 @@
 #include "agent/own.h"
 #include "agent/processes.h"
 
+/* A time without a collector that is told. */
+#define ACCOUNT_AWAY_LEAST (CK_TIME_S / 2)
+
 /* Where the figures come from; all borrowed. */
 struct account {
     const struct collector_wish *wish;
@@ -37,6 +40,9 @@ void account_goodbye(const struct account *account, char *text, size_t room);
 void account_begin(const struct account *account);
 /* The IDENTITY record. */
 void account_identity(const struct account *account);
+/* We run; how long nobody did while the target ran, this collector or one
+ * before it, is recorded. */
+void account_alive(const struct account *account, ck_time_t now);
 /* The EXIT record. */
 void account_exit(const struct account *account);
 

@@ -470,6 +470,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         clockprobe_poll(collector->clock, wake, &items[3]);
         (void)ppoll(items, 5, &limit, NULL);
         now = ck_time_raw();
+        account_alive(&collector->account, now);
         clockprobe_step(collector->clock, now);
         if (items[2].revents != 0) {
             meters_samples(&collector->meters);
@@ -507,6 +508,7 @@ static void away_take(struct collector *collector, ck_time_t now)
 
     collector->phase_at += away;
     session_forgive(collector->session, away);
+    account_alive(&collector->account, now);
 }
 
 /* Of a turn that slots want the sleeper knows; of other things it does not. */

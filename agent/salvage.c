@@ -147,6 +147,21 @@ static uint64_t outbox_records(const struct outbox *outbox)
     return count;
 }
 
+/* Since when no collector ran. */
+static void away_tell(struct work *work)
+{
+    const struct ck_counter away = {
+        .e = {.kind = CK_KIND_AWAY,
+              .units = sizeof(away) / CK_UNIT_BYTES,
+              .flags = CK_FLAG_RAW,
+              .start = work->ring->header->alive},
+    };
+
+    if (away.e.start != 0) {
+        (void)own_put(work->own, &away.e);
+    }
+}
+
 /* Slots and outbox to the spool. 0, or -1 with errno. */
 static int work_do(struct work *work, uint64_t *records)
 {
@@ -163,6 +178,7 @@ static int work_do(struct work *work, uint64_t *records)
              "rank %" PRIu32 ": its collector was killed; what it left was "
              "recovered from its ring",
              rank);
+    away_tell(work);
     (void)drain_step(work->drain, ck_time_raw(), true);
     ringfile_reopen(work->ring);
     drain_find_dead(work->drain, true);
@@ -174,7 +190,8 @@ static int work_do(struct work *work, uint64_t *records)
         return -1;
     }
     /* Without our own sentence. */
-    *records = waiting + work->outlet.outbox.head->records - before - 1;
+    *records = waiting + work->outlet.outbox.head->records - before - 1 -
+               (header->alive != 0);
     return 0;
 }
 

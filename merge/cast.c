@@ -41,6 +41,7 @@ void cast_destroy(struct cast *cast)
     for (size_t i = 0; i < cast->agents_count; i++) {
         free(cast->agents[i].counters);
         free(cast->agents[i].opens);
+        free(cast->agents[i].aways);
         for (size_t j = 0; j < cast->agents[i].stacks_count; j++) {
             free(cast->agents[i].stacks[j].frames);
         }

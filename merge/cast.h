@@ -59,6 +59,12 @@ struct cast_rank {
     bool is_wanted;        /* to be looked at (--ranks) */
 };
 
+/* Time in which no collector ran. */
+struct cast_away {
+    int64_t start;  /* RAW */
+    int64_t length; /* 0 = to the end */
+};
+
 /* A running total that a collector stored. */
 struct cast_counter {
     uint32_t name;
@@ -128,7 +134,9 @@ struct cast_agent {
     struct cast_stack *stacks; /* by number - 1 */
     size_t stacks_count, stacks_room;
     uint64_t lost[CAST_REASONS];
-    int64_t limit_at;  /* RAW when --limit was reached, 0 = not */
+    int64_t limit_at; /* RAW when --limit was reached, 0 = not */
+    struct cast_away *aways;
+    size_t aways_count, aways_room;
     bool is_tail_lost; /* records behind the last ones are missing */
     uint64_t bytes;    /* of its frames, as stored */
     uint64_t events;   /* records stored that are no text and no clock fact */

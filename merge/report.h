@@ -382,6 +382,12 @@ struct report_loss {
     uint64_t about; /* at a guess; 0 = there is none */
 };
 
+/* Time in which a rank had no collector. */
+struct report_away {
+    int32_t rank;
+    struct region part; /* on the axis; ends with INT64_MAX: with the rank */
+};
+
 struct report_note {
     const char *text;
     uint64_t count;
@@ -464,7 +470,9 @@ struct report {
     uint64_t events; /* stored */
     uint64_t lost;   /* at least, or all of them: */
     bool is_lost_exact;
-    uint64_t lost_about; /* with the guesses */
+    uint64_t lost_about;       /* with the guesses */
+    struct report_away *aways; /* by start */
+    size_t aways_count;
     struct report_loss *losses;
     size_t losses_count;
     uint64_t gaps; /* in streams, with how many units */

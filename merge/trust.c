@@ -283,6 +283,73 @@ static int domains_report(const struct cast *cast,
     return 0;
 }
 
+static int away_order(const void *a, const void *b)
+{
+    const struct report_away *x = a;
+    const struct report_away *y = b;
+
+    if (x->part.start != y->part.start) {
+        return x->part.start < y->part.start ? -1 : 1;
+    }
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Of an agent, in the run: what was discarded of it is no part of that. */
+static void aways_add(const struct cast_agent *agent,
+                      uint32_t index,
+                      const struct align *align,
+                      int32_t rank,
+                      struct report *report)
+{
+    for (size_t i = 0; i < agent->aways_count; i++) {
+        const struct cast_away *away = &agent->aways[i];
+        struct region part = {
+            align_time(align, index, false, away->start),
+            away->length == 0
+                ? INT64_MAX
+                : align_time(align, index, false, away->start + away->length)};
+
+        /* Who said its end was there then. */
+        if ((away->length == 0 && agent->has_exit) ||
+            part.end <= report->whole.start) {
+            continue;
+        }
+        if (part.start < report->whole.start) {
+            part.start = report->whole.start;
+        }
+        report->aways[report->aways_count++] = (struct report_away){rank, part};
+    }
+}
+
+static int aways_report(const struct cast *cast,
+                        const struct align *align,
+                        struct report *report)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        count += cast->agents[i].aways_count;
+    }
+    report->aways = calloc(count + 1, sizeof(*report->aways));
+    if (report->aways == NULL) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < cast->agents_count; i++) {
+        size_t r = 0;
+
+        while (r < cast->ranks_count && cast->ranks[r].agent != i) {
+            r++;
+        }
+        if (r < cast->ranks_count) {
+            aways_add(&cast->agents[i], i, align, cast->ranks[r].number,
+                      report);
+        }
+    }
+    qsort(report->aways, report->aways_count, sizeof(*report->aways),
+          away_order);
+    return 0;
+}
+
 static int notes_report(const struct cast *cast, struct report *report)
 {
     report->notes = calloc(cast->notes_count + 1, sizeof(*report->notes));
@@ -320,6 +387,7 @@ int trust_report(const struct cast *cast,
     store_report(cast, store, report);
     cost_report(cast, report);
     if (losses_report(cast, report) != 0 ||
+        aways_report(cast, align, report) != 0 ||
         domains_report(cast, align, report) != 0 ||
         clockworst_report(cast, align, report) != 0 ||
         conflicts_report(align, report) != 0 ||

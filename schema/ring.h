@@ -162,8 +162,9 @@ struct ck_ring_header {
     uint32_t large;          /* slots before it have large bodies, */
     uint64_t small_bytes;    /* the others such: a power of two, whole pages */
     uint8_t pad0[40];
+    int64_t alive;        /* RAW when a collector ran last; 0 = none did */
     uint64_t noslot_told; /* of `noslot`, in frames of a collector */
-    uint8_t pad[1848];
+    uint8_t pad[1840];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");
@@ -172,6 +173,7 @@ _Static_assert(sizeof(struct ck_ring_process) == 64, "shared layout");
 _Static_assert(offsetof(struct ck_ring_slot, head) == 64, "cache line");
 _Static_assert(offsetof(struct ck_ring_slot, tail) == 128, "cache line");
 _Static_assert(offsetof(struct ck_ring_slot, depth) == 192, "cache line");
+_Static_assert(offsetof(struct ck_ring_header, alive) == 2240, "cache line");
 _Static_assert(sizeof(struct ck_ring_header) == 4096, "one page");
 
 /* Where the tables lie in the mapped head of the file. */

@@ -330,7 +330,8 @@ int standstill_take(void *consumer, const struct timeline_event *event)
         }
         if (standstill->is_turned) {
             proof_note(standstill, item, event);
-        } else if (event->record->kind != CK_KIND_LOST) {
+        } else if (event->record->kind != CK_KIND_LOST &&
+                   event->record->kind != CK_KIND_AWAY) {
             record_note(item, event->start);
             record_note(item, event->end);
         }

@@ -461,6 +461,20 @@ static int open_read(struct cast_agent *agent,
     return 0;
 }
 
+static int away_read(struct cast_agent *agent, const struct ck_counter *away)
+{
+    if (away->enabled < 0 || (away->e.flags & CK_FLAG_RAW) == 0) {
+        return 0; /* damage */
+    }
+    if (array_grow(&agent->aways, &agent->aways_room, agent->aways_count,
+                   sizeof(*agent->aways)) != 0) {
+        return -1;
+    }
+    agent->aways[agent->aways_count++] =
+        (struct cast_away){away->e.start, away->enabled};
+    return 0;
+}
+
 int facts_read(struct cast *cast,
                struct align *align,
                const struct facts_source *source,
@@ -487,6 +501,9 @@ int facts_read(struct cast *cast,
                 agent->limit_at = lost->e.start;
             }
             return 0;
+        }
+        if (event->kind == CK_KIND_AWAY) {
+            return away_read(agent, (const struct ck_counter *)event);
         }
         if (event->kind == CK_KIND_CALLS) {
             return libc_read(&cast->processes[source->process],

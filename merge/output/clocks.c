@@ -233,19 +233,23 @@ static void put_causality(const struct page *page)
             word_count(c->collectives_before).text);
 }
 
-/* The host's other clocks; ck's own is none of them. */
+/* The host's other clocks; ck's own is none of them. When no collector ran is
+ * said of each rank (put_aways()). */
 static void put_watched(const struct page *page, uint32_t number)
 {
     const struct report_domain *domain = &page->report->domains[number];
+    size_t count = 0;
     static const char *const texts[CLOCKWATCH_KINDS] = {
         [CLOCKWATCH_STEP] = "CLOCK_REALTIME was set by",
         [CLOCKWATCH_SUSPEND] = "the machine slept for",
-        [CLOCKWATCH_PAUSE] = "no collector ran for",
     };
 
-    for (size_t i = 0; i < domain->watched_count && i < FAULTS_SHOWN; i++) {
+    for (size_t i = 0; i < domain->watched_count; i++) {
         const struct clockwatch_event *event = &domain->watched[i];
 
+        if (event->kind == CLOCKWATCH_PAUSE || count++ >= FAULTS_SHOWN) {
+            continue;
+        }
         fputs(MARGIN, page->file);
         put_clock(page, number);
         if (event->kind == CLOCKWATCH_SLEW) {
@@ -258,9 +262,9 @@ static void put_watched(const struct page *page, uint32_t number)
         fprintf(page->file, " between %.3f and %.3f s of its clock\n",
                 (double)event->from / 1e9, (double)event->to / 1e9);
     }
-    if (domain->watched_count > FAULTS_SHOWN) {
+    if (count > FAULTS_SHOWN) {
         fprintf(page->file, MARGIN "  and %zu more of the like\n",
-                domain->watched_count - FAULTS_SHOWN);
+                count - FAULTS_SHOWN);
     }
 }
 

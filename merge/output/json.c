@@ -424,6 +424,7 @@ static void put_trust(struct ck_json *j, const struct report *report)
         ck_json_end(j);
     }
     ck_json_end(j);
+    json_aways(j, report);
     ck_json_uint(j, "gaps", report->gaps);
     ck_json_uint(j, "gap_units", report->gap_units);
     ck_json_uint(j, "damage_places", report->damage_places);

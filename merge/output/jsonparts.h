@@ -21,6 +21,8 @@ void json_activity(struct ck_json *j,
                    const struct report_activity *activity);
 /* ranks and impasses (jsonranks.c). */
 void json_ranks(struct ck_json *j, const struct report *report);
+/* away of trust (jsonranks.c). */
+void json_aways(struct ck_json *j, const struct report *report);
 /* sampled and hot_spots (jsonhot.c). */
 void json_hot(struct ck_json *j, const struct report *report);
 /* idle: by cause; those that are none are left out. */

@@ -136,3 +136,24 @@ void json_ranks(struct ck_json *j, const struct report *report)
     }
     ck_json_end(j);
 }
+
+void json_aways(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "away");
+    for (size_t i = 0; i < report->aways_count; i++) {
+        const struct report_away *away = &report->aways[i];
+
+        ck_json_object(j, NULL);
+        ck_json_int(j, "rank", away->rank);
+        ck_json_int(j, "from_ns", away->part.start);
+        if (away->part.end != INT64_MAX) {
+            ck_json_int(j, "to_ns", away->part.end);
+            ck_json_int(j, "ns", region_length(away->part));
+        } else {
+            ck_json_null(j, "to_ns");
+            ck_json_null(j, "ns");
+        }
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}

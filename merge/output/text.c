@@ -383,6 +383,30 @@ static void put_limits(const struct page *page)
     }
 }
 
+/* Ranks that had no collector for a while. */
+static void put_aways(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->aways_count && i < PAGE_ROWS; i++) {
+        const struct report_away *away = &report->aways[i];
+
+        fprintf(page->file, "             rank %d: no collector ran ",
+                away->rank);
+        if (away->part.end != INT64_MAX) {
+            fprintf(page->file, "for %s, ",
+                    word_time(region_length(away->part)).text);
+        }
+        fprintf(page->file, "from %s on%s\n",
+                word_time(away->part.start - report->whole.start).text,
+                away->part.end == INT64_MAX ? ", to its end" : "");
+    }
+    if (report->aways_count > PAGE_ROWS) {
+        fprintf(page->file, "             and %zu more of the like\n",
+                report->aways_count - PAGE_ROWS);
+    }
+}
+
 static void put_notes(const struct page *page)
 {
     const struct report *report = page->report;
@@ -466,6 +490,7 @@ static void put_trust(const struct page *page)
     put_inputs(page);
     put_losses(page);
     put_limits(page);
+    put_aways(page);
     put_notes(page);
     if (report->devices_count > 0) {
         fprintf(

@@ -113,6 +113,36 @@ grep -q 'ended again (signal 9 (Killed)): another one is tried each second' \
 wait_for "the end" is_done "$work/often"
 all_there "$work/often" $count
 "$bin/ckmerge" --verify "$work/often" || fail "--verify of $work/often"
+
+# Stopped and then killed: the report tells how long nobody ran, and from when
+# on, in the program's time.
+start away
+wait_for "data" has_data "$work/away"
+kill -STOP "$collector"
+wait_for "the collector to stand" is_stopped "$collector"
+stopped=$(date +%s%N)
+# No event ends this: it is the length of the stop.
+read -rt 1.5 <> <(:) || :
+killed=$(date +%s%N)
+kill -9 "$collector"
+status_is 3
+wait_for "the end" is_done "$work/away"
+/usr/bin/python3 - "$work/away/report.json" "$stopped" "$killed" <<'PY' ||
+import json, sys
+report = json.load(open(sys.argv[1]))
+away, = report["trust"]["away"]
+stopped, killed = map(int, sys.argv[2:])
+zero = report["realtime_of_zero_ns"]
+before = stopped - zero - away["from_ns"]
+after = away["to_ns"] - (killed - zero)
+late = 700e6  # a look or a start on a busy machine
+print("ok: away", away["ns"], "ns, wider by", before, "and", after)
+sys.exit(not (away["rank"] == 0 and 0 <= before < late and 0 <= after < late
+              and away["ns"] == away["to_ns"] - away["from_ns"]))
+PY
+    fail "the time without a collector is not told"
+grep -q 'rank 0: no collector ran for .* s, from .* on$' "$work/away/report.txt" ||
+    fail "the report does not tell of the time without a collector"
 count=40000
 
 start front
@@ -207,6 +237,8 @@ recovered() {
 recovered nobody "$bin/ckmerge" "$work/nobody"
 grep -q 'recovered from its ring$' "$work/report" ||
     fail "the report does not mention the recovery"
+grep -q 'rank 0: no collector ran from .* on, to its end$' "$work/report" ||
+    fail "the report does not tell since when there was no collector"
 
 # So does ckagent --clean, and the next agent.
 recovered cleaned "$bin/ckagent" --clean --dir "$work/cleaned"

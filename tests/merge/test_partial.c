@@ -153,6 +153,59 @@ static void a_loss_says_what_to_try(void **state)
     }
 }
 
+/* A run whose rank had no collector from 2 to 3.25 s, and from 7 s on. */
+static char *away_run(bool has_exit)
+{
+    const struct synth_rank who = {.rank = 3,
+                                   .size = 4,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    struct ck_counter away = {
+        .e = {.kind = CK_KIND_AWAY, .flags = CK_FLAG_RAW, .start = 7000 * MS}};
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 9, &who);
+
+    synth_put(synth, &away);
+    away.e.start = 2000 * MS;
+    away.enabled = 1250 * MS;
+    synth_put(synth, &away);
+    synth_stream(synth, 1, 0, 100);
+    synth_text(synth, CK_KIND_NAME, 1, 0, 0, "MPI_Init", 8);
+    synth_call(synth, CK_KIND_MPI_CALL, 1, 500 * MS, MS, SITE, 1);
+    synth_call(synth, CK_KIND_MPI_CALL, 1, 7500 * MS, MS, SITE, 2);
+    if (has_exit) {
+        synth_exit(synth, 0, 8000 * MS, 0);
+    }
+    synth_destroy(synth);
+    return dir;
+}
+
+static void a_time_without_a_collector_is_told_by_rank_on_the_axis(void **state)
+{
+    char *text = NULL;
+    char *dir = away_run(false);
+
+    (void)state;
+    (void)program_merge(&text, "/", "%s", dir);
+    assert_non_null(strstr(text, "rank 3: no collector ran for 1.25 s, from "
+                                 "1.50 s on\n"));
+    assert_non_null(strstr(text, "rank 3: no collector ran from 6.50 s on, to "
+                                 "its end\n"));
+    (void)program_merge(&text, "/", "-o json %s", dir);
+    assert_non_null(strstr(text, "\"from_ns\": 2000000000,\n"
+                                 "        \"to_ns\": 3250000000,\n"
+                                 "        \"ns\": 1250000000"));
+    synth_remove(dir);
+    /* Who says how it ended was there then. */
+    dir = away_run(true);
+    (void)program_merge(&text, "/", "%s", dir);
+    assert_non_null(strstr(text, "no collector ran for 1.25 s"));
+    assert_null(strstr(text, "to its end"));
+    free(text);
+    synth_remove(dir);
+}
+
 static void an_end_without_finalize_is_named(void **state)
 {
     char *text = NULL;
@@ -236,6 +289,8 @@ int main(void)
         cmocka_unit_test(a_rank_without_an_end_has_an_unattributed_tail),
         cmocka_unit_test(nothing_is_idle_behind_a_limit),
         cmocka_unit_test(a_loss_says_what_to_try),
+        cmocka_unit_test(
+            a_time_without_a_collector_is_told_by_rank_on_the_axis),
         cmocka_unit_test(an_end_without_finalize_is_named),
         cmocka_unit_test(a_run_without_its_manifest_is_merged_and_partial),
         cmocka_unit_test(records_that_are_gone_are_counted_exactly),
