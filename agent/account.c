@@ -102,11 +102,15 @@ void account_alive(const struct account *account, ck_time_t now)
     header->alive = now;
 }
 
+static bool is_status_known(const struct account *account)
+{
+    return account->life->is_end_known || account->life->is_status_known;
+}
+
 void account_exit(const struct account *account)
 {
     const struct channel_end *end = &account->life->end;
-    bool is_known =
-        account->life->is_end_known || account->life->is_status_known;
+    bool is_known = is_status_known(account);
     const struct outbox_head *head = account->outlet->outbox.head;
     struct drain_strain strain = drain_strain(account->drain);
     const struct {
@@ -203,8 +207,10 @@ void account_goodbye(const struct account *account, char *text, size_t room)
 {
     size_t used = 0;
 
-    (void)ck_lines_put_number(text, room - 1, &used, "status",
-                              account->life->end.status);
+    if (is_status_known(account)) {
+        (void)ck_lines_put_number(text, room - 1, &used, "status",
+                                  account->life->end.status);
+    }
     (void)ck_lines_put_number(text, room - 1, &used, "events",
                               (int64_t)account->outlet->outbox.head->records);
     (void)ck_lines_put_number(text, room - 1, &used, "lost",

@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -107,11 +110,54 @@ static bool target_is_gone(const struct life *life)
     return kill(life->target, 0) != 0 && errno == ESRCH;
 }
 
+/* May we read all of /proc/PID? A process that ended has no program any more;
+ * where we may not, that is not said. */
+static bool is_readable(pid_t pid)
+{
+    char path[64];
+    char text[1];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    return readlink(path, text, sizeof(text)) < 0 && errno == ENOENT;
+}
+
+/* Until its parent takes note (of an orphan that is init, and some take their
+ * time) the kernel keeps how a process ended as the last number of a line. True
+ * when it is there, and still of that process. */
+static bool status_read(const struct life *life, int32_t *status)
+{
+    char path[64];
+    char line[1024];
+    const char *rest;
+    size_t length = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)life->target);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        length = fread(line, 1, sizeof(line) - 1, file);
+        (void)fclose(file);
+    }
+    line[length] = '\0';
+    rest = strrchr(line, ')');
+    if (rest == NULL || strncmp(rest, ") Z ", 4) != 0 ||
+        !is_readable(life->target) ||
+        syscall(SYS_pidfd_send_signal, life->target_fd, 0, NULL, 0) != 0) {
+        return false;
+    }
+    *status = (int32_t)strtol(strrchr(rest, ' '), NULL, 10);
+    return true;
+}
+
 /* The status of a target that is not our child. False: ask again later. */
 static bool status_ask(struct life *life)
 {
     struct exit_info info = {.mask = EXIT_INFO_CODE};
 
+    if (life->target_fd >= 0 && status_read(life, &life->end.status)) {
+        life->is_status_known = true;
+        return true;
+    }
     if (life->target_fd < 0 ||
         ioctl(life->target_fd, EXIT_INFO_ASK, &info) != 0) {
         return errno != ESRCH || life->target_fd < 0;

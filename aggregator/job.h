@@ -43,7 +43,7 @@ enum job_state {
 /* Why a job has ended. */
 enum job_end {
     JOB_END_NOT,
-    JOB_END_COMPLETE, /* all ranks of the world left */
+    JOB_END_COMPLETE, /* all ranks of the world left or died */
     JOB_END_MISSING,  /* all that came left; others never came */
     JOB_END_NOBODY,   /* nobody came at all */
     JOB_END_TIMEOUT,  /* nothing heard for --job-timeout */

@@ -56,7 +56,10 @@ static unsigned verify_stored(const struct report *report, FILE *file)
             rank->end == REPORT_END_UNKNOWN) {
             fprintf(file, "rank %d %s\n", rank->number,
                     rank->end == REPORT_END_MISSING ? "is not in the run"
-                                                    : "has no end record");
+                    : rank->is_orphan
+                        ? "lost its ckagent, and nobody saw how it "
+                          "ended"
+                        : "has no end record");
             found++;
         }
         if (rank->gaps > 0) {

@@ -350,6 +350,21 @@ void synth_step(struct synth *synth, int64_t start, int64_t dur, int64_t number)
     synth_put(synth, &mark);
 }
 
+void synth_exit_unseen(struct synth *synth, const char *lines)
+{
+    _Alignas(8) uint8_t room[sizeof(struct ck_text) + 256] = {0};
+    struct ck_text *text = (struct ck_text *)room;
+
+    must(strlen(lines) <= 255, "text too long");
+    synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
+    text->e.kind = CK_KIND_EXIT;
+    text->e.units = (uint8_t)ck_text_units(strlen(lines));
+    text->e.flags = CK_FLAG_CUT;
+    text->length = (uint32_t)strlen(lines);
+    memcpy(text + 1, lines, strlen(lines));
+    rows_put(synth, room, (size_t)text->e.units * CK_UNIT_BYTES);
+}
+
 void synth_exit(struct synth *synth, int status, int64_t raw, int64_t cpu_ns)
 {
     char lines[128];

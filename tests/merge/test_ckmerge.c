@@ -406,6 +406,29 @@ a_program_that_outlives_its_ckagent_was_not_killed_with_it(void **state)
                "rank 0 died of signal 9 (Killed)");
 }
 
+static void an_end_that_nobody_saw_is_no_missing_record(void **state)
+{
+    const struct synth_rank who = {.rank = 0,
+                                   .size = 1,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    struct fixture *fixture = *state;
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 9, &who);
+
+    synth_exit_unseen(synth, "status=0\noutlived_ns=800000000\n");
+    synth_destroy(synth);
+    assert_int_equal(merge(fixture, "%s", dir), 3);
+    assert_non_null(strstr(fixture->text, "rank 0 lost its ckagent, which was "
+                                          "killed, and ended, nobody saw how"));
+    assert_int_equal(merge(fixture, "--verify %s", dir), 3);
+    assert_string_equal(
+        fixture->text,
+        "rank 0 lost its ckagent, and nobody saw how it ended\n");
+    synth_remove(dir);
+}
+
 static void a_sound_run_verifies(void **state)
 {
     struct fixture *fixture = *state;
@@ -528,6 +551,7 @@ int main(void)
         cmocka_unit_test(programs_of_one_rank_are_told_apart),
         cmocka_unit_test(
             a_program_that_outlives_its_ckagent_was_not_killed_with_it),
+        cmocka_unit_test(an_end_that_nobody_saw_is_no_missing_record),
         cmocka_unit_test(a_sound_run_verifies),
         cmocka_unit_test(the_trace_is_json_with_every_slice_and_arrow),
         cmocka_unit_test(missing_ranks_and_damage_are_said_and_partial),
