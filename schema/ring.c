@@ -184,6 +184,7 @@ static uint32_t slot_claim(struct ck_ring_header *header,
         slot->calls = 0; /* else unique among all that wait to be read */
     }
     (void)ck_ring_has_room(slot, body_mask(header, slot), 0);
+    slot->body = 0;
     atomic_store(&slot->users, 0);
     atomic_store(&slot->depth, 0);
     /* release: pairs with the acquire loads of state */
@@ -327,7 +328,10 @@ int ck_ring_writer_init(struct ck_ring_writer *writer, struct ck_ring *ring)
         return -1;
     }
     made.mask = body_mask(header, made.slot);
-    made.body = body_map(ring, made.slot);
+    if (made.slot->body == 0) {
+        made.slot->body = (uintptr_t)body_map(ring, made.slot);
+    }
+    made.body = (uint8_t *)(uintptr_t)made.slot->body;
     if (made.body == NULL) {
         if (before != CK_SLOT_LIVE) {
             atomic_store(&made.slot->state, CK_SLOT_ENDED);
@@ -356,8 +360,9 @@ void ck_ring_writer_fini(struct ck_ring_writer *writer, struct ck_ring *ring)
     }
     writer->slot = NULL;
     writer->body = NULL;
-    (void)munmap(body, 2 * (writer->mask + 1) * CK_UNIT_BYTES);
-    if (ring->header != NULL && atomic_fetch_sub(&slot->users, 1) == 1) {
+    if (atomic_fetch_sub(&slot->users, 1) == 1) {
+        slot->body = 0;
+        (void)munmap(body, 2 * (writer->mask + 1) * CK_UNIT_BYTES);
         slot_end(ring->header, slot);
     }
 }

@@ -72,7 +72,9 @@ struct ck_ring_slot {
     uint32_t incarnation;
     _Atomic uint32_t users; /* libraries that write to it */
     uint32_t is_told;       /* its owner's THREAD record was written */
-    uint8_t pad0[44];
+    uint8_t pad0[4];
+    uint64_t body; /* where the owner's process mapped it; 0 = not yet */
+    uint8_t pad1[32];
     /* Writer. */
     _Atomic uint64_t head;    /* next position to write; release at a commit */
     uint64_t tail_seen;       /* a body before the end of the room known */
@@ -82,7 +84,7 @@ struct ck_ring_slot {
     _Atomic uint64_t reentered;
     _Atomic int64_t lost_first; /* ring clock; 0 = none */
     _Atomic int64_t lost_last;
-    uint8_t pad1[8];
+    uint8_t pad2[8];
     /* Reader. */
     _Atomic uint64_t tail; /* first position not yet in the outbox */
     /* Positions before it have memory behind them: less than the body while
@@ -90,12 +92,12 @@ struct ck_ring_slot {
     _Atomic uint64_t backed;
     uint64_t dropped_told; /* of `dropped`, in frames of a collector */
     uint64_t reentered_told;
-    uint8_t pad2[32];
+    uint8_t pad3[32];
     /* Open calls: depth may exceed CK_RING_OPEN_MAX, entries do not. */
     _Atomic uint32_t depth;
-    uint8_t pad3[60];
+    uint8_t pad4[60];
     struct ck_ring_open open[CK_RING_OPEN_MAX];
-    uint8_t pad4[128];
+    uint8_t pad5[128];
 };
 
 /* A process image that records: key = pid and the random bytes that exec

@@ -115,6 +115,7 @@ static void two_libraries_share_the_slot_of_a_thread(void **state)
     assert_int_equal(ck_ring_writer_init(&b, &cl), 0);
     assert_int_equal(a.slot - ck_ring_heads(mpi.header),
                      b.slot - ck_ring_heads(cl.header));
+    assert_ptr_equal(a.body, b.body); /* mapped once */
     assert_int_equal(put_mark(&a, 10), 0);
     assert_int_equal(put_mark(&b, 20), 0);
     assert_int_equal(put_mark(&a, 30), 0);
