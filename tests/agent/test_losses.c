@@ -47,10 +47,10 @@ static void collector_renew(struct bench *bench)
 static int setup(void **state)
 {
     static const uint8_t agent[16] = {1};
-    struct bench *bench = aligned_alloc(64, sizeof(*bench));
+    struct bench *bench = calloc(1, sizeof(*bench));
 
     assert_non_null(bench);
-    *bench = (struct bench){.memory = calloc(1, OUTBOX_BYTES)};
+    bench->memory = calloc(1, OUTBOX_BYTES);
     bench->spool = spool_create("/nowhere", "/nowhere", agent, 1);
     assert_int_equal(outlet_init(&bench->outlet, bench->memory, OUTBOX_BYTES,
                                  bench->spool, agent),
