@@ -36,9 +36,9 @@ bool offer_step(struct offer *offer, uint32_t images)
     }
     left = ringfile_free(ring);
     used = ring->backed - left;
+    (void)ringfile_widen(ring, 0, SLOTS_A_TURN); /* they fill up */
     added = ringfile_back(ring, used > SLOTS_AHEAD ? used : SLOTS_AHEAD,
                           SLOTS_A_TURN);
-    (void)ringfile_widen(ring, 0, SLOTS_A_TURN);
     if (added == 0 && ringfile_widen(ring, whole, WHOLE_A_TURN) == 0) {
         offer->claims = claims;
     }
