@@ -23,6 +23,7 @@
 #include "agent/ringfile.h"
 #include "schema/event.h"
 #include "schema/ring.h"
+#include "tests/workdir.h"
 
 #define SLOTS 32
 #define RECORDS_MAX 8000000
@@ -39,7 +40,7 @@ struct taken {
 
 struct scene {
     struct ringfile ring;
-    char dir[64];
+    char dir[WORKDIR_BYTES];
     struct taken *records;
     size_t count;
     uint64_t lost;
@@ -167,9 +168,8 @@ static int setup(void **state)
     };
     struct ck_err err;
 
-    strcpy(scene->dir, "/tmp/ck-annotate-XXXXXX");
     scene->records = malloc(RECORDS_MAX * sizeof(*scene->records));
-    if (mkdtemp(scene->dir) == NULL || scene->records == NULL) {
+    if (workdir_make(scene->dir) != 0 || scene->records == NULL) {
         return -1;
     }
     wish.dir = scene->dir;
@@ -186,6 +186,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct scene *scene = *state;
+    int rc;
 
     for (size_t i = 0; i < 8; i++) {
         for (size_t k = 0; k < NAMES_MAX; k++) {
@@ -194,10 +195,10 @@ static int teardown(void **state)
     }
     ringfile_unlink(&scene->ring);
     ringfile_fini(&scene->ring);
-    (void)rmdir(scene->dir);
+    rc = workdir_remove(scene->dir);
     free(scene->records);
     free(scene);
-    return 0;
+    return rc;
 }
 
 static void

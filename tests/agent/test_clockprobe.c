@@ -29,6 +29,7 @@
 #include "schema/event.h"
 #include "schema/run.h"
 #include "tests/agent/said.h"
+#include "tests/workdir.h"
 
 extern char **environ;
 
@@ -45,7 +46,6 @@ struct server {
     pthread_t thread;
 };
 
-static char work[64];
 static struct said said;
 static struct identity identity;
 static struct server server;
@@ -139,9 +139,7 @@ static void server_stop(void)
 
 static int setup(void **state)
 {
-    (void)state;
-    strcpy(work, "/tmp/ck-test-XXXXXX");
-    if (mkdtemp(work) == NULL || setenv("XDG_RUNTIME_DIR", work, 1) != 0 ||
+    if (workdir_setup(state) != 0 || setenv("XDG_RUNTIME_DIR", work, 1) != 0 ||
         identity_find(&identity, environ, "clocks") != 0) {
         return -1;
     }
@@ -154,12 +152,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    char command[128];
-
-    (void)state;
     said_fini(&said);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", work);
-    return system(command);
+    return workdir_teardown(state);
 }
 
 /* A probing side that met a stranger's clock at the server. */

@@ -28,11 +28,12 @@
 #include "agent/outlet.h"
 #include "agent/own.h"
 #include "agent/ringfile.h"
+#include "tests/workdir.h"
 
 #define ROWS_BYTES ((size_t)4 << 20)
 
 struct bench {
-    char work[64];
+    char work[WORKDIR_BYTES];
     struct ringfile ring;
     struct spool *spool;
     struct outlet outlet;
@@ -71,8 +72,7 @@ static int setup(void **state)
     struct bench *bench = calloc(1, sizeof(*bench));
     struct ringfile_wish wish;
 
-    strcpy(bench->work, "/tmp/ck-test-XXXXXX");
-    assert_non_null(mkdtemp(bench->work));
+    assert_int_equal(workdir_make(bench->work), 0);
     wish = bench_wish(bench);
     assert_int_equal(ringfile_create(&bench->ring, &wish, NULL), 0);
     bench->spool = spool_create(bench->work, bench->work, wish.agent, 1 << 30);
@@ -95,7 +95,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct bench *bench = *state;
-    char command[128];
+    int rc;
 
     drain_destroy(bench->drain);
     own_destroy(bench->own);
@@ -104,10 +104,10 @@ static int teardown(void **state)
     ringfile_unlink(&bench->ring);
     ringfile_fini(&bench->ring);
     (void)munmap(bench->committed, 4096);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", bench->work);
+    rc = workdir_remove(bench->work);
     free(bench->rows);
     free(bench);
-    return system(command);
+    return rc;
 }
 
 static void

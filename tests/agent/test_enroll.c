@@ -16,8 +16,8 @@
 
 #include "agent/enroll.h"
 #include "agent/ringfile.h"
+#include "tests/workdir.h"
 
-static char work[64];
 static struct ringfile file;
 
 static int setup(void **state)
@@ -26,9 +26,8 @@ static int setup(void **state)
         .dir = work, .sharers = 1, .clock = CK_CLOCK_RAW, .agent = {7}};
     struct ck_err err;
 
-    (void)state;
-    strcpy(work, "/tmp/ck-test-XXXXXX");
-    return mkdtemp(work) == NULL || ringfile_create(&file, &wish, &err) != 0;
+    return workdir_setup(state) != 0 ||
+           ringfile_create(&file, &wish, &err) != 0;
 }
 
 static int teardown(void **state)

@@ -15,12 +15,13 @@
 
 #include "agent/clocksync.h"
 #include "agent/drain.h"
+#include "tests/workdir.h"
 
 #define SLOT_BYTES ((uint64_t)64 << 10)
 #define SLOT_UNITS (SLOT_BYTES / CK_UNIT_BYTES)
 
 struct fixture {
-    char dir[64];
+    char dir[WORKDIR_BYTES];
     struct ringfile file;
     struct clocksync sync;
     struct drain *drain;
@@ -40,8 +41,7 @@ static int setup(void **state)
     };
     struct ck_err err;
 
-    strcpy(f->dir, "/tmp/ck-glance-XXXXXX");
-    if (mkdtemp(f->dir) == NULL ||
+    if (workdir_make(f->dir) != 0 ||
         ringfile_create(&f->file, &wish, &err) != 0) {
         return -1;
     }
@@ -58,7 +58,7 @@ static int teardown(void **state)
     drain_destroy(f->drain);
     ringfile_unlink(&f->file);
     ringfile_fini(&f->file);
-    (void)rmdir(f->dir);
+    (void)workdir_remove(f->dir);
     free(f);
     return unsetenv(CK_RING_ENV);
 }

@@ -15,24 +15,7 @@
 #include <cmocka.h>
 
 #include "agent/libraries.h"
-
-static char work[64];
-
-static int setup(void **state)
-{
-    (void)state;
-    strcpy(work, "/tmp/ck-libraries-XXXXXX");
-    return mkdtemp(work) == NULL ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof(command), "rm -rf %s", work);
-    return system(command);
-}
+#include "tests/workdir.h"
 
 /* An empty library in work/NAME. */
 static void library_put(const char *name, char path[PATH_MAX])
@@ -105,9 +88,9 @@ static void without_a_place_for_the_link_it_is_refused(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) WORKDIR_CASE(name, workdir_setup)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_plain_path_is_taken_as_it_is, setup),
+        cmocka_unit_test_setup(a_plain_path_is_taken_as_it_is, workdir_setup),
         CASE(blanks_and_colons_are_reached_by_a_link),
         CASE(a_link_that_leads_elsewhere_is_made_anew),
         CASE(without_a_place_for_the_link_it_is_refused),

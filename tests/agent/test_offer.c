@@ -14,24 +14,7 @@
 #include <cmocka.h>
 
 #include "agent/offer.h"
-
-static char work[64];
-
-static int setup(void **state)
-{
-    (void)state;
-    strcpy(work, "/tmp/ck-test-XXXXXX");
-    return mkdtemp(work) == NULL;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof(command), "rm -rf %s", work);
-    return system(command);
-}
+#include "tests/workdir.h"
 
 static unsigned whole_of(const struct ringfile *ring)
 {
@@ -105,10 +88,9 @@ static void slots_that_are_filled_are_made_whole_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(whole_slots_are_made_one_by_one, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(
-            slots_that_are_filled_are_made_whole_at_once, setup, teardown),
+        WORKDIR_CASE(whole_slots_are_made_one_by_one, workdir_setup),
+        WORKDIR_CASE(slots_that_are_filled_are_made_whole_at_once,
+                     workdir_setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,28 +17,17 @@
 #include "agent/places.h"
 #include "schema/run.h"
 #include "schema/time.h"
+#include "tests/workdir.h"
 
-static char work[64];
 static struct identity identity;
 
 static int setup(void **state)
 {
-    (void)state;
     memset(&identity, 0, sizeof(identity));
     strcpy(identity.job_key, "mine");
     strcpy(identity.job, "7");
     identity.launcher_start = 1000000;
-    strcpy(work, "/tmp/ck-places-XXXXXX");
-    return mkdtemp(work) == NULL ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof(command), "rm -rf %s", work);
-    return system(command);
+    return workdir_setup(state);
 }
 
 /* A run of the job `key` in work/NAME. */
@@ -135,7 +124,7 @@ static void without_a_directory_the_job_gives_the_name(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) WORKDIR_CASE(name, setup)
     const struct CMUnitTest tests[] = {
         CASE(a_directory_that_is_new_or_empty_is_taken),
         CASE(the_run_of_this_job_is_gone_on_with),

@@ -23,26 +23,13 @@
 #include "agent/embedded.h"
 #include "agent/probe.h"
 #include "agent/rendezvous.h"
-
-static char work[64];
+#include "tests/workdir.h"
 
 static int setup(void **state)
 {
-    (void)state;
-    strcpy(work, "/tmp/ck-test-XXXXXX");
-    if (mkdtemp(work) == NULL) {
-        return 1;
-    }
-    return setenv("XDG_RUNTIME_DIR", work, 1);
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof(command), "rm -rf %s", work);
-    return system(command);
+    return workdir_setup(state) != 0 || setenv("XDG_RUNTIME_DIR", work, 1) != 0
+               ? -1
+               : 0;
 }
 
 /* A socket on a free loopback port; listening or only bound. */
@@ -217,7 +204,7 @@ static void a_directory_of_others_is_no_meeting_point(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) WORKDIR_CASE(name, setup)
     const struct CMUnitTest tests[] = {
         CASE(the_address_that_answers_is_taken),
         CASE(after_the_limit_none_is_taken),

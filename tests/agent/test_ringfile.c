@@ -21,26 +21,9 @@
 #include <cmocka.h>
 
 #include "agent/ringfile.h"
+#include "tests/workdir.h"
 
 #define MIB ((uint64_t)1 << 20)
-
-static char work[64];
-
-static int setup(void **state)
-{
-    (void)state;
-    strcpy(work, "/tmp/ck-test-XXXXXX");
-    return mkdtemp(work) == NULL;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof(command), "rm -rf %s", work);
-    return system(command);
-}
 
 static struct ringfile_wish wish_in(const char *dir, unsigned sharers)
 {
@@ -283,20 +266,15 @@ static void four_rings_live_in_64_mb_of_shm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_new_file_is_private_backed_and_attachable, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            slots_are_backed_ahead_of_need_and_bounded, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            a_slot_gets_all_its_memory_once_it_is_used, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            only_a_file_that_nobody_holds_is_adopted, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_is_no_ring_is_refused,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            a_directory_that_others_can_enter_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(four_rings_live_in_64_mb_of_shm, setup,
-                                        teardown),
+        WORKDIR_CASE(a_new_file_is_private_backed_and_attachable,
+                     workdir_setup),
+        WORKDIR_CASE(slots_are_backed_ahead_of_need_and_bounded, workdir_setup),
+        WORKDIR_CASE(a_slot_gets_all_its_memory_once_it_is_used, workdir_setup),
+        WORKDIR_CASE(only_a_file_that_nobody_holds_is_adopted, workdir_setup),
+        WORKDIR_CASE(a_file_that_is_no_ring_is_refused, workdir_setup),
+        WORKDIR_CASE(a_directory_that_others_can_enter_is_refused,
+                     workdir_setup),
+        WORKDIR_CASE(four_rings_live_in_64_mb_of_shm, workdir_setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,26 +25,9 @@
 #include "schema/ringdir.h"
 #include "schema/segment.h"
 #include "schema/wire.h"
+#include "tests/workdir.h"
 
 #define MARKS 5000
-
-static char work[64];
-
-static int setup(void **state)
-{
-    (void)state;
-    strcpy(work, "/tmp/ck-test-XXXXXX");
-    return mkdtemp(work) == NULL;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof(command), "rm -rf %s", work);
-    return system(command);
-}
 
 /* A ring with MARKS marks of a thread that is gone, and nobody who holds it.
  * Its writer is a child, so that no process of the table lives. */
@@ -298,5 +281,5 @@ int main(void)
         cmocka_unit_test(who_is_asked_to_clean_looks_in_any_case),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, workdir_setup, workdir_teardown);
 }

@@ -17,31 +17,20 @@
 #include "agent/spool.h"
 #include "schema/frame.h"
 #include "schema/segment.h"
+#include "tests/workdir.h"
 
 static const uint8_t agent[16] = {7};
-static char work[64];
 static char run[96];
 static char fallback[96];
 
 static int setup(void **state)
 {
-    (void)state;
-    strcpy(work, "/tmp/ck-test-XXXXXX");
-    if (mkdtemp(work) == NULL) {
-        return 1;
+    if (workdir_setup(state) != 0) {
+        return -1;
     }
     (void)snprintf(run, sizeof(run), "%s/run", work);
     (void)snprintf(fallback, sizeof(fallback), "%s/else", work);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof(command), "rm -rf %s", work);
-    return system(command);
 }
 
 struct frame {
@@ -208,19 +197,13 @@ static void a_later_collector_goes_on_with_the_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_file_is_made_before_it_is_needed,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            frames_are_sent_in_order_and_the_file_goes_when_acked, setup,
-            teardown),
-        cmocka_unit_test_setup_teardown(
-            a_rewind_sends_what_was_not_acknowledged_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_limit_refuses_and_changes_nothing,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            the_fallback_is_used_and_the_identity_comes_first, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_later_collector_goes_on_with_the_file,
-                                        setup, teardown),
+        WORKDIR_CASE(no_file_is_made_before_it_is_needed, setup),
+        WORKDIR_CASE(frames_are_sent_in_order_and_the_file_goes_when_acked,
+                     setup),
+        WORKDIR_CASE(a_rewind_sends_what_was_not_acknowledged_again, setup),
+        WORKDIR_CASE(the_limit_refuses_and_changes_nothing, setup),
+        WORKDIR_CASE(the_fallback_is_used_and_the_identity_comes_first, setup),
+        WORKDIR_CASE(a_later_collector_goes_on_with_the_file, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

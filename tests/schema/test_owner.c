@@ -21,30 +21,14 @@
 #include "schema/run.h"
 #include "schema/segment.h"
 #include "schema/wire.h"
+#include "tests/workdir.h"
 
 static const uint8_t agent[16] = "0123456789abcde";
-static char dir[64];
-
-static int setup(void **state)
-{
-    (void)state;
-    strcpy(dir, "/tmp/ck-owner-XXXXXX");
-    return mkdtemp(dir) == NULL ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof(command), "rm -rf %s", dir);
-    return system(command);
-}
 
 static void manifest_put(const char *text)
 {
     assert_int_equal(
-        ck_run_replace(dir, CK_RUN_MANIFEST, text, strlen(text), NULL), 0);
+        ck_run_replace(work, CK_RUN_MANIFEST, text, strlen(text), NULL), 0);
 }
 
 /* Append a frame of the collector with one text record. */
@@ -84,7 +68,7 @@ static void segment_put(bool is_spool, const char *lines)
     char path[PATH_MAX];
     struct ck_segment *segment;
 
-    assert_int_equal(ck_run_segment_path(path, dir, agent, is_spool), 0);
+    assert_int_equal(ck_run_segment_path(path, work, agent, is_spool), 0);
     segment = ck_segment_create(path, NULL);
     assert_non_null(segment);
     text_put(segment, CK_KIND_NOTE, "something else first");
@@ -98,12 +82,12 @@ static void what_holds_no_run_is_nobodys(void **state)
     char path[128];
 
     (void)state;
-    assert_false(ck_owner_read(dir, &owner));
-    (void)snprintf(path, sizeof(path), "%s/none", dir);
+    assert_false(ck_owner_read(work, &owner));
+    (void)snprintf(path, sizeof(path), "%s/none", work);
     assert_false(ck_owner_read(path, &owner));
-    (void)snprintf(path, sizeof(path), "%s/notes.txt", dir);
+    (void)snprintf(path, sizeof(path), "%s/notes.txt", work);
     assert_int_equal(mkdir(path, 0700), 0);
-    assert_false(ck_owner_read(dir, &owner));
+    assert_false(ck_owner_read(work, &owner));
 }
 
 static void a_manifest_tells_key_start_and_end(void **state)
@@ -114,12 +98,12 @@ static void a_manifest_tells_key_start_and_end(void **state)
     manifest_put("{\n  \"version\": 1,\n  \"job_key\": \"a \\\"b\\\\c\",\n"
                  "  \"state\": \"run\",\n  \"started_realtime\": 77,\n"
                  "  \"agents\": [ {\"state\": \"done\"} ]\n}\n");
-    assert_true(ck_owner_read(dir, &owner));
+    assert_true(ck_owner_read(work, &owner));
     assert_string_equal(owner.job_key, "a \"b\\c");
     assert_int_equal(owner.started, 77);
     assert_false(owner.is_done);
     manifest_put("{\n  \"job_key\": \"k\",\n  \"state\": \"done\"\n}\n");
-    assert_true(ck_owner_read(dir, &owner));
+    assert_true(ck_owner_read(work, &owner));
     assert_string_equal(owner.job_key, "k");
     assert_int_equal(owner.started, 0);
     assert_true(owner.is_done);
@@ -134,10 +118,10 @@ static void without_a_manifest_a_segment_or_spool_tells(void **state)
         char path[PATH_MAX];
 
         segment_put(is_spool, "job=1\njob_key=the-key\nstart_realtime=55\n");
-        assert_true(ck_owner_read(dir, &owner));
+        assert_true(ck_owner_read(work, &owner));
         assert_string_equal(owner.job_key, "the-key");
         assert_int_equal(owner.started, 55);
-        (void)ck_run_segment_path(path, dir, agent, is_spool);
+        (void)ck_run_segment_path(path, work, agent, is_spool);
         assert_int_equal(unlink(path), 0);
     }
 }
@@ -148,10 +132,10 @@ static void a_manifest_without_a_key_leaves_it_to_the_segments(void **state)
 
     (void)state;
     manifest_put("{\n  \"job_key\": \"\",\n  \"state\": \"run\"\n}\n");
-    assert_true(ck_owner_read(dir, &owner));
+    assert_true(ck_owner_read(work, &owner));
     assert_string_equal(owner.job_key, "");
     segment_put(false, "job_key=k\n");
-    assert_true(ck_owner_read(dir, &owner));
+    assert_true(ck_owner_read(work, &owner));
     assert_string_equal(owner.job_key, "k");
 }
 
@@ -162,18 +146,18 @@ static void files_that_say_nothing_are_still_a_run(void **state)
     FILE *file;
 
     (void)state;
-    assert_int_equal(ck_run_segment_path(path, dir, agent, false), 0);
+    assert_int_equal(ck_run_segment_path(path, work, agent, false), 0);
     file = fopen(path, "w");
     assert_non_null(file);
     assert_int_equal(fwrite("no frame at all", 1, 15, file), 15);
     assert_int_equal(fclose(file), 0);
-    assert_true(ck_owner_read(dir, &owner));
+    assert_true(ck_owner_read(work, &owner));
     assert_string_equal(owner.job_key, "");
 }
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) WORKDIR_CASE(name, workdir_setup)
     const struct CMUnitTest tests[] = {
         CASE(what_holds_no_run_is_nobodys),
         CASE(a_manifest_tells_key_start_and_end),

@@ -18,24 +18,7 @@
 #include <cmocka.h>
 
 #include "schema/run.h"
-
-static char dir[64];
-
-static int setup(void **state)
-{
-    (void)state;
-    strcpy(dir, "/tmp/ck-run-XXXXXX");
-    return mkdtemp(dir) == NULL ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof(command), "rm -rf %s", dir);
-    return system(command);
-}
+#include "tests/workdir.h"
 
 static void agent_ids_go_both_ways(void **state)
 {
@@ -57,7 +40,7 @@ static void touch(const char *name)
     char path[PATH_MAX];
     int fd;
 
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    (void)snprintf(path, sizeof(path), "%s/%s", work, name);
     fd = open(path, O_CREAT | O_WRONLY, 0600);
     assert_true(fd >= 0);
     (void)close(fd);
@@ -75,11 +58,11 @@ static void segments_and_spools_are_listed_by_name(void **state)
     touch("seg-0900000000000000000000000000000.ck"); /* a digit short */
     touch("manifest.json");
     touch("seg-09000000000000000000000000000000.ck.tmp");
-    assert_int_equal(ck_run_files(dir, &files, NULL), 0);
+    assert_int_equal(ck_run_files(work, &files, NULL), 0);
     assert_int_equal(files.count, 2);
-    assert_int_equal(ck_run_segment_path(path, dir, agent, false), 0);
+    assert_int_equal(ck_run_segment_path(path, work, agent, false), 0);
     assert_string_equal(files.paths[0], path);
-    assert_int_equal(ck_run_segment_path(path, dir, agent, true), 0);
+    assert_int_equal(ck_run_segment_path(path, work, agent, true), 0);
     assert_string_equal(files.paths[1], path);
     ck_run_files_free(&files);
     assert_int_equal(files.count, 0);
@@ -106,13 +89,13 @@ static void a_run_directory_is_private_and_may_exist(void **state)
     struct stat st;
 
     (void)state;
-    (void)snprintf(path, sizeof(path), "%s/run", dir);
+    (void)snprintf(path, sizeof(path), "%s/run", work);
     assert_int_equal(ck_run_create(path, &err), 0);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_int_equal(ck_run_create(path, &err), 0);
     touch("file");
-    (void)snprintf(path, sizeof(path), "%s/file", dir);
+    (void)snprintf(path, sizeof(path), "%s/file", work);
     assert_int_equal(ck_run_create(path, &err), -1);
     assert_int_equal(errno, ENOTDIR);
     assert_int_equal(ck_run_create("/nonexistent/a/b", &err), -1);
@@ -127,14 +110,14 @@ static void a_file_is_replaced_whole(void **state)
     FILE *file;
 
     (void)state;
-    assert_int_equal(ck_run_replace(dir, "m.json", "long text", 9, &err), 0);
-    assert_int_equal(ck_run_replace(dir, "m.json", "new", 3, &err), 0);
-    (void)snprintf(path, sizeof(path), "%s/m.json", dir);
+    assert_int_equal(ck_run_replace(work, "m.json", "long text", 9, &err), 0);
+    assert_int_equal(ck_run_replace(work, "m.json", "new", 3, &err), 0);
+    (void)snprintf(path, sizeof(path), "%s/m.json", work);
     file = fopen(path, "r");
     assert_int_equal(fread(text, 1, sizeof(text), file), 3);
     (void)fclose(file);
     assert_string_equal(text, "new");
-    assert_int_equal(ck_run_files(dir, &files, &err), 0);
+    assert_int_equal(ck_run_files(work, &files, &err), 0);
     assert_int_equal(files.count, 0);
     ck_run_files_free(&files);
     assert_int_equal(ck_run_replace("/nonexistent", "m.json", "x", 1, &err),
@@ -177,7 +160,7 @@ static void what_does_not_fit_is_not_begun(void **state)
     assert_int_equal(ck_lines_put(lines, 8, &used, "", ""), -1);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) WORKDIR_CASE(name, workdir_setup)
 
 int main(void)
 {

@@ -20,9 +20,10 @@
 #include <cmocka.h>
 
 #include "schema/segment.h"
+#include "tests/workdir.h"
 
 struct fixture {
-    char dir[64];
+    char dir[WORKDIR_BYTES];
     char path[96];
     struct ck_err err;
 };
@@ -31,8 +32,7 @@ static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
 
-    strcpy(f->dir, "/tmp/ck-segment-XXXXXX");
-    if (mkdtemp(f->dir) == NULL) {
+    if (workdir_make(f->dir) != 0) {
         return -1;
     }
     (void)snprintf(f->path, sizeof(f->path), "%s/seg.ck", f->dir);
@@ -43,11 +43,10 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *f = *state;
+    int rc = workdir_remove(f->dir);
 
-    (void)unlink(f->path);
-    (void)rmdir(f->dir);
     free(f);
-    return 0;
+    return rc;
 }
 
 /* A frame numbered by `first`, with a payload of its number. Returns bytes. */
