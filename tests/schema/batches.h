@@ -49,6 +49,47 @@ static inline int teardown(void **state)
     return 0;
 }
 
+/* Random records in `rows`, as many as `limit` bytes and half a frame hold.
+ * Returns their bytes. */
+static inline size_t rows_fill(struct fixture *f, size_t limit)
+{
+    size_t used = 0, n;
+
+    while ((n = records_any(&rng, f->rows + used, limit - used)) > 0) {
+        used += n;
+        if (used / 64 > CK_FRAME_RECORDS_MAX / 2) {
+            break;
+        }
+    }
+    return used;
+}
+
+/* Random records in `rows` until they are `least` bytes. Returns their bytes.
+ */
+static inline size_t rows_reach(struct fixture *f, size_t least)
+{
+    size_t used = 0, n;
+
+    while (used < least && (n = records_any(&rng, f->rows + used, 4096)) > 0) {
+        used += n;
+    }
+    return used;
+}
+
+/* So many records of one kind in `rows`, their texts shorter than `text`.
+ * Returns their bytes. */
+static inline size_t
+rows_repeat(struct fixture *f, unsigned kind, int count, uint32_t text)
+{
+    size_t used = 0;
+
+    for (int i = 0; i < count; i++) {
+        used += records_make(&rng, f->rows + used, kind,
+                             (uint32_t)records_below(&rng, text));
+    }
+    return used;
+}
+
 /* The records in `rows` as columns. */
 static inline int encode(struct fixture *f, size_t bytes)
 {

@@ -45,15 +45,8 @@ static void random_records_come_back_byte_for_byte(void **state)
 
     for (int round = 0; round < 300; round++) {
         size_t limit = 1 + records_below(&rng, round < 280 ? 20000 : ROOM);
-        size_t used = 0, n;
 
-        while ((n = records_any(&rng, f->rows + used, limit - used)) > 0) {
-            used += n;
-            if (used / 64 > CK_FRAME_RECORDS_MAX / 2) {
-                break;
-            }
-        }
-        assert_round_trip(f, used);
+        assert_round_trip(f, rows_fill(f, limit));
     }
 }
 
@@ -62,16 +55,10 @@ static void each_kind_alone_fills_several_blocks(void **state)
     struct fixture *f = *state;
 
     for (unsigned kind = 1; kind < CK_KIND_LIMIT; kind++) {
-        size_t used = 0;
-
         if (ck_kind_class(kind) == CK_CLASS_NONE) {
             continue;
         }
-        for (int i = 0; i < 3 * FIELD_BLOCK + 7; i++) {
-            used += records_make(&rng, f->rows + used, kind,
-                                 (uint32_t)records_below(&rng, 40));
-        }
-        assert_round_trip(f, used);
+        assert_round_trip(f, rows_repeat(f, kind, 3 * FIELD_BLOCK + 7, 40));
     }
 }
 

@@ -81,15 +81,8 @@ static void pieces_make_the_whole(void **state)
     for (int round = 0; round < 300; round++) {
         size_t limit = 1 + records_below(&rng, round < 280 ? 100000 : ROOM);
         uint32_t classes = round % 2 == 0 ? ~0u : (uint32_t)records_next(&rng);
-        size_t used = 0, n;
 
-        while ((n = records_any(&rng, f->rows + used, limit - used)) > 0) {
-            used += n;
-            if (used / 64 > CK_FRAME_RECORDS_MAX / 2) {
-                break;
-            }
-        }
-        assert_int_equal(encode(f, used), 0);
+        assert_int_equal(encode(f, rows_fill(f, limit)), 0);
         assert_pieces_agree(f, classes);
     }
 }
@@ -99,16 +92,11 @@ static void each_kind_alone_comes_in_pieces(void **state)
     struct fixture *f = *state;
 
     for (unsigned kind = 1; kind < CK_KIND_LIMIT; kind++) {
-        size_t used = 0;
-
         if (ck_kind_class(kind) == CK_CLASS_NONE) {
             continue;
         }
-        for (int i = 0; i < 7 * CK_BATCH_PIECE + 7; i++) {
-            used += records_make(&rng, f->rows + used, kind,
-                                 (uint32_t)records_below(&rng, 300));
-        }
-        assert_int_equal(encode(f, used), 0);
+        assert_int_equal(
+            encode(f, rows_repeat(f, kind, 7 * CK_BATCH_PIECE + 7, 300)), 0);
         assert_pieces_agree(f, ~0u);
     }
 }
@@ -119,13 +107,7 @@ static void pieces_refuse_what_decoding_refuses(void **state)
     uint8_t *copy = malloc(ROOM);
 
     for (int round = 0; round < 4000; round++) {
-        size_t used = 0, n;
-
-        while (used < 40000 && used < (size_t)round * 10 &&
-               (n = records_any(&rng, f->rows + used, 4096))) {
-            used += n;
-        }
-        assert_int_equal(encode(f, used), 0);
+        assert_int_equal(encode(f, rows_reach(f, (size_t)round * 10)), 0);
         column_damage(f, copy);
         assert_pieces_agree(f, ~0u);
     }

@@ -94,15 +94,8 @@ static void a_scan_says_what_random_records_say(void **state)
 
     for (int round = 0; round < 300; round++) {
         size_t limit = 1 + records_below(&rng, round < 280 ? 20000 : ROOM);
-        size_t used = 0, n;
 
-        while ((n = records_any(&rng, f->rows + used, limit - used)) > 0) {
-            used += n;
-            if (used / 64 > CK_FRAME_RECORDS_MAX / 2) {
-                break;
-            }
-        }
-        assert_int_equal(encode(f, used), 0);
+        assert_int_equal(encode(f, rows_fill(f, limit)), 0);
         assert_scan_agrees(f);
     }
 }
@@ -112,16 +105,11 @@ static void each_kind_alone_is_scanned(void **state)
     struct fixture *f = *state;
 
     for (unsigned kind = 1; kind < CK_KIND_LIMIT; kind++) {
-        size_t used = 0;
-
         if (ck_kind_class(kind) == CK_CLASS_NONE) {
             continue;
         }
-        for (int i = 0; i < 3 * FIELD_BLOCK + 7; i++) {
-            used += records_make(&rng, f->rows + used, kind,
-                                 (uint32_t)records_below(&rng, 40));
-        }
-        assert_int_equal(encode(f, used), 0);
+        assert_int_equal(
+            encode(f, rows_repeat(f, kind, 3 * FIELD_BLOCK + 7, 40)), 0);
         assert_scan_agrees(f);
     }
 }
@@ -161,12 +149,7 @@ static void whatever_is_damaged_a_scan_says_what_decoding_says(void **state)
     uint8_t *copy = malloc(ROOM);
 
     for (int round = 0; round < 20000; round++) {
-        size_t used = 0, n;
-
-        while (used < 1000 && (n = records_any(&rng, f->rows + used, 4096))) {
-            used += n;
-        }
-        assert_int_equal(encode(f, used), 0);
+        assert_int_equal(encode(f, rows_reach(f, 1000)), 0);
         column_damage(f, copy);
         assert_scan_agrees(f);
     }
