@@ -30,6 +30,7 @@
 #include "schema/run.h"
 #include "schema/segment.h"
 #include "schema/time.h"
+#include "tests/frames.h"
 
 #define ARGS_MAX 32
 #define FRAME_ROOM (sizeof(struct ck_frame_header) + CK_FRAME_PAYLOAD_MAX + 8)
@@ -246,22 +247,15 @@ static size_t frame_make(struct sim *sim,
 {
     struct ck_batch_info info = {.clock = CK_CLOCK_RAW, .pid = 1, .tid = 1};
     struct ck_frame_header *header = (void *)sim->frame;
-    const void *payload;
     size_t bytes;
 
-    if (ck_batch_encode(sim->writer, &info, records, length, &payload, &bytes,
-                        NULL) != 0) {
-        abort();
-    }
     *header = head;
     memcpy(header->agent, sim->agent, sizeof(header->agent));
-    header->units = info.units;
-    header->records = info.records;
-    header->length = header->raw = (uint32_t)bytes;
-    memcpy(header + 1, payload, bytes);
-    memset((uint8_t *)(header + 1) + bytes, 0, 8);
-    ck_frame_seal(header, header + 1);
-    return ck_frame_bytes(header);
+    bytes = frame_close(header, sim->writer, info, records, length);
+    if (bytes == 0) {
+        abort();
+    }
+    return bytes;
 }
 
 uint8_t *
@@ -285,17 +279,9 @@ sim_frame(struct sim *sim, uint64_t first, uint32_t units, size_t *bytes)
 void sim_put_identity(struct sim *sim, const char *lines)
 {
     struct ck_frame_header head = {.stream = {0, CK_SLOT_COLLECTOR}};
-    struct ck_text *text = (void *)sim->marks;
+    size_t bytes = text_put(sim->marks, CK_KIND_IDENTITY, 0, lines);
 
-    *text =
-        (struct ck_text){.e = {.kind = CK_KIND_IDENTITY,
-                               .units = (uint8_t)ck_text_units(strlen(lines))},
-                         .length = (uint32_t)strlen(lines)};
-    memset(text + 1, 0, (text->e.units - 1u) * CK_UNIT_BYTES);
-    memcpy(text + 1, lines, strlen(lines));
-    sim_send(
-        sim, sim->frame,
-        frame_make(sim, head, text, (size_t)text->e.units * CK_UNIT_BYTES));
+    sim_send(sim, sim->frame, frame_make(sim, head, sim->marks, bytes));
 }
 
 void sim_put(struct sim *sim, uint64_t first, uint32_t units)

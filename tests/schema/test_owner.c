@@ -20,7 +20,7 @@
 #include "schema/owner.h"
 #include "schema/run.h"
 #include "schema/segment.h"
-#include "schema/wire.h"
+#include "tests/frames.h"
 #include "tests/workdir.h"
 
 static const uint8_t agent[16] = "0123456789abcde";
@@ -32,34 +32,22 @@ static void manifest_put(const char *text)
 }
 
 /* Append a frame of the collector with one text record. */
-static void text_put(struct ck_segment *segment, int kind, const char *lines)
+static void
+text_append(struct ck_segment *segment, enum ck_kind kind, const char *lines)
 {
     struct ck_batch_writer *writer = ck_batch_writer_create();
-    struct ck_batch_info info = {.clock = CK_CLOCK_RAW};
-    uint64_t rows[512] = {0};
-    uint64_t frame[1024] = {0};
-    struct ck_text *text = (void *)rows;
+    uint64_t rows[512];
+    uint64_t frame[1024];
     struct ck_frame_header *header = (void *)frame;
-    const void *payload;
-    size_t length = strlen(lines);
+    size_t bytes = text_put(rows, kind, 0, lines);
 
-    text->e.kind = (uint16_t)kind;
-    text->e.units = (uint8_t)(1 + (length + CK_UNIT_BYTES - 1) / CK_UNIT_BYTES);
-    text->length = (uint32_t)length;
-    memcpy(text + 1, lines, length);
-    assert_int_equal(ck_batch_encode(writer, &info, rows,
-                                     (size_t)text->e.units * CK_UNIT_BYTES,
-                                     &payload, &length, NULL),
-                     0);
+    *header = (struct ck_frame_header){.stream = {.slot = CK_SLOT_COLLECTOR}};
     memcpy(header->agent, agent, sizeof(agent));
-    header->stream = (struct ck_stream){0, CK_SLOT_COLLECTOR};
-    header->units = info.units;
-    header->records = info.records;
-    header->length = header->raw = (uint32_t)length;
-    memcpy(header + 1, payload, length);
-    ck_frame_seal(header, payload);
-    assert_int_equal(ck_segment_append(segment, frame, ck_frame_bytes(header)),
-                     0);
+    bytes =
+        frame_close(header, writer,
+                    (struct ck_batch_info){.clock = CK_CLOCK_RAW}, rows, bytes);
+    assert_int_not_equal(bytes, 0);
+    assert_int_equal(ck_segment_append(segment, frame, bytes), 0);
     ck_batch_writer_destroy(writer);
 }
 
@@ -71,8 +59,8 @@ static void segment_put(bool is_spool, const char *lines)
     assert_int_equal(ck_run_segment_path(path, work, agent, is_spool), 0);
     segment = ck_segment_create(path, NULL);
     assert_non_null(segment);
-    text_put(segment, CK_KIND_NOTE, "something else first");
-    text_put(segment, CK_KIND_IDENTITY, lines);
+    text_append(segment, CK_KIND_NOTE, "something else first");
+    text_append(segment, CK_KIND_IDENTITY, lines);
     ck_segment_destroy(segment);
 }
 
