@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "aggregator/peer.h"
-#include "schema/run.h"
+#include "tests/workdir.h"
 
 static const uint8_t agent[16] = "0123456789abcde";
 static const struct peer_limits limits = {.beat = 5 * CK_TIME_S,
@@ -24,7 +24,7 @@ static const struct peer_limits limits = {.beat = 5 * CK_TIME_S,
 static const struct route route = {.socket = 1, .length = 2, .id = "ab"};
 
 struct place {
-    char dir[64];
+    char dir[WORKDIR_BYTES];
     struct peer *peer;
 };
 
@@ -33,8 +33,7 @@ static int setup(void **state)
     struct place *place = calloc(1, sizeof(*place));
     struct store *store;
 
-    strcpy(place->dir, "/tmp/ck-peer-XXXXXX");
-    if (!mkdtemp(place->dir)) {
+    if (workdir_make(place->dir) != 0) {
         return -1;
     }
     store = store_create(place->dir, agent, NULL);
@@ -46,14 +45,12 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct place *place = *state;
-    char path[PATH_MAX];
+    int rc;
 
     peer_destroy(place->peer);
-    (void)ck_run_segment_path(path, place->dir, agent, false);
-    (void)unlink(path);
-    (void)rmdir(place->dir);
+    rc = workdir_remove(place->dir);
     free(place);
-    return 0;
+    return rc;
 }
 
 static struct peer *hello(void **state, const char *lines, ck_time_t now)

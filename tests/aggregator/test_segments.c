@@ -15,81 +15,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregator/store.h"
 #include "schema/event.h"
 #include "schema/run.h"
 #include "schema/segment.h"
 #include "schema/wire.h"
-
-static const uint8_t agent[16] = "0123456789abcde";
+#include "tests/aggregator/place.h"
 
 #define MARKS 64
 #define KEPT ((uint64_t)1 << 20)
 #define SLOT 3
 
-struct place {
-    char dir[64];
-    struct ck_batch_writer *writer;
-    struct store *store;
-    uint64_t records; /* handed to the store */
-    uint64_t frame[8192];
-};
-
-static int setup(void **state)
-{
-    struct place *place = calloc(1, sizeof(*place));
-
-    strcpy(place->dir, "/tmp/ck-segments-XXXXXX");
-    place->writer = ck_batch_writer_create();
-    *state = place;
-    return mkdtemp(place->dir) && place->writer ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    struct place *place = *state;
-    char command[128];
-
-    store_destroy(place->store);
-    ck_batch_writer_destroy(place->writer);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", place->dir);
-    free(place);
-    return system(command);
-}
-
 static void reopen(struct place *place, struct ck_keep keep)
 {
-    store_destroy(place->store);
-    place->store = store_create(place->dir, agent, NULL);
-    assert_non_null(place->store);
-    store_keep(place->store, &keep);
-}
-
-/* Hand these records to the store, as one frame. */
-static enum store_result put(struct place *place,
-                             struct ck_stream stream,
-                             uint64_t first,
-                             const void *records,
-                             size_t bytes)
-{
-    struct ck_batch_info info = {.clock = CK_CLOCK_RAW, .tid = 7};
-    struct ck_frame_header *header = (void *)place->frame;
-    const void *payload;
-    size_t length;
-
-    assert_int_equal(ck_batch_encode(place->writer, &info, records, bytes,
-                                     &payload, &length, NULL),
-                     0);
-    memset(place->frame, 0, sizeof(place->frame));
-    memcpy(header->agent, agent, sizeof(agent));
-    header->stream = stream;
-    header->first = first;
-    header->units = info.units;
-    header->records = info.records;
-    header->length = header->raw = (uint32_t)length;
-    memcpy(header + 1, payload, length);
-    ck_frame_seal(header, payload);
-    return store_append(place->store, header, header);
+    store_keep(place_reopen(place), &keep);
 }
 
 /* The n-th frame of marks: their ends grow with their positions. */
@@ -105,26 +43,18 @@ static enum store_result put_marks(struct place *place, uint64_t n)
         records[i].dur = 5;
         records[i].value = (int64_t)(position * 0x9e3779b97f4a7c15u);
     }
-    place->records += MARKS;
-    return put(place, (struct ck_stream){1, SLOT}, n * MARKS, records,
-               sizeof(records));
+    return place_put(place, (struct ck_stream){1, SLOT}, n * MARKS, records,
+                     sizeof(records));
 }
 
 /* A name, in a frame of its own. */
 static enum store_result
 put_name(struct place *place, uint32_t slot, uint64_t first, const char *name)
 {
-    _Alignas(8) uint8_t rows[256] = {0};
-    struct ck_text text = {.e = {.kind = CK_KIND_NAME,
-                                 .units = (uint8_t)ck_text_units(strlen(name)),
-                                 .name = 9},
-                           .length = (uint32_t)strlen(name)};
+    _Alignas(8) uint8_t rows[256];
+    size_t bytes = text_put(rows, CK_KIND_NAME, 9, name);
 
-    memcpy(rows, &text, sizeof(text));
-    memcpy(rows + sizeof(text), name, strlen(name));
-    place->records++;
-    return put(place, (struct ck_stream){1, slot}, first, rows,
-               (size_t)text.e.units * CK_UNIT_BYTES);
+    return place_put(place, (struct ck_stream){1, slot}, first, rows, bytes);
 }
 
 /* Bytes of all files of the run. */
@@ -333,8 +263,9 @@ static void a_time_counts_while_the_program_records(void **state)
     /* The collector alone does not make the program's records old. */
     n = 0;
     for (end = ck_time_raw() + 200 * CK_TIME_MS; ck_time_raw() < end; n++) {
-        assert_int_equal(put(place, own, 2 * n, &counter, sizeof(counter)),
-                         STORE_DONE);
+        assert_int_equal(
+            place_put(place, own, 2 * n, &counter, sizeof(counter)),
+            STORE_DONE);
     }
     assert_int_equal(store_facts(place->store).discarded.segments, gone);
 }
@@ -355,9 +286,9 @@ static void facts_that_later_ones_replace_do_not_pile_up(void **state)
     for (uint64_t n = 0; n < 12000; n++) {
         counter.value = (int64_t)n;
         assert_int_equal(put_marks(place, n), STORE_DONE);
-        assert_int_equal(put(place, own, 2 * n, &counter, sizeof(counter)),
-                         STORE_DONE);
-        place->records++;
+        assert_int_equal(
+            place_put(place, own, 2 * n, &counter, sizeof(counter)),
+            STORE_DONE);
     }
     before = store_facts(place->store);
     assert_int_equal(ck_run_facts_path(path, place->dir, agent), 0);
@@ -377,7 +308,8 @@ static void facts_that_later_ones_replace_do_not_pile_up(void **state)
                      before.discarded.units);
     assert_int_equal(store_facts(place->store).missing, 0);
     assert_int_equal(put_marks(place, 0), STORE_OLD);
-    assert_int_equal(put(place, own, 0, &counter, sizeof(counter)), STORE_OLD);
+    assert_int_equal(place_put(place, own, 0, &counter, sizeof(counter)),
+                     STORE_OLD);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
