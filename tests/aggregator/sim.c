@@ -449,9 +449,23 @@ void sim_welcome(struct sim *sim, int rank, int size)
     assert_non_null(sim_wait(sim, CK_CONTROL_WELCOME));
 }
 
+struct sim *sim_join(const struct sim_agg *agg, uint8_t id, int rank, int size)
+{
+    struct sim *sim = sim_create(agg->endpoint, id);
+
+    sim_welcome(sim, rank, size);
+    return sim;
+}
+
 void sim_leave(struct sim *sim)
 {
     sim_control(sim, CK_CONTROL_GOODBYE, "status=0\nevents=7\nlost=0\n");
     assert_non_null(sim_wait(sim, CK_CONTROL_FAREWELL));
     sim_destroy(sim);
+}
+
+void sim_leave_last(struct sim *sim, struct sim_agg *agg)
+{
+    sim_leave(sim);
+    assert_int_equal(sim_agg_wait(agg), 0);
 }

@@ -79,8 +79,12 @@ void sim_put(struct sim *sim, uint64_t first, uint32_t units);
 void sim_embedded(struct sim_agg *agg, const struct sim_place *place);
 /* HELLO that must be welcome. */
 void sim_welcome(struct sim *sim, int rank, int size);
+/* Connect to this ckagg, with a HELLO that must be welcome. */
+struct sim *sim_join(const struct sim_agg *agg, uint8_t id, int rank, int size);
 /* GOODBYE, FAREWELL, destroy. */
 void sim_leave(struct sim *sim);
+/* ... of the job's last one, with which ckagg must end well. */
+void sim_leave_last(struct sim *sim, struct sim_agg *agg);
 
 /* Wait for a message of this type (others are passed over); borrowed until
  * the next. NULL when none came. */

@@ -28,10 +28,8 @@ static void a_job_of_two_ranks_is_stored_and_ends(void **state)
     struct sim *b;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    b = sim_create(agg.endpoint, 0xb0);
-    sim_welcome(a, 0, 2);
-    sim_welcome(b, 1, 2);
+    a = sim_join(&agg, 0xa0, 0, 2);
+    b = sim_join(&agg, 0xb0, 1, 2);
     sim_put(a, 0, 100);
     sim_put(a, 100, 50);
     sim_put(b, 0, 10);
@@ -40,8 +38,7 @@ static void a_job_of_two_ranks_is_stored_and_ends(void **state)
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+100 100+50");
     sim_leave(a);
-    sim_leave(b);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(b, &agg);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"state\": \"done\""));
     assert_non_null(strstr(place->text, "\"end\": \"complete\""));
@@ -56,8 +53,7 @@ static void frames_sent_again_are_acknowledged_and_stored_once(void **state)
     struct sim *a;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 100);
     sim_put(a, 100, 100);
     sim_put(a, 0, 100);
@@ -72,8 +68,7 @@ static void frames_sent_again_are_acknowledged_and_stored_once(void **state)
     assert_true(sim_wait_ack(a, 311));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+100 100+100 150+100 300+10 250+50 310+1");
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"repeated_frames\": 2"));
     assert_non_null(strstr(place->text, "\"missing_units\": 0"));
@@ -89,10 +84,8 @@ static void damaged_frames_are_refused_and_others_unharmed(void **state)
     size_t bytes;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    b = sim_create(agg.endpoint, 0xb0);
-    sim_welcome(a, 0, 2);
-    sim_welcome(b, 1, 2);
+    a = sim_join(&agg, 0xa0, 0, 2);
+    b = sim_join(&agg, 0xb0, 1, 2);
     frame = sim_frame(a, 0, 100, &bytes);
     frame[bytes / 2] ^= 1;
     sim_send(a, frame, bytes);     /* wrong crc */
@@ -114,8 +107,7 @@ static void damaged_frames_are_refused_and_others_unharmed(void **state)
     assert_string_equal(sim_stored(place->run, sim_agent(b), place->text),
                         "0+6");
     sim_leave(a);
-    sim_leave(b);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(b, &agg);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"refused_messages\": 7"));
     (void)sim_read(place->run, "ckagg.log", place->text);
@@ -131,8 +123,7 @@ static void a_frame_cut_at_every_byte_is_refused(void **state)
     size_t bytes;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     frame = sim_frame(a, 0, 3, &bytes);
     for (size_t n = 0; n < bytes; n++) {
         sim_send(a, frame, n);
@@ -141,8 +132,7 @@ static void a_frame_cut_at_every_byte_is_refused(void **state)
     assert_true(sim_wait_ack(a, 3));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+3");
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
 }
 
 /* Anything at all, much of it nearly right, from two sides. */
@@ -159,9 +149,8 @@ static void random_bytes_harm_nobody(void **state)
     print_message("CK_SEED=%u\n", seed);
     srand(seed);
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
+    a = sim_join(&agg, 0xa0, 0, 1);
     b = sim_create(agg.endpoint, 0xb0);
-    sim_welcome(a, 0, 1);
     for (int i = 0; i < 4000; i++) {
         size_t length = (size_t)rand() % sizeof(bytes);
 
@@ -183,8 +172,7 @@ static void random_bytes_harm_nobody(void **state)
     sim_destroy(b);
     sim_put(a, 100000, 5);
     assert_true(sim_wait_ack(a, 100005));
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
 }
 
 static void a_stranger_is_told_to_say_hello_and_goes_on(void **state)
@@ -203,8 +191,7 @@ static void a_stranger_is_told_to_say_hello_and_goes_on(void **state)
     sim_welcome(a, 0, 1);
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
 }
 
 static void a_new_connection_of_an_agent_takes_over(void **state)
@@ -216,8 +203,7 @@ static void a_new_connection_of_an_agent_takes_over(void **state)
     struct sim *a;
 
     sim_embedded(&agg, place);
-    old = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(old, 0, 1);
+    old = sim_join(&agg, 0xa0, 0, 1);
     sim_put(old, 0, 5);
     assert_true(sim_wait_ack(old, 5));
     a = sim_create(agg.endpoint, 0xa0);
@@ -229,8 +215,7 @@ static void a_new_connection_of_an_agent_takes_over(void **state)
     assert_non_null(control);
     assert_string_equal(control->text, "hello first");
     sim_destroy(old);
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
     assert_string_equal(
         sim_stored(place->run,
                    (const uint8_t *)"\xa0\xa0\xa0"
@@ -266,16 +251,14 @@ static void another_job_is_refused_by_an_embedded_one(void **state)
     struct sim *b;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
+    a = sim_join(&agg, 0xa0, 0, 1);
     b = sim_create(agg.endpoint, 0xb0);
-    sim_welcome(a, 0, 1);
     sim_hello(b, 0, 1, "job_key=key-2\n");
     control = sim_wait(b, CK_CONTROL_REFUSED);
     assert_non_null(control);
     assert_non_null(strstr(control->text, "key-2"));
     sim_destroy(b);
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
 }
 
 static void tcp_beyond_loopback_wants_key_and_token(void **state)
@@ -294,8 +277,7 @@ static void tcp_beyond_loopback_wants_key_and_token(void **state)
     token = strstr(agg.endpoint, "token=");
     assert_non_null(token);
     assert_non_null(strstr(agg.endpoint, "curve="));
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     strcpy(wrong, agg.endpoint);
     wrong[token - agg.endpoint + 6] = token[6] == '0' ? '1' : '0';
     b = sim_create(wrong, 0xb0);
@@ -322,8 +304,7 @@ static void insecure_tcp_has_neither(void **state)
 
     assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
     assert_null(strstr(agg.endpoint, "curve="));
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     sim_leave(a);
     assert_int_equal(sim_agg_end(&agg, SIGINT), 0);
 }
@@ -383,10 +364,8 @@ static void a_socket_that_is_in_use_is_not_stolen(void **state)
     assert_int_equal(sim_agg_wait(&second), 1);
     (void)sim_read(place->dir, "stderr", place->text);
     assert_non_null(strstr(place->text, "somebody does already"));
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    a = sim_join(&agg, 0xa0, 0, 1);
+    sim_leave_last(a, &agg);
 }
 
 static void a_directory_that_cannot_be_made_is_said(void **state)
@@ -410,8 +389,7 @@ static void what_was_acknowledged_survives_a_kill(void **state)
     struct sim *a;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 100);
     sim_put(a, 100, 100);
     assert_true(sim_wait_ack(a, 200));
@@ -429,8 +407,7 @@ static void what_was_acknowledged_survives_a_kill(void **state)
     assert_true(sim_wait_ack(a, 300));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+100 100+100 200+100");
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
 }
 
 static void a_torn_tail_is_cut_and_sent_again(void **state)
@@ -443,8 +420,7 @@ static void a_torn_tail_is_cut_and_sent_again(void **state)
     struct stat facts;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 100);
     sim_put(a, 100, 100);
     assert_true(sim_wait_ack(a, 200));
@@ -461,8 +437,7 @@ static void a_torn_tail_is_cut_and_sent_again(void **state)
     assert_true(sim_wait_ack(a, 200));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+100 100+100");
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
 }
 
 static void a_full_disk_is_said_and_frames_come_again(void **state)
@@ -478,8 +453,7 @@ static void a_full_disk_is_said_and_frames_come_again(void **state)
     struct sim *a;
 
     assert_int_equal(sim_agg_start(&agg, "/bin/bash", place->dir, args), 0);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 100);
     assert_true(sim_wait_ack(a, 100));
     sim_put(a, 100, 16000); /* larger than a file may be */
@@ -494,8 +468,7 @@ static void a_full_disk_is_said_and_frames_come_again(void **state)
     assert_true(sim_wait_ack(a, 150));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+100 100+50");
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
     (void)sim_read(place->run, "ckagg.log", place->text);
     assert_non_null(strstr(place->text, "not acknowledged"));
 }

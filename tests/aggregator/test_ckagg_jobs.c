@@ -32,10 +32,8 @@ static void ranks_that_are_not_recorded_are_not_waited_for(void **state)
     struct sim *a;
 
     assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 4);
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    a = sim_join(&agg, 0xa0, 0, 4);
+    sim_leave_last(a, &agg);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"end\": \"complete\""));
 }
@@ -47,8 +45,7 @@ static void a_rank_that_never_came_is_missed(void **state)
     struct sim *a;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 2);
+    a = sim_join(&agg, 0xa0, 0, 2);
     sim_leave(a);
     /* It would be waited for; a signal says that nobody will come. */
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 3);
@@ -66,13 +63,11 @@ static void a_directory_of_another_job_is_left_alone(void **state)
     struct sim *a;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put_identity(a, "rank=0\njob_key=key-1\n");
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
     assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), -1);
     assert_int_equal(sim_agg_wait(&agg), 1);
     (void)sim_read(place->dir, "stderr", place->text);
@@ -159,8 +154,7 @@ static void sigterm_stores_and_a_second_ckagg_goes_on(void **state)
     struct sim *a;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 100);
     assert_true(sim_wait_ack(a, 100));
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
@@ -170,8 +164,7 @@ static void sigterm_stores_and_a_second_ckagg_goes_on(void **state)
     sim_embedded(&agg, place);
     sim_hello(a, 0, 1, "");
     assert_int_equal(sim_position(sim_wait(a, CK_CONTROL_WELCOME)), 100);
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
 }
 
 static void an_agent_that_vanished_does_not_keep_the_job(void **state)
@@ -183,17 +176,15 @@ static void an_agent_that_vanished_does_not_keep_the_job(void **state)
     char line[64];
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
+    a = sim_join(&agg, 0xa0, 0, 2);
     b = sim_create(agg.endpoint, 0xb0);
-    sim_welcome(a, 0, 2);
     (void)snprintf(line, sizeof(line), "pid=%d\n", (int)pid_of_the_dead());
     sim_hello(b, 1, 2, line);
     assert_non_null(sim_wait(b, CK_CONTROL_WELCOME));
     sim_put(b, 0, 5);
     assert_true(sim_wait_ack(b, 5));
     sim_destroy(b);
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"state\": \"dead\""));
     assert_non_null(strstr(place->text, "\"state\": \"left\""));
@@ -206,15 +197,13 @@ static void a_silent_agent_whose_process_lives_is_waited_for(void **state)
     struct sim *a;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     assert_true(
         sim_wait_text(place->run, "manifest.json", "\"state\": \"silent\""));
     sim_control(a, CK_CONTROL_BEAT, "events=1\nlost=0\n");
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
 }
 
 /* ckagg in a folder of its own, with this script as its ckmerge (NULL: none).
@@ -258,8 +247,7 @@ merged_job(struct sim_place *place, const char *script, const char **report)
 
     alone_with(place, script, path);
     assert_int_equal(sim_agg_start(&agg, path, place->dir, args), 0);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
     sim_control(a, CK_CONTROL_REPORT, "");
@@ -320,8 +308,7 @@ static void stop_ends_a_job_that_goes_on(void **state)
     struct sim *a;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     sim_control(a, CK_CONTROL_STOP, "");
     assert_int_equal(sim_agg_wait(&agg), 3);
     sim_destroy(a);
@@ -337,8 +324,7 @@ static void status_tells_of_all_jobs(void **state)
     struct sim *a;
 
     sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
-    sim_welcome(a, 0, 1);
+    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
     sim_control(a, CK_CONTROL_STATUS, "");
@@ -351,8 +337,7 @@ static void status_tells_of_all_jobs(void **state)
     assert_non_null(control);
     assert_non_null(strstr(control->text, "train: run, 1 of 1 ranks"));
     assert_non_null(strstr(control->text, "     0  here"));
-    sim_leave(a);
-    assert_int_equal(sim_agg_wait(&agg), 0);
+    sim_leave_last(a, &agg);
 }
 
 static void old_runs_are_removed_by_retain(void **state)
