@@ -457,6 +457,20 @@ struct sim *sim_join(const struct sim_agg *agg, uint8_t id, int rank, int size)
     return sim;
 }
 
+const char *sim_text(struct sim *sim, enum ck_control_type type)
+{
+    const struct ck_control *control = sim_wait(sim, type);
+
+    assert_non_null(control);
+    return control->text;
+}
+
+uint64_t sim_return(struct sim *sim)
+{
+    sim_hello(sim, 0, 1, "");
+    return sim_position(sim_wait(sim, CK_CONTROL_WELCOME));
+}
+
 void sim_leave(struct sim *sim)
 {
     sim_control(sim, CK_CONTROL_GOODBYE, "status=0\nevents=7\nlost=0\n");

@@ -81,6 +81,8 @@ void sim_embedded(struct sim_agg *agg, const struct sim_place *place);
 void sim_welcome(struct sim *sim, int rank, int size);
 /* Connect to this ckagg, with a HELLO that must be welcome. */
 struct sim *sim_join(const struct sim_agg *agg, uint8_t id, int rank, int size);
+/* HELLO of rank 0 of 1 that came back; the position it is told. */
+uint64_t sim_return(struct sim *sim);
 /* GOODBYE, FAREWELL, destroy. */
 void sim_leave(struct sim *sim);
 /* ... of the job's last one, with which ckagg must end well. */
@@ -89,6 +91,8 @@ void sim_leave_last(struct sim *sim, struct sim_agg *agg);
 /* Wait for a message of this type (others are passed over); borrowed until
  * the next. NULL when none came. */
 const struct ck_control *sim_wait(struct sim *sim, enum ck_control_type type);
+/* The text of a message of this type, which must come; borrowed likewise. */
+const char *sim_text(struct sim *sim, enum ck_control_type type);
 /* Wait until slot 0 is acknowledged up to `next`. */
 bool sim_wait_ack(struct sim *sim, uint64_t next);
 /* Position in the acknowledgements of a message; 0 = none. */

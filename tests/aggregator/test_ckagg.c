@@ -179,15 +179,12 @@ static void a_stranger_is_told_to_say_hello_and_goes_on(void **state)
 {
     struct sim_place *place = *state;
     struct sim_agg agg;
-    const struct ck_control *control;
     struct sim *a;
 
     sim_embedded(&agg, place);
     a = sim_create(agg.endpoint, 0xa0);
     sim_put(a, 0, 5);
-    control = sim_wait(a, CK_CONTROL_REFUSED);
-    assert_non_null(control);
-    assert_string_equal(control->text, "hello first");
+    assert_string_equal(sim_text(a, CK_CONTROL_REFUSED), "hello first");
     sim_welcome(a, 0, 1);
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
@@ -198,7 +195,6 @@ static void a_new_connection_of_an_agent_takes_over(void **state)
 {
     struct sim_place *place = *state;
     struct sim_agg agg;
-    const struct ck_control *control;
     struct sim *old;
     struct sim *a;
 
@@ -207,13 +203,9 @@ static void a_new_connection_of_an_agent_takes_over(void **state)
     sim_put(old, 0, 5);
     assert_true(sim_wait_ack(old, 5));
     a = sim_create(agg.endpoint, 0xa0);
-    sim_hello(a, 0, 1, "");
-    control = sim_wait(a, CK_CONTROL_WELCOME);
-    assert_int_equal(sim_position(control), 5);
+    assert_int_equal(sim_return(a), 5);
     sim_put(old, 5, 5);
-    control = sim_wait(old, CK_CONTROL_REFUSED);
-    assert_non_null(control);
-    assert_string_equal(control->text, "hello first");
+    assert_string_equal(sim_text(old, CK_CONTROL_REFUSED), "hello first");
     sim_destroy(old);
     sim_leave_last(a, &agg);
     assert_string_equal(
@@ -229,15 +221,12 @@ static void another_version_is_refused_with_its_reason(void **state)
 {
     struct sim_place *place = *state;
     struct sim_agg agg;
-    const struct ck_control *control;
     struct sim *a;
 
     sim_embedded(&agg, place);
     a = sim_create(agg.endpoint, 0xa0);
     sim_hello_version(a, CK_FRAME_VERSION + 1);
-    control = sim_wait(a, CK_CONTROL_REFUSED);
-    assert_non_null(control);
-    assert_non_null(strstr(control->text, "version"));
+    assert_non_null(strstr(sim_text(a, CK_CONTROL_REFUSED), "version"));
     sim_destroy(a);
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
 }
@@ -246,7 +235,6 @@ static void another_job_is_refused_by_an_embedded_one(void **state)
 {
     struct sim_place *place = *state;
     struct sim_agg agg;
-    const struct ck_control *control;
     struct sim *a;
     struct sim *b;
 
@@ -254,9 +242,7 @@ static void another_job_is_refused_by_an_embedded_one(void **state)
     a = sim_join(&agg, 0xa0, 0, 1);
     b = sim_create(agg.endpoint, 0xb0);
     sim_hello(b, 0, 1, "job_key=key-2\n");
-    control = sim_wait(b, CK_CONTROL_REFUSED);
-    assert_non_null(control);
-    assert_non_null(strstr(control->text, "key-2"));
+    assert_non_null(strstr(sim_text(b, CK_CONTROL_REFUSED), "key-2"));
     sim_destroy(b);
     sim_leave_last(a, &agg);
 }
@@ -267,7 +253,6 @@ static void tcp_beyond_loopback_wants_key_and_token(void **state)
     const char *const args[] = {"--listen", "tcp://0.0.0.0:0", "--dir",
                                 place->run, "--no-merge",      NULL};
     struct sim_agg agg;
-    const struct ck_control *control;
     char wrong[9000];
     char *token;
     struct sim *a;
@@ -282,12 +267,9 @@ static void tcp_beyond_loopback_wants_key_and_token(void **state)
     wrong[token - agg.endpoint + 6] = token[6] == '0' ? '1' : '0';
     b = sim_create(wrong, 0xb0);
     sim_hello(b, 1, 1, "");
-    control = sim_wait(b, CK_CONTROL_REFUSED);
-    assert_non_null(control);
-    assert_non_null(strstr(control->text, "token"));
+    assert_non_null(strstr(sim_text(b, CK_CONTROL_REFUSED), "token"));
     sim_control(b, CK_CONTROL_STATUS, "");
-    control = sim_wait(b, CK_CONTROL_REFUSED);
-    assert_non_null(control);
+    (void)sim_text(b, CK_CONTROL_REFUSED);
     sim_destroy(b);
     sim_leave(a);
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
@@ -385,7 +367,6 @@ static void what_was_acknowledged_survives_a_kill(void **state)
 {
     struct sim_place *place = *state;
     struct sim_agg agg;
-    const struct ck_control *control;
     struct sim *a;
 
     sim_embedded(&agg, place);
@@ -396,12 +377,8 @@ static void what_was_acknowledged_survives_a_kill(void **state)
     assert_int_equal(sim_agg_end(&agg, SIGKILL), 128 + SIGKILL);
     sim_embedded(&agg, place); /* the same directory, the same socket */
     sim_put(a, 200, 100);      /* the DEALER has connected again by itself */
-    control = sim_wait(a, CK_CONTROL_REFUSED);
-    assert_non_null(control);
-    assert_string_equal(control->text, "hello first");
-    sim_hello(a, 0, 1, "");
-    control = sim_wait(a, CK_CONTROL_WELCOME);
-    assert_int_equal(sim_position(control), 200);
+    assert_string_equal(sim_text(a, CK_CONTROL_REFUSED), "hello first");
+    assert_int_equal(sim_return(a), 200);
     sim_put(a, 100, 100);
     sim_put(a, 200, 100);
     assert_true(sim_wait_ack(a, 300));
@@ -414,7 +391,6 @@ static void a_torn_tail_is_cut_and_sent_again(void **state)
 {
     struct sim_place *place = *state;
     struct sim_agg agg;
-    const struct ck_control *control;
     struct sim *a;
     char path[PATH_MAX];
     struct stat facts;
@@ -430,9 +406,7 @@ static void a_torn_tail_is_cut_and_sent_again(void **state)
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(truncate(path, facts.st_size - 9), 0);
     sim_embedded(&agg, place);
-    sim_hello(a, 0, 1, "");
-    control = sim_wait(a, CK_CONTROL_WELCOME);
-    assert_int_equal(sim_position(control), 100);
+    assert_int_equal(sim_return(a), 100);
     sim_put(a, 100, 100);
     assert_true(sim_wait_ack(a, 200));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
@@ -449,7 +423,6 @@ static void a_full_disk_is_said_and_frames_come_again(void **state)
                                 "--listen",   place->url,
                                 "--no-merge", NULL};
     struct sim_agg agg;
-    const struct ck_control *control;
     struct sim *a;
 
     assert_int_equal(sim_agg_start(&agg, "/bin/bash", place->dir, args), 0);
@@ -458,12 +431,8 @@ static void a_full_disk_is_said_and_frames_come_again(void **state)
     assert_true(sim_wait_ack(a, 100));
     sim_put(a, 100, 16000); /* larger than a file may be */
     sim_put(a, 16100, 1);   /* must not be stored in front of it */
-    control = sim_wait(a, CK_CONTROL_REFUSED);
-    assert_non_null(control);
-    assert_string_equal(control->text, "hello first");
-    sim_hello(a, 0, 1, "");
-    control = sim_wait(a, CK_CONTROL_WELCOME);
-    assert_int_equal(sim_position(control), 100);
+    assert_string_equal(sim_text(a, CK_CONTROL_REFUSED), "hello first");
+    assert_int_equal(sim_return(a), 100);
     sim_put(a, 100, 50); /* this fits */
     assert_true(sim_wait_ack(a, 150));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),

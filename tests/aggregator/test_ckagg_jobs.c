@@ -162,8 +162,7 @@ static void sigterm_stores_and_a_second_ckagg_goes_on(void **state)
     assert_non_null(strstr(place->text, "\"state\": \"run\""));
     assert_non_null(strstr(place->text, "\"records\": 100"));
     sim_embedded(&agg, place);
-    sim_hello(a, 0, 1, "");
-    assert_int_equal(sim_position(sim_wait(a, CK_CONTROL_WELCOME)), 100);
+    assert_int_equal(sim_return(a), 100);
     sim_leave_last(a, &agg);
 }
 
@@ -242,7 +241,6 @@ merged_job(struct sim_place *place, const char *script, const char **report)
                                 "--listen",   place->url, "--output",
                                 "json",       NULL};
     struct sim_agg agg;
-    const struct ck_control *control;
     struct sim *a;
 
     alone_with(place, script, path);
@@ -252,9 +250,7 @@ merged_job(struct sim_place *place, const char *script, const char **report)
     assert_true(sim_wait_ack(a, 5));
     sim_control(a, CK_CONTROL_REPORT, "");
     sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
-    control = sim_wait(a, CK_CONTROL_REPORT);
-    assert_non_null(control);
-    (void)snprintf(place->text, SIM_TEXT, "%s", control->text);
+    (void)snprintf(place->text, SIM_TEXT, "%s", sim_text(a, CK_CONTROL_REPORT));
     *report = strstr(place->text, "\n\n");
     assert_non_null(*report);
     *report += 2;
@@ -320,7 +316,7 @@ static void status_tells_of_all_jobs(void **state)
 {
     struct sim_place *place = *state;
     struct sim_agg agg;
-    const struct ck_control *control;
+    const char *text;
     struct sim *a;
 
     sim_embedded(&agg, place);
@@ -328,15 +324,13 @@ static void status_tells_of_all_jobs(void **state)
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
     sim_control(a, CK_CONTROL_STATUS, "");
-    control = sim_wait(a, CK_CONTROL_STATUS);
-    assert_non_null(control);
-    assert_non_null(strstr(control->text, "\"records\": 5"));
-    assert_non_null(strstr(control->text, "\"state\": \"run\""));
+    text = sim_text(a, CK_CONTROL_STATUS);
+    assert_non_null(strstr(text, "\"records\": 5"));
+    assert_non_null(strstr(text, "\"state\": \"run\""));
     sim_control(a, CK_CONTROL_STATUS, "format=table\n");
-    control = sim_wait(a, CK_CONTROL_STATUS);
-    assert_non_null(control);
-    assert_non_null(strstr(control->text, "train: run, 1 of 1 ranks"));
-    assert_non_null(strstr(control->text, "     0  here"));
+    text = sim_text(a, CK_CONTROL_STATUS);
+    assert_non_null(strstr(text, "train: run, 1 of 1 ranks"));
+    assert_non_null(strstr(text, "     0  here"));
     sim_leave_last(a, &agg);
 }
 
