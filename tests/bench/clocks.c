@@ -198,14 +198,7 @@ static void joint_message(struct joint *joint,
                           ck_time_t at,
                           ck_time_t delay)
 {
-    struct clock_edge edge = {
-        .sent = worldclock_at(&joint->clocks[from], at),
-        .received =
-            worldclock_at(&joint->clocks[to], at + delay) - CLOCKSOLVE_GRAIN,
-        .from = from,
-        .to = to,
-        .source = CLOCK_SOURCE_MESSAGE,
-    };
+    struct clock_edge edge = world_message(joint->clocks, from, to, at, delay);
 
     (void)clockgraph_edge(joint->graph, &edge);
 }
@@ -214,9 +207,8 @@ static void joint_solve(struct joint *joint)
 {
     double start = now();
 
-    joint->solve = clocksolve_create(joint->graph, NULL);
-    if (clockgraph_close(joint->graph) != 0 || joint->solve == NULL ||
-        clocksolve_run(joint->solve, 0) != 0) {
+    joint->solve = world_solution(joint->graph);
+    if (joint->solve == NULL) {
         abort();
     }
     joint->seconds = now() - start;

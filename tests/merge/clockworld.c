@@ -55,6 +55,17 @@ ck_time_t worldclock_true(const struct worldclock *clock, ck_time_t reading)
     return time;
 }
 
+struct worldclock world_clock(struct worldrandom *random)
+{
+    return (struct worldclock){
+        .offset = (ck_time_t)world_between(random, -1e12, 1e12),
+        .drift_ppm = world_between(random, -30, 30),
+        .wander_ppm = world_between(random, 0, 0.4),
+        .wander_period_s = world_between(random, 300, 1200),
+        .phase = world_between(random, 0, 6.28),
+    };
+}
+
 ck_time_t world_delay(struct worldrandom *random, const struct worldpath *path)
 {
     double tail = path->tail > 0 ? -log(world_unit(random)) * path->tail : 0;
@@ -108,6 +119,33 @@ int world_probe_edges(struct clockgraph *graph,
 
     return clockgraph_edge(graph, &there) == 0 ? clockgraph_edge(graph, &back)
                                                : -1;
+}
+
+struct clock_edge world_message(const struct worldclock *clocks,
+                                uint32_t from,
+                                uint32_t to,
+                                ck_time_t at,
+                                ck_time_t delay)
+{
+    return (struct clock_edge){
+        .sent = worldclock_at(&clocks[from], at),
+        .received = worldclock_at(&clocks[to], at + delay) - CLOCKSOLVE_GRAIN,
+        .from = from,
+        .to = to,
+        .source = CLOCK_SOURCE_MESSAGE,
+    };
+}
+
+struct clocksolve *world_solution(struct clockgraph *graph)
+{
+    struct clocksolve *solve =
+        clockgraph_close(graph) == 0 ? clocksolve_create(graph, NULL) : NULL;
+
+    if (solve != NULL && clocksolve_run(solve, 0) != 0) {
+        clocksolve_destroy(solve);
+        return NULL;
+    }
+    return solve;
 }
 
 bool world_solved(const struct clocksolve_knot *knots,

@@ -47,6 +47,9 @@ double world_between(struct worldrandom *random, double low, double high);
 ck_time_t worldclock_at(const struct worldclock *clock, ck_time_t time);
 ck_time_t worldclock_true(const struct worldclock *clock, ck_time_t reading);
 
+/* A clock as a machine has it: far off, some ppm fast or slow, wandering. */
+struct worldclock world_clock(struct worldrandom *random);
+
 ck_time_t world_delay(struct worldrandom *random, const struct worldpath *path);
 
 /* An exchange that begins at a true time: an agent's clock asks, the
@@ -64,6 +67,15 @@ int world_probe_edges(struct clockgraph *graph,
                       uint32_t reference,
                       const struct ck_clock_probe *probe);
 
+/* A message from a clock to another, by their numbers, that long under way. */
+struct clock_edge world_message(const struct worldclock *clocks,
+                                uint32_t from,
+                                uint32_t to,
+                                ck_time_t at,
+                                ck_time_t delay);
+
+/* The graph closed and solved; NULL when that failed. */
+struct clocksolve *world_solution(struct clockgraph *graph);
 /* offset and bound of a domain at a local time, from its knots; false: not
  * bounded there. */
 bool world_solved(const struct clocksolve_knot *knots,

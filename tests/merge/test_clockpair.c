@@ -39,13 +39,7 @@ static void world_init(struct world *world, uint32_t count)
 {
     *world = (struct world){.count = count};
     for (uint32_t i = 0; i < count; i++) {
-        world->clocks[i] = (struct worldclock){
-            .offset = (ck_time_t)between(-1e12, 1e12),
-            .drift_ppm = between(-30, 30),
-            .wander_ppm = between(0, 0.4),
-            .wander_period_s = between(300, 1200),
-            .phase = between(0, 6.28),
-        };
+        world->clocks[i] = world_clock(&random_state);
     }
     world->graph = clockgraph_create(count);
     assert_non_null(world->graph);
@@ -60,10 +54,8 @@ static void world_fini(struct world *world)
 
 static void world_solve(struct world *world)
 {
-    assert_int_equal(clockgraph_close(world->graph), 0);
-    world->solve = clocksolve_create(world->graph, NULL);
+    world->solve = world_solution(world->graph);
     assert_non_null(world->solve);
-    assert_int_equal(clocksolve_run(world->solve, 0), 0);
     world->pair = clockpair_create(world->solve);
     assert_non_null(world->pair);
 }
@@ -74,14 +66,7 @@ static void message_put(struct world *world,
                         ck_time_t at,
                         ck_time_t delay)
 {
-    struct clock_edge edge = {
-        .sent = worldclock_at(&world->clocks[from], at),
-        .received =
-            worldclock_at(&world->clocks[to], at + delay) - CLOCKSOLVE_GRAIN,
-        .from = from,
-        .to = to,
-        .source = CLOCK_SOURCE_MESSAGE,
-    };
+    struct clock_edge edge = world_message(world->clocks, from, to, at, delay);
 
     assert_int_equal(clockgraph_edge(world->graph, &edge), 0);
 }
