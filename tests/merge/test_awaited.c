@@ -13,23 +13,18 @@
 #include <string.h>
 
 #include "merge/analysis/awaited.h"
-#include "tests/merge/play.h"
+#include "tests/merge/ended.h"
 
 #define WORLD 1
 #define WAITALL 90 /* name of a call */
 
-static struct world world;
 static struct awaited *awaited;
-static struct report report;
-static struct report_rank rows[PLAY_RANKS];
 
 static int setup(void **state)
 {
     (void)state;
-    memset(&world, 0, sizeof(world));
-    memset(&report, 0, sizeof(report));
-    memset(rows, 0, sizeof(rows));
-    play_cast(&world);
+    ended_init();
+    dies(2, SIGKILL);
     for (uint32_t p = 0; p < PLAY_RANKS; p++) {
         assert_int_equal(
             names_set(world.cast->processes[p].names, WAITALL,
@@ -37,26 +32,14 @@ static int setup(void **state)
             0);
     }
     awaited = awaited_create(world.cast);
-    /* Rank 2 dies, a launcher ends the others. */
-    for (int i = 0; i < PLAY_RANKS; i++) {
-        rows[i].number = i;
-        rows[i].end = REPORT_END_SIGNAL;
-        rows[i].code = i == 2 ? SIGKILL : SIGTERM;
-        rows[i].end_time = i == 2 ? 1000 : 1010 + i;
-    }
-    report.ranks = rows;
-    report.ranks_count = PLAY_RANKS;
     return awaited == NULL;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    report.ranks = NULL;
-    report_fini(&report);
     awaited_destroy(awaited);
-    align_destroy(world.align);
-    cast_destroy(world.cast);
+    ended_fini();
     return 0;
 }
 

@@ -14,51 +14,26 @@
 #include <string.h>
 
 #include "merge/analysis/impasse.h"
-#include "tests/merge/play.h"
+#include "tests/merge/ended.h"
 
 #define WORLD 1
-#define DEATH 1000
 
-static struct world world;
 static struct impasse *impasse;
-static struct report report;
-static struct report_rank rows[PLAY_RANKS];
 
 static int setup(void **state)
 {
     (void)state;
-    memset(&world, 0, sizeof(world));
-    memset(&report, 0, sizeof(report));
-    memset(rows, 0, sizeof(rows));
-    play_cast(&world);
+    ended_init();
     impasse = impasse_create(world.cast);
-    /* A launcher ended them all. */
-    for (int i = 0; i < PLAY_RANKS; i++) {
-        rows[i].number = i;
-        rows[i].end = REPORT_END_SIGNAL;
-        rows[i].code = SIGTERM;
-        rows[i].end_time = DEATH + 10 + i;
-    }
-    report.ranks = rows;
-    report.ranks_count = PLAY_RANKS;
     return impasse == NULL;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    report.ranks = NULL;
-    report_fini(&report);
     impasse_destroy(impasse);
-    align_destroy(world.align);
-    cast_destroy(world.cast);
+    ended_fini();
     return 0;
-}
-
-static void dies(int rank, int number)
-{
-    rows[rank].code = number;
-    rows[rank].end_time = DEATH;
 }
 
 static void collective(int rank, uint32_t seq, ck_time_t start, unsigned flags)
