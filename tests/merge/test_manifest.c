@@ -12,66 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/input/store.h"
 #include "merge/input/manifest.h"
-#include "tests/merge/synth.h"
-
-static const struct synth_rank lone = {.rank = 0,
-                                       .size = 1,
-                                       .host = "h",
-                                       .timens = "t",
-                                       .clock = CK_CLOCK_RAW,
-                                       .start_raw = 500,
-                                       .start_realtime = 900};
-
-/* What a run gives when it is read. */
-struct reading {
-    struct cast *cast;
-    struct align *align;
-    struct store *store;
-};
-
-static int reading_open(struct reading *reading, const char *dir)
-{
-    struct ck_err err;
-
-    reading->cast = cast_create();
-    reading->align = align_create();
-    reading->store = store_create(dir, reading->cast, reading->align, &err);
-    return reading->store == NULL ? -1 : 0;
-}
-
-static void reading_close(struct reading *reading)
-{
-    store_destroy(reading->store);
-    align_destroy(reading->align);
-    cast_destroy(reading->cast);
-}
-
-static void mark_put(struct synth *synth, int64_t start, int64_t value)
-{
-    struct ck_mark mark = {.e = {.kind = CK_KIND_MARK, .start = start},
-                           .value = value};
-
-    synth_put(synth, &mark);
-}
+#include "tests/merge/reading.h"
 
 /* A segment of agent 1 in which a frame of 7 marks is missing, and what its
  * manifest said of it. */
 static struct reading told_read(const char *agents)
 {
-    char *dir = synth_dir();
-    struct synth *synth = synth_create(dir, 1, &lone);
     struct reading reading;
 
-    synth_manifest(dir, agents);
-    synth_stream(synth, 1, 0, 100);
-    mark_put(synth, 1, 1);
-    synth_seek(synth, 8);
-    mark_put(synth, 9, 1);
-    synth_destroy(synth);
-    assert_int_equal(reading_open(&reading, dir), 0);
-    synth_remove(dir);
+    reading_begin(&reading);
+    synth_manifest(reading.dir, agents);
+    synth_stream(reading.synth, 1, 0, 100);
+    mark_put(reading.synth, 1, 1);
+    synth_seek(reading.synth, 8);
+    mark_put(reading.synth, 9, 1);
+    reading_read(&reading);
     return reading;
 }
 
@@ -107,7 +63,7 @@ static void what_the_manifest_counted_is_missing_exactly(void **state)
         assert_true(agent->gap_about >= agent->gap_records);
         assert_string_equal(store_damage(reading.store)->manifest, "");
         assert_int_equal(reading.cast->absents_count, 0);
-        reading_close(&reading);
+        reading_end(&reading);
     }
 }
 
@@ -133,25 +89,22 @@ static void what_the_agent_counted_is_missing(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char *dir = synth_dir();
-        struct synth *synth = synth_create(dir, 1, &lone);
         struct reading reading;
+        struct synth *synth;
 
+        reading_begin(&reading);
+        synth = reading.synth;
         synth_stream(synth, 1, 0, 100);
         mark_put(synth, 1, 1);
         synth_seek(synth, 18);
         mark_put(synth, 9, 1);
-        synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
-        synth_text(synth, CK_KIND_EXIT, 0, 0, 0, cases[i].exit,
-                   strlen(cases[i].exit));
-        synth_destroy(synth);
-        assert_int_equal(reading_open(&reading, dir), 0);
+        exit_put(synth, cases[i].exit);
+        reading_read(&reading);
         assert_int_equal(reading.cast->agents[0].gap_records, cases[i].records);
         assert_int_equal(reading.cast->agents[0].is_gap_exact,
                          cases[i].is_exact);
         assert_int_equal(reading.cast->agents[0].gone, 0);
-        reading_close(&reading);
-        synth_remove(dir);
+        reading_end(&reading);
     }
 }
 
@@ -164,7 +117,7 @@ static void a_segment_that_is_not_there_any_more_is_told(void **state)
     assert_int_equal(reading.cast->absents_count, 1);
     assert_int_equal(reading.cast->absents[0].rank, 5);
     assert_int_equal(reading.cast->absents[0].records, 44);
-    reading_close(&reading);
+    reading_end(&reading);
 }
 
 static void manifest_put(const char *dir, const char *text, size_t length)
@@ -202,17 +155,17 @@ static void a_manifest_that_cannot_be_read_is_named(void **state)
         {"{\"version\": 1, \"agents\": [3]}", "damaged"},
         {"", "empty"},
     };
-    char *dir = synth_dir();
-    struct synth *synth = synth_create(dir, 1, &lone);
     struct reading reading;
 
     (void)state;
-    synth_stream(synth, 1, 0, 100);
-    mark_put(synth, 1, 1);
-    synth_destroy(synth);
+    reading_begin(&reading);
+    synth_stream(reading.synth, 1, 0, 100);
+    mark_put(reading.synth, 1, 1);
+    reading_read(&reading);
+    reading_close(&reading);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        manifest_put(dir, cases[i].text, strlen(cases[i].text));
-        assert_int_equal(reading_open(&reading, dir), 0);
+        manifest_put(reading.dir, cases[i].text, strlen(cases[i].text));
+        assert_int_equal(reading_open(&reading, reading.dir), 0);
         if (strstr(store_damage(reading.store)->manifest, cases[i].why) ==
             NULL) {
             fail_msg("%s: %s", cases[i].text,
@@ -222,15 +175,15 @@ static void a_manifest_that_cannot_be_read_is_named(void **state)
         reading_close(&reading);
     }
     for (size_t cut = 0; cut < sizeof(sound); cut++) {
-        manifest_put(dir, sound, cut);
-        assert_int_equal(reading_open(&reading, dir), 0);
+        manifest_put(reading.dir, sound, cut);
+        assert_int_equal(reading_open(&reading, reading.dir), 0);
         assert_int_equal(store_damage(reading.store)->manifest[0] == '\0',
                          cut == sizeof(sound) - 1);
         assert_int_equal(reading.cast->agents[0].is_told,
                          cut == sizeof(sound) - 1);
         reading_close(&reading);
     }
-    synth_remove(dir);
+    reading_end(&reading);
 }
 
 static void what_became_of_clock_probes_is_read(void **state)
