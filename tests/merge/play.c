@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "merge/comm.h"
+#include "tests/merge/chance.h"
 
 #define RANKS PLAY_RANKS
 #define SMALL 8
@@ -77,26 +78,6 @@ struct need {
     int whom;
     int64_t ideal; /* INT64_MIN = needs nobody */
 };
-
-static unsigned long long state;
-
-void play_seed(unsigned long long seed)
-{
-    state = seed;
-}
-
-unsigned long long play_state(void)
-{
-    return state;
-}
-
-int64_t play_below(int64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (int64_t)(state % (unsigned long long)limit);
-}
 
 /* A process says its communicators. */
 static void comms_say(struct cast *cast, uint32_t process, int rank)
@@ -221,7 +202,7 @@ static ck_time_t call_play(struct world *world,
             (struct truth){rank, start, cause->until, cause->whom, cause->kind};
     }
     world->call[rank]++;
-    world->now[rank] = (last > start ? last : start) + 1 + play_below(4);
+    world->now[rank] = (last > start ? last : start) + 1 + chance_below(4);
     world->ideal[rank] =
         ideal > world->ideal[rank] ? ideal : world->ideal[rank];
     return world->now[rank];
@@ -229,7 +210,8 @@ static ck_time_t call_play(struct world *world,
 
 static void compute(struct world *world, int rank)
 {
-    ck_time_t length = play_below(3) == 0 ? play_below(40) : play_below(6);
+    ck_time_t length =
+        chance_below(3) == 0 ? chance_below(40) : chance_below(6);
 
     world->now[rank] += length;
     world->ideal[rank] += length;
@@ -251,12 +233,12 @@ need_of(const struct world *world, enum wait_kind kind, int whom)
 /* MPI_Send to MPI_Recv, maybe behind a probe. */
 static void blocking_play(struct world *world, int source, int destination)
 {
-    bool is_large = play_below(2) == 0;
+    bool is_large = chance_below(2) == 0;
     struct need sent = need_of(world, WAIT_LATE_SENDER, source);
     struct need taken = need_of(world, WAIT_LATE_RECEIVER, destination);
-    struct ck_message message = {.tag = (int32_t)play_below(3),
+    struct ck_message message = {.tag = (int32_t)chance_below(3),
                                  .bytes = is_large ? LARGE : SMALL};
-    int way = (int)play_below(4);
+    int way = (int)chance_below(4);
     struct event *event;
 
     message.peer = source;
@@ -303,7 +285,7 @@ static void post_play(struct world *world, struct transfer *t, bool is_send)
         need_of(world, is_send ? WAIT_LATE_SENDER : WAIT_LATE_RECEIVER, rank);
     t->requests[is_send] = message.request = ++world->request;
     event->end = call_play(world, rank, NULL, 0, false);
-    if (!is_send && !t->is_large && play_below(3) == 0) {
+    if (!is_send && !t->is_large && chance_below(3) == 0) {
         /* Tags are different: from anybody. (A late receiver with a wildcard
          * is known too late for its sender.) */
         message.peer = -1;
@@ -336,7 +318,7 @@ wait_play(struct world *world, struct transfer *transfers, int count, int rank)
     const struct transfer *owners[2 * 8];
     bool is_send[2 * 8];
     int ends = 0;
-    enum name name = (enum name)(N_WAIT + play_below(3));
+    enum name name = (enum name)(N_WAIT + chance_below(3));
 
     for (int i = 0; i < count; i++) {
         for (int side = 0; side < 2; side++) {
@@ -380,7 +362,7 @@ wait_play(struct world *world, struct transfer *transfers, int count, int rank)
             needs[i - done] = needs[i];
         }
         ends -= done;
-        if (play_below(2) == 0) {
+        if (chance_below(2) == 0) {
             compute(world, rank);
         }
     }
@@ -389,19 +371,19 @@ wait_play(struct world *world, struct transfer *transfers, int count, int rank)
 static void exchange_play(struct world *world)
 {
     struct transfer transfers[6];
-    int count = 1 + (int)play_below(6);
+    int count = 1 + (int)chance_below(6);
 
     for (int i = 0; i < count; i++) {
         struct transfer *t = &transfers[i];
 
-        t->source = (int)play_below(RANKS);
-        t->destination = (t->source + 1 + (int)play_below(RANKS - 1)) % RANKS;
+        t->source = (int)chance_below(RANKS);
+        t->destination = (t->source + 1 + (int)chance_below(RANKS - 1)) % RANKS;
         t->tag = 10 + i;
-        t->is_large = play_below(2) == 0;
+        t->is_large = chance_below(2) == 0;
         for (int side = 0; side < 2; side++) {
             post_play(world, t, (side + i) % 2 == 0);
         }
-        compute(world, (int)play_below(RANKS));
+        compute(world, (int)chance_below(RANKS));
     }
     compute_all(world);
     for (int rank = 0; rank < RANKS; rank++) {
@@ -477,14 +459,14 @@ static struct need collective_need(const struct world *world,
 static void collective_play(struct world *world, enum name name)
 {
     struct meeting meeting = {
-        .name = name, .comm = 1, .root = (int)play_below(RANKS)};
+        .name = name, .comm = 1, .root = (int)chance_below(RANKS)};
     struct need needs[RANKS];
     bool has_root = name == N_BCAST || name == N_REDUCE;
     bool is_posted = name == N_IALLREDUCE || name == N_INEIGHBOR;
     uint64_t requests[RANKS];
 
     if (name == N_NEIGHBOR || name == N_INEIGHBOR) {
-        meeting.comm = 2 + (int)play_below(PLAY_COMMS - 1);
+        meeting.comm = 2 + (int)chance_below(PLAY_COMMS - 1);
     }
     world->seqs[meeting.comm - 1]++;
     for (int rank = 0; rank < RANKS; rank++) {
@@ -564,11 +546,11 @@ void play_world(struct world *world)
     memset(world->ideal, 0, sizeof(world->ideal));
     memset(world->call, 0, sizeof(world->call));
     for (int i = 0; i < 8; i++) {
-        int source = (int)play_below(RANKS);
-        int destination = (source + 1 + (int)play_below(RANKS - 1)) % RANKS;
+        int source = (int)chance_below(RANKS);
+        int destination = (source + 1 + (int)chance_below(RANKS - 1)) % RANKS;
 
         compute_all(world);
-        switch (play_below(5)) {
+        switch (chance_below(5)) {
         case 0:
         case 1:
             blocking_play(world, source, destination);
@@ -580,7 +562,7 @@ void play_world(struct world *world)
             sendrecv_play(world, source, destination);
             break;
         default:
-            collective_play(world, (enum name)(N_BARRIER + play_below(8)));
+            collective_play(world, (enum name)(N_BARRIER + chance_below(8)));
             break;
         }
     }

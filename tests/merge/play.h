@@ -56,9 +56,6 @@ struct world {
     uint32_t seqs[PLAY_COMMS]; /* by number of the communicator - 1 */
 };
 
-void play_seed(unsigned long long seed);
-unsigned long long play_state(void);
-int64_t play_below(int64_t limit);
 /* The ranks, once a test; then a program of theirs with its events in order of
  * time. Failures end the test. */
 void play_cast(struct world *world);

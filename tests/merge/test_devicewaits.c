@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "merge/analysis/devicewaits.h"
+#include "tests/merge/chance.h"
 
 #define RANKS 3
 #define TID 7
@@ -39,16 +40,6 @@ struct world {
     ck_time_t lasts[CALLS];
     int who[CALLS];
 };
-
-static unsigned long long state;
-
-static int64_t below(int64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (int64_t)(state % (unsigned long long)limit);
-}
 
 static void rank_make(struct cast *cast, int rank)
 {
@@ -117,7 +108,7 @@ static void calls_make(struct world *world)
     for (int call = 0; call < CALLS; call++) {
         world->lasts[call] = -1;
         for (int rank = 0; rank < RANKS; rank++) {
-            now[rank] += below(25);
+            now[rank] += chance_below(25);
             world->begins[call][rank] = now[rank];
             if (now[rank] >= world->lasts[call]) {
                 world->lasts[call] = now[rank];
@@ -125,7 +116,7 @@ static void calls_make(struct world *world)
             }
         }
         for (int rank = 0; rank < RANKS; rank++) {
-            now[rank] = world->lasts[call] + 1 + below(6);
+            now[rank] = world->lasts[call] + 1 + chance_below(6);
             kernel_put(world, rank, N_ALLREDUCE,
                        (struct region){world->begins[call][rank], now[rank]});
         }
@@ -137,14 +128,14 @@ static void world_make(struct world *world)
     world->count = 0;
     calls_make(world);
     for (int i = 0; i < 40; i++) {
-        ck_time_t start = below(LENGTH);
+        ck_time_t start = chance_below(LENGTH);
 
-        kernel_put(world, (int)below(RANKS), N_COMPUTE,
-                   (struct region){start, start + 1 + below(12)});
+        kernel_put(world, (int)chance_below(RANKS), N_COMPUTE,
+                   (struct region){start, start + 1 + chance_below(12)});
     }
     qsort(world->events, world->count, sizeof(world->events[0]), by_start);
-    world->region.start = below(LENGTH / 2) - 20;
-    world->region.end = world->region.start + 1 + below(LENGTH);
+    world->region.start = chance_below(LENGTH / 2) - 20;
+    world->region.end = world->region.start + 1 + chance_below(LENGTH);
 }
 
 static bool computes(const struct world *world, int rank, ck_time_t t)
@@ -235,24 +226,19 @@ static bool world_differs(const struct world *world)
     return is_wrong;
 }
 
+static bool world_is_wrong(void *state)
+{
+    world_make(state);
+    return world_differs(state);
+}
+
 static void waits_for_the_last_device_are_exact(void **unused)
 {
-    const char *seed = getenv("CK_SEED");
-    const char *worlds = getenv("CK_WORLDS");
-    long count = worlds != NULL ? atol(worlds) : 1000;
     static struct world world;
 
     (void)unused;
-    state = seed != NULL ? strtoull(seed, NULL, 10) : 20261121;
     cast_make(&world);
-    for (long i = 0; i < count; i++) {
-        unsigned long long before = state;
-
-        world_make(&world);
-        if (world_differs(&world)) {
-            fail_msg("world %ld: CK_SEED=%llu CK_WORLDS=1", i, before);
-        }
-    }
+    chance_worlds(1000, world_is_wrong, &world);
     align_destroy(world.align);
     cast_destroy(world.cast);
 }
@@ -265,7 +251,7 @@ static void nothing_is_said_where_a_device_has_one_less(void **unused)
     size_t first = 0;
 
     (void)unused;
-    state = 20261121;
+    chance_seed(CHANCE_SEED);
     cast_make(&world);
     world_make(&world);
     while (world.events[first].record.e.name != N_ALLREDUCE) {

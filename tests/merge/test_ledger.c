@@ -20,6 +20,7 @@
 #include "merge/analysis/ledger.h"
 #include "merge/analysis/scene.h"
 #include "merge/comm.h"
+#include "tests/merge/chance.h"
 
 #define RANKS 3
 #define EVENTS 160
@@ -62,16 +63,6 @@ struct world {
     ck_time_t now[RANKS];
     uint32_t call[RANKS];
 };
-
-static unsigned long long state;
-
-static int64_t below(int64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (int64_t)(state % (unsigned long long)limit);
-}
 
 static void cast_make(struct world *world)
 {
@@ -138,35 +129,35 @@ call_put(struct world *world, int rank, enum name name, ck_time_t dur)
 static void kernel_put(struct world *world, int rank, uint32_t call)
 {
     struct event *event = event_new(world, rank);
-    ck_time_t start = world->now[rank] + below(12);
+    ck_time_t start = world->now[rank] + chance_below(12);
 
-    event->record.kernel =
-        (struct ck_kernel){.e = {.kind = CK_KIND_KERNEL, .start = start},
-                           .dur = below(14),
-                           .queued = below(2) == 0 ? 0 : start - below(6) + 1,
-                           .tid = below(20) == 0 ? TID + 1 : TID,
-                           .call = call,
-                           .device = 1};
+    event->record.kernel = (struct ck_kernel){
+        .e = {.kind = CK_KIND_KERNEL, .start = start},
+        .dur = chance_below(14),
+        .queued = chance_below(2) == 0 ? 0 : start - chance_below(6) + 1,
+        .tid = chance_below(20) == 0 ? TID + 1 : TID,
+        .call = call,
+        .device = 1};
     event->end = start + event->record.kernel.dur;
 }
 
 /* A call, maybe with one inside, maybe a launch. */
 static void calls_put(struct world *world, int rank)
 {
-    enum name name = (enum name)(N_RUN + below(N_SET - N_RUN + 1));
-    ck_time_t dur = below(9);
+    enum name name = (enum name)(N_RUN + chance_below(N_SET - N_RUN + 1));
+    ck_time_t dur = chance_below(9);
 
     name = name == N_ALLREDUCE ? N_RUN : name;
-    world->now[rank] += below(6);
+    world->now[rank] += chance_below(6);
     (void)call_put(world, rank, name, dur);
     if (name == N_RUN) {
         kernel_put(world, rank, world->call[rank]);
-        if (below(12) == 0) {
+        if (chance_below(12) == 0) {
             /* The record of the launch is lost. */
             world->events[world->count - 2] = world->events[world->count - 1];
             world->count--;
         }
-    } else if (dur > 3 && below(2) == 0) {
+    } else if (dur > 3 && chance_below(2) == 0) {
         world->now[rank] += 1;
         (void)call_put(world, rank, N_FINISH, dur - 2);
         world->now[rank] -= 1;
@@ -176,7 +167,7 @@ static void calls_put(struct world *world, int rank)
 
 static void collective_put(struct world *world, uint32_t seq)
 {
-    bool is_missing = below(10) == 0;
+    bool is_missing = chance_below(10) == 0;
 
     world->latest[seq] = INT64_MIN;
     for (int rank = 0; rank < RANKS; rank++) {
@@ -187,7 +178,7 @@ static void collective_put(struct world *world, uint32_t seq)
     }
     for (int rank = 0; rank < RANKS; rank++) {
         struct event *event;
-        ck_time_t end = world->latest[seq] + below(5);
+        ck_time_t end = world->latest[seq] + chance_below(5);
 
         if (rank == 0 && is_missing) {
             world->call[rank]++;
@@ -207,7 +198,7 @@ static void collective_put(struct world *world, uint32_t seq)
                                    .seq = seq,
                                    .root = -1,
                                    .bytes_out = 4,
-                                   .bytes_in = below(8) == 0 ? 0 : 4};
+                                   .bytes_in = chance_below(8) == 0 ? 0 : 4};
         event->end = end;
         world->now[rank] = end;
     }
@@ -216,11 +207,11 @@ static void collective_put(struct world *world, uint32_t seq)
 static void shadows_put(struct world *world)
 {
     for (int i = 0; i < 3; i++) {
-        struct event *event = event_new(world, (int)below(RANKS));
-        ck_time_t start = below(120);
-        ck_time_t dur = below(10);
+        struct event *event = event_new(world, (int)chance_below(RANKS));
+        ck_time_t start = chance_below(120);
+        ck_time_t dur = chance_below(10);
 
-        if (below(2) == 0) {
+        if (chance_below(2) == 0) {
             event->record.counter =
                 (struct ck_counter){.e = {.kind = CK_KIND_LOST, .start = start},
                                     .enabled = dur,
@@ -240,21 +231,21 @@ static void shadows_put(struct world *world)
 static void offs_put(struct world *world)
 {
     for (int rank = 0; rank < RANKS; rank++) {
-        ck_time_t start = below(30);
+        ck_time_t start = chance_below(30);
 
         for (int i = 0; i < 3; i++) {
             struct event *event = event_new(world, rank);
-            ck_time_t dur = 1 + below(15);
+            ck_time_t dur = 1 + chance_below(15);
 
-            event->record.mark =
-                (struct ck_mark){.e = {.kind = below(2) == 0 ? CK_KIND_PREEMPTED
-                                                             : CK_KIND_BLOCKED,
-                                       .name = 1,
-                                       .start = start},
-                                 .dur = dur,
-                                 .value = TID};
+            event->record.mark = (struct ck_mark){
+                .e = {.kind = chance_below(2) == 0 ? CK_KIND_PREEMPTED
+                                                   : CK_KIND_BLOCKED,
+                      .name = 1,
+                      .start = start},
+                .dur = dur,
+                .value = TID};
             event->end = start + dur;
-            start = event->end + below(30);
+            start = event->end + chance_below(30);
         }
     }
 }
@@ -284,10 +275,10 @@ static void world_make(struct world *world)
     memset(world->call, 0, sizeof(world->call));
     for (uint32_t seq = 1; seq <= 3; seq++) {
         for (int rank = 0; rank < RANKS; rank++) {
-            for (int64_t n = below(4); n > 0; n--) {
+            for (int64_t n = chance_below(4); n > 0; n--) {
                 calls_put(world, rank);
             }
-            world->now[rank] += below(20);
+            world->now[rank] += chance_below(20);
         }
         collective_put(world, seq);
     }
@@ -297,10 +288,10 @@ static void world_make(struct world *world)
     shadows_put(world);
     offs_put(world);
     qsort(world->events, world->count, sizeof(world->events[0]), by_start);
-    world->region.start = below(40) - 10;
-    world->region.end = world->region.start + 1 + below(160);
-    world->stopped.start = below(120);
-    world->stopped.end = world->stopped.start + below(20);
+    world->region.start = chance_below(40) - 10;
+    world->region.end = world->region.start + 1 + chance_below(160);
+    world->stopped.start = chance_below(120);
+    world->stopped.end = world->stopped.start + chance_below(20);
 }
 
 /* The oracle. */
@@ -567,24 +558,19 @@ static int world_compare(const struct world *world)
     return wrong;
 }
 
+static bool world_is_wrong(void *state)
+{
+    world_make(state);
+    return world_compare(state) != 0;
+}
+
 static void every_nanosecond_has_the_cause_that_the_rules_give(void **unused)
 {
-    const char *seed = getenv("CK_SEED");
-    const char *worlds = getenv("CK_WORLDS");
-    long count = worlds != NULL ? atol(worlds) : 3000;
     static struct world world;
 
     (void)unused;
-    state = seed != NULL ? strtoull(seed, NULL, 10) : 20261121;
     cast_make(&world);
-    for (long i = 0; i < count; i++) {
-        unsigned long long before = state;
-
-        world_make(&world);
-        if (world_compare(&world) != 0) {
-            fail_msg("world %ld: CK_SEED=%llu CK_WORLDS=1", i, before);
-        }
-    }
+    chance_worlds(3000, world_is_wrong, &world);
     align_destroy(world.align);
     cast_destroy(world.cast);
 }

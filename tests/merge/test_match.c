@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "merge/analysis/match.h"
+#include "tests/merge/chance.h"
 #include "tests/merge/play.h"
 
 #define RANKS 3
@@ -97,10 +98,10 @@ static void send_put(struct program *program)
 {
     struct message *message = &program->messages[program->messages_count++];
 
-    message->source = (int)play_below(RANKS);
+    message->source = (int)chance_below(RANKS);
     message->destination =
-        (message->source + 1 + (int)play_below(RANKS - 1)) % RANKS;
-    message->tag = (int)play_below(2);
+        (message->source + 1 + (int)chance_below(RANKS - 1)) % RANKS;
+    message->tag = (int)chance_below(2);
     message->recv = 0;
     message->send = entry_put(program, message->source, CK_KIND_SEND,
                               message->destination, message->tag)
@@ -114,11 +115,12 @@ static void post_put(struct program *program)
     struct posted *post = &program->posts[program->posts_count++];
     struct entry *record;
 
-    post->rank = (int)play_below(RANKS);
-    post->source = play_below(3) == 0
-                       ? -1
-                       : (post->rank + 1 + (int)play_below(RANKS - 1)) % RANKS;
-    post->tag = play_below(3) == 0 ? -1 : (int)play_below(2);
+    post->rank = (int)chance_below(RANKS);
+    post->source =
+        chance_below(3) == 0
+            ? -1
+            : (post->rank + 1 + (int)chance_below(RANKS - 1)) % RANKS;
+    post->tag = chance_below(3) == 0 ? -1 : (int)chance_below(2);
     post->message = -1;
     post->request = (uint64_t)program->posts_count + 16;
     record =
@@ -132,7 +134,7 @@ static void post_put(struct program *program)
 static void complete_put(struct program *program)
 {
     int first =
-        program->posts_count > 0 ? (int)play_below(program->posts_count) : 0;
+        program->posts_count > 0 ? (int)chance_below(program->posts_count) : 0;
 
     for (int i = 0; i < program->posts_count; i++) {
         struct posted *post =
@@ -156,7 +158,7 @@ static void program_make(struct program *program)
 {
     memset(program, 0, sizeof(*program));
     for (int i = 0; i < 3 * MESSAGES; i++) {
-        int64_t what = play_below(3);
+        int64_t what = chance_below(3);
 
         if (what == 0 && program->messages_count < MESSAGES) {
             send_put(program);
@@ -219,7 +221,7 @@ static void feed(struct program *program, struct matcher *matcher)
     int64_t time = 0;
 
     for (int left = RANKS; left > 0;) {
-        int rank = (int)play_below(RANKS);
+        int rank = (int)chance_below(RANKS);
         struct entry *record;
         struct timeline_event event;
 
@@ -243,38 +245,45 @@ static void feed(struct program *program, struct matcher *matcher)
     }
 }
 
+/* A program, and those who play it. */
+struct game {
+    struct world world;
+    struct program program;
+};
+
+static bool program_is_wrong(void *state)
+{
+    struct game *game = state;
+    struct program *program = &game->program;
+    struct matcher *matcher =
+        matcher_create(game->world.cast, match_check, program);
+    bool is_wrong;
+
+    assert_non_null(matcher);
+    program_make(program);
+    feed(program, matcher);
+    is_wrong = program->wrong > 0 || program->matched < matched_least(program);
+    if (is_wrong) {
+        print_error("%d wrong, %d of at least %d\n", program->wrong,
+                    program->matched, matched_least(program));
+    }
+    matcher_destroy(matcher);
+    return is_wrong;
+}
+
 static void every_receive_has_the_send_that_mpi_gives_it(void **unused)
 {
-    const char *seed = getenv("CK_SEED");
-    const char *worlds = getenv("CK_WORLDS");
-    long count = worlds != NULL ? atol(worlds) : 3000;
-    static struct world world;
-    static struct program program;
+    static struct game game;
+    struct world *world = &game.world;
 
     (void)unused;
-    play_seed(seed != NULL ? strtoull(seed, NULL, 10) : 20261121);
-    play_cast(&world);
-    for (uint32_t i = 0; i < world.cast->agents_count; i++) {
-        world.cast->agents[i].domain = i; /* no clock in common */
+    play_cast(world);
+    for (uint32_t i = 0; i < world->cast->agents_count; i++) {
+        world->cast->agents[i].domain = i; /* no clock in common */
     }
-    for (long i = 0; i < count; i++) {
-        unsigned long long before = play_state();
-        struct matcher *matcher =
-            matcher_create(world.cast, match_check, &program);
-
-        assert_non_null(matcher);
-        program_make(&program);
-        feed(&program, matcher);
-        if (program.wrong > 0 || program.matched < matched_least(&program)) {
-            fail_msg("world %ld: %d wrong, %d of at least %d: CK_SEED=%llu "
-                     "CK_WORLDS=1",
-                     i, program.wrong, program.matched, matched_least(&program),
-                     before);
-        }
-        matcher_destroy(matcher);
-    }
-    align_destroy(world.align);
-    cast_destroy(world.cast);
+    chance_worlds(3000, program_is_wrong, &game);
+    align_destroy(world->align);
+    cast_destroy(world->cast);
 }
 
 int main(void)

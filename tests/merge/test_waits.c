@@ -19,6 +19,7 @@
 #include "merge/analysis/blame.h"
 #include "merge/analysis/replay.h"
 #include "merge/analysis/waitstates.h"
+#include "tests/merge/chance.h"
 #include "tests/merge/play.h"
 
 #define RANKS PLAY_RANKS
@@ -160,8 +161,8 @@ static bool world_differs(struct world *world)
     }
     blame_destroy(blame);
     /* A part of it. */
-    world->region.start = play_below(world->region.end);
-    world->region.end -= play_below(world->region.end - world->region.start);
+    world->region.start = chance_below(world->region.end);
+    world->region.end -= chance_below(world->region.end - world->region.start);
     blame = blame_feed(world);
     oracle(world, &want);
     sums_read(blame, &seen);
@@ -173,24 +174,19 @@ static bool world_differs(struct world *world)
     return is_wrong;
 }
 
+static bool world_is_wrong(void *state)
+{
+    play_world(state);
+    return world_differs(state);
+}
+
 static void waits_are_those_of_the_program_to_the_nanosecond(void **unused)
 {
-    const char *seed = getenv("CK_SEED");
-    const char *worlds = getenv("CK_WORLDS");
-    long count = worlds != NULL ? atol(worlds) : 2000;
     static struct world world;
 
     (void)unused;
-    play_seed(seed != NULL ? strtoull(seed, NULL, 10) : 20261121);
     play_cast(&world);
-    for (long i = 0; i < count; i++) {
-        unsigned long long before = play_state();
-
-        play_world(&world);
-        if (world_differs(&world)) {
-            fail_msg("world %ld: CK_SEED=%llu CK_WORLDS=1", i, before);
-        }
-    }
+    chance_worlds(2000, world_is_wrong, &world);
     align_destroy(world.align);
     cast_destroy(world.cast);
 }

@@ -11,18 +11,9 @@
 #include <stdlib.h>
 
 #include "merge/analysis/work.h"
+#include "tests/merge/chance.h"
 
 #define LENGTH 200
-
-static unsigned long long state = 20261121;
-
-static int64_t below(int64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (int64_t)(state % (unsigned long long)limit);
-}
 
 /* What ran at each instant: the kernel that began first, 0 = none. */
 struct seen {
@@ -56,21 +47,21 @@ static void pieces_tell_which_kernel_began_first(void **unused)
         struct work *work = work_create(2);
         uint32_t truth[LENGTH] = {0};
         struct seen seen = {.at = 0};
-        struct region part = {below(LENGTH / 2), 0};
+        struct region part = {chance_below(LENGTH / 2), 0};
         ck_time_t time = 0;
 
         assert_non_null(work);
         for (uint32_t name = 1; time < LENGTH; name++) {
-            ck_time_t end = time + below(20);
+            ck_time_t end = time + chance_below(20);
             struct work_item kernel = {.start = time, .end = end, .name = name};
 
             assert_int_equal(work_add(work, 1, &kernel), 0);
             for (ck_time_t t = time; t < end && t < LENGTH; t++) {
                 truth[t] = truth[t] == 0 ? name : truth[t];
             }
-            time += below(15);
+            time += chance_below(15);
         }
-        part.end = part.start + 1 + below(LENGTH - part.start);
+        part.end = part.start + 1 + chance_below(LENGTH - part.start);
         seen.at = part.start;
         assert_int_equal(work_walk(work, 1, part, piece_take, &seen), 0);
         assert_int_equal(seen.at, part.end);
