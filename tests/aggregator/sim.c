@@ -433,14 +433,23 @@ int sim_teardown(void **state)
     return 0;
 }
 
-/* An embedded ckagg that only stores. */
-void sim_embedded(struct sim_agg *agg, const struct sim_place *place)
+void sim_embedded(struct sim_place *place)
 {
     const char *const args[] = {"--embedded",     "--dir",    place->run,
                                 "--listen",       place->url, "--no-merge",
                                 "--beat-timeout", "500ms",    NULL};
 
-    assert_int_equal(sim_agg_start(agg, SIM_CKAGG, place->dir, args), 0);
+    assert_int_equal(sim_agg_start(&place->agg, SIM_CKAGG, place->dir, args),
+                     0);
+}
+
+int sim_setup_embedded(void **state)
+{
+    if (sim_setup(state) != 0) {
+        return -1;
+    }
+    sim_embedded(*state);
+    return 0;
 }
 
 void sim_welcome(struct sim *sim, int rank, int size)

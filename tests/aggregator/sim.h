@@ -21,17 +21,6 @@
 
 #define SIM_CKAGG CK_TEST_BIN "/ckagg"
 
-/* A test's directory: cmocka's state between sim_setup and sim_teardown. */
-struct sim_place {
-    char dir[256];
-    char run[300];
-    char url[300]; /* ipc */
-    char text[SIM_TEXT];
-};
-
-int sim_setup(void **state);
-int sim_teardown(void **state);
-
 /* A ckagg that was started. */
 struct sim_agg {
     pid_t pid;
@@ -39,6 +28,25 @@ struct sim_agg {
     char run[4096];
     char log[4096]; /* path: its stderr until it has a log of its own */
 };
+
+/* A test's directory: cmocka's state between sim_setup and sim_teardown. */
+struct sim_place {
+    char dir[256];
+    char run[300];
+    char url[300]; /* ipc */
+    char text[SIM_TEXT];
+    struct sim_agg agg; /* of sim_setup_embedded */
+};
+
+int sim_setup(void **state);
+/* ... with an embedded ckagg. */
+int sim_setup_embedded(void **state);
+int sim_teardown(void **state);
+
+#define SIM_CASE(name)                                                         \
+    cmocka_unit_test_setup_teardown(name, sim_setup, sim_teardown)
+#define SIM_EMBEDDED(name)                                                     \
+    cmocka_unit_test_setup_teardown(name, sim_setup_embedded, sim_teardown)
 
 /* Start `program` with args (NULL-terminated, without argv[0]); its stderr
  * goes to dir/stderr. 0 when it is ready, -1 when it ended before. */
@@ -75,8 +83,9 @@ void sim_send(struct sim *sim, const void *bytes, size_t length);
 /* Make and send. */
 void sim_put(struct sim *sim, uint64_t first, uint32_t units);
 
-/* An embedded ckagg in place->run that only stores; must become ready. */
-void sim_embedded(struct sim_agg *agg, const struct sim_place *place);
+/* place->agg: an embedded ckagg in place->run that only stores; must become
+ * ready. */
+void sim_embedded(struct sim_place *place);
 /* HELLO that must be welcome. */
 void sim_welcome(struct sim *sim, int rank, int size);
 /* Connect to this ckagg, with a HELLO that must be welcome. */

@@ -23,13 +23,9 @@
 static void a_job_of_two_ranks_is_stored_and_ends(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
-    struct sim *b;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 2);
+    struct sim *b = sim_join(&place->agg, 0xb0, 1, 2);
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 2);
-    b = sim_join(&agg, 0xb0, 1, 2);
     sim_put(a, 0, 100);
     sim_put(a, 100, 50);
     sim_put(b, 0, 10);
@@ -38,7 +34,7 @@ static void a_job_of_two_ranks_is_stored_and_ends(void **state)
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+100 100+50");
     sim_leave(a);
-    sim_leave_last(b, &agg);
+    sim_leave_last(b, &place->agg);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"state\": \"done\""));
     assert_non_null(strstr(place->text, "\"end\": \"complete\""));
@@ -49,11 +45,8 @@ static void a_job_of_two_ranks_is_stored_and_ends(void **state)
 static void frames_sent_again_are_acknowledged_and_stored_once(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 100);
     sim_put(a, 100, 100);
     sim_put(a, 0, 100);
@@ -68,7 +61,7 @@ static void frames_sent_again_are_acknowledged_and_stored_once(void **state)
     assert_true(sim_wait_ack(a, 311));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+100 100+100 150+100 300+10 250+50 310+1");
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"repeated_frames\": 2"));
     assert_non_null(strstr(place->text, "\"missing_units\": 0"));
@@ -77,15 +70,11 @@ static void frames_sent_again_are_acknowledged_and_stored_once(void **state)
 static void damaged_frames_are_refused_and_others_unharmed(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
-    struct sim *b;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 2);
+    struct sim *b = sim_join(&place->agg, 0xb0, 1, 2);
     uint8_t *frame;
     size_t bytes;
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 2);
-    b = sim_join(&agg, 0xb0, 1, 2);
     frame = sim_frame(a, 0, 100, &bytes);
     frame[bytes / 2] ^= 1;
     sim_send(a, frame, bytes);     /* wrong crc */
@@ -107,7 +96,7 @@ static void damaged_frames_are_refused_and_others_unharmed(void **state)
     assert_string_equal(sim_stored(place->run, sim_agent(b), place->text),
                         "0+6");
     sim_leave(a);
-    sim_leave_last(b, &agg);
+    sim_leave_last(b, &place->agg);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"refused_messages\": 7"));
     (void)sim_read(place->run, "ckagg.log", place->text);
@@ -117,13 +106,10 @@ static void damaged_frames_are_refused_and_others_unharmed(void **state)
 static void a_frame_cut_at_every_byte_is_refused(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
     uint8_t *frame;
     size_t bytes;
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
     frame = sim_frame(a, 0, 3, &bytes);
     for (size_t n = 0; n < bytes; n++) {
         sim_send(a, frame, n);
@@ -132,7 +118,7 @@ static void a_frame_cut_at_every_byte_is_refused(void **state)
     assert_true(sim_wait_ack(a, 3));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+3");
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
 }
 
 /* Anything at all, much of it nearly right, from two sides. */
@@ -141,16 +127,12 @@ static void random_bytes_harm_nobody(void **state)
     struct sim_place *place = *state;
     const char *text = getenv("CK_SEED");
     unsigned seed = text ? (unsigned)atoi(text) : (unsigned)time(NULL);
-    struct sim_agg agg;
-    struct sim *a;
-    struct sim *b;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
+    struct sim *b = sim_create(place->agg.endpoint, 0xb0);
     uint8_t bytes[4096];
 
     print_message("CK_SEED=%u\n", seed);
     srand(seed);
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
-    b = sim_create(agg.endpoint, 0xb0);
     for (int i = 0; i < 4000; i++) {
         size_t length = (size_t)rand() % sizeof(bytes);
 
@@ -172,42 +154,36 @@ static void random_bytes_harm_nobody(void **state)
     sim_destroy(b);
     sim_put(a, 100000, 5);
     assert_true(sim_wait_ack(a, 100005));
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
 }
 
 static void a_stranger_is_told_to_say_hello_and_goes_on(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_create(place->agg.endpoint, 0xa0);
 
-    sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
     sim_put(a, 0, 5);
     assert_string_equal(sim_text(a, CK_CONTROL_REFUSED), "hello first");
     sim_welcome(a, 0, 1);
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
 }
 
 static void a_new_connection_of_an_agent_takes_over(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *old;
+    struct sim *old = sim_join(&place->agg, 0xa0, 0, 1);
     struct sim *a;
 
-    sim_embedded(&agg, place);
-    old = sim_join(&agg, 0xa0, 0, 1);
     sim_put(old, 0, 5);
     assert_true(sim_wait_ack(old, 5));
-    a = sim_create(agg.endpoint, 0xa0);
+    a = sim_create(place->agg.endpoint, 0xa0);
     assert_int_equal(sim_return(a), 5);
     sim_put(old, 5, 5);
     assert_string_equal(sim_text(old, CK_CONTROL_REFUSED), "hello first");
     sim_destroy(old);
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
     assert_string_equal(
         sim_stored(place->run,
                    (const uint8_t *)"\xa0\xa0\xa0"
@@ -220,31 +196,24 @@ static void a_new_connection_of_an_agent_takes_over(void **state)
 static void another_version_is_refused_with_its_reason(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_create(place->agg.endpoint, 0xa0);
 
-    sim_embedded(&agg, place);
-    a = sim_create(agg.endpoint, 0xa0);
     sim_hello_version(a, CK_FRAME_VERSION + 1);
     assert_non_null(strstr(sim_text(a, CK_CONTROL_REFUSED), "version"));
     sim_destroy(a);
-    assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
+    assert_int_equal(sim_agg_end(&place->agg, SIGTERM), 0);
 }
 
 static void another_job_is_refused_by_an_embedded_one(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
-    struct sim *b;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
+    struct sim *b = sim_create(place->agg.endpoint, 0xb0);
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
-    b = sim_create(agg.endpoint, 0xb0);
     sim_hello(b, 0, 1, "job_key=key-2\n");
     assert_non_null(strstr(sim_text(b, CK_CONTROL_REFUSED), "key-2"));
     sim_destroy(b);
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
 }
 
 static void tcp_beyond_loopback_wants_key_and_token(void **state)
@@ -337,17 +306,15 @@ static void a_socket_that_is_in_use_is_not_stolen(void **state)
     struct sim_place *place = *state;
     const char *const args[] = {"--listen", place->url, "--dir", place->dir,
                                 NULL};
-    struct sim_agg agg;
     struct sim_agg second;
     struct sim *a;
 
-    sim_embedded(&agg, place);
     assert_int_equal(sim_agg_start(&second, SIM_CKAGG, place->dir, args), -1);
     assert_int_equal(sim_agg_wait(&second), 1);
     (void)sim_read(place->dir, "stderr", place->text);
     assert_non_null(strstr(place->text, "somebody does already"));
-    a = sim_join(&agg, 0xa0, 0, 1);
-    sim_leave_last(a, &agg);
+    a = sim_join(&place->agg, 0xa0, 0, 1);
+    sim_leave_last(a, &place->agg);
 }
 
 static void a_directory_that_cannot_be_made_is_said(void **state)
@@ -366,17 +333,14 @@ static void a_directory_that_cannot_be_made_is_said(void **state)
 static void what_was_acknowledged_survives_a_kill(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 100);
     sim_put(a, 100, 100);
     assert_true(sim_wait_ack(a, 200));
-    assert_int_equal(sim_agg_end(&agg, SIGKILL), 128 + SIGKILL);
-    sim_embedded(&agg, place); /* the same directory, the same socket */
-    sim_put(a, 200, 100);      /* the DEALER has connected again by itself */
+    assert_int_equal(sim_agg_end(&place->agg, SIGKILL), 128 + SIGKILL);
+    sim_embedded(place);  /* the same directory, the same socket */
+    sim_put(a, 200, 100); /* the DEALER has connected again by itself */
     assert_string_equal(sim_text(a, CK_CONTROL_REFUSED), "hello first");
     assert_int_equal(sim_return(a), 200);
     sim_put(a, 100, 100);
@@ -384,34 +348,31 @@ static void what_was_acknowledged_survives_a_kill(void **state)
     assert_true(sim_wait_ack(a, 300));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+100 100+100 200+100");
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
 }
 
 static void a_torn_tail_is_cut_and_sent_again(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
     char path[PATH_MAX];
     struct stat facts;
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 100);
     sim_put(a, 100, 100);
     assert_true(sim_wait_ack(a, 200));
-    assert_int_equal(sim_agg_end(&agg, SIGKILL), 128 + SIGKILL);
+    assert_int_equal(sim_agg_end(&place->agg, SIGKILL), 128 + SIGKILL);
     assert_int_equal(ck_run_segment_path(path, place->run, sim_agent(a), false),
                      0);
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(truncate(path, facts.st_size - 9), 0);
-    sim_embedded(&agg, place);
+    sim_embedded(place);
     assert_int_equal(sim_return(a), 100);
     sim_put(a, 100, 100);
     assert_true(sim_wait_ack(a, 200));
     assert_string_equal(sim_stored(place->run, sim_agent(a), place->text),
                         "0+100 100+100");
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
 }
 
 static void a_full_disk_is_said_and_frames_come_again(void **state)
@@ -442,30 +403,27 @@ static void a_full_disk_is_said_and_frames_come_again(void **state)
     assert_non_null(strstr(place->text, "not acknowledged"));
 }
 
-#define CASE(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, sim_setup, sim_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_job_of_two_ranks_is_stored_and_ends),
-        CASE(frames_sent_again_are_acknowledged_and_stored_once),
-        CASE(damaged_frames_are_refused_and_others_unharmed),
-        CASE(a_frame_cut_at_every_byte_is_refused),
-        CASE(random_bytes_harm_nobody),
-        CASE(a_stranger_is_told_to_say_hello_and_goes_on),
-        CASE(a_new_connection_of_an_agent_takes_over),
-        CASE(another_version_is_refused_with_its_reason),
-        CASE(another_job_is_refused_by_an_embedded_one),
-        CASE(tcp_beyond_loopback_wants_key_and_token),
-        CASE(insecure_tcp_has_neither),
-        CASE(the_key_file_is_for_its_owner_alone),
-        CASE(a_port_that_is_taken_is_said),
-        CASE(a_socket_that_is_in_use_is_not_stolen),
-        CASE(a_directory_that_cannot_be_made_is_said),
-        CASE(what_was_acknowledged_survives_a_kill),
-        CASE(a_torn_tail_is_cut_and_sent_again),
-        CASE(a_full_disk_is_said_and_frames_come_again),
+        SIM_EMBEDDED(a_job_of_two_ranks_is_stored_and_ends),
+        SIM_EMBEDDED(frames_sent_again_are_acknowledged_and_stored_once),
+        SIM_EMBEDDED(damaged_frames_are_refused_and_others_unharmed),
+        SIM_EMBEDDED(a_frame_cut_at_every_byte_is_refused),
+        SIM_EMBEDDED(random_bytes_harm_nobody),
+        SIM_EMBEDDED(a_stranger_is_told_to_say_hello_and_goes_on),
+        SIM_EMBEDDED(a_new_connection_of_an_agent_takes_over),
+        SIM_EMBEDDED(another_version_is_refused_with_its_reason),
+        SIM_EMBEDDED(another_job_is_refused_by_an_embedded_one),
+        SIM_CASE(tcp_beyond_loopback_wants_key_and_token),
+        SIM_CASE(insecure_tcp_has_neither),
+        SIM_CASE(the_key_file_is_for_its_owner_alone),
+        SIM_CASE(a_port_that_is_taken_is_said),
+        SIM_EMBEDDED(a_socket_that_is_in_use_is_not_stolen),
+        SIM_CASE(a_directory_that_cannot_be_made_is_said),
+        SIM_EMBEDDED(what_was_acknowledged_survives_a_kill),
+        SIM_EMBEDDED(a_torn_tail_is_cut_and_sent_again),
+        SIM_CASE(a_full_disk_is_said_and_frames_come_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

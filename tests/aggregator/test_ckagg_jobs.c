@@ -41,14 +41,11 @@ static void ranks_that_are_not_recorded_are_not_waited_for(void **state)
 static void a_rank_that_never_came_is_missed(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 2);
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 2);
     sim_leave(a);
     /* It would be waited for; a signal says that nobody will come. */
-    assert_int_equal(sim_agg_end(&agg, SIGTERM), 3);
+    assert_int_equal(sim_agg_end(&place->agg, SIGTERM), 3);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"end\": \"ranks missing\""));
 }
@@ -59,17 +56,15 @@ static void a_directory_of_another_job_is_left_alone(void **state)
     const char *const args[] = {"--embedded", "--dir",    place->run,
                                 "--listen",   place->url, "--no-merge",
                                 "--job",      "key-2",    NULL};
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put_identity(a, "rank=0\njob_key=key-1\n");
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
-    sim_leave_last(a, &agg);
-    assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), -1);
-    assert_int_equal(sim_agg_wait(&agg), 1);
+    sim_leave_last(a, &place->agg);
+    assert_int_equal(sim_agg_start(&place->agg, SIM_CKAGG, place->dir, args),
+                     -1);
+    assert_int_equal(sim_agg_wait(&place->agg), 1);
     (void)sim_read(place->dir, "stderr", place->text);
     assert_non_null(strstr(place->text, "holds the run of another job"));
     (void)sim_read(place->run, "ckagg.log", place->text);
@@ -150,40 +145,33 @@ static void a_service_keeps_two_jobs_apart(void **state)
 static void sigterm_stores_and_a_second_ckagg_goes_on(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 100);
     assert_true(sim_wait_ack(a, 100));
-    assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
+    assert_int_equal(sim_agg_end(&place->agg, SIGTERM), 0);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"state\": \"run\""));
     assert_non_null(strstr(place->text, "\"records\": 100"));
-    sim_embedded(&agg, place);
+    sim_embedded(place);
     assert_int_equal(sim_return(a), 100);
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
 }
 
 static void an_agent_that_vanished_does_not_keep_the_job(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
-    struct sim *b;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 2);
+    struct sim *b = sim_create(place->agg.endpoint, 0xb0);
     char line[64];
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 2);
-    b = sim_create(agg.endpoint, 0xb0);
     (void)snprintf(line, sizeof(line), "pid=%d\n", (int)pid_of_the_dead());
     sim_hello(b, 1, 2, line);
     assert_non_null(sim_wait(b, CK_CONTROL_WELCOME));
     sim_put(b, 0, 5);
     assert_true(sim_wait_ack(b, 5));
     sim_destroy(b);
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"state\": \"dead\""));
     assert_non_null(strstr(place->text, "\"state\": \"left\""));
@@ -192,17 +180,14 @@ static void an_agent_that_vanished_does_not_keep_the_job(void **state)
 static void a_silent_agent_whose_process_lives_is_waited_for(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
     assert_true(
         sim_wait_text(place->run, "manifest.json", "\"state\": \"silent\""));
     sim_control(a, CK_CONTROL_BEAT, "events=1\nlost=0\n");
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
 }
 
 /* ckagg in a folder of its own, with this script as its ckmerge (NULL: none).
@@ -300,13 +285,10 @@ static void a_missing_ckmerge_is_said(void **state)
 static void stop_ends_a_job_that_goes_on(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
-    struct sim *a;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
     sim_control(a, CK_CONTROL_STOP, "");
-    assert_int_equal(sim_agg_wait(&agg), 3);
+    assert_int_equal(sim_agg_wait(&place->agg), 3);
     sim_destroy(a);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"end\": \"stopped\""));
@@ -315,12 +297,9 @@ static void stop_ends_a_job_that_goes_on(void **state)
 static void status_tells_of_all_jobs(void **state)
 {
     struct sim_place *place = *state;
-    struct sim_agg agg;
     const char *text;
-    struct sim *a;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
 
-    sim_embedded(&agg, place);
-    a = sim_join(&agg, 0xa0, 0, 1);
     sim_put(a, 0, 5);
     assert_true(sim_wait_ack(a, 5));
     sim_control(a, CK_CONTROL_STATUS, "");
@@ -331,7 +310,7 @@ static void status_tells_of_all_jobs(void **state)
     text = sim_text(a, CK_CONTROL_STATUS);
     assert_non_null(strstr(text, "train: run, 1 of 1 ranks"));
     assert_non_null(strstr(text, "     0  here"));
-    sim_leave_last(a, &agg);
+    sim_leave_last(a, &place->agg);
 }
 
 static void old_runs_are_removed_by_retain(void **state)
@@ -358,25 +337,22 @@ static void old_runs_are_removed_by_retain(void **state)
     assert_int_equal(runs_count(place->run), 1);
 }
 
-#define CASE(name)                                                             \
-    cmocka_unit_test_setup_teardown(name, sim_setup, sim_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_service_keeps_two_jobs_apart),
-        CASE(sigterm_stores_and_a_second_ckagg_goes_on),
-        CASE(an_agent_that_vanished_does_not_keep_the_job),
-        CASE(a_silent_agent_whose_process_lives_is_waited_for),
-        CASE(the_report_goes_to_those_who_wait),
-        CASE(a_failing_merge_leaves_the_run),
-        CASE(a_missing_ckmerge_is_said),
-        CASE(ranks_that_are_not_recorded_are_not_waited_for),
-        CASE(a_rank_that_never_came_is_missed),
-        CASE(a_directory_of_another_job_is_left_alone),
-        CASE(stop_ends_a_job_that_goes_on),
-        CASE(status_tells_of_all_jobs),
-        CASE(old_runs_are_removed_by_retain),
+        SIM_CASE(a_service_keeps_two_jobs_apart),
+        SIM_EMBEDDED(sigterm_stores_and_a_second_ckagg_goes_on),
+        SIM_EMBEDDED(an_agent_that_vanished_does_not_keep_the_job),
+        SIM_EMBEDDED(a_silent_agent_whose_process_lives_is_waited_for),
+        SIM_CASE(the_report_goes_to_those_who_wait),
+        SIM_CASE(a_failing_merge_leaves_the_run),
+        SIM_CASE(a_missing_ckmerge_is_said),
+        SIM_CASE(ranks_that_are_not_recorded_are_not_waited_for),
+        SIM_EMBEDDED(a_rank_that_never_came_is_missed),
+        SIM_EMBEDDED(a_directory_of_another_job_is_left_alone),
+        SIM_EMBEDDED(stop_ends_a_job_that_goes_on),
+        SIM_EMBEDDED(status_tells_of_all_jobs),
+        SIM_CASE(old_runs_are_removed_by_retain),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
