@@ -1,4 +1,4 @@
-/* chance.c - random worlds, one after the other
+/* chance.c - random worlds, and seeds that repeat them
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +10,8 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+
+#include "schema/time.h"
 
 static unsigned long long chance = CHANCE_SEED;
 
@@ -40,4 +42,14 @@ void chance_worlds(long count, chance_world_f *is_wrong, void *state)
             fail_msg("world %ld: CK_SEED=%llu CK_WORLDS=1", i, before);
         }
     }
+}
+
+unsigned chance_rand_seed(void)
+{
+    const char *text = getenv("CK_SEED");
+    unsigned seed = text != NULL ? (unsigned)strtoul(text, NULL, 10)
+                                 : (unsigned)ck_time_raw();
+
+    print_message("CK_SEED=%u\n", seed);
+    return seed;
 }

@@ -1,4 +1,4 @@
-/* chance.h - random worlds, one after the other
+/* chance.h - random worlds, and seeds that repeat them
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -21,5 +21,8 @@ int64_t chance_below(int64_t limit);
 typedef bool chance_world_f(void *state);
 /* So many worlds; one that is wrong ends the test, which says its seed. */
 void chance_worlds(long count, chance_world_f *is_wrong, void *state);
+
+/* A seed for rand_r(): CK_SEED or another one each time; it is printed. */
+unsigned chance_rand_seed(void);
 
 #endif

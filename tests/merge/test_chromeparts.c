@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "merge/input/chromeparts.h"
+#include "tests/merge/chance.h"
 
 /* A text in a file, and what a reader of it has read. */
 struct text {
@@ -187,12 +187,10 @@ static size_t text_make(char *text, unsigned *seed)
 
 static void any_parts_give_the_same_events(void **state)
 {
-    const char *given = getenv("CK_SEED");
-    unsigned seed = given != NULL ? (unsigned)atoi(given) : (unsigned)time(0);
+    unsigned seed = chance_rand_seed();
     static char text[16 * 1024];
 
     (void)state;
-    print_message("seed %u (CK_SEED repeats it)\n", seed);
     for (int i = 0; i < 1500; i++) {
         size_t length = text_make(text, &seed);
 

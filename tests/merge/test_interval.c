@@ -14,19 +14,10 @@
 
 #include "merge/interval.h"
 #include "merge/share.h"
+#include "tests/merge/chance.h"
 
 #define SPAN 400
 #define MOST 40
-
-static unsigned seed_of(void)
-{
-    const char *text = getenv("CK_SEED");
-    unsigned seed = text != NULL ? (unsigned)strtoul(text, NULL, 10)
-                                 : (unsigned)ck_time_raw();
-
-    print_message("CK_SEED=%u\n", seed);
-    return seed;
-}
 
 static int by_start(const void *a, const void *b)
 {
@@ -51,7 +42,7 @@ static size_t intervals_make(unsigned *seed, struct region *items)
 
 static void a_union_equals_the_count_of_covered_nanoseconds(void **state)
 {
-    unsigned seed = seed_of();
+    unsigned seed = chance_rand_seed();
 
     (void)state;
     for (int round = 0; round < 3000; round++) {
@@ -118,7 +109,7 @@ static void give(void *state, uint32_t owner, ck_time_t ns)
 
 static void shares_add_up_to_the_union_and_differ_by_rounding_only(void **state)
 {
-    unsigned seed = seed_of();
+    unsigned seed = chance_rand_seed();
 
     (void)state;
     for (int round = 0; round < 3000; round++) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "merge/kway.h"
-#include "schema/time.h"
+#include "tests/merge/chance.h"
 
 #define INPUTS 37
 #define EACH 50
@@ -20,16 +20,6 @@ struct item {
     int64_t key;
     size_t input;
 };
-
-static unsigned seed_of(void)
-{
-    const char *text = getenv("CK_SEED");
-    unsigned seed = text != NULL ? (unsigned)strtoul(text, NULL, 10)
-                                 : (unsigned)ck_time_raw();
-
-    print_message("CK_SEED=%u\n", seed);
-    return seed;
-}
 
 static int by_key(const void *a, const void *b)
 {
@@ -44,7 +34,7 @@ static int by_key(const void *a, const void *b)
 
 static void any_inputs_come_out_as_a_sort_would_put_them(void **state)
 {
-    unsigned seed = seed_of();
+    unsigned seed = chance_rand_seed();
 
     (void)state;
     for (int round = 0; round < 200; round++) {

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "merge/analysis/rows.h"
+#include "tests/merge/chance.h"
 
 #define RANKS 40
 #define LIMIT 50
@@ -96,15 +97,12 @@ static struct told told_of(const struct rows *rows, int32_t blamed, bool shown)
 
 static void rows_that_are_shared_say_the_same_of_each_rank(void **state)
 {
-    unsigned seed = (unsigned)ck_time_raw();
-    const char *text = getenv("CK_SEED");
+    unsigned seed = chance_rand_seed();
     struct rows *bound = rows_create(&cast, NULL, is_shown, LIMIT);
     struct rows *whole = rows_create(&cast, NULL, is_shown, (size_t)1 << 30);
     size_t bound_count, whole_count;
 
     (void)state;
-    seed = text != NULL ? (unsigned)strtoul(text, NULL, 10) : seed;
-    print_message("CK_SEED=%u\n", seed);
     for (int i = 0; i < ROUNDS; i++) {
         struct ledger_row row = any_row(&seed);
         ck_time_t ns = rand_r(&seed) % 1000;

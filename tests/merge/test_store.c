@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "merge/timeline.h"
+#include "tests/merge/chance.h"
 #include "tests/merge/reading.h"
 
 /* What a pass over the timeline handed out. */
@@ -286,15 +287,12 @@ static void damage_is_counted_and_costs_no_other_frame(void **state)
 
 static void any_disorder_within_a_stream_comes_out_in_order(void **state)
 {
-    unsigned seed = (unsigned)ck_time_raw();
-    const char *text = getenv("CK_SEED");
+    unsigned seed = chance_rand_seed();
     struct reading *reading = *state;
     struct synth *synth = reading->synth;
     struct count count;
     int64_t sum = 0;
 
-    seed = text != NULL ? (unsigned)strtoul(text, NULL, 10) : seed;
-    print_message("CK_SEED=%u\n", seed);
     for (uint32_t slot = 0; slot < 3; slot++) {
         synth_stream(synth, 1, slot, 100 + slot);
         for (int64_t i = 0; i < 20000; i++) {
