@@ -371,7 +371,6 @@ static int knots_make(struct clocksolve *solve)
     for (size_t k = 0; k < count; k++) {
         const struct clockrelax_node *node = &solve->relax.nodes[k];
         const struct clockrelax_place *place = &solve->relax.places[k];
-        ck_time_t width = node->upper - node->lower;
         struct clocksolve_knot *knot = &solve->knots[k];
         ck_time_t span = k + 1 < count ? place[1].at - place->at : 0;
 
@@ -383,6 +382,8 @@ static int knots_make(struct clocksolve *solve)
             .is_last = node->slack == CK_CLOCK_NONE,
         };
         if (node_is_bounded(node)) {
+            ck_time_t width = node->upper - node->lower;
+
             knot->offset += node->lower + width / 2;
             knot->bound = (width + 1) / 2;
         }
