@@ -116,13 +116,20 @@ static void slice_shorten(void)
     }
 }
 
+/* What a terminal sends to processes in its background is not for us. */
+static const int unheard[] = {SIGPIPE, SIGXFSZ, SIGHUP,
+                              SIGTSTP, SIGTTIN, SIGTTOU};
+
 void apart_go(bool keeps_stderr, struct apart_cpus *home)
 {
     sigset_t none;
 
-    (void)setsid();
+    (void)setpgid(0, 0);
     for (int i = 1; i < NSIG; i++) {
-        (void)signal(i, i == SIGPIPE || i == SIGXFSZ ? SIG_IGN : SIG_DFL);
+        (void)signal(i, SIG_DFL);
+    }
+    for (size_t i = 0; i < sizeof(unheard) / sizeof(unheard[0]); i++) {
+        (void)signal(unheard[i], SIG_IGN);
     }
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);

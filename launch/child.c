@@ -138,7 +138,11 @@ static _Noreturn void run_child(const struct ck_child *child, int report)
     int failure;
 
     if (child->is_detached) {
-        (void)setsid();
+        /* Not setsid(): the kernel gives each session its share of the cores,
+         * and one that only looks now and then waits behind a busy one. */
+        (void)setpgid(0, 0);
+        (void)signal(SIGTSTP, SIG_IGN);
+        (void)signal(SIGTTOU, SIG_IGN);
     }
     (void)sigaction(SIGPIPE, &first_sigpipe, NULL);
     (void)sigprocmask(SIG_SETMASK, &first_mask, NULL);

@@ -20,7 +20,7 @@ struct ck_child {
     const char *path;  /* with a slash, or looked up in PATH */
     char *const *argv; /* ends with NULL */
     int fds[3];        /* stdin, stdout, stderr; -1 = /dev/null, -2 keep */
-    int is_detached;   /* setsid: survives this process and its group */
+    int is_detached;   /* survives this process and its group */
     /* Do not wait until the program runs, which takes milliseconds, and more
      * where cores are busy: an exec error is the status 126 or 127. */
     int is_unawaited;

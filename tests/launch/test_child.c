@@ -161,7 +161,7 @@ static void a_time_limit_leaves_the_child_running(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-static void a_detached_child_leads_its_own_session(void **state)
+static void a_detached_child_leads_its_own_group(void **state)
 {
     char script[] = "read line";
     int ends[2];
@@ -171,7 +171,8 @@ static void a_detached_child_leads_its_own_session(void **state)
     (void)state;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     pid = start_shell(script, (int[]){ends[0], -1, -1}, 1);
-    assert_int_equal(getsid(pid), pid);
+    assert_int_equal(getpgid(pid), pid);
+    assert_int_equal(getsid(pid), getsid(0));
     close(ends[0]);
     close(ends[1]);
     assert_int_equal(ck_child_wait(pid, -1, &status), 1);
@@ -267,7 +268,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_exec_error_that_nobody_waits_for_is_a_status),
         cmocka_unit_test(the_three_descriptors_may_be_swapped),
         cmocka_unit_test(a_time_limit_leaves_the_child_running),
-        cmocka_unit_test(a_detached_child_leads_its_own_session),
+        cmocka_unit_test(a_detached_child_leads_its_own_group),
         cmocka_unit_test(signals_are_as_this_process_got_them),
         cmocka_unit_test(our_files_are_found_beside_us),
         cmocka_unit_test(an_installed_program_finds_its_libraries),
