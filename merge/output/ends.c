@@ -225,7 +225,7 @@ static void put_impasses(const struct page *page)
         char *text = NULL;
         size_t length;
 
-        if (still->died + still->absent == 0) {
+        if (still->waited == 0 || still->died + still->absent == 0) {
             continue;
         }
         inner.file = open_memstream(&text, &length);

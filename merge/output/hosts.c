@@ -40,7 +40,8 @@ static ck_time_t waited_data(const struct report *report)
     return sum;
 }
 
-/* The quotient that is furthest from 1, in words. */
+/* The quotient that is furthest from 1, in words. A wait for a rank that is not
+ * here would count as one for those that are. */
 static void put_weakest(const struct page *page)
 {
     const struct report_efficiency *e = &page->report->efficiency;
@@ -63,25 +64,45 @@ static void put_weakest(const struct page *page)
                 e->parallel);
         return;
     }
+    if ((int64_t)page->report->present < page->report->size) {
+        fprintf(page->file,
+                " Parallel efficiency %.2f of %u of %d ranks; what is lost to "
+                "the ranks that are not\n   here cannot be told from what "
+                "these lose by themselves.\n",
+                e->parallel, e->ranks, page->report->size);
+        return;
+    }
     fprintf(page->file,
             " Parallel efficiency %.2f; the most is lost to %s %.2f).\n",
             e->parallel, parts[least].words, parts[least].value);
 }
 
-/* Processes that share too few CPUs. */
+/* Time of all ranks in the whole run, with what was discarded of it. */
+static ck_time_t run_time(const struct report *report)
+{
+    ck_time_t whole = report->kept.ranks > 0 ? report->kept.whole
+                                             : region_length(report->whole);
+
+    return whole * (ck_time_t)report->present;
+}
+
+/* Processes that share too few CPUs: a counter of the whole run, whatever the
+ * region is. */
 static void put_queue(const struct page *page)
 {
     const struct report *report = page->report;
+    bool is_part = report->region_kind != REPORT_REGION_WHOLE;
 
     for (size_t i = 0; i < report->counters_count; i++) {
         const struct report_counter *counter = &report->counters[i];
 
         if (strcmp(counter->name, "run-queue-wait") == 0 &&
-            counter->value * WORTH_QUEUE > (double)ranks_time(report)) {
+            counter->value * WORTH_QUEUE > (double)run_time(report)) {
             fprintf(page->file,
-                    " Threads were ready to run and had no CPU for %s: too few "
-                    "CPUs for what runs there.\n",
-                    word_time((ck_time_t)counter->value).text);
+                    " Threads were ready to run and had no CPU for %s%s: too "
+                    "few CPUs for what runs there.\n",
+                    word_time((ck_time_t)counter->value).text,
+                    is_part ? " (whole run)" : "");
         }
     }
 }
