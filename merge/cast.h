@@ -214,6 +214,8 @@ struct cast_process {
     struct stamps init;     /* MPI_Init: enter, return */
     struct stamps finalize; /* MPI_Finalize: enter, return */
     struct stamps whole;    /* everything */
+    uint64_t bytes;         /* of its frames that were decoded */
+    uint64_t events;        /* in them, as an agent's */
     struct cast_device *devices;
     size_t devices_count, devices_room;
     struct cast_queue *queues;

@@ -11,6 +11,10 @@
 void report_fini(struct report *report)
 {
     free(report->ranks);
+    for (size_t i = 0; i < report->launchers_count; i++) {
+        free(report->launchers[i].ranks);
+    }
+    free(report->launchers);
     for (size_t i = 0; i < report->impasses_count; i++) {
         free(report->impasses[i].ranks);
     }
@@ -72,6 +76,12 @@ const char *report_fault_name(enum ck_clock_fault_kind kind)
     };
 
     return names[kind];
+}
+
+bool report_launched_well(const struct report_launcher *launcher)
+{
+    return launcher->end == REPORT_END_EXITED && launcher->code == 0 &&
+           !launcher->is_orphan;
 }
 
 bool report_was_asked(const struct report_rank *rank)

@@ -422,6 +422,8 @@ struct report {
 
     struct report_rank *ranks;
     size_t ranks_count;
+    struct report_launcher *launchers; /* by their first rank */
+    size_t launchers_count;
     struct report_impasse *impasses; /* most waiting ranks first */
     size_t impasses_count;
     struct report_awaited *awaited; /* those for the dead first */
@@ -507,6 +509,8 @@ struct report {
 const char *report_fault_name(enum ck_clock_fault_kind kind);
 /* "probe", "message", "collective" or "device work". */
 const char *report_source_name(enum clock_source source);
+/* With status 0, and seen by its ckagent. */
+bool report_launched_well(const struct report_launcher *launcher);
 /* By a signal of a person or a launcher that wants the end. */
 bool report_was_asked(const struct report_rank *rank);
 /* Of itself: by a status or another signal. */

@@ -23,6 +23,9 @@ enum report_end {
     REPORT_END_MISSING, /* announced by the size, not in the run */
     REPORT_END_KILLED,  /* with its ckagent: all was drained, but its status
                            is not known */
+    REPORT_END_SHARED,  /* before its ckagent, which has other ranks, too: all
+                           was drained, but only how their launcher ended is
+                           known */
 };
 
 /* Why nothing is known of a rank from some time on. */
@@ -72,8 +75,21 @@ struct report_rank {
     uint64_t lost; /* at least, or all of them: */
     bool is_lost_exact;
     uint64_t gaps; /* in its streams */
+    /* Its ckagent has other ranks, too, and lost and gaps are those of all of
+     * them; NULL = it has its ckagent for itself. Borrowed. */
+    const struct report_launcher *launcher;
     uint64_t bytes;
     bool is_claimed_twice;
+};
+
+/* The program that a ckagent of several ranks ran (mpirun, torchrun). */
+struct report_launcher {
+    int32_t *ranks; /* below it, ascending */
+    size_t ranks_count;
+    enum report_end end;
+    int code; /* as a rank's */
+    bool is_orphan;
+    ck_time_t end_time; /* on the axis; 0 = not known */
 };
 
 /* A collective that ranks entered and never left. */

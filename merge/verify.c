@@ -64,8 +64,12 @@ static unsigned verify_stored(const struct report *report, FILE *file)
         }
         if (rank->gaps > 0) {
             fprintf(file,
-                    "rank %d lacks records: %" PRIu64 " gap%s in its streams, ",
-                    rank->number, rank->gaps, rank->gaps == 1 ? "" : "s");
+                    "rank %d%s lacks records: %" PRIu64
+                    " gap%s in its streams, ",
+                    rank->number,
+                    rank->launcher != NULL ? ", or another one of its ckagent,"
+                                           : "",
+                    rank->gaps, rank->gaps == 1 ? "" : "s");
             lost_print(rank->lost, rank->is_lost_exact, file);
             found++;
         }

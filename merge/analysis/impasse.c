@@ -377,6 +377,14 @@ static int row_fill(const struct impasse *impasse,
     return 0;
 }
 
+/* With status 0, the rank or, where it has one, its launcher. */
+static bool is_well(const struct report_rank *row)
+{
+    return row->launcher != NULL
+               ? report_launched_well(row->launcher)
+               : row->end == REPORT_END_EXITED && row->code == 0;
+}
+
 static void lasts_report(const struct impasse *impasse, struct report *report)
 {
     for (size_t i = 0; i < report->ranks_count; i++) {
@@ -385,7 +393,7 @@ static void lasts_report(const struct impasse *impasse, struct report *report)
         const struct last *last;
 
         if (index == CAST_NONE || !impasse->lasts[index].is_known ||
-            (row->end == REPORT_END_EXITED && row->code == 0)) {
+            is_well(row)) {
             continue;
         }
         last = &impasse->lasts[index];

@@ -33,7 +33,9 @@ struct rank {
 struct ranks {
     const struct cast *cast; /* borrowed */
     struct region region;
-    struct rank *items; /* by rank index of the cast */
+    struct rank *items;  /* by rank index of the cast */
+    uint32_t *sharing;   /* by agent: ranks that it has */
+    uint32_t *launchers; /* by agent: row of its launcher, from 1; 0 = none */
     int64_t step_first;
     int64_t step_last;
 };
@@ -50,11 +52,19 @@ struct ranks *ranks_create(const struct cast *cast, struct region region)
     ranks->step_first = INT64_MAX;
     ranks->step_last = INT64_MIN;
     ranks->items = calloc(cast->ranks_count + 1, sizeof(*ranks->items));
-    if (ranks->items == NULL) {
+    ranks->sharing = calloc(cast->agents_count + 1, sizeof(*ranks->sharing));
+    ranks->launchers =
+        calloc(cast->agents_count + 1, sizeof(*ranks->launchers));
+    if (ranks->items == NULL || ranks->sharing == NULL ||
+        ranks->launchers == NULL) {
+        free(ranks->launchers);
+        free(ranks->sharing);
+        free(ranks->items);
         free(ranks);
         return NULL;
     }
     for (size_t i = 0; i < cast->ranks_count; i++) {
+        ranks->sharing[cast->ranks[i].agent]++;
         interval_union_init(&ranks->items[i].mpi, region);
         interval_union_init(&ranks->items[i].api, region);
         quantile_init(&ranks->items[i].step_lengths);
@@ -70,6 +80,8 @@ void ranks_destroy(struct ranks *ranks)
     for (size_t i = 0; i < ranks->cast->ranks_count; i++) {
         quantile_fini(&ranks->items[i].step_lengths);
     }
+    free(ranks->launchers);
+    free(ranks->sharing);
     free(ranks->items);
     free(ranks);
 }
@@ -156,45 +168,83 @@ static uint64_t lost_all(const struct cast_agent *agent)
     return sum;
 }
 
-static void end_report(const struct cast_agent *agent,
-                       uint32_t index,
-                       const struct align *align,
-                       struct report_rank *row)
+/* How the program ended that the ckagent ran: the rank, or its launcher. */
+static struct report_launcher
+end_find(const struct cast *cast, uint32_t index, const struct align *align)
 {
+    const struct cast_agent *agent = &cast->agents[index];
+    struct report_launcher row = {.end = REPORT_END_UNKNOWN};
     char number[32] = "";
     ck_time_t outlived;
 
     if (agent->is_profile) {
-        row->end = REPORT_END_PROFILE;
-        return;
+        row.end = REPORT_END_PROFILE;
+        return row;
     }
     if (!agent->has_exit) {
-        row->end = REPORT_END_UNKNOWN;
-        return;
+        return row;
     }
     (void)ck_lines_get(agent->exit, strlen(agent->exit), "outlived_ns", number,
                        sizeof(number));
     outlived = number[0] == '\0' ? -1 : strtoll(number, NULL, 10);
-    row->is_orphan = outlived >= ORPHAN_LEAST;
-    if (row->is_orphan && !agent->is_exit_known) {
-        row->end = REPORT_END_UNKNOWN;
-    } else if (!agent->is_exit_known || (outlived >= 0 && !row->is_orphan &&
-                                         WIFSIGNALED(agent->status) &&
-                                         WTERMSIG(agent->status) == SIGKILL)) {
+    row.is_orphan = outlived >= ORPHAN_LEAST;
+    if (row.is_orphan && !agent->is_exit_known) {
+        row.end = REPORT_END_UNKNOWN;
+    } else if (!agent->is_exit_known ||
+               (outlived >= 0 && !row.is_orphan && WIFSIGNALED(agent->status) &&
+                WTERMSIG(agent->status) == SIGKILL)) {
         number[0] = '\0';
         (void)ck_lines_get(agent->exit, strlen(agent->exit), "signal", number,
                            sizeof(number));
-        row->end = REPORT_END_KILLED;
-        row->code = (int)strtol(number, NULL, 10);
+        row.end = REPORT_END_KILLED;
+        row.code = (int)strtol(number, NULL, 10);
     } else if (WIFSIGNALED(agent->status)) {
-        row->end = REPORT_END_SIGNAL;
-        row->code = WTERMSIG(agent->status);
+        row.end = REPORT_END_SIGNAL;
+        row.code = WTERMSIG(agent->status);
     } else {
-        row->end = REPORT_END_EXITED;
-        row->code = WEXITSTATUS(agent->status);
+        row.end = REPORT_END_EXITED;
+        row.code = WEXITSTATUS(agent->status);
     }
     if (agent->exit_time != 0) {
-        row->end_time = align_time(align, index, false, agent->exit_time);
+        row.end_time = align_time(align, index, false, agent->exit_time);
+    }
+    return row;
+}
+
+/* What that says of the rank. Below a launcher it is another process that
+ * ended so; of the rank it is only known that its records were drained. */
+static void end_report(const struct report_launcher *end,
+                       struct report_rank *row)
+{
+    if (row->launcher != NULL) {
+        row->end = end->end == REPORT_END_UNKNOWN ? REPORT_END_UNKNOWN
+                                                  : REPORT_END_SHARED;
+        return;
+    }
+    row->end = end->end;
+    row->code = end->code;
+    row->is_orphan = end->is_orphan;
+    row->end_time = end->end_time;
+}
+
+/* What was stored of the rank: all of its ckagent's, or of several ranks that
+ * of its own processes. */
+static void stored_report(const struct cast *cast,
+                          const struct cast_rank *who,
+                          struct report_rank *row)
+{
+    if (row->launcher == NULL) {
+        row->events = cast->agents[who->agent].events;
+        row->bytes = cast->agents[who->agent].bytes;
+        return;
+    }
+    for (size_t p = 0; p < cast->processes_count; p++) {
+        const struct cast_process *process = &cast->processes[p];
+
+        if (process->agent == who->agent && process->rank == who->number) {
+            row->events += process->events;
+            row->bytes += process->bytes;
+        }
     }
 }
 
@@ -262,14 +312,13 @@ static void open_report(const struct cast *cast,
     }
 }
 
-/* A rank that ended by itself, in the middle of MPI. What was not kept might
- * be the call. */
+/* A rank that ended in the middle of MPI. What was not kept might be the call.
+ */
 static bool is_unfinalized(const struct cast *cast,
                            const struct cast_rank *who,
                            const struct report_rank *row)
 {
-    if (row->end != REPORT_END_EXITED || row->dark != REPORT_DARK_NOT ||
-        row->lost > 0 || row->gaps > 0 ||
+    if (row->dark != REPORT_DARK_NOT || row->lost > 0 || row->gaps > 0 ||
         (row->open != NULL && strcmp(row->open, "MPI_Finalize") == 0)) {
         return false;
     }
@@ -287,6 +336,7 @@ static bool is_unfinalized(const struct cast *cast,
 static void rank_report(struct ranks *ranks,
                         size_t index,
                         const struct align *align,
+                        const struct report *report,
                         struct report_rank *row)
 {
     const struct cast *cast = ranks->cast;
@@ -294,7 +344,11 @@ static void rank_report(struct ranks *ranks,
     const struct cast_agent *agent = &cast->agents[who->agent];
     struct rank *rank = &ranks->items[index];
     struct dark dark = dark_find(cast, align, who->agent);
+    struct report_launcher end = end_find(cast, who->agent, align);
 
+    if (ranks->launchers[who->agent] > 0) {
+        row->launcher = &report->launchers[ranks->launchers[who->agent] - 1];
+    }
     row->dark = dark.reason;
     row->dark_since = dark.part.start;
     row->number = who->number;
@@ -308,16 +362,56 @@ static void rank_report(struct ranks *ranks,
     row->step_max = rank->step_max;
     row->step_median = quantile_at(&rank->step_lengths, 0.5);
     row->is_median_exact = quantile_is_exact(&rank->step_lengths);
-    row->events = agent->events;
-    row->bytes = agent->bytes;
+    stored_report(cast, who, row);
     row->lost = lost_all(agent);
     row->is_lost_exact =
         (agent->is_gap_exact || agent->gap_records + agent->gap_about == 0) &&
         agent->lost[CK_LOST_LIMIT] == 0;
     row->gaps = agent->gaps;
-    end_report(agent, who->agent, align, row);
+    end_report(&end, row);
     open_report(cast, who, row);
-    row->is_unfinalized = is_unfinalized(cast, who, row);
+    row->is_unfinalized =
+        end.end == REPORT_END_EXITED && is_unfinalized(cast, who, row);
+}
+
+/* A row for each ckagent of several ranks of which some are wanted. 0 or -1. */
+static int launchers_report(struct ranks *ranks,
+                            const struct align *align,
+                            struct report *report)
+{
+    const struct cast *cast = ranks->cast;
+
+    report->launchers =
+        calloc(cast->agents_count + 1, sizeof(*report->launchers));
+    if (report->launchers == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        uint32_t agent = cast->ranks[i].agent;
+        struct report_launcher row = {0};
+
+        if (!cast->ranks[i].is_wanted || ranks->launchers[agent] > 0 ||
+            ranks->sharing[agent] < 2 || cast->agents[agent].is_profile) {
+            continue;
+        }
+        row = end_find(cast, agent, align);
+        row.ranks = calloc(ranks->sharing[agent], sizeof(*row.ranks));
+        if (row.ranks == NULL) {
+            return -1;
+        }
+        report->launchers[report->launchers_count++] = row;
+        ranks->launchers[agent] = (uint32_t)report->launchers_count;
+    }
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        uint32_t at = ranks->launchers[cast->ranks[i].agent];
+
+        if (at > 0) {
+            struct report_launcher *row = &report->launchers[at - 1];
+
+            row->ranks[row->ranks_count++] = cast->ranks[i].number;
+        }
+    }
+    return 0;
 }
 
 static void missing_add(struct report *report, int32_t number)
@@ -397,12 +491,13 @@ int ranks_report(struct ranks *ranks,
                   cast->absents_count + 1;
 
     report->ranks = calloc(room, sizeof(*report->ranks));
-    if (report->ranks == NULL) {
+    if (report->ranks == NULL || launchers_report(ranks, align, report) != 0) {
         return -1;
     }
     for (size_t i = 0; i < cast->ranks_count; i++) {
         if (cast->ranks[i].is_wanted) {
-            rank_report(ranks, i, align, &report->ranks[report->ranks_count++]);
+            rank_report(ranks, i, align, report,
+                        &report->ranks[report->ranks_count++]);
         }
     }
     report->present = (uint32_t)cast->ranks_count;

@@ -68,8 +68,12 @@ static int reading_commit(struct reading *reading,
                           struct store_frame *frame)
 {
     struct cast_agent *agent = &reading->cast->agents[reading->stream->agent];
+    struct cast_process *process =
+        &reading->cast->processes[reading->stream->process];
     const struct survey *survey = &reading->survey;
 
+    process->events += survey->records;
+    process->bytes += ck_frame_bytes(&opened->header);
     frame->records = survey->records;
     frame->classes = survey->classes;
     frame->stamps = survey->starts;

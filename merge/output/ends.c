@@ -12,8 +12,19 @@
 /* Ranks of a collective that are named. */
 #define NAMED_MAX 8
 
+/* Below a launcher it is not known how the rank ended, but where it stood when
+ * a launcher that failed did. */
+static bool is_shared_well(const struct report_rank *rank)
+{
+    return !rank->is_unfinalized &&
+           (report_launched_well(rank->launcher) || !rank->is_open_api);
+}
+
 static bool is_well(const struct report_rank *rank)
 {
+    if (rank->end == REPORT_END_SHARED) {
+        return is_shared_well(rank);
+    }
     return rank->end == REPORT_END_PROFILE ||
            (rank->end == REPORT_END_EXITED && rank->code == 0 &&
             !rank->is_unfinalized && !rank->is_orphan);
@@ -60,6 +71,10 @@ static void put_how(const struct page *page,
                 first->number);
     } else if (rank->end == REPORT_END_UNKNOWN) {
         fputs("left no word of its end", file);
+    } else if (rank->end == REPORT_END_SHARED) {
+        fputs(rank->is_unfinalized ? "ended without MPI_Finalize"
+                                   : "ended, nobody saw how,",
+              file);
     } else {
         fprintf(file, "ended with status %d%s", rank->code,
                 rank->is_unfinalized ? " without MPI_Finalize" : "");
@@ -181,6 +196,62 @@ static void put_ranks(FILE *file, const int32_t *ranks, size_t count)
     }
     if (count > named) {
         fprintf(file, " and %zu more", count - named);
+    }
+}
+
+/* "the launcher of ranks 0 and 1 ended with status 139 at 2.20 s; how each of
+ * them ended is not known" */
+static void put_launcher(const struct page *page,
+                         const struct report_launcher *launcher)
+{
+    const struct report_rank as_rank = {.end = launcher->end,
+                                        .code = launcher->code,
+                                        .is_orphan = launcher->is_orphan};
+    struct page inner = *page;
+    char *text = NULL;
+    size_t length;
+
+    inner.file = open_memstream(&text, &length);
+    if (inner.file == NULL) {
+        return;
+    }
+    fputs("the launcher of ", inner.file);
+    put_ranks(inner.file, launcher->ranks, launcher->ranks_count);
+    fputc(' ', inner.file);
+    put_how(&inner, &as_rank, NULL);
+    if (launcher->end_time != 0) {
+        fprintf(inner.file, " at %s",
+                word_time(launcher->end_time - page->report->whole.start).text);
+    }
+    fputs("; how each of them ended is not known", inner.file);
+    if (fclose(inner.file) == 0) {
+        fprintf(page->file, " %s", page_red(page));
+        page_wrap(page, text, 1, 3);
+        fprintf(page->file, "%s\n", page_normal(page));
+    }
+    free(text);
+}
+
+/* Those that did not end well; of one that left no word, its ranks say so. */
+static void put_launchers(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t limit = page->style->is_all_ranks ? SIZE_MAX : PAGE_ROWS;
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->launchers_count; i++) {
+        const struct report_launcher *launcher = &report->launchers[i];
+
+        if (report_launched_well(launcher) ||
+            (launcher->end == REPORT_END_UNKNOWN && !launcher->is_orphan) ||
+            count++ >= limit) {
+            continue;
+        }
+        put_launcher(page, launcher);
+    }
+    if (count > limit) {
+        fprintf(page->file, " and %zu more launchers (--all-ranks)\n",
+                count - limit);
     }
 }
 
@@ -456,6 +527,7 @@ void page_ends(const struct page *page)
         }
     }
     qsort(ends, count, sizeof(*ends), by_end);
+    put_launchers(page);
     put_rows(page, ends, count);
     put_missing(page);
     put_darks(page);

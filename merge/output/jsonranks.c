@@ -4,10 +4,33 @@
  */
 #include "merge/output/jsonparts.h"
 
-static const char *const end_names[] = {"unknown", "exited",  "signal",
-                                        "profile", "missing", "killed"};
+static const char *const end_names[] = {
+    "unknown", "exited", "signal", "profile", "missing", "killed", "shared"};
 
 static const char *const dark_names[] = {"no", "end", "cut", "limit"};
+
+static void put_end(struct ck_json *j, bool is_orphan, ck_time_t end_time)
+{
+    if (is_orphan) {
+        ck_json_bool(j, "agent_lost", true);
+    }
+    if (end_time != 0) {
+        ck_json_int(j, "end_time_ns", end_time);
+    } else {
+        ck_json_null(j, "end_time_ns");
+    }
+}
+
+/* A count of what is missing; null where it is some of several ranks'. */
+static void
+put_lack(struct ck_json *j, const char *name, uint64_t count, bool is_shared)
+{
+    if (count > 0 && is_shared) {
+        ck_json_null(j, name);
+    } else {
+        ck_json_uint(j, name, count);
+    }
+}
 
 static void put_rank(struct ck_json *j, const struct report_rank *rank)
 {
@@ -15,15 +38,12 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_int(j, "rank", rank->number);
     json_text(j, "host", rank->host);
     ck_json_string(j, "end", end_names[rank->end]);
-    ck_json_int(j, "code", rank->code);
-    if (rank->is_orphan) {
-        ck_json_bool(j, "agent_lost", true);
-    }
-    if (rank->end_time != 0) {
-        ck_json_int(j, "end_time_ns", rank->end_time);
+    if (rank->end == REPORT_END_SHARED) {
+        ck_json_null(j, "code");
     } else {
-        ck_json_null(j, "end_time_ns");
+        ck_json_int(j, "code", rank->code);
     }
+    put_end(j, rank->is_orphan, rank->end_time);
     ck_json_string(j, "dark", dark_names[rank->dark]);
     if (rank->dark != REPORT_DARK_NOT) {
         ck_json_int(j, "dark_since_ns", rank->dark_since);
@@ -66,9 +86,9 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_int(j, "step_max_ns", rank->step_max);
     ck_json_bool(j, "median_exact", rank->is_median_exact);
     ck_json_uint(j, "events", rank->events);
-    ck_json_uint(j, "lost", rank->lost);
+    put_lack(j, "lost", rank->lost, rank->launcher != NULL);
     ck_json_bool(j, "lost_exact", rank->is_lost_exact);
-    ck_json_uint(j, "gaps", rank->gaps);
+    put_lack(j, "gaps", rank->gaps, rank->launcher != NULL);
     ck_json_uint(j, "bytes", rank->bytes);
     ck_json_end(j);
 }
@@ -118,11 +138,27 @@ static void put_awaited(struct ck_json *j, const struct report_awaited *awaited)
     ck_json_end(j);
 }
 
+static void put_launcher(struct ck_json *j,
+                         const struct report_launcher *launcher)
+{
+    ck_json_object(j, NULL);
+    put_numbers(j, "ranks", launcher->ranks, launcher->ranks_count);
+    ck_json_string(j, "end", end_names[launcher->end]);
+    ck_json_int(j, "code", launcher->code);
+    put_end(j, launcher->is_orphan, launcher->end_time);
+    ck_json_end(j);
+}
+
 void json_ranks(struct ck_json *j, const struct report *report)
 {
     ck_json_array(j, "ranks");
     for (size_t i = 0; i < report->ranks_count; i++) {
         put_rank(j, &report->ranks[i]);
+    }
+    ck_json_end(j);
+    ck_json_array(j, "launchers");
+    for (size_t i = 0; i < report->launchers_count; i++) {
+        put_launcher(j, &report->launchers[i]);
     }
     ck_json_end(j);
     ck_json_array(j, "impasses");

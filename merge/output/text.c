@@ -477,6 +477,7 @@ static void put_trust(const struct page *page)
         well += report->ranks[i].gaps == 0 &&
                 report->ranks[i].dark == REPORT_DARK_NOT &&
                 (report->ranks[i].end == REPORT_END_EXITED ||
+                 report->ranks[i].end == REPORT_END_SHARED ||
                  report->ranks[i].end == REPORT_END_PROFILE);
     }
     fprintf(page->file, "\n%s TRUST%s       ", page_bold(page),

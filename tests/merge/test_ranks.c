@@ -1,0 +1,156 @@
+/* test_ranks.c - ranks that share a ckagent, and how they and it ended
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Ranks 0 to 2 are processes below one ckagent, whose own program is their
+ * launcher; rank r has r + 1 kernels.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/merge/program.h"
+#include "tests/merge/synth.h"
+
+#define US ((int64_t)1000)
+#define MS ((int64_t)1000000)
+#define SITE ((uint64_t)0x401000)
+#define RANKS 3
+
+struct fixture {
+    char *dir;
+    struct synth *synth;
+    char *text;
+};
+
+static void rank_put(struct synth *synth, uint32_t rank)
+{
+    uint32_t incarnation = rank + 1;
+    char lines[64];
+    int length =
+        snprintf(lines, sizeof(lines), "rank=%u\nsize=%d\n", rank, RANKS);
+
+    synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
+    synth_text(synth, CK_KIND_IDENTITY, 0, incarnation, 0, lines,
+               (size_t)length);
+    synth_stream(synth, incarnation, rank, 100 + rank);
+    synth_text(synth, CK_KIND_NAME, 1, 0, 0, "forward", 7);
+    for (uint32_t i = 0; i <= rank; i++) {
+        synth_kernel(synth, 1, (1 + i) * MS, MS / 2, 100 + rank, i + 1);
+    }
+}
+
+static int setup(void **state)
+{
+    static const struct synth_rank launcher = {
+        .rank = -1, .host = "node", .timens = "t", .clock = CK_CLOCK_RAW};
+    static struct fixture fixture;
+
+    fixture = (struct fixture){.dir = synth_dir()};
+    fixture.synth = synth_create(fixture.dir, 9, &launcher);
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        rank_put(fixture.synth, rank);
+    }
+    *state = &fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    synth_destroy(fixture->synth);
+    synth_remove(fixture->dir);
+    free(fixture->text);
+    return 0;
+}
+
+/* The launcher ends; what ckmerge then says with these options. */
+static int merge_ended(struct fixture *fixture, int status, const char *options)
+{
+    if (fixture->synth != NULL) {
+        synth_exit(fixture->synth, status, 10 * MS, 0);
+        synth_destroy(fixture->synth);
+        fixture->synth = NULL;
+    }
+    return program_merge(&fixture->text, "/", "%s %s", options, fixture->dir);
+}
+
+static void says(const struct fixture *fixture, const char *said)
+{
+    if (strstr(fixture->text, said) == NULL) {
+        fail_msg("%s\nnot said: %s", fixture->text, said);
+    }
+}
+
+static void the_status_of_a_launcher_is_not_its_ranks(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge_ended(fixture, 139 << 8, ""), 0);
+    says(fixture, " the launcher of ranks 0, 1 and 2 ended with status 139 at "
+                  "9.00 ms; how each of them ended");
+    assert_null(strstr(fixture->text, "rank 1 ended"));
+    assert_int_equal(merge_ended(fixture, 139 << 8, "-o json"), 0);
+    says(fixture, "\"end\": \"shared\",\n      \"code\": null,\n"
+                  "      \"end_time_ns\": null");
+    says(fixture, "\"end\": \"exited\",\n      \"code\": 139");
+}
+
+static void a_launcher_that_ended_well_is_no_news(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge_ended(fixture, 0, ""), 0);
+    assert_null(strstr(fixture->text, "launcher"));
+    assert_null(strstr(fixture->text, "rank 1 ended"));
+}
+
+static void each_rank_has_the_events_of_its_own_processes(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge_ended(fixture, 0, "-o json"), 0);
+    says(fixture, "\"events\": 1,\n      \"lost\": 0");
+    says(fixture, "\"events\": 2,\n      \"lost\": 0");
+    says(fixture, "\"events\": 3,\n      \"lost\": 0");
+}
+
+static void records_that_one_of_several_ranks_lost_are_of_none(void **state)
+{
+    struct ck_counter lost = {
+        .e = {.kind = CK_KIND_LOST, .flags = CK_FLAG_RAW, .start = 5 * MS},
+        .value = 12,
+        .enabled = MS,
+        .reason = CK_LOST_RING};
+    struct fixture *fixture = *state;
+
+    synth_stream(fixture->synth, 0, CK_SLOT_COLLECTOR, 0);
+    synth_put(fixture->synth, &lost);
+    assert_int_equal(merge_ended(fixture, 0, "-o json"), 0);
+    says(fixture, "\"lost\": null");
+    assert_null(strstr(fixture->text, "      \"lost\": 12"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            the_status_of_a_launcher_is_not_its_ranks, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_launcher_that_ended_well_is_no_news,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            each_rank_has_the_events_of_its_own_processes, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            records_that_one_of_several_ranks_lost_are_of_none, setup,
+            teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
