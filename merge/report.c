@@ -127,13 +127,16 @@ bool report_has_died(const struct report *report, int32_t number)
              rank->end_time > first_death(report));
 }
 
+bool report_has_end(const struct report_rank *rank)
+{
+    return rank->end != REPORT_END_MISSING && rank->end != REPORT_END_UNKNOWN &&
+           !rank->is_claimed_twice;
+}
+
 bool report_is_complete(const struct report *report)
 {
     for (size_t i = 0; i < report->ranks_count; i++) {
-        enum report_end end = report->ranks[i].end;
-
-        if (end == REPORT_END_MISSING || end == REPORT_END_UNKNOWN ||
-            report->ranks[i].is_claimed_twice) {
+        if (!report_has_end(&report->ranks[i])) {
             return false;
         }
     }

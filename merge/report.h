@@ -520,7 +520,10 @@ bool report_died(const struct report_rank *rank);
 bool report_has_died(const struct report *report, int32_t number);
 /* Frees the arrays; the texts are the cast's. */
 void report_fini(struct report *report);
-/* True when every announced rank is there, ended well, and nothing is lost. */
+/* True when the rank is there, is one, and said that it ended, however. */
+bool report_has_end(const struct report_rank *rank);
+/* True when all announced ranks are so, and nothing stored is missing; records
+ * that were counted as lost may be. */
 bool report_is_complete(const struct report *report);
 
 #endif

@@ -466,6 +466,14 @@ static void put_cost(const struct page *page)
     fputc('\n', page->file);
 }
 
+/* Nothing of the rank is missing but what was counted as lost, however it
+ * ended. */
+static bool is_recorded(const struct report_rank *rank)
+{
+    return report_has_end(rank) && rank->gaps == 0 &&
+           rank->dark == REPORT_DARK_NOT;
+}
+
 static void put_trust(const struct page *page)
 {
     const struct report *report = page->report;
@@ -474,18 +482,14 @@ static void put_trust(const struct page *page)
     size_t well = 0;
 
     for (size_t i = 0; i < report->ranks_count; i++) {
-        well += report->ranks[i].gaps == 0 &&
-                report->ranks[i].dark == REPORT_DARK_NOT &&
-                (report->ranks[i].end == REPORT_END_EXITED ||
-                 report->ranks[i].end == REPORT_END_SHARED ||
-                 report->ranks[i].end == REPORT_END_PROFILE);
+        well += is_recorded(&report->ranks[i]);
     }
     fprintf(page->file, "\n%s TRUST%s       ", page_bold(page),
             page_normal(page));
     put_lost(page);
-    fprintf(page->file, " lost %s %zu of %zu rank%s %s\n", page_dot(page), well,
-            of, word_s(of),
-            report->is_filtered ? "selected are complete" : "complete");
+    fprintf(page->file, " lost %s %zu of %zu%s rank%s recorded to the end\n",
+            page_dot(page), well, of, report->is_filtered ? " selected" : "",
+            word_s(of));
     fputs("             ", page->file);
     page_clocks(page);
     put_inputs(page);

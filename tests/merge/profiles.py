@@ -603,7 +603,7 @@ class Bad(Case):
         self.assertIn("b.json: the JSON is wrong or cut off here", head)
         self.assertIn("rank 0: its last records are missing: what it did",
                       head)
-        self.assertIn("0 of 1 rank complete", said)
+        self.assertIn("0 of 1 rank recorded to the end", said)
         self.assertIn("byte", note)
         self.assertGreater(self.device(report)["kernels"], 10)
 

@@ -326,7 +326,7 @@ static void what_is_damaged_is_said_before_all_else(void **state)
     busy = strstr(fixture->text, "Devices were busy");
     assert_non_null(said);
     assert_true(busy == NULL || said < busy);
-    assert_non_null(strstr(fixture->text, "0 of 1 rank complete"));
+    assert_non_null(strstr(fixture->text, "0 of 1 rank recorded to the end"));
     assert_int_equal(merge(fixture, "--verify %s", dir), 3);
     assert_non_null(strstr(fixture->text, "rank 0 lacks records: 1 gap"));
     synth_remove(dir);

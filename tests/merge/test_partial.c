@@ -93,7 +93,31 @@ static void a_rank_without_an_end_has_an_unattributed_tail(void **state)
                            "   its last call was MPI_Barrier, left at 4.50 ms\n"
                            "   what it did after its last record, at 4.50 ms, "
                            "is not known"));
-    assert_non_null(strstr(text, "1 of 2 ranks complete"));
+    assert_non_null(strstr(text, "1 of 2 ranks recorded to the end"));
+    free(text);
+    synth_remove(dir);
+}
+
+/* Rank 0 ended by itself, rank 1 by a signal: all of both is there. */
+static void a_rank_that_died_is_recorded_to_the_end(void **state)
+{
+    const struct synth_rank who = {.rank = 1,
+                                   .size = 2,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    char *text = NULL;
+    char *dir = ended_run(true, 0);
+    struct synth *synth = synth_create(dir, 8, &who);
+
+    (void)state;
+    synth_exit(synth, 11, 9 * MS, 0);
+    synth_destroy(synth);
+    assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
+    assert_non_null(strstr(text, "\"complete\": true"));
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 0);
+    assert_non_null(strstr(text, "rank 1 died of signal 11"));
+    assert_non_null(strstr(text, "2 of 2 ranks recorded to the end"));
     free(text);
     synth_remove(dir);
 }
@@ -287,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_without_an_end_has_an_unattributed_tail),
+        cmocka_unit_test(a_rank_that_died_is_recorded_to_the_end),
         cmocka_unit_test(nothing_is_idle_behind_a_limit),
         cmocka_unit_test(a_loss_says_what_to_try),
         cmocka_unit_test(
