@@ -4,6 +4,7 @@
  */
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,10 +95,39 @@ static void it_goes_home_and_stays_free(void **state)
     assert_int_equal(status, 0);
 }
 
+/* In a session of its own it would have to wait for its share of the cores; a
+ * signal to the front's group does not reach it. */
+static int apart_of(pid_t session, pid_t group)
+{
+    struct apart_cpus cpus;
+
+    apart_go(true, &cpus);
+    if (getsid(0) != session || getpgid(0) == group) {
+        return 1;
+    }
+    return raise(SIGHUP) == 0 && raise(SIGTTOU) == 0 ? 0 : 2;
+}
+
+static void it_has_a_group_of_its_own_in_our_session(void **state)
+{
+    pid_t session = getsid(0);
+    pid_t group = getpgid(0);
+    int status = -1;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        _exit(apart_of(session, group));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_goes_home_and_stays_free),
+        cmocka_unit_test(it_has_a_group_of_its_own_in_our_session),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
