@@ -20,8 +20,8 @@ struct apart_cpus {
     cpu_set_t sets[8];
 };
 
-/* Own process group, /dev/null on 0, 1, 2 (stderr stays with `keeps_stderr`), no
- * inherited files, all CPUs of the cpuset, default signals. *home: the CPUs
+/* Own process group, /dev/null on 0, 1, 2 (stderr stays with `keeps_stderr`),
+ * no inherited files, all CPUs of the cpuset, default signals. *home: the CPUs
  * before. */
 void apart_go(bool keeps_stderr, struct apart_cpus *home);
 
