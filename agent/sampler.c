@@ -25,14 +25,14 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "agent/enroll.h"
+#include "agent/event.h"
+#include "agent/kin.h"
 #include "agent/stacks.h"
 #include "agent/switches.h"
 #include "agent/symbols.h"
+#include "agent/unowned.h"
 #include "schema/domain.h"
 
 #define CPUS_MAX 1024
@@ -44,11 +44,8 @@
 #define CPUS_FEW 16 /* with more of them, PAGES_LEAST and no events of CPUs */
 /* So many agents may look at one CPU. */
 #define WIDE_SHARERS 2
-#define IMAGES                                                                 \
-    256 /* process ids that are looked up at once; a power of two              \
-         */
-/* About 100 ms of computation. */
-#define SAMPLES_UNOWNED 10
+/* Process ids that are looked up at once; a power of two. */
+#define IMAGES 256
 #define RECORD_MAX 65536
 /* A period is longer by this part of it, so that samples of a CPU do not fall
  * on the scheduler's ticks for ever, when always the same tasks wake up. */
@@ -71,12 +68,14 @@ struct sampler {
     int64_t period; /* ns */
     size_t pages;   /* of a ring */
     int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
-    pid_t target;
-    unsigned unowned; /* samples of the target while it has no entry */
     bool is_mapped;
     bool is_wide; /* events of CPUs, not of the target */
     struct stacks *stacks;
     struct switches *switches;
+    struct kin *kin;
+    struct unowned *unowned;
+    uint64_t owned;     /* samples */
+    uint64_t pid_space; /* that pids are of here */
     struct image images[IMAGES];
     uint32_t images_seen; /* header->incarnations when they were looked up */
     uint64_t lost;        /* records, as the kernel says */
@@ -91,83 +90,6 @@ struct step {
     struct ck_ring_header *header;
     struct symbols *symbols;
 };
-
-/* Trailer of every record that is no sample. */
-struct sample_id {
-    uint32_t pid;
-    uint32_t tid;
-    uint64_t time;
-    uint32_t cpu;
-    uint32_t reserved;
-};
-
-/* Head of a sample; the call chain follows. */
-struct sample {
-    struct perf_event_header header;
-    uint64_t ip;
-    uint32_t pid;
-    uint32_t tid;
-    uint64_t time;
-    uint32_t cpu;
-    uint32_t reserved;
-    uint64_t count;
-};
-
-/* What an event counts for. */
-enum reach {
-    REACH_WIDE,   /* all that runs on the CPU */
-    REACH_TARGET, /* the target and its children there */
-    REACH_USER,   /* the same, without the kernel's part */
-};
-
-static int event_open(pid_t pid, int cpu, int64_t period, enum reach reach)
-{
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof(attr),
-        .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = (uint64_t)period,
-        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                       PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN,
-        .disabled = reach != REACH_WIDE,
-        .inherit = reach != REACH_WIDE,
-        .enable_on_exec = reach != REACH_WIDE,
-        .exclude_kernel = reach == REACH_USER,
-        .exclude_hv = reach == REACH_USER,
-        .exclude_idle = 1,
-        .exclude_callchain_kernel = 1,
-        .sample_id_all = 1,
-        .context_switch = 1,
-        .mmap = 1,
-        .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC_RAW,
-        .watermark = 1,
-    };
-
-    return (int)syscall(SYS_perf_event_open, &attr,
-                        reach == REACH_WIDE ? -1 : pid, cpu, -1,
-                        PERF_FLAG_FD_CLOEXEC);
-}
-
-static const char *why_words(int error)
-{
-    switch (error) {
-    case EACCES:
-    case EPERM:
-        return "perf_event is not permitted here (set "
-               "kernel.perf_event_paranoid to 2 or less, or let the container "
-               "have perf_event_open)";
-    case ENOSYS:
-        return "this kernel has no perf_event, or a container filters it";
-    case EMFILE:
-    case ENFILE:
-        return "too many open files (raise ulimit -n)";
-    case EINVAL:
-        return "this kernel is too old for it (before 4.3)";
-    default:
-        return strerror(error);
-    }
-}
 
 /* Are these CPUs few, and not looked at by many agents? */
 static bool is_own_ground(const cpu_set_t *cpus, int sharers)
@@ -241,15 +163,22 @@ struct sampler *sampler_create(pid_t held_child,
     sharers = sharers > 1 ? sharers : 1;
     sampler->period = CK_TIME_S / hz + CK_TIME_S / hz / PERIOD_ODD;
     sampler->filled_fd = -1;
-    sampler->target = held_child;
     sampler->stacks = stacks_create();
     sampler->switches = switches_create();
     if (sampler->stacks == NULL || sampler->switches == NULL ||
         events_open(sampler, held_child, sharers) != 0) {
-        (void)ck_err_set(why_not, "%s", why_words(errno));
+        (void)ck_err_set(why_not, "%s", event_why(errno));
         sampler_destroy(sampler);
         return NULL;
     }
+    sampler->kin = kin_create(held_child, sampler->is_wide);
+    sampler->unowned = unowned_create(held_child, sampler->period);
+    if (sampler->kin == NULL || sampler->unowned == NULL) {
+        (void)ck_err_set(why_not, "out of memory");
+        sampler_destroy(sampler);
+        return NULL;
+    }
+    sampler->pid_space = ck_ring_pid_space();
     sampler->pages = pages_share(sampler->count, sharers);
     return sampler;
 }
@@ -279,6 +208,8 @@ void sampler_destroy(struct sampler *sampler)
     free(sampler->rings);
     stacks_destroy(sampler->stacks);
     switches_destroy(sampler->switches);
+    kin_destroy(sampler->kin);
+    unowned_destroy(sampler->unowned);
     free(sampler);
     errno = saved;
 }
@@ -333,10 +264,12 @@ static void filled_hear(struct sampler *sampler)
     }
 }
 
-/* Number of the newest image with that process id, 0 = none records. */
-static uint32_t image_search(struct ck_ring_header *header, uint32_t pid)
+/* Number of the newest image with that process id, 0 = none records. Of one
+ * that was entered before the last exec or fork, nothing is left. */
+static uint32_t image_search(const struct step *step, uint32_t pid)
 {
-    struct ck_ring_process *table = ck_ring_processes(header);
+    struct ck_ring_process *table = ck_ring_processes(step->header);
+    ck_time_t since = kin_since(step->sampler->kin, pid);
     uint32_t newest = 0;
 
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
@@ -344,7 +277,10 @@ static uint32_t image_search(struct ck_ring_header *header, uint32_t pid)
         uint32_t number =
             atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
 
-        if (number > newest && table[i].pid == pid) {
+        if (number > newest && table[i].pid == pid &&
+            (table[i].started == 0 || table[i].started >= since) &&
+            (table[i].pid_space == 0 ||
+             table[i].pid_space == step->sampler->pid_space)) {
             newest = number;
         }
     }
@@ -362,14 +298,14 @@ static uint32_t image_find(const struct step *step, uint32_t pid)
         sampler->images_seen = given;
     }
     if (image->pid != pid) {
-        *image = (struct image){pid, image_search(step->header, pid)};
+        *image = (struct image){pid, image_search(step, pid)};
     }
     return image->incarnation;
 }
 
 /* The user's part of a call chain, innermost first; it is the first address
  * and then return addresses. How many. */
-static size_t frames_take(const struct sample *sample,
+static size_t frames_take(const struct event_sample *sample,
                           uint64_t frames[SAMPLER_FRAMES_MAX])
 {
     const uint64_t *chain = (const uint64_t *)(sample + 1);
@@ -391,53 +327,80 @@ static size_t frames_take(const struct sample *sample,
     return used;
 }
 
-/* A target that has computed for a while and called nothing that is recorded is
- * entered, so that the next samples have an owner. */
-static void unowned_take(const struct step *step, const struct sample *sample)
+static void sample_put(const struct step *step, struct unowned_sample *sample)
 {
-    struct sampler *sampler = step->sampler;
+    uint32_t incarnation = image_find(step, sample->pid);
 
-    if ((pid_t)sample->pid == sampler->target &&
-        ++sampler->unowned == SAMPLES_UNOWNED) {
-        (void)enroll(step->header, sampler->target);
+    if (incarnation == 0) {
+        unowned_count(step->sampler->unowned, sample->pid);
+        return;
+    }
+    sample->record.e.name = incarnation;
+    if (sample->count > 0) {
+        sample->record.ip = sample->frames[0] - 1;
+        sample->record.stack = stacks_number(
+            step->sampler->stacks, step->own, step->symbols,
+            &(struct stack){incarnation, sample->frames, sample->count});
+    }
+    step->sampler->owned++;
+    (void)own_put(step->own, &sample->record.e);
+}
+
+static void held_put(const struct step *step, uint32_t pid)
+{
+    struct unowned_sample held;
+
+    while (unowned_next(step->sampler->unowned, pid, &held)) {
+        sample_put(step, &held);
     }
 }
 
-static void sample_take(const struct step *step, const struct sample *sample)
+/* Its maps are read at once: it may end any time. */
+static void enrolled_put(const struct step *step, uint32_t pid)
 {
-    uint32_t incarnation = image_find(step, sample->pid);
-    uint64_t frames[SAMPLER_FRAMES_MAX];
-    struct ck_sample record = {
-        .e = {.kind = CK_KIND_SAMPLE,
-              .units = sizeof(record) / CK_UNIT_BYTES,
-              .flags = CK_FLAG_RAW,
-              .name = incarnation,
-              .start = ck_domain_raw((ck_time_t)sample->time)},
-        .tid = sample->tid,
-        .cpu = sample->cpu,
-        .weight = step->sampler->period,
-    };
-    size_t count;
+    if (step->symbols != NULL) {
+        symbols_seen_process(step->symbols, image_find(step, pid), (pid_t)pid);
+    }
+    held_put(step, pid);
+}
 
-    if (incarnation == 0) {
-        unowned_take(step, sample);
+static void sample_take(const struct step *step,
+                        const struct event_sample *seen)
+{
+    struct sampler *sampler = step->sampler;
+    struct unowned_sample sample = {
+        .record = {.e = {.kind = CK_KIND_SAMPLE,
+                         .units = sizeof(sample.record) / CK_UNIT_BYTES,
+                         .flags = CK_FLAG_RAW,
+                         .start = ck_domain_raw((ck_time_t)seen->time)},
+                   .tid = seen->tid,
+                   .cpu = seen->cpu,
+                   .weight = sampler->period},
+        .pid = seen->pid,
+    };
+    uint32_t incarnation = image_find(step, seen->pid);
+
+    if (incarnation == 0 && !kin_has(sampler->kin, seen->pid)) {
         return;
     }
-    count = frames_take(sample, frames);
-    if (count > 0) {
-        record.ip = frames[0] - 1;
-        record.stack =
-            stacks_number(step->sampler->stacks, step->own, step->symbols,
-                          &(struct stack){incarnation, frames, count});
+    if (sample.record.e.start < kin_since(sampler->kin, seen->pid)) {
+        unowned_count(sampler->unowned, seen->pid); /* of what ran before */
+        return;
     }
-    (void)own_put(step->own, &record.e);
+    sample.count = (uint32_t)frames_take(seen, sample.frames);
+    if (incarnation != 0) {
+        held_put(step, seen->pid);
+        sample_put(step, &sample);
+    } else if (unowned_take(sampler->unowned, step->header, &sample)) {
+        enrolled_put(step, seen->pid);
+    }
 }
 
 /* The trailer is last, whatever lies before it. */
 static void switch_take(const struct step *step,
                         const struct perf_event_header *header)
 {
-    const struct sample_id *id =
+    const struct event_id *id =
         (const void *)((const uint8_t *)header + header->size - sizeof(*id));
     uint32_t incarnation;
 
@@ -473,6 +436,37 @@ static void mapping_take(const struct step *step,
     }
 }
 
+/* Another image runs under that number from then on. */
+static void image_begin(const struct step *step, uint32_t pid, ck_time_t since)
+{
+    step->sampler->images[pid % IMAGES] = (struct image){0};
+    unowned_forget(step->sampler->unowned, pid, since);
+}
+
+static void fork_take(const struct step *step, const struct event_fork *fork)
+{
+    ck_time_t since = ck_domain_raw((ck_time_t)fork->time);
+
+    if (fork->pid != fork->parent) { /* not a thread */
+        kin_forked(step->sampler->kin, fork->pid, fork->parent, since);
+        image_begin(step, fork->pid, since);
+    }
+}
+
+static void exec_take(const struct step *step,
+                      const struct perf_event_header *header)
+{
+    uint32_t pid = *(const uint32_t *)(header + 1);
+    const struct event_id *id =
+        (const void *)((const uint8_t *)header + header->size - sizeof(*id));
+    ck_time_t since = ck_domain_raw((ck_time_t)id->time);
+
+    if ((header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
+        kin_execed(step->sampler->kin, pid, since);
+        image_begin(step, pid, since);
+    }
+}
+
 static void record_take(const struct step *step,
                         const struct perf_event_header *header)
 {
@@ -480,8 +474,8 @@ static void record_take(const struct step *step,
 
     switch (header->type) {
     case PERF_RECORD_SAMPLE:
-        if (header->size >= sizeof(struct sample)) {
-            sample_take(step, (const struct sample *)header);
+        if (header->size >= sizeof(struct event_sample)) {
+            sample_take(step, (const struct event_sample *)header);
         }
         break;
     case PERF_RECORD_SWITCH:
@@ -491,6 +485,16 @@ static void record_take(const struct step *step,
     case PERF_RECORD_MMAP:
         if (header->size >= sizeof(*header) + sizeof(*words)) {
             mapping_take(step, header);
+        }
+        break;
+    case PERF_RECORD_FORK:
+        if (header->size >= sizeof(struct event_fork)) {
+            fork_take(step, (const struct event_fork *)header);
+        }
+        break;
+    case PERF_RECORD_COMM:
+        if (header->size >= sizeof(*header) + sizeof(struct event_id)) {
+            exec_take(step, header);
         }
         break;
     case PERF_RECORD_LOST:
@@ -565,11 +569,12 @@ bool sampler_is_wide(const struct sampler *sampler)
     return sampler->is_wide;
 }
 
-void sampler_notes(const struct sampler *sampler, struct own *own)
+void sampler_notes(struct sampler *sampler, struct own *own)
 {
     if (sampler == NULL) {
         return;
     }
+    unowned_notes(sampler->unowned, sampler->owned, own);
     if (sampler->lost > 0) {
         own_note(own,
                  "%llu CPU samples and switches were lost in the kernel's "

@@ -59,6 +59,6 @@ bool sampler_is_wide(const struct sampler *sampler);
 int sampler_filled_fd(const struct sampler *sampler);
 
 /* The note on what was lost or left out, if anything was. */
-void sampler_notes(const struct sampler *sampler, struct own *own);
+void sampler_notes(struct sampler *sampler, struct own *own);
 
 #endif

@@ -102,6 +102,35 @@ static int yield_main(void)
     return 0;
 }
 
+/* A child computes as it was forked, and one as another image. */
+static int fork_main(void)
+{
+    for (int i = 0; i < 2; i++) {
+        int status = 1;
+        pid_t pid = fork();
+
+        if (pid == 0 && i == 1) {
+            (void)execl("/proc/self/exe", "test_sampler", "work", (char *)NULL);
+            _exit(127);
+        }
+        if (pid == 0) {
+            _exit(work_main());
+        }
+        if (waitpid(pid, &status, 0) != pid || status != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The second image has one thread less to compute: its first has done so. */
+static int exec_main(void)
+{
+    (void)work(NULL);
+    (void)execl("/proc/self/exe", "test_sampler", "work", (char *)NULL);
+    return 127;
+}
+
 static pid_t child_start(int *go, const char *mode)
 {
     int ends[2];
@@ -201,6 +230,60 @@ static void the_cpus_are_looked_at_where_they_are_our_own(void **state)
     }
     (void)close(go);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Run the child to its end without an entry that others have made. */
+static void child_run_alone(const char *mode)
+{
+    struct timespec pause = {.tv_nsec = 10 * CK_TIME_MS};
+    struct ck_err err;
+    int status;
+    int go;
+    pid_t pid = child_start(&go, mode);
+
+    sampler = sampler_create(pid, HZ, sharers, &err);
+    (void)close(go);
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        sampler_step(sampler, said.own, header, NULL);
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_int_equal(status, 0);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    sampler_step(sampler, said.own, header, NULL);
+    said_read(&said);
+}
+
+/* CPU time of the samples of an image. */
+static int64_t image_ns(uint32_t incarnation)
+{
+    const struct ck_sample *sample = NULL;
+    int64_t ns = 0;
+
+    while ((sample = said_next(&said, CK_KIND_SAMPLE, sample)) != NULL) {
+        ns += sample->e.name == incarnation ? sample->weight : 0;
+    }
+    return ns;
+}
+
+static void children_that_compute_own_their_samples(void **state)
+{
+    (void)state;
+    child_run_alone("fork");
+    assert_int_equal(atomic_load(&header->incarnations), 2);
+    assert_in_range(image_ns(1), 2 * WORK_NS * 8 / 10, 2 * WORK_NS * 13 / 10);
+    assert_in_range(image_ns(2), 2 * WORK_NS * 8 / 10, 2 * WORK_NS * 13 / 10);
+}
+
+static void samples_after_an_exec_are_of_the_new_image(void **state)
+{
+    (void)state;
+    child_run_alone("exec");
+    assert_int_equal(atomic_load(&header->incarnations), 2);
+    assert_in_range(image_ns(1), WORK_NS * 8 / 10, WORK_NS * 13 / 10);
+    assert_in_range(image_ns(2), WORK_NS * 8 / 10, WORK_NS * 13 / 10);
 }
 
 /* Text of the SYMBOL of an address, or "". */
@@ -340,12 +423,26 @@ int main(int argc, char **argv)
             a_ring_that_fills_asks_for_a_step, setup, teardown, &many),
         cmocka_unit_test_setup_teardown(
             the_cpus_are_looked_at_where_they_are_our_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(children_that_compute_own_their_samples,
+                                        setup, teardown),
+        cmocka_unit_test_prestate_setup_teardown(
+            children_that_compute_own_their_samples, setup, teardown, &many),
+        cmocka_unit_test_setup_teardown(
+            samples_after_an_exec_are_of_the_new_image, setup, teardown),
+        cmocka_unit_test_prestate_setup_teardown(
+            samples_after_an_exec_are_of_the_new_image, setup, teardown, &many),
         cmocka_unit_test_setup_teardown(a_refusal_is_said_with_its_reason,
                                         setup, teardown),
     };
 
     if (argc == 2 && strcmp(argv[1], "work") == 0) {
         return work_main();
+    }
+    if (argc == 2 && strcmp(argv[1], "fork") == 0) {
+        return fork_main();
+    }
+    if (argc == 2 && strcmp(argv[1], "exec") == 0) {
+        return exec_main();
     }
     if (argc == 2 && strcmp(argv[1], "yield") == 0) {
         return yield_main();

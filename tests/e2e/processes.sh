@@ -85,6 +85,41 @@ grep -q "no CPU samples" "$work/compute.err" ||
     same "where it computed" "compute.c" "$(json "$work/r14/report.json" \
         "j['hot_spots'][0]['file'].split('/')[-1]")"
 
+# Its children compute as well: one as it was forked, one as another program.
+cat >"$work/family.c" <<'C'
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile double x = 1;
+static void turn(clock_t end)
+{
+    while (clock() < end)
+        for (int i = 0; i < 10000; i++)
+            x = x * 1.0000001 + 1e-9;
+}
+__attribute__((noinline)) void of_the_child(void) { turn(CLOCKS_PER_SEC); }
+__attribute__((noinline)) void of_the_parent(void) { turn(CLOCKS_PER_SEC / 4); }
+int main(void)
+{
+    if (fork() == 0) {
+        of_the_child();
+        _exit(0);
+    }
+    wait(0);
+    of_the_parent();
+    return 0;
+}
+C
+gcc -g -O1 -fno-inline -fno-optimize-sibling-calls "$work/family.c" \
+    -o "$work/family"
+run family 0 "$bin/ckagent" --dir "$work/r16" -- sh -c './family; ./compute'
+grep -q "no CPU samples" "$work/family.err" ||
+    same "two children and a grandchild that computed" True "$(json \
+        "$work/r16/report.json" \
+        "(1.9e9 < sum(h['ns'] for h in j['hot_spots']) < 2.9e9 and
+            {'compute.c', 'family.c'} <= {(h['file'] or '').split('/')[-1]
+                for h in j['hot_spots']})")"
+
 # One that reads clocks and marks without end: the time is the kernel's code,
 # and ck's own, which is no hot spot of the program.
 cat >"$work/marks.c" <<'C'
