@@ -7,8 +7,8 @@
  * with PMIx sets PMIX_RANK, but only Slurm's variables tell the size).
  *
  * Job key: what the launcher calls the job, where it says so. On one host the
- * launcher's pid and start time are added (a PMIx namespace may repeat); over
- * several hosts they differ and are left out.
+ * launcher's pid and start time are added (a PMIx namespace may repeat, a
+ * MASTER_PORT does so mostly); over several hosts they differ and are left out.
  */
 #include "agent/identity.h"
 
@@ -24,6 +24,8 @@
 #include "schema/time.h"
 
 #define ANCESTORS_MAX 12
+#define ENVIRON_BYTES                                                          \
+    (256 << 10) /* of another process; more is not looked at */
 
 struct launcher_row {
     const char *launcher;
@@ -111,6 +113,21 @@ static bool row_holds(const struct launcher_row *row, char *const *env)
            (row->needs == NULL || identity_variable(env, row->needs) != NULL);
 }
 
+static bool is_torchrun(const struct identity_place *place)
+{
+    return strcmp(place->launcher, "torchrun") == 0;
+}
+
+/* Who meets at an address of this host alone is on this host. */
+static bool is_master_here(char *const *env)
+{
+    const char *master = identity_variable(env, "MASTER_ADDR");
+
+    return master != NULL &&
+           (strcmp(master, "localhost") == 0 || strcmp(master, "::1") == 0 ||
+            strncmp(master, "127.", 4) == 0);
+}
+
 /* Sizes and local ranks of the rows from `at` on, first hit wins. */
 static void
 place_fill(struct identity_place *place, char *const *env, size_t at)
@@ -144,6 +161,9 @@ place_fill(struct identity_place *place, char *const *env, size_t at)
         place->local_size =
             slurm_tasks(identity_variable(env, "SLURM_STEP_TASKS_PER_NODE"),
                         variable_number(env, "SLURM_NODEID", 0));
+    }
+    if (place->local_size == 0 && is_torchrun(place) && is_master_here(env)) {
+        place->local_size = place->size;
     }
 }
 
@@ -256,26 +276,84 @@ static int64_t namespace_ticks(void)
     return ck_domain_shift("boottime") / (CK_TIME_S / sysconf(_SC_CLK_TCK));
 }
 
-/* The nearest launcher among our ancestors (a shell may stand in between),
- * else the parent; without a launcher ourselves, as each start is then a job
- * of its own. Sets its pid and start; returns its start in ticks. */
-static unsigned long long launcher_find(struct identity *identity)
+/* Is NAME in both with one value, or not in `env`? */
+static bool
+is_shared(const char *text, size_t bytes, char *const *env, const char *name)
 {
-    pid_t pid = identity->place.is_ranked ? getppid() : 0;
-    pid_t parent = 0;
-    unsigned long long start = 0;
+    const char *value = name == NULL ? NULL : identity_variable(env, name);
+    bool is_there = value == NULL;
 
-    identity->launcher_pid = pid > 0 ? pid : getpid();
+    for (size_t at = 0; at < bytes && !is_there; at += strlen(text + at) + 1) {
+        is_there = strcmp(text + at, value - strlen(name) - 1) == 0;
+    }
+    return is_there;
+}
+
+/* Was a process started with our place in the job? Then it is a wrapper of
+ * our rank, not what started the ranks. */
+static bool process_is_ours(pid_t pid, char *const *env)
+{
+    const struct launcher_row *row = launcher_rows;
+    char *text = malloc(ENVIRON_BYTES + 1);
+    char path[64];
+    size_t bytes = 0;
+    FILE *file;
+    bool is_ours;
+
+    while (!row_holds(row, env)) {
+        row++; /* one does: we have a rank */
+    }
+    (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    file = text == NULL ? NULL : fopen(path, "re");
+    if (file != NULL) {
+        bytes = fread(text, 1, ENVIRON_BYTES, file);
+        (void)fclose(file);
+        text[bytes] = '\0';
+    }
+    is_ours = is_shared(text, bytes, env, row->rank) &&
+              is_shared(text, bytes, env, row->size) &&
+              is_shared(text, bytes, env, row->local_rank);
+    free(text);
+    return is_ours;
+}
+
+/* The nearest launcher among our ancestors (a shell may stand in between),
+ * else the nearest that is not of our rank, else the parent. */
+static pid_t ancestor_find(char *const *env)
+{
+    pid_t pid = getppid();
+    pid_t found = pid;
+    pid_t parent = 0;
+    unsigned long long start;
+    bool is_ours = true;
+
     for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
         if (is_launcher(pid)) {
-            identity->launcher_pid = pid;
-            break;
+            return pid;
         }
         if (process_stat(pid, &parent, &start) != 0) {
             break;
         }
+        is_ours = is_ours && process_is_ours(pid, env);
+        if (is_ours && parent > 1) {
+            found = parent;
+        }
         pid = parent;
     }
+    /* Ours up to where we looked: which of them it is, nobody knows. */
+    return is_ours ? getppid() : found;
+}
+
+/* Without a launcher it is ourselves, as each start is then a job of its own.
+ * Sets its pid and start; returns its start in ticks. */
+static unsigned long long launcher_find(struct identity *identity,
+                                        char *const *env)
+{
+    pid_t parent;
+    unsigned long long start;
+
+    identity->launcher_pid =
+        identity->place.is_ranked ? ancestor_find(env) : getpid();
     start = 0;
     (void)process_stat(identity->launcher_pid, &parent, &start);
     start -= (unsigned long long)namespace_ticks();
@@ -285,8 +363,33 @@ static unsigned long long launcher_find(struct identity *identity)
     return start;
 }
 
+/* By the run's id, which "none" is not, and by where its ranks meet. */
+static bool torch_named(char *const *env,
+                        const struct identity_place *place,
+                        char *name,
+                        size_t room)
+{
+    const char *run = identity_variable(env, "TORCHELASTIC_RUN_ID");
+    const char *host = identity_variable(env, "MASTER_ADDR");
+    const char *port = identity_variable(env, "MASTER_PORT");
+    bool has_run = run != NULL && strcmp(run, "none") != 0;
+    /* Under another launcher they need not be this job's. */
+    bool has_master = is_torchrun(place) && host != NULL && port != NULL;
+
+    if (has_run || has_master) {
+        (void)snprintf(name, room, "torch%s%.56s%s%.36s%s%.8s",
+                       has_run ? "-" : "", has_run ? run : "",
+                       has_master ? "-" : "", has_master ? host : "",
+                       has_master ? "." : "", has_master ? port : "");
+    }
+    return has_run || has_master;
+}
+
 /* What the launcher calls the job, with a word in front that says who. */
-static bool job_named(char *const *env, char *name, size_t room)
+static bool job_named(char *const *env,
+                      const struct identity_place *place,
+                      char *name,
+                      size_t room)
 {
     static const struct {
         const char *word;
@@ -295,7 +398,6 @@ static bool job_named(char *const *env, char *name, size_t room)
     } names[] = {
         {"pmix", "PMIX_NAMESPACE", NULL},
         {"slurm", "SLURM_JOB_ID", "SLURM_STEP_ID"},
-        {"torch", "TORCHELASTIC_RUN_ID", NULL},
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -310,20 +412,21 @@ static bool job_named(char *const *env, char *name, size_t room)
             return true;
         }
     }
-    return false;
+    return torch_named(env, place, name, room);
 }
 
 static void job_find(struct identity *identity, char *const *env)
 {
-    unsigned long long start = launcher_find(identity);
+    unsigned long long start = launcher_find(identity, env);
     char name[120] = "";
     const char *slurm = identity_variable(env, "SLURM_JOB_ID");
     const char *step = identity_variable(env, "SLURM_STEP_ID");
-    bool is_named = job_named(env, name, sizeof(name));
+    bool is_named = job_named(env, &identity->place, name, sizeof(name));
 
     if (is_named && !identity_is_one_host(identity)) {
         (void)snprintf(identity->job_key, sizeof(identity->job_key), "%s",
                        name);
+        identity->is_name_reused = strncmp(name, "torch-", 6) == 0;
     } else {
         (void)snprintf(identity->job_key, sizeof(identity->job_key),
                        "%s%s%d-%llu-%.8s", name, is_named ? "-" : "",
@@ -380,6 +483,7 @@ int identity_find(struct identity *identity, char *const *env, const char *job)
     job_find(&found, env);
     if (job != NULL) {
         (void)snprintf(found.job_key, sizeof(found.job_key), "job-%s", job);
+        found.is_name_reused = false;
         (void)snprintf(found.job, sizeof(found.job), "%s", job);
     }
     path_word(found.job);

@@ -35,7 +35,11 @@ struct identity {
     struct ck_domain domain; /* whose clock is ours */
     char command[1024];      /* of the target */
     uint32_t uid;
-    pid_t launcher_pid;     /* nearest launcher above us, else the parent */
+    bool is_name_reused;    /* the key alone does not tell the job from an
+                               earlier one at the same address */
+    pid_t launcher_pid;     /* nearest launcher above us, else the nearest
+                               ancestor that has not our rank, else the
+                               parent */
     int64_t launcher_start; /* seconds since 1970 */
     int64_t start_raw;      /* ns */
     int64_t start_realtime; /* ns */

@@ -28,6 +28,8 @@
 #define START_AGAIN (1 * CK_TIME_S)
 #define LOOK_AGAIN (100 * CK_TIME_MS)
 #define STARTS_MAX 3
+/* The start of a launcher is known to the second, and clocks are set. */
+#define EARLIER_SECONDS 2
 #define ENDPOINT_FILE "endpoint"
 
 struct rendezvous {
@@ -300,6 +302,18 @@ static int hand_out(struct rendezvous *rendezvous,
     return 1;
 }
 
+/* Does the socket belong to an earlier job that met at the same address? Its
+ * ckagg removes it soon, and then we start ours. */
+static bool is_earlier(const struct rendezvous *rendezvous)
+{
+    const struct identity *identity = rendezvous->wish.identity;
+    struct stat st;
+
+    return identity->is_name_reused &&
+           stat(rendezvous->place.socket, &st) == 0 &&
+           st.st_mtime < identity->launcher_start - EARLIER_SECONDS;
+}
+
 static int find_step(struct rendezvous *rendezvous,
                      ck_time_t now,
                      struct ck_endpoint *endpoint,
@@ -319,6 +333,9 @@ static int find_step(struct rendezvous *rendezvous,
     }
     if (rendezvous->embedded.ready >= 0 && !rendezvous->is_ready) {
         return 0; /* a socket that is not there yet is tried late again */
+    }
+    if (is_earlier(rendezvous)) {
+        return 0;
     }
     if (rendezvous->is_local ||
         access(rendezvous->place.socket, R_OK | W_OK) == 0) {

@@ -2,12 +2,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -65,6 +67,19 @@ static const struct place_case places[] = {
      4,
      0,
      2},
+    /* Who meets at a loopback address is on this host as a whole. */
+    {{"RANK=1", "WORLD_SIZE=2", "LOCAL_RANK=1", "MASTER_ADDR=127.0.0.1"},
+     "torchrun",
+     1,
+     2,
+     1,
+     2},
+    {{"RANK=1", "WORLD_SIZE=2", "LOCAL_RANK=1", "MASTER_ADDR=node7"},
+     "torchrun",
+     1,
+     2,
+     1,
+     0},
     /* A variable of that name which is no rank. */
     {{"RANK=captain", "WORLD_SIZE=4"}, "none", 0, 1, 0, 1},
     {{"RANK=2"}, "none", 0, 1, 0, 1},
@@ -139,6 +154,116 @@ static void over_hosts_the_key_is_the_launchers_name_alone(void **state)
     assert_string_equal(identity.job_key, "pmix-77");
 }
 
+struct key_case {
+    const char *env[ENV_MAX];
+    const char *key; /* all of it, where it may repeat; else how it begins */
+    bool is_reused;
+};
+
+static const struct key_case keys[] = {
+    {{"RANK=1", "WORLD_SIZE=4", "MASTER_ADDR=node7", "MASTER_PORT=29500"},
+     "torch-node7.29500",
+     true},
+    {{"RANK=1", "WORLD_SIZE=4", "MASTER_ADDR=node7", "MASTER_PORT=29500",
+      "TORCHELASTIC_RUN_ID=none"},
+     "torch-node7.29500",
+     true},
+    {{"RANK=1", "WORLD_SIZE=4", "MASTER_ADDR=node7", "MASTER_PORT=4242",
+      "TORCHELASTIC_RUN_ID=night"},
+     "torch-night-node7.4242",
+     true},
+    {{"RANK=1", "WORLD_SIZE=4", "TORCHELASTIC_RUN_ID=night"},
+     "torch-night",
+     true},
+    /* On one host the launcher is told apart from an earlier one. */
+    {{"RANK=1", "WORLD_SIZE=4", "MASTER_ADDR=localhost", "MASTER_PORT=29500"},
+     "torch-localhost.29500-",
+     false},
+    /* Variables that are left over below another launcher. */
+    {{"PMIX_RANK=1", "PMIX_NAMESPACE=77", "MASTER_ADDR=node7",
+      "MASTER_PORT=29500"},
+     "pmix-77",
+     false},
+};
+
+static void ranks_by_variables_name_the_job_by_where_they_meet(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        struct identity identity;
+        size_t length = strlen(keys[i].key);
+
+        assert_int_equal(identity_find(&identity,
+                                       (char *const *)(uintptr_t)keys[i].env,
+                                       NULL),
+                         0);
+        assert_int_equal(identity.is_name_reused, keys[i].is_reused);
+        assert_memory_equal(identity.job_key, keys[i].key,
+                            length + keys[i].is_reused);
+    }
+}
+
+/* What the parent of a process started with rank 1's variables takes for the
+ * launcher; `wrapper` stands in between. */
+static void key_below(const char *self, const char *wrapper, char key[160])
+{
+    char command[PATH_MAX + 128];
+    FILE *pipe;
+
+    (void)snprintf(command, sizeof(command),
+                   "RANK=1 WORLD_SIZE=2 MASTER_ADDR=localhost MASTER_PORT=1 "
+                   "%s %s --key; :",
+                   wrapper, self);
+    pipe = popen(command, "re");
+    assert_non_null(pipe);
+    assert_non_null(fgets(key, 160, pipe));
+    (void)pclose(pipe);
+}
+
+static void a_wrapper_that_carries_our_rank_is_no_launcher(void **state)
+{
+    static const char wrapped[] = "sh -c '\"$@\"; :' sh";
+    char self[PATH_MAX] = "";
+    char key[160];
+    char pid[32];
+
+    (void)state;
+    assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+    /* sh, which popen() started, has no rank: it is what both take. */
+    key_below(self, wrapped, key);
+    (void)snprintf(pid, sizeof(pid), "parent %d\n", (int)getpid());
+    assert_string_equal(key, pid);
+    key_below(self, "", key);
+    assert_string_equal(key, pid);
+    /* A launcher that has a node's rank, as containers set it. */
+    key_below(self, "sh -c 'WORLD_SIZE=4 \"$@\"; :' sh", key);
+    assert_string_not_equal(key, pid);
+}
+
+/* Whose child is what identity_find() takes for the launcher? */
+static int key_print(void)
+{
+    struct identity identity;
+    char path[64];
+    char line[1024] = "";
+    int parent = 0;
+    FILE *file;
+
+    if (identity_find(&identity, environ, NULL) != 0) {
+        return 1;
+    }
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat",
+                   (int)identity.launcher_pid);
+    file = fopen(path, "re");
+    if (file == NULL || fgets(line, sizeof(line), file) == NULL ||
+        sscanf(strrchr(line, ')') + 1, " %*c %d", &parent) != 1) {
+        return 1;
+    }
+    (void)fclose(file);
+    (void)printf("parent %d\n", parent);
+    return 0;
+}
+
 static void a_job_name_of_the_user_wins_and_is_made_safe_for_paths(void **state)
 {
     char *const env[] = {NULL};
@@ -175,18 +300,23 @@ static void the_lines_say_who_we_are_and_the_token_only_when_given(void **state)
     assert_string_equal(value, "beef");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_launcher_is_read_by_its_own_variables),
         cmocka_unit_test(a_worker_below_one_agent_has_a_rank_of_its_own),
         cmocka_unit_test(agents_of_one_start_share_key_hash_and_run_name),
         cmocka_unit_test(over_hosts_the_key_is_the_launchers_name_alone),
+        cmocka_unit_test(ranks_by_variables_name_the_job_by_where_they_meet),
+        cmocka_unit_test(a_wrapper_that_carries_our_rank_is_no_launcher),
         cmocka_unit_test(
             a_job_name_of_the_user_wins_and_is_made_safe_for_paths),
         cmocka_unit_test(
             the_lines_say_who_we_are_and_the_token_only_when_given),
     };
 
+    if (argc == 2 && strcmp(argv[1], "--key") == 0) {
+        return key_print();
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

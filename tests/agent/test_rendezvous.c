@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -161,6 +162,37 @@ static void a_rank_of_the_same_host_goes_to_the_jobs_socket(void **state)
     rendezvous_destroy(rendezvous);
 }
 
+static void the_socket_of_an_earlier_job_at_the_address_is_left(void **state)
+{
+    struct identity identity;
+    struct rendezvous_wish wish = {.identity = &identity, .dir = work};
+    struct rendezvous *rendezvous;
+    struct embedded_place place;
+    struct ck_endpoint endpoint;
+    size_t url;
+    FILE *file;
+
+    (void)state;
+    identity_fill(&identity, 1, 2, 1);
+    identity.is_name_reused = true;
+    assert_int_equal(embedded_place_find(&place, &identity, NULL), 0);
+    file = fopen(place.socket, "we");
+    assert_non_null(file);
+    (void)fclose(file);
+    /* It was there a minute before our launcher. */
+    identity.launcher_start = time(NULL) + 60;
+    rendezvous = rendezvous_create(&wish, NULL);
+    assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
+                                     &endpoint, &url, NULL),
+                     0);
+    identity.launcher_start = time(NULL);
+    assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
+                                     &endpoint, &url, NULL),
+                     1);
+    assert_string_equal(endpoint.urls[url] + 6, place.socket);
+    rendezvous_destroy(rendezvous);
+}
+
 static void a_rank_of_another_host_waits_for_what_ckmpi_finds(void **state)
 {
     static struct ck_ring_header header;
@@ -212,6 +244,7 @@ int main(void)
         CASE(a_given_address_is_handed_out_at_once),
         CASE(a_given_text_that_is_no_address_is_refused),
         CASE(a_rank_of_the_same_host_goes_to_the_jobs_socket),
+        CASE(the_socket_of_an_earlier_job_at_the_address_is_left),
         CASE(a_rank_of_another_host_waits_for_what_ckmpi_finds),
         CASE(a_directory_of_others_is_no_meeting_point),
     };

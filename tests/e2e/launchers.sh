@@ -33,6 +33,24 @@ for _ in $(seq 100); do
 done
 ranks "$work/slurm" "[0, 1, 2]" slurm
 
+# A launcher like torchrun that nobody knows, and a wrapper a rank; a second job
+# at the same address is not the first.
+cat >"$work/envrank" <<'EOS'
+pids=()
+for rank in 0 1; do
+    RANK=$rank WORLD_SIZE=2 LOCAL_RANK=$rank MASTER_ADDR=localhost \
+        MASTER_PORT=29511 bash -c '"$@"; :' bash "$@" &
+    pids+=($!)
+done
+wait "${pids[@]}"
+EOS
+for run in torch torch.2; do
+    bash "$work/envrank" "$bin/ckagent" --report none --dir "$work/torch" -- \
+        sleep 2.5
+    wait_done "$work/$run"
+    ranks "$work/$run" "[0, 1]" "a wrapper a rank ($run)"
+done
+
 if command -v mpiexec.hydra >/dev/null && [ -x "$tests/p2p.mpich" ]; then
     timeout 100 mpiexec.hydra -n 2 "$bin/ckagent" --report none \
         --dir "$work/mpich" -- "$tests/p2p.mpich" >/dev/null
