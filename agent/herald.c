@@ -1,13 +1,22 @@
 /* herald.c - what the user is told of the aggregator
  *
  * SPDX-License-Identifier: Apache-2.0
+ *
+ * Over several hosts an agent may be the only one of its host, or of the job:
+ * nobody speaks for it then. So whoever speaks holds a lock of the job as long
+ * as it lives; an agent that met no aggregator and gets the lock says itself
+ * where its data is.
  */
 #include "agent/herald.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "agent/channel.h"
+#include "agent/embedded.h"
 #include "schema/owner.h"
 
 /* An end that takes less is not worth a line. */
@@ -21,10 +30,45 @@ void herald_warn(const struct herald *herald, const char *text)
     (void)channel_send(herald->wish->channel, CHANNEL_WARN, text, strlen(text));
 }
 
+/* True: we hold the lock of who speaks on this host. Old ones are removed as
+ * all meeting points are. */
+static bool voice_take(struct herald *herald)
+{
+    /* Another name than the meeting point's own lock, of the same form. */
+    unsigned long long hash = ~identity_hash(herald->wish->identity);
+    char dir[EMBEDDED_DIR];
+    char path[EMBEDDED_DIR + 32];
+    int fd;
+
+    if (herald->has_voice) {
+        return true;
+    }
+    if (embedded_dir(dir, NULL) != 0) {
+        return false;
+    }
+    (void)snprintf(path, sizeof(path), "%s/%016llx.lock", dir, hash);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return false;
+    }
+    herald->has_voice = true; /* the file stays open until we end */
+    return true;
+}
+
+/* May an agent of this job be alone on its host? */
+static bool is_scattered(const struct herald *herald)
+{
+    return herald->wish->aggregator == NULL &&
+           !identity_is_one_host(herald->wish->identity);
+}
+
 /* Once for all ranks of the host. */
 static void host_warn(const struct herald *herald, const char *text)
 {
-    if (herald->wish->is_speaker) {
+    if (herald->wish->is_speaker || herald->is_alone) {
         herald_warn(herald, text);
     }
 }
@@ -72,6 +116,10 @@ static void kept_say(struct herald *herald, const char *what)
     const char *dir = kept_find(herald);
     char text[TEXT_BYTES];
 
+    if (!herald->wish->is_speaker && !herald->is_welcome &&
+        is_scattered(herald)) {
+        herald->is_alone = voice_take(herald);
+    }
     if (dir[0] == '\0') {
         (void)snprintf(text, sizeof(text),
                        "%s; and no spool can be written in %s or %s: what "
@@ -81,7 +129,8 @@ static void kept_say(struct herald *herald, const char *what)
         (void)snprintf(text, sizeof(text),
                        "%s; the data is kept in %s, and the report made by: "
                        "ckmerge %s",
-                       what, dir, dir);
+                       what, herald->is_alone ? spool_path(herald->spool) : dir,
+                       dir);
     }
     host_warn(herald, text);
 }
@@ -128,6 +177,12 @@ void herald_look(struct herald *herald, ck_time_t heard, ck_time_t now)
 {
     char what[CK_ENDPOINT_URL_BYTES + 64];
 
+    if (!herald->has_begun) {
+        herald->has_begun = true;
+        if (herald->wish->is_speaker && is_scattered(herald)) {
+            (void)voice_take(herald);
+        }
+    }
     if (herald->is_held || herald->is_hopeless) {
         return;
     }

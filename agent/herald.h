@@ -32,6 +32,9 @@ struct herald {
     bool is_hopeless;                /* there will be no aggregator */
     bool is_welcome;                 /* it answered: the front knows */
     bool is_waiting;                 /* that the end waits was said */
+    bool has_begun;                  /* herald_look() was called */
+    bool has_voice;                  /* the lock of who speaks is ours */
+    bool is_alone;                   /* no speaker is there: we are ours */
     bool is_leading;                 /* rank 0 is not recorded: the report is
                                         ours to show */
 };

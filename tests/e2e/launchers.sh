@@ -51,6 +51,25 @@ for run in torch torch.2; do
     ranks "$work/$run" "[0, 1]" "a wrapper a rank ($run)"
 done
 
+# A rank whose host has no other, and whose job no rank 0.
+RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 "$bin/ckagent" --dir "$work/only" -- \
+    sleep 5 2>"$work/err"
+same "only rank 1: lines" 1 "$(grep -c . "$work/err")"
+grep -q "the data is kept in $work/only/spool-.*: ckmerge $work/only\$" \
+    "$work/err" || fail "only rank 1: $(cat "$work/err")"
+
+# Beside the one that speaks for the host it says nothing.
+pids=()
+for rank in 2 3; do
+    RANK=$rank WORLD_SIZE=4 LOCAL_RANK=$((rank - 2)) LOCAL_WORLD_SIZE=2 \
+        MASTER_ADDR=nowhere MASTER_PORT=1 \
+        "$bin/ckagent" --dir "$work/two" -- sleep 5 2>"$work/err$rank" &
+    pids+=($!)
+done
+wait "${pids[@]}"
+same "ranks 2 and 3: lines" "1 0" \
+    "$(grep -c . "$work/err2") $(grep -c . "$work/err3" || :)"
+
 if command -v mpiexec.hydra >/dev/null && [ -x "$tests/p2p.mpich" ]; then
     timeout 100 mpiexec.hydra -n 2 "$bin/ckagent" --report none \
         --dir "$work/mpich" -- "$tests/p2p.mpich" >/dev/null
