@@ -20,7 +20,7 @@ struct kept {
 struct activities {
     const struct cast *cast; /* borrowed */
     struct table *places;    /* process | kind, name, site */
-    struct table *keys;      /* range, call | before, kernel | after */
+    struct table *keys;      /* owner | range, call | before, kernel | after */
     struct kept *kept;       /* by activity */
     size_t count, room;
 };
@@ -69,6 +69,16 @@ static int64_t place_number(struct activities *activities,
     return number < 0 ? -1 : number + 1;
 }
 
+/* Whose it is where no call and no range says so: then the thread + 1, else 0.
+ * Ranks of one program would share what was seen of each. */
+static uint64_t owner_of(const struct host_state *did)
+{
+    return did->range == NULL && did->call == NULL && did->before == NULL &&
+                   did->after == NULL
+               ? (uint64_t)did->thread + 1
+               : 0;
+}
+
 static enum cause cause_of(const struct activities *activities,
                            const struct host_span *call)
 {
@@ -109,7 +119,7 @@ int64_t activity_number(struct activities *activities,
     own = did->kernel == NULL ? 0 : activity_number(activities, &bare);
     number = table_number(
         activities->keys,
-        (struct table_key){(uint64_t)range,
+        (struct table_key){owner_of(did) << 32 | (uint64_t)range,
                            (uint64_t)call << 32 | (uint64_t)before,
                            (uint64_t)kernel << 32 | (uint64_t)after});
     if (own < 0 || number < 0 || (size_t)number < activities->count) {
@@ -162,7 +172,7 @@ const char *activity_range(const struct activities *activities, uint32_t number)
     struct table_key key = table_key(activities->keys, number);
     struct place unused;
 
-    return place_text(activities, key.a, &unused);
+    return place_text(activities, key.a & UINT32_MAX, &unused);
 }
 
 /* What the calls and ranges say. */
@@ -173,7 +183,7 @@ static struct report_activity plain_report(const struct activities *activities,
     struct report_activity report = {.call = NULL};
     struct place unused;
 
-    report.range = place_text(activities, key.a, &unused);
+    report.range = place_text(activities, key.a & UINT32_MAX, &unused);
     report.call = place_text(activities, key.b >> 32, &report.place);
     report.before =
         place_text(activities, key.b & UINT32_MAX, &report.before_place);

@@ -576,6 +576,7 @@ int host_walk(const struct host *host,
         ck_time_t until = part.end;
         struct host_state did = state_at(thread, &walk, time, &until);
 
+        did.thread = number;
         if (did.is_known && did.call == NULL) {
             did.off = off_at(host, number, time, &until);
         }

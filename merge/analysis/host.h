@@ -42,6 +42,7 @@ enum host_off {
 /* What a thread did in a piece of time; pointers hold during the call. */
 struct host_state {
     bool is_known;
+    uint32_t thread;                /* of the cast */
     const struct host_span *call;   /* innermost, NULL = between calls */
     const struct host_span *range;  /* innermost, NULL = none */
     const struct host_span *before; /* between calls: the one left last */
