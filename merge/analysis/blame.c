@@ -312,14 +312,21 @@ data_take(void *state, struct region piece, const struct host_state *did)
 {
     const struct standing *standing = state;
     const struct blame *blame = standing->blame;
+    ck_time_t end = piece.end;
     struct wait wait;
 
-    if (!did->is_known || did->call == NULL ||
-        !scene_data_wait(blame->scene, standing->thread, did->call, piece.start,
-                         &wait)) {
-        return 0;
+    for (; did->is_known && did->call != NULL && piece.start < end;
+         piece.start = piece.end) {
+        bool is_wait = scene_data_wait(blame->scene, standing->thread,
+                                       did->call, piece.start, &wait);
+
+        piece.end = wait.until < end ? wait.until : end;
+        if (is_wait && waitstates_add(blame->waitstates, standing->thread,
+                                      piece, &wait) != 0) {
+            return -1;
+        }
     }
-    return waitstates_add(blame->waitstates, standing->thread, piece, &wait);
+    return 0;
 }
 
 /* Look at the stretches that were over before `now`: what anybody did in them

@@ -41,6 +41,9 @@ static bool kernel_span(const struct scene *scene,
     return is_running || (launch != NULL && launch->start <= time);
 }
 
+static int
+chain_take(void *state, struct region piece, const struct host_state *did);
+
 static int work_take(void *state,
                      struct region piece,
                      const struct work_item *item,
@@ -93,12 +96,13 @@ static int origin_take(const struct chain *chain,
 }
 
 /* For whom the thread waits at the beginning of a piece, and for longer than
- * clocks may be wrong. */
+ * clocks may be wrong. Either holds until wait->until. */
 static bool wait_find(const struct chain *chain,
                       ck_time_t time,
                       const struct host_state *did,
                       struct wait *wait)
 {
+    wait->until = INT64_MAX;
     if (!did->is_known || did->call == NULL || chain->hops >= CHAIN_MAX) {
         return false;
     }
@@ -106,31 +110,47 @@ static bool wait_find(const struct chain *chain,
         return scene_data_wait(chain->scene, chain->thread, did->call, time,
                                wait);
     }
-    return scene_wait(chain->scene, chain->thread, did->call, wait) &&
-           wait->until > time && wait->until - did->call->start > wait->error;
+    if (scene_wait(chain->scene, chain->thread, did->call, wait) &&
+        wait->until > time && wait->until - did->call->start > wait->error) {
+        return true;
+    }
+    wait->until = INT64_MAX;
+    return false;
+}
+
+/* A piece in which one wait holds, or none. */
+static int chain_step(const struct chain *chain,
+                      struct region piece,
+                      const struct host_state *did,
+                      const struct wait *wait)
+{
+    struct chain next = *chain;
+
+    if (wait == NULL) {
+        return origin_take(chain, piece, did);
+    }
+    next.thread = wait->thread;
+    next.hops++;
+    return host_walk(scene_host(chain->scene), next.thread, piece, chain_take,
+                     &next);
 }
 
 static int
 chain_take(void *state, struct region piece, const struct host_state *did)
 {
     const struct chain *chain = state;
+    ck_time_t end = piece.end;
     struct wait wait;
 
-    while (piece.start < piece.end &&
-           wait_find(chain, piece.start, did, &wait)) {
-        struct region before = {
-            piece.start, wait.until < piece.end ? wait.until : piece.end};
-        struct chain next = *chain;
+    for (; piece.start < end; piece.start = piece.end) {
+        bool is_wait = wait_find(chain, piece.start, did, &wait);
 
-        next.thread = wait.thread;
-        next.hops++;
-        if (host_walk(scene_host(chain->scene), next.thread, before, chain_take,
-                      &next) != 0) {
+        piece.end = wait.until < end ? wait.until : end;
+        if (chain_step(chain, piece, did, is_wait ? &wait : NULL) != 0) {
             return -1;
         }
-        piece.start = before.end;
     }
-    return piece.start < piece.end ? origin_take(chain, piece, did) : 0;
+    return 0;
 }
 
 int chain_follow(const struct scene *scene,

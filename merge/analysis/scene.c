@@ -158,11 +158,12 @@ bool scene_data_wait(const struct scene *scene,
     uint32_t process = scene->cast->threads[thread].process;
     const struct sockets_stretch *stretch;
 
+    wait->until = INT64_MAX;
     if (call->kind != CK_KIND_POSIX || thread != scene_main(scene, process) ||
         !sockets_is_wait(scene->sockets, call)) {
         return false;
     }
-    stretch = sockets_find(scene->sockets, process, time);
+    stretch = sockets_awaited(scene->sockets, process, time, &wait->until);
     if (stretch == NULL) {
         return false;
     }

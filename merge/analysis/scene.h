@@ -49,7 +49,8 @@ const struct sockets_stretch *scene_stretch(const struct scene *scene);
 /* A process's first thread; HOST_NONE = nothing of it was recorded. */
 uint32_t scene_main(const struct scene *scene, uint32_t process);
 /* For whose data a process's first thread, in a call of libc, waited at `time`
- * (sockets.h). False when that is not known, or was nobody's. */
+ * (sockets.h). False when that is not known, or was nobody's; either holds
+ * until wait->until. */
 bool scene_data_wait(const struct scene *scene,
                      uint32_t thread,
                      const struct host_span *call,

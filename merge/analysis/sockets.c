@@ -15,6 +15,9 @@
 #include "merge/table.h"
 
 #define PREFIX "tcp "
+/* A read that took so long behind a wait for descriptors found no data: what
+ * was awaited came at its end. */
+#define LONG_READ (10 * CK_TIME_US)
 
 /* What a function of libc does here. */
 enum part { PART_NONE, PART_WAIT, PART_READ };
@@ -228,7 +231,10 @@ static bool read_take(struct sockets *sockets,
                                         .process = event->process,
                                         .peer = CAST_NONE};
     if (waiting->is_set) {
-        stretch->part = waiting->part;
+        stretch->part.start = waiting->part.start;
+        if (event->end - event->start < LONG_READ) {
+            stretch->part.end = waiting->part.end;
+        }
         waiting->is_set = false;
     }
     if (path != NULL && strncmp(path, PREFIX, strlen(PREFIX)) == 0) {
@@ -286,6 +292,24 @@ sockets_find(const struct sockets *sockets, uint32_t process, ck_time_t time)
         }
     }
     return NULL;
+}
+
+const struct sockets_stretch *sockets_awaited(const struct sockets *sockets,
+                                              uint32_t process,
+                                              ck_time_t time,
+                                              ck_time_t *until)
+{
+    const struct sockets_stretch *stretch =
+        sockets_find(sockets, process, time);
+    const struct sockets_stretch *other =
+        stretch == NULL ? NULL : sockets_find(sockets, stretch->peer, time);
+
+    if (other != NULL && other->peer == process &&
+        other->part.end < stretch->part.end) {
+        *until = other->part.end;
+        return NULL;
+    }
+    return stretch;
 }
 
 /* Not one that reads a file, sleeps, or stands before a lock that is held. */

@@ -35,6 +35,13 @@ bool sockets_take(struct sockets *sockets,
  */
 const struct sockets_stretch *
 sockets_find(const struct sockets *sockets, uint32_t process, ck_time_t time);
+/* The same where the process waits for the peer then. Of two that await each
+ * other's data only the one does that gets them first: until then, *until, the
+ * other one has something to send, and sends it without what it looks for. */
+const struct sockets_stretch *sockets_awaited(const struct sockets *sockets,
+                                              uint32_t process,
+                                              ck_time_t time,
+                                              ck_time_t *until);
 /* Does a call of libc wait for what other threads or connections bring? */
 bool sockets_is_wait(const struct sockets *sockets,
                      const struct host_span *call);

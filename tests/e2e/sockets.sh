@@ -9,6 +9,9 @@
 # and rank 0 for rank 2, which waited itself. With "plain" the first thread
 # stands in recv() itself. The report must say so, with the lines, and the time
 # that the program stamped within 5 % or 5 ms.
+#
+# And four ranks below one ckagent of which three are late in turn, each in
+# another way (crew.c): each one's cause is its own, with its own time.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 python=/usr/bin/python3
@@ -139,5 +142,51 @@ assert sum(r["waited_ns"] for r in report["ranks"]) == \
 PY
 }
 
+crew() {
+    rm -rf "${work:?}/crew"
+    mkdir "$work/crew"
+    # shellcheck disable=SC2016
+    timeout 60 "$bin/ckagent" --report none --dir "$work/crew/run" -- sh -c '
+        for rank in 0 1 2 3; do
+            RANK=$rank WORLD_SIZE=4 LOCAL_RANK=$rank LOCAL_WORLD_SIZE=4 \
+                "$1" "$2" &
+        done
+        wait' sh "$work/late" "$work/crew"
+    wait_done "$work/crew/run"
+    "$bin/ckmerge" --verify "$work/crew/run" >"$work/crew/verify" ||
+        fail "--verify: $(cat "$work/crew/verify")"
+    "$bin/ckmerge" --output json "$work/crew/run" >"$work/crew/report.json"
+    "$python" - "$work/crew" "$here/crew.c" <<'PY'
+import json, sys
+folder, source = sys.argv[1:]
+report = json.load(open(folder + "/report.json"))
+late = {s["rank"]: s for s in report["stragglers"]}
+sleeps = [number for number, text in enumerate(open(source), 1)
+          if "nanosleep(" in text]
+# All three others waited for each of them, but before the first turn.
+for rank in range(3):
+    truth = 3e9 * float(open(folder + "/took.%d" % rank).read())
+    seen = late[rank]["caused_ns"]
+    assert 0.8 * truth < seen < 1.1 * truth, (rank, truth, seen)
+    print("ok: rank %d: others waited %.0f ms, stamped %.0f" %
+          (rank, seen / 1e6, truth / 1e6))
+assert late.get(3, {"caused_ns": 0})["caused_ns"] < late[0]["caused_ns"]
+assert late[2]["did"]["call"] == "nanosleep", late[2]
+assert late[2]["did"]["line"] in sleeps, late[2]
+assert late[1]["did"]["call"] is None, late[1]
+assert late[0]["did"]["call"] in (None, "poll"), late[0]
+if report["sampled"]["total_ns"] > 0:
+    where = [late[rank]["did"]["sampled"] for rank in (0, 1)]
+    assert where[1]["function"] == "grind", where
+    assert where[1]["share"] > 0.9, where
+    assert where[0] is None or where[0]["function"] != "grind", where
+assert sum(r["waited_ns"] for r in report["ranks"]) == \
+    sum(r["caused_ns"] for r in report["ranks"])
+PY
+}
+
+gcc -g -O1 -fno-inline -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+    "$here/crew.c" -o "$work/late"
+fair crew
 fair ring plain
 fair ring threads

@@ -24,6 +24,7 @@ enum { EPOLL = 1, READ, COND, SLEEP, END, OTHER_END };
 static struct cast *cast;
 static struct sockets *sockets;
 static struct sockets_stretch stretch;
+static uint32_t caller; /* process and thread */
 
 static void name(uint32_t process, uint32_t id, const char *text)
 {
@@ -36,6 +37,7 @@ static void name(uint32_t process, uint32_t id, const char *text)
 static int setup(void **state)
 {
     (void)state;
+    caller = 0;
     cast = cast_create();
     for (uint8_t i = 0; i < 3; i++) {
         uint8_t id[16] = {(uint8_t)(1 + i)};
@@ -70,7 +72,7 @@ static void ends_are(const char *of_first, const char *of_second)
     assert_non_null(sockets);
 }
 
-/* A call of process 0's thread. */
+/* A call of the caller's thread. */
 static bool
 call(uint32_t function, ck_time_t start, ck_time_t end, uint64_t bytes)
 {
@@ -81,8 +83,8 @@ call(uint32_t function, ck_time_t start, ck_time_t end, uint64_t bytes)
     struct timeline_event event = {.record = &record.e,
                                    .start = start,
                                    .end = end,
-                                   .process = 0,
-                                   .thread = 0};
+                                   .process = caller,
+                                   .thread = caller};
 
     return sockets_take(sockets, &event, &stretch);
 }
@@ -114,12 +116,41 @@ static void waits_until_data_comes_are_one_stretch(void **state)
     assert_null(sockets_find(sockets, 1, 250));
 }
 
+/* It looked while it was about something else. */
+static void a_read_that_stands_behind_looks_waits_itself(void **state)
+{
+    (void)state;
+    ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
+    assert_false(call(EPOLL, 1000, 1100, 0));
+    assert_true(call(READ, 50000, 900000, 8));
+    stretch_is(1000, 900000, 1);
+}
+
 static void a_read_that_stands_is_a_stretch(void **state)
 {
     (void)state;
     ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
     assert_true(call(READ, 1000, 9000, 8));
     stretch_is(1000, 9000, 1);
+}
+
+/* Process 0 looks for data while it works on what process 1 waits for. */
+static void who_sends_first_did_not_wait_until_then(void **state)
+{
+    ck_time_t until = 0;
+
+    (void)state;
+    ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
+    assert_false(call(EPOLL, 100000, 120000, 0));
+    caller = 1;
+    assert_true(call(READ, 50000, 300000, 8));
+    caller = 0;
+    assert_true(call(READ, 310000, 900000, 8));
+    assert_non_null(sockets_find(sockets, 0, 110000));
+    assert_null(sockets_awaited(sockets, 0, 110000, &until));
+    assert_int_equal(until, 300000);
+    assert_int_equal(sockets_awaited(sockets, 0, 310000, &until)->peer, 1);
+    assert_int_equal(sockets_awaited(sockets, 1, 110000, &until)->peer, 0);
 }
 
 static void nobody_is_named_for_an_end_of_two_processes(void **state)
@@ -195,7 +226,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(waits_until_data_comes_are_one_stretch),
+        CASE(a_read_that_stands_behind_looks_waits_itself),
         CASE(a_read_that_stands_is_a_stretch),
+        CASE(who_sends_first_did_not_wait_until_then),
         CASE(nobody_is_named_for_an_end_of_two_processes),
         CASE(loopback_addresses_mean_something_within_a_host),
         CASE(a_rank_does_not_wait_for_itself),
