@@ -265,6 +265,7 @@ struct report_kernel {
     int32_t rank_first;
     int32_t rank_last;
     uint32_t ranks;
+    const char *rank_list; /* "0-3,7"; "" = none */
 };
 
 /* One input of a kernel-only merge. */

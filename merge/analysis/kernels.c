@@ -9,6 +9,7 @@
 
 #include "merge/array.h"
 #include "merge/quantile.h"
+#include "merge/rankset.h"
 #include "merge/table.h"
 
 #define COPY_KINDS (CK_KIND_COPY_MAP - CK_KIND_COPY_H2D + 1)
@@ -182,9 +183,36 @@ static int by_busy(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-static void kernel_report(const struct cast *cast,
-                          struct kernel *kernel,
-                          struct report_kernel *row)
+/* The ranks that ran it; `numbers` has room for all. 0, or -1 with ENOMEM. */
+static int ranks_report(const struct cast *cast,
+                        const struct kernel *kernel,
+                        int32_t *numbers,
+                        struct report_kernel *row)
+{
+    char *text;
+
+    row->ranks = 0;
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        if ((kernel->ranks[i / 8] & (1 << i % 8)) != 0) {
+            numbers[row->ranks++] = cast->ranks[i].number;
+        }
+    }
+    row->rank_first = row->ranks > 0 ? numbers[0] : CAST_RANK_UNKNOWN;
+    row->rank_last =
+        row->ranks > 0 ? numbers[row->ranks - 1] : CAST_RANK_UNKNOWN;
+    text = rankset_text(numbers, row->ranks);
+    if (text == NULL) {
+        return -1;
+    }
+    row->rank_list = texts_keep(cast->texts, text, strlen(text));
+    free(text);
+    return row->rank_list == NULL ? -1 : 0;
+}
+
+static int kernel_report(const struct cast *cast,
+                         struct kernel *kernel,
+                         int32_t *numbers,
+                         struct report_kernel *row)
 {
     row->name = kernel->name;
     row->calls = kernel->calls;
@@ -194,18 +222,21 @@ static void kernel_report(const struct cast *cast,
     row->max = kernel->max;
     row->median = quantile_at(&kernel->lengths, 0.5);
     row->is_median_exact = quantile_is_exact(&kernel->lengths);
-    row->rank_first = CAST_RANK_UNKNOWN;
-    row->rank_last = CAST_RANK_UNKNOWN;
-    row->ranks = 0;
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        if ((kernel->ranks[i / 8] & (1 << i % 8)) == 0) {
-            continue;
-        }
-        if (row->ranks++ == 0) {
-            row->rank_first = cast->ranks[i].number;
-        }
-        row->rank_last = cast->ranks[i].number;
+    return ranks_report(cast, kernel, numbers, row);
+}
+
+/* 0, or -1 with ENOMEM. */
+static int rows_report(struct kernels *kernels, struct report *report)
+{
+    int32_t *numbers = calloc(kernels->cast->ranks_count + 1, sizeof(*numbers));
+    int rc = numbers == NULL ? -1 : 0;
+
+    for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
+        rc = kernel_report(kernels->cast, &kernels->items[i], numbers,
+                           &report->kernels[report->kernels_count++]);
     }
+    free(numbers);
+    return rc;
 }
 
 /* What a kernel's lines were busy, it was. 0, or -1 with ENOMEM. */
@@ -232,13 +263,10 @@ int kernels_report(struct kernels *kernels, struct report *report)
     }
     report->kernels = calloc(kernels->count + 1, sizeof(*report->kernels));
     report->copies = calloc(COPY_KINDS, sizeof(*report->copies));
-    if (report->kernels == NULL || report->copies == NULL) {
+    if (report->kernels == NULL || report->copies == NULL ||
+        rows_report(kernels, report) != 0) {
         return -1;
     }
-    for (size_t i = 0; i < kernels->count; i++) {
-        kernel_report(kernels->cast, &kernels->items[i], &report->kernels[i]);
-    }
-    report->kernels_count = kernels->count;
     qsort(report->kernels, report->kernels_count, sizeof(*report->kernels),
           by_busy);
     for (size_t i = 0; i < COPY_KINDS; i++) {

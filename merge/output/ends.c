@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "merge/output/words.h"
+#include "merge/rankset.h"
 
-/* Ranks of a collective that are named. */
+/* Ranks, or runs of them, that are named. */
 #define NAMED_MAX 8
 
 /* Below a launcher it is not known how the rank ended, but where it stood when
@@ -182,20 +183,27 @@ static void put_darks(const struct page *page)
     }
 }
 
-/* "rank 2", "ranks 1, 4 and 7", "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 20 more" */
+/* "rank 2", "ranks 1, 4 and 7", "ranks 0-5, 7, 9, 11, 13, 15, 17, 19 and 20
+ * more" */
 static void put_ranks(FILE *file, const int32_t *ranks, size_t count)
 {
-    size_t named = count <= NAMED_MAX + 1 ? count : NAMED_MAX;
+    size_t at = 0;
 
     fputs(count == 1 ? "rank " : "ranks ", file);
-    for (size_t i = 0; i < named; i++) {
-        if (i > 0) {
-            fputs(i + 1 == count ? " and " : ", ", file);
+    for (size_t named = 0; at < count && named < NAMED_MAX; named++) {
+        struct rankset_run run;
+        char word[32];
+        size_t next = rankset_run(ranks, count, at, &run);
+
+        if (at > 0) {
+            fputs(next == count ? " and " : ", ", file);
         }
-        fprintf(file, "%d", ranks[i]);
+        (void)rankset_put(&run, word, sizeof(word));
+        fputs(word, file);
+        at = next;
     }
-    if (count > named) {
-        fprintf(file, " and %zu more", count - named);
+    if (at < count) {
+        fprintf(file, " and %zu more", count - at);
     }
 }
 

@@ -327,6 +327,7 @@ static void put_kernels(struct ck_json *j, const struct report *report)
         ck_json_bool(j, "median_exact", kernel->is_median_exact);
         ck_json_int(j, "max_ns", kernel->max);
         ck_json_uint(j, "ranks", kernel->ranks);
+        ck_json_string(j, "rank_list", kernel->rank_list);
         json_rank(j, "rank_first", kernel->rank_first);
         json_rank(j, "rank_last", kernel->rank_last);
         ck_json_end(j);

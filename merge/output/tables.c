@@ -8,11 +8,14 @@
 #include <string.h>
 
 #include "merge/output/words.h"
+#include "merge/rankset.h"
 
 #define TOP_KERNELS 10
 #define TOP_CALLS 10
 #define TOP_COUNTERS 16
 #define COUNTERS_INDENT 13
+/* Columns of a list of ranks. */
+#define RANK_LIST 9
 #define BAR 8 /* not where the page is narrow */
 #define NAME 13
 #define NARROW 10 /* in place of it where the page is narrow */
@@ -26,19 +29,19 @@
 static void put_ranks(const struct page *page,
                       const struct report_device *device)
 {
-    char list[64];
-    size_t used = 0;
+    bool has_ranks = device->ranks_count > 0 && device->ranks[0] >= 0;
+    char *list =
+        has_ranks ? rankset_text(device->ranks, device->ranks_count) : NULL;
+    size_t fit = list == NULL ? 0 : rankset_fit(list, RANK_LIST);
 
-    list[0] = '\0';
-    for (size_t i = 0; i < device->ranks_count && i < 3; i++) {
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d",
-                                 i > 0 ? "," : "", device->ranks[i]);
+    if (list == NULL) {
+        fprintf(page->file, "%5s", "-");
+    } else if (list[fit] == '\0') {
+        fprintf(page->file, "%5s", list);
+    } else {
+        fprintf(page->file, "%.*s" RANKSET_MORE, (int)fit, list);
     }
-    if (device->ranks_count > 3) {
-        (void)snprintf(list + used, sizeof(list) - used, ",..");
-    }
-    fprintf(page->file, "%5s",
-            device->ranks_count == 0 || device->ranks[0] < 0 ? "-" : list);
+    free(list);
 }
 
 static int name_columns(const struct page *page)
@@ -377,11 +380,11 @@ void page_kernels(const struct page *page)
                 word_time(kernel->median).text, word_time(kernel->max).text);
         if (kernel->ranks == 0) {
             fputs("-\n", page->file);
-        } else if (kernel->ranks == 1) {
-            fprintf(page->file, "%d\n", kernel->rank_first);
         } else {
-            fprintf(page->file, "%d-%d\n", kernel->rank_first,
-                    kernel->rank_last);
+            size_t fit = rankset_fit(kernel->rank_list, RANK_LIST);
+
+            fprintf(page->file, "%.*s%s\n", (int)fit, kernel->rank_list,
+                    kernel->rank_list[fit] == '\0' ? "" : RANKSET_MORE);
         }
     }
     if (report->kernels_count > TOP_KERNELS) {

@@ -94,7 +94,7 @@ static void the_status_of_a_launcher_is_not_its_ranks(void **state)
     struct fixture *fixture = *state;
 
     assert_int_equal(merge_ended(fixture, 139 << 8, ""), 0);
-    says(fixture, " the launcher of ranks 0, 1 and 2 ended with status 139 at "
+    says(fixture, " the launcher of ranks 0-2 ended with status 139 at "
                   "9.00 ms; how each of them ended");
     assert_null(strstr(fixture->text, "rank 1 ended"));
     assert_int_equal(merge_ended(fixture, 139 << 8, "-o json"), 0);
