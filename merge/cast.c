@@ -375,6 +375,18 @@ static int domain_close(struct cast *cast, struct cast_agent *agent)
     return 0;
 }
 
+bool cast_is_device_wanted(const struct cast *cast, uint32_t physical)
+{
+    const struct cast_physical *device = &cast->physicals[physical];
+
+    for (size_t i = 0; i < device->ranks_count; i++) {
+        if (cast_is_wanted(cast, device->ranks[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int cast_close(struct cast *cast)
 {
     if (ranks_close(cast) != 0) {

@@ -346,6 +346,9 @@ static inline bool cast_is_wanted(const struct cast *cast, int32_t number)
     return index != CAST_NONE && cast->ranks[index].is_wanted;
 }
 
+/* False for a device that no wanted rank used. */
+bool cast_is_device_wanted(const struct cast *cast, uint32_t physical);
+
 /* Once everything was read: ranks, devices of machines, clock domains. Says a
  * device for each process that used one without saying which. 0 or -1. */
 int cast_close(struct cast *cast);

@@ -22,6 +22,7 @@
 #include "merge/analysis/blame.h"
 #include "merge/analysis/calls.h"
 #include "merge/analysis/causality.h"
+#include "merge/analysis/chosen.h"
 #include "merge/analysis/counters.h"
 #include "merge/analysis/devices.h"
 #include "merge/analysis/impasse.h"
@@ -354,6 +355,7 @@ static int job_rhythm(struct job *job, struct ck_err *err)
         .align = job->align,
         .consumers = &consumer,
         .consumers_count = 1,
+        .witnesses_count = 1,
     };
     uint64_t events;
     int rc;
@@ -429,35 +431,41 @@ static int job_standstill(struct job *job, struct ck_err *err)
 static int job_run(struct job *job, struct ck_err *err)
 {
     /* Witnesses first. */
-    struct timeline_consumer consumers[CONSUMERS] = {
+    const struct timeline_consumer witnesses[] = {
         {blame_take, job->blame, 0},
-        {impasse_take, job->impasse, OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE)},
-    };
-    const struct timeline_consumer others[] = {
         {devices_take, job->devices, OF_DEVICE},
-        {kernels_take, job->kernels, OF_DEVICE},
         {lines_take, job->lines, OF(KERNEL) | OF(CALL) | OF(MARK)},
-        {calls_take, job->calls, OF_HOST},
         {ranks_take, job->ranks, OF_HOST},
         {ranges_take, job->ranges, OF(MARK) | OF_DEVICE},
     };
-    size_t count = job->impasse != NULL ? 2 : 1;
+    const struct timeline_consumer others[] = {
+        {kernels_take, job->kernels, OF_DEVICE},
+        {calls_take, job->calls, OF_HOST},
+    };
+    struct timeline_consumer consumers[CONSUMERS];
+    size_t count = sizeof(witnesses) / sizeof(witnesses[0]);
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
         .align = job->align,
         .consumers = consumers,
-        .witnesses_count = count,
     };
     bool has_progress = job->options->has_progress || isatty(STDERR_FILENO);
     int rc;
 
-    memcpy(&consumers[count], others, sizeof(others));
-    count += sizeof(others) / sizeof(others[0]);
+    memcpy(consumers, witnesses, sizeof(witnesses));
+    if (job->impasse != NULL) {
+        consumers[count++] =
+            (struct timeline_consumer){impasse_take, job->impasse,
+                                       OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE)};
+    }
     if (job->cast->domains_count > 1) {
         consumers[count++] =
             (struct timeline_consumer){causality_take, job->causality, OF_MPI};
     }
+    timeline.witnesses_count = count;
+    memcpy(&consumers[count], others, sizeof(others));
+    count += sizeof(others) / sizeof(others[0]);
     if (job->chrome != NULL) {
         consumers[count++] =
             (struct timeline_consumer){chrome_take, job->chrome, 0};
@@ -488,8 +496,11 @@ static int job_report(struct job *job, struct ck_err *err)
         calls_report(job->calls, report) != 0 ||
         libc_report(job->cast, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
-        (job->impasse != NULL && impasse_report(job->impasse, report) != 0) ||
-        ranges_report(job->ranges, report) != 0 ||
+        (job->impasse != NULL && impasse_report(job->impasse, report) != 0)) {
+        return ck_err_set(err, "out of memory");
+    }
+    chosen_keep(job->cast, report);
+    if (ranges_report(job->ranges, report) != 0 ||
         blame_finish(job->blame) != 0 ||
         blame_report(job->blame, report) != 0 ||
         counters_report(job->cast, report) != 0 ||

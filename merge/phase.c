@@ -125,7 +125,8 @@ static int marks_read(struct store *store,
                                 .cast = phase->cast,
                                 .align = align,
                                 .consumers = &consumer,
-                                .consumers_count = 1};
+                                .consumers_count = 1,
+                                .witnesses_count = 1};
     uint64_t events;
 
     return timeline_run(&timeline, &events, err);

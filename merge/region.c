@@ -34,9 +34,6 @@ static void agent_add(const struct cast *cast,
     struct stamps stamps;
 
     stamps_init(&stamps);
-    if (!cast_is_wanted(cast, agent->rank)) {
-        return;
-    }
     if (agent->start_raw != 0) {
         stamps_add(&stamps, false, agent->start_raw, agent->start_raw);
     }
@@ -57,7 +54,7 @@ static void discarded_add(const struct cast *cast,
     const struct cast_agent *agent = &cast->agents[index];
     ck_time_t first, last;
 
-    if (agent->discarded.segments == 0 || !cast_is_wanted(cast, agent->rank)) {
+    if (agent->discarded.segments == 0) {
         return;
     }
     report->kept.ranks++;
@@ -107,9 +104,6 @@ int region_find(const struct cast *cast,
         const struct cast_process *process = &cast->processes[i];
         ck_time_t first, last;
 
-        if (!cast_is_wanted(cast, process->rank)) {
-            continue;
-        }
         region_add(align, process->agent, &process->whole, &whole);
         region_add(align, process->agent, &process->steps, &steps);
         if (align_stamps(align, process->agent, &process->init, &first,

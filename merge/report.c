@@ -78,6 +78,22 @@ const char *report_fault_name(enum ck_clock_fault_kind kind)
     return names[kind];
 }
 
+uint32_t report_ranks(const struct report *report)
+{
+    return report->is_filtered ? (uint32_t)report->ranks_count
+                               : report->present;
+}
+
+bool report_is_chosen(const struct report *report, int32_t number)
+{
+    for (size_t i = 0; report->is_filtered && i < report->ranks_count; i++) {
+        if (report->ranks[i].number == number) {
+            return true;
+        }
+    }
+    return !report->is_filtered;
+}
+
 bool report_launched_well(const struct report_launcher *launcher)
 {
     return launcher->end == REPORT_END_EXITED && launcher->code == 0 &&

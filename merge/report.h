@@ -510,6 +510,10 @@ struct report {
 const char *report_fault_name(enum ck_clock_fault_kind kind);
 /* "probe", "message", "collective" or "device work". */
 const char *report_source_name(enum clock_source source);
+/* Ranks that the report is about, of those that are there. */
+uint32_t report_ranks(const struct report *report);
+/* Is the report about that rank? */
+bool report_is_chosen(const struct report *report, int32_t number);
 /* With status 0, and seen by its ckagent. */
 bool report_launched_well(const struct report_launcher *launcher);
 /* By a signal of a person or a launcher that wants the end. */

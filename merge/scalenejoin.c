@@ -456,7 +456,7 @@ int scalenejoin_write(const struct scalenejoin *join,
     }
     copy.from = scalenetext_json(text);
     copy.to = file == NULL ? NULL : ck_json_create(file, false);
-    copy.ranks = report->present > 1 ? report->present : 1;
+    copy.ranks = report_ranks(report) > 1 ? report_ranks(report) : 1;
     if (copy.to != NULL) {
         profile_copy(&copy);
         rc = ck_json_finish(copy.to);

@@ -337,7 +337,8 @@ static int aways_report(const struct cast *cast,
     for (uint32_t i = 0; i < cast->agents_count; i++) {
         size_t r = 0;
 
-        while (r < cast->ranks_count && cast->ranks[r].agent != i) {
+        while (r < cast->ranks_count &&
+               (cast->ranks[r].agent != i || !cast->ranks[r].is_wanted)) {
             r++;
         }
         if (r < cast->ranks_count) {

@@ -427,7 +427,7 @@ static inline bool is_for_steps(struct blame *blame,
     if (event->record->kind == CK_KIND_STEP) {
         blame->has_steps = true;
     }
-    return blame->has_steps && cast_is_wanted(blame->cast, event->rank);
+    return blame->has_steps;
 }
 
 int blame_take(void *state, const struct timeline_event *event)

@@ -419,14 +419,17 @@ static const char *host_of(const struct report *report, int32_t rank)
     return NULL;
 }
 
-/* Devices' idle time once more by the host that their first rank is on. */
+/* Devices' idle time once more by the host that their first rank is on, of
+ * those that are shown. */
 static void hosts_close(struct report *report)
 {
     for (size_t d = 0; d < report->devices_count; d++) {
         const struct report_device *device = &report->devices[d];
-        const char *host =
-            device->ranks_count == 0 ? NULL : host_of(report, device->ranks[0]);
+        const char *host = NULL;
 
+        for (size_t i = 0; host == NULL && i < device->ranks_count; i++) {
+            host = host_of(report, device->ranks[i]);
+        }
         for (size_t i = 0; host != NULL && i < report->levels_count &&
                            report->levels[i].kind <= REPORT_LEVEL_HOST;
              i++) {

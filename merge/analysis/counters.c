@@ -171,6 +171,24 @@ static int agent_report(const struct cast *cast,
     return 0;
 }
 
+/* What an agent counts is of all ranks below it, which nobody can tell apart.
+ */
+static bool is_agent_wanted(const struct cast *cast, uint32_t agent)
+{
+    bool has_wanted = !cast->is_filtered;
+
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        if (cast->ranks[i].agent != agent) {
+            continue;
+        }
+        if (!cast->ranks[i].is_wanted) {
+            return false;
+        }
+        has_wanted = true;
+    }
+    return has_wanted;
+}
+
 int counters_report(const struct cast *cast, struct report *report)
 {
     size_t room = 0;
@@ -180,6 +198,7 @@ int counters_report(const struct cast *cast, struct report *report)
 
         /* The collector's own names. */
         if (process->incarnation == 0 &&
+            is_agent_wanted(cast, process->agent) &&
             agent_report(cast, process->agent, p, &room, report) != 0) {
             return -1;
         }

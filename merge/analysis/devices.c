@@ -316,16 +316,6 @@ static int by_ranks(const void *a, const void *b)
            (left->physical < right->physical);
 }
 
-static bool has_wanted(const struct cast *cast, const struct report_device *row)
-{
-    for (size_t i = 0; i < row->ranks_count; i++) {
-        if (cast_is_wanted(cast, row->ranks[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 int devices_report(const struct devices *devices, struct report *report)
 {
     size_t count = devices->cast->physicals_count;
@@ -350,7 +340,7 @@ int devices_report(const struct devices *devices, struct report *report)
             devices->cast->physicals[i].name[0] == '\0') {
             continue; /* named by nobody and not used here */
         }
-        if (!has_wanted(devices->cast, row)) {
+        if (!cast_is_device_wanted(devices->cast, (uint32_t)i)) {
             continue;
         }
         all_add(&report->all, row);

@@ -55,14 +55,7 @@ static ck_time_t ledger_horizon(const void *state, ck_time_t now);
 
 static bool is_shown(const struct cast *cast, uint32_t device)
 {
-    const struct cast_physical *physical = &cast->physicals[device];
-
-    for (size_t i = 0; i < physical->ranks_count; i++) {
-        if (cast_is_wanted(cast, physical->ranks[i])) {
-            return true;
-        }
-    }
-    return false;
+    return cast_is_device_wanted(cast, device);
 }
 
 struct ledger *ledger_create(const struct cast *cast,

@@ -98,7 +98,26 @@ static struct table_key key_of(const struct levels *levels,
     return key;
 }
 
-/* 0, or -1 with ENOMEM. *number NO_ROW where there are too many. */
+/* The job and hosts are of the devices that are shown, ranks and queues of the
+ * ranks that are. */
+static bool is_shown(const struct levels *levels,
+                     enum report_level_kind kind,
+                     const struct target *target)
+{
+    const struct cast *cast = levels->cast;
+    const struct cast_device *device =
+        cast_device(cast, target->process, target->device);
+
+    if (!cast->is_filtered) {
+        return true;
+    }
+    return kind < REPORT_LEVEL_RANK
+               ? device != NULL && cast_is_device_wanted(cast, device->physical)
+               : cast_is_wanted(cast, cast->processes[target->process].rank);
+}
+
+/* 0, or -1 with ENOMEM. *number NO_ROW where there are too many, or it is not
+ * shown. */
 static int row_find(struct levels *levels,
                     enum report_level_kind kind,
                     const struct target *target,
@@ -109,8 +128,9 @@ static int row_find(struct levels *levels,
     int64_t found;
 
     *number = NO_ROW;
-    if (kind == REPORT_LEVEL_RANK &&
-        levels->cast->processes[target->process].rank == CAST_RANK_UNKNOWN) {
+    if (!is_shown(levels, kind, target) ||
+        (kind == REPORT_LEVEL_RANK &&
+         levels->cast->processes[target->process].rank == CAST_RANK_UNKNOWN)) {
         return 0;
     }
     if (levels->count == LEVELS_MAX && !table_has(levels->keys, key)) {

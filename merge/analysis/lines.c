@@ -19,6 +19,8 @@
 #define ROWS_KNOWN 64
 /* Ranges of Python that may be open at once on a thread. */
 #define DEPTH 128
+/* Of kernels that have no row: their ranks are not looked at. */
+#define NO_ROW UINT32_MAX
 
 /* A call, until its kernels come. Half a line of the cache. */
 struct call {
@@ -265,7 +267,9 @@ line_known(struct lines *lines, const struct call *call, const char *kernel)
 
 static void busy_give(void *state, uint32_t owner, ck_time_t ns)
 {
-    ((struct lines *)state)->items[owner].busy += ns;
+    if (owner != NO_ROW) {
+        ((struct lines *)state)->items[owner].busy += ns;
+    }
 }
 
 static int kernel_take(struct lines *lines, const struct timeline_event *event)
@@ -282,6 +286,10 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
 
     if (device == NULL || !region_clip(lines->region, &part.start, &part.end)) {
         return 0;
+    }
+    if (!cast_is_wanted(lines->cast, event->rank)) {
+        return share_add(lines->shares[device->physical], NO_ROW, part,
+                         busy_give, lines);
     }
     number = line_known(lines, is_found ? call : NULL,
                         cast_name(lines->cast, event->process, record->e.name));
@@ -311,7 +319,8 @@ int lines_take(void *consumer, const struct timeline_event *event)
                    ? 0
                    : kernel_take(lines, event);
     }
-    if (event->thread >= lines->cast->threads_count) {
+    if (event->thread >= lines->cast->threads_count ||
+        !cast_is_wanted(lines->cast, event->rank)) {
         return 0;
     }
     if (event->record->kind == CK_KIND_RANGE) {

@@ -120,6 +120,7 @@ int ranges_take(void *consumer, const struct timeline_event *event)
         return 0;
     }
     if (event->record->kind != CK_KIND_RANGE ||
+        !cast_is_wanted(ranges->cast, event->rank) ||
         !region_clip(ranges->region, &start, &end)) {
         return 0;
     }

@@ -374,7 +374,7 @@ static void rank_report(struct ranks *ranks,
         end.end == REPORT_END_EXITED && is_unfinalized(cast, who, row);
 }
 
-/* A row for each ckagent of several ranks of which some are wanted. 0 or -1. */
+/* A row for each ckagent of several ranks. 0 or -1. */
 static int launchers_report(struct ranks *ranks,
                             const struct align *align,
                             struct report *report)
@@ -390,8 +390,8 @@ static int launchers_report(struct ranks *ranks,
         uint32_t agent = cast->ranks[i].agent;
         struct report_launcher row = {0};
 
-        if (!cast->ranks[i].is_wanted || ranks->launchers[agent] > 0 ||
-            ranks->sharing[agent] < 2 || cast->agents[agent].is_profile) {
+        if (ranks->launchers[agent] > 0 || ranks->sharing[agent] < 2 ||
+            cast->agents[agent].is_profile) {
             continue;
         }
         row = end_find(cast, agent, align);
@@ -466,14 +466,16 @@ static uint32_t hosts_count(const struct cast *cast)
 
     for (size_t i = 0; i < cast->ranks_count; i++) {
         const char *host = cast->agents[cast->ranks[i].agent].host;
-        bool is_new = true;
+        bool is_new = cast->ranks[i].is_wanted;
 
-        if (host[0] == '\0') {
+        if (is_new && host[0] == '\0') {
             return 0;
         }
         for (size_t j = 0; j < i; j++) {
             /* Kept texts: equal ones are one pointer. */
-            is_new = is_new && cast->agents[cast->ranks[j].agent].host != host;
+            is_new =
+                is_new && (!cast->ranks[j].is_wanted ||
+                           cast->agents[cast->ranks[j].agent].host != host);
         }
         count += is_new;
     }
@@ -495,10 +497,8 @@ int ranks_report(struct ranks *ranks,
         return -1;
     }
     for (size_t i = 0; i < cast->ranks_count; i++) {
-        if (cast->ranks[i].is_wanted) {
-            rank_report(ranks, i, align, report,
-                        &report->ranks[report->ranks_count++]);
-        }
+        rank_report(ranks, i, align, report,
+                    &report->ranks[report->ranks_count++]);
     }
     report->present = (uint32_t)cast->ranks_count;
     report->size = size;

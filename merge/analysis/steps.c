@@ -197,6 +197,9 @@ int steps_add(struct steps *steps,
     uint32_t found;
 
     first_add(rank, part);
+    if (!steps->cast->ranks[index].is_wanted) {
+        return 0;
+    }
     if (step_find(steps, index, number, part, &found) != 0 ||
         array_grow(&rank->items, &rank->room, rank->count,
                    sizeof(*rank->items)) != 0) {
@@ -316,7 +319,9 @@ int steps_take(void *consumer, const struct timeline_event *event)
                                ((const struct ck_mark *)event->record)->value)
                    : 0;
     }
-    step = step_at(steps, rank, event->start);
+    step = steps->cast->ranks[rank].is_wanted
+               ? step_at(steps, rank, event->start)
+               : NULL;
     if (step != NULL) {
         call_count(steps, event, step);
     }

@@ -183,7 +183,7 @@ int waitstates_add(struct waitstates *waitstates,
         return -1;
     }
     part.end = wait->until < part.end ? wait->until : part.end;
-    if (standing.row.device == CAST_NONE || wait->thread == CAST_NONE ||
+    if (!is_shown(cast, standing.row.device) || wait->thread == CAST_NONE ||
         part.start >= part.end ||
         !region_clip(waitstates->region, &part.start, &part.end)) {
         return 0;

@@ -15,7 +15,7 @@
 
 static ck_time_t ranks_time(const struct report *report)
 {
-    return region_length(report->region) * (ck_time_t)report->present;
+    return region_length(report->region) * (ck_time_t)report_ranks(report);
 }
 
 /* Time of all ranks, waiting for others. */
@@ -64,6 +64,13 @@ static void put_weakest(const struct page *page)
                 e->parallel);
         return;
     }
+    if (page->report->is_filtered) {
+        fprintf(page->file,
+                " Parallel efficiency %.2f of the selected ranks, with what "
+                "they lose to the others.\n",
+                e->parallel);
+        return;
+    }
     if ((int64_t)page->report->present < page->report->size) {
         fprintf(page->file,
                 " Parallel efficiency %.2f of %u of %d ranks; what is lost to "
@@ -83,7 +90,7 @@ static ck_time_t run_time(const struct report *report)
     ck_time_t whole = report->kept.ranks > 0 ? report->kept.whole
                                              : region_length(report->whole);
 
-    return whole * (ck_time_t)report->present;
+    return whole * (ck_time_t)report_ranks(report);
 }
 
 /* Processes that share too few CPUs: a counter of the whole run, whatever the
@@ -114,23 +121,27 @@ void page_host_answer(const struct page *page)
     ck_time_t all = e->region * (ck_time_t)e->ranks;
 
     if (e->ranks > 0) {
+        fprintf(page->file, " %s", page_bold(page));
+        page_count(page, e->ranks);
         fprintf(page->file,
-                " %s%u of %d ranks computed %s %%%s of their time (%s of %s) "
-                "and waited %s %% %sfor each other.\n",
-                page_bold(page), e->ranks, report->size,
+                " computed %s %%%s of their time (%s of %s) and waited %s %% "
+                "%sfor %s.\n",
                 word_percent(e->useful, all).text, page_normal(page),
                 word_time(e->useful).text, word_time(all).text,
                 word_percent(waited_all(report), all).text,
-                waited_data(report) > 0 ? "" : "in MPI ");
+                waited_data(report) > 0 ? "" : "in MPI ",
+                report->is_filtered ? "others" : "each other");
         put_weakest(page);
     } else if (waited_all(report) > 0) {
+        fprintf(page->file, " %s", page_bold(page));
+        page_count(page, report_ranks(report));
         fprintf(page->file,
-                " %s%u of %d ranks waited %s %%%s of their time (%s of %s) for "
-                "each other's data, on sockets.\n",
-                page_bold(page), report->present, report->size,
+                " waited %s %%%s of their time (%s of %s) for %s data, on "
+                "sockets.\n",
                 word_percent(waited_all(report), ranks_time(report)).text,
                 page_normal(page), word_time(waited_all(report)).text,
-                word_time(ranks_time(report)).text);
+                word_time(ranks_time(report)).text,
+                report->is_filtered ? "others'" : "each other's");
     }
     page_hot_answer(page);
     put_queue(page);

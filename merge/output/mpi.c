@@ -22,9 +22,9 @@ static ck_time_t ranks_time(const struct report *report)
 {
     const struct report_efficiency *e = &report->efficiency;
 
-    return e->ranks > 0
-               ? e->region * (ck_time_t)e->ranks
-               : region_length(report->region) * (ck_time_t)report->present;
+    return e->ranks > 0 ? e->region * (ck_time_t)e->ranks
+                        : region_length(report->region) *
+                              (ck_time_t)report_ranks(report);
 }
 
 static void put_straggler(const struct page *page,
@@ -37,9 +37,12 @@ static void put_straggler(const struct page *page,
                              .ns = row->did_ns};
     const char *text = advice_find(&of);
 
-    fprintf(file, " Others waited %s", word_time(row->caused).text);
+    fprintf(file, " %s waited %s",
+            page->report->is_filtered ? "Selected ranks" : "Others",
+            word_time(row->caused).text);
     page_error(page, row->error);
-    fprintf(file, " for rank %d", row->rank);
+    fputs(" for rank ", file);
+    page_rank(page, row->rank);
     if (row->steps > 0) {
         fprintf(file, ", most in %u of %u steps (%s in the middle)", row->steps,
                 row->of_steps, word_time(row->step_median).text);
@@ -91,6 +94,12 @@ static void put_stragglers(const struct page *page)
     }
 }
 
+/* Behind a rank that --ranks leaves out; a line below the table says so. */
+static const char *left_out(const struct page *page, int32_t rank)
+{
+    return report_is_chosen(page->report, rank) ? "" : "*";
+}
+
 static void put_wait(const struct page *page, const struct report_cause *wait)
 {
     const struct report *report = page->report;
@@ -102,7 +111,8 @@ static void put_wait(const struct page *page, const struct report_cause *wait)
     if (wait->ranks == 1) {
         fprintf(page->file, "rank %d", wait->rank);
     } else {
-        fprintf(page->file, "%u of %d ranks", wait->ranks, report->size);
+        fprintf(page->file, "%u of %d ranks", wait->ranks,
+                report->is_filtered ? (int)report_ranks(report) : report->size);
     }
     fputs(" in ", page->file);
     page_cell(page, wait->did.call != NULL ? wait->did.call : "?", 22);
@@ -112,10 +122,12 @@ static void put_wait(const struct page *page, const struct report_cause *wait)
         fputc(')', page->file);
     }
     if (wait->blamed >= 0) {
-        fprintf(page->file, " for %d", wait->last);
+        fprintf(page->file, " for %d%s", wait->last,
+                left_out(page, wait->last));
     }
     if (wait->blamed >= 0 && wait->last != wait->blamed) {
-        fprintf(page->file, ", it for %d", wait->blamed);
+        fprintf(page->file, ", it for %d%s", wait->blamed,
+                left_out(page, wait->blamed));
     }
     page_error(page, wait->error);
     fputs(wait->wrong_order > wait->ns / 2 ? " (wrong order)\n" : "\n",
@@ -126,6 +138,7 @@ static void put_waits(const struct page *page)
 {
     const struct report *report = page->report;
     ck_time_t worth = ranks_time(report) / WORTH_SHARE;
+    bool is_left_out = false;
 
     for (size_t i = 0; i < report->waits_count && i < TOP_WAITS; i++) {
         if (report->waits[i].ns <= worth) {
@@ -137,6 +150,13 @@ static void put_waits(const struct page *page)
                     page_normal(page));
         }
         put_wait(page, &report->waits[i]);
+        is_left_out = is_left_out ||
+                      (report->waits[i].blamed >= 0 &&
+                       (!report_is_chosen(report, report->waits[i].last) ||
+                        !report_is_chosen(report, report->waits[i].blamed)));
+    }
+    if (is_left_out) {
+        fputs(" * not among --ranks\n", page->file);
     }
 }
 
@@ -144,8 +164,8 @@ static void put_waits(const struct page *page)
 static void put_edges(const struct page *page)
 {
     const struct report *report = page->report;
-    ck_time_t worth =
-        region_length(report->whole) * (ck_time_t)report->present / WORTH_SHARE;
+    ck_time_t worth = region_length(report->whole) *
+                      (ck_time_t)report_ranks(report) / WORTH_SHARE;
     FILE *file = page->file;
     size_t shown = 0;
 
@@ -159,12 +179,14 @@ static void put_edges(const struct page *page)
             fprintf(file, "\n%s AT START AND END (outside the region)%s\n",
                     page_bold(page), page_normal(page));
         }
-        fprintf(file, " %u of %d ranks waited %s", wait->ranks, report->size,
-                word_time(wait->ns).text);
+        fputc(' ', file);
+        page_count(page, wait->ranks);
+        fprintf(file, " waited %s", word_time(wait->ns).text);
         page_error(page, wait->error);
         fputs(" in ", file);
         page_cell(page, wait->did.call != NULL ? wait->did.call : "MPI", 40);
-        fprintf(file, " for rank %d", wait->blamed);
+        fputs(" for rank ", file);
+        page_rank(page, wait->blamed);
         if (wait->blamed_ns > 0) {
             fprintf(file, ", which was, %s %% of it,\n    ",
                     word_percent(wait->blamed_ns, wait->ns).text);
@@ -307,14 +329,14 @@ static void put_efficiency(const struct page *page)
     if (e->ranks > 0) {
         fprintf(page->file,
                 " ranks %.3f = load balance %.3f x communication %.3f "
-                "(serial. %.3f x transfer %.3f)\n" INDENT
-                "%u of %d ranks, outside MPI %s of %s, %s of %s receives "
-                "matched\n",
+                "(serial. %.3f x transfer %.3f)\n" INDENT,
                 e->parallel, e->load_balance, e->communication,
-                e->serialisation, e->transfer, e->ranks, page->report->size,
-                word_time(e->useful).text,
-                word_time(ranks_time(page->report)).text,
-                word_count(e->matched).text, word_count(e->receives).text);
+                e->serialisation, e->transfer);
+        page_count(page, e->ranks);
+        fprintf(
+            page->file, ", outside MPI %s of %s, %s of %s receives matched\n",
+            word_time(e->useful).text, word_time(ranks_time(page->report)).text,
+            word_count(e->matched).text, word_count(e->receives).text);
     }
     if (e->devices > 0) {
         fprintf(page->file,

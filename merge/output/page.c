@@ -66,6 +66,24 @@ cell_put(const struct page *page, const char *text, size_t columns)
     return shown;
 }
 
+void page_count(const struct page *page, uint32_t ranks)
+{
+    if (page->report->is_filtered) {
+        uint32_t all = report_ranks(page->report);
+
+        fprintf(page->file, "%u of %u selected rank%s", ranks, all,
+                word_s(all));
+    } else {
+        fprintf(page->file, "%u of %d ranks", ranks, page->report->size);
+    }
+}
+
+void page_rank(const struct page *page, int32_t rank)
+{
+    fprintf(page->file, "%d%s", rank,
+            report_is_chosen(page->report, rank) ? "" : " (not among --ranks)");
+}
+
 void page_cell(const struct page *page, const char *text, size_t columns)
 {
     (void)cell_put(page, text, columns);

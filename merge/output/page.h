@@ -48,6 +48,10 @@ void page_place_in(const struct page *page,
 void page_place(const struct page *page, const struct place *place);
 bool page_has_place(const struct place *place);
 
+/* "3 of 4 ranks", or with --ranks "1 of 2 selected ranks". */
+void page_count(const struct page *page, uint32_t ranks);
+/* "3", or "3 (not among --ranks)". */
+void page_rank(const struct page *page, int32_t rank);
 /* How ranks ended that did not end well, and who waited for them (ends.c). */
 void page_ends(const struct page *page);
 /* " +- 1.20 us" behind a time that compares clocks; nothing where it is 0. */

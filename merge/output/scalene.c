@@ -305,11 +305,11 @@ static bool is_first_file(const struct report *report, size_t index)
 static void put_profile(struct ck_json *json, const struct report *report)
 {
     double seconds = (double)region_length(report->region) / 1e9;
+    uint32_t ranks = report_ranks(report);
 
     ck_json_object(json, NULL);
     /* Sums over ranks must not be longer than the whole. */
-    ck_json_double(json, "elapsed_time_sec",
-                   seconds * (report->present > 1 ? report->present : 1));
+    ck_json_double(json, "elapsed_time_sec", seconds * (ranks > 1 ? ranks : 1));
     ck_json_string(json, "program", report->name);
     ck_json_array(json, "args");
     ck_json_end(json);

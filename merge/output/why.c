@@ -193,18 +193,22 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
 {
     FILE *file = page->file;
 
-    fprintf(file, "waiting for rank %d", cause->blamed);
+    fputs("waiting for rank ", file);
+    page_rank(page, cause->blamed);
     page_error(page, cause->error);
     fprintf(file, ".%s\n", page_normal(page));
     if (cause->ranks == 1) {
         fprintf(file, "    Rank %d stood in ", cause->rank);
     } else {
-        fprintf(file, "    %u of %d ranks stood in ", cause->ranks,
-                page->report->size);
+        fputs("    ", file);
+        page_count(page, cause->ranks);
+        fputs(" stood in ", file);
     }
     put_call(page, cause->did.call, &cause->did.place);
     if (cause->last != cause->blamed) {
-        fprintf(file, " for rank %d, which waited itself", cause->last);
+        fputs(" for rank ", file);
+        page_rank(page, cause->last);
+        fputs(", which waited itself", file);
     }
     if (cause->blamed_ns == 0) {
         fprintf(file, "; what rank %d did is not known.\n", cause->blamed);
