@@ -95,19 +95,67 @@ WIDE_INLINE bool pairs_take(struct taking *taking, uint64_t x)
     return true;
 }
 
+/* Two numbers that end within eight bytes: where the next ones are is known
+ * after one load, not after two. False: it is something else. */
+WIDE_INLINE bool couple_take(struct taking *taking, uint64_t x, uint64_t ends)
+{
+    uint64_t others = _blsr_u64(ends);
+    unsigned top = (unsigned)_tzcnt_u64(ends);
+    unsigned next = (unsigned)_tzcnt_u64(others); /* 64 = there is none */
+    uint64_t nothing = ~(((x & LOW_BITS) + LOW_BITS) | x) & HIGH_BITS;
+    uint64_t first, second;
+
+    if (others == 0 || _bzhi_u64(nothing, next + 1) != 0 ||
+        taking->end - taking->out < 2) {
+        return false; /* or a run begins, or a number has a needless zero */
+    }
+    first = _pext_u64(x, _bzhi_u64(LOW_BITS, top));
+    second = _pext_u64(x >> top >> 1, _bzhi_u64(LOW_BITS, next - top - 1));
+    if (first > taking->limit || second > taking->limit) {
+        return false;
+    }
+    taking->out[0] = reader_unzigzag(first);
+    taking->out[1] = reader_unzigzag(second);
+    taking->out += 2;
+    taking->at += (next >> 3) + 1;
+    return true;
+}
+
+/* Two numbers of three bytes each: nothing of where the next ones are has to be
+ * found out. False: it is something else. */
+WIDE_INLINE bool twins_take(struct taking *taking, uint64_t x, uint64_t ends)
+{
+    uint64_t first = _pext_u64(x, 0x7f7f7f);
+    uint64_t second = _pext_u64(x, 0x7f7f7f000000);
+
+    if ((ends & 0xffffffffffff) != 0x800000800000 ||
+        taking->end - taking->out < 2 || first >> 14 == 0 ||
+        second >> 14 == 0 || (first | second) > taking->limit) {
+        return false;
+    }
+    taking->out[0] = reader_unzigzag(first);
+    taking->out[1] = reader_unzigzag(second);
+    taking->out += 2;
+    taking->at += 6;
+    return true;
+}
+
 /* Numbers of up to eight bytes, until one wants a closer look: it begins a run,
  * or is too large, or ends in a needless zero. */
 WIDE_INLINE void numbers_take(struct taking *taking, bool has_pairs)
 {
     while (taking->out < taking->end && taking->at <= taking->last) {
-        uint64_t x, z;
+        uint64_t x, z, ends;
         unsigned top;
 
         memcpy(&x, taking->at, sizeof(x));
-        if (has_pairs && pairs_take(taking, x)) {
+        ends = ~x & HIGH_BITS;
+        if ((has_pairs && pairs_take(taking, x)) ||
+            (has_pairs && twins_take(taking, x, ends)) ||
+            couple_take(taking, x, ends)) {
             continue;
         }
-        top = (unsigned)_tzcnt_u64(~x & HIGH_BITS); /* 7, 15, ... 63, or 64 */
+        top = (unsigned)_tzcnt_u64(ends); /* 7, 15, ... 63, or 64 */
         z = _pext_u64(x, _bzhi_u64(LOW_BITS, top));
         if (top == 64 || (x >> (top - 7) & 0x7f) == 0 || z > taking->limit) {
             return;
@@ -115,6 +163,17 @@ WIDE_INLINE void numbers_take(struct taking *taking, bool has_pairs)
         *taking->out++ = reader_unzigzag(z);
         taking->at += (top >> 3) + 1;
     }
+}
+
+/* What is left of a run. */
+WIDE_INLINE void zeros_take(struct taking *taking, struct reader *from)
+{
+    size_t room = (size_t)(taking->end - taking->out);
+    size_t count = from->run < room ? (size_t)from->run : room;
+
+    memset(taking->out, 0, count * sizeof(*taking->out));
+    taking->out += count;
+    from->run -= count;
 }
 
 WIDE int wide_differences(struct reader *reader,
@@ -139,6 +198,8 @@ WIDE int wide_differences(struct reader *reader,
                 numbers_take(&taking, false);
             }
             from.at = taking.at;
+        } else {
+            zeros_take(&taking, &from);
         }
         if (taking.out < taking.end) {
             left -= (uint64_t)(taking.out - differences);

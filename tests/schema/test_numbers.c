@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "schema/numbers.h"
+#include "schema/reader.h"
 #include "schema/wide.h"
 #include "tests/schema/records.h"
 
@@ -140,6 +141,78 @@ static void each_bit_alone_is_written_whole(void **state)
     }
 }
 
+/* reader_differences() as its contract says it, number by number. */
+static int read_by_the_book(struct reader *reader,
+                            uint64_t left,
+                            unsigned bytes,
+                            int64_t *d,
+                            unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (reader_difference(reader, left - i, bytes, &d[i]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* A column is read in parts of any length, up to its end or its damage. */
+static void assert_reads_the_same(const uint8_t *column,
+                                  size_t length,
+                                  unsigned bytes,
+                                  unsigned records)
+{
+    struct reader reader = {column, column + length, 0};
+    struct reader wide = reader;
+    int64_t expected[COUNT_MAX], found[COUNT_MAX];
+    int rc = 0;
+
+    for (unsigned left = records; rc == 0 && left > 0;) {
+        unsigned count = 1 + (unsigned)(records_next(&rng) % left);
+
+        rc = read_by_the_book(&reader, left, bytes, expected, count);
+        assert_int_equal(wide_differences(&wide, left, bytes, found, count),
+                         rc);
+        if (rc == 0) {
+            assert_memory_equal(found, expected, count * sizeof(*found));
+            assert_ptr_equal(wide.at, reader.at);
+            assert_int_equal(wide.run, reader.run);
+        }
+        left -= count;
+    }
+}
+
+static void many_are_read_at_once_as_one_by_one(void **state)
+{
+    static const unsigned widths[] = {6, 7, 13, 14, 20, 21, 28, 57, 64};
+    static uint8_t column[NUMBERS_BYTES(COUNT_MAX)];
+
+    (void)state;
+    if (wide_level() < WIDE_BMI2) {
+        print_message("SKIPPED: this processor has no BMI2\n");
+        skip();
+    }
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        unsigned zeros = (unsigned)(records_next(&rng) % 9);
+        unsigned count = 1 + (unsigned)(records_next(&rng) % COUNT_MAX);
+        int64_t d[COUNT_MAX];
+        uint64_t run = 0;
+        uint8_t *end;
+
+        for (unsigned i = 0; i < count; i++) {
+            d[i] = number(widths[round % 9], zeros);
+        }
+        end = put_by_the_book(column, &run, d, count);
+        end = run > 0 ? numbers_run(end, run) : end;
+        if (round % 3 == 0) {
+            column[records_next(&rng) % (uint64_t)(end - column)] =
+                (uint8_t)records_next(&rng);
+        }
+        assert_reads_the_same(column, (size_t)(end - column),
+                              1U << records_next(&rng) % 4, count);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +221,7 @@ int main(void)
         cmocka_unit_test(with_bmi2_they_are_the_same_bytes),
         cmocka_unit_test(with_avx512_they_are_the_same_bytes),
         cmocka_unit_test(each_bit_alone_is_written_whole),
+        cmocka_unit_test(many_are_read_at_once_as_one_by_one),
     };
 
     rng = records_random_init();
