@@ -475,7 +475,25 @@ int blame_finish(struct blame *blame)
                : stretches_close(blame, INT64_MAX);
 }
 
-static void ranks_report(const struct blame *blame, struct report *report)
+/* Steps that the program does not mark: ranks.c knows nothing of them. 0, or -1
+ * with ENOMEM. */
+static int
+rank_steps(const struct blame *blame, uint32_t index, struct report_rank *rank)
+{
+    struct steps_lengths lengths;
+
+    if (steps_lengths(blame->steps, index, &lengths) != 0) {
+        return -1;
+    }
+    rank->steps = lengths.count;
+    rank->step_median = lengths.median;
+    rank->step_max = lengths.longest;
+    rank->is_median_exact = true;
+    return 0;
+}
+
+/* 0, or -1 with ENOMEM. */
+static int ranks_report(const struct blame *blame, struct report *report)
 {
     for (size_t i = 0; i < report->ranks_count; i++) {
         struct report_rank *rank = &report->ranks[i];
@@ -493,7 +511,12 @@ static void ranks_report(const struct blame *blame, struct report *report)
             rank->caused = sums->caused;
             rank->waited_data = sums->data;
         }
+        if (index != CAST_NONE && report->table.rhythm != NULL &&
+            rank_steps(blame, index, rank) != 0) {
+            return -1;
+        }
     }
+    return 0;
 }
 
 /* The waits of the ranks that are wanted, grouped. 0, or -1 with ENOMEM. */
@@ -522,10 +545,10 @@ int blame_report(struct blame *blame, struct report *report)
     if (causes_report(blame->ledger, blame->scene, report) != 0 ||
         waits_report(blame, report) != 0 ||
         hotspots_report(blame->hotspots, report) != 0 ||
-        edges_report(blame->edges, report) != 0) {
+        edges_report(blame->edges, report) != 0 ||
+        ranks_report(blame, report) != 0) {
         return -1;
     }
-    ranks_report(blame, report);
     devicewaits_report(blame->devicewaits, report);
     efficiency_report(blame->cast, blame->replay, scene_counts(blame->scene),
                       report);

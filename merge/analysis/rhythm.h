@@ -2,9 +2,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A place from which all ranks call a collective equally often, at least
- * RHYTHM_MIN times, may be the end of a step. Of the places that cover most of
- * the time the one that is called least often, but 10 times, is taken.
+ * A place from which all ranks call a collective may end the steps if each rank
+ * has at least RHYTHM_MIN steps then, if they cover 80 % of the region and none
+ * is longer than a quarter of it, and if in each step all ranks call the same
+ * collective functions in the same order; and if it is called once a step:
+ * within 12 steps the shorter half has 20 % of the time in most of the run. Of
+ * several places the one that is called least often is taken, but none that is
+ * only called in each n-th step of another place and takes less than 20 % of
+ * the region (output).
  */
 #ifndef CK_MERGE_ANALYSIS_RHYTHM_H
 #define CK_MERGE_ANALYSIS_RHYTHM_H
@@ -12,10 +17,10 @@
 #include "merge/analysis/steps.h"
 #include "merge/timeline.h"
 
-#define RHYTHM_MIN 4
+#define RHYTHM_MIN 12
 /* A run of more events is not read once more to look for steps. */
 #define RHYTHM_EVENTS_MAX ((uint64_t)4 << 20)
-/* Calls remembered. */
+/* Calls remembered; a run with more has no steps. */
 #define RHYTHM_CALLS_MAX ((size_t)1 << 20)
 
 struct rhythm;

@@ -405,6 +405,30 @@ void steps_unsure(struct steps *steps,
     }
 }
 
+int steps_walk(struct steps *steps,
+               uint32_t index,
+               struct region part,
+               steps_take_f f,
+               void *state)
+{
+    struct rank *rank = &steps->ranks[index];
+
+    for (size_t at = mine_after(rank, part.start);
+         at < rank->count && rank->items[at].start < part.end; at++) {
+        struct region inside = {rank->items[at].start, rank->items[at].end};
+        int rc;
+
+        if (!region_clip(part, &inside.start, &inside.end)) {
+            continue;
+        }
+        rc = f(state, rank->items[at].step, inside);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
 /* ---- the report --------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
@@ -413,6 +437,29 @@ static int by_time(const void *a, const void *b)
     ck_time_t right = *(const ck_time_t *)b;
 
     return (left > right) - (left < right);
+}
+
+int steps_lengths(const struct steps *steps,
+                  uint32_t index,
+                  struct steps_lengths *lengths)
+{
+    const struct rank *rank = &steps->ranks[index];
+    ck_time_t *values = calloc(rank->count + 1, sizeof(*values));
+
+    if (values == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < rank->count; i++) {
+        values[i] = rank->items[i].end - rank->items[i].start;
+    }
+    qsort(values, rank->count, sizeof(*values), by_time);
+    *lengths = (struct steps_lengths){.count = rank->count};
+    if (rank->count > 0) {
+        lengths->median = values[(rank->count - 1) / 2];
+        lengths->longest = values[rank->count - 1];
+    }
+    free(values);
+    return 0;
 }
 
 /* The rank that caused most waiting in a step; CAST_NONE = nobody did. */

@@ -51,6 +51,25 @@ void steps_unsure(struct steps *steps,
                   uint32_t rank,
                   struct region part,
                   ck_time_t error);
+/* Shares a part of a rank's time out to its steps. */
+typedef int (*steps_take_f)(void *state, uint32_t step, struct region inside);
+/* Each step (by its number among all, in order of their begin) that the part
+ * touches. 0, or what `f` returned that was not 0. */
+int steps_walk(struct steps *steps,
+               uint32_t rank,
+               struct region part,
+               steps_take_f f,
+               void *state);
+/* Of the steps of a rank the number, the median and the longest. 0, or -1 with
+ * ENOMEM. */
+struct steps_lengths {
+    size_t count;
+    ck_time_t median;
+    ck_time_t longest;
+};
+int steps_lengths(const struct steps *steps,
+                  uint32_t rank,
+                  struct steps_lengths *lengths);
 /* Write report->table, which borrows from steps. 0, or -1 with ENOMEM. */
 int steps_report(const struct steps *steps, struct report *report);
 

@@ -44,7 +44,7 @@ static void put_straggler(const struct page *page,
     fputs(" for rank ", file);
     page_rank(page, row->rank);
     if (row->steps > 0) {
-        fprintf(file, ", most in %u of %u steps (%s in the middle)", row->steps,
+        fprintf(file, ", most in %u of %u steps (median %s)", row->steps,
                 row->of_steps, word_time(row->step_median).text);
     }
     fputs(".\n", file);
@@ -254,14 +254,21 @@ static void put_steps(const struct page *page)
 {
     const struct report_steps *table = &page->report->table;
     unsigned shown = 0;
+    uint64_t all;
     ck_time_t least;
 
     if (table->count == 0) {
         return;
     }
-    fprintf(page->file, "\n%s STEPS%s       %s step%s, %s in the middle; ",
-            page_bold(page), page_normal(page), word_count(table->count).text,
-            word_s(table->count), word_time(table->median).text);
+    fprintf(page->file, "\n%s STEPS%s       ", page_bold(page),
+            page_normal(page));
+    if (table->count < page->report->steps) {
+        fprintf(page->file, "the first %s of ", word_count(table->count).text);
+    }
+    all =
+        table->count < page->report->steps ? page->report->steps : table->count;
+    fprintf(page->file, "%s step%s, median %s (slowest rank of each); ",
+            word_count(all).text, word_s(all), word_time(table->median).text);
     if (table->rhythm != NULL) {
         fputs("taken to end with ", page->file);
         page_cell(page, table->rhythm, 24);

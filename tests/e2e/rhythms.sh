@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# rhythms.sh - steps and windows of programs that mark none, or none at all
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs of known shapes (tests/targets/mpi/rhythms.c). Where they have steps
+# the report counts them, names the line that ends them and shows them for each
+# rank; where they have none no sentence and no column counts any.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+[ -x "$tests/rhythms.openmpi" ] || skip "rhythms was not built"
+source=$here/../targets/mpi/rhythms.c
+
+# job SHAPE RANKS
+job() {
+    rm -rf "${work:?}/$1"
+    timeout 60 mpirun -n "$2" "$bin/ckagent" --dir "$work/$1" -- \
+        "$tests/rhythms.openmpi" "$1" >"$work/$1.out" 2>"$work/$1.err" \
+        </dev/null || { cat "$work/$1.err"; fail "mpirun"; }
+    "$bin/ckmerge" --verify "$work/$1" >"$work/$1.verify" ||
+        { cat "$work/$1.verify"; fail "--verify of $1"; }
+}
+
+# no_steps SHAPE RANKS
+no_steps() {
+    job "$1" "$2"
+    same "steps claimed of $1" "0 None [0]" "$(json "$work/$1/report.json" \
+        "' '.join(str(v) for v in (j['step_table']['count'],
+            j['step_table']['ended_by'],
+            sorted({r['steps'] for r in j['ranks']})))")"
+    ! grep -Eq "STEPS|[0-9] steps|in steps? [0-9]" "$work/$1/report.txt" ||
+        fail "the text of $1 counts steps"
+}
+
+# steps SHAPE RANKS COUNT FUNCTION
+steps() {
+    local lines
+    job "$1" "$2"
+    # The line that the compiler has for a call is one of the statement.
+    lines=$(awk -v f="^static void $1\\\\(" '$0 ~ f { on = 1 }
+        on && /MPI_[A-Z][a-z]/ { n = NR } on && /the step/ { print n "," NR; exit }' \
+        "$source")
+    same "steps of $1" "$3 True True True" "$(json "$work/$1/report.json" \
+        "(lambda t: ' '.join(str(v) for v in (t['count'],
+            t['ended_by'] == '$4' and
+            'rhythms.c' in t['ended_in'] and
+            ($lines)[0] <= t['ended_line'] <= ($lines)[1],
+            {r['steps'] for r in j['ranks']} == {t['count']},
+            all(abs(r['step_median_ns'] / t['median_ns'] - 1) < 0.1
+                for r in j['ranks']))))(j['step_table'])")"
+    grep -q "$3 steps, median .* taken to end with $4 (rhythms.c:" \
+        "$work/$1/report.txt" || fail "the text of $1 does not count them"
+}
+
+no_steps setup 2
+no_steps few 2
+no_steps burst 2
+no_steps leaders 4
+fair steps output 2 319 MPI_Allreduce
+fair steps nested 2 19 MPI_Bcast
+fair steps rows 4 39 MPI_Barrier
