@@ -156,6 +156,8 @@ crew() {
     "$bin/ckmerge" --verify "$work/crew/run" >"$work/crew/verify" ||
         fail "--verify: $(cat "$work/crew/verify")"
     "$bin/ckmerge" --output json "$work/crew/run" >"$work/crew/report.json"
+    "$bin/ckmerge" --ranks 1,3 --output json "$work/crew/run" \
+        >"$work/crew/some.json"
     "$python" - "$work/crew" "$here/crew.c" <<'PY'
 import json, sys
 folder, source = sys.argv[1:]
@@ -182,6 +184,15 @@ if report["sampled"]["total_ns"] > 0:
     assert where[0] is None or where[0]["function"] != "grind", where
 assert sum(r["waited_ns"] for r in report["ranks"]) == \
     sum(r["caused_ns"] for r in report["ranks"])
+some = json.load(open(folder + "/some.json"))
+waited = {r["rank"]: r["waited_ns"] for r in report["ranks"]}
+assert {r["rank"]: r["waited_ns"] for r in some["ranks"]} == \
+    {rank: waited[rank] for rank in (1, 3)}, some["ranks"]
+assert sum(s["caused_ns"] for s in some["stragglers"]) == \
+    sum(w["ns"] for w in some["waits"]) == waited[1] + waited[3]
+assert 0 in {s["rank"] for s in some["stragglers"]}
+assert some["region"] == report["region"]
+print("ok: what ranks 1 and 3 waited alone, for whomever")
 PY
 }
 
