@@ -294,6 +294,27 @@ sockets_find(const struct sockets *sockets, uint32_t process, ck_time_t time)
     return NULL;
 }
 
+/* Of processes that await each other's data in a circle, the wait for this
+ * one's if that is over first; NULL = there is no such circle. */
+static const struct sockets_stretch *
+circle_find(const struct sockets *sockets,
+            const struct sockets_stretch *stretch,
+            ck_time_t time)
+{
+    ck_time_t first = stretch->part.end;
+    const struct sockets_stretch *other =
+        sockets_find(sockets, stretch->peer, time);
+
+    for (unsigned hops = 0; other != NULL && hops < SOCKETS_CIRCLE; hops++) {
+        if (other->peer == stretch->process) {
+            return other->part.end < first ? other : NULL;
+        }
+        first = other->part.end < first ? other->part.end : first;
+        other = sockets_find(sockets, other->peer, time);
+    }
+    return NULL;
+}
+
 const struct sockets_stretch *sockets_awaited(const struct sockets *sockets,
                                               uint32_t process,
                                               ck_time_t time,
@@ -302,10 +323,9 @@ const struct sockets_stretch *sockets_awaited(const struct sockets *sockets,
     const struct sockets_stretch *stretch =
         sockets_find(sockets, process, time);
     const struct sockets_stretch *other =
-        stretch == NULL ? NULL : sockets_find(sockets, stretch->peer, time);
+        stretch == NULL ? NULL : circle_find(sockets, stretch, time);
 
-    if (other != NULL && other->peer == process &&
-        other->part.end < stretch->part.end) {
+    if (other != NULL) {
         *until = other->part.end;
         return NULL;
     }

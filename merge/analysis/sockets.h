@@ -16,6 +16,8 @@
 
 /* The latest stretches of a process that are kept. */
 #define SOCKETS_STRETCHES 64
+/* Processes between the first and the last of a circle that is looked for. */
+#define SOCKETS_CIRCLE 16
 
 struct sockets_stretch {
     struct region part;
@@ -35,9 +37,10 @@ bool sockets_take(struct sockets *sockets,
  */
 const struct sockets_stretch *
 sockets_find(const struct sockets *sockets, uint32_t process, ck_time_t time);
-/* The same where the process waits for the peer then. Of two that await each
- * other's data only the one does that gets them first: until then, *until, the
- * other one has something to send, and sends it without what it looks for. */
+/* The same where the process waits for the peer then. Of several that await
+ * each other's data in a circle all do but the one whose data come first: until
+ * then, *until, it has something to send, and sends it without what it looks
+ * for. */
 const struct sockets_stretch *sockets_awaited(const struct sockets *sockets,
                                               uint32_t process,
                                               ck_time_t time,

@@ -153,6 +153,33 @@ static void who_sends_first_did_not_wait_until_then(void **state)
     assert_int_equal(sockets_awaited(sockets, 1, 110000, &until)->peer, 0);
 }
 
+/* 0 waits for 1, 1 for 2, 2 for 0: what 1 waits for comes first. */
+static void of_a_circle_the_first_to_send_did_not_wait(void **state)
+{
+    ck_time_t until = 0;
+
+    (void)state;
+    cast->processes[2].rank = 2;
+    name(0, END, "tcp 10.0.0.1:1 10.0.0.2:2");
+    name(1, OTHER_END, "tcp 10.0.0.2:2 10.0.0.1:1");
+    name(1, END, "tcp 10.0.0.2:3 10.0.0.3:4");
+    name(2, OTHER_END, "tcp 10.0.0.3:4 10.0.0.2:3");
+    name(2, END, "tcp 10.0.0.3:5 10.0.0.1:6");
+    name(0, OTHER_END, "tcp 10.0.0.1:6 10.0.0.3:5");
+    sockets = sockets_create(cast);
+    caller = 1;
+    assert_true(call(READ, 110000, 200000, 8));
+    caller = 0;
+    assert_true(call(READ, 100000, 300000, 8));
+    caller = 2;
+    assert_true(call(READ, 100000, 400000, 8));
+    assert_null(sockets_awaited(sockets, 2, 150000, &until));
+    assert_int_equal(until, 200000);
+    assert_int_equal(sockets_awaited(sockets, 1, 150000, &until)->peer, 2);
+    assert_int_equal(sockets_awaited(sockets, 0, 150000, &until)->peer, 1);
+    assert_int_equal(sockets_awaited(sockets, 2, 250000, &until)->peer, 0);
+}
+
 static void nobody_is_named_for_an_end_of_two_processes(void **state)
 {
     (void)state;
@@ -229,6 +256,7 @@ int main(void)
         CASE(a_read_that_stands_behind_looks_waits_itself),
         CASE(a_read_that_stands_is_a_stretch),
         CASE(who_sends_first_did_not_wait_until_then),
+        CASE(of_a_circle_the_first_to_send_did_not_wait),
         CASE(nobody_is_named_for_an_end_of_two_processes),
         CASE(loopback_addresses_mean_something_within_a_host),
         CASE(a_rank_does_not_wait_for_itself),
