@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void causes_fini(struct report_cause *causes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(causes[i].delays.items);
+    }
+    free(causes);
+}
+
 void report_fini(struct report *report)
 {
     free(report->ranks);
@@ -24,11 +32,15 @@ void report_fini(struct report *report)
     }
     free(report->awaited);
     free(report->devices);
-    free(report->causes);
-    free(report->waits);
-    free(report->edges);
+    causes_fini(report->causes, report->causes_count);
+    causes_fini(report->waits, report->waits_count);
+    causes_fini(report->edges, report->edges_count);
     free(report->table.items);
+    for (size_t i = 0; i < report->stragglers_count; i++) {
+        free(report->stragglers[i].delays.items);
+    }
     free(report->stragglers);
+    free(report->delays.items);
     free(report->levels);
     free(report->ranges);
     free(report->kernels);

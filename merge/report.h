@@ -137,6 +137,31 @@ struct report_activity {
     struct place kernel_place;     /* where it was launched */
 };
 
+/* Delays listed of a cause. */
+#define REPORT_DELAYS_MAX 8
+
+/* Waiting of others because a rank did something for longer than they. */
+struct report_delay {
+    int32_t rank;
+    enum cause kind;
+    ck_time_t ns;
+    struct report_activity did;
+};
+
+/* What made ranks late (analysis/delay.h). Items, others and unexplained add up
+ * to the waiting that it is about. */
+struct report_delays {
+    int32_t rank;      /* that most is because of, or unknown */
+    enum cause kind;   /* of what that one did, CAUSES = unknown */
+    ck_time_t kind_ns; /* in things of that kind */
+    ck_time_t ns;      /* of those, in: */
+    struct report_activity did;
+    struct report_delay *items; /* the largest, of any rank */
+    size_t count;
+    ck_time_t others;
+    ck_time_t unexplained;
+};
+
 /* Idle time of devices that has one cause. */
 struct report_cause {
     enum cause cause;
@@ -154,10 +179,11 @@ struct report_cause {
     struct report_activity did; /* the launching thread */
     int32_t last;   /* rank that most of it was waited for, or unknown */
     int32_t blamed; /* the one that that one waited for itself, and so on */
-    enum cause blamed_cause;   /* kind of what it did most, CAUSES = unknown */
-    ck_time_t blamed_cause_ns; /* of ns, in things of that kind */
-    ck_time_t blamed_ns;       /* of those, in: */
-    struct report_activity blamed_did;
+    struct report_delays delays; /* why it came late */
+    enum cause seen_kind;   /* what it did meanwhile most, CAUSES = unknown */
+    ck_time_t seen_kind_ns; /* of ns, in things of that kind */
+    ck_time_t seen_ns;      /* of those, in: */
+    struct report_activity seen;
 };
 
 /* It comes but once in a run, however long that is. */
@@ -207,8 +233,7 @@ struct report_straggler {
     uint32_t steps;    /* in which it caused most waiting */
     uint32_t of_steps; /* in which anybody waited */
     ck_time_t step_median;
-    ck_time_t did_ns; /* of `caused`, in which it did: */
-    struct report_activity did;
+    struct report_delays delays; /* why it came late */
 };
 
 /* What devices' busy time is added up by, from the whole to its parts. */
@@ -441,6 +466,7 @@ struct report {
                                    whole run */
     size_t edges_count;
     struct report_steps table;
+    struct report_delays delays;         /* what all waiting cost */
     struct report_straggler *stragglers; /* worst first */
     size_t stragglers_count;
     struct report_level *levels; /* the job, hosts, ranks, queues */

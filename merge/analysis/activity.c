@@ -14,13 +14,17 @@
 struct kept {
     enum cause cause;
     enum cause device;
-    uint32_t call; /* the activity without its kernel */
+    uint32_t call;   /* the activity without its kernel */
+    uint32_t common; /* CAST_NONE = nobody asked */
+    uint32_t site;   /* the same */
 };
 
 struct activities {
     const struct cast *cast; /* borrowed */
     struct table *places;    /* process | kind, name, site */
     struct table *keys;      /* owner | range, call | before, kernel | after */
+    struct table *texts;     /* of places: name, file, function and line */
+    struct table *commons;   /* as keys, of numbers of texts */
     struct kept *kept;       /* by activity */
     size_t count, room;
 };
@@ -35,7 +39,10 @@ struct activities *activities_create(const struct cast *cast)
     activities->cast = cast;
     activities->places = table_create();
     activities->keys = table_create();
-    if (activities->places == NULL || activities->keys == NULL) {
+    activities->texts = table_create();
+    activities->commons = table_create();
+    if (activities->places == NULL || activities->keys == NULL ||
+        activities->texts == NULL || activities->commons == NULL) {
         activities_destroy(activities);
         return NULL;
     }
@@ -49,6 +56,8 @@ void activities_destroy(struct activities *activities)
     }
     table_destroy(activities->places);
     table_destroy(activities->keys);
+    table_destroy(activities->texts);
+    table_destroy(activities->commons);
     free(activities->kept);
     free(activities);
 }
@@ -125,6 +134,7 @@ int64_t activity_number(struct activities *activities,
     if (own < 0 || number < 0 || (size_t)number < activities->count) {
         return own < 0 ? -1 : number;
     }
+    kept.common = kept.site = CAST_NONE;
     kept.cause = cause_of(activities, did->call);
     kept.device = did->kernel == NULL                   ? CAUSES
                   : did->kernel->kind == CK_KIND_KERNEL ? CAUSE_KERNEL
@@ -173,6 +183,93 @@ const char *activity_range(const struct activities *activities, uint32_t number)
     struct place unused;
 
     return place_text(activities, key.a & UINT32_MAX, &unused);
+}
+
+/* Where in its module a site lies of which nothing else is known. */
+static uint64_t site_offset(const struct cast *cast,
+                            const struct table_key *key)
+{
+    const struct cast_process *process =
+        &cast->processes[(uint32_t)(key->a >> 16)];
+
+    for (size_t i = process->modules_count; i-- > 0;) {
+        const struct cast_module *module = &process->modules[i];
+
+        if (module->start < key->c && key->c <= module->end) {
+            return key->c - module->start;
+        }
+    }
+    return key->c;
+}
+
+/* A number of a place's texts; NO_PLACE for no place, -1 with ENOMEM. Kept
+ * texts are one pointer where they are equal. */
+static int64_t text_number(struct activities *activities, uint64_t number)
+{
+    struct place place;
+    const char *name = place_text(activities, number, &place);
+    uint64_t where = (uintptr_t)place.function;
+    int64_t found;
+
+    if (number == NO_PLACE) {
+        return NO_PLACE;
+    }
+    if (place.function == NULL && place.file == NULL) {
+        struct table_key key =
+            table_key(activities->places, (size_t)number - 1);
+
+        where = site_offset(activities->cast, &key);
+    }
+    found =
+        table_number(activities->texts, (struct table_key){
+                                            (uintptr_t)name,
+                                            (uintptr_t)place.file,
+                                            where ^ (uint64_t)place.line << 48,
+                                        });
+    return found < 0 ? -1 : found + 1;
+}
+
+int64_t activity_common(struct activities *activities, uint32_t number)
+{
+    struct kept *kept = &activities->kept[number];
+    struct table_key key;
+    int64_t range, call, before, kernel, after, common;
+
+    if (kept->common != CAST_NONE) {
+        return kept->common;
+    }
+    key = table_key(activities->keys, number);
+    range = text_number(activities, key.a & UINT32_MAX);
+    call = text_number(activities, key.b >> 32);
+    before = text_number(activities, key.b & UINT32_MAX);
+    kernel = text_number(activities, key.c >> 32);
+    after = text_number(activities, key.c & UINT32_MAX);
+    if (range < 0 || call < 0 || before < 0 || kernel < 0 || after < 0) {
+        return -1;
+    }
+    common = table_number(
+        activities->commons,
+        (struct table_key){(uint64_t)range << 2 |
+                               (uint64_t)(kept->device == CAUSE_KERNEL_GAP),
+                           (uint64_t)call << 32 | (uint64_t)before,
+                           (uint64_t)kernel << 32 | (uint64_t)after});
+    if (common >= 0) {
+        kept->common = (uint32_t)common;
+    }
+    return common;
+}
+
+int64_t activity_site(struct activities *activities, uint32_t number)
+{
+    struct kept *kept = &activities->kept[number];
+    int64_t site = kept->site;
+
+    if (kept->site == CAST_NONE) {
+        site = text_number(activities,
+                           table_key(activities->keys, number).b >> 32);
+        kept->site = site < 0 ? CAST_NONE : (uint32_t)site;
+    }
+    return site;
 }
 
 /* What the calls and ranges say. */

@@ -20,6 +20,11 @@ void activities_destroy(struct activities *activities);
 /* Number of what a thread did; -1 with ENOMEM. */
 int64_t activity_number(struct activities *activities,
                         const struct host_state *did);
+/* A number that is the same for activities of any process that read the same:
+ * equal functions, files and lines. -1 with ENOMEM. */
+int64_t activity_common(struct activities *activities, uint32_t number);
+/* The same of its call alone, whatever range it is in; 0 = it has none. */
+int64_t activity_site(struct activities *activities, uint32_t number);
 /* The same activity without a kernel. */
 uint32_t activity_call(const struct activities *activities, uint32_t number);
 /* CAUSE_KERNEL or CAUSE_KERNEL_GAP where it has a kernel, that ran or that did

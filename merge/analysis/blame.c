@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "merge/analysis/causes.h"
+#include "merge/analysis/delay.h"
 #include "merge/analysis/efficiency.h"
 #include "merge/analysis/devicewaits.h"
 #include "merge/analysis/edges.h"
@@ -35,6 +36,7 @@ struct pending {
     struct host_span call;
     bool is_instant;
     bool is_replayed;
+    bool is_closed;
     enum edge edge;
 };
 
@@ -44,6 +46,7 @@ struct blame {
     struct steps *steps;
     struct ledger *ledger;
     struct waitstates *waitstates;
+    struct delay *delay;
     struct replay *replay;
     struct hotspots *hotspots;
     struct edges *edges;
@@ -116,6 +119,7 @@ struct blame *blame_create(const struct cast *cast,
         blame->ledger = ledger_create(cast, blame->scene, blame->steps, region);
         blame->waitstates =
             waitstates_create(cast, blame->scene, blame->steps, region);
+        blame->delay = delay_create(blame->scene, region, 0);
         blame->replay = replay_create(cast, region);
         blame->hotspots = hotspots_create(cast, blame->scene, region);
         blame->edges = edges_create(cast, blame->scene);
@@ -124,6 +128,9 @@ struct blame *blame_create(const struct cast *cast,
     if (blame->ledger == NULL || blame->waitstates == NULL ||
         blame->replay == NULL || blame->hotspots == NULL ||
         blame->edges == NULL || blame->devicewaits == NULL ||
+        blame->delay == NULL ||
+        ledger_delay(blame->ledger, blame->delay) != 0 ||
+        waitstates_delay(blame->waitstates, blame->delay) != 0 ||
         dark_cover(blame, cast, align) != 0) {
         blame_destroy(blame);
         return NULL;
@@ -141,6 +148,7 @@ void blame_destroy(struct blame *blame)
     hotspots_destroy(blame->hotspots);
     edges_destroy(blame->edges);
     devicewaits_destroy(blame->devicewaits);
+    delay_destroy(blame->delay);
     waitstates_destroy(blame->waitstates);
     ledger_destroy(blame->ledger);
     scene_destroy(blame->scene);
@@ -176,6 +184,11 @@ const struct waitstates *blame_waitstates(const struct blame *blame)
 const struct replay *blame_replay(const struct blame *blame)
 {
     return blame->replay;
+}
+
+const struct delay *blame_delay(const struct blame *blame)
+{
+    return blame->delay;
 }
 
 /* ---- calls -------------------------------------------------------------- */
@@ -254,13 +267,51 @@ static void pending_replay(struct blame *blame,
     replay_leave(blame->replay, pending->thread, pending->call.end, what, mark);
 }
 
+static int pending_close(struct blame *blame, struct pending *pending);
+
+/* What a wait cost rests on the waits that the late thread had before. */
+static int late_close(struct blame *blame, uint32_t late, ck_time_t until)
+{
+    for (size_t i = 0; i < blame->pending_count; i++) {
+        struct pending *pending = &blame->pending[i];
+
+        if (pending->thread == late && pending->call.end <= until &&
+            !pending->is_closed && pending_close(blame, pending) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What a call cost that waited; NULL = it did not, or that is not known. */
+static int delay_close(struct blame *blame,
+                       const struct pending *pending,
+                       const struct wait *wait)
+{
+    struct region call = {pending->call.start, pending->call.end};
+    struct region part = call;
+
+    if (wait != NULL && wait->thread != CAST_NONE && wait->until > call.start) {
+        part.end = wait->until < call.end ? wait->until : call.end;
+        if (late_close(blame, wait->thread, part.end) != 0 ||
+            delay_wait(blame->delay, pending->thread, part, wait) != 0) {
+            return -1;
+        }
+    }
+    return delay_leave(blame->delay, pending->thread, call);
+}
+
 static int pending_close(struct blame *blame, struct pending *pending)
 {
     const struct host_span *call = &pending->call;
     struct wait wait;
     bool is_known = scene_wait(blame->scene, pending->thread, call, &wait);
 
+    pending->is_closed = true;
     pending_replay(blame, pending, is_known ? &wait : NULL);
+    if (delay_close(blame, pending, is_known ? &wait : NULL) != 0) {
+        return -1;
+    }
     if (pending->edge != EDGE_NONE) {
         return edges_leave(blame->edges, pending->edge, pending->thread,
                            (struct region){call->start, call->end});
@@ -271,29 +322,36 @@ static int pending_close(struct blame *blame, struct pending *pending)
                : 0;
 }
 
-/* Look at the calls that returned before `now`. */
+static int by_end(const void *left, const void *right)
+{
+    const struct pending *a = left;
+    const struct pending *b = right;
+
+    return (a->call.end > b->call.end) - (a->call.end < b->call.end);
+}
+
+/* Look at the calls that returned before `now`, in order of that. */
 static int pendings_close(struct blame *blame, ck_time_t now)
 {
-    size_t kept = 0;
+    size_t closed = 0;
 
-    blame->due = INT64_MAX;
-    for (size_t i = 0; i < blame->pending_count; i++) {
-        struct pending *pending = &blame->pending[i];
-
-        if (pending->call.end < now) {
-            if (pending_close(blame, pending) != 0) {
-                return -1;
-            }
-            continue;
-        }
-        blame->due =
-            pending->call.end < blame->due ? pending->call.end : blame->due;
-        if (kept < i) {
-            blame->pending[kept] = *pending;
-        }
-        kept++;
+    if (blame->pending_count > 1) {
+        qsort(blame->pending, blame->pending_count, sizeof(*blame->pending),
+              by_end);
     }
-    blame->pending_count = kept;
+    for (;
+         closed < blame->pending_count && blame->pending[closed].call.end < now;
+         closed++) {
+        if (!blame->pending[closed].is_closed &&
+            pending_close(blame, &blame->pending[closed]) != 0) {
+            return -1;
+        }
+    }
+    blame->pending_count -= closed;
+    memmove(blame->pending, blame->pending + closed,
+            blame->pending_count * sizeof(*blame->pending));
+    blame->due =
+        blame->pending_count > 0 ? blame->pending[0].call.end : INT64_MAX;
     return 0;
 }
 
@@ -301,7 +359,7 @@ static int pendings_close(struct blame *blame, ck_time_t now)
 
 /* A stretch on its way into the waits. */
 struct standing {
-    const struct blame *blame;
+    struct blame *blame;
     uint32_t thread; /* the process's first */
 };
 
@@ -311,7 +369,7 @@ static int
 data_take(void *state, struct region piece, const struct host_state *did)
 {
     const struct standing *standing = state;
-    const struct blame *blame = standing->blame;
+    struct blame *blame = standing->blame;
     ck_time_t end = piece.end;
     struct wait wait;
 
@@ -321,20 +379,34 @@ data_take(void *state, struct region piece, const struct host_state *did)
                                        did->call, piece.start, &wait);
 
         piece.end = wait.until < end ? wait.until : end;
-        if (is_wait && waitstates_add(blame->waitstates, standing->thread,
-                                      piece, &wait) != 0) {
+        if (is_wait &&
+            (delay_wait(blame->delay, standing->thread, piece, &wait) != 0 ||
+             waitstates_add(blame->waitstates, standing->thread, piece,
+                            &wait) != 0)) {
             return -1;
         }
     }
     return 0;
 }
 
-/* Look at the stretches that were over before `now`: what anybody did in them
- * is known. */
+static int by_data(const void *left, const void *right)
+{
+    const struct sockets_stretch *a = left;
+    const struct sockets_stretch *b = right;
+
+    return (a->part.end > b->part.end) - (a->part.end < b->part.end);
+}
+
+/* Look at the stretches that were over before `now`, in order of that: what
+ * anybody did in them is known. */
 static int stretches_close(struct blame *blame, ck_time_t now)
 {
     size_t kept = 0;
 
+    if (blame->stretches_count > 1) {
+        qsort(blame->stretches, blame->stretches_count,
+              sizeof(*blame->stretches), by_data);
+    }
     for (size_t i = 0; i < blame->stretches_count; i++) {
         struct sockets_stretch stretch = blame->stretches[i];
         struct standing standing = {blame,
@@ -413,7 +485,8 @@ static int call_add(struct blame *blame, const struct timeline_event *event)
         edges_enter(blame->edges, pending->edge, event);
     }
     blame->due = event->end < blame->due ? event->end : blame->due;
-    return 0;
+    return delay_enter(blame->delay, event->thread,
+                       (struct region){event->start, event->end});
 }
 
 /* Steps were found before the first event, or tell of themselves. */
@@ -438,9 +511,10 @@ int blame_take(void *state, const struct timeline_event *event)
                    event->thread < blame->cast->threads_count;
     int64_t mark = 0;
 
-    if (ledger_settle(blame->ledger, event->start) != 0 ||
-        (event->start > blame->due &&
+    /* The ledger asks what waits cost. */
+    if ((event->start > blame->due &&
          pendings_close(blame, event->start) != 0) ||
+        ledger_settle(blame->ledger, event->start) != 0 ||
         (blame->stretches_count > 0 &&
          stretches_close(blame, event->start) != 0)) {
         return -1;
@@ -520,7 +594,9 @@ static int ranks_report(const struct blame *blame, struct report *report)
 }
 
 /* The waits of the ranks that are wanted, grouped. 0, or -1 with ENOMEM. */
-static int waits_report(const struct blame *blame, struct report *report)
+static int waits_report(const struct blame *blame,
+                        const struct causes_from *from,
+                        struct report *report)
 {
     size_t count, used = 0;
     const struct ledger_row *rows = waitstates_rows(blame->waitstates, &count);
@@ -534,16 +610,20 @@ static int waits_report(const struct blame *blame, struct report *report)
             kept[used++] = rows[i];
         }
     }
-    report->waits =
-        causes_group(blame->scene, kept, used, &report->waits_count);
+    report->waits = causes_group(from, kept, used, &report->waits_count);
     free(kept);
     return report->waits == NULL ? -1 : 0;
 }
 
 int blame_report(struct blame *blame, struct report *report)
 {
-    if (causes_report(blame->ledger, blame->scene, report) != 0 ||
-        waits_report(blame, report) != 0 ||
+    struct causes_from idle = {blame->scene, blame->delay,
+                               ledger_delays(blame->ledger)};
+    struct causes_from waits = {blame->scene, blame->delay,
+                                waitstates_delays(blame->waitstates)};
+
+    if (causes_report(blame->ledger, &idle, report) != 0 ||
+        waits_report(blame, &waits, report) != 0 ||
         hotspots_report(blame->hotspots, report) != 0 ||
         edges_report(blame->edges, report) != 0 ||
         ranks_report(blame, report) != 0) {
@@ -555,6 +635,6 @@ int blame_report(struct blame *blame, struct report *report)
     if (steps_report(blame->steps, report) != 0) {
         return -1;
     }
-    return stragglers_report(blame->cast, blame->scene, blame->waitstates,
+    return stragglers_report(blame->cast, &waits, blame->waitstates,
                              blame->steps, report);
 }

@@ -13,6 +13,7 @@
 #include "merge/timeline.h"
 
 struct blame;
+struct delay;
 struct replay;
 struct scene;
 struct steps;
@@ -33,6 +34,7 @@ struct steps *blame_steps(struct blame *blame);
 const struct scene *blame_scene(const struct blame *blame);
 const struct waitstates *blame_waitstates(const struct blame *blame);
 const struct replay *blame_replay(const struct blame *blame);
+const struct delay *blame_delay(const struct blame *blame);
 /* Into the report's causes, waits and ranks; after devices_report() and
  * ranks_report(). 0, or -1 with ENOMEM. */
 int blame_report(struct blame *blame, struct report *report);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/delayreport.h"
 #include "merge/analysis/mostly.h"
 #include "merge/analysis/scene.h"
 #include "merge/array.h"
@@ -25,6 +26,7 @@ struct item {
 
 /* Items on their way into groups. */
 struct grouping {
+    const struct causes_from *from;
     const struct scene *scene;
     struct item *items;
     const struct ledger_row **rows;     /* of a group */
@@ -193,11 +195,13 @@ static void did_find(struct grouping *grouping,
     }
 }
 
-/* What the blamed rank did for the largest part. 0, or -1 with ENOMEM. */
-static int blamed_find(const struct scene *scene,
-                       const struct item *items,
-                       size_t count,
-                       struct report_cause *cause)
+/* What the blamed rank did meanwhile for the largest part. 0, or -1 with
+ * ENOMEM.
+ */
+static int seen_find(const struct scene *scene,
+                     const struct item *items,
+                     size_t count,
+                     struct report_cause *cause)
 {
     struct mostly_part *parts = malloc(count * sizeof(*parts));
     struct mostly most;
@@ -214,13 +218,43 @@ static int blamed_find(const struct scene *scene,
     }
     most = mostly_find(scene, parts, used);
     free(parts);
-    cause->blamed_cause = most.kind;
-    cause->blamed_cause_ns = most.kind_ns;
-    cause->blamed_ns = most.ns;
+    cause->seen_kind = most.kind;
+    cause->seen_kind_ns = most.kind_ns;
+    cause->seen_ns = most.ns;
     if (most.did != CAST_NONE) {
-        cause->blamed_did = scene_activity_report(scene, most.did);
+        cause->seen = scene_activity_report(scene, most.did);
     }
     return 0;
+}
+
+/* Why the blamed rank came late. 0, or -1 with ENOMEM. */
+static int delays_find(const struct causes_from *from,
+                       const struct item *items,
+                       size_t count,
+                       struct report_cause *cause)
+{
+    cause->delays.kind = CAUSES;
+    cause->delays.rank = CAST_RANK_UNKNOWN;
+    if (from->delays == NULL || cause->cause != CAUSE_MPI_WAIT) {
+        return 0;
+    }
+    delaysums_begin(from->delays);
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_row *row = items[i].row;
+        struct delaysums_group group = {.blamed = row->blamed,
+                                        .wait = row->wait,
+                                        .is_start = row->is_start};
+        int64_t site = row->did == CAST_NONE
+                           ? 0
+                           : scene_activity_site(from->scene, row->did);
+
+        group.site = (uint32_t)site;
+        if (site < 0 || delaysums_gather(from->delays, &group) != 0) {
+            return -1;
+        }
+    }
+    return delayreport_fill(from->scene, from->delay, from->delays,
+                            &cause->delays);
 }
 
 /* 0, or -1 with ENOMEM. */
@@ -246,9 +280,10 @@ static int group_report(struct grouping *grouping,
         cause->wrong_order += row->wrong;
     }
     did_find(grouping, items, count, cause);
-    return ranks_count(grouping, items, count, cause) != 0
+    return ranks_count(grouping, items, count, cause) != 0 ||
+                   delays_find(grouping->from, items, count, cause) != 0
                ? -1
-               : blamed_find(grouping->scene, items, count, cause);
+               : seen_find(grouping->scene, items, count, cause);
 }
 
 /* NULL with ENOMEM. */
@@ -279,6 +314,9 @@ groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
     }
     qsort(causes, *count, sizeof(*causes), by_length);
     if (*count > CAUSES_LISTED_MAX) {
+        for (size_t i = CAUSES_LISTED_MAX; i < *count; i++) {
+            free(causes[i].delays.items);
+        }
         *count = CAUSES_LISTED_MAX;
     }
     qsort(causes, *count, sizeof(*causes), by_recurrence);
@@ -336,12 +374,12 @@ static void item_fill(struct grouping *grouping,
     }
 }
 
-struct report_cause *causes_group(const struct scene *scene,
+struct report_cause *causes_group(const struct causes_from *from,
                                   const struct ledger_row *rows,
                                   size_t rows_count,
                                   size_t *count)
 {
-    struct grouping grouping = {.scene = scene};
+    struct grouping grouping = {.from = from, .scene = from->scene};
     struct report_cause *causes = NULL;
 
     if (grouping_init(&grouping, rows, rows_count) == 0) {
@@ -444,7 +482,7 @@ static void hosts_close(struct report *report)
 }
 
 int causes_report(struct ledger *ledger,
-                  const struct scene *scene,
+                  const struct causes_from *from,
                   struct report *report)
 {
     struct ledger_row *kept;
@@ -462,12 +500,12 @@ int causes_report(struct ledger *ledger,
     for (size_t i = 0; i < count; i++) {
         if (is_reported(report, rows[i].device)) {
             kept[used++] = rows[i];
-            range_close(scene, &rows[i], report);
+            range_close(from->scene, &rows[i], report);
         }
     }
     devices_close(ledger, report);
     hosts_close(report);
-    report->causes = causes_group(scene, kept, used, &report->causes_count);
+    report->causes = causes_group(from, kept, used, &report->causes_count);
     free(kept);
     return report->causes == NULL ? -1 : 0;
 }

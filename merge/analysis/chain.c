@@ -4,6 +4,8 @@
  */
 #include "merge/analysis/chain.h"
 
+#include "merge/analysis/kernelwait.h"
+
 struct chain {
     const struct scene *scene;
     chain_take_f take;
@@ -12,86 +14,13 @@ struct chain {
     unsigned hops;
 };
 
-/* A wait for a device, by the kernels that it ran meanwhile. */
-struct device_wait {
-    const struct chain *chain;
-    const struct host_state *did;
-};
-
-/* A kernel as a span, its site that of its launch. False for one that was not
- * launched by `time`. */
-static bool kernel_span(const struct scene *scene,
-                        uint32_t process,
-                        const struct work_item *item,
-                        ck_time_t time,
-                        struct host_span *span)
-{
-    uint32_t thread = host_thread(scene_host(scene), process, item->tid);
-    const struct host_span *launch =
-        thread == HOST_NONE
-            ? NULL
-            : host_call_span(scene_host(scene), thread, item->call);
-    bool is_running = item->start <= time;
-
-    *span =
-        (struct host_span){.process = process,
-                           .name = item->name,
-                           .kind = is_running ? CK_KIND_KERNEL : CK_KIND_QUEUE,
-                           .site = launch == NULL ? 0 : launch->site};
-    return is_running || (launch != NULL && launch->start <= time);
-}
-
-static int
-chain_take(void *state, struct region piece, const struct host_state *did);
-
-static int work_take(void *state,
-                     struct region piece,
-                     const struct work_item *item,
-                     bool is_running)
-{
-    const struct device_wait *wait = state;
-    const struct chain *chain = wait->chain;
-    const struct scene *scene = chain->scene;
-    uint32_t process = scene_cast(scene)->threads[chain->thread].process;
-    struct host_state did = *wait->did;
-    struct chain_origin origin = {chain->thread, chain->hops, &did};
-    struct host_span span;
-
-    if (item != NULL && !(is_running && item->is_copy) &&
-        kernel_span(scene, process, item, piece.start, &span)) {
-        did.kernel = &span;
-    }
-    return chain->take(chain->state, piece, &origin);
-}
-
-/* Is it a call that does not return before the device has done its work? */
-static bool is_device_wait(const struct cast *cast,
-                           const struct host_span *call)
-{
-    enum cause cause;
-
-    if (call->kind == CK_KIND_POSIX) {
-        return false;
-    }
-    cause =
-        cause_of_call(call->kind, cast_name(cast, call->process, call->name));
-    return cause == CAUSE_GPU_SYNC || cause == CAUSE_H2D || cause == CAUSE_D2H;
-}
-
 /* The chain ends here. */
-static int origin_take(const struct chain *chain,
-                       struct region piece,
-                       const struct host_state *did)
+static int
+origin_take(void *state, struct region piece, const struct host_state *did)
 {
-    const struct cast *cast = scene_cast(chain->scene);
+    const struct chain *chain = state;
     struct chain_origin origin = {chain->thread, chain->hops, did};
-    struct device_wait wait = {chain, did};
 
-    if (did->is_known && did->call != NULL && is_device_wait(cast, did->call)) {
-        return work_walk(scene_work(chain->scene),
-                         cast->threads[chain->thread].process, piece, work_take,
-                         &wait);
-    }
     return chain->take(chain->state, piece, &origin);
 }
 
@@ -118,8 +47,11 @@ static bool wait_find(const struct chain *chain,
     return false;
 }
 
+static int
+chain_take(void *state, struct region piece, const struct host_state *did);
+
 /* A piece in which one wait holds, or none. */
-static int chain_step(const struct chain *chain,
+static int chain_step(struct chain *chain,
                       struct region piece,
                       const struct host_state *did,
                       const struct wait *wait)
@@ -127,7 +59,8 @@ static int chain_step(const struct chain *chain,
     struct chain next = *chain;
 
     if (wait == NULL) {
-        return origin_take(chain, piece, did);
+        return kernelwait_walk(chain->scene, chain->thread, piece, did,
+                               (struct host_taker){origin_take, chain});
     }
     next.thread = wait->thread;
     next.hops++;
@@ -138,7 +71,7 @@ static int chain_step(const struct chain *chain,
 static int
 chain_take(void *state, struct region piece, const struct host_state *did)
 {
-    const struct chain *chain = state;
+    struct chain *chain = state;
     ck_time_t end = piece.end;
     struct wait wait;
 

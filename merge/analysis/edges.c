@@ -18,8 +18,8 @@ struct side {
 };
 
 struct edges {
-    const struct cast *cast;   /* borrowed */
-    const struct scene *scene; /* borrowed */
+    const struct cast *cast; /* borrowed */
+    struct scene *scene;     /* borrowed */
     struct waitstates *waitstates;
     struct side sides[EDGES];
 };
@@ -95,6 +95,7 @@ int edges_leave(struct edges *edges,
 
 int edges_report(const struct edges *edges, struct report *report)
 {
+    struct causes_from from = {.scene = edges->scene};
     size_t count, used = 0;
     const struct ledger_row *rows = waitstates_rows(edges->waitstates, &count);
     struct ledger_row *kept = calloc(count + 1, sizeof(*kept));
@@ -107,8 +108,7 @@ int edges_report(const struct edges *edges, struct report *report)
             kept[used++] = rows[i];
         }
     }
-    report->edges =
-        causes_group(edges->scene, kept, used, &report->edges_count);
+    report->edges = causes_group(&from, kept, used, &report->edges_count);
     free(kept);
     return report->edges == NULL ? -1 : 0;
 }

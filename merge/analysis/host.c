@@ -221,6 +221,13 @@ bool host_is_seen(const struct host *host, uint32_t thread)
     return host->threads[thread].is_seen;
 }
 
+ck_time_t host_last_start(const struct host *host, uint32_t thread)
+{
+    const struct thread *its = &host->threads[thread];
+
+    return its->count == 0 ? INT64_MIN : its->spans[its->count - 1].start;
+}
+
 /* A call that names a place between calls. One of libc is recorded only when
  * it took long: the next time it may not be there. */
 static bool is_bracket(const struct host_span *span)

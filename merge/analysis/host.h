@@ -140,5 +140,12 @@ int host_walk(const struct host *host,
               struct region part,
               host_take_f take,
               void *state);
+/* A function that takes pieces, and what it is called with. */
+struct host_taker {
+    host_take_f take;
+    void *state;
+};
+/* Start of the last span of the thread, INT64_MIN = it has none. */
+ck_time_t host_last_start(const struct host *host, uint32_t thread);
 
 #endif

@@ -49,6 +49,8 @@ struct ledger {
     size_t waiting_count;
     ck_time_t due; /* earliest end of a gap that waits */
     struct rows *rows;
+    const struct delay *delay; /* borrowed; NULL = nobody asks */
+    struct delaysums *delays;
 };
 
 static ck_time_t ledger_horizon(const void *state, ck_time_t now);
@@ -95,9 +97,22 @@ void ledger_destroy(struct ledger *ledger)
         return;
     }
     rows_destroy(ledger->rows);
+    delaysums_destroy(ledger->delays);
     free(ledger->devices);
     free(ledger->waiting);
     free(ledger);
+}
+
+int ledger_delay(struct ledger *ledger, const struct delay *delay)
+{
+    ledger->delays = delaysums_create();
+    ledger->delay = delay;
+    return ledger->delays == NULL ? -1 : 0;
+}
+
+struct delaysums *ledger_delays(const struct ledger *ledger)
+{
+    return ledger->delays;
 }
 
 /* A gap being shared out. */
@@ -108,6 +123,8 @@ struct sharing {
     uint32_t thread;       /* h, HOST_NONE */
     ck_time_t error;       /* of the wait, for each rank that is blamed */
     struct ledger_row row; /* what the next pieces are */
+    struct delay_of delay; /* what the wait cost */
+    uint32_t site;         /* of the call that is waited in */
 };
 
 static int row_add(struct ledger *ledger, const struct ledger_row *what)
@@ -122,6 +139,22 @@ static int row_add(struct ledger *ledger, const struct ledger_row *what)
     row->error += what->error;
     ledger->devices[what->device].sums[what->cause] += what->ns;
     return 0;
+}
+
+/* What a piece of a wait cost. */
+static int delay_add(const struct sharing *sharing,
+                     const struct ledger_row *row)
+{
+    struct ledger *ledger = sharing->ledger;
+    struct delaysums_group group = {.site = sharing->site,
+                                    .blamed = row->blamed,
+                                    .wait = row->wait,
+                                    .is_start = row->is_start};
+
+    return ledger->delays == NULL || row->cause != CAUSE_MPI_WAIT
+               ? 0
+               : delaysums_add(ledger->delays, &group, row->ns,
+                               &sharing->delay);
 }
 
 /* Does the row's time belong to the start of the rank that it is because of?
@@ -165,7 +198,7 @@ static int piece_add(struct sharing *sharing, struct region piece)
         }
         row.is_start = is_start(ledger, &row, piece.start, &until);
         row.ns = until - piece.start;
-        if (row_add(ledger, &row) != 0) {
+        if (row_add(ledger, &row) != 0 || delay_add(sharing, &row) != 0) {
             return -1;
         }
         sharing->row.error -= row.error;
@@ -235,6 +268,17 @@ static int wait_add(struct sharing *sharing,
                 return -1;
             }
         } else {
+            struct region whole = {call->start, before.end};
+            int64_t site = scene_activity_site(ledger->scene, did);
+
+            if (site < 0) {
+                return -1;
+            }
+            sharing->site = (uint32_t)site;
+            if (ledger->delay != NULL) {
+                sharing->delay =
+                    delay_find(ledger->delay, sharing->thread, whole);
+            }
             sharing->row.cause = CAUSE_MPI_WAIT;
             sharing->row.wait = wait->kind;
             sharing->error = wait->error;
@@ -576,6 +620,9 @@ int ledger_finish(struct ledger *ledger)
         rows = rows_all(ledger->rows, &count);
         for (size_t i = 0; i < count; i++) {
             rows[i].is_start = false;
+        }
+        if (ledger->delays != NULL) {
+            delaysums_forget_starts(ledger->delays);
         }
     }
     return 0;

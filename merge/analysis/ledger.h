@@ -8,6 +8,7 @@
 #ifndef CK_MERGE_ANALYSIS_LEDGER_H
 #define CK_MERGE_ANALYSIS_LEDGER_H
 
+#include "merge/analysis/delaysums.h"
 #include "merge/analysis/rows.h"
 #include "merge/analysis/scene.h"
 #include "merge/analysis/steps.h"
@@ -23,6 +24,9 @@ struct ledger *ledger_create(const struct cast *cast,
                              struct scene *scene,
                              struct steps *steps,
                              struct region region);
+/* As waitstates_delay() and waitstates_delays(). */
+int ledger_delay(struct ledger *ledger, const struct delay *delay);
+struct delaysums *ledger_delays(const struct ledger *ledger);
 void ledger_destroy(struct ledger *ledger);
 /* Before the scene takes an event at `now`, and the ledger after it. 0, or -1
  * with ENOMEM. */

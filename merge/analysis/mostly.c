@@ -9,7 +9,10 @@
 struct mostly_part
 mostly_part(const struct scene *scene, uint32_t did, ck_time_t ns)
 {
-    return (struct mostly_part){did, scene_activity_call(scene, did), ns};
+    uint32_t call = scene_activity_call(scene, did);
+
+    return (struct mostly_part){did, call, scene_activity_cause(scene, call),
+                                ns};
 }
 
 /* Parts of one call together, and in them those of one kernel. */
@@ -18,6 +21,9 @@ static int by_call(const void *left, const void *right)
     const struct mostly_part *a = left;
     const struct mostly_part *b = right;
 
+    if (a->kind != b->kind) {
+        return a->kind < b->kind ? -1 : 1;
+    }
     if (a->call != b->call) {
         return a->call < b->call ? -1 : 1;
     }
@@ -40,9 +46,10 @@ static void longest_find(const struct scene *scene,
                         : is_kernel ? parts[i - 1].did
                                     : parts[i - 1].call;
 
-        sum = mine == last ? sum + parts[i].ns : parts[i].ns;
-        if (sum > most->ns &&
-            scene_activity_cause(scene, parts[i].call) == kind &&
+        sum = mine == last && parts[i].kind == parts[i - 1].kind
+                  ? sum + parts[i].ns
+                  : parts[i].ns;
+        if (sum > most->ns && parts[i].kind == kind &&
             (!is_kernel ||
              scene_activity_device(scene, parts[i].did) == most->kind)) {
             most->ns = sum;
@@ -62,7 +69,7 @@ static enum cause kind_find(const struct scene *scene,
     enum cause kind = CAUSES;
 
     for (size_t i = 0; i < count; i++) {
-        enum cause its = scene_activity_cause(scene, parts[i].call);
+        enum cause its = parts[i].kind;
 
         kinds[its] += parts[i].ns;
         kind = kind == CAUSES || kinds[its] > kinds[kind] ? its : kind;
@@ -70,7 +77,7 @@ static enum cause kind_find(const struct scene *scene,
     most->kind = kind;
     most->kind_ns = kind == CAUSES ? 0 : kinds[kind];
     for (size_t i = 0; i < count; i++) {
-        if (scene_activity_cause(scene, parts[i].call) == kind) {
+        if (parts[i].kind == kind) {
             devices[scene_activity_device(scene, parts[i].did)] += parts[i].ns;
         }
     }
@@ -87,13 +94,13 @@ static enum cause kind_find(const struct scene *scene,
 struct mostly
 mostly_find(const struct scene *scene, struct mostly_part *parts, size_t count)
 {
-    struct mostly most = {CAUSES, 0, 0, CAST_NONE};
+    struct mostly most = {CAUSES, 0, 0, CAST_NONE, CAUSES};
     enum cause kind;
 
     if (count == 0) {
         return most;
     }
-    kind = kind_find(scene, parts, count, &most);
+    kind = most.part_kind = kind_find(scene, parts, count, &most);
     qsort(parts, count, sizeof(*parts), by_call);
     longest_find(scene, parts, count, kind, &most);
     return most;

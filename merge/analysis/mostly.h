@@ -16,7 +16,8 @@
 /* A part of the time, in one activity. */
 struct mostly_part {
     uint32_t did;
-    uint32_t call; /* the same without its kernel; mostly_part() sets it */
+    uint32_t call;   /* the same without its kernel; mostly_part() sets it, */
+    enum cause kind; /* and this: what the call counts as */
     ck_time_t ns;
 };
 struct mostly_part
@@ -27,6 +28,7 @@ struct mostly {
     ck_time_t kind_ns;
     ck_time_t ns; /* of those, in: */
     uint32_t did;
+    enum cause part_kind; /* of the parts that these are */
 };
 /* Puts the parts in another order. */
 struct mostly

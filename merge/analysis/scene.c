@@ -27,6 +27,8 @@ struct scene {
         const void *client;
     } clients[SCENE_CLIENTS_MAX];
     size_t clients_count;
+    scene_thread_f thread_from;
+    void *thread_client;
 };
 
 static ck_time_t scene_horizon(const void *state, ck_time_t now)
@@ -93,6 +95,29 @@ void scene_client(struct scene *scene, waits_horizon_f f, const void *client)
     assert(scene->clients_count < SCENE_CLIENTS_MAX);
     scene->clients[scene->clients_count].horizon = f;
     scene->clients[scene->clients_count++].client = client;
+}
+
+void scene_thread_client(struct scene *scene, scene_thread_f f, void *client)
+{
+    scene->thread_from = f;
+    scene->thread_client = client;
+}
+
+/* What ended by then on the thread may go. 0, or -1 with ENOMEM. */
+static int thread_horizon(const struct scene *scene,
+                          uint32_t thread,
+                          ck_time_t now,
+                          ck_time_t *horizon)
+{
+    ck_time_t from = INT64_MAX;
+
+    if (scene->thread_from != NULL &&
+        scene->thread_from(scene->thread_client, thread, &from) != 0) {
+        return -1;
+    }
+    *horizon = scene_horizon(scene, now);
+    *horizon = from < *horizon ? from : *horizon;
+    return 0;
 }
 
 const struct host *scene_host(const struct scene *scene)
@@ -178,6 +203,16 @@ bool scene_data_wait(const struct scene *scene,
 int64_t scene_activity(struct scene *scene, const struct host_state *did)
 {
     return activity_number(scene->activities, did);
+}
+
+int64_t scene_activity_common(struct scene *scene, uint32_t number)
+{
+    return activity_common(scene->activities, number);
+}
+
+int64_t scene_activity_site(struct scene *scene, uint32_t number)
+{
+    return activity_site(scene->activities, number);
 }
 
 enum cause scene_activity_device(const struct scene *scene, uint32_t number)
@@ -360,10 +395,13 @@ static struct host_span *span_place(struct scene *scene,
                                     const struct timeline_event *event,
                                     uint32_t thread)
 {
-    return host_place(scene->host, thread,
-                      host_has_room(scene->host, thread)
-                          ? INT64_MIN
-                          : scene_horizon(scene, event->start));
+    ck_time_t horizon = INT64_MIN;
+
+    if (!host_has_room(scene->host, thread) &&
+        thread_horizon(scene, thread, event->start, &horizon) != 0) {
+        return NULL;
+    }
+    return host_place(scene->host, thread, horizon);
 }
 
 static int overhead_take(struct scene *scene,
@@ -458,16 +496,19 @@ static int off_take(struct scene *scene, const struct timeline_event *event)
     struct region part = {event->start, event->end};
     uint32_t thread =
         host_told(scene->host, scene->cast, event, (uint32_t)mark->value);
+    ck_time_t horizon = INT64_MIN;
 
     if (thread == HOST_NONE) {
         return 0;
     }
+    if (!host_has_off_room(scene->host, thread) &&
+        thread_horizon(scene, thread, event->start, &horizon) != 0) {
+        return -1;
+    }
     return host_add_off(scene->host, thread, part,
                         mark->e.kind == CK_KIND_PREEMPTED ? HOST_PREEMPTED
                                                           : HOST_BLOCKED,
-                        host_has_off_room(scene->host, thread)
-                            ? INT64_MIN
-                            : scene_horizon(scene, event->start));
+                        horizon);
 }
 
 static int sample_take(struct scene *scene, const struct timeline_event *event)
@@ -478,14 +519,16 @@ static int sample_take(struct scene *scene, const struct timeline_event *event)
     struct host_sample sample = {(uint32_t)record->stack,
                                  (uint32_t)record->weight};
     uint32_t thread = host_told(scene->host, scene->cast, event, record->tid);
+    ck_time_t horizon = INT64_MIN;
 
     if (thread == HOST_NONE || !is_sound) {
         return 0;
     }
-    return host_add_sample(scene->host, thread, event->start, &sample,
-                           host_has_sample_room(scene->host, thread)
-                               ? INT64_MIN
-                               : scene_horizon(scene, event->start));
+    if (!host_has_sample_room(scene->host, thread) &&
+        thread_horizon(scene, thread, event->start, &horizon) != 0) {
+        return -1;
+    }
+    return host_add_sample(scene->host, thread, event->start, &sample, horizon);
 }
 
 static int range_take(struct scene *scene, const struct timeline_event *event)

@@ -27,6 +27,11 @@ struct scene *scene_create(const struct cast *cast,
                            const struct align *align,
                            uint64_t eager_bytes);
 void scene_destroy(struct scene *scene);
+/* For a client that asks about each thread from another time on: `f` takes what
+ * it still wants of the thread, if need be, and says from when on. At most one.
+ * `f` returns 0, or -1 with ENOMEM. */
+typedef int (*scene_thread_f)(void *client, uint32_t thread, ck_time_t *from);
+void scene_thread_client(struct scene *scene, scene_thread_f f, void *client);
 /* `f` says from when on the client asks. At most SCENE_CLIENTS_MAX. */
 void scene_client(struct scene *scene, waits_horizon_f f, const void *client);
 /* The next event; `mark` belongs to its call. 0, or -1 with ENOMEM. */
@@ -80,6 +85,9 @@ enum cause scene_activity_cause(const struct scene *scene, uint32_t number);
 const char *scene_activity_range(const struct scene *scene, uint32_t number);
 /* What its kernel did (activity_device()). */
 enum cause scene_activity_device(const struct scene *scene, uint32_t number);
+/* As activity_common() and activity_site(). */
+int64_t scene_activity_common(struct scene *scene, uint32_t number);
+int64_t scene_activity_site(struct scene *scene, uint32_t number);
 /* The same activity without a kernel. */
 uint32_t scene_activity_call(const struct scene *scene, uint32_t number);
 struct report_activity scene_activity_report(const struct scene *scene,

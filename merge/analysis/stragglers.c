@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "merge/analysis/mostly.h"
+#include "merge/analysis/delayreport.h"
 
 static int by_caused(const void *a, const void *b)
 {
@@ -17,29 +17,6 @@ static int by_caused(const void *a, const void *b)
         return left->caused < right->caused ? 1 : -1;
     }
     return (left->rank > right->rank) - (left->rank < right->rank);
-}
-
-/* What each rank did for the largest part of what it caused. `parts` has room
- * for all rows. */
-static void activities_find(const struct scene *scene,
-                            const struct ledger_row *rows,
-                            size_t count,
-                            struct mostly_part *parts,
-                            struct report_straggler *row)
-{
-    struct mostly most;
-    size_t used = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i].blamed == row->rank && rows[i].blamed_did != CAST_NONE) {
-            parts[used++] = mostly_part(scene, rows[i].blamed_did, rows[i].ns);
-        }
-    }
-    most = mostly_find(scene, parts, used);
-    row->did_ns = most.ns;
-    if (most.did != CAST_NONE) {
-        row->did = scene_activity_report(scene, most.did);
-    }
 }
 
 static int straggler_report(const struct cast *cast,
@@ -62,20 +39,35 @@ static int straggler_report(const struct cast *cast,
     return 0;
 }
 
+/* Why each one came late. 0, or -1 with ENOMEM. */
+static int delays_find(const struct causes_from *from, struct report *report)
+{
+    for (size_t i = 0; i < report->stragglers_count; i++) {
+        struct report_straggler *row = &report->stragglers[i];
+
+        delaysums_begin(from->delays);
+        if (delaysums_gather_rank(from->delays, row->rank) != 0 ||
+            delayreport_fill(from->scene, from->delay, from->delays,
+                             &row->delays) != 0) {
+            return -1;
+        }
+    }
+    delaysums_begin(from->delays);
+    return delaysums_gather_all(from->delays) != 0
+               ? -1
+               : delayreport_fill(from->scene, from->delay, from->delays,
+                                  &report->delays);
+}
+
 int stragglers_report(const struct cast *cast,
-                      const struct scene *scene,
+                      const struct causes_from *from,
                       const struct waitstates *waitstates,
                       const struct steps *steps,
                       struct report *report)
 {
-    size_t count;
-    const struct ledger_row *rows = waitstates_rows(waitstates, &count);
-    struct mostly_part *parts = malloc((count + 1) * sizeof(*parts));
-
     report->stragglers =
         calloc(cast->ranks_count + 1, sizeof(*report->stragglers));
-    if (parts == NULL || report->stragglers == NULL) {
-        free(parts);
+    if (report->stragglers == NULL) {
         return -1;
     }
     for (uint32_t i = 0; i < cast->ranks_count; i++) {
@@ -85,7 +77,6 @@ int stragglers_report(const struct cast *cast,
             straggler_report(cast, steps, i, sums,
                              &report->stragglers[report->stragglers_count++]) !=
                 0) {
-            free(parts);
             return -1;
         }
     }
@@ -94,9 +85,5 @@ int stragglers_report(const struct cast *cast,
     if (report->stragglers_count > STRAGGLERS_MAX) {
         report->stragglers_count = STRAGGLERS_MAX;
     }
-    for (size_t i = 0; i < report->stragglers_count; i++) {
-        activities_find(scene, rows, count, parts, &report->stragglers[i]);
-    }
-    free(parts);
-    return 0;
+    return delays_find(from, report);
 }

@@ -5,6 +5,7 @@
 #ifndef CK_MERGE_ANALYSIS_STRAGGLERS_H
 #define CK_MERGE_ANALYSIS_STRAGGLERS_H
 
+#include "merge/analysis/causes.h"
 #include "merge/analysis/scene.h"
 #include "merge/analysis/steps.h"
 #include "merge/analysis/waitstates.h"
@@ -15,7 +16,7 @@
 
 /* Write report->stragglers. 0, or -1 with ENOMEM. */
 int stragglers_report(const struct cast *cast,
-                      const struct scene *scene,
+                      const struct causes_from *from,
                       const struct waitstates *waitstates,
                       const struct steps *steps,
                       struct report *report);

@@ -17,6 +17,8 @@ struct waitstates {
     struct waitstates_rank *ranks; /* by index in the cast */
     struct rows *rows;
     struct order *order;
+    const struct delay *delay; /* borrowed; NULL = nobody asks */
+    struct delaysums *delays;
     uint64_t waits; /* looked at so far */
 };
 
@@ -59,14 +61,29 @@ void waitstates_destroy(struct waitstates *waitstates)
     }
     rows_destroy(waitstates->rows);
     order_destroy(waitstates->order);
+    delaysums_destroy(waitstates->delays);
     free(waitstates->ranks);
     free(waitstates);
+}
+
+int waitstates_delay(struct waitstates *waitstates, const struct delay *delay)
+{
+    waitstates->delays = delaysums_create();
+    waitstates->delay = delay;
+    return waitstates->delays == NULL ? -1 : 0;
+}
+
+struct delaysums *waitstates_delays(const struct waitstates *waitstates)
+{
+    return waitstates->delays;
 }
 
 /* One wait on its way into the rows. */
 struct standing {
     struct waitstates *waitstates;
     const struct wait *wait;
+    struct delay_of delay; /* what it cost */
+    uint32_t site;         /* of the call that is waited in */
     struct ledger_row row;
     struct ledger_row first; /* that it is in, where is_counted */
     bool is_counted;         /* in some row */
@@ -95,6 +112,19 @@ static int row_add(struct standing *standing, ck_time_t ns)
     standing->first = standing->is_counted ? standing->first : standing->row;
     standing->is_counted = true;
     return 0;
+}
+
+/* What a piece that one rank is blamed for cost. */
+static int delay_add(const struct standing *standing, ck_time_t ns)
+{
+    struct delaysums_group group = {.site = standing->site,
+                                    .blamed = standing->row.blamed,
+                                    .wait = standing->row.wait};
+
+    return standing->waitstates->delays == NULL
+               ? 0
+               : delaysums_add(standing->waitstates->delays, &group, ns,
+                               &standing->delay);
 }
 
 static int
@@ -129,7 +159,9 @@ blamed_take(void *state, struct region piece, const struct chain_origin *origin)
     standing->row.blamed =
         cast->processes[cast->threads[origin->thread].process].rank;
     standing->row.blamed_did = (uint32_t)number;
-    return row_add(standing, region_length(piece));
+    return delay_add(standing, region_length(piece)) != 0
+               ? -1
+               : row_add(standing, region_length(piece));
 }
 
 /* What the waiting thread was in, for the place of the call. */
@@ -139,15 +171,19 @@ piece_take(void *state, struct region piece, const struct host_state *did)
     struct standing *standing = state;
     struct waitstates *waitstates = standing->waitstates;
     const struct wait *wait = standing->wait;
-    int64_t number = CAST_NONE;
+    int64_t number = CAST_NONE, site = 0;
 
     if (did->is_known) {
         number = scene_activity(waitstates->scene, did);
-        if (number < 0) {
+        site = number < 0
+                   ? -1
+                   : scene_activity_site(waitstates->scene, (uint32_t)number);
+        if (site < 0) {
             return -1;
         }
     }
     standing->row.did = (uint32_t)number;
+    standing->site = (uint32_t)site;
     if (standing->row.cause == CAUSE_BELOW_CLOCK) {
         waitstates->ranks[standing->row.device].below += region_length(piece);
         standing->row.blamed = CAST_RANK_UNKNOWN;
@@ -195,6 +231,9 @@ int waitstates_add(struct waitstates *waitstates,
         standing.row.cause == CAUSE_BELOW_CLOCK
             ? CAST_RANK_UNKNOWN
             : cast->processes[cast->threads[wait->thread].process].rank;
+    if (waitstates->delay != NULL) {
+        standing.delay = delay_find(waitstates->delay, thread, part);
+    }
     waitstates->waits++;
     waitstates->ranks[standing.row.device].waits++;
     if (standing.row.cause == CAUSE_MPI_WAIT) {

@@ -9,6 +9,7 @@
 #ifndef CK_MERGE_ANALYSIS_WAITSTATES_H
 #define CK_MERGE_ANALYSIS_WAITSTATES_H
 
+#include "merge/analysis/delaysums.h"
 #include "merge/analysis/ledger.h"
 #include "merge/analysis/scene.h"
 
@@ -18,6 +19,11 @@ struct waitstates *waitstates_create(const struct cast *cast,
                                      struct scene *scene,
                                      struct steps *steps,
                                      struct region region);
+/* Ask `delay` (borrowed) what each wait cost; otherwise nobody does. 0, or -1
+ * with ENOMEM. */
+int waitstates_delay(struct waitstates *waitstates, const struct delay *delay);
+/* The costs, NULL = nobody asked. */
+struct delaysums *waitstates_delays(const struct waitstates *waitstates);
 void waitstates_destroy(struct waitstates *waitstates);
 /* A call that the thread was in and what it waited for, once the scene has
  * taken all that began by its return. 0, or -1 with ENOMEM. */

@@ -195,6 +195,52 @@ void json_activity(struct ck_json *j,
     ck_json_end(j);
 }
 
+void json_delays(struct ck_json *j,
+                 const char *name,
+                 const struct report_delays *delays)
+{
+    ck_json_object(j, name);
+    ck_json_array(j, "items");
+    for (size_t i = 0; i < delays->count; i++) {
+        const struct report_delay *item = &delays->items[i];
+
+        ck_json_object(j, NULL);
+        json_rank(j, "rank", item->rank);
+        ck_json_string(j, "cause", cause_name(item->kind));
+        ck_json_int(j, "ns", item->ns);
+        json_activity(j, "did", &item->did);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+    ck_json_int(j, "others_ns", delays->others);
+    ck_json_int(j, "unexplained_ns", delays->unexplained);
+    ck_json_end(j);
+}
+
+static const char *kind_name(enum cause kind)
+{
+    return kind != CAUSES ? cause_name(kind) : NULL;
+}
+
+/* The rank that was waited for: why it came late, and what it did meanwhile. */
+static void put_blamed(struct ck_json *j, const struct report_cause *cause)
+{
+    const struct report_delays *delays = &cause->delays;
+
+    ck_json_int(j, "last_rank", cause->last);
+    ck_json_int(j, "blamed_rank", cause->blamed);
+    json_text(j, "blamed_cause", kind_name(delays->kind));
+    ck_json_int(j, "blamed_cause_ns", delays->kind_ns);
+    ck_json_int(j, "blamed_ns", delays->ns);
+    json_rank(j, "delay_rank", delays->rank);
+    json_activity(j, "blamed", &delays->did);
+    json_delays(j, "delays", delays);
+    json_text(j, "seen_cause", kind_name(cause->seen_kind));
+    ck_json_int(j, "seen_cause_ns", cause->seen_kind_ns);
+    ck_json_int(j, "seen_ns", cause->seen_ns);
+    json_activity(j, "seen_during", &cause->seen);
+}
+
 static void put_causes(struct ck_json *j,
                        const char *name,
                        const struct report_cause *causes,
@@ -217,15 +263,7 @@ static void put_causes(struct ck_json *j,
         ck_json_int(j, "host_ns", cause->did_ns);
         json_activity(j, "host", &cause->did);
         if (cause->blamed >= 0) {
-            ck_json_int(j, "last_rank", cause->last);
-            ck_json_int(j, "blamed_rank", cause->blamed);
-            json_text(j, "blamed_cause",
-                      cause->blamed_cause != CAUSES
-                          ? cause_name(cause->blamed_cause)
-                          : NULL);
-            ck_json_int(j, "blamed_cause_ns", cause->blamed_cause_ns);
-            ck_json_int(j, "blamed_ns", cause->blamed_ns);
-            json_activity(j, "blamed", &cause->blamed_did);
+            put_blamed(j, cause);
         }
         ck_json_end(j);
     }
@@ -542,6 +580,7 @@ void output_json_put(struct ck_json *j,
     put_efficiency(j, report);
     put_causes(j, "causes", report->causes, report->causes_count);
     put_causes(j, "waits", report->waits, report->waits_count);
+    json_delays(j, "delays", &report->delays);
     put_causes(j, "edge_waits", report->edges, report->edges_count);
     json_steps(j, report);
     json_hot(j, report);

@@ -19,6 +19,10 @@ void json_unsure(struct ck_json *j, const char *name, ck_time_t error);
 void json_activity(struct ck_json *j,
                    const char *name,
                    const struct report_activity *activity);
+/* What made ranks late. */
+void json_delays(struct ck_json *j,
+                 const char *name,
+                 const struct report_delays *delays);
 /* ranks and impasses (jsonranks.c). */
 void json_ranks(struct ck_json *j, const struct report *report);
 /* away of trust (jsonranks.c). */

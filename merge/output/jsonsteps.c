@@ -100,8 +100,9 @@ static void put_stragglers(struct ck_json *j, const struct report *report)
         ck_json_uint(j, "steps", row->steps);
         ck_json_uint(j, "of_steps", row->of_steps);
         ck_json_int(j, "step_median_ns", row->step_median);
-        ck_json_int(j, "did_ns", row->did_ns);
-        json_activity(j, "did", &row->did);
+        ck_json_int(j, "did_ns", row->delays.ns);
+        json_activity(j, "did", &row->delays.did);
+        json_delays(j, "delays", &row->delays);
         ck_json_end(j);
     }
     ck_json_end(j);

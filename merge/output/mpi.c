@@ -31,10 +31,10 @@ static void put_straggler(const struct page *page,
                           const struct report_straggler *row)
 {
     FILE *file = page->file;
-    struct advice_case of = {.kind = advice_kind(&row->did),
+    struct advice_case of = {.kind = row->delays.kind,
                              .is_late = true,
-                             .did = &row->did,
-                             .ns = row->did_ns};
+                             .did = &row->delays.did,
+                             .ns = row->delays.ns};
     const char *text = advice_find(&of);
 
     fprintf(file, " %s waited %s",
@@ -48,15 +48,12 @@ static void put_straggler(const struct page *page,
                 row->of_steps, word_time(row->step_median).text);
     }
     fputs(".\n", file);
-    if (row->did_ns > 0) {
-        fprintf(file, "    %s %% of that it was\n    ",
-                word_percent(row->did_ns, row->caused).text);
-        page_activity(page, &row->did);
-        fputs(".\n", file);
-    }
+    page_delays(page, &(struct page_late){.rank = row->rank,
+                                          .ns = row->caused,
+                                          .delays = &row->delays});
     /* Where devices work, their causes have said so. */
     if (text != NULL && page->report->devices_count == 0 &&
-        row->did_ns > row->caused / 4 &&
+        row->delays.ns > row->caused / 4 &&
         row->caused * WORTH_ADVICE > ranks_time(page->report)) {
         page_advice(page, text);
     }
@@ -187,10 +184,10 @@ static void put_edges(const struct page *page)
         page_cell(page, wait->did.call != NULL ? wait->did.call : "MPI", 40);
         fputs(" for rank ", file);
         page_rank(page, wait->blamed);
-        if (wait->blamed_ns > 0) {
+        if (wait->seen_ns > 0) {
             fprintf(file, ", which was, %s %% of it,\n    ",
-                    word_percent(wait->blamed_ns, wait->ns).text);
-            page_activity(page, &wait->blamed_did);
+                    word_percent(wait->seen_ns, wait->ns).text);
+            page_activity(page, &wait->seen);
         }
         fputs(".\n", file);
     }

@@ -61,6 +61,17 @@ void page_clocks(const struct page *page);
 /* "in load, between clFinish (a.c:1) and MPI_Allreduce (b.c:2)"; further lines
  * begin with four blanks (why.c). */
 void page_activity(const struct page *page, const struct report_activity *did);
+/* A rank that others waited for. */
+struct page_late {
+    int32_t rank;
+    ck_time_t ns;     /* that they waited */
+    uint64_t waiting; /* how many they are; 0 = several */
+    const struct report_delays *delays;
+    const struct report_activity *seen; /* what it did meanwhile; NULL */
+    ck_time_t seen_ns;
+};
+/* Why it came late; whole lines that begin with four blanks (delays.c). */
+void page_delays(const struct page *page, const struct page_late *late);
 /* Late ranks, waits in MPI, steps and efficiencies (mpi.c). */
 void page_mpi(const struct page *page);
 /* Where there is no device: the first sentences, a row for each rank (hosts.c).

@@ -169,26 +169,6 @@ static void put_part(const struct page *page, ck_time_t part, ck_time_t whole)
     }
 }
 
-/* The kind of thing where it is made of several, then the longest of them. */
-static void put_blamed(const struct page *page,
-                       const struct report_cause *cause)
-{
-    FILE *file = page->file;
-
-    fprintf(file, ".\n    Rank %d was, %s %% of that time,\n    ",
-            cause->blamed,
-            word_percent(cause->blamed_cause_ns, cause->ns).text);
-    if (is_split(cause->blamed_ns, cause->blamed_cause_ns)) {
-        fprintf(file, "in %s,\n    ",
-                cause->blamed_cause == CAUSE_KERNEL
-                    ? "kernels of its device"
-                    : cause_name(cause->blamed_cause));
-    }
-    put_part(page, cause->blamed_ns, cause->blamed_cause_ns);
-    page_activity(page, &cause->blamed_did);
-    fputs(".\n", file);
-}
-
 static void put_wait(const struct page *page, const struct report_cause *cause)
 {
     FILE *file = page->file;
@@ -198,11 +178,11 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
     page_error(page, cause->error);
     fprintf(file, ".%s\n", page_normal(page));
     if (cause->ranks == 1) {
-        fprintf(file, "    Rank %d stood in ", cause->rank);
+        fprintf(file, "    Rank %d was blocked in ", cause->rank);
     } else {
         fputs("    ", file);
         page_count(page, cause->ranks);
-        fputs(" stood in ", file);
+        fputs(" were blocked in ", file);
     }
     put_call(page, cause->did.call, &cause->did.place);
     if (cause->last != cause->blamed) {
@@ -210,11 +190,10 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
         page_rank(page, cause->last);
         fputs(", which waited itself", file);
     }
-    if (cause->blamed_ns == 0) {
-        fprintf(file, "; what rank %d did is not known.\n", cause->blamed);
-        return;
-    }
-    put_blamed(page, cause);
+    fputs(".\n", file);
+    page_delays(page, &(struct page_late){cause->blamed, cause->ns,
+                                          cause->ranks, &cause->delays,
+                                          &cause->seen, cause->seen_ns});
 }
 
 /* Advice that was given. */
@@ -230,9 +209,9 @@ static void put_try(const struct page *page,
 {
     bool is_wait = cause->cause == CAUSE_MPI_WAIT;
     struct advice_case of = {
-        .kind = is_wait ? cause->blamed_cause : cause->cause,
+        .kind = is_wait ? cause->delays.kind : cause->cause,
         .is_late = is_wait,
-        .did = is_wait ? &cause->blamed_did : &cause->did,
+        .did = is_wait ? &cause->delays.did : &cause->did,
         .count = cause->count,
         .ns = cause->ns,
     };

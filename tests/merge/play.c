@@ -44,7 +44,8 @@ enum name {
     N_MPROBE,
     N_MRECV,
     N_ISSEND,
-    NAMES
+    N_DEED, /* the first of PLAY_DEEDS */
+    NAMES = N_DEED + PLAY_DEEDS
 };
 static const char *const names[NAMES] = {
     NULL,           "MPI_Send",   "MPI_Recv",    "MPI_Isend",
@@ -52,7 +53,7 @@ static const char *const names[NAMES] = {
     "MPI_Sendrecv", "MPI_Probe",  "MPI_Barrier", "MPI_Allreduce",
     "MPI_Bcast",    "MPI_Reduce", "MPI_Scan",    "MPI_Iallreduce",
     NEIGHBOR,       INEIGHBOR,    "MPI_Mprobe",  "MPI_Mrecv",
-    "MPI_Issend"};
+    "MPI_Issend",   "nanosleep",  "fsync",       "read"};
 
 /* Whom each rank receives from, in the communicators with a topology. */
 static const char *const sources[PLAY_COMMS][RANKS] = {
@@ -569,4 +570,106 @@ void play_world(struct world *world)
     compute_all(world);
     qsort(world->events, world->count, sizeof(world->events[0]), by_start);
     world->region = (struct region){0, world_end(world)};
+}
+
+/* ---- what the ranks do beside ------------------------------------------- */
+
+static void deed_put(struct world *world, int rank, struct region part)
+{
+    struct event *event = event_put(world, rank, part.start, part.end);
+
+    event->record.call = (struct ck_call){
+        .e = {.kind = CK_KIND_POSIX,
+              .name = (uint32_t)(N_DEED + chance_below(PLAY_DEEDS)),
+              .start = part.start},
+        .dur = region_length(part),
+        .site = (uint64_t)(1 + chance_below(PLAY_SITES))};
+}
+
+/* The record is a collector's: the name is the process's incarnation, the value
+ * the thread. */
+static void preempted_put(struct world *world, int rank, struct region part)
+{
+    struct event *event = event_put(world, rank, part.start, part.end);
+
+    event->record.mark = (struct ck_mark){
+        .e = {.kind = CK_KIND_PREEMPTED, .name = 1, .start = part.start},
+        .dur = region_length(part),
+        .value = 7};
+}
+
+/* A part of [from, to). */
+static struct region part_of(ck_time_t from, ck_time_t to)
+{
+    struct region part = {from + chance_below(to - from), to};
+
+    part.end = part.start + 1 + chance_below(to - part.start);
+    return part;
+}
+
+/* The rank's first MPI call that begins at `from` or later; the world's end. */
+static ck_time_t next_call(const struct world *world, int rank, ck_time_t from)
+{
+    ck_time_t next = world->region.end;
+
+    for (size_t i = 0; i < world->count; i++) {
+        const struct event *event = &world->events[i];
+
+        if (event->rank == rank && event->record.e.kind != CK_KIND_POSIX &&
+            event->record.e.kind != CK_KIND_PREEMPTED &&
+            event->record.e.start >= from && event->record.e.start < next) {
+            next = event->record.e.start;
+        }
+    }
+    return next;
+}
+
+void play_deeds(struct world *world)
+{
+    size_t calls = world->count;
+
+    for (size_t i = 0; i < calls; i++) {
+        int rank = world->events[i].rank;
+        ck_time_t start = world->events[i].end;
+        ck_time_t end = next_call(world, rank, start);
+
+        if (world->events[i].record.e.kind != CK_KIND_COMPLETE && end > start &&
+            chance_below(2) == 0) {
+            deed_put(world, rank, part_of(start, end));
+        }
+    }
+    for (int rank = 0; rank < RANKS; rank++) {
+        ck_time_t from = 0;
+
+        while (from < world->region.end && chance_below(4) > 0) {
+            struct region part = part_of(from, world->region.end);
+
+            part.end = part.end - part.start > 8 ? part.start + 8 : part.end;
+            preempted_put(world, rank, part);
+            from = part.end;
+        }
+    }
+    qsort(world->events, world->count, sizeof(world->events[0]), by_start);
+}
+
+struct play_deed play_deed(const struct world *world, int rank, ck_time_t t)
+{
+    struct play_deed deed = {NULL, 0, false};
+
+    for (size_t i = 0; i < world->count; i++) {
+        const struct event *event = &world->events[i];
+        unsigned kind = event->record.e.kind;
+
+        if (event->rank != rank || event->record.e.start > t ||
+            event->end <= t || kind == CK_KIND_COMPLETE) {
+            continue;
+        }
+        if (kind == CK_KIND_PREEMPTED) {
+            deed.is_preempted = true;
+        } else {
+            deed.call = names[event->record.e.name];
+            deed.site = kind == CK_KIND_POSIX ? event->record.call.site : 0;
+        }
+    }
+    return deed;
 }

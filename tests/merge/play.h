@@ -19,8 +19,13 @@
 #define EVENTS 1024
 #define SPANS 512
 
+/* Functions of libc that play_deeds() calls, by number. */
+#define PLAY_DEEDS 3
+#define PLAY_SITES 2 /* places that each is called from: 1 and 2 */
+
 union record {
     struct ck_event e;
+    struct ck_mark mark;
     struct ck_call call;
     struct ck_message message;
     struct ck_collective collective;
@@ -56,9 +61,20 @@ struct world {
     uint32_t seqs[PLAY_COMMS]; /* by number of the communicator - 1 */
 };
 
+/* What a rank does at one instant, beside waiting. */
+struct play_deed {
+    const char *call; /* NULL = it computes */
+    uint64_t site;    /* of a function of libc; 0 */
+    bool is_preempted;
+};
+
 /* The ranks, once a test; then a program of theirs with its events in order of
  * time. Failures end the test. */
 void play_cast(struct world *world);
 void play_world(struct world *world);
+/* Fill the time between the program's MPI calls with calls of libc and times
+ * without a CPU. */
+void play_deeds(struct world *world);
+struct play_deed play_deed(const struct world *world, int rank, ck_time_t t);
 
 #endif

@@ -1,0 +1,557 @@
+/* delay.c - what a late rank did more than the one that waited for it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * tm_a and tm_b are summed up in one table by key, which a stamp empties. So
+ * is what the waits of the late thread had cost, by source.
+ */
+#include "merge/analysis/delay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/array.h"
+
+/* An instant that threads have in common: until then one waited for `source`.
+ */
+struct sync {
+    ck_time_t at;
+    uint32_t source; /* thread */
+};
+
+struct thread {
+    struct sync *syncs; /* by time; NULL = none yet */
+    size_t syncs_count;
+    uint32_t inside;   /* MPI calls that were not looked at */
+    ck_time_t entered; /* the first of them */
+};
+
+/* Time of a key in the interval that is looked at. */
+struct sum {
+    uint64_t stamp;
+    ck_time_t late;
+    ck_time_t waiting;
+    uint32_t did; /* of the late thread */
+    uint32_t source;
+};
+
+/* What waits of the late thread had cost because of a source, and d(k). */
+struct weight {
+    uint64_t stamp;
+    double ns;
+};
+
+struct delay {
+    struct scene *scene; /* borrowed */
+    struct region region;
+    struct delaykeys *keys;
+    struct delayprofile *profile;
+    struct delaysources *sources;
+    struct thread *threads;
+    struct sum *sums; /* by key */
+    size_t sums_count, sums_room;
+    uint32_t *touched; /* keys */
+    size_t touched_count, touched_room;
+    struct weight *weights; /* by source */
+    size_t weights_count, weights_room;
+    struct delay_cost *costs; /* of the wait that is looked at */
+    size_t costs_count, costs_room;
+    uint64_t stamp;
+    struct delay_counts counts;
+};
+
+/* What the scene may let go of a thread: spans that were taken. */
+static int thread_from(void *state, uint32_t thread, ck_time_t *from)
+{
+    struct delay *delay = state;
+    const struct thread *its = &delay->threads[thread];
+    ck_time_t until = host_last_start(scene_host(delay->scene), thread);
+
+    if (delayprofile_cursor(delay->profile, thread) == INT64_MAX) {
+        return 0;
+    }
+    if (its->inside > 0 && its->entered < until) {
+        until = its->entered;
+    }
+    if (delayprofile_extend(delay->profile, thread, until) != 0) {
+        return -1;
+    }
+    *from = delayprofile_cursor(delay->profile, thread);
+    return 0;
+}
+
+struct delay *
+delay_create(struct scene *scene, struct region region, size_t limit)
+{
+    struct delay *delay = calloc(1, sizeof(*delay));
+
+    if (delay == NULL) {
+        return NULL;
+    }
+    delay->scene = scene;
+    delay->region = region;
+    delay->keys = delaykeys_create(scene);
+    if (delay->keys != NULL) {
+        delay->profile = delayprofile_create(scene, delay->keys, limit);
+        delay->sources = delaysources_create(scene, delay->keys);
+    }
+    delay->threads =
+        calloc(scene_cast(scene)->threads_count + 1, sizeof(*delay->threads));
+    if (delay->profile == NULL || delay->sources == NULL ||
+        delay->threads == NULL) {
+        delay_destroy(delay);
+        return NULL;
+    }
+    scene_thread_client(scene, thread_from, delay);
+    return delay;
+}
+
+void delay_destroy(struct delay *delay)
+{
+    if (delay == NULL) {
+        return;
+    }
+    for (size_t i = 0;
+         delay->threads != NULL && i < scene_cast(delay->scene)->threads_count;
+         i++) {
+        free(delay->threads[i].syncs);
+    }
+    free(delay->threads);
+    free(delay->sums);
+    free(delay->touched);
+    free(delay->weights);
+    free(delay->costs);
+    delaysources_destroy(delay->sources);
+    delayprofile_destroy(delay->profile);
+    delaykeys_destroy(delay->keys);
+    free(delay);
+}
+
+const struct delaysources *delay_sources(const struct delay *delay)
+{
+    return delay->sources;
+}
+
+struct delay_counts delay_counts(const struct delay *delay)
+{
+    return delay->counts;
+}
+
+/* ---- calls -------------------------------------------------------------- */
+
+/* MPI_Init ends on each rank at another time: all begin where the region does.
+ */
+static ck_time_t begin_find(const struct delay *delay, struct region call)
+{
+    return call.start < delay->region.start && delay->region.start < call.end
+               ? delay->region.start
+               : call.start;
+}
+
+int delay_enter(struct delay *delay, uint32_t thread, struct region call)
+{
+    struct thread *its = &delay->threads[thread];
+
+    if (its->inside++ == 0) {
+        its->entered = call.start;
+    }
+    return delayprofile_begin(delay->profile, thread, begin_find(delay, call));
+}
+
+int delay_leave(struct delay *delay, uint32_t thread, struct region call)
+{
+    struct thread *its = &delay->threads[thread];
+
+    if (delayprofile_cut(delay->profile, thread, call.start) != 0) {
+        return -1;
+    }
+    its->inside -= its->inside > 0;
+    /* Of calls that begin at once, or within another one, the next may wait
+     * from where this one ended. */
+    its->entered = call.end;
+    return 0;
+}
+
+/* ---- common instants ---------------------------------------------------- */
+
+static int sync_add(struct delay *delay, uint32_t thread, struct sync sync)
+{
+    struct thread *its = &delay->threads[thread];
+    size_t at;
+
+    if (its->syncs == NULL) {
+        its->syncs = malloc(DELAY_SYNCS_MAX * sizeof(*its->syncs));
+        if (its->syncs == NULL) {
+            return -1;
+        }
+    }
+    at = its->syncs_count;
+    while (at > 0 && its->syncs[at - 1].at > sync.at) {
+        at--;
+    }
+    for (size_t i = at; i > 0 && its->syncs[i - 1].at == sync.at; i--) {
+        if (its->syncs[i - 1].source == sync.source) {
+            return 0;
+        }
+    }
+    if (its->syncs_count == DELAY_SYNCS_MAX) {
+        if (at == 0) {
+            return 0;
+        }
+        at--;
+        memmove(its->syncs, its->syncs + 1, at * sizeof(sync));
+    } else {
+        memmove(its->syncs + at + 1, its->syncs + at,
+                (its->syncs_count++ - at) * sizeof(sync));
+    }
+    its->syncs[at] = sync;
+    return 0;
+}
+
+/* The last instant by `until` that two threads have in common; INT64_MIN = none
+ * is known. */
+static ck_time_t
+sync_find(const struct thread *a, const struct thread *b, ck_time_t until)
+{
+    size_t i = a->syncs_count, j = b->syncs_count;
+
+    while (i > 0 && j > 0) {
+        const struct sync *left = &a->syncs[i - 1];
+        const struct sync *right = &b->syncs[j - 1];
+
+        if (left->at > right->at || left->at > until) {
+            i--;
+        } else if (right->at > left->at) {
+            j--;
+        } else if (left->source == right->source) {
+            return left->at;
+        } else if (left->source > right->source) {
+            i--;
+        } else {
+            j--;
+        }
+    }
+    return INT64_MIN;
+}
+
+/* ---- sums --------------------------------------------------------------- */
+
+/* The sum of a key; NULL with ENOMEM. */
+static struct sum *sum_of(struct delay *delay, uint32_t key)
+{
+    while (delay->sums_count <= key) {
+        if (array_grow(&delay->sums, &delay->sums_room, delay->sums_count,
+                       sizeof(*delay->sums)) != 0) {
+            return NULL;
+        }
+        delay->sums[delay->sums_count++] = (struct sum){0};
+    }
+    if (delay->sums[key].stamp != delay->stamp) {
+        if (array_grow(&delay->touched, &delay->touched_room,
+                       delay->touched_count, sizeof(*delay->touched)) != 0) {
+            return NULL;
+        }
+        delay->touched[delay->touched_count++] = key;
+        delay->sums[key] =
+            (struct sum){.stamp = delay->stamp, .source = DELAY_NONE};
+    }
+    return &delay->sums[key];
+}
+
+/* A cost of the wait that is looked at, before it is scaled. */
+static int cost_add(struct delay *delay, uint32_t source, double ns)
+{
+    while (delay->weights_count <= source) {
+        if (array_grow(&delay->weights, &delay->weights_room,
+                       delay->weights_count, sizeof(*delay->weights)) != 0) {
+            return -1;
+        }
+        delay->weights[delay->weights_count++] = (struct weight){0};
+    }
+    if (delay->weights[source].stamp != delay->stamp) {
+        if (array_grow(&delay->costs, &delay->costs_room, delay->costs_count,
+                       sizeof(*delay->costs)) != 0) {
+            return -1;
+        }
+        delay->costs[delay->costs_count++].source = source;
+        delay->weights[source] = (struct weight){delay->stamp, 0};
+    }
+    delay->weights[source].ns += ns;
+    return 0;
+}
+
+/* The items of a thread from an instant on: the first, and up to which. */
+struct stretch {
+    const struct delay_item *items;
+    size_t count;
+};
+
+static struct stretch
+stretch_find(const struct delay *delay, uint32_t thread, struct region part)
+{
+    size_t count, first;
+    const struct delay_item *items =
+        delayprofile_items(delay->profile, thread, &count);
+
+    first =
+        part.start == INT64_MIN
+            ? 0
+            : array_until(items, count, sizeof(*items),
+                          offsetof(struct delay_item, start), part.start - 1);
+    while (count > first && items[count - 1].end > part.end) {
+        count--;
+    }
+    return (struct stretch){items + first, count - first};
+}
+
+/* A stretch of one of the two. */
+struct side {
+    uint32_t thread;
+    bool is_late;
+    struct stretch stretch;
+};
+
+static int parts_add(struct delay *delay,
+                     const struct side *side,
+                     const struct delay_item *item)
+{
+    const struct delay_part *parts =
+        delayprofile_parts(delay->profile, side->thread, item);
+
+    for (uint32_t i = 0; i < item->count; i++) {
+        struct sum *sum;
+
+        if (parts[i].is_line) {
+            continue;
+        }
+        sum = sum_of(delay, parts[i].key);
+        if (sum == NULL) {
+            return -1;
+        }
+        if (side->is_late) {
+            sum->late += parts[i].ns;
+            sum->did = parts[i].did;
+        } else {
+            sum->waiting += parts[i].ns;
+        }
+    }
+    return 0;
+}
+
+static int waits_add(struct delay *delay,
+                     const struct side *side,
+                     const struct delay_item *item)
+{
+    const struct delay_cost *costs =
+        delayprofile_costs(delay->profile, side->thread, item);
+
+    for (uint32_t i = 0; i < item->count; i++) {
+        if (cost_add(delay, costs[i].source, costs[i].ns) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Sum up a side; *waited is what it waited. */
+static int
+side_add(struct delay *delay, const struct side *side, ck_time_t *waited)
+{
+    *waited = 0;
+    for (size_t i = 0; i < side->stretch.count; i++) {
+        const struct delay_item *item = &side->stretch.items[i];
+
+        if (!item->is_wait) {
+            if (parts_add(delay, side, item) != 0) {
+                return -1;
+            }
+            continue;
+        }
+        *waited += item->end - item->start;
+        if (side->is_late && waits_add(delay, side, item) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* D, and d(k) among the costs, as far as it is known what k is. -1 with ENOMEM.
+ */
+static ck_time_t excess_add(struct delay *delay, uint32_t late)
+{
+    ck_time_t all = 0;
+
+    for (size_t i = 0; i < delay->touched_count; i++) {
+        uint32_t key = delay->touched[i];
+        struct sum *sum = &delay->sums[key];
+        ck_time_t more = sum->late - sum->waiting;
+        int64_t source;
+
+        if (more <= 0) {
+            continue;
+        }
+        all += more;
+        if (key == DELAY_UNKNOWN || key == DELAY_REST) {
+            continue;
+        }
+        source = delaysources_find(delay->sources,
+                                   &(struct delay_source){late, key}, sum->did);
+        if (source < 0 ||
+            cost_add(delay, (uint32_t)source, (double)more) != 0) {
+            return -1;
+        }
+        sum->source = (uint32_t)source;
+    }
+    return all;
+}
+
+/* What a side has of the parts of keys that the late one had more of. */
+static int
+side_weigh(struct delay *delay, const struct side *side, double scale)
+{
+    for (size_t i = 0; i < side->stretch.count; i++) {
+        const struct delay_item *item = &side->stretch.items[i];
+        const struct delay_part *parts =
+            delayprofile_parts(delay->profile, side->thread, item);
+
+        for (uint32_t j = 0; !item->is_wait && j < item->count; j++) {
+            const struct sum *sum = &delay->sums[parts[j].key];
+            double ns = (double)parts[j].ns * scale;
+
+            if (sum->stamp == delay->stamp && sum->source != DELAY_NONE &&
+                delaykeys_is_computing(delay->keys, parts[j].key) &&
+                delaysources_weigh(delay->sources, sum->source, &parts[j],
+                                   side->is_late ? ns : -ns) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int by_cost(const void *left, const void *right)
+{
+    const struct delay_cost *a = left;
+    const struct delay_cost *b = right;
+
+    if (a->ns < b->ns || a->ns > b->ns) {
+        return a->ns < b->ns ? 1 : -1;
+    }
+    return (a->source > b->source) - (a->source < b->source);
+}
+
+/* Scale what was summed up to the wait; the smallest of many are left out. */
+static void costs_scale(struct delay *delay, double scale)
+{
+    for (size_t i = 0; i < delay->costs_count; i++) {
+        delay->costs[i].ns = delay->weights[delay->costs[i].source].ns * scale;
+    }
+    if (delay->costs_count > DELAY_COSTS_MAX) {
+        qsort(delay->costs, delay->costs_count, sizeof(*delay->costs), by_cost);
+        delay->costs_count = DELAY_COSTS_MAX;
+    }
+}
+
+/* Fill `costs` of a wait of `part` until the late thread came. 0, or -1 with
+ * ENOMEM. */
+static int costs_find(struct delay *delay,
+                      uint32_t thread,
+                      uint32_t late,
+                      struct region part)
+{
+    ck_time_t from =
+        sync_find(&delay->threads[late], &delay->threads[thread], part.start);
+    struct side one = {
+        late, true, stretch_find(delay, late, (struct region){from, part.end})};
+    struct side other = {
+        thread, false,
+        stretch_find(delay, thread, (struct region){from, part.start})};
+    ck_time_t waited, unused, all;
+    double whole, scale;
+
+    delay->counts.waits++;
+    delay->counts.unanchored += from == INT64_MIN;
+    delay->stamp++;
+    delay->touched_count = delay->costs_count = 0;
+    if (side_add(delay, &one, &waited) != 0 ||
+        side_add(delay, &other, &unused) != 0) {
+        return -1;
+    }
+    all = excess_add(delay, late);
+    if (all < 0) {
+        return -1;
+    }
+    whole = (double)(all + waited > region_length(part) ? all + waited
+                                                        : region_length(part));
+    scale = (double)region_length(part) / whole;
+    costs_scale(delay, scale);
+    return side_weigh(delay, &one, scale) != 0 ||
+                   side_weigh(delay, &other, scale) != 0
+               ? -1
+               : 0;
+}
+
+/* Cut the late thread where it came, as far as its time is known. */
+static int late_cut(struct delay *delay, uint32_t late, ck_time_t at)
+{
+    const struct thread *its = &delay->threads[late];
+
+    if (its->inside > 0 && its->entered < at) {
+        at = its->entered;
+    }
+    return delayprofile_begin(delay->profile, late, at) != 0 ||
+                   (delayprofile_cursor(delay->profile, late) <= at &&
+                    delayprofile_cut(delay->profile, late, at) != 0)
+               ? -1
+               : 0;
+}
+
+int delay_wait(struct delay *delay,
+               uint32_t thread,
+               struct region part,
+               const struct wait *wait)
+{
+    struct sync sync = {part.end, wait->thread};
+
+    if (delayprofile_begin(delay->profile, thread, part.start) != 0 ||
+        delayprofile_cut(delay->profile, thread, part.start) != 0) {
+        return -1;
+    }
+    if (wait->thread == CAST_NONE || wait->thread == thread) {
+        return 0;
+    }
+    if (late_cut(delay, wait->thread, part.end) != 0) {
+        return -1;
+    }
+    part.start = delayprofile_cursor(delay->profile, thread);
+    if (part.start >= part.end) {
+        return 0;
+    }
+    return costs_find(delay, thread, wait->thread, part) != 0 ||
+                   delayprofile_wait(delay->profile, thread, part.end,
+                                     delay->costs, delay->costs_count) != 0 ||
+                   sync_add(delay, thread, sync) != 0 ||
+                   sync_add(delay, wait->thread, sync) != 0
+               ? -1
+               : 0;
+}
+
+struct delay_of
+delay_find(const struct delay *delay, uint32_t thread, struct region part)
+{
+    size_t count, at;
+    const struct delay_item *items =
+        delayprofile_items(delay->profile, thread, &count);
+
+    at = array_until(items, count, sizeof(*items),
+                     offsetof(struct delay_item, end), part.start);
+    for (; at < count && items[at].start < part.end; at++) {
+        if (items[at].is_wait) {
+            return (struct delay_of){
+                items[at].end - items[at].start,
+                delayprofile_costs(delay->profile, thread, &items[at]),
+                items[at].count};
+        }
+    }
+    return (struct delay_of){0};
+}

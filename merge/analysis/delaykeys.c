@@ -1,0 +1,297 @@
+/* delaykeys.c - keys for what threads did that are equal on all ranks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/delaykeys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/evidence.h"
+#include "merge/array.h"
+#include "merge/table.h"
+
+#define KEYS_FIRST 2 /* behind DELAY_UNKNOWN and DELAY_REST */
+#define MEMO 256     /* states looked at lately; a power of two */
+
+/* What makes a state, without its times. */
+struct shape {
+    uint64_t sites[4]; /* call, before, after, kernel */
+    uint32_t names[5]; /* the same, and the range */
+    uint32_t process;
+    uint16_t kinds[4];
+    uint32_t off;
+};
+
+struct memo {
+    struct shape shape;
+    struct delay_deed deed; /* key 0 = empty */
+};
+
+struct kept {
+    uint32_t base;
+    enum host_off off;
+    bool is_computing;
+};
+
+struct delaykeys {
+    struct scene *scene; /* borrowed */
+    struct table *keys;  /* common number of an activity, state */
+    struct kept *kept;   /* by key - KEYS_FIRST */
+    size_t count, room;
+    struct table *stacks; /* process, stack */
+    uint32_t *lines;      /* by number of that; DELAY_NONE */
+    size_t stacks_count, stacks_room;
+    struct table *texts;  /* function, file, line */
+    struct place *places; /* by number of that */
+    size_t places_count, places_room;
+    struct memo memos[MEMO];
+};
+
+struct delaykeys *delaykeys_create(struct scene *scene)
+{
+    struct delaykeys *keys = calloc(1, sizeof(*keys));
+
+    if (keys == NULL) {
+        return NULL;
+    }
+    keys->scene = scene;
+    keys->keys = table_create();
+    keys->stacks = table_create();
+    keys->texts = table_create();
+    if (keys->keys == NULL || keys->stacks == NULL || keys->texts == NULL) {
+        delaykeys_destroy(keys);
+        return NULL;
+    }
+    return keys;
+}
+
+void delaykeys_destroy(struct delaykeys *keys)
+{
+    if (keys == NULL) {
+        return;
+    }
+    table_destroy(keys->keys);
+    table_destroy(keys->stacks);
+    table_destroy(keys->texts);
+    free(keys->kept);
+    free(keys->lines);
+    free(keys->places);
+    free(keys);
+}
+
+/* ---- states ------------------------------------------------------------- */
+
+static void
+shape_add(struct shape *shape, unsigned at, const struct host_span *span)
+{
+    if (span != NULL) {
+        shape->sites[at] = span->site;
+        shape->names[at] = span->name;
+        shape->kinds[at] = (uint16_t)(span->kind + 1);
+        shape->process = span->process;
+    }
+}
+
+static struct shape shape_of(const struct host_state *did, enum host_off off)
+{
+    struct shape shape;
+
+    /* With its padding: it is compared as bytes. */
+    memset(&shape, 0, sizeof(shape));
+    shape.off = (uint32_t)off;
+    shape_add(&shape, 0, did->call);
+    shape_add(&shape, 1, did->before);
+    shape_add(&shape, 2, did->after);
+    shape_add(&shape, 3, did->kernel);
+    if (did->call == NULL && did->before == NULL && did->after == NULL) {
+        shape.process = did->thread; /* whose activity it is */
+    }
+    if (did->range != NULL) {
+        shape.names[4] = did->range->name + 1;
+        shape.process = did->range->process;
+    }
+    return shape;
+}
+
+static size_t shape_hash(const struct shape *shape)
+{
+    uint64_t hash = shape->off;
+
+    for (unsigned i = 0; i < 4; i++) {
+        hash = (hash ^ shape->sites[i]) * 0x9e3779b97f4a7c15U;
+        hash = (hash ^ shape->names[i]) * 0x9e3779b97f4a7c15U;
+    }
+    hash = (hash ^ shape->names[4]) * 0x9e3779b97f4a7c15U;
+    hash = (hash ^ shape->process) * 0x9e3779b97f4a7c15U;
+    return (size_t)(hash >> 56) % MEMO;
+}
+
+/* Of a computation only its range makes the key. */
+static int64_t
+whole_common(struct delaykeys *keys, const struct host_state *did, int64_t own)
+{
+    struct host_state bare = {.is_known = true, .range = did->range};
+    int64_t number;
+
+    if (did->call != NULL) {
+        return own;
+    }
+    number = scene_activity(keys->scene, &bare);
+    return number < 0 ? -1
+                      : scene_activity_common(keys->scene, (uint32_t)number);
+}
+
+static int deed_make(struct delaykeys *keys,
+                     const struct host_state *did,
+                     enum host_off off,
+                     struct delay_deed *deed)
+{
+    int64_t number = scene_activity(keys->scene, did);
+    int64_t common, whole, key;
+
+    if (number < 0) {
+        return -1;
+    }
+    common = scene_activity_common(keys->scene, (uint32_t)number);
+    whole = common < 0 ? -1 : whole_common(keys, did, common);
+    if (whole < 0) {
+        return -1;
+    }
+    key = table_number(keys->keys, (struct table_key){(uint64_t)whole, off,
+                                                      did->call == NULL});
+    if (key < 0) {
+        return -1;
+    }
+    if ((size_t)key == keys->count) {
+        if (array_grow(&keys->kept, &keys->room, keys->count,
+                       sizeof(*keys->kept)) != 0) {
+            return -1;
+        }
+        keys->kept[keys->count++] = (struct kept){
+            (uint32_t)whole, off, did->call == NULL && off == HOST_ON};
+    }
+    *deed = (struct delay_deed){(uint32_t)key + KEYS_FIRST, (uint32_t)common,
+                                (uint32_t)number};
+    return 0;
+}
+
+int delaykeys_deed(struct delaykeys *keys,
+                   const struct host_state *did,
+                   enum host_off off,
+                   struct delay_deed *deed)
+{
+    struct shape shape;
+    struct memo *memo;
+
+    if (!did->is_known) {
+        *deed = (struct delay_deed){DELAY_UNKNOWN, 0, DELAY_NONE};
+        return 0;
+    }
+    shape = shape_of(did, off);
+    memo = &keys->memos[shape_hash(&shape)];
+    if (memo->deed.key == DELAY_UNKNOWN ||
+        memcmp(&memo->shape, &shape, sizeof(shape)) != 0) {
+        if (deed_make(keys, did, off, deed) != 0) {
+            return -1;
+        }
+        memo->shape = shape;
+        memo->deed = *deed;
+        return 0;
+    }
+    *deed = memo->deed;
+    return 0;
+}
+
+bool delaykeys_is_computing(const struct delaykeys *keys, uint32_t key)
+{
+    return key >= KEYS_FIRST && keys->kept[key - KEYS_FIRST].is_computing;
+}
+
+enum host_off delaykeys_off(const struct delaykeys *keys, uint32_t key)
+{
+    return key < KEYS_FIRST ? HOST_ON : keys->kept[key - KEYS_FIRST].off;
+}
+
+uint32_t delaykeys_base(const struct delaykeys *keys, uint32_t key)
+{
+    return keys->kept[key - KEYS_FIRST].base;
+}
+
+size_t delaykeys_count(const struct delaykeys *keys)
+{
+    return keys->count + KEYS_FIRST;
+}
+
+/* ---- lines -------------------------------------------------------------- */
+
+/* Number of a place by its texts; -1 with ENOMEM. */
+static int64_t place_number(struct delaykeys *keys, const struct place *place)
+{
+    /* Kept texts: equal ones are one pointer. */
+    int64_t number =
+        table_number_of(keys->texts, (uintptr_t)place->function,
+                        (uintptr_t)place->file, (uint64_t)place->line);
+
+    if (number < 0 || (size_t)number < keys->places_count) {
+        return number;
+    }
+    if (array_grow(&keys->places, &keys->places_room, keys->places_count,
+                   sizeof(*keys->places)) != 0) {
+        return -1;
+    }
+    keys->places[keys->places_count++] = *place;
+    return number;
+}
+
+static int line_find(struct delaykeys *keys,
+                     uint32_t process,
+                     uint32_t stack,
+                     uint32_t *line)
+{
+    const struct cast *cast = scene_cast(keys->scene);
+    struct evidence_item item = {
+        .kind = EVIDENCE_SAMPLE, .a = process, .b = stack};
+    struct place place;
+    int64_t number;
+
+    *line = DELAY_NONE;
+    if (evidence_is_own(cast, &item)) {
+        return 0;
+    }
+    place = evidence_place(cast, &item);
+    if (place.function == NULL) {
+        return 0;
+    }
+    number = place_number(keys, &place);
+    *line = (uint32_t)number;
+    return number < 0 ? -1 : 0;
+}
+
+int delaykeys_line(struct delaykeys *keys,
+                   uint32_t process,
+                   uint32_t stack,
+                   uint32_t *line)
+{
+    int64_t number = table_number_of(keys->stacks, process, stack, 0);
+    uint32_t found;
+
+    if (number < 0) {
+        return -1;
+    }
+    if ((size_t)number == keys->stacks_count) {
+        if (array_grow(&keys->lines, &keys->stacks_room, keys->stacks_count,
+                       sizeof(*keys->lines)) != 0 ||
+            line_find(keys, process, stack, &found) != 0) {
+            return -1;
+        }
+        keys->lines[keys->stacks_count++] = found;
+    }
+    *line = keys->lines[number];
+    return 0;
+}
+
+struct place delaykeys_place(const struct delaykeys *keys, uint32_t line)
+{
+    return keys->places[line];
+}

@@ -1,0 +1,380 @@
+/* delayprofile.c - what each thread did between the points where ranks wait
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Items lie in order of time, their parts and costs one behind the other in two
+ * arrays of the thread. Where one is full the older half of the items goes.
+ */
+#include "merge/analysis/delayprofile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/kernelwait.h"
+#include "merge/array.h"
+
+#define PARTS_PER_ITEM 16
+#define INDEX 256 /* slots of an open item's index; a power of two */
+
+/* The item that is being made. */
+struct open {
+    ck_time_t start;
+    uint8_t index[INDEX]; /* number of a part + 1; 0 = free */
+    struct delay_part parts[DELAY_PARTS_MAX];
+    size_t count;
+};
+
+struct thread {
+    ck_time_t cursor;  /* taken up to here; INT64_MAX = not begun */
+    struct open *open; /* NULL = not begun */
+    struct delay_item *items;
+    size_t items_count, items_room;
+    struct delay_part *parts;
+    size_t parts_count, parts_room;
+    struct delay_cost *costs;
+    size_t costs_count, costs_room;
+    bool is_cut_off;
+};
+
+struct delayprofile {
+    struct scene *scene;    /* borrowed */
+    struct delaykeys *keys; /* borrowed */
+    size_t limit;           /* items of one thread */
+    struct thread *threads;
+    size_t count;
+};
+
+struct delayprofile *
+delayprofile_create(struct scene *scene, struct delaykeys *keys, size_t limit)
+{
+    struct delayprofile *profile = calloc(1, sizeof(*profile));
+
+    if (profile == NULL) {
+        return NULL;
+    }
+    profile->scene = scene;
+    profile->keys = keys;
+    profile->count = scene_cast(scene)->threads_count;
+    profile->limit = DELAY_ITEMS_ALL / (profile->count + 1);
+    if (profile->limit < DELAY_ITEMS_MIN) {
+        profile->limit = DELAY_ITEMS_MIN;
+    } else if (profile->limit > DELAY_ITEMS_MAX) {
+        profile->limit = DELAY_ITEMS_MAX;
+    }
+    profile->limit = limit > 0 ? limit : profile->limit;
+    profile->threads = calloc(profile->count + 1, sizeof(*profile->threads));
+    if (profile->threads == NULL) {
+        free(profile);
+        return NULL;
+    }
+    for (size_t i = 0; i < profile->count; i++) {
+        profile->threads[i].cursor = INT64_MAX;
+    }
+    return profile;
+}
+
+void delayprofile_destroy(struct delayprofile *profile)
+{
+    if (profile == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < profile->count; i++) {
+        free(profile->threads[i].open);
+        free(profile->threads[i].items);
+        free(profile->threads[i].parts);
+        free(profile->threads[i].costs);
+    }
+    free(profile->threads);
+    free(profile);
+}
+
+int delayprofile_begin(struct delayprofile *profile,
+                       uint32_t thread,
+                       ck_time_t at)
+{
+    struct thread *its = &profile->threads[thread];
+
+    if (its->open != NULL) {
+        return 0;
+    }
+    its->open = calloc(1, sizeof(*its->open));
+    if (its->open == NULL) {
+        return -1;
+    }
+    its->cursor = its->open->start = at;
+    return 0;
+}
+
+/* ---- the open item ------------------------------------------------------ */
+
+static void open_add(struct open *open, const struct delay_part *what)
+{
+    size_t slot = (what->key * 31 + what->part * 7 + what->is_line) % INDEX;
+    struct delay_part *part;
+
+    for (; open->index[slot] != 0; slot = (slot + 1) % INDEX) {
+        part = &open->parts[open->index[slot] - 1];
+        if (part->key == what->key && part->part == what->part &&
+            part->is_line == what->is_line) {
+            part->ns += what->ns;
+            return;
+        }
+    }
+    if (open->count + 1 == DELAY_PARTS_MAX && what->key != DELAY_REST) {
+        struct delay_part rest = {
+            .key = DELAY_REST, .did = DELAY_NONE, .ns = what->ns};
+
+        if (!what->is_line) {
+            open_add(open, &rest);
+        }
+        return;
+    }
+    open->parts[open->count++] = *what;
+    open->index[slot] = (uint8_t)open->count;
+}
+
+/* A walk over what a thread did. */
+struct walk {
+    struct delayprofile *profile;
+    uint32_t thread;
+    struct delay_deed deed; /* of the piece whose samples are looked at */
+};
+
+static int line_take(void *state, const struct host_sample *sample)
+{
+    struct walk *walk = state;
+    struct delayprofile *profile = walk->profile;
+    const struct cast *cast = scene_cast(profile->scene);
+    struct delay_part part = {.key = walk->deed.key,
+                              .did = DELAY_NONE,
+                              .is_line = true,
+                              .ns = sample->weight};
+
+    if (delaykeys_line(profile->keys, cast->threads[walk->thread].process,
+                       sample->stack, &part.part) != 0) {
+        return -1;
+    }
+    if (part.part != DELAY_NONE) {
+        open_add(profile->threads[walk->thread].open, &part);
+    }
+    return 0;
+}
+
+static int deed_add(struct walk *walk,
+                    const struct host_state *did,
+                    enum host_off off,
+                    ck_time_t ns)
+{
+    struct delayprofile *profile = walk->profile;
+    struct delay_part part = {.ns = ns};
+
+    if (ns <= 0) {
+        return 0;
+    }
+    if (delaykeys_deed(profile->keys, did, off, &walk->deed) != 0) {
+        return -1;
+    }
+    part.key = walk->deed.key;
+    part.part = walk->deed.part;
+    part.did = walk->deed.did;
+    open_add(profile->threads[walk->thread].open, &part);
+    return 0;
+}
+
+/* What a call was made on is told by long calls of libc only. */
+static int
+call_weigh(struct walk *walk, struct region piece, const struct host_state *did)
+{
+    return did->call->path == 0 && did->call->holder == 0                  ? 0
+           : scene_did(walk->profile->scene, walk->thread, piece, did) < 0 ? -1
+                                                                           : 0;
+}
+
+static int
+part_take(void *state, struct region piece, const struct host_state *did)
+{
+    struct walk *walk = state;
+    const struct host *host = scene_host(walk->profile->scene);
+    ck_time_t preempted;
+
+    if (!did->is_known) {
+        return deed_add(walk, did, HOST_ON, region_length(piece));
+    }
+    if (did->call == NULL) {
+        return deed_add(walk, did, did->off, region_length(piece)) != 0 ? -1
+               : did->off == HOST_ON
+                   ? host_samples(host, walk->thread, piece, line_take, walk)
+                   : 0;
+    }
+    preempted = host_preempted(host, walk->thread, piece);
+    return deed_add(walk, did, HOST_ON, region_length(piece) - preempted) !=
+                       0 ||
+                   deed_add(walk, did, HOST_PREEMPTED, preempted) != 0
+               ? -1
+               : call_weigh(walk, piece, did);
+}
+
+static int
+piece_take(void *state, struct region piece, const struct host_state *did)
+{
+    struct walk *walk = state;
+
+    return kernelwait_walk(walk->profile->scene, walk->thread, piece, did,
+                           (struct host_taker){part_take, walk});
+}
+
+int delayprofile_extend(struct delayprofile *profile,
+                        uint32_t thread,
+                        ck_time_t at)
+{
+    struct thread *its = &profile->threads[thread];
+    struct walk walk = {.profile = profile, .thread = thread};
+    struct region part = {its->cursor, at};
+
+    if (its->open == NULL || at <= its->cursor) {
+        return 0;
+    }
+    its->cursor = at;
+    return host_walk(scene_host(profile->scene), thread, part, piece_take,
+                     &walk);
+}
+
+/* ---- items -------------------------------------------------------------- */
+
+/* Let the older half of the items go. */
+static void items_trim(struct thread *its)
+{
+    size_t gone = its->items_count / 2;
+    uint32_t parts = 0, costs = 0;
+
+    for (size_t i = 0; i < gone; i++) {
+        const struct delay_item *item = &its->items[i];
+
+        parts += item->is_wait ? 0 : item->count;
+        costs += item->is_wait ? item->count : 0;
+    }
+    its->items_count -= gone;
+    memmove(its->items, its->items + gone,
+            its->items_count * sizeof(*its->items));
+    its->parts_count -= parts;
+    memmove(its->parts, its->parts + parts,
+            its->parts_count * sizeof(*its->parts));
+    its->costs_count -= costs;
+    memmove(its->costs, its->costs + costs,
+            its->costs_count * sizeof(*its->costs));
+    for (size_t i = 0; i < its->items_count; i++) {
+        its->items[i].first -= its->items[i].is_wait ? costs : parts;
+    }
+    its->is_cut_off = true;
+}
+
+/* Room for one item and as many parts or costs. */
+static int items_room(struct delayprofile *profile, struct thread *its)
+{
+    if (its->items_count >= profile->limit ||
+        its->parts_count >= profile->limit * PARTS_PER_ITEM ||
+        its->costs_count >= profile->limit * PARTS_PER_ITEM) {
+        items_trim(its);
+    }
+    return array_grow(&its->items, &its->items_room, its->items_count,
+                      sizeof(*its->items));
+}
+
+int delayprofile_cut(struct delayprofile *profile,
+                     uint32_t thread,
+                     ck_time_t at)
+{
+    struct thread *its = &profile->threads[thread];
+    struct open *open = its->open;
+
+    if (open == NULL || delayprofile_extend(profile, thread, at) != 0) {
+        return open == NULL ? 0 : -1;
+    }
+    if (at != its->cursor || open->start >= at) {
+        return 0;
+    }
+    if (items_room(profile, its) != 0) {
+        return -1;
+    }
+    its->items[its->items_count++] =
+        (struct delay_item){.start = open->start,
+                            .end = at,
+                            .first = (uint32_t)its->parts_count,
+                            .count = (uint32_t)open->count};
+    for (size_t i = 0; i < open->count; i++) {
+        if (array_grow(&its->parts, &its->parts_room, its->parts_count,
+                       sizeof(*its->parts)) != 0) {
+            return -1;
+        }
+        its->parts[its->parts_count++] = open->parts[i];
+    }
+    memset(open->index, 0, sizeof(open->index));
+    open->count = 0;
+    open->start = at;
+    return 0;
+}
+
+int delayprofile_wait(struct delayprofile *profile,
+                      uint32_t thread,
+                      ck_time_t until,
+                      const struct delay_cost *costs,
+                      size_t count)
+{
+    struct thread *its = &profile->threads[thread];
+
+    if (its->open == NULL || until <= its->cursor) {
+        return 0;
+    }
+    if (items_room(profile, its) != 0) {
+        return -1;
+    }
+    its->items[its->items_count++] =
+        (struct delay_item){.start = its->cursor,
+                            .end = until,
+                            .is_wait = true,
+                            .first = (uint32_t)its->costs_count,
+                            .count = (uint32_t)count};
+    for (size_t i = 0; i < count; i++) {
+        if (array_grow(&its->costs, &its->costs_room, its->costs_count,
+                       sizeof(*its->costs)) != 0) {
+            return -1;
+        }
+        its->costs[its->costs_count++] = costs[i];
+    }
+    its->cursor = its->open->start = until;
+    return 0;
+}
+
+ck_time_t delayprofile_cursor(const struct delayprofile *profile,
+                              uint32_t thread)
+{
+    return profile->threads[thread].cursor;
+}
+
+const struct delay_item *delayprofile_items(const struct delayprofile *profile,
+                                            uint32_t thread,
+                                            size_t *count)
+{
+    *count = profile->threads[thread].items_count;
+    return profile->threads[thread].items;
+}
+
+const struct delay_part *delayprofile_parts(const struct delayprofile *profile,
+                                            uint32_t thread,
+                                            const struct delay_item *item)
+{
+    return profile->threads[thread].parts + item->first;
+}
+
+const struct delay_cost *delayprofile_costs(const struct delayprofile *profile,
+                                            uint32_t thread,
+                                            const struct delay_item *item)
+{
+    return profile->threads[thread].costs + item->first;
+}
+
+bool delayprofile_is_cut_off(const struct delayprofile *profile,
+                             uint32_t thread)
+{
+    return profile->threads[thread].is_cut_off;
+}

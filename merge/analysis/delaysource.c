@@ -1,0 +1,216 @@
+/* delaysource.c - what delays come from: a thread and what it did more
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/delaysource.h"
+
+#include <stdlib.h>
+
+#include "merge/array.h"
+#include "merge/table.h"
+
+/* What the late thread had of a part beyond those who waited, in ns. */
+struct excess {
+    uint32_t part;
+    uint32_t did; /* of the late thread; DELAY_NONE */
+    bool is_line;
+    double ns;
+};
+
+struct source {
+    uint32_t did;
+    struct excess *excess;
+    size_t count, room;
+};
+
+struct delaysources {
+    struct scene *scene;          /* borrowed */
+    const struct delaykeys *keys; /* borrowed */
+    struct table *numbers;        /* thread, key */
+    struct source *items;
+    size_t count, room;
+};
+
+struct delaysources *delaysources_create(struct scene *scene,
+                                         const struct delaykeys *keys)
+{
+    struct delaysources *sources = calloc(1, sizeof(*sources));
+
+    if (sources == NULL) {
+        return NULL;
+    }
+    sources->scene = scene;
+    sources->keys = keys;
+    sources->numbers = table_create();
+    if (sources->numbers == NULL) {
+        free(sources);
+        return NULL;
+    }
+    return sources;
+}
+
+void delaysources_destroy(struct delaysources *sources)
+{
+    if (sources == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < sources->count; i++) {
+        free(sources->items[i].excess);
+    }
+    table_destroy(sources->numbers);
+    free(sources->items);
+    free(sources);
+}
+
+int64_t delaysources_find(struct delaysources *sources,
+                          const struct delay_source *source,
+                          uint32_t did)
+{
+    int64_t number =
+        table_number_of(sources->numbers, source->thread, source->key, 0);
+
+    if (number < 0 || (size_t)number < sources->count) {
+        return number;
+    }
+    if (array_grow(&sources->items, &sources->room, sources->count,
+                   sizeof(*sources->items)) != 0) {
+        return -1;
+    }
+    sources->items[sources->count++] = (struct source){.did = did};
+    return number;
+}
+
+struct delay_source delaysources_get(const struct delaysources *sources,
+                                     uint32_t number)
+{
+    struct table_key key = table_key(sources->numbers, number);
+
+    return (struct delay_source){(uint32_t)key.a, (uint32_t)key.b};
+}
+
+int delaysources_weigh(struct delaysources *sources,
+                       uint32_t number,
+                       const struct delay_part *part,
+                       double weight)
+{
+    struct source *source = &sources->items[number];
+    struct excess *excess;
+    size_t i = 0;
+
+    while (i < source->count && (source->excess[i].part != part->part ||
+                                 source->excess[i].is_line != part->is_line)) {
+        i++;
+    }
+    if (i == source->count) {
+        if (i >= DELAY_EXCESS_MAX) {
+            return 0;
+        }
+        if (array_grow(&source->excess, &source->room, i,
+                       sizeof(*source->excess)) != 0) {
+            return -1;
+        }
+        source->excess[source->count++] =
+            (struct excess){part->part, DELAY_NONE, part->is_line, 0};
+    }
+    excess = &source->excess[i];
+    excess->ns += weight;
+    if (weight > 0) {
+        excess->did = part->did;
+    }
+    return 0;
+}
+
+uint32_t delaysources_did(const struct delaysources *sources, uint32_t number)
+{
+    const struct source *source = &sources->items[number];
+    uint32_t did = source->did;
+    double most = 0;
+
+    for (size_t i = 0; i < source->count; i++) {
+        const struct excess *excess = &source->excess[i];
+
+        if (!excess->is_line && excess->did != DELAY_NONE &&
+            excess->ns > most) {
+            most = excess->ns;
+            did = excess->did;
+        }
+    }
+    return did;
+}
+
+enum cause delaysources_kind(const struct delaysources *sources,
+                             uint32_t number)
+{
+    uint32_t did = sources->items[number].did;
+
+    return scene_activity_cause(sources->scene,
+                                scene_activity_call(sources->scene, did));
+}
+
+enum host_off delaysources_off(const struct delaysources *sources,
+                               uint32_t number)
+{
+    return delaykeys_off(sources->keys, delaysources_get(sources, number).key);
+}
+
+uint32_t delaysources_base(const struct delaysources *sources, uint32_t number)
+{
+    return delaykeys_base(sources->keys, delaysources_get(sources, number).key);
+}
+
+/* The function with the most samples beyond those of who waited, and its line
+ * with the most. */
+static struct report_sampled sampled_find(const struct delaysources *sources,
+                                          const struct source *source)
+{
+    struct report_sampled sampled = {0};
+    double most = 0, total = 0, line = 0;
+
+    for (size_t i = 0; i < source->count; i++) {
+        const struct excess *excess = &source->excess[i];
+        struct place place;
+        double sum = 0;
+
+        if (!excess->is_line || excess->ns <= 0) {
+            continue;
+        }
+        place = delaykeys_place(sources->keys, excess->part);
+        total += excess->ns;
+        for (size_t j = 0; j < source->count; j++) {
+            const struct excess *other = &source->excess[j];
+            struct place its;
+
+            if (!other->is_line) {
+                continue;
+            }
+            its = delaykeys_place(sources->keys, other->part);
+            sum += its.function == place.function && its.file == place.file
+                       ? other->ns
+                       : 0;
+        }
+        if (sum > most || (sum >= most && excess->ns > line)) {
+            most = sum;
+            line = excess->ns;
+            sampled.place = place;
+        }
+    }
+    sampled.ns = (ck_time_t)(most < total ? most : total);
+    sampled.total = (ck_time_t)total;
+    return sampled;
+}
+
+struct report_activity delaysources_report(const struct delaysources *sources,
+                                           uint32_t number)
+{
+    const struct source *source = &sources->items[number];
+    uint32_t key = delaysources_get(sources, number).key;
+    struct report_activity report = scene_activity_report(
+        sources->scene, delaysources_did(sources, number));
+
+    report.running = (struct report_running){0};
+    report.sampled = (struct report_sampled){0};
+    if (delaykeys_is_computing(sources->keys, key)) {
+        report.sampled = sampled_find(sources, source);
+    }
+    return report;
+}

@@ -1,0 +1,54 @@
+/* delaysums.h - delay costs added up by who waited where, and for whom
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * In integer nanoseconds: the costs of a group and what is unexplained add up
+ * to what was added to it, exactly.
+ */
+#ifndef CK_MERGE_ANALYSIS_DELAYSUMS_H
+#define CK_MERGE_ANALYSIS_DELAYSUMS_H
+
+#include "merge/analysis/delay.h"
+
+/* Pairs of a group and a source that are kept; beyond, unexplained. */
+#define DELAYSUMS_MAX ((size_t)1 << 17)
+
+/* Waits that are told of together. */
+struct delaysums_group {
+    uint32_t site; /* call of the waiting thread: scene_activity_site() */
+    int32_t blamed;
+    enum wait_kind wait;
+    bool is_start;
+};
+
+struct delaysums;
+/* NULL with ENOMEM. */
+struct delaysums *delaysums_create(void);
+void delaysums_destroy(struct delaysums *sums);
+/* So much of a wait that cost `of` belongs to the group. 0, or -1 with ENOMEM.
+ */
+int delaysums_add(struct delaysums *sums,
+                  const struct delaysums_group *group,
+                  ck_time_t ns,
+                  const struct delay_of *of);
+
+/* Groups that differ by is_start alone are one from now on. */
+void delaysums_forget_starts(struct delaysums *sums);
+
+/* Costs of some groups together. */
+struct delaysums_cost {
+    uint32_t source; /* DELAY_NONE = unexplained */
+    ck_time_t ns;
+};
+/* Begin with none; add a group, once however often it is named; add those that
+ * blame a rank, or all. 0, or -1 with ENOMEM. */
+void delaysums_begin(struct delaysums *sums);
+int delaysums_gather(struct delaysums *sums,
+                     const struct delaysums_group *group);
+int delaysums_gather_rank(struct delaysums *sums, int32_t blamed);
+int delaysums_gather_all(struct delaysums *sums);
+/* What was gathered, the largest first; borrowed until the next begin. */
+const struct delaysums_cost *delaysums_costs(struct delaysums *sums,
+                                             size_t *count);
+
+#endif

@@ -1,0 +1,145 @@
+/* delays.c - why a rank came late, in sentences
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/page.h"
+
+#include "merge/output/words.h"
+
+/* One thing that explains so many percent of a delay is named alone. */
+#define ENOUGH_PERCENT 80
+/* What is less than an n-th of a delay needs no sentence. */
+#define WORTH_PART 10
+/* Nor does it need one that a kind is made of several when all but an n-th is
+ * one. */
+#define WORTH_SPLIT 20
+
+static bool is_place_same(const struct place *a, const struct place *b)
+{
+    /* Kept texts: equal ones are one pointer. */
+    return a->function == b->function && a->file == b->file &&
+           a->line == b->line;
+}
+
+/* Would two activities read the same? */
+static bool is_same(const struct report_activity *a,
+                    const struct report_activity *b)
+{
+    if (a->call != NULL || b->call != NULL) {
+        return a->call == b->call && is_place_same(&a->place, &b->place) &&
+               a->kernel == b->kernel;
+    }
+    return a->range == b->range &&
+           a->sampled.place.function == b->sampled.place.function;
+}
+
+/* "in nanosleep (a.c:8)", "computing in work (a.c:9)", "computing". */
+static void put_short(const struct page *page,
+                      const struct report_activity *did)
+{
+    const struct place *place =
+        did->call != NULL ? &did->place : &did->sampled.place;
+    const char *name =
+        did->call != NULL ? did->call : did->sampled.place.function;
+
+    fputs(did->call != NULL ? "in " : "computing", page->file);
+    if (name == NULL) {
+        return;
+    }
+    fputs(did->call != NULL ? "" : " in ", page->file);
+    page_cell(page, name, 40);
+    if (place->file != NULL) {
+        fputs(" (", page->file);
+        page_place(page, place);
+        fputc(')', page->file);
+    }
+}
+
+static void put_kind(const struct page *page,
+                     const struct report_delays *delays)
+{
+    /* Whether it had a CPU is said of each thing. */
+    if (delays->ns >= delays->kind_ns - delays->kind_ns / WORTH_SPLIT ||
+        delays->kind == CAUSE_OFFCPU_RUNNABLE ||
+        delays->kind == CAUSE_OFFCPU_BLOCKED) {
+        return;
+    }
+    fprintf(page->file, "in %s,\n    %s (%s %%) ",
+            delays->kind == CAUSE_KERNEL ? "kernels of its device"
+                                         : cause_name(delays->kind),
+            delays->ns > delays->kind_ns / 2 ? "most of it"
+                                             : "the largest part of it",
+            word_percent(delays->ns, delays->kind_ns).text);
+}
+
+/* What explains most beside the first. */
+static void put_second(const struct page *page,
+                       const struct report_delays *delays,
+                       ck_time_t whole)
+{
+    if (delays->kind_ns * 100 >= whole * ENOUGH_PERCENT) {
+        return;
+    }
+    for (size_t i = 0; i < delays->count; i++) {
+        const struct report_delay *item = &delays->items[i];
+
+        if (item->ns * WORTH_PART < whole) {
+            break;
+        }
+        if (item->rank == delays->rank && item->kind == delays->kind) {
+            continue;
+        }
+        fprintf(page->file,
+                "    And %s %%: ", word_percent(item->ns, whole).text);
+        if (item->rank != delays->rank) {
+            fputs("rank ", page->file);
+            page_rank(page, item->rank);
+            fputs(", ", page->file);
+        }
+        page_activity(page, &item->did);
+        fputs(".\n", page->file);
+        break;
+    }
+}
+
+void page_delays(const struct page *page, const struct page_late *late)
+{
+    const struct report_delays *delays = late->delays;
+    FILE *file = page->file;
+
+    fprintf(file, "    Rank %d came late", late->rank);
+    if (delays->ns == 0) {
+        fputs("; why is not known.\n", file);
+    } else {
+        fputs(" because ", file);
+        if (delays->rank == late->rank) {
+            fputs("it", file);
+        } else {
+            fputs("it had waited for rank ", file);
+            page_rank(page, delays->rank);
+            fputs(", which", file);
+        }
+        fprintf(file,
+                " spent longer than the waiting rank%s"
+                " (%s %% of that time)\n    ",
+                word_s(late->waiting),
+                word_percent(delays->kind_ns, late->ns).text);
+    }
+    if (delays->ns > 0) {
+        put_kind(page, delays);
+        page_activity(page, &delays->did);
+        fputs(".\n", file);
+        put_second(page, delays, late->ns);
+    }
+    if (delays->ns > 0 && delays->unexplained * WORTH_PART > late->ns) {
+        fprintf(file, "    %s %% of the delay is not explained.\n",
+                word_percent(delays->unexplained, late->ns).text);
+    }
+    if (late->seen != NULL && late->seen_ns > late->ns / 2 &&
+        !is_same(late->seen, &delays->did)) {
+        fprintf(file, "    During the wait it was seen, %s %%, ",
+                word_percent(late->seen_ns, late->ns).text);
+        put_short(page, late->seen);
+        fputs(".\n", file);
+    }
+}
