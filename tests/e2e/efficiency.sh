@@ -126,7 +126,7 @@ ends_fit() {
         {(w['wait'], w['blamed_rank'], w['ranks']) for w in waits} ==
         {('wait_at_init', 3, 3), ('wait_at_finalize', 0, 3)} and all(
         0.7 < w['ns'] / (3 * $ms * 1e6) < 1.3 for w in waits) and
-        [w['blamed']['call'] for w in waits
+        [w['seen_during']['call'] for w in waits
          if w['wait'] == 'wait_at_finalize'] == ['nanosleep'])(
         [w for w in j['edge_waits'] if w['ns'] > 100e6])"
 }
