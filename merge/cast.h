@@ -214,8 +214,10 @@ struct cast_process {
     struct stamps init;     /* MPI_Init: enter, return */
     struct stamps finalize; /* MPI_Finalize: enter, return */
     struct stamps whole;    /* everything */
-    uint64_t bytes;         /* of its frames that were decoded */
-    uint64_t events;        /* in them, as an agent's */
+    ck_time_t begin; /* of its part of the region, on the axis: until then
+                        it is in its startup; 0 = with the region */
+    uint64_t bytes;  /* of its frames that were decoded */
+    uint64_t events; /* in them, as an agent's */
     struct cast_device *devices;
     size_t devices_count, devices_room;
     struct cast_queue *queues;
@@ -362,6 +364,12 @@ static inline bool cast_has_discarded(const struct cast *cast)
         }
     }
     return false;
+}
+/* True when the program that the agent ran is known to have ended with status
+ * 0: what its threads were still in then is of no interest. */
+static inline bool cast_ended_well(const struct cast_agent *agent)
+{
+    return agent->has_exit && agent->is_exit_known && agent->status == 0;
 }
 /* Size of the world: the largest said, at least the ranks there are. */
 int32_t cast_size(const struct cast *cast);

@@ -12,8 +12,10 @@
  *   2  profiler       a tracer worked for itself on h
  *   3  host_stopped   the host, or all of the job on it, did not run
  *                     (analysis/standstill.h)
- *   4  startup        the device had done nothing before in the run
- *   5  end_of_work    it does nothing any more: no K
+ *   4  startup        the device had done nothing before in the run, or h's
+ *                     rank is in the region and not back from MPI_Init
+ *   5  end_of_work    it does nothing any more: no K, and who launched the last
+ *                     operation does not wait for another rank in MPI
  *   6  kernel_gap     l0 <= a: the work was there, the device did not begin
  *   7  launch_latency from l0 on
  *   8  the innermost call that h is in: mpi_wait, below_clock_resolution,

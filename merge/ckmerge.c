@@ -303,10 +303,11 @@ static int job_consumers(struct job *job, struct ck_err *err)
 {
     struct region region = job->report.region;
 
+    region_begins(job->cast, job->align, &job->report);
     job->devices = devices_create(job->cast, region, job->report.whole);
     job->kernels = kernels_create(job->cast, region);
     job->lines = lines_create(job->cast, region);
-    job->calls = calls_create(job->cast, region);
+    job->calls = calls_create(job->cast, region_calls(&job->report));
     job->ranges = ranges_create(job->cast, region);
     job->ranks = ranks_create(job->cast, region);
     job->causality = causality_create(job->cast, job->align);

@@ -93,29 +93,108 @@ static void kept_find(const struct cast *cast,
     }
 }
 
+/* Of MPI, or a step: what a region that the program marks goes on with. */
+static bool is_going_on(unsigned kind)
+{
+    switch (kind) {
+    case CK_KIND_MPI_CALL:
+    case CK_KIND_SEND:
+    case CK_KIND_RECV:
+    case CK_KIND_PROBE:
+    case CK_KIND_SENDRECV:
+    case CK_KIND_COLLECTIVE:
+    case CK_KIND_ICOLLECTIVE:
+    case CK_KIND_STEP:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Until when a process is known to have been in calls that it never left.
+ * INT64_MIN: in none, or its program ended well all the same. */
+static ck_time_t open_until(const struct cast *cast,
+                            const struct align *align,
+                            const struct cast_process *process)
+{
+    const struct cast_agent *agent = &cast->agents[process->agent];
+    ck_time_t until = INT64_MIN;
+
+    for (size_t i = 0; i < agent->opens_count && !cast_ended_well(agent); i++) {
+        const struct cast_open *open = &agent->opens[i];
+        ck_time_t seen;
+
+        if (open->is_completed || !is_going_on(open->open.kind) ||
+            open->open.incarnation != process->incarnation) {
+            continue;
+        }
+        seen =
+            align_time(align, process->agent, open->is_ticks, open->open.seen);
+        until = seen > until ? seen : until;
+    }
+    if (until != INT64_MIN && agent->exit_time != 0) {
+        ck_time_t end =
+            align_time(align, process->agent, false, agent->exit_time);
+
+        until = end > until ? end : until;
+    }
+    return until;
+}
+
+/* What the ranks' MPI covers: from the first return of MPI_Init to the last
+ * call of MPI_Finalize. A process that made none is in it to its end, and where
+ * that is not known to the run's. */
+static void mpi_add(const struct cast *cast,
+                    const struct align *align,
+                    const struct cast_process *process,
+                    struct region *mpi)
+{
+    const struct cast_agent *agent = &cast->agents[process->agent];
+    ck_time_t first, last, end = INT64_MAX;
+
+    if (!align_stamps(align, process->agent, &process->init, &first, &last)) {
+        return;
+    }
+    mpi->start = last < mpi->start ? last : mpi->start;
+    if (align_stamps(align, process->agent, &process->finalize, &first,
+                     &last)) {
+        end = first;
+    } else if (agent->exit_time != 0) {
+        end = align_time(align, process->agent, false, agent->exit_time);
+    }
+    mpi->end = end > mpi->end ? end : mpi->end;
+}
+
+/* The marked steps, with one that was begun and what went on behind them, if
+ * the process never left it. */
+static void steps_add(const struct cast *cast,
+                      const struct align *align,
+                      const struct cast_process *process,
+                      struct region *steps)
+{
+    ck_time_t until;
+
+    if (!stamps_has(&process->steps)) {
+        return;
+    }
+    region_add(align, process->agent, &process->steps, steps);
+    until = open_until(cast, align, process);
+    steps->end = until > steps->end ? until : steps->end;
+}
+
 int region_find(const struct cast *cast,
                 const struct align *align,
                 struct report *report)
 {
     struct region none = {INT64_MAX, INT64_MIN};
-    struct region whole = none, steps = none, mpi = {INT64_MIN, INT64_MAX};
+    struct region whole = none, steps = none, mpi = none;
 
     for (size_t i = 0; i < cast->processes_count; i++) {
         const struct cast_process *process = &cast->processes[i];
-        ck_time_t first, last;
 
         region_add(align, process->agent, &process->whole, &whole);
-        region_add(align, process->agent, &process->steps, &steps);
-        if (align_stamps(align, process->agent, &process->init, &first,
-                         &last) &&
-            last > mpi.start) {
-            mpi.start = last;
-        }
-        if (align_stamps(align, process->agent, &process->finalize, &first,
-                         &last) &&
-            first < mpi.end) {
-            mpi.end = first;
-        }
+        steps_add(cast, align, process, &steps);
+        mpi_add(cast, align, process, &mpi);
     }
     for (uint32_t i = 0; i < cast->agents_count; i++) {
         agent_add(cast, align, i, &whole);
@@ -126,16 +205,38 @@ int region_find(const struct cast *cast,
     report->whole = whole;
     report->region = whole;
     report->region_kind = REPORT_REGION_WHOLE;
+    mpi.end = mpi.end < whole.end ? mpi.end : whole.end;
     if (steps.start < steps.end) {
         report->region = steps;
         report->region_kind = REPORT_REGION_STEPS;
-    } else if (mpi.start != INT64_MIN) {
-        mpi.end = mpi.end == INT64_MAX ? whole.end : mpi.end;
-        if (mpi.start < mpi.end) {
-            report->region = mpi;
-            report->region_kind = REPORT_REGION_MPI;
-        }
+    } else if (mpi.start < mpi.end) {
+        report->region = mpi;
+        report->region_kind = REPORT_REGION_MPI;
     }
     kept_find(cast, align, report);
     return 0;
+}
+
+void region_begins(struct cast *cast,
+                   const struct align *align,
+                   const struct report *report)
+{
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        struct cast_process *process = &cast->processes[i];
+        ck_time_t first, last;
+
+        process->begin = 0;
+        if (report->region_kind == REPORT_REGION_MPI &&
+            align_stamps(align, process->agent, &process->init, &first,
+                         &last)) {
+            process->begin = last;
+        }
+    }
+}
+
+struct region region_calls(const struct report *report)
+{
+    struct region always = {INT64_MIN, INT64_MAX};
+
+    return report_is_run(report) ? always : report->region;
 }

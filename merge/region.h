@@ -11,12 +11,23 @@
 
 /* Set report->whole, report->region and its kind, and what was discarded before
  * (report->kept): then the whole begins where all ranks are there. The region:
- * the marked steps if there
- * are any, else from the last rank's return of MPI_Init to the first rank's
- * call of MPI_Finalize, else the whole. -1 when the run holds no time at all.
+ * the marked steps if there are any, else from the first rank's return of
+ * MPI_Init to the last rank's call of MPI_Finalize, else the whole. A rank that
+ * never left a step or a call of MPI is in the region to its end. -1 when the
+ * run holds no time at all.
  */
 int region_find(const struct cast *cast,
                 const struct align *align,
                 struct report *report);
+/* Once the region is final: when each process's own part of it begins, behind
+ * its MPI_Init. */
+void region_begins(struct cast *cast,
+                   const struct align *align,
+                   const struct report *report);
+
+/* What calls are counted in: the whole run, where the program marks no part of
+ * it and nobody asked for one.
+ */
+struct region region_calls(const struct report *report);
 
 #endif

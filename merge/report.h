@@ -27,7 +27,7 @@
 
 enum report_region {
     REPORT_REGION_WHOLE,
-    REPORT_REGION_MPI,   /* last return of MPI_Init .. first MPI_Finalize */
+    REPORT_REGION_MPI,   /* first return of MPI_Init .. last MPI_Finalize */
     REPORT_REGION_STEPS, /* first begin .. last end of the marked steps */
     REPORT_REGION_GIVEN, /* --from, --to */
     REPORT_REGION_RANGE, /* --region, maybe cut by the former */
@@ -75,7 +75,8 @@ struct report_device {
 struct report_efficiency {
     uint32_t ranks; /* that called MPI: N; 0 = the first ones mean nothing */
     ck_time_t region;
-    ck_time_t useful; /* sum over ranks, outside MPI */
+    ck_time_t useful;  /* sum over ranks, outside MPI */
+    ck_time_t startup; /* sum over ranks, before their return from MPI_Init */
     ck_time_t useful_max;
     ck_time_t ideal;      /* the region on a network that takes no time */
     ck_time_t unknown;    /* time in MPI that kept its length in that */
@@ -532,6 +533,13 @@ struct report {
     bool is_ledger_closed;
 };
 
+/* True when the region is what the run consists of but its edges: calls and
+ * their counts are then of the whole run. */
+static inline bool report_is_run(const struct report *report)
+{
+    return report->region_kind == REPORT_REGION_WHOLE ||
+           report->region_kind == REPORT_REGION_MPI;
+}
 /* "step", "rate" or "probe". */
 const char *report_fault_name(enum ck_clock_fault_kind kind);
 /* "probe", "message", "collective" or "device work". */

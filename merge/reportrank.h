@@ -59,6 +59,7 @@ struct report_rank {
     ck_time_t mpi_core; /* their sum */
     uint64_t mpi_calls;
     ck_time_t useful;       /* outside MPI; of ranks that called it */
+    ck_time_t startup;      /* of the region, before its return from MPI_Init */
     ck_time_t device_api;   /* union of calls of a device's API */
     ck_time_t waited;       /* for other ranks */
     ck_time_t waited_data;  /* of that, outside of MPI */

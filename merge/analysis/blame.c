@@ -102,6 +102,17 @@ static int dark_cover(struct blame *blame,
     return 0;
 }
 
+/* For whom a thread waited in a call that is no message and no collective. */
+static bool others_wait(const void *state,
+                        uint32_t thread,
+                        const struct host_span *call,
+                        struct wait *wait)
+{
+    const struct blame *blame = state;
+
+    return edges_find(blame->edges, thread, call, wait);
+}
+
 struct blame *blame_create(const struct cast *cast,
                            const struct align *align,
                            struct region region)
@@ -136,6 +147,7 @@ struct blame *blame_create(const struct cast *cast,
         return NULL;
     }
     scene_client(blame->scene, blame_horizon, blame);
+    waits_others(scene_waits(blame->scene), others_wait, blame);
     return blame;
 }
 
@@ -312,9 +324,10 @@ static int pending_close(struct blame *blame, struct pending *pending)
     if (delay_close(blame, pending, is_known ? &wait : NULL) != 0) {
         return -1;
     }
-    if (pending->edge != EDGE_NONE) {
-        return edges_leave(blame->edges, pending->edge, pending->thread,
-                           (struct region){call->start, call->end});
+    if (pending->edge != EDGE_NONE &&
+        edges_leave(blame->edges, pending->edge, pending->thread,
+                    (struct region){call->start, call->end}) != 0) {
+        return -1;
     }
     return is_known
                ? waitstates_add(blame->waitstates, pending->thread,
@@ -460,7 +473,8 @@ static int64_t call_enter(struct blame *blame,
     return replay_enter(blame->replay, event->thread, event->start);
 }
 
-static int call_add(struct blame *blame, const struct timeline_event *event)
+static int
+call_add(struct blame *blame, const struct timeline_event *event, int64_t mark)
 {
     /* The site and the number lie at the same place in all classes. */
     const struct ck_call *record = (const struct ck_call *)event->record;
@@ -482,7 +496,7 @@ static int call_add(struct blame *blame, const struct timeline_event *event)
                                          .is_call = true}};
     name_look(blame, event, pending);
     if (pending->edge != EDGE_NONE) {
-        edges_enter(blame->edges, pending->edge, event);
+        edges_enter(blame->edges, pending->edge, event, mark);
     }
     blame->due = event->end < blame->due ? event->end : blame->due;
     return delay_enter(blame->delay, event->thread,
@@ -526,7 +540,7 @@ int blame_take(void *state, const struct timeline_event *event)
     }
     if ((is_for_steps(blame, event) && steps_take(blame->steps, event) != 0) ||
         scene_take(blame->scene, event, mark) != 0 || stretch_add(blame) != 0 ||
-        (is_call && call_add(blame, event) != 0)) {
+        (is_call && call_add(blame, event, mark) != 0)) {
         return -1;
     }
     switch (ck_kind_class(event->record->kind)) {

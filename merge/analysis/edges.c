@@ -15,6 +15,7 @@ struct side {
     uint32_t arrived;
     uint32_t thread;
     ck_time_t enter;
+    int64_t mark; /* largest */
 };
 
 struct edges {
@@ -22,6 +23,7 @@ struct edges {
     struct scene *scene;     /* borrowed */
     struct waitstates *waitstates;
     struct side sides[EDGES];
+    uint32_t *finals; /* by thread: number of its call of MPI_Finalize, 0 */
 };
 
 enum edge edge_of(const char *function)
@@ -47,8 +49,9 @@ struct edges *edges_create(const struct cast *cast, struct scene *scene)
     edges->cast = cast;
     edges->scene = scene;
     edges->waitstates = waitstates_create(cast, scene, NULL, always);
-    if (edges->waitstates == NULL) {
-        free(edges);
+    edges->finals = calloc(cast->threads_count + 1, sizeof(*edges->finals));
+    if (edges->waitstates == NULL || edges->finals == NULL) {
+        edges_destroy(edges);
         return NULL;
     }
     return edges;
@@ -60,18 +63,52 @@ void edges_destroy(struct edges *edges)
         return;
     }
     waitstates_destroy(edges->waitstates);
+    free(edges->finals);
     free(edges);
 }
 
 void edges_enter(struct edges *edges,
                  enum edge edge,
-                 const struct timeline_event *event)
+                 const struct timeline_event *event,
+                 int64_t mark)
 {
     struct side *side = &edges->sides[edge];
 
+    side->mark = side->arrived == 0 || mark > side->mark ? mark : side->mark;
     side->arrived++;
     side->thread = event->thread;
     side->enter = event->start;
+    if (edge == EDGE_FINALIZE) {
+        /* The number lies at the same place in all classes. */
+        edges->finals[event->thread] =
+            ((const struct ck_call *)event->record)->call;
+    }
+}
+
+/* False: not all have come, or the two clocks do not compare. */
+static bool side_wait(const struct edges *edges,
+                      enum edge edge,
+                      uint32_t thread,
+                      struct wait *wait)
+{
+    const struct side *side = &edges->sides[edge];
+
+    *wait = (struct wait){.kind = edge == EDGE_INIT ? WAIT_INIT : WAIT_FINALIZE,
+                          .until = side->enter,
+                          .thread = side->thread,
+                          .mark = side->mark};
+    return side->arrived == (uint32_t)cast_size(edges->cast) &&
+           scene_error(edges->scene, thread, side->thread, side->enter,
+                       &wait->error);
+}
+
+bool edges_find(const struct edges *edges,
+                uint32_t thread,
+                const struct host_span *call,
+                struct wait *wait)
+{
+    return call->call != 0 && edges->finals[thread] == call->call &&
+           side_wait(edges, EDGE_FINALIZE, thread, wait);
 }
 
 int edges_leave(struct edges *edges,
@@ -79,18 +116,11 @@ int edges_leave(struct edges *edges,
                 uint32_t thread,
                 struct region call)
 {
-    const struct side *side = &edges->sides[edge];
-    struct wait wait = {.kind = edge == EDGE_INIT ? WAIT_INIT : WAIT_FINALIZE,
-                        .until = side->enter,
-                        .thread = side->thread,
-                        .mark = INT64_MIN};
+    struct wait wait;
 
-    if (side->arrived != (uint32_t)cast_size(edges->cast) ||
-        !scene_error(edges->scene, thread, side->thread, side->enter,
-                     &wait.error)) {
-        return 0;
-    }
-    return waitstates_add(edges->waitstates, thread, call, &wait);
+    return side_wait(edges, edge, thread, &wait)
+               ? waitstates_add(edges->waitstates, thread, call, &wait)
+               : 0;
 }
 
 int edges_report(const struct edges *edges, struct report *report)

@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Of the whole run: the region of a report begins behind the one and ends
- * before the other. A rank waits there until the last one has entered; where
- * not all ranks of the world are recorded to have entered, nothing is said.
+ * Of the whole run, whatever the region is. A rank waits there until the last
+ * one has entered; where not all ranks of the world are recorded to have
+ * entered, nothing is said.
  */
 #ifndef CK_MERGE_ANALYSIS_EDGES_H
 #define CK_MERGE_ANALYSIS_EDGES_H
@@ -21,10 +21,17 @@ struct edges;
 /* Borrowed. NULL with ENOMEM. */
 struct edges *edges_create(const struct cast *cast, struct scene *scene);
 void edges_destroy(struct edges *edges);
-/* A call of that function is entered. */
+/* A call of that function is entered; `mark` as in waits.h. */
 void edges_enter(struct edges *edges,
                  enum edge edge,
-                 const struct timeline_event *event);
+                 const struct timeline_event *event,
+                 int64_t mark);
+/* Until when the thread waited in that call, MPI_Finalize, and for whom. False
+ * when it is another call, or that is not known. */
+bool edges_find(const struct edges *edges,
+                uint32_t thread,
+                const struct host_span *call,
+                struct wait *wait);
 /* The thread was in such a call, and the merge has passed its return. 0, or -1
  * with ENOMEM. */
 int edges_leave(struct edges *edges,

@@ -23,7 +23,9 @@ static void hosts_report(const struct cast *cast,
         if (!rank.is_seen) {
             continue;
         }
-        row->useful = e->region - rank.mpi;
+        row->startup = rank.startup;
+        row->useful = e->region - rank.startup - rank.mpi;
+        e->startup += row->startup;
         e->ranks++;
         e->useful += row->useful;
         e->unknown += rank.unknown;

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * T is the region, N its ranks that called MPI, U_i the time of rank i outside
- * MPI (on the thread that called it first), T_I the run's length in the replay:
+ * MPI and behind its return from MPI_Init (on the thread that called MPI
+ * first), T_I the run's length in the replay:
  *
  *     parallel = sum U / (N T) = load balance (avg U / max U)
  *                              * communication (max U / T)

@@ -53,8 +53,7 @@ bool impasse_is_wanted(const struct cast *cast)
     for (size_t i = 0; i < cast->ranks_count; i++) {
         const struct cast_agent *agent = &cast->agents[cast->ranks[i].agent];
 
-        if (!agent->is_profile &&
-            (!agent->has_exit || !agent->is_exit_known || agent->status != 0)) {
+        if (!agent->is_profile && !cast_ended_well(agent)) {
             return true;
         }
     }

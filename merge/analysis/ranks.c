@@ -40,6 +40,23 @@ struct ranks {
     int64_t step_last;
 };
 
+/* What lies before a rank's return from MPI_Init is its startup. */
+static void begins_set(struct ranks *ranks)
+{
+    const struct cast *cast = ranks->cast;
+
+    for (size_t p = cast->processes_count; p-- > 0;) {
+        const struct cast_process *process = &cast->processes[p];
+        uint32_t index = cast_rank_index(cast, process->rank);
+        struct region part = {process->begin, ranks->region.end};
+
+        if (index != CAST_NONE && part.start > ranks->region.start &&
+            part.start < part.end) {
+            interval_union_init(&ranks->items[index].mpi, part);
+        }
+    }
+}
+
 struct ranks *ranks_create(const struct cast *cast, struct region region)
 {
     struct ranks *ranks = calloc(1, sizeof(*ranks));
@@ -69,6 +86,7 @@ struct ranks *ranks_create(const struct cast *cast, struct region region)
         interval_union_init(&ranks->items[i].api, region);
         quantile_init(&ranks->items[i].step_lengths);
     }
+    begins_set(ranks);
     return ranks;
 }
 

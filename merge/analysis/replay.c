@@ -4,7 +4,7 @@
  *
  * For each thread a pair of times, real and replayed, that belong to the same
  * point of its program: the return of its latest MPI call, and before the
- * first one the region's start.
+ * first one where its process's part of the region begins.
  */
 #include "merge/analysis/replay.h"
 
@@ -13,6 +13,7 @@
 struct thread {
     bool is_seen;
     bool is_inside;
+    ck_time_t begin;  /* of its process's part of the region */
     ck_time_t left;   /* return of the latest call */
     int64_t replayed; /* when the replay returns from it */
     ck_time_t enter;  /* of the call that it is in, cut to the region */
@@ -44,9 +45,12 @@ struct replay *replay_create(const struct cast *cast, struct region region)
         return NULL;
     }
     for (size_t i = 0; i < cast->threads_count; i++) {
-        replay->threads[i].left = replay->region.start;
-        replay->threads[i].replayed = replay->region.start;
-        replay->threads[i].mark = replay->region.start;
+        struct thread *thread = &replay->threads[i];
+        ck_time_t begin = cast->processes[cast->threads[i].process].begin;
+
+        begin = begin > region.start ? begin : region.start;
+        thread->begin = begin < region.end ? begin : region.end;
+        thread->left = thread->replayed = thread->mark = thread->begin;
     }
     for (size_t i = 0; i < cast->ranks_count; i++) {
         replay->first[i] = CAST_NONE;
@@ -64,10 +68,11 @@ void replay_destroy(struct replay *replay)
     free(replay);
 }
 
-static ck_time_t clip(const struct replay *replay, ck_time_t time)
+static ck_time_t
+clip(const struct replay *replay, const struct thread *thread, ck_time_t time)
 {
-    if (time < replay->region.start) {
-        return replay->region.start;
+    if (time < thread->begin) {
+        return thread->begin;
     }
     return time > replay->region.end ? replay->region.end : time;
 }
@@ -86,7 +91,7 @@ int64_t replay_enter(struct replay *replay, uint32_t number, ck_time_t start)
             replay->first[rank] = number;
         }
     }
-    thread->enter = clip(replay, start);
+    thread->enter = clip(replay, thread, start);
     thread->mark = thread->replayed + (thread->enter - thread->left);
     thread->is_inside = true;
     return thread->mark;
@@ -104,7 +109,7 @@ void replay_leave(struct replay *replay,
                   int64_t mark)
 {
     struct thread *thread = &replay->threads[number];
-    ck_time_t left = clip(replay, end);
+    ck_time_t left = clip(replay, thread, end);
     ck_time_t length = left - thread->enter;
 
     if (!thread->is_inside) {
@@ -124,7 +129,7 @@ void replay_leave(struct replay *replay,
 
 struct replay_rank replay_rank(const struct replay *replay, uint32_t index)
 {
-    struct replay_rank rank = {false, 0, 0, replay->region.end};
+    struct replay_rank rank = {.end = replay->region.end};
     const struct thread *thread;
 
     if (replay->first[index] == CAST_NONE) {
@@ -132,6 +137,7 @@ struct replay_rank replay_rank(const struct replay *replay, uint32_t index)
     }
     thread = &replay->threads[replay->first[index]];
     rank.is_seen = true;
+    rank.startup = thread->begin - replay->region.start;
     rank.mpi = thread->mpi;
     rank.unknown = thread->unknown;
     rank.end = thread->replayed + (replay->region.end - thread->left);

@@ -36,6 +36,7 @@ void replay_leave(struct replay *replay,
 /* A rank: of the thread that called MPI first. */
 struct replay_rank {
     bool is_seen;
+    ck_time_t startup; /* of the region, before its return from MPI_Init */
     ck_time_t mpi;     /* its time in MPI within the region */
     ck_time_t unknown; /* of that in calls that kept their length */
     int64_t end;       /* when the replay comes to the region's end */

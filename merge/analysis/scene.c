@@ -145,12 +145,9 @@ struct match_counts scene_counts(const struct scene *scene)
     return waits_counts(scene->waits);
 }
 
-bool scene_wait(const struct scene *scene,
-                uint32_t thread,
-                const struct host_span *call,
-                struct wait *wait)
+struct waits *scene_waits(const struct scene *scene)
 {
-    return waits_find(scene->waits, thread, call->call, call->start, wait);
+    return scene->waits;
 }
 
 bool scene_error(const struct scene *scene,

@@ -44,11 +44,15 @@ const struct host *scene_host(const struct scene *scene);
 const struct work *scene_work(const struct scene *scene);
 struct shadow *scene_shadow(struct scene *scene);
 struct match_counts scene_counts(const struct scene *scene);
+struct waits *scene_waits(const struct scene *scene);
 /* For whom the thread waited in a call of its (waits_find()). */
-bool scene_wait(const struct scene *scene,
-                uint32_t thread,
-                const struct host_span *call,
-                struct wait *wait);
+static inline bool scene_wait(const struct scene *scene,
+                              uint32_t thread,
+                              const struct host_span *call,
+                              struct wait *wait)
+{
+    return waits_find(scene_waits(scene), thread, call, wait);
+}
 /* The stretch of waiting for data that the last event ended, NULL = none. */
 const struct sockets_stretch *scene_stretch(const struct scene *scene);
 /* A process's first thread; HOST_NONE = nothing of it was recorded. */

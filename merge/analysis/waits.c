@@ -56,6 +56,8 @@ struct waits {
     size_t pending_count, pending_room;
     waits_horizon_f horizon;
     const void *horizon_state;
+    waits_find_f others; /* NULL = nobody knows more */
+    const void *others_state;
     ck_time_t now;
 };
 
@@ -519,23 +521,25 @@ static bool fact_tell(const struct waits *waits,
     return true;
 }
 
-bool waits_find(const struct waits *waits,
-                uint32_t number,
-                uint32_t call,
-                ck_time_t enter,
-                struct wait *wait)
+void waits_others(struct waits *waits, waits_find_f f, const void *state)
 {
-    const struct thread *thread;
+    waits->others = f;
+    waits->others_state = state;
+}
+
+/* By the messages and collectives that the call completed. */
+static bool facts_find(const struct waits *waits,
+                       uint32_t number,
+                       const struct host_span *call,
+                       struct wait *wait)
+{
+    const struct thread *thread = &waits->threads[number];
     bool is_found = false;
 
-    if (number >= waits->cast->threads_count || call == 0) {
-        return false;
-    }
-    thread = &waits->threads[number];
     *wait = (struct wait){WAIT_NONE, INT64_MIN, CAST_NONE, 0, INT64_MIN};
-    for (size_t i = fact_at(thread, call);
-         i < thread->count && thread->facts[i].call == call; i++) {
-        if (!fact_tell(waits, &thread->facts[i], enter, wait)) {
+    for (size_t i = fact_at(thread, call->call);
+         i < thread->count && thread->facts[i].call == call->call; i++) {
+        if (!fact_tell(waits, &thread->facts[i], call->start, wait)) {
             return false;
         }
         is_found = true;
@@ -543,4 +547,17 @@ bool waits_find(const struct waits *waits,
     return is_found && (wait->thread == CAST_NONE ||
                         waits_error(waits, number, wait->thread, wait->until,
                                     &wait->error));
+}
+
+bool waits_find(const struct waits *waits,
+                uint32_t number,
+                const struct host_span *call,
+                struct wait *wait)
+{
+    if (number >= waits->cast->threads_count || call->call == 0) {
+        return false;
+    }
+    return facts_find(waits, number, call, wait) ||
+           (waits->others != NULL &&
+            waits->others(waits->others_state, number, call, wait));
 }

@@ -15,6 +15,7 @@
 
 #include "merge/align.h"
 #include "merge/analysis/collective.h"
+#include "merge/analysis/host.h"
 #include "merge/analysis/match.h"
 #include "merge/analysis/waitkind.h"
 
@@ -45,13 +46,17 @@ void waits_horizon(struct waits *waits, waits_horizon_f f, const void *state);
 int waits_take(struct waits *waits,
                const struct timeline_event *event,
                int64_t mark);
-/* What a call of a thread, entered at `enter`, waited for, once all events up
- * to its return were taken. False when not all is known that it takes, or it is
- * no such call. */
+/* Says of calls that waits.h knows nothing of for whom they waited. */
+typedef bool (*waits_find_f)(const void *state,
+                             uint32_t thread,
+                             const struct host_span *call,
+                             struct wait *wait);
+void waits_others(struct waits *waits, waits_find_f f, const void *state);
+/* What a call of a thread waited for, once all events up to its return were
+ * taken. False when not all is known that it takes, or it is no such call. */
 bool waits_find(const struct waits *waits,
                 uint32_t thread,
-                uint32_t call,
-                ck_time_t enter,
+                const struct host_span *call,
                 struct wait *wait);
 /* By how much the times of two threads may compare wrong: within a clock domain
  * not at all. False when they cannot be compared. */

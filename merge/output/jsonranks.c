@@ -73,6 +73,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_int(j, "mpi_core_ns", rank->mpi_core);
     ck_json_uint(j, "mpi_calls", rank->mpi_calls);
     ck_json_int(j, "useful_ns", rank->useful);
+    ck_json_int(j, "startup_ns", rank->startup);
     ck_json_int(j, "device_api_ns", rank->device_api);
     ck_json_int(j, "waited_ns", rank->waited);
     ck_json_int(j, "waited_data_ns", rank->waited_data);

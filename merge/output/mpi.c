@@ -4,6 +4,8 @@
  */
 #include "merge/output/page.h"
 
+#include <string.h>
+
 #include "merge/output/advice.h"
 #include "merge/output/words.h"
 
@@ -11,6 +13,7 @@
 #define TOP_WAITS 5
 #define TOP_STEPS 6
 #define TOP_EDGES 4
+#define FINALIZE "wait_at_finalize"
 #define INDENT "             "
 /* Waits of less than an n-th of the ranks' time are not worth a line. */
 #define WORTH_SHARE 200
@@ -157,19 +160,36 @@ static void put_waits(const struct page *page)
     }
 }
 
+static ck_time_t finalize_time(const struct report_cause *waits, size_t count)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (waits[i].wait != NULL && strcmp(waits[i].wait, FINALIZE) == 0) {
+            sum += waits[i].ns;
+        }
+    }
+    return sum;
+}
+
 /* What the region leaves out. */
 static void put_edges(const struct page *page)
 {
     const struct report *report = page->report;
     ck_time_t worth = region_length(report->whole) *
                       (ck_time_t)report_ranks(report) / WORTH_SHARE;
+    /* What the region has of it is in WAITED. */
+    bool is_final = finalize_time(report->edges, report->edges_count) -
+                        finalize_time(report->waits, report->waits_count) <=
+                    worth;
     FILE *file = page->file;
     size_t shown = 0;
 
     for (size_t i = 0; i < report->edges_count && shown < TOP_EDGES; i++) {
         const struct report_cause *wait = &report->edges[i];
 
-        if (wait->ns <= worth || wait->cause != CAUSE_MPI_WAIT) {
+        if (wait->ns <= worth || wait->cause != CAUSE_MPI_WAIT ||
+            (is_final && strcmp(wait->wait, FINALIZE) == 0)) {
             continue;
         }
         if (shown++ == 0) {
@@ -321,6 +341,20 @@ static void put_device_waits(const struct page *page)
     }
 }
 
+/* Time of ranks that were not through MPI_Init when the first one was. */
+static void put_startup(const struct page *page)
+{
+    const struct report_efficiency *e = &page->report->efficiency;
+    ck_time_t all = ranks_time(page->report);
+
+    if (e->startup > all / WORTH_SHARE) {
+        fprintf(page->file,
+                INDENT "startup (before a rank's own return from MPI_Init) %s, "
+                       "%s %%\n",
+                word_time(e->startup).text, word_percent(e->startup, all).text);
+    }
+}
+
 static void put_efficiency(const struct page *page)
 {
     const struct report_efficiency *e = &page->report->efficiency;
@@ -341,6 +375,7 @@ static void put_efficiency(const struct page *page)
             page->file, ", outside MPI %s of %s, %s of %s receives matched\n",
             word_time(e->useful).text, word_time(ranks_time(page->report)).text,
             word_count(e->matched).text, word_count(e->receives).text);
+        put_startup(page);
     }
     if (e->devices > 0) {
         fprintf(page->file,

@@ -424,8 +424,11 @@ void page_calls(const struct page *page)
         }
         if (shown == 0) {
             fprintf(page->file, "\n%s %-34s %10s %9s %10s %6s  %s%s\n",
-                    page_bold(page), "CALLS (host)", "calls", "total s",
-                    "longest", "ranks", "called from", page_normal(page));
+                    page_bold(page),
+                    report_is_run(report) ? "CALLS (host, whole run)"
+                                          : "CALLS (host)",
+                    "calls", "total s", "longest", "ranks", "called from",
+                    page_normal(page));
         }
         if (shown++ < TOP_CALLS) {
             put_host_call(page, call);

@@ -420,13 +420,14 @@ static bool is_seen(const struct world *world, const struct event *next)
     return false;
 }
 
-/* The operation that ends the idle time at t, and since when it lasts. */
+/* The operation that ends the idle time at t, and the one that it began with,
+ * with its end, or INT64_MIN. */
 static const struct event *
-next_work(const struct world *world, int rank, ck_time_t t, ck_time_t *since)
+next_work(const struct world *world, int rank, ck_time_t t, struct event *last)
 {
     const struct event *next = NULL;
 
-    *since = INT64_MIN;
+    last->end = INT64_MIN;
     for (size_t i = 0; i < world->count; i++) {
         const struct event *event = &world->events[i];
 
@@ -434,7 +435,7 @@ next_work(const struct world *world, int rank, ck_time_t t, ck_time_t *since)
             continue;
         }
         if (event->record.e.start <= t) {
-            *since = event->end > *since ? event->end : *since;
+            *last = event->end > last->end ? *event : *last;
         } else if (next == NULL ||
                    event->record.e.start < next->record.e.start ||
                    (event->record.e.start == next->record.e.start &&
@@ -449,8 +450,9 @@ next_work(const struct world *world, int rank, ck_time_t t, ck_time_t *since)
 static enum cause
 oracle(const struct world *world, int rank, ck_time_t t, int *blamed)
 {
-    ck_time_t since, launch;
-    const struct event *next = next_work(world, rank, t, &since);
+    struct event last;
+    const struct event *next = next_work(world, rank, t, &last);
+    ck_time_t since = last.end, launch;
     bool is_hosted = next != NULL && next->record.kernel.tid == TID;
 
     if (since > t) {
@@ -466,7 +468,11 @@ oracle(const struct world *world, int rank, ck_time_t t, int *blamed)
         return CAUSE_HOST_STOPPED;
     }
     if (next == NULL) {
-        return CAUSE_END_OF_WORK;
+        last.record.e.start = INT64_MAX; /* all is known by then */
+        return since != INT64_MIN && last.record.kernel.tid == TID &&
+                       host_cause(world, &last, t, blamed) == CAUSE_MPI_WAIT
+                   ? CAUSE_MPI_WAIT
+                   : CAUSE_END_OF_WORK;
     }
     if (since == INT64_MIN) {
         return CAUSE_STARTUP;

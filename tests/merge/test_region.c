@@ -1,0 +1,201 @@
+/* test_region.c - the part of a run that its figures are about
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ *      ms  0    1    2    3    4              10   11
+ *   rank 0 [ Init ]  ........ computes .......|Finalize, waits for rank 1 .|
+ *   rank 1 [    Init      ]  .... computes ................|Finalize
+ *
+ * Rank 0 comes back from MPI_Init at 2 ms and calls MPI_Finalize at 6, rank 1
+ * at 3 and 10.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/merge/program.h"
+#include "tests/merge/synth.h"
+
+#define MS ((int64_t)1000000)
+#define SITE ((uint64_t)0x401000)
+
+enum name { N_INIT = 1, N_FINALIZE, N_KERNEL, N_LAUNCH };
+
+struct fixture {
+    char *dir;
+    char *text;
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    fixture->dir = synth_dir();
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    free(fixture->text);
+    synth_remove(fixture->dir);
+    free(fixture);
+    return 0;
+}
+
+/* A rank that began MPI from 1 ms to `back`. */
+static struct synth *begin(const char *dir, int rank, int64_t back)
+{
+    const struct synth_rank who = {.rank = rank,
+                                   .size = 2,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    struct synth *synth = synth_create(dir, (unsigned)rank + 1, &who);
+
+    synth_stream(synth, 1, 0, 100);
+    synth_text(synth, CK_KIND_NAME, N_INIT, 0, 0, "MPI_Init", 8);
+    synth_text(synth, CK_KIND_NAME, N_FINALIZE, 0, 0, "MPI_Finalize", 12);
+    synth_text(synth, CK_KIND_NAME, N_KERNEL, 0, 0, "forward", 7);
+    synth_text(synth, CK_KIND_NAME, N_LAUNCH, 0, 0, "clFlush", 7);
+    synth_call(synth, CK_KIND_MPI_CALL, N_INIT, MS, back - MS, SITE, 1);
+    return synth;
+}
+
+static void end(struct synth *synth, int64_t finalize)
+{
+    synth_call(synth, CK_KIND_MPI_CALL, N_FINALIZE, finalize,
+               11 * MS - finalize, SITE, 9);
+    synth_exit(synth, 0, 12 * MS, 0);
+    synth_destroy(synth);
+}
+
+static const char *json(struct fixture *fixture, const char *options)
+{
+    assert_int_equal(program_merge(&fixture->text, "/", "-o json %s %s",
+                                   options, fixture->dir),
+                     0);
+    return fixture->text;
+}
+
+static void it_goes_from_the_first_mpi_init_to_the_last_finalize(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *text;
+
+    end(begin(fixture->dir, 0, 2 * MS), 6 * MS);
+    end(begin(fixture->dir, 1, 3 * MS), 10 * MS);
+    text = json(fixture, "");
+    assert_non_null(strstr(text, "\"start_ns\": 2000000,\n"
+                                 "    \"end_ns\": 10000000,\n"
+                                 "    \"ns\": 8000000,\n"
+                                 "    \"kind\": \"mpi\""));
+    /* Rank 0 outside MPI for 4 ms, rank 1 for 7 of 8: 11 of 16. */
+    assert_non_null(strstr(text, "\"useful_ns\": 4000000"));
+    assert_non_null(strstr(text, "\"useful_ns\": 7000000"));
+    assert_non_null(strstr(text, "\"parallel\": 0.6875"));
+    assert_non_null(strstr(text, "\"serialisation\": 0.875"));
+    assert_non_null(strstr(text, "\"startup_ns\": 1000000"));
+}
+
+static void a_wait_in_finalize_is_one_like_at_a_barrier(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *text;
+
+    end(begin(fixture->dir, 0, 2 * MS), 6 * MS);
+    end(begin(fixture->dir, 1, 3 * MS), 10 * MS);
+    text = json(fixture, "");
+    assert_non_null(strstr(text, "\"waited_ns\": 4000000"));
+    assert_non_null(strstr(text, "\"caused_ns\": 4000000"));
+    text = strstr(text, "\"waits\"");
+    assert_non_null(text);
+    assert_non_null(strstr(text, "\"wait\": \"wait_at_finalize\""));
+    assert_true(strstr(text, "\"wait\": \"wait_at_finalize\"") <
+                strstr(text, "\"edge_waits\""));
+    assert_int_equal(program_merge(&fixture->text, "/", "%s", fixture->dir), 0);
+    assert_non_null(strstr(fixture->text, "Others waited 4.00 ms for rank 1"));
+    assert_null(strstr(fixture->text, "in MPI_Finalize for rank 1"));
+}
+
+/* Of the device's idle time until it ends: up to 3 ms rank 1 is in its startup,
+ * though it had given the device work before. */
+static void startup_ends_with_a_ranks_own_mpi_init(void **state)
+{
+    struct fixture *fixture = *state;
+    struct synth *synth = begin(fixture->dir, 1, 3 * MS);
+    const char *text;
+
+    synth_kernel(synth, N_KERNEL, MS / 4, MS / 4, 100, 0);
+    synth_call(synth, CK_KIND_API_OPENCL, N_LAUNCH, 5 * MS, MS, SITE, 2);
+    synth_kernel(synth, N_KERNEL, 6 * MS, MS, 100, 2);
+    end(synth, 10 * MS);
+    end(begin(fixture->dir, 0, 2 * MS), 6 * MS);
+    text = json(fixture, "");
+    assert_non_null(strstr(text, "\"startup\": 1000000"));
+    assert_non_null(strstr(text, "\"host_compute\": 2000000"));
+    assert_non_null(strstr(text, "\"end_of_work\": 3000000"));
+    assert_non_null(strstr(text, "\"ledger_closed\": true"));
+}
+
+/* Rank 0's device could have had more work, had rank 1 been there. */
+static void a_device_waits_in_finalize_for_the_rank_that_is_late(void **state)
+{
+    struct fixture *fixture = *state;
+    struct synth *synth = begin(fixture->dir, 0, 2 * MS);
+    const char *text;
+
+    synth_call(synth, CK_KIND_API_OPENCL, N_LAUNCH, 2 * MS, MS, SITE, 2);
+    synth_kernel(synth, N_KERNEL, 3 * MS, 2 * MS, 100, 2);
+    end(synth, 6 * MS);
+    end(begin(fixture->dir, 1, 3 * MS), 10 * MS);
+    text = json(fixture, "");
+    assert_non_null(strstr(text, "\"end_of_work\": 1000000"));
+    assert_non_null(strstr(text, "\"mpi_wait\": 4000000"));
+    assert_non_null(strstr(text, "\"ledger_closed\": true"));
+}
+
+static void calls_are_counted_in_the_whole_run(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *text;
+
+    end(begin(fixture->dir, 0, 2 * MS), 6 * MS);
+    end(begin(fixture->dir, 1, 3 * MS), 10 * MS);
+    text = strstr(json(fixture, ""), "\"calls\": [");
+    assert_non_null(text);
+    assert_non_null(strstr(text, "\"calls\": 2,\n      \"calls_in_run\": 2"));
+    assert_null(strstr(text, "\"calls\": 0,"));
+    /* Of a part that was asked for, those in it. */
+    text = strstr(json(fixture, "--from 0.003s --to 0.004s"), "\"calls\": [");
+    assert_non_null(text);
+    assert_non_null(strstr(text, "\"calls\": 0,\n      \"calls_in_run\": 2"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            it_goes_from_the_first_mpi_init_to_the_last_finalize, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            a_wait_in_finalize_is_one_like_at_a_barrier, setup, teardown),
+        cmocka_unit_test_setup_teardown(startup_ends_with_a_ranks_own_mpi_init,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_device_waits_in_finalize_for_the_rank_that_is_late, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(calls_are_counted_in_the_whole_run,
+                                        setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
