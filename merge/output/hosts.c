@@ -123,14 +123,15 @@ void page_host_answer(const struct page *page)
     if (e->ranks > 0) {
         fprintf(page->file, " %s", page_bold(page));
         page_count(page, e->ranks);
-        fprintf(page->file,
-                " computed %s %%%s of their time (%s of %s) and waited %s %% "
-                "%sfor %s.\n",
-                word_percent(e->useful, all).text, page_normal(page),
-                word_time(e->useful).text, word_time(all).text,
-                word_percent(waited_all(report), all).text,
-                waited_data(report) > 0 ? "" : "in MPI ",
-                report->is_filtered ? "others" : "each other");
+        fprintf(
+            page->file,
+            " computed %s %%%s of their time (%s of %s) and waited %s %%%s%s"
+            ".\n",
+            word_percent(e->useful, all).text, page_normal(page),
+            word_time(e->useful).text, word_time(all).text,
+            word_percent(waited_all(report), all).text,
+            waited_data(report) > 0 ? "" : " in MPI",
+            report->is_filtered ? "" : " for each other");
         put_weakest(page);
     } else if (waited_all(report) > 0) {
         fprintf(page->file, " %s", page_bold(page));

@@ -205,7 +205,8 @@ static void put_edges(const struct page *page)
         fputs(" for rank ", file);
         page_rank(page, wait->blamed);
         if (wait->seen_ns > 0) {
-            fprintf(file, ", which was, %s %% of it,\n    ",
+            fprintf(file, ",%swhich was, %s %% of it,\n    ",
+                    report_is_chosen(report, wait->blamed) ? " " : "\n    ",
                     word_percent(wait->seen_ns, wait->ns).text);
             page_activity(page, &wait->seen);
         }

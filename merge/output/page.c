@@ -71,8 +71,11 @@ void page_count(const struct page *page, uint32_t ranks)
     if (page->report->is_filtered) {
         uint32_t all = report_ranks(page->report);
 
-        fprintf(page->file, "%u of %u selected rank%s", ranks, all,
-                word_s(all));
+        fprintf(page->file, "%u", ranks);
+        if (ranks < all) {
+            fprintf(page->file, " of %u", all);
+        }
+        fprintf(page->file, " selected rank%s", word_s(all));
     } else {
         fprintf(page->file, "%u of %d ranks", ranks, page->report->size);
     }

@@ -48,7 +48,8 @@ void page_place_in(const struct page *page,
 void page_place(const struct page *page, const struct place *place);
 bool page_has_place(const struct place *place);
 
-/* "3 of 4 ranks", or with --ranks "1 of 2 selected ranks". */
+/* "3 of 4 ranks", or with --ranks "1 of 2 selected ranks", "2 selected ranks".
+ */
 void page_count(const struct page *page, uint32_t ranks);
 /* "3", or "3 (not among --ranks)". */
 void page_rank(const struct page *page, int32_t rank);

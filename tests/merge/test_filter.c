@@ -421,7 +421,9 @@ static bool is_filter_wrong(void *state)
 {
     struct flatjson whole = {0}, halves[2] = {{0}, {0}};
     struct program program;
-    const char *part = chance_below(2) == 0 ? "" : "--from 5us --to 1200us";
+    static const char *const parts[] = {"", "--from 5us --to 1200us",
+                                        "--region load#2"};
+    const char *part = parts[chance_below(3)];
     char *ranks[2];
     bool is_right;
 
