@@ -329,18 +329,31 @@ static bool do_halves_add_up(const struct flatjson *whole,
     return is_right;
 }
 
-/* Who waited, for whom, and what is shown as late are one sum. */
+static int64_t value_of(const struct flatjson *flat, const char *path)
+{
+    const char *value = flatjson_at(flat, "%s", path);
+
+    assert_non_null(value);
+    return strtoll(value, NULL, 10);
+}
+
+/* Who waited, for whom, why, and what is shown as late are one sum. */
 static bool is_one_sum(const struct flatjson *flat)
 {
     int64_t waited = flatjson_sum(flat, "ranks", "waited_ns");
     int64_t waits = flatjson_sum(flat, "waits", "ns");
     int64_t late = flatjson_sum(flat, "stragglers", "caused_ns");
+    int64_t delays = flatjson_sum(flat, "delays.items", "ns") +
+                     value_of(flat, "delays.others_ns") +
+                     value_of(flat, "delays.unexplained_ns");
     const char *closed = flatjson_at(flat, "trust.ledger_closed");
 
-    if (waits != waited || late != waited || strcmp(closed, "true") != 0) {
-        print_error("waited %lld, in rows %lld, late %lld, ledger %s\n",
+    if (waits != waited || late != waited || delays != waited ||
+        strcmp(closed, "true") != 0) {
+        print_error("waited %lld, in rows %lld, late %lld, by delays %lld, "
+                    "ledger %s\n",
                     (long long)waited, (long long)waits, (long long)late,
-                    closed);
+                    (long long)delays, closed);
         return false;
     }
     return true;
