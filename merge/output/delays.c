@@ -117,7 +117,7 @@ void page_delays(const struct page *page, const struct page_late *late)
         } else {
             fputs("it had waited for rank ", file);
             page_rank(page, delays->rank);
-            fputs(", which", file);
+            fputs(",\n    which", file);
         }
         fprintf(file,
                 " spent longer than the waiting rank%s"

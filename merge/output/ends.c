@@ -334,8 +334,9 @@ static void put_wanted(const struct page *page,
     if (awaited->peer < 0) {
         fputs(" for any rank", file);
     } else {
-        fprintf(file, " for rank %d%s", awaited->peer,
-                awaited->is_send ? " to receive" : "");
+        fputs(" for rank ", file);
+        page_rank(page, awaited->peer);
+        fputs(awaited->is_send ? " to receive" : "", file);
     }
     if (awaited->tag >= 0) {
         fprintf(file, ", tag %d", awaited->tag);

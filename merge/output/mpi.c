@@ -336,9 +336,9 @@ static void put_device_waits(const struct page *page)
     fprintf(page->file, ",\n" INDENT "%s of that until the last rank came",
             word_time(report->all.comm_wait).text);
     if (worst->ranks_count > 0) {
-        fprintf(page->file, ", %s %% because of rank %d",
-                word_percent(worst->comm_caused, report->all.comm_waited).text,
-                worst->ranks[0]);
+        fprintf(page->file, ", %s %% because of rank ",
+                word_percent(worst->comm_caused, report->all.comm_waited).text);
+        page_rank(page, worst->ranks[0]);
     }
 }
 
