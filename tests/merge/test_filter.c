@@ -40,6 +40,8 @@ enum name {
     NAME_FORWARD,
     NAME_BACKWARD,
     NAME_LOAD,
+    NAME_INIT,
+    NAME_FINALIZE,
     NAMES,
     NAME_CLOCK = 1 /* of the collector */
 };
@@ -85,7 +87,9 @@ static void rank_begin(struct program *program, int rank, int devices)
                                         [NAME_RECV] = "MPI_Recv",
                                         [NAME_FORWARD] = "forward",
                                         [NAME_BACKWARD] = "backward",
-                                        [NAME_LOAD] = "load"};
+                                        [NAME_LOAD] = "load",
+                                        [NAME_INIT] = "MPI_Init",
+                                        [NAME_FINALIZE] = "MPI_Finalize"};
     struct synth_rank who = {.rank = rank,
                              .size = program->size,
                              .host = rank % 2 == 0 ? "even" : "odd",
@@ -231,19 +235,45 @@ static void round_put(struct program *program, int round, bool has_steps)
     }
 }
 
+/* All ranks in MPI_Init or MPI_Finalize, until the last one is. */
+static void edge_put(struct program *program, enum name name)
+{
+    int64_t last = 0;
+
+    for (int rank = 0; rank < program->size; rank++) {
+        last =
+            program->ranks[rank].now > last ? program->ranks[rank].now : last;
+    }
+    for (int rank = 0; rank < program->size; rank++) {
+        struct player *player = &program->ranks[rank];
+        int64_t end = last + chance_below(50 * US) + US;
+
+        synth_call(player->synth, CK_KIND_MPI_CALL, name, player->now,
+                   end - player->now, MPI_SITE + 192, ++player->call);
+        player->now = end;
+    }
+}
+
 static void program_make(struct program *program)
 {
     int devices = 1 + (int)chance_below(RANKS_MAX);
     int rounds = 2 + (int)chance_below(ROUNDS_MAX - 1);
     bool has_steps = chance_below(2) == 0;
+    bool has_edges = chance_below(2) == 0;
 
     *program = (struct program){.dir = synth_dir(),
                                 .size = 2 + (int)chance_below(RANKS_MAX - 1)};
     for (int rank = 0; rank < program->size; rank++) {
         rank_begin(program, rank, devices);
     }
+    if (has_edges) {
+        edge_put(program, NAME_INIT);
+    }
     for (int round = 0; round < rounds; round++) {
         round_put(program, round, has_steps);
+    }
+    if (has_edges) {
+        edge_put(program, NAME_FINALIZE);
     }
     for (int rank = 0; rank < program->size; rank++) {
         synth_exit(program->ranks[rank].synth, 0,
@@ -300,6 +330,7 @@ static bool do_halves_add_up(const struct flatjson *whole,
         {"ranks", "useful_ns"},
         {"ranks", "mpi_ns"},
         {"ranks", "waits"},
+        {"edge_waits", "ns"},
         {"waits", "ns"},
         {"waits", "count"},
         {"stragglers", "caused_ns"},
