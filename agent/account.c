@@ -8,6 +8,7 @@
 
 #include "agent/counters.h"
 #include "agent/proctree.h"
+#include "agent/sampler.h"
 #include "schema/run.h"
 
 static int64_t cpu_ns(void)
@@ -113,6 +114,7 @@ void account_exit(const struct account *account)
     bool is_known = is_status_known(account);
     const struct outbox_head *head = account->outlet->outbox.head;
     struct drain_strain strain = drain_strain(account->drain);
+    struct sampler_tally tally = sampler_tally(account->wish->sampler);
     const struct {
         const char *key;
         int64_t value;
@@ -139,6 +141,10 @@ void account_exit(const struct account *account)
         {"longest_turn_ns", strain.longest},
         {"fullest_units", (int64_t)strain.fullest},
         {"agent_cpu_ns", cpu_ns()},
+        {"samples", (int64_t)tally.samples},
+        {"samples_lost", (int64_t)tally.samples_lost},
+        {"switches", (int64_t)tally.switches},
+        {"switches_lost", (int64_t)tally.switches_lost},
     };
     struct ck_text exit_record = {
         .e = {.kind = CK_KIND_EXIT, .flags = is_known ? 0 : CK_FLAG_CUT},

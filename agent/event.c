@@ -1,4 +1,4 @@
-/* event.c - an event of the kernel's that samples, for one CPU
+/* event.c - events of the kernel's that sample and tell switches, for one CPU
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,39 +6,43 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-int event_open(pid_t pid, int cpu, int64_t period, enum reach reach)
+int event_open(pid_t pid, int cpu, const struct event_wish *wish)
 {
+    bool is_wide = wish->reach == REACH_WIDE;
+    bool has_samples = wish->ring == EVENT_SAMPLES;
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(attr),
-        .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = (uint64_t)period,
-        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                       PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN,
-        .disabled = reach != REACH_WIDE,
-        .inherit = reach != REACH_WIDE,
-        .enable_on_exec = reach != REACH_WIDE,
-        .exclude_kernel = reach == REACH_USER,
-        .exclude_hv = reach == REACH_USER,
+        .config = has_samples ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY,
+        .sample_period = has_samples ? (uint64_t)wish->period : 0,
+        .sample_type =
+            PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+            (has_samples ? PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN : 0),
+        .disabled = !is_wide,
+        .inherit = !is_wide,
+        .enable_on_exec = !is_wide,
+        .exclude_kernel = wish->reach == REACH_USER,
+        .exclude_hv = wish->reach == REACH_USER,
         .exclude_idle = 1,
-        .exclude_callchain_kernel = 1,
+        .exclude_callchain_kernel = has_samples,
         .sample_id_all = 1,
-        .context_switch = 1,
-        .mmap = 1,
-        .comm = 1, /* says when an exec was */
-        .task = 1,
+        .context_switch = !has_samples,
+        .mmap = has_samples,
+        .comm = has_samples, /* says when an exec was */
+        .task = has_samples,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC_RAW,
         .watermark = 1,
+        .wakeup_watermark = wish->wake_bytes,
     };
 
-    return (int)syscall(SYS_perf_event_open, &attr,
-                        reach == REACH_WIDE ? -1 : pid, cpu, -1,
+    return (int)syscall(SYS_perf_event_open, &attr, is_wide ? -1 : pid, cpu, -1,
                         PERF_FLAG_FD_CLOEXEC);
 }
 

@@ -1,4 +1,4 @@
-/* event.h - an event of the kernel's that samples, for one CPU
+/* event.h - events of the kernel's that sample and tell switches, for one CPU
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,9 +46,24 @@ enum reach {
     REACH_USER,   /* the same, without the kernel's part */
 };
 
-/* A sample each `period` ns of CPU time, and a record of each switch, mapping
- * of code, fork and exec. The descriptor, or -1 with errno. */
-int event_open(pid_t pid, int cpu, int64_t period, enum reach reach);
+/* What an event writes into its ring. Samples are few, and say where time went:
+ * they share no ring with switches, of which there may be a million a second.
+ */
+enum event_ring {
+    EVENT_SAMPLES,  /* a sample each period; mappings of code, forks, execs */
+    EVENT_SWITCHES, /* a record of each switch */
+    EVENT_RINGS
+};
+
+struct event_wish {
+    int64_t period; /* ns of CPU time between two samples */
+    enum event_ring ring;
+    enum reach reach;
+    uint32_t wake_bytes; /* in the ring, before poll() says so */
+};
+
+/* An event on a CPU. The descriptor, or -1 with errno. */
+int event_open(pid_t pid, int cpu, const struct event_wish *wish);
 /* What that errno means here. */
 const char *event_why(int error);
 

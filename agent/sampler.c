@@ -1,18 +1,20 @@
-/* sampler.c - the kernel's rings of samples and switches
+/* sampler.c - samples and switches from the kernel's rings
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * An event that children inherit can only be mapped for one CPU, so there is
- * an event and a ring for each CPU that the target may run on. What a thread
- * does on different CPUs lies in different rings: switches of one step are put
- * in order by their times, and a switch in that is seen before its switch out
- * waits for it.
+ * an event and a ring for each CPU that the target may run on, one pair for
+ * samples and one for switches. What a thread does on different CPUs lies in
+ * different rings: switches of one step are put in order by their times, and a
+ * switch in that is seen before its switch out waits for it.
  *
  * Events of a task are taken off the CPU and put on it at each switch: 1 to 3
  * us each time. Events of a CPU stay: 0.6 us for the two records. Where the
  * kernel permits them (CAP_PERFMON, or perf_event_paranoid 0) and the CPUs are
  * few and not shared with many other agents, they are used, and what they tell
- * of strangers is dropped.
+ * of strangers is dropped. Strangers that yield in a loop fill such a ring
+ * within milliseconds: it is made larger where that is permitted, and what is
+ * lost in it are switches and no samples.
  */
 #include "agent/sampler.h"
 
@@ -24,11 +26,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/event.h"
 #include "agent/kin.h"
+#include "agent/perfring.h"
 #include "agent/stacks.h"
 #include "agent/switches.h"
 #include "agent/symbols.h"
@@ -36,26 +38,17 @@
 #include "schema/domain.h"
 
 #define CPUS_MAX 1024
-/* Data pages of a ring. A user may have 516 KiB a CPU of them without rights:
- * the ranks of a host share that. */
-#define PAGES_SHARED 128
-#define PAGES_MOST 64
-#define PAGES_LEAST 4
-#define CPUS_FEW 16 /* with more of them, PAGES_LEAST and no events of CPUs */
+/* A ring is to be looked at when an n-th of it is full: what comes meanwhile
+ * has the rest. */
+#define WAKE_PART 4
+#define CPUS_FEW 16 /* with more of them, no events of CPUs */
 /* So many agents may look at one CPU. */
 #define WIDE_SHARERS 2
 /* Process ids that are looked up at once; a power of two. */
 #define IMAGES 256
-#define RECORD_MAX 65536
 /* A period is longer by this part of it, so that samples of a CPU do not fall
  * on the scheduler's ticks for ever, when always the same tasks wake up. */
 #define PERIOD_ODD 269
-
-struct ring {
-    int fd;
-    struct perf_event_mmap_page *page; /* NULL = not mapped */
-    size_t bytes;                      /* of the data */
-};
 
 struct image {
     uint32_t pid;
@@ -63,10 +56,10 @@ struct image {
 };
 
 struct sampler {
-    struct ring *rings;
-    size_t count;
+    struct perfring *rings[EVENT_RINGS]; /* by CPU */
+    size_t count[EVENT_RINGS];
+    struct perfring_pages pages;
     int64_t period; /* ns */
-    size_t pages;   /* of a ring */
     int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
     bool is_mapped;
     bool is_wide; /* events of CPUs, not of the target */
@@ -78,9 +71,7 @@ struct sampler {
     uint64_t pid_space; /* that pids are of here */
     struct image images[IMAGES];
     uint32_t images_seen; /* header->incarnations when they were looked up */
-    uint64_t lost;        /* records, as the kernel says */
-    uint64_t unmapped;    /* rings */
-    uint64_t wrapped[RECORD_MAX / sizeof(uint64_t)];
+    uint64_t unmapped;    /* rings of samples */
 };
 
 /* What a step works with. */
@@ -100,6 +91,34 @@ static bool is_own_ground(const cpu_set_t *cpus, int sharers)
            (long)sharers * CPU_COUNT(cpus) <= WIDE_SHARERS * online;
 }
 
+/* Both events of a CPU. 0, or -1 with errno. */
+static int
+cpu_open(struct sampler *sampler, pid_t pid, int cpu, enum reach *reach)
+{
+    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+        struct event_wish wish = {
+            .period = sampler->period,
+            .ring = (enum event_ring)ring,
+            .reach = *reach,
+            .wake_bytes = (uint32_t)(sampler->pages.of[ring] *
+                                     (size_t)sysconf(_SC_PAGESIZE) / WAKE_PART),
+        };
+        int fd = event_open(pid, cpu, &wish);
+
+        while (fd < 0 && (errno == EACCES || errno == EPERM) &&
+               *reach != REACH_USER) {
+            wish.reach = ++*reach;
+            fd = event_open(pid, cpu, &wish);
+        }
+        if (fd < 0) {
+            return -1;
+        }
+        sampler->rings[ring][sampler->count[ring]++] =
+            (struct perfring){.fd = fd};
+    }
+    return 0;
+}
+
 static int events_open(struct sampler *sampler, pid_t pid, int sharers)
 {
     enum reach reach;
@@ -108,45 +127,23 @@ static int events_open(struct sampler *sampler, pid_t pid, int sharers)
     if (sched_getaffinity(pid, sizeof(cpus), &cpus) != 0) {
         return -1;
     }
-    sampler->rings =
-        calloc((size_t)CPU_COUNT(&cpus) + 1, sizeof(*sampler->rings));
-    if (sampler->rings == NULL) {
-        return -1;
-    }
-    reach = is_own_ground(&cpus, sharers) ? REACH_WIDE : REACH_TARGET;
-    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < CPUS_MAX; cpu++) {
-        int fd;
-
-        if (!CPU_ISSET(cpu, &cpus)) {
-            continue;
-        }
-        fd = event_open(pid, cpu, sampler->period, reach);
-        while (fd < 0 && (errno == EACCES || errno == EPERM) &&
-               reach != REACH_USER) {
-            reach++;
-            fd = event_open(pid, cpu, sampler->period, reach);
-        }
-        if (fd < 0) {
+    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+        sampler->rings[ring] =
+            calloc((size_t)CPU_COUNT(&cpus) + 1, sizeof(**sampler->rings));
+        if (sampler->rings[ring] == NULL) {
             return -1;
         }
-        sampler->rings[sampler->count++] = (struct ring){.fd = fd};
+    }
+    sampler->pages = perfring_share((size_t)CPU_COUNT(&cpus), (size_t)sharers,
+                                    perfring_may_lock());
+    reach = is_own_ground(&cpus, sharers) ? REACH_WIDE : REACH_TARGET;
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < CPUS_MAX; cpu++) {
+        if (CPU_ISSET(cpu, &cpus) && cpu_open(sampler, pid, cpu, &reach) != 0) {
+            return -1;
+        }
     }
     sampler->is_wide = reach == REACH_WIDE;
     return 0;
-}
-
-/* A power of two. */
-static size_t pages_share(size_t rings, int sharers)
-{
-    size_t pages = PAGES_MOST;
-
-    if (rings > CPUS_FEW) {
-        return PAGES_LEAST;
-    }
-    while (pages > PAGES_LEAST && pages * (size_t)sharers > PAGES_SHARED) {
-        pages /= 2;
-    }
-    return pages;
 }
 
 struct sampler *sampler_create(pid_t held_child,
@@ -179,13 +176,7 @@ struct sampler *sampler_create(pid_t held_child,
         return NULL;
     }
     sampler->pid_space = ck_ring_pid_space();
-    sampler->pages = pages_share(sampler->count, sharers);
     return sampler;
-}
-
-static size_t page_bytes(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 void sampler_destroy(struct sampler *sampler)
@@ -195,17 +186,15 @@ void sampler_destroy(struct sampler *sampler)
     if (sampler == NULL) {
         return;
     }
-    for (size_t i = 0; i < sampler->count; i++) {
-        if (sampler->rings[i].page != NULL) {
-            (void)munmap(sampler->rings[i].page,
-                         page_bytes() + sampler->rings[i].bytes);
+    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+        for (size_t i = 0; i < sampler->count[ring]; i++) {
+            perfring_fini(&sampler->rings[ring][i]);
         }
-        (void)close(sampler->rings[i].fd);
+        free(sampler->rings[ring]);
     }
     if (sampler->filled_fd >= 0) {
         (void)close(sampler->filled_fd);
     }
-    free(sampler->rings);
     stacks_destroy(sampler->stacks);
     switches_destroy(sampler->switches);
     kin_destroy(sampler->kin);
@@ -214,37 +203,29 @@ void sampler_destroy(struct sampler *sampler)
     errno = saved;
 }
 
-/* Locked memory is limited: a smaller ring is better than none. */
-static void ring_map(struct ring *ring, size_t pages)
+/* The kernel says when a part of a ring is full. Once each: an event whose
+ * target has ended would say so for ever. */
+static void ring_map(struct sampler *sampler, int ring, size_t i)
 {
-    for (; pages > 0 && ring->page == NULL; pages /= 2) {
-        void *at = mmap(NULL, page_bytes() * (1 + pages),
-                        PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+    struct perfring *at = &sampler->rings[ring][i];
 
-        if (at != MAP_FAILED) {
-            ring->page = at;
-            ring->bytes = page_bytes() * pages;
-        }
+    perfring_map(at, sampler->pages.of[ring]);
+    if (at->page == NULL) {
+        sampler->unmapped += ring == EVENT_SAMPLES;
+    } else if (sampler->filled_fd >= 0) {
+        (void)epoll_ctl(sampler->filled_fd, EPOLL_CTL_ADD, at->fd, &event);
     }
 }
 
-/* The kernel says when a ring is half full. Once each: an event whose target
- * has ended would say so for ever. */
+/* Those of samples first: where memory is short, they matter more. */
 static void rings_map(struct sampler *sampler)
 {
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-
     sampler->is_mapped = true;
     sampler->filled_fd = epoll_create1(EPOLL_CLOEXEC);
-    for (size_t i = 0; i < sampler->count; i++) {
-        struct ring *ring = &sampler->rings[i];
-
-        ring_map(ring, sampler->pages);
-        if (ring->page == NULL) {
-            sampler->unmapped++;
-        } else if (sampler->filled_fd >= 0) {
-            (void)epoll_ctl(sampler->filled_fd, EPOLL_CTL_ADD, ring->fd,
-                            &event);
+    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+        for (size_t i = 0; i < sampler->count[ring]; i++) {
+            ring_map(sampler, ring, i);
         }
     }
 }
@@ -467,10 +448,9 @@ static void exec_take(const struct step *step,
     }
 }
 
-static void record_take(const struct step *step,
-                        const struct perf_event_header *header)
+static void record_take(void *state, const struct perf_event_header *header)
 {
-    const uint64_t *words = (const uint64_t *)(header + 1);
+    const struct step *step = state;
 
     switch (header->type) {
     case PERF_RECORD_SAMPLE:
@@ -483,7 +463,7 @@ static void record_take(const struct step *step,
         switch_take(step, header);
         break;
     case PERF_RECORD_MMAP:
-        if (header->size >= sizeof(*header) + sizeof(*words)) {
+        if (header->size >= sizeof(*header) + sizeof(uint64_t)) {
             mapping_take(step, header);
         }
         break;
@@ -497,44 +477,9 @@ static void record_take(const struct step *step,
             exec_take(step, header);
         }
         break;
-    case PERF_RECORD_LOST:
-        if (header->size >= sizeof(*header) + 2 * sizeof(*words)) {
-            step->sampler->lost += words[1];
-        }
-        break;
     default:
         break;
     }
-}
-
-static void ring_drain(const struct step *step, struct ring *ring)
-{
-    uint8_t *data = (uint8_t *)ring->page + page_bytes();
-    uint64_t tail = ring->page->data_tail;
-    /* acquire: pairs with the kernel's store of the head after the data */
-    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-
-    while (head - tail >= sizeof(struct perf_event_header)) {
-        size_t at = tail % ring->bytes;
-        const struct perf_event_header *header = (const void *)(data + at);
-        size_t size = header->size;
-
-        if (size < sizeof(*header) || size > head - tail) {
-            break;
-        }
-        if (at + size > ring->bytes) {
-            size_t first = ring->bytes - at;
-
-            memcpy(step->sampler->wrapped, data + at, first);
-            memcpy((uint8_t *)step->sampler->wrapped + first, data,
-                   size - first);
-            header = (const void *)step->sampler->wrapped;
-        }
-        record_take(step, header);
-        tail += size;
-    }
-    /* release: the kernel may overwrite what was read */
-    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
 void sampler_step(struct sampler *sampler,
@@ -551,12 +496,37 @@ void sampler_step(struct sampler *sampler,
         rings_map(sampler);
     }
     filled_hear(sampler);
-    for (size_t i = 0; i < sampler->count; i++) {
-        if (sampler->rings[i].page != NULL) {
-            ring_drain(&step, &sampler->rings[i]);
+    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+        for (size_t i = 0; i < sampler->count[ring]; i++) {
+            perfring_drain(&sampler->rings[ring][i], record_take, &step);
         }
     }
     switches_settle(sampler->switches, own);
+}
+
+static struct perfring_tally tally_sum(const struct sampler *sampler,
+                                       enum event_ring ring)
+{
+    struct perfring_tally sum = {0};
+
+    for (size_t i = 0; i < sampler->count[ring]; i++) {
+        sum.taken += sampler->rings[ring][i].tally.taken;
+        sum.lost += sampler->rings[ring][i].tally.lost;
+    }
+    return sum;
+}
+
+struct sampler_tally sampler_tally(const struct sampler *sampler)
+{
+    struct perfring_tally samples, switches;
+
+    if (sampler == NULL) {
+        return (struct sampler_tally){0};
+    }
+    samples = tally_sum(sampler, EVENT_SAMPLES);
+    switches = tally_sum(sampler, EVENT_SWITCHES);
+    return (struct sampler_tally){samples.taken, samples.lost, switches.taken,
+                                  switches.lost};
 }
 
 uint64_t sampler_migrations(const struct sampler *sampler)
@@ -571,21 +541,33 @@ bool sampler_is_wide(const struct sampler *sampler)
 
 void sampler_notes(struct sampler *sampler, struct own *own)
 {
+    struct sampler_tally tally;
+
     if (sampler == NULL) {
         return;
     }
+    tally = sampler_tally(sampler);
     unowned_notes(sampler->unowned, sampler->owned, own);
-    if (sampler->lost > 0) {
+    if (tally.samples_lost > 0) {
         own_note(own,
-                 "%llu CPU samples and switches were lost in the kernel's "
-                 "rings: causes of host time are coarser there",
-                 (unsigned long long)sampler->lost);
+                 "%llu records of CPU samples and mapped code were lost in the "
+                 "kernel's rings: shares of samples are less exact",
+                 (unsigned long long)tally.samples_lost);
+    }
+    if (tally.switches_lost > 0) {
+        own_note(own,
+                 "%llu records of scheduler switches%s were lost in the "
+                 "kernel's rings (no samples): some times without a CPU are "
+                 "missing",
+                 (unsigned long long)tally.switches_lost,
+                 sampler->is_wide ? " of all programs on these CPUs" : "");
     }
     if (sampler->unmapped > 0) {
         own_note(own,
                  "no CPU samples from %llu of %zu CPUs: no memory to lock "
                  "(raise ulimit -l)",
-                 (unsigned long long)sampler->unmapped, sampler->count);
+                 (unsigned long long)sampler->unmapped,
+                 sampler->count[EVENT_SAMPLES]);
     }
     if (stacks_left_out(sampler->stacks) > 0) {
         own_note(own,

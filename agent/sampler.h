@@ -54,7 +54,17 @@ void sampler_step(struct sampler *sampler,
 uint64_t sampler_migrations(const struct sampler *sampler);
 /* Are CPUs looked at in place of the target? */
 bool sampler_is_wide(const struct sampler *sampler);
-/* Readable when a ring is half full, from the first step on; -1 = there is
+/* Records so far, and how many the kernel had no room for. Those of samples
+ * count mappings of code, forks and execs too; where CPUs are looked at, those
+ * of other programs as well. Without a sampler all are 0. */
+struct sampler_tally {
+    uint64_t samples;
+    uint64_t samples_lost;
+    uint64_t switches;
+    uint64_t switches_lost;
+};
+struct sampler_tally sampler_tally(const struct sampler *sampler);
+/* Readable when a part of a ring is full, from the first step on; -1 = there is
  * none. */
 int sampler_filled_fd(const struct sampler *sampler);
 

@@ -395,6 +395,44 @@ static void a_ring_that_fills_asks_for_a_step(void **state)
     assert_int_equal(poll(&item, 1, 0), 0); /* its end is no reason for more */
 }
 
+/* Nobody looks for so long that the switches of two threads that yield to each
+ * other fill their ring many times. */
+static void a_storm_of_switches_takes_no_sample_away(void **state)
+{
+    struct timespec pause = {.tv_nsec = 200 * CK_TIME_MS};
+    struct ck_ring_process *entry = ck_ring_processes(header);
+    struct sampler_tally tally = {0};
+    struct ck_err err;
+    int status;
+    int go;
+    pid_t pid = child_start(&go, "yield");
+
+    (void)state;
+    sampler = sampler_create(pid, HZ, sharers, &err);
+    entry->pid = (uint32_t)pid;
+    atomic_store(&entry->incarnation, 1);
+    atomic_store(&header->incarnations, 1);
+    sampler_step(sampler, said.own, header, NULL);
+    (void)close(go);
+    for (int i = 0; sampler != NULL && i < LIMIT_MS / 200 &&
+                    (tally.switches_lost == 0 || i < 3);
+         i++) {
+        (void)nanosleep(&pause, NULL);
+        sampler_step(sampler, said.own, header, NULL);
+        tally = sampler_tally(sampler);
+    }
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    assert_true(tally.switches_lost > 0);
+    assert_true(tally.switches > 0);
+    assert_true(tally.samples > 0);
+    assert_int_equal(tally.samples_lost, 0);
+}
+
 static void a_refusal_is_said_with_its_reason(void **state)
 {
     struct ck_err err;
@@ -421,6 +459,8 @@ int main(int argc, char **argv)
                                                  setup, teardown, &many),
         cmocka_unit_test_prestate_setup_teardown(
             a_ring_that_fills_asks_for_a_step, setup, teardown, &many),
+        cmocka_unit_test_setup_teardown(
+            a_storm_of_switches_takes_no_sample_away, setup, teardown),
         cmocka_unit_test_setup_teardown(
             the_cpus_are_looked_at_where_they_are_our_own, setup, teardown),
         cmocka_unit_test_setup_teardown(children_that_compute_own_their_samples,
