@@ -360,6 +360,13 @@ struct report_samples {
     ck_time_t mpi;        /* of it in calls of MPI */
     ck_time_t device_api; /* ... of a device's API */
     ck_time_t own;        /* of it outside such calls, in ck's libraries */
+    uint64_t count;       /* samples that is */
+    /* Records in the kernel's rings, of the whole run and of all programs that
+     * the rings speak of. Those of samples: with mappings, forks and execs. */
+    uint64_t records;
+    uint64_t records_lost;
+    uint64_t switches;
+    uint64_t switches_lost;
 };
 
 /* A function of the program that samples met outside such calls. */

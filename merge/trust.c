@@ -380,6 +380,40 @@ static void cost_report(const struct cast *cast, struct report *report)
     }
 }
 
+static int64_t exit_number(const struct cast_agent *agent, const char *key)
+{
+    char value[32];
+
+    return ck_lines_get(agent->exit, strlen(agent->exit), key, value,
+                        sizeof(value))
+               ? strtoll(value, NULL, 10)
+               : 0;
+}
+
+/* What the kernel's rings of samples and switches lost, of agents that have a
+ * rank that is looked at. */
+static void rings_report(const struct cast *cast, struct report *report)
+{
+    struct report_samples *samples = &report->samples;
+
+    for (uint32_t i = 0; i < cast->agents_count; i++) {
+        const struct cast_agent *agent = &cast->agents[i];
+        size_t r = 0;
+
+        while (r < cast->ranks_count &&
+               (cast->ranks[r].agent != i || !cast->ranks[r].is_wanted)) {
+            r++;
+        }
+        if (r == cast->ranks_count) {
+            continue;
+        }
+        samples->records += (uint64_t)exit_number(agent, "samples");
+        samples->records_lost += (uint64_t)exit_number(agent, "samples_lost");
+        samples->switches += (uint64_t)exit_number(agent, "switches");
+        samples->switches_lost += (uint64_t)exit_number(agent, "switches_lost");
+    }
+}
+
 int trust_report(const struct cast *cast,
                  const struct align *align,
                  const struct store *store,
@@ -387,6 +421,7 @@ int trust_report(const struct cast *cast,
 {
     store_report(cast, store, report);
     cost_report(cast, report);
+    rings_report(cast, report);
     if (losses_report(cast, report) != 0 ||
         aways_report(cast, align, report) != 0 ||
         domains_report(cast, align, report) != 0 ||

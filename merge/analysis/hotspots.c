@@ -186,6 +186,7 @@ static int sample_take(struct hotspots *hotspots,
         return -1;
     }
     hotspots->sums.total += record->weight;
+    hotspots->sums.count++;
     if (did.call != NULL &&
         is_call_time(hotspots, did.call->kind, record->weight)) {
         return 0;

@@ -23,6 +23,47 @@ static ck_time_t computed(const struct report *report)
     return samples->total - samples->mpi - samples->device_api - samples->own;
 }
 
+/* A digit behind the point takes so many samples ... */
+#define COUNT_DIGIT 1000
+/* ... of which no more than an n-th were lost; less than that is not said. */
+#define LOST_DIGIT 100
+#define LOST_WORTH 1000
+
+static uint64_t records_all(const struct report_samples *samples)
+{
+    return samples->records + samples->records_lost;
+}
+
+struct word
+page_sampled(const struct page *page, ck_time_t part, ck_time_t whole)
+{
+    const struct report_samples *samples = &page->report->samples;
+    bool is_lossy = samples->records_lost > records_all(samples) / LOST_DIGIT;
+    struct word word = word_percent(part, whole);
+    double count = COUNT_DIGIT; /* of the whole's samples */
+
+    if (samples->total > 0) {
+        count = (double)samples->count * (double)whole / (double)samples->total;
+    }
+    if (whole > 0 && (count < COUNT_DIGIT || is_lossy)) {
+        (void)snprintf(word.text, sizeof(word.text), "%.0f",
+                       100.0 * (double)part / (double)whole);
+    }
+    return word;
+}
+
+struct word page_samples_lost(const struct page *page)
+{
+    const struct report_samples *samples = &page->report->samples;
+    uint64_t all = records_all(samples);
+    struct word word = {""};
+
+    if (samples->records_lost > all / LOST_WORTH) {
+        word = word_percent((ck_time_t)samples->records_lost, (ck_time_t)all);
+    }
+    return word;
+}
+
 static const char *function_of(const struct report_hot *hot)
 {
     return hot->place.function != NULL ? hot->place.function : "(not known)";
@@ -38,7 +79,7 @@ void page_hot_answer(const struct page *page)
         return;
     }
     fprintf(file, " Of the CPU time outside MPI, %s %% went into ",
-            word_percent(hot->ns, computed(report)).text);
+            page_sampled(page, hot->ns, computed(report)).text);
     page_cell(page, function_of(hot), 40);
     if (hot->place.file != NULL) {
         fputs(" (", file);
@@ -58,8 +99,9 @@ static void put_hot(const struct page *page, const struct report_hot *hot)
     if (hot->ranks > 1 || (hot->ranks == 1 && hot->rank < 0)) {
         (void)snprintf(ranks.text, sizeof(ranks.text), "%u", hot->ranks);
     }
-    fprintf(page->file, " %5s %% %9s %8s  ", word_percent(hot->ns, all).text,
-            word_time(hot->ns).text, ranks.text);
+    fprintf(page->file, " %5s %% %9s %8s  ",
+            page_sampled(page, hot->ns, all).text, word_time(hot->ns).text,
+            ranks.text);
     if (hot->place.file != NULL) {
         page_place_in(page, &hot->place, LINE);
     } else if (hot->after != NULL && page_has_place(&hot->after_place)) {
@@ -80,6 +122,7 @@ void page_hot(const struct page *page)
 {
     const struct report *report = page->report;
     ck_time_t all = computed(report);
+    struct word lost = page_samples_lost(page);
     size_t shown = 0;
 
     if (report->devices_count > 0 || all < WORTH_TIME) {
@@ -88,6 +131,12 @@ void page_hot(const struct page *page)
     fprintf(page->file, "\n%s %-*s %7s %9s %8s  %s%s\n", page_bold(page),
             FUNCTION, "HOT SPOTS (sampled outside MPI)", "share", "CPU time",
             "ranks", "hottest line", page_normal(page));
+    if (lost.text[0] != '\0') {
+        fprintf(page->file,
+                " %s %% of the sample records were lost: shares are less "
+                "exact\n",
+                lost.text);
+    }
     for (size_t i = 0; i < report->hot_count && shown < TOP_HOT &&
                        report->hot[i].ns > all / WORTH_SHARE;
          i++, shown++) {

@@ -11,6 +11,11 @@ void json_hot(struct ck_json *j, const struct report *report)
     ck_json_int(j, "mpi_ns", report->samples.mpi);
     ck_json_int(j, "device_api_ns", report->samples.device_api);
     ck_json_int(j, "ck_ns", report->samples.own);
+    ck_json_uint(j, "samples", report->samples.count);
+    ck_json_uint(j, "records", report->samples.records);
+    ck_json_uint(j, "records_lost", report->samples.records_lost);
+    ck_json_uint(j, "switches", report->samples.switches);
+    ck_json_uint(j, "switches_lost", report->samples.switches_lost);
     ck_json_end(j);
     ck_json_array(j, "hot_spots");
     for (size_t i = 0; i < report->hot_count; i++) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "merge/output/text.h"
+#include "merge/output/words.h"
 #include "merge/report.h"
 
 #define PAGE_COLUMNS 100
@@ -79,6 +80,12 @@ void page_mpi(const struct page *page);
  */
 void page_host_answer(const struct page *page);
 void page_hosts(const struct page *page);
+/* A share of samples, with as many digits as their number and what was lost of
+ * them support; the lost share in percent, "" where next to nothing was lost
+ * (hot.c). */
+struct word
+page_sampled(const struct page *page, ck_time_t part, ck_time_t whole);
+struct word page_samples_lost(const struct page *page);
 /* Where the ranks computed: the hottest function in a sentence, then a table
  * where no device worked (hot.c). */
 void page_hot_answer(const struct page *page);

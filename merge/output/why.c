@@ -112,13 +112,16 @@ static void put_between(const struct page *page,
 {
     const struct report_sampled *sampled = &did->sampled;
     const struct report_running *running = &did->running;
+    struct word lost = page_samples_lost(page);
 
     if (sampled->ns > 0) {
         fputs("computing in ", page->file);
         put_call(page, sampled->place.function, &sampled->place);
         put_range(page, did);
-        fprintf(page->file, " (%s %% of samples)",
-                word_percent(sampled->ns, sampled->total).text);
+        fprintf(page->file, " (%s %% of samples%s%s%s)",
+                page_sampled(page, sampled->ns, sampled->total).text,
+                lost.text[0] != '\0' ? ", of which " : "", lost.text,
+                lost.text[0] != '\0' ? " % are lost" : "");
     } else {
         fputs("between two calls", page->file);
         put_range(page, did);

@@ -112,9 +112,67 @@ static void without_some_ranks_no_loss_of_efficiency_has_a_cause(void **state)
     assert_non_null(strstr(text, "(serialisation 0.20)"));
 }
 
+static void a_loss_of_samples_is_said_beside_their_shares(void **state)
+{
+    struct report_hot hot = {
+        .place = {"solve", "solver.c", 12}, .ns = 877 * S / 100, .ranks = 1};
+    struct report report = {
+        .present = 1,
+        .size = 1,
+        .region = {0, 10 * S},
+        .hot = &hot,
+        .hot_count = 1,
+        .samples = {.total = 10 * S, .count = 1000, .records = 900}};
+
+    (void)state;
+    say(page_hot, &report);
+    assert_non_null(strstr(text, " 87.7 %"));
+    assert_null(strstr(text, "lost"));
+    report.samples.records_lost = 100;
+    say(page_hot, &report);
+    assert_non_null(strstr(text, " 88 %"));
+    assert_null(strstr(text, "87.7"));
+    assert_non_null(strstr(text, "10.0 % of the sample records were lost"));
+    /* Of fewer samples a digit means nothing. */
+    report.samples.records_lost = 0;
+    report.samples.count = 50;
+    say(page_hot, &report);
+    assert_null(strstr(text, "87.7"));
+    /* What else was lost says nothing of them. */
+    report.samples.switches_lost = 27158;
+    say(page_hot, &report);
+    assert_null(strstr(text, "lost"));
+}
+
+/* What a thread did that samples met at half of its time. */
+static void half_say(const struct page *page)
+{
+    const struct report_activity did = {
+        .sampled = {2 * S, S, {"solve", "solver.c", 12}}};
+
+    page_activity(page, &did);
+}
+
+static void a_loss_of_samples_is_said_with_what_a_rank_did(void **state)
+{
+    struct report report = {.samples = {.total = 10 * S,
+                                        .count = 1000,
+                                        .records = 900,
+                                        .records_lost = 100}};
+
+    (void)state;
+    say(half_say, &report);
+    assert_non_null(
+        strstr(text, "(50 % of samples, of which 10.0 % are lost)"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_loss_of_samples_is_said_beside_their_shares,
+                                  teardown),
+        cmocka_unit_test_teardown(
+            a_loss_of_samples_is_said_with_what_a_rank_did, teardown),
         cmocka_unit_test_teardown(a_counter_of_the_run_is_held_against_the_run,
                                   teardown),
         cmocka_unit_test_teardown(
