@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "agent/counters.h"
+#include "agent/load.h"
 #include "agent/proctree.h"
 #include "agent/sampler.h"
 #include "schema/run.h"
@@ -150,13 +151,15 @@ void account_exit(const struct account *account)
         .e = {.kind = CK_KIND_EXIT, .flags = is_known ? 0 : CK_FLAG_CUT},
         .object = (uint32_t)end->status,
     };
-    char lines[2048];
+    char lines[4096];
     size_t used = 0;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         (void)ck_lines_put_number(lines, sizeof(lines), &used, rows[i].key,
                                   rows[i].value);
     }
+    load_lines(counters_load(account->wish->counters), lines, sizeof(lines),
+               &used);
     clockprobe_exit(account->clock, lines, sizeof(lines), &used);
     (void)own_text(account->own, exit_record, lines, used);
 }

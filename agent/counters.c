@@ -30,6 +30,7 @@
 
 #include <perfmon/pfmlib_perf_event.h>
 
+#include "agent/load.h"
 #include "agent/proctree.h"
 #include "agent/sampler.h"
 
@@ -96,6 +97,7 @@ struct event {
 struct counters {
     struct event events[PLANS];
     struct proctree *tree;
+    struct load *load;          /* NULL = no memory for it */
     struct proctree_total last; /* as wait4() says; of a child that lives, 0 */
     ck_time_t started;
     bool is_user_only;
@@ -247,6 +249,7 @@ struct counters *counters_create(pid_t held_child, struct ck_err *why_not)
             counters->events[i].fd = -1;
         }
         counters->tree = proctree_create(held_child);
+        counters->load = load_create(held_child, counters->tree);
     }
     if (counters == NULL || counters->tree == NULL) {
         counters_destroy(counters);
@@ -270,6 +273,7 @@ void counters_destroy(struct counters *counters)
             (void)close(counters->events[i].fd);
         }
     }
+    load_destroy(counters->load);
     proctree_destroy(counters->tree);
     free(counters);
     errno = saved;
@@ -438,6 +442,9 @@ static int threads_say(struct counters *counters, struct own *own)
 
     counters->until_threads =
         (unsigned)(proctree_read(counters->tree) / THREADS_EACH_TIME);
+    if (counters->load != NULL) {
+        load_read(counters->load, ck_time_raw());
+    }
     threads = proctree_threads(counters->tree, &count);
     for (size_t i = 0; i < count; i++) {
         if (threads[i].is_changed) {
@@ -482,6 +489,11 @@ int counters_read(struct counters *counters,
         return -1;
     }
     return 0;
+}
+
+const struct load *counters_load(const struct counters *counters)
+{
+    return counters == NULL ? NULL : counters->load;
 }
 
 uint64_t counters_left_out(const struct counters *counters)

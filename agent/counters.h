@@ -18,6 +18,7 @@
 #include "schema/err.h"
 
 struct counters;
+struct load;
 struct sampler;
 
 /* Count from the exec of a child that is still held before it. Counters that
@@ -38,6 +39,9 @@ int counters_read(struct counters *counters,
 /* What wait4() said of the target, for the last reading. Copied. */
 void counters_end(struct counters *counters, const struct channel_end *end);
 
+/* The CPUs that the target may use and who else used them, NULL = not looked
+ * at. Borrowed. */
+const struct load *counters_load(const struct counters *counters);
 /* Threads that found no room in the table and were not counted apart. */
 uint64_t counters_left_out(const struct counters *counters);
 

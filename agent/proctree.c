@@ -188,6 +188,8 @@ thread_read(struct proctree *tree, uint32_t pid, uint32_t tid, int dir)
         file_read(dir, name, text, sizeof(text)) == 0 &&
         sscanf(text, "%" SCNd64 " %" SCNd64, &cpu_ns, &wait_ns) == 2;
     before = thread->cpu_ns;
+    thread->cpu_before = before;
+    thread->wait_before = thread->wait_ns;
     thread->is_seen = true;
     if (has_schedstat) {
         thread->is_changed = before == 0 || cpu_ns != before;

@@ -21,7 +21,9 @@ struct proctree_thread {
     uint32_t tid;
     uint32_t pid;
     int64_t cpu_ns;
-    int64_t wait_ns; /* runnable without a CPU */
+    int64_t wait_ns;    /* runnable without a CPU */
+    int64_t cpu_before; /* both, at the reading before; 0 = it was not there */
+    int64_t wait_before;
     int64_t voluntary;
     int64_t involuntary;
     int64_t minor_faults;

@@ -1,0 +1,224 @@
+/* cgroup.c - the CPU quota of a process's control groups
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/cgroup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_BYTES (64 << 10)
+#define LEVELS_MAX 32
+
+/* A small file's text, NUL-terminated; false when there is none. */
+static bool file_text(const char *path, char *text, size_t room)
+{
+    FILE *file = fopen(path, "re");
+    size_t got;
+
+    if (file == NULL) {
+        return false;
+    }
+    got = fread(text, 1, room - 1, file);
+    text[got] = '\0';
+    (void)fclose(file);
+    return got > 0;
+}
+
+static bool
+folder_text(const char *folder, const char *name, char *text, size_t room)
+{
+    char path[PATH_MAX + 32];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return file_text(path, text, room);
+}
+
+/* Is a word in a list that commas separate? */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = list; *at != '\0'; at += strcspn(at, ",")) {
+        at += *at == ',';
+        if (strncmp(at, word, length) == 0 &&
+            (at[length] == ',' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The path in "NUMBER:CONTROLLERS:PATH" of the hierarchy; version 2 has no
+ * controllers there. */
+static bool group_path(const char *groups, bool is_v2, char path[PATH_MAX])
+{
+    for (const char *line = groups; *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        char controllers[256] = "";
+        char found[PATH_MAX] = "";
+
+        if (is_v2 ? sscanf(line, "0::%4095[^\n]", found) == 1
+                  : sscanf(line, "%*d:%255[^:]:%4095[^\n]", controllers,
+                           found) == 2 &&
+                        has_word(controllers, "cpu")) {
+            strcpy(path, found);
+            return true;
+        }
+        line += length + (line[length] == '\n');
+    }
+    return false;
+}
+
+/* Root and mount point of the hierarchy in a line of mountinfo. */
+static bool
+mount_line(const char *line, bool is_v2, char root[PATH_MAX], char *mount)
+{
+    const char *rest = strstr(line, " - ");
+    char type[32], options[256];
+
+    if (rest == NULL ||
+        sscanf(line, "%*d %*d %*s %4095s %4095s", root, mount) != 2 ||
+        sscanf(rest, " - %31s %*s %255[^\n]", type, options) != 2) {
+        return false;
+    }
+    return is_v2 ? strcmp(type, "cgroup2") == 0
+                 : strcmp(type, "cgroup") == 0 && has_word(options, "cpu");
+}
+
+static bool mount_find(const char *mounts,
+                       bool is_v2,
+                       char root[PATH_MAX],
+                       char mount[PATH_MAX])
+{
+    for (const char *line = mounts; *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        char text[3 * PATH_MAX];
+
+        (void)snprintf(text, sizeof(text), "%.*s", (int)length, line);
+        if (mount_line(text, is_v2, root, mount)) {
+            return true;
+        }
+        line += length + (line[length] == '\n');
+    }
+    return false;
+}
+
+bool cgroup_folder(const char *groups,
+                   const char *mounts,
+                   bool is_v2,
+                   char folder[PATH_MAX],
+                   char mount[PATH_MAX])
+{
+    char path[PATH_MAX], root[PATH_MAX];
+    const char *below = path;
+    size_t length;
+    int n;
+
+    if (!group_path(groups, is_v2, path) ||
+        !mount_find(mounts, is_v2, root, mount)) {
+        return false;
+    }
+    /* A container's mount shows a part of the hierarchy. */
+    length = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    if (length > 0 && strncmp(path, root, length) == 0) {
+        below = path + length;
+    }
+    below =
+        strcmp(below, "/") == 0 || strncmp(below, "/..", 3) == 0 ? "" : below;
+    n = snprintf(folder, PATH_MAX, "%s%s", mount, below);
+    return n > 0 && n < PATH_MAX;
+}
+
+/* The quota of one level, in thousandths of a CPU; 0 = none. */
+static int64_t level_quota(const char *folder)
+{
+    long long quota = 0, period = 0;
+    char text[256];
+
+    if (folder_text(folder, "cpu.max", text, sizeof(text))) {
+        if (sscanf(text, "%lld %lld", &quota, &period) != 2) {
+            return 0; /* "max" */
+        }
+    } else if (folder_text(folder, "cpu.cfs_quota_us", text, sizeof(text))) {
+        quota = strtoll(text, NULL, 10);
+        if (folder_text(folder, "cpu.cfs_period_us", text, sizeof(text))) {
+            period = strtoll(text, NULL, 10);
+        }
+    }
+    return quota > 0 && period > 0 ? quota * 1000 / period : 0;
+}
+
+static int64_t stat_field(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (const char *line = text; *line != '\0';) {
+        size_t bytes = strcspn(line, "\n");
+
+        if (strncmp(line, key, length) == 0 && line[length] == ' ') {
+            return strtoll(line + length, NULL, 10);
+        }
+        line += bytes + (line[bytes] == '\n');
+    }
+    return 0;
+}
+
+static void level_stat(struct cgroup_quota *quota)
+{
+    char text[1024];
+
+    if (!folder_text(quota->folder, "cpu.stat", text, sizeof(text))) {
+        return;
+    }
+    quota->periods = stat_field(text, "nr_periods");
+    quota->throttled = stat_field(text, "nr_throttled");
+    quota->throttled_ns = stat_field(text, "throttled_time") +
+                          stat_field(text, "throttled_usec") * 1000;
+}
+
+void cgroup_narrowest(const char *folder,
+                      const char *mount,
+                      struct cgroup_quota *quota)
+{
+    char at[PATH_MAX];
+
+    *quota = (struct cgroup_quota){.cpus_milli = 0};
+    (void)snprintf(at, sizeof(at), "%s", folder);
+    for (int i = 0; i < LEVELS_MAX && strlen(at) >= strlen(mount); i++) {
+        int64_t cpus = level_quota(at);
+        char *slash = strrchr(at, '/');
+
+        if (cpus > 0 && (quota->cpus_milli == 0 || cpus < quota->cpus_milli)) {
+            quota->cpus_milli = cpus;
+            strcpy(quota->folder, at);
+        }
+        if (slash == NULL || slash == at) {
+            break;
+        }
+        *slash = '\0';
+    }
+    if (quota->cpus_milli > 0) {
+        level_stat(quota);
+    }
+}
+
+void cgroup_read(pid_t pid, struct cgroup_quota *quota)
+{
+    char *mounts = malloc(TEXT_BYTES);
+    char groups[8192], path[64];
+    char folder[PATH_MAX], mount[PATH_MAX];
+
+    *quota = (struct cgroup_quota){.cpus_milli = 0};
+    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+    if (mounts != NULL && file_text(path, groups, sizeof(groups)) &&
+        file_text("/proc/self/mountinfo", mounts, TEXT_BYTES)) {
+        for (int is_v2 = 0; is_v2 <= 1 && quota->cpus_milli == 0; is_v2++) {
+            if (cgroup_folder(groups, mounts, is_v2 != 0, folder, mount)) {
+                cgroup_narrowest(folder, mount, quota);
+            }
+        }
+    }
+    free(mounts);
+}
