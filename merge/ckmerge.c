@@ -27,6 +27,7 @@
 #include "merge/analysis/devices.h"
 #include "merge/analysis/impasse.h"
 #include "merge/analysis/kernels.h"
+#include "merge/analysis/load.h"
 #include "merge/analysis/libc.h"
 #include "merge/analysis/lines.h"
 #include "merge/analysis/ranges.h"
@@ -505,6 +506,7 @@ static int job_report(struct job *job, struct ck_err *err)
         blame_finish(job->blame) != 0 ||
         blame_report(job->blame, report) != 0 ||
         counters_report(job->cast, report) != 0 ||
+        load_report(job->cast, report) != 0 ||
         trust_report(job->cast, job->align, job->store, report) != 0) {
         return ck_err_set(err, "out of memory");
     }

@@ -394,6 +394,43 @@ struct report_libc {
     const struct report_call *call; /* the place it took longest; NULL */
 };
 
+/* Why threads that were ready to run had no CPU. */
+enum report_load_verdict {
+    REPORT_LOAD_UNKNOWN, /* not recorded */
+    REPORT_LOAD_NONE,    /* next to none waited */
+    REPORT_LOAD_OWN,     /* the job has more of them than CPUs */
+    REPORT_LOAD_QUOTA,   /* a cgroup's quota was used up */
+    REPORT_LOAD_OTHERS,  /* other programs had the CPUs */
+    REPORT_LOAD_UNCLEAR, /* none of these explains it */
+};
+
+/* What narrows the CPUs that a job may use. */
+enum report_load_limit {
+    REPORT_LIMIT_HOST,
+    REPORT_LIMIT_AFFINITY,
+    REPORT_LIMIT_QUOTA,
+};
+
+/* Of the ranks that share the CPUs on which threads waited longest, in the
+ * whole run. Times of CPUs are added up over them. */
+struct report_load {
+    enum report_load_verdict verdict;
+    enum report_load_limit limit;
+    const char *host;
+    uint32_t ranks;
+    ck_time_t window; /* that was looked at */
+    double cpus;      /* allowed: of affinity, or of a quota */
+    double online;    /* of the host */
+    double ready;     /* threads that wanted a CPU while any waited */
+    double own;       /* CPUs that the job used */
+    double others;    /* ... and programs that are neither it nor ck */
+    double quota;     /* CPUs, 0 = none */
+    ck_time_t waited; /* of threads, ready to run */
+    int64_t periods;  /* of the quota */
+    int64_t throttled_periods;
+    ck_time_t throttled; /* added up over CPUs */
+};
+
 struct report_counter {
     const char *name;
     double value;       /* scaled up where it was multiplexed */
@@ -466,6 +503,7 @@ struct report {
     size_t devices_count;
     struct report_device all; /* sums over devices; wall = devices * region */
     struct report_efficiency efficiency;
+    struct report_load load;
     struct report_cause *causes; /* longest first, then the start's */
     size_t causes_count;
     struct report_cause *waits; /* of hosts in MPI, longest first */

@@ -390,23 +390,14 @@ static int64_t exit_number(const struct cast_agent *agent, const char *key)
                : 0;
 }
 
-/* What the kernel's rings of samples and switches lost, of agents that have a
- * rank that is looked at. */
+/* What the kernel's rings of samples and switches lost. */
 static void rings_report(const struct cast *cast, struct report *report)
 {
     struct report_samples *samples = &report->samples;
 
-    for (uint32_t i = 0; i < cast->agents_count; i++) {
+    for (size_t i = 0; i < cast->agents_count; i++) {
         const struct cast_agent *agent = &cast->agents[i];
-        size_t r = 0;
 
-        while (r < cast->ranks_count &&
-               (cast->ranks[r].agent != i || !cast->ranks[r].is_wanted)) {
-            r++;
-        }
-        if (r == cast->ranks_count) {
-            continue;
-        }
         samples->records += (uint64_t)exit_number(agent, "samples");
         samples->records_lost += (uint64_t)exit_number(agent, "samples_lost");
         samples->switches += (uint64_t)exit_number(agent, "switches");

@@ -66,9 +66,23 @@ static const struct rule rules[] = {
 };
 
 /* Any of them, where the thread stood ready and had no CPU. */
-static const char no_cpu[] =
-    "start no more ranks and threads than there are CPUs: it was ready to run "
-    "and had none.";
+static const char *const no_cpu[] = {
+    [REPORT_LOAD_UNKNOWN] =
+        "see what else runs on its CPUs, and start no more ranks and threads "
+        "than there are CPUs: it was ready to run and had none.",
+    [REPORT_LOAD_NONE] = /* of the run as a whole */
+    "see what else ran on its CPUs then: it was ready to run and had none.",
+    [REPORT_LOAD_OWN] =
+        "start no more ranks and threads than the CPUs that they may use: it "
+        "was ready to run and had none.",
+    [REPORT_LOAD_QUOTA] = "raise the cgroup's CPU quota, or start fewer ranks "
+                          "and threads: it was ready to run and stopped.",
+    [REPORT_LOAD_OTHERS] =
+        "run it where other programs leave it its CPUs: it was ready to run "
+        "and had none.",
+    [REPORT_LOAD_UNCLEAR] = "bind ranks and threads to CPUs of their own: it "
+                            "was ready to run and had none.",
+};
 
 static const char lock_held[] =
     "hold the lock for a shorter time where its holder was.";
@@ -92,7 +106,7 @@ const char *advice_find(const struct advice_case *of)
 {
     if (of->kind == CAUSE_OFFCPU_RUNNABLE ||
         is_without_cpu(&of->did->running)) {
-        return no_cpu;
+        return no_cpu[of->load];
     }
     if (of->kind == CAUSE_LOCK && of->did->holder.tid != 0) {
         return lock_held;
@@ -130,6 +144,16 @@ enum cause advice_kind(const struct report_activity *did)
 
 void page_advice(const struct page *page, const char *text)
 {
+    struct page_given *given = page->given;
+
+    for (size_t i = 0; given != NULL && i < given->count; i++) {
+        if (given->texts[i] == text) {
+            return;
+        }
+    }
+    if (given != NULL && given->count < PAGE_ADVICE_MAX) {
+        given->texts[given->count++] = text;
+    }
     fprintf(page->file, "    %sTry:%s ", page_bold(page), page_normal(page));
     page_wrap(page, text, 9, 9);
     fputc('\n', page->file);

@@ -14,6 +14,7 @@ struct advice_case {
     const struct report_activity *did;
     uint64_t count; /* pieces that the time came in */
     ck_time_t ns;
+    enum report_load_verdict load; /* why threads had no CPU */
 };
 
 /* Of a straggler nothing but what it did is known. */
@@ -21,7 +22,7 @@ enum cause advice_kind(const struct report_activity *did);
 
 /* A static sentence, NULL = no rule fits. */
 const char *advice_find(const struct advice_case *of);
-/* "    Try: ..." */
+/* "    Try: ...", unless the report has that text. It must be static. */
 void page_advice(const struct page *page, const char *text);
 
 #endif

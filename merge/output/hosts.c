@@ -4,14 +4,10 @@
  */
 #include "merge/output/page.h"
 
-#include <string.h>
-
 #include "merge/output/words.h"
 
 /* A quotient above that is as good as one gets. */
 #define GOOD 0.9
-/* Less than an n-th of the ranks' time without a CPU is no news. */
-#define WORTH_QUEUE 10
 
 static ck_time_t ranks_time(const struct report *report)
 {
@@ -84,36 +80,6 @@ static void put_weakest(const struct page *page)
             e->parallel, parts[least].words, parts[least].value);
 }
 
-/* Time of all ranks in the whole run, with what was discarded of it. */
-static ck_time_t run_time(const struct report *report)
-{
-    ck_time_t whole = report->kept.ranks > 0 ? report->kept.whole
-                                             : region_length(report->whole);
-
-    return whole * (ck_time_t)report_ranks(report);
-}
-
-/* Processes that share too few CPUs: a counter of the whole run, whatever the
- * region is. */
-static void put_queue(const struct page *page)
-{
-    const struct report *report = page->report;
-    bool is_part = report->region_kind != REPORT_REGION_WHOLE;
-
-    for (size_t i = 0; i < report->counters_count; i++) {
-        const struct report_counter *counter = &report->counters[i];
-
-        if (strcmp(counter->name, "run-queue-wait") == 0 &&
-            counter->value * WORTH_QUEUE > (double)run_time(report)) {
-            fprintf(page->file,
-                    " Threads were ready to run and had no CPU for %s%s: too "
-                    "few CPUs for what runs there.\n",
-                    word_time((ck_time_t)counter->value).text,
-                    is_part ? " (whole run)" : "");
-        }
-    }
-}
-
 void page_host_answer(const struct page *page)
 {
     const struct report *report = page->report;
@@ -145,7 +111,6 @@ void page_host_answer(const struct page *page)
                 report->is_filtered ? "others'" : "each other's");
     }
     page_hot_answer(page);
-    put_queue(page);
 }
 
 static void put_rank(const struct page *page, const struct report_rank *rank)

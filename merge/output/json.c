@@ -584,6 +584,7 @@ void output_json_put(struct ck_json *j,
     json_delays(j, "delays", &report->delays);
     put_causes(j, "edge_waits", report->edges, report->edges_count);
     json_steps(j, report);
+    json_load(j, report);
     json_hot(j, report);
     put_kernels(j, report);
     put_lines(j, report);

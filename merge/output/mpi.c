@@ -37,7 +37,8 @@ static void put_straggler(const struct page *page,
     struct advice_case of = {.kind = row->delays.kind,
                              .is_late = true,
                              .did = &row->delays.did,
-                             .ns = row->delays.ns};
+                             .ns = row->delays.ns,
+                             .load = page->report->load.verdict};
     const char *text = advice_find(&of);
 
     fprintf(file, " %s waited %s",

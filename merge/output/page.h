@@ -17,10 +17,18 @@
 /* More rows than that and only the extremes are shown. */
 #define PAGE_ROWS 16
 
+/* Advice that stands in the report: static texts. */
+#define PAGE_ADVICE_MAX 32
+struct page_given {
+    const char *texts[PAGE_ADVICE_MAX];
+    size_t count;
+};
+
 struct page {
     const struct report *report;
     const struct text_style *style;
     FILE *file;
+    struct page_given *given; /* borrowed; NULL = nothing is remembered */
 };
 
 /* Columns that a line may have. */
@@ -86,6 +94,9 @@ void page_hosts(const struct page *page);
 struct word
 page_sampled(const struct page *page, ck_time_t part, ck_time_t whole);
 struct word page_samples_lost(const struct page *page);
+/* Why threads that were ready had no CPU, if that is worth a sentence (load.c).
+ */
+void page_load(const struct page *page);
 /* Where the ranks computed: the hottest function in a sentence, then a table
  * where no device worked (hot.c). */
 void page_hot_answer(const struct page *page);

@@ -286,6 +286,7 @@ static void put_answer(const struct page *page)
                                                           : " of the ranks "
                                                             "that are here.");
         page_host_answer(page);
+        page_load(page);
         return;
     }
     fprintf(page->file,
@@ -303,6 +304,7 @@ static void put_answer(const struct page *page)
                 word_percent(most->idle, most->wall).text,
                 word_time(most->longest_gap).text);
     }
+    page_load(page);
 }
 
 static void put_losses(const struct page *page)
@@ -527,7 +529,8 @@ void output_text(const struct report *report,
                  const struct text_style *style,
                  FILE *file)
 {
-    struct page page = {report, style, file};
+    struct page_given given = {.count = 0};
+    struct page page = {report, style, file, &given};
 
     put_head(&page);
     page_ends(&page);

@@ -199,16 +199,7 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
                                           &cause->seen, cause->seen_ns});
 }
 
-/* Advice that was given. */
-struct given {
-    const char *texts[TOP_CAUSES];
-    size_t count;
-};
-
-/* The same advice once. */
-static void put_try(const struct page *page,
-                    const struct report_cause *cause,
-                    struct given *given)
+static void put_try(const struct page *page, const struct report_cause *cause)
 {
     bool is_wait = cause->cause == CAUSE_MPI_WAIT;
     struct advice_case of = {
@@ -217,6 +208,7 @@ static void put_try(const struct page *page,
         .did = is_wait ? &cause->delays.did : &cause->did,
         .count = cause->count,
         .ns = cause->ns,
+        .load = page->report->load.verdict,
     };
     const char *text = advice_find(&of);
 
@@ -224,12 +216,6 @@ static void put_try(const struct page *page,
         cause->ns * WORTH_ADVICE < page->report->all.wall) {
         return;
     }
-    for (size_t i = 0; i < given->count; i++) {
-        if (given->texts[i] == text) {
-            return;
-        }
-    }
-    given->texts[given->count++] = text;
     page_advice(page, text);
 }
 
@@ -271,7 +257,6 @@ void page_why(const struct page *page)
     const struct report *report = page->report;
     ck_time_t worth = report->all.wall / WORTH_SHARE;
     size_t shown = 0, onces = 0;
-    struct given given = {.count = 0};
 
     if (report->devices_count == 0) {
         return;
@@ -287,7 +272,7 @@ void page_why(const struct page *page)
                 fputs(" Once, at the start or the end:\n", page->file);
             }
             put_cause(page, ++shown, cause);
-            put_try(page, cause, &given);
+            put_try(page, cause);
         }
     }
     if (shown == 0) {

@@ -60,8 +60,11 @@ static void each_cause_has_its_own_advice_or_none(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct advice_case of = {cases[i].kind, cases[i].is_late, &nothing, 10,
-                                 10 * cases[i].piece};
+        struct advice_case of = {.kind = cases[i].kind,
+                                 .is_late = cases[i].is_late,
+                                 .did = &nothing,
+                                 .count = 10,
+                                 .ns = 10 * cases[i].piece};
 
         advice_is(&of, cases[i].part);
     }
@@ -70,7 +73,8 @@ static void each_cause_has_its_own_advice_or_none(void **state)
 static void a_thread_without_a_cpu_comes_first(void **state)
 {
     struct report_activity did = {.running = {100, 51, 0}};
-    struct advice_case of = {CAUSE_IO, true, &did, 1, 1};
+    struct advice_case of = {
+        .kind = CAUSE_IO, .is_late = true, .did = &did, .count = 1, .ns = 1};
 
     (void)state;
     advice_is(&of, "no more ranks");
@@ -78,10 +82,29 @@ static void a_thread_without_a_cpu_comes_first(void **state)
     advice_is(&of, "larger pieces");
 }
 
+static void who_had_the_cpus_decides_what_to_try(void **state)
+{
+    struct advice_case of = {
+        .kind = CAUSE_OFFCPU_RUNNABLE, .did = &nothing, .count = 1, .ns = 1};
+
+    (void)state;
+    of.load = REPORT_LOAD_OWN;
+    advice_is(&of, "no more ranks and threads than the CPUs");
+    of.load = REPORT_LOAD_OTHERS;
+    advice_is(&of, "where other programs leave it");
+    of.load = REPORT_LOAD_QUOTA;
+    advice_is(&of, "raise the cgroup's CPU quota");
+    of.load = REPORT_LOAD_UNCLEAR;
+    advice_is(&of, "bind ranks and threads");
+    of.load = REPORT_LOAD_NONE;
+    advice_is(&of, "what else ran");
+}
+
 static void a_lock_with_a_holder_has_advice(void **state)
 {
     struct report_activity did = {.holder = {.tid = 7}};
-    struct advice_case of = {CAUSE_LOCK, false, &did, 1, 1};
+    struct advice_case of = {
+        .kind = CAUSE_LOCK, .did = &did, .count = 1, .ns = 1};
 
     (void)state;
     advice_is(&of, "holder");
@@ -112,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_cause_has_its_own_advice_or_none),
         cmocka_unit_test(a_thread_without_a_cpu_comes_first),
+        cmocka_unit_test(who_had_the_cpus_decides_what_to_try),
         cmocka_unit_test(a_lock_with_a_holder_has_advice),
         cmocka_unit_test(what_a_late_rank_did_has_a_kind),
     };

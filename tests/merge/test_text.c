@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/output/advice.h"
 #include "merge/output/page.h"
 #include "merge/report.h"
 
@@ -57,15 +58,77 @@ static void a_counter_of_the_run_is_held_against_the_run(void **state)
                             .counters_count = 1};
 
     (void)state;
-    say(page_host_answer, &report);
-    assert_null(strstr(text, "had no CPU"));
+    say(page_load, &report);
+    assert_string_equal(text, "");
     queue.value = 20e9;
-    say(page_host_answer, &report);
-    assert_non_null(strstr(text, "had no CPU for 20.0 s (whole run): too few"));
+    say(page_load, &report);
+    assert_non_null(strstr(text, "waited 20.0 s for a CPU (whole run); what"));
     report.region = report.whole;
     report.region_kind = REPORT_REGION_WHOLE;
-    say(page_host_answer, &report);
-    assert_non_null(strstr(text, "had no CPU for 20.0 s: too few"));
+    say(page_load, &report);
+    assert_non_null(strstr(text, "waited 20.0 s for a CPU; what used"));
+}
+
+static void who_had_the_cpus_is_one_sentence(void **state)
+{
+    struct report_load *load;
+    struct report report = {.present = 2,
+                            .size = 2,
+                            .load = {.verdict = REPORT_LOAD_OWN,
+                                     .limit = REPORT_LIMIT_AFFINITY,
+                                     .host = "vm",
+                                     .ranks = 2,
+                                     .window = 10 * S,
+                                     .cpus = 2,
+                                     .ready = 8,
+                                     .waited = 60 * S}};
+
+    (void)state;
+    load = &report.load;
+    say(page_load, &report);
+    assert_string_equal(text, " The job's threads waited 60.0 s for a CPU: 8 "
+                              "of them were ready at a time on 2 CPUs "
+                              "(allowed by\n   affinity on vm).\n");
+    load->others = 0.5;
+    say(page_load, &report);
+    assert_non_null(strstr(text, "of which other programs used 0.5"));
+    load->verdict = REPORT_LOAD_OTHERS;
+    load->limit = REPORT_LIMIT_HOST;
+    load->ready = 2;
+    say(page_load, &report);
+    assert_non_null(strstr(text, "other programs used 0.5 of 2 CPUs"));
+    assert_null(strstr(text, "affinity"));
+    load->verdict = REPORT_LOAD_QUOTA;
+    load->quota = 0.5;
+    load->periods = 100;
+    load->throttled_periods = 88;
+    say(page_load, &report);
+    assert_string_equal(text, " A cgroup's quota of 0.5 CPUs stopped the "
+                              "ranks: it was used up in 88 of 100 periods.\n");
+    load->verdict = REPORT_LOAD_NONE;
+    say(page_load, &report);
+    assert_string_equal(text, "");
+}
+
+static void the_same_advice_stands_once(void **state)
+{
+    static const char once[] = "sleep less.";
+    static const struct text_style style = {.columns = 0};
+    const struct report report = {.present = 1};
+    struct page_given given = {.count = 0};
+    struct page page = {.report = &report, .style = &style, .given = &given};
+    size_t length;
+
+    (void)state;
+    free(text);
+    text = NULL;
+    page.file = open_memstream(&text, &length);
+    assert_non_null(page.file);
+    page_advice(&page, once);
+    page_advice(&page, "wait less.");
+    page_advice(&page, once);
+    assert_int_equal(fclose(page.file), 0);
+    assert_string_equal(text, "    Try: sleep less.\n    Try: wait less.\n");
 }
 
 static void a_collective_in_which_nobody_waited_is_no_news(void **state)
@@ -173,6 +236,8 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(
             a_loss_of_samples_is_said_with_what_a_rank_did, teardown),
+        cmocka_unit_test_teardown(who_had_the_cpus_is_one_sentence, teardown),
+        cmocka_unit_test_teardown(the_same_advice_stands_once, teardown),
         cmocka_unit_test_teardown(a_counter_of_the_run_is_held_against_the_run,
                                   teardown),
         cmocka_unit_test_teardown(
