@@ -9,6 +9,7 @@
 #include "schema/columns.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "schema/group.h"
@@ -287,6 +288,7 @@ class_take(struct columns_cursor *cursor, unsigned cls, struct places *places)
     struct opened *opened = cursor->classes[cls];
     uint32_t count = places_count(places, cls);
     uint8_t **row = places->row[cls];
+    unsigned known = UINT_MAX; /* the class's own, looked at last */
 
     if (group_take(&opened->group, row, count) != 0) {
         return -1;
@@ -296,12 +298,18 @@ class_take(struct columns_cursor *cursor, unsigned cls, struct places *places)
         return -1;
     }
     for (uint32_t i = 0; i < count; i++) {
-        unsigned of = ck_kind_class((unsigned)field_load(row[i], 2));
+        unsigned kind = (unsigned)field_load(row[i], 2);
+        unsigned of;
 
+        if (kind == known) {
+            continue;
+        }
+        of = ck_kind_class(kind);
         if (of != cls && of != CK_CLASS_NONE) {
             return -1;
         }
         cursor->unknown += of == CK_CLASS_NONE;
+        known = of == cls ? kind : known;
     }
     return 0;
 }

@@ -161,8 +161,9 @@ static bool head_is_still(struct reader *readers, const struct rows *rows)
 
 _Static_assert(offsetof(struct ck_event, start) == 8, "the head is a word");
 
-/* kind, flags, name, start. */
-static int get_head(struct reader *readers, const struct rows *rows)
+/* kind, flags, name, start. *is_still: all but the last stay what they were. */
+static int
+get_head(struct reader *readers, const struct rows *rows, bool *is_still)
 {
     static const struct field kind = {2, FIELD_SAME,
                                       offsetof(struct ck_event, kind)};
@@ -173,7 +174,8 @@ static int get_head(struct reader *readers, const struct rows *rows)
     static const struct field start = {8, FIELD_SAME,
                                        offsetof(struct ck_event, start)};
 
-    if (head_is_still(readers, rows)) {
+    *is_still = head_is_still(readers, rows);
+    if (*is_still) {
         return get_running(&readers[3], rows, &start, 8, 0);
     }
     return get_running(&readers[0], rows, &kind, 2, 0) |
@@ -207,14 +209,119 @@ copy_peers(struct group *group,
     }
 }
 
+/* ---- blocks of one kind and name ---------------------------------------- */
+
+/* A column whose rows hold the value of the row before the first. */
+static int
+get_alone(struct reader *reader, const struct rows *rows, const struct field *f)
+{
+    int rc = 0;
+
+    if (reader_is_still(reader, rows->left, rows->count, &rc) || rc != 0) {
+        return rc;
+    }
+    switch (f->bytes) {
+    case 8:
+        return get_running(reader, rows, f, 8, 0);
+    case 4:
+        return get_running(reader, rows, f, 4, 0);
+    case 2:
+        return get_running(reader, rows, f, 2, 0);
+    default:
+        return get_running(reader, rows, f, 1, 0);
+    }
+}
+
+/* A time as a distance: undone and made again it is the same. */
+static int get_back_alone(struct reader *reader,
+                          const struct rows *rows,
+                          const struct field *f)
+{
+    const size_t start = offsetof(struct ck_event, start);
+    uint64_t distance = field_back(field_load(rows->before + start, 8),
+                                   field_load(rows->before + f->offset, 8));
+    int64_t d[FIELD_BLOCK];
+
+    if (reader_differences(reader, rows->left, 8, d, rows->count) != 0) {
+        return -1;
+    }
+    for (unsigned i = 0; i < rows->count; i++) {
+        uint8_t *row = rows->row[i];
+
+        distance += (uint64_t)d[i];
+        field_store(row + f->offset,
+                    field_back_undo(field_load(row + start, 8), distance), 8);
+    }
+    return 0;
+}
+
+/* Begin all rows as copies of one. */
+static inline __attribute__((always_inline)) void
+copy_peer(const struct rows *rows, const uint8_t *peer, unsigned units)
+{
+    const size_t head = sizeof(struct ck_event);
+    uint8_t tail[3 * CK_UNIT_BYTES];
+
+    memcpy(tail, peer + head, units * CK_UNIT_BYTES - head);
+    for (unsigned i = 0; i < rows->count; i++) {
+        memcpy(rows->row[i] + head, tail, units * CK_UNIT_BYTES - head);
+    }
+}
+
+/* The rest of a block in which kind and name stay what they were: the peer of
+ * each row is the row before it. */
+static int get_block_alone(struct group *group, const struct rows *rows)
+{
+    const struct field *fields = ck_fields[group->cls];
+    struct ck_event event;
+    unsigned context;
+
+    switch (ck_field_units[group->cls]) {
+    case 1:
+        copy_peer(rows, rows->before, 1);
+        break;
+    case 2:
+        copy_peer(rows, rows->before, 2);
+        break;
+    default:
+        copy_peer(rows, rows->before, 3);
+    }
+    for (unsigned c = FIELD_FIRST; fields[c].bytes != 0; c++) {
+        struct reader *reader = &group->readers[c];
+        int rc;
+
+        if ((group->next >> c & 1) != 0) {
+            rc = get_field(reader, rows, &fields[c], true);
+        } else if (fields[c].code == FIELD_BACK) {
+            rc = get_back_alone(reader, rows, &fields[c]);
+        } else {
+            rc = get_alone(reader, rows, &fields[c]);
+        }
+        if (rc != 0) {
+            return -1;
+        }
+    }
+    memcpy(&event, rows->before, sizeof(event));
+    context = field_context(event.kind, event.name);
+    group->last[context] = rows->row[rows->count - 1];
+    group->is_touched[context] = 1;
+    return 0;
+}
+
+/* ---- blocks ------------------------------------------------------------- */
+
 static int get_block(struct group *group, struct rows *rows)
 {
     const struct field *fields = ck_fields[group->cls];
     const uint8_t *peer[FIELD_BLOCK];
+    bool is_still;
 
     rows->peer = peer;
-    if (get_head(group->readers, rows) != 0) {
+    if (get_head(group->readers, rows, &is_still) != 0) {
         return -1;
+    }
+    if (is_still) {
+        return get_block_alone(group, rows);
     }
     switch (ck_field_units[group->cls]) {
     case 1:

@@ -90,6 +90,32 @@ rows_repeat(struct fixture *f, unsigned kind, int count, uint32_t text)
     return used;
 }
 
+/* Records without texts in `rows`, many of one kind, flags and name after each
+ * other. Returns their bytes. */
+static inline size_t rows_runs(struct fixture *f, unsigned runs)
+{
+    size_t used = 0;
+
+    for (unsigned run = 0; run < runs; run++) {
+        unsigned kind = CK_KIND_KERNEL + (unsigned)records_below(&rng, 2) * 16;
+        uint64_t count = 1 + records_below(&rng, 3 * FIELD_BLOCK);
+        struct ck_event first, own;
+
+        kind = records_below(&rng, 3) == 0 ? CK_KIND_COLLECTIVE : kind;
+        for (uint64_t i = 0; i < count; i++) {
+            size_t bytes = records_make(&rng, f->rows + used, kind, 0);
+
+            memcpy(&own, f->rows + used, sizeof(own));
+            first = i == 0 ? own : first;
+            own.flags = first.flags;
+            own.name = first.name % 2;
+            memcpy(f->rows + used, &own, sizeof(own));
+            used += bytes;
+        }
+    }
+    return used;
+}
+
 /* The records in `rows` as columns. */
 static inline int encode(struct fixture *f, size_t bytes)
 {

@@ -62,6 +62,15 @@ static void each_kind_alone_fills_several_blocks(void **state)
     }
 }
 
+static void many_of_one_kind_and_name_come_back(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int round = 0; round < 100; round++) {
+        assert_round_trip(f, rows_runs(f, 8));
+    }
+}
+
 static void extreme_values_come_back(void **state)
 {
     static const uint64_t values[] = {
@@ -470,6 +479,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_records_come_back_byte_for_byte),
         cmocka_unit_test(each_kind_alone_fills_several_blocks),
+        cmocka_unit_test(many_of_one_kind_and_name_come_back),
         cmocka_unit_test(extreme_values_come_back),
         cmocka_unit_test(texts_of_every_length_come_back),
         cmocka_unit_test(no_records_make_an_empty_batch),

@@ -101,6 +101,16 @@ static void each_kind_alone_comes_in_pieces(void **state)
     }
 }
 
+static void many_of_one_kind_and_name_come_in_pieces(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int round = 0; round < 100; round++) {
+        assert_int_equal(encode(f, rows_runs(f, 8)), 0);
+        assert_pieces_agree(f, ~0u);
+    }
+}
+
 static void pieces_refuse_what_decoding_refuses(void **state)
 {
     struct fixture *f = *state;
@@ -139,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_make_the_whole),
         cmocka_unit_test(each_kind_alone_comes_in_pieces),
+        cmocka_unit_test(many_of_one_kind_and_name_come_in_pieces),
         cmocka_unit_test(pieces_refuse_what_decoding_refuses),
         cmocka_unit_test(rows_that_do_not_fit_are_refused),
     };
