@@ -108,11 +108,6 @@ void host_destroy(struct host *host)
     free(host);
 }
 
-bool host_has_room(const struct host *host, uint32_t thread)
-{
-    return host->threads[thread].count < host->threads[thread].room;
-}
-
 uint32_t host_thread(const struct host *host, uint32_t process, uint32_t tid)
 {
     struct table_key key = {process, tid, 0};
@@ -290,7 +285,7 @@ static void spans_leave(struct thread *thread, ck_time_t horizon)
 }
 
 /* The last span is the longest call so far. */
-static void longest_keep(struct thread *thread)
+static __attribute__((noinline)) void longest_keep(struct thread *thread)
 {
     const struct host_span *spans = thread->spans;
     uint32_t up = spans[thread->count - 1].parent;
@@ -301,6 +296,16 @@ static void longest_keep(struct thread *thread)
     }
     thread->longest_range =
         up == HOST_NONE ? (struct host_span){.is_call = true} : spans[up];
+}
+
+static inline void longest_try(struct thread *thread)
+{
+    const struct host_span *span = &thread->spans[thread->count - 1];
+
+    if (span->is_call &&
+        span->end - span->start > thread->longest.end - thread->longest.start) {
+        longest_keep(thread);
+    }
 }
 
 /* Let spans go that ended by then. */
@@ -356,6 +361,13 @@ static bool is_before(const struct host_span *span,
                                                : span->end > other->end;
 }
 
+struct host_span *host_next(struct host *host, uint32_t number)
+{
+    struct thread *thread = &host->threads[number];
+
+    return thread->count < thread->room ? &thread->spans[thread->count] : NULL;
+}
+
 struct host_span *
 host_place(struct host *host, uint32_t number, ck_time_t horizon)
 {
@@ -368,32 +380,37 @@ host_place(struct host *host, uint32_t number, ck_time_t horizon)
     return &thread->spans[thread->count];
 }
 
+/* Put the span behind the last one before those that began with it and are
+ * inner ones. */
+static __attribute__((noinline)) void span_sort(struct thread *thread)
+{
+    const struct host_span span = thread->spans[thread->count];
+    struct host_span inner[INNER_MAX];
+    size_t moved = 0;
+
+    while (moved < thread->count && moved < INNER_MAX &&
+           is_before(&span, &thread->spans[thread->count - 1])) {
+        inner[moved++] = thread->spans[--thread->count];
+    }
+    span_append(thread, &span);
+    longest_try(thread);
+    while (moved > 0) {
+        span_append(thread, &inner[--moved]);
+    }
+}
+
 void host_placed(struct host *host, uint32_t number)
 {
     struct thread *thread = &host->threads[number];
     const struct host_span *span = &thread->spans[thread->count];
-    struct host_span inner[INNER_MAX];
-    size_t moved = 0;
 
     thread->is_seen = true;
-    while (moved < thread->count && moved < INNER_MAX &&
-           is_before(span, span - 1 - moved)) {
-        inner[moved] = *(span - 1 - moved);
-        moved++;
-    }
-    if (moved > 0) {
-        thread->count -= moved;
-        thread->spans[thread->count] = *span;
+    if (thread->count > 0 && is_before(span, span - 1)) {
+        span_sort(thread);
+        return;
     }
     span_close(thread);
-    span = &thread->spans[thread->count - 1];
-    if (span->is_call &&
-        span->end - span->start > thread->longest.end - thread->longest.start) {
-        longest_keep(thread);
-    }
-    while (moved > 0) {
-        span_append(thread, &inner[--moved]);
-    }
+    longest_try(thread);
 }
 
 bool host_call(const struct host *host,

@@ -65,16 +65,15 @@ struct host;
 struct host *host_create(const struct cast *cast, size_t limit);
 void host_destroy(struct host *host);
 
-/* Make room for one span of the thread; spans that ended by `horizon` may go.
- * True when host_place() will not need a horizon. */
-bool host_has_room(const struct host *host, uint32_t thread);
 /* The place of a thread's next span, to be filled (parent and prior are the
- * host's), and its taking in; starts never step back in a thread. NULL with
- * ENOMEM. */
+ * host's), and its taking in; starts never step back in a thread. host_next()
+ * gives NULL when there is no room; host_place() makes some, spans that ended
+ * by `horizon` may go, and gives NULL with ENOMEM. */
+struct host_span *host_next(struct host *host, uint32_t thread);
 struct host_span *
 host_place(struct host *host, uint32_t thread, ck_time_t horizon);
 void host_placed(struct host *host, uint32_t thread);
-/* As host_has_room(), for the next two. */
+/* True when the next two will not need a horizon. */
 bool host_has_off_room(const struct host *host, uint32_t thread);
 bool host_has_sample_room(const struct host *host, uint32_t thread);
 /* Add a time without a CPU, or a sample. Starts never step back in a thread. 0,

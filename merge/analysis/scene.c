@@ -392,13 +392,15 @@ static struct host_span *span_place(struct scene *scene,
                                     const struct timeline_event *event,
                                     uint32_t thread)
 {
-    ck_time_t horizon = INT64_MIN;
+    struct host_span *span = host_next(scene->host, thread);
+    ck_time_t horizon;
 
-    if (!host_has_room(scene->host, thread) &&
-        thread_horizon(scene, thread, event->start, &horizon) != 0) {
-        return NULL;
+    if (span != NULL) {
+        return span;
     }
-    return host_place(scene->host, thread, horizon);
+    return thread_horizon(scene, thread, event->start, &horizon) == 0
+               ? host_place(scene->host, thread, horizon)
+               : NULL;
 }
 
 static int overhead_take(struct scene *scene,
@@ -575,26 +577,33 @@ static int lost_take(struct scene *scene, const struct timeline_event *event)
 
 static int work_take(struct scene *scene, const struct timeline_event *event)
 {
-    struct work_item item = {
-        .start = event->start, .end = event->end, .name = event->record->name};
+    struct region part = {event->start, event->end};
+    struct work_item *item;
 
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
         return 0;
     }
-    if (ck_kind_class(event->record->kind) == CK_CLASS_COPY) {
+    if (work_place(scene->work, event->process, part, &item) != 0) {
+        return -1;
+    }
+    if (item == NULL) {
+        return 0;
+    }
+    item->name = event->record->name;
+    item->is_copy = ck_kind_class(event->record->kind) == CK_CLASS_COPY;
+    if (item->is_copy) {
         const struct ck_copy *copy = (const struct ck_copy *)event->record;
 
-        item.is_copy = true;
-        item.tid = copy->tid;
-        item.call = copy->call;
+        item->tid = copy->tid;
+        item->call = copy->call;
     } else {
         const struct ck_kernel *kernel =
             (const struct ck_kernel *)event->record;
 
-        item.tid = kernel->tid;
-        item.call = kernel->call;
+        item->tid = kernel->tid;
+        item->call = kernel->call;
     }
-    return work_add(scene->work, event->process, &item);
+    return 0;
 }
 
 int scene_take(struct scene *scene,

@@ -105,6 +105,17 @@ static size_t fact_at(const struct thread *thread, uint32_t call)
     return low;
 }
 
+/* One about messages: what a collective has beside that is set by its own. */
+static inline void fact_init(struct fact *fact, uint32_t call, ck_time_t left)
+{
+    fact->call = call;
+    fact->expected = fact->known = 0;
+    fact->is_collective = false;
+    fact->left = left;
+    fact->sender = (struct partner){CAST_NONE, INT64_MIN, INT64_MIN};
+    fact->receiver = (struct partner){CAST_NONE, INT64_MIN, INT64_MIN};
+}
+
 /* A fresh fact of a call, behind those that it has; NULL with ENOMEM. */
 static struct fact *
 fact_new(struct waits *waits, uint32_t number, uint32_t call, ck_time_t left)
@@ -137,11 +148,7 @@ fact_new(struct waits *waits, uint32_t number, uint32_t call, ck_time_t left)
                 (thread->count - at) * sizeof(*thread->facts));
     }
     thread->count++;
-    thread->facts[at] =
-        (struct fact){.call = call,
-                      .left = left,
-                      .sender = {CAST_NONE, INT64_MIN, INT64_MIN},
-                      .receiver = {CAST_NONE, INT64_MIN, INT64_MIN}};
+    fact_init(&thread->facts[at], call, left);
     return &thread->facts[at];
 }
 

@@ -52,7 +52,7 @@ void work_destroy(struct work *work)
     free(work);
 }
 
-static struct work_item *ring_at(const struct ring *ring, size_t number)
+static inline struct work_item *ring_at(const struct ring *ring, size_t number)
 {
     return &ring->items[number & (ring->room - 1)];
 }
@@ -78,22 +78,27 @@ static int ring_grow(struct ring *ring, size_t limit)
     return 0;
 }
 
-int work_add(struct work *work, uint32_t process, const struct work_item *item)
+int work_place(struct work *work,
+               uint32_t process,
+               struct region part,
+               struct work_item **place)
 {
     struct ring *ring = &work->rings[process];
-    struct work_item added = *item;
 
+    *place = NULL;
     if (ring->count > ring->begun &&
-        added.start < ring_at(ring, ring->count - 1)->end) {
-        added.start = ring_at(ring, ring->count - 1)->end;
+        part.start < ring_at(ring, ring->count - 1)->end) {
+        part.start = ring_at(ring, ring->count - 1)->end;
     }
-    if (added.start >= added.end) {
+    if (part.start >= part.end) {
         return 0;
     }
     if (ring_grow(ring, work->limit) != 0) {
         return -1;
     }
-    *ring_at(ring, ring->count++) = added;
+    *place = ring_at(ring, ring->count++);
+    (*place)->start = part.start;
+    (*place)->end = part.end;
     if (ring->count - ring->begun > ring->room) {
         ring->begun++;
     }

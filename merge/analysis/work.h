@@ -34,8 +34,13 @@ struct work;
 /* NULL with ENOMEM. */
 struct work *work_create(size_t processes);
 void work_destroy(struct work *work);
-/* Starts never step back in a process. 0, or -1 with ENOMEM. */
-int work_add(struct work *work, uint32_t process, const struct work_item *item);
+/* Add an item that ran in `part`: *place, with its times, for the caller to
+ * fill; NULL: all of it ran beside others. Starts never step back in a process.
+ * 0, or -1 with ENOMEM. */
+int work_place(struct work *work,
+               uint32_t process,
+               struct region part,
+               struct work_item **place);
 /* Calls `take` for each piece of `part`, in order, without holes, with what ran
  * there; where nothing did, as far as is known, with what ran next, NULL = it
  * has not begun yet. */

@@ -40,6 +40,19 @@ static int piece_take(void *where,
     return 0;
 }
 
+static void kernel_add(struct work *work,
+                       uint32_t process,
+                       struct region part,
+                       uint32_t name)
+{
+    struct work_item *item;
+
+    assert_int_equal(work_place(work, process, part, &item), 0);
+    if (item != NULL) {
+        item->name = name;
+    }
+}
+
 static void pieces_tell_which_kernel_began_first(void **unused)
 {
     (void)unused;
@@ -53,9 +66,8 @@ static void pieces_tell_which_kernel_began_first(void **unused)
         assert_non_null(work);
         for (uint32_t name = 1; time < LENGTH; name++) {
             ck_time_t end = time + chance_below(20);
-            struct work_item kernel = {.start = time, .end = end, .name = name};
 
-            assert_int_equal(work_add(work, 1, &kernel), 0);
+            kernel_add(work, 1, (struct region){time, end}, name);
             for (ck_time_t t = time; t < end && t < LENGTH; t++) {
                 truth[t] = truth[t] == 0 ? name : truth[t];
             }
@@ -93,9 +105,7 @@ static void only_the_latest_are_kept(void **unused)
     (void)unused;
     assert_non_null(work);
     for (ck_time_t i = 0; i < 10 * (ck_time_t)WORK_MAX; i++) {
-        struct work_item kernel = {.start = i, .end = i + 1, .name = 1};
-
-        assert_int_equal(work_add(work, 0, &kernel), 0);
+        kernel_add(work, 0, (struct region){i, i + 1}, 1);
     }
     assert_int_equal(work_walk(work, 0, all, count_take, &known), 0);
     assert_int_equal(known, WORK_MAX);
