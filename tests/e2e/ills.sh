@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# Two ranks train; one computes, waits for a lock, writes or reads too much,
+# Two ranks train; one computes late or early in the step or both, waits for a lock, writes or reads too much,
 # copies image by image, waits for each of many short kernels, runs kernels
 # several times, or has a device that begins late, in each step. The first cause
 # of the report must be that ill: that rank, and the line that was sampled, the
@@ -21,8 +21,8 @@
 need mpirun openmpi-bin
 [ -x "$tests/train" ] || skip "train was not built"
 runs=${CK_RUNS:-3} steps=${CK_STEPS:-40}
-ills=${CK_ILLS:-late lock io loader copy sync unbalanced queue}
-declare -A amount=([late]=20 [lock]=20 [io]=16 [loader]=100
+ills=${CK_ILLS:-late early mixed lock io loader copy sync unbalanced queue}
+declare -A amount=([late]=20 [early]=20 [mixed]=40 [lock]=20 [io]=16 [loader]=100
     [copy]=30 [sync]=300 [unbalanced]=6 [queue]=20)
 
 under= # a program that runs ckagent
@@ -63,6 +63,15 @@ def is_place(did):
         seen = did["sampled"]
         return (did["range"] == "backward" and seen and
                 seen["function"] == "ill_compute" and is_in(seen, "ill.c"))
+    if ill == "early":
+        seen = did["sampled"]
+        return (did["range"] is None and seen and
+                seen["function"] == "ill_prepare" and is_in(seen, "ill.c"))
+    if ill == "mixed":
+        seen = did["sampled"]
+        return seen and is_in(seen, "ill.c") and \
+            seen["function"] == ("ill_compute" if did["range"] == "backward"
+                                 else "ill_prepare")
     if ill == "lock":
         held = did["holder"]
         return (did["call"] == "pthread_mutex_lock" and is_in(did, "ill.c") and
@@ -96,7 +105,8 @@ def is_place(did):
     return did["range"] == "load"
 
 
-own = {"late": ("host_compute", "offcpu_runnable", "offcpu_blocked"),
+computing = ("host_compute", "offcpu_runnable", "offcpu_blocked")
+own = {"late": computing, "early": computing, "mixed": computing,
        "lock": ("lock",), "io": ("io",),
        "loader": ("host_compute", "offcpu_runnable", "offcpu_blocked", "io"),
        "copy": ("h2d", "launch_latency"), "sync": ("gpu_sync", "launch_latency"),
@@ -137,7 +147,23 @@ found = sum(c["ns"] for c in causes
              c["cause"] == "kernel_gap"))
 if ill in ("copy", "sync", "unbalanced"):
     found = found_on_device()
+if ill == "mixed":
+    found = sum(c["ns"] for c in causes
+                if c["rank"] == rank and c["cause"] in own[ill] and
+                c["host"]["range"] in (None, "backward"))
 error = abs(found - stamped) / stamped
+
+
+def is_half(delays):
+    """Both halves of the ill are there, each with about its part."""
+    halves = [sum(i["ns"] for i in delays["items"] if i["rank"] == rank and
+                  i["did"]["range"] == name and i["did"]["call"] is None)
+              for name in (None, "backward")]
+    return min(halves) > 0.4 * sum(halves) > 0
+
+
+if ill == "mixed" and blamed:
+    blamed = is_half(first["delays"])
 good = (blamed or direct) and error <= 0.05
 print("%s: %s on rank %d: first cause %s of rank %s (%s), %.1f ms found, "
       "%.1f ms stamped (%.1f %%)" %

@@ -54,6 +54,18 @@ void ill_compute(double ms)
     }
 }
 
+void ill_prepare(double ms)
+{
+    double end = cpu_ms() + ms;
+    volatile double sink = 2.0;
+
+    while (cpu_ms() < end) {
+        for (int i = 0; i < 1000; i++) {
+            sink = sink / 1.0000001 - 1e-9;
+        }
+    }
+}
+
 static void *holder(void *unused)
 {
     struct timespec pause = {

@@ -11,6 +11,8 @@ double ill_now_us(void);
 void ill_pause(double ms);
 /* Host work for so many milliseconds of CPU time. */
 void ill_compute(double ms);
+/* The same in a function of its own. */
+void ill_prepare(double ms);
 /* A thread that holds the lock for `ms` in each round; wait for it. */
 void ill_lock(double ms);
 /* Write mib MiB to a file in the temporary folder and sync it. */

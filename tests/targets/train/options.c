@@ -25,6 +25,9 @@ static const char help[] =
     "  --checkpoint-every N every N steps (200)\n"
     "  --ill KIND[:RANK[:AMOUNT]]  plant an ill on one rank (last rank):\n"
     "      late        host work of AMOUNT ms a step (20)\n"
+    "      early       the same at the begin of a step, before the work of all "
+    "(20)\n"
+    "      mixed       half of it there, half of it late (20)\n"
     "      loader      reads AMOUNT times the images (8)\n"
     "      copy        copies the batch AMOUNT times, image by image (8)\n"
     "      sync        waits for the device after each kernel, of which one\n"
@@ -43,6 +46,8 @@ static const struct {
     double amount;
 } ills[] = {
     {"late", ILL_LATE, 20},
+    {"early", ILL_EARLY, 20},
+    {"mixed", ILL_MIXED, 20},
     {"loader", ILL_LOADER, 8},
     {"copy", ILL_COPY, 8},
     {"sync", ILL_SYNC, 1},

@@ -9,6 +9,8 @@
 enum ill {
     ILL_NONE,
     ILL_LATE,       /* computes on the host for `amount` ms a step */
+    ILL_EARLY,      /* the same at the begin of the step */
+    ILL_MIXED,      /* half of it there, half of it late */
     ILL_LOADER,     /* reads and decodes `amount` times the images */
     ILL_COPY,       /* copies the batch `amount` times, image by image */
     ILL_SYNC,       /* waits for the device after each kernel */

@@ -163,12 +163,16 @@ static int forward(struct train *train)
     return rc;
 }
 
+/* The part of the ill that comes behind the work of all. */
 static void late_compute(struct train *train)
 {
     double begin = ill_now_us();
 
-    ill_compute(train->options.ill_amount);
-    train->ill_us += ill_now_us() - begin;
+    if (train->ill == ILL_LATE || train->ill == ILL_MIXED) {
+        ill_compute(train->options.ill_amount /
+                    (train->ill == ILL_MIXED ? 2 : 1));
+        train->ill_us += ill_now_us() - begin;
+    }
 }
 
 /* Gradients of both layers, then their sum over the ranks in one call. */
@@ -189,7 +193,7 @@ static int backward_blocking(struct train *train)
     if (train->ill == ILL_SYNC || train->ill == ILL_UNBALANCED) {
         train->ill_us += ill_now_us() - train->forward_us;
     }
-    if (rc == 0 && train->ill == ILL_LATE) {
+    if (rc == 0) {
         late_compute(train);
     }
     if (rc == 0) {
@@ -222,7 +226,7 @@ static int backward_overlapped(struct train *train)
         rc = device_read(train->device, BUFFER_GRADIENT, 0, train->gradient,
                          LAYER1 * sizeof(float));
     }
-    if (rc == 0 && train->ill == ILL_LATE) {
+    if (rc == 0) {
         late_compute(train);
     }
     if (rc == 0) {
@@ -287,6 +291,12 @@ static void ill_in_step(struct train *train, int step)
     double begin = ill_now_us();
 
     switch (train->ill) {
+    case ILL_EARLY:
+        ill_prepare(train->options.ill_amount);
+        break;
+    case ILL_MIXED:
+        ill_prepare(train->options.ill_amount / 2);
+        break;
     case ILL_LOCK:
         ill_lock(train->options.ill_amount);
         break;
