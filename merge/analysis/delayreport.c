@@ -3,14 +3,21 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Whether a thread had a CPU while it did something is said of that one thing,
- * though it is compared apart.
+ * though it is compared apart. A computation in several functions is several
+ * things.
  */
 #include "merge/analysis/delayreport.h"
 
 #include <stdlib.h>
 
 #include "merge/analysis/mostly.h"
+#include "merge/array.h"
 #include "merge/table.h"
+
+/* Functions of a computation that are things of their own, where each has at
+ * least an n-th. */
+#define FUNCTIONS_MAX 4
+#define FUNCTION_SHARE 5
 
 /* One thing that a thread did more. */
 struct thing {
@@ -18,6 +25,8 @@ struct thing {
     int32_t rank;
     ck_time_t ns;
     struct report_running running;
+    bool is_part;                  /* of a computation in several functions: */
+    struct report_sampled sampled; /* this one; total 0 = all others */
 };
 
 /* What was gathered. */
@@ -25,7 +34,7 @@ struct gathered {
     struct scene *scene;
     const struct delaysources *sources;
     struct thing *things; /* the largest first */
-    size_t count;
+    size_t count, room;
     ck_time_t unexplained;
 };
 
@@ -64,39 +73,105 @@ static void thing_add(struct gathered *gathered,
     thing->running.blocked += off == HOST_BLOCKED ? cost->ns : 0;
 }
 
+/* Another thing for a part of what one was. 0, or -1 with ENOMEM. */
+static int part_add(struct gathered *gathered, size_t whole, struct thing part)
+{
+    if (array_grow(&gathered->things, &gathered->room, gathered->count,
+                   sizeof(*gathered->things)) != 0) {
+        return -1;
+    }
+    gathered->things[gathered->count++] = part;
+    gathered->things[whole].ns -= part.ns;
+    return 0;
+}
+
+/* A thing for each function that has enough of a computation, where there are
+ * several; what is left has no function. 0, or -1 with ENOMEM. */
+static int thing_split(struct gathered *gathered, size_t index)
+{
+    struct report_sampled functions[FUNCTIONS_MAX];
+    struct thing part = gathered->things[index];
+    ck_time_t whole = part.ns;
+    size_t count = delaysources_functions(gathered->sources, part.source,
+                                          functions, FUNCTIONS_MAX);
+
+    if (count < 2 || functions[1].ns * FUNCTION_SHARE < functions[1].total) {
+        return 0;
+    }
+    gathered->things[index].is_part = part.is_part = true;
+    for (size_t i = 0;
+         i < count && functions[i].ns * FUNCTION_SHARE >= functions[i].total;
+         i++) {
+        part.ns = (ck_time_t)((double)whole * (double)functions[i].ns /
+                              (double)functions[i].total);
+        part.sampled = functions[i];
+        if (part_add(gathered, index, part) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The thing of a key, made when there is none; NULL with ENOMEM. */
+static struct thing *
+thing_find(struct gathered *gathered, struct table *keys, uint32_t source)
+{
+    int64_t number = table_number_of(
+        keys, delaysources_get(gathered->sources, source).thread,
+        delaysources_base(gathered->sources, source), 0);
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number == gathered->count) {
+        if (array_grow(&gathered->things, &gathered->room, gathered->count,
+                       sizeof(*gathered->things)) != 0) {
+            return NULL;
+        }
+        gathered->things[gathered->count++] = (struct thing){.source = source};
+    }
+    return &gathered->things[number];
+}
+
+static int costs_take(struct gathered *gathered,
+                      struct table *keys,
+                      const struct delaysums_cost *costs,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct thing *thing;
+
+        if (costs[i].source == DELAY_NONE) {
+            gathered->unexplained += costs[i].ns;
+            continue;
+        }
+        thing = thing_find(gathered, keys, costs[i].source);
+        if (thing == NULL) {
+            return -1;
+        }
+        thing_add(gathered, thing, &costs[i]);
+    }
+    return 0;
+}
+
 /* 0, or -1 with ENOMEM. */
 static int things_gather(struct gathered *gathered, struct delaysums *sums)
 {
     size_t count;
     const struct delaysums_cost *costs = delaysums_costs(sums, &count);
     struct table *keys = table_create();
+    int rc = keys == NULL ? -1 : costs_take(gathered, keys, costs, count);
 
-    gathered->things = calloc(count + 1, sizeof(*gathered->things));
-    if (keys == NULL || gathered->things == NULL) {
-        table_destroy(keys);
-        return -1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        uint32_t source = costs[i].source;
-        int64_t number;
-
-        if (source == DELAY_NONE) {
-            gathered->unexplained += costs[i].ns;
-            continue;
-        }
-        number = table_number_of(
-            keys, delaysources_get(gathered->sources, source).thread,
-            delaysources_base(gathered->sources, source), 0);
-        if (number < 0) {
-            table_destroy(keys);
-            return -1;
-        }
-        thing_add(gathered, &gathered->things[number], &costs[i]);
-    }
-    gathered->count = table_count(keys);
     table_destroy(keys);
-    qsort(gathered->things, gathered->count, sizeof(*gathered->things), by_ns);
-    return 0;
+    count = gathered->count;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = thing_split(gathered, i);
+    }
+    if (rc == 0 && gathered->count > 1) {
+        qsort(gathered->things, gathered->count, sizeof(*gathered->things),
+              by_ns);
+    }
+    return rc;
 }
 
 /* The rank that most is because of; CAST_RANK_UNKNOWN = none. 0, or -1 with
@@ -133,6 +208,9 @@ static struct report_activity thing_report(const struct gathered *gathered,
         delaysources_report(gathered->sources, thing->source);
 
     report.running = thing->running;
+    if (thing->is_part) {
+        report.sampled = thing->sampled;
+    }
     return report;
 }
 
@@ -191,11 +269,17 @@ static int most_find(const struct gathered *gathered,
     report->kind = most.kind;
     report->kind_ns = most.kind_ns;
     report->ns = most.ns;
-    if (most.did != CAST_NONE) {
-        thing = thing_of(gathered, report->rank, &most);
-        report->did = thing != NULL
-                          ? thing_report(gathered, thing)
-                          : scene_activity_report(gathered->scene, most.did);
+    if (most.did == CAST_NONE) {
+        return 0;
+    }
+    thing = thing_of(gathered, report->rank, &most);
+    if (thing == NULL) {
+        report->did = scene_activity_report(gathered->scene, most.did);
+        return 0;
+    }
+    report->did = thing_report(gathered, thing);
+    if (thing->is_part) {
+        report->ns = thing->ns;
     }
     return 0;
 }

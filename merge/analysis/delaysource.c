@@ -158,59 +158,83 @@ uint32_t delaysources_base(const struct delaysources *sources, uint32_t number)
     return delaykeys_base(sources->keys, delaysources_get(sources, number).key);
 }
 
-/* The function with the most samples beyond those of who waited, and its line
- * with the most. */
-static struct report_sampled sampled_find(const struct delaysources *sources,
-                                          const struct source *source)
+/* Samples of one function beyond those of who waited. */
+struct function {
+    struct place line; /* with the most of them */
+    double line_ns;
+    double ns;
+};
+
+/* Adds a line to its function; how many functions there are then. */
+static size_t function_add(struct function *functions,
+                           size_t count,
+                           struct place line,
+                           double ns)
 {
-    struct report_sampled sampled = {0};
-    double most = 0, total = 0, line = 0;
+    size_t i = 0;
+
+    while (i < count && (functions[i].line.function != line.function ||
+                         functions[i].line.file != line.file)) {
+        i++;
+    }
+    if (i == count) {
+        functions[count++] = (struct function){line, ns, 0};
+    }
+    functions[i].ns += ns;
+    if (ns > functions[i].line_ns) {
+        functions[i].line = line;
+        functions[i].line_ns = ns;
+    }
+    return count;
+}
+
+static int by_weight(const void *left, const void *right)
+{
+    const struct function *a = left;
+    const struct function *b = right;
+
+    return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+size_t delaysources_functions(const struct delaysources *sources,
+                              uint32_t number,
+                              struct report_sampled *functions,
+                              size_t room)
+{
+    const struct source *source = &sources->items[number];
+    struct function found[DELAY_EXCESS_MAX];
+    size_t count = 0, used = 0;
+    double total = 0;
 
     for (size_t i = 0; i < source->count; i++) {
-        const struct excess *excess = &source->excess[i];
-        struct place place;
-        double sum = 0;
-
-        if (!excess->is_line || excess->ns <= 0) {
-            continue;
-        }
-        place = delaykeys_place(sources->keys, excess->part);
-        total += excess->ns;
-        for (size_t j = 0; j < source->count; j++) {
-            const struct excess *other = &source->excess[j];
-            struct place its;
-
-            if (!other->is_line) {
-                continue;
-            }
-            its = delaykeys_place(sources->keys, other->part);
-            sum += its.function == place.function && its.file == place.file
-                       ? other->ns
-                       : 0;
-        }
-        if (sum > most || (sum >= most && excess->ns > line)) {
-            most = sum;
-            line = excess->ns;
-            sampled.place = place;
+        if (source->excess[i].is_line) {
+            count = function_add(
+                found, count,
+                delaykeys_place(sources->keys, source->excess[i].part),
+                source->excess[i].ns);
         }
     }
-    sampled.ns = (ck_time_t)(most < total ? most : total);
-    sampled.total = (ck_time_t)total;
-    return sampled;
+    qsort(found, count, sizeof(found[0]), by_weight);
+    for (size_t i = 0; i < count && found[i].ns > 0; i++) {
+        total += found[i].ns;
+    }
+    for (; used < count && used < room && found[used].ns > 0; used++) {
+        functions[used] =
+            (struct report_sampled){.total = (ck_time_t)total,
+                                    .ns = (ck_time_t)found[used].ns,
+                                    .place = found[used].line};
+    }
+    return used;
 }
 
 struct report_activity delaysources_report(const struct delaysources *sources,
                                            uint32_t number)
 {
-    const struct source *source = &sources->items[number];
-    uint32_t key = delaysources_get(sources, number).key;
     struct report_activity report = scene_activity_report(
         sources->scene, delaysources_did(sources, number));
 
     report.running = (struct report_running){0};
     report.sampled = (struct report_sampled){0};
-    if (delaykeys_is_computing(sources->keys, key)) {
-        report.sampled = sampled_find(sources, source);
-    }
+    (void)delaysources_functions(sources, number, &report.sampled, 1);
     return report;
 }

@@ -50,6 +50,14 @@ enum cause delaysources_kind(const struct delaysources *sources,
 enum host_off delaysources_off(const struct delaysources *sources,
                                uint32_t number);
 uint32_t delaysources_base(const struct delaysources *sources, uint32_t number);
+/* The functions that samples of a computation met more often than in those who
+ * waited, the most often met first; total is that of all. Returns how many of
+ * them it wrote. */
+size_t delaysources_functions(const struct delaysources *sources,
+                              uint32_t number,
+                              struct report_sampled *functions,
+                              size_t room);
+/* With the first of them. */
 struct report_activity delaysources_report(const struct delaysources *sources,
                                            uint32_t number);
 

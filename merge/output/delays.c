@@ -55,21 +55,27 @@ static void put_short(const struct page *page,
     }
 }
 
+/* Is the kind worth a word beside the largest thing of it? Whether there was a
+ * CPU is said of each thing, and of computations each function. */
+static bool has_kind(const struct report_delays *delays)
+{
+    return delays->ns < delays->kind_ns - delays->kind_ns / WORTH_SPLIT &&
+           delays->kind != CAUSE_OFFCPU_RUNNABLE &&
+           delays->kind != CAUSE_OFFCPU_BLOCKED &&
+           delays->kind != CAUSE_HOST_COMPUTE;
+}
+
 static void put_kind(const struct page *page,
                      const struct report_delays *delays)
 {
-    /* Whether it had a CPU is said of each thing. */
-    if (delays->ns >= delays->kind_ns - delays->kind_ns / WORTH_SPLIT ||
-        delays->kind == CAUSE_OFFCPU_RUNNABLE ||
-        delays->kind == CAUSE_OFFCPU_BLOCKED) {
-        return;
+    if (has_kind(delays)) {
+        fprintf(page->file, "in %s,\n    %s (%s %%) ",
+                delays->kind == CAUSE_KERNEL ? "kernels of its device"
+                                             : cause_name(delays->kind),
+                delays->ns > delays->kind_ns / 2 ? "most of it"
+                                                 : "the largest part of it",
+                word_percent(delays->ns, delays->kind_ns).text);
     }
-    fprintf(page->file, "in %s,\n    %s (%s %%) ",
-            delays->kind == CAUSE_KERNEL ? "kernels of its device"
-                                         : cause_name(delays->kind),
-            delays->ns > delays->kind_ns / 2 ? "most of it"
-                                             : "the largest part of it",
-            word_percent(delays->ns, delays->kind_ns).text);
 }
 
 /* What explains most beside the first. */
@@ -77,7 +83,9 @@ static void put_second(const struct page *page,
                        const struct report_delays *delays,
                        ck_time_t whole)
 {
-    if (delays->kind_ns * 100 >= whole * ENOUGH_PERCENT) {
+    ck_time_t first = has_kind(delays) ? delays->kind_ns : delays->ns;
+
+    if (first * 100 >= whole * ENOUGH_PERCENT) {
         return;
     }
     for (size_t i = 0; i < delays->count; i++) {
@@ -86,7 +94,9 @@ static void put_second(const struct page *page,
         if (item->ns * WORTH_PART < whole) {
             break;
         }
-        if (item->rank == delays->rank && item->kind == delays->kind) {
+        if (item->rank == delays->rank &&
+            (has_kind(delays) ? item->kind == delays->kind
+                              : is_same(&item->did, &delays->did))) {
             continue;
         }
         fprintf(page->file,
@@ -123,7 +133,9 @@ void page_delays(const struct page *page, const struct page_late *late)
                 " spent longer than the waiting rank%s"
                 " (%s %% of that time)\n    ",
                 word_s(late->waiting),
-                word_percent(delays->kind_ns, late->ns).text);
+                word_percent(has_kind(delays) ? delays->kind_ns : delays->ns,
+                             late->ns)
+                    .text);
     }
     if (delays->ns > 0) {
         put_kind(page, delays);

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# delays.sh - the line that made a rank late, not the line it was seen in
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs (targets/mpi/delays.c) whose late rank loses its time before, around
+# or far from the wait. What must be true is written down before each run: who
+# and which line or function the ranks waited for, and for how much of it.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+program=$tests/delays.openmpi
+[ -x "$program" ] || skip "delays was not built"
+source=$here/../targets/mpi/delays.c
+
+line() {
+    grep -n "here: $1 " "$source" | cut -d: -f1
+}
+
+# run NAME RANKS
+run() {
+    rm -rf "${work:?}/$1"
+    timeout 60 mpirun -n "$2" "$bin/ckagent" --dir "$work/$1" -- \
+        "$program" "$1" >"$work/$1.out" 2>"$work/$1.err" </dev/null ||
+        { cat "$work/$1.err"; fail "mpirun"; }
+    "$bin/ckmerge" --verify "$work/$1" >/dev/null || fail "--verify of $1"
+}
+
+# check NAME RANK PERCENT TEXT...: the ranks waited for each other because of that
+# rank more than because of any other, and at least so much of that has a TEXT as
+# its line or as the function that was sampled; each TEXT about its part.
+check() {
+    /usr/bin/python3 - "$work/$1/report.json" "${@:2}" <<'PY'
+import json, sys
+report = json.load(open(sys.argv[1]))
+rank, percent, places = int(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
+delays = report["delays"]
+items = delays["items"]
+whole = sum(r["waited_ns"] for r in report["ranks"])
+assert sum(i["ns"] for i in items) + delays["others_ns"] + \
+    delays["unexplained_ns"] == whole, "costs are not what was waited"
+
+
+def name(did):
+    if did["call"]:
+        return str(did["line"])
+    return did["sampled"]["function"] if did["sampled"] else "?"
+
+
+# What MPI itself took, without a CPU, other programs have caused.
+ranks, found = {}, {}
+for item in items:
+    if (item["did"]["call"] or "")[:4] == "MPI_":
+        continue
+    ranks[item["rank"]] = ranks.get(item["rank"], 0) + item["ns"]
+    if item["rank"] == rank:
+        key = name(item["did"])
+        found[key] = found.get(key, 0) + item["ns"]
+parts = [found.get(place, 0) for place in places]
+print("waited %.1f ms; because of ranks %s; of rank %d %s; unexplained %.1f ms" %
+      (whole / 1e6, {k: round(v / 1e6, 1) for k, v in ranks.items()}, rank,
+       {k: round(v / 1e6, 1) for k, v in found.items()},
+       delays["unexplained_ns"] / 1e6))
+sys.exit(not (max(ranks, key=ranks.get) == rank and
+              sum(parts) * 100 >= percent * ranks[rank] and
+              min(parts) * len(parts) * 2 > sum(parts)))
+PY
+}
+
+# first NAME TEXT: the first of the LATE RANKS is told with that text.
+first() {
+    sed -n '/ LATE RANKS/,/^$/p' "$work/$1/report.txt" | sed -n '2,4p' |
+        grep -qF "$2" || { sed -n '/ LATE RANKS/,/^$/p' "$work/$1/report.txt"
+        fail "$1: the first late rank is not told with $2"; }
+    echo "ok: $1: $2"
+}
+
+slept() {
+    run slept 2
+    check slept 1 90 "$(line before)"
+    first slept "nanosleep (delays.c:$(line before))"
+}
+
+early() {
+    run early 2
+    check early 1 80 own_before
+    first early "own_before (delays.c"
+}
+
+half() {
+    run half 2
+    check half 1 80 own_before own_after
+}
+
+chained() {
+    run chain 4
+    check chain 0 80 "$(line before)"
+    first chain "nanosleep (delays.c:$(line before))"
+}
+
+for shape in slept early half chained; do
+    fair "$shape"
+done
