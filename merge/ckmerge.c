@@ -495,6 +495,8 @@ static int job_report(struct job *job, struct ck_err *err)
         lines_report(job->lines, report) != 0 ||
         kernels_report(job->kernels, report) != 0 ||
         (job->join != NULL && scalenejoin_report(job->join, report) != 0) ||
+        blame_finish(job->blame) != 0 ||
+        calls_waits(job->calls, blame_waitstates(job->blame)) != 0 ||
         calls_report(job->calls, report) != 0 ||
         libc_report(job->cast, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
@@ -503,7 +505,6 @@ static int job_report(struct job *job, struct ck_err *err)
     }
     chosen_keep(job->cast, report);
     if (ranges_report(job->ranges, report) != 0 ||
-        blame_finish(job->blame) != 0 ||
         blame_report(job->blame, report) != 0 ||
         counters_report(job->cast, report) != 0 ||
         load_report(job->cast, report) != 0 ||

@@ -14,6 +14,8 @@
 
 /* Creations from creations that are followed. */
 #define DEPTH_MAX 64
+/* Bytes of a label. */
+#define LABEL 128
 
 /* Place of the id in the process's array, which is in order of id. */
 static size_t comm_place(const struct cast_process *process, uint32_t id)
@@ -148,6 +150,72 @@ bool comm_range(const char **text, int32_t *first, int32_t *last)
     }
     *text = *end == ',' ? end + 1 : end;
     return true;
+}
+
+int32_t comm_member(const struct cast *cast,
+                    uint32_t process,
+                    uint32_t id,
+                    int32_t rank)
+{
+    const struct cast_comm *comm = comm_find(cast, process, id);
+    const char *members;
+    int32_t first, last;
+
+    if (rank < 0 || (comm == NULL && id != COMM_WORLD)) {
+        return CAST_RANK_UNKNOWN;
+    }
+    if (comm == NULL) {
+        return rank < cast_size(cast) ? rank : CAST_RANK_UNKNOWN;
+    }
+    /* "how;tag;0-3,8" */
+    members = comm->birth == NULL ? NULL : strchr(comm->birth, ';');
+    members = members == NULL ? NULL : strchr(members + 1, ';');
+    if (members == NULL) {
+        return CAST_RANK_UNKNOWN;
+    }
+    members++;
+    while (comm_range(&members, &first, &last)) {
+        if (rank <= last - first) {
+            return first + rank;
+        }
+        rank -= last - first + 1;
+    }
+    return CAST_RANK_UNKNOWN;
+}
+
+static const char *label_keep(const struct cast *cast, const char *text)
+{
+    return texts_keep(cast->texts, text, strlen(text));
+}
+
+const char *comm_label(const struct cast *cast, uint32_t process, uint32_t id)
+{
+    const struct cast_comm *comm = comm_find(cast, process, id);
+    const struct cast_comm *parent;
+    const char *of;
+    char text[LABEL];
+    int how;
+
+    if (comm != NULL && comm->name != NULL) {
+        return comm->name;
+    }
+    if (id == COMM_WORLD || id == COMM_SELF) {
+        return label_keep(cast, id == COMM_WORLD ? "MPI_COMM_WORLD"
+                                                 : "MPI_COMM_SELF");
+    }
+    if (comm == NULL || comm->birth == NULL) {
+        return label_keep(cast, "members not known");
+    }
+    parent = comm_find(cast, process, comm->parent);
+    of = parent != NULL ? parent->name : NULL;
+    if (of == NULL) {
+        of = comm->parent == COMM_WORLD ? "MPI_COMM_WORLD" : "another one";
+    }
+    how = (int)strcspn(comm->birth, ";");
+    (void)snprintf(text, sizeof(text), "%.*s of %.64s, %d rank%s",
+                   how < 16 ? how : 16, comm->birth, of, comm->size,
+                   comm->size == 1 ? "" : "s");
+    return label_keep(cast, text);
 }
 
 /* Number of the communicator in the run, its parents' first. */

@@ -21,6 +21,20 @@ int comm_close(struct cast *cast);
 const struct cast_comm *
 comm_find(const struct cast *cast, uint32_t process, uint32_t id);
 
+/* Numbers that these have in every process. */
+#define COMM_WORLD 1
+#define COMM_SELF 2
+
+/* Rank in the job of a rank of a process's communicator; CAST_RANK_UNKNOWN
+ * where its members are not known. */
+int32_t comm_member(const struct cast *cast,
+                    uint32_t process,
+                    uint32_t id,
+                    int32_t rank);
+/* Its name, or "split of MPI_COMM_WORLD, 2 ranks"; a kept text. NULL with
+ * ENOMEM. */
+const char *comm_label(const struct cast *cast, uint32_t process, uint32_t id);
+
 /* The next range of "0-3,8" at *text, which moves on; false at its end, or
  * where it is none. */
 bool comm_range(const char **text, int32_t *first, int32_t *last);

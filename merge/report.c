@@ -48,6 +48,9 @@ void report_fini(struct report *report)
     free(report->lines);
     free(report->copies);
     free(report->calls);
+    free(report->functions);
+    free(report->traffic.pairs);
+    free(report->traffic.sizes);
     free(report->libc);
     free(report->hot);
     free(report->counters);

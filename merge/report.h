@@ -18,6 +18,7 @@
 #include "merge/names.h"
 #include "merge/reportclocks.h"
 #include "merge/reportrank.h"
+#include "merge/reporttraffic.h"
 #include "schema/time.h"
 
 /* What nobody knows without a manifest. */
@@ -349,9 +350,24 @@ struct report_call {
     uint64_t calls;
     uint64_t calls_in_run;
     uint64_t bytes;
+    struct report_moved moved; /* of MPI's messages and collectives */
     ck_time_t total;
     ck_time_t max;
     uint32_t ranks;
+    uint32_t function; /* its place among the report's functions */
+};
+
+/* All calls of one function, from wherever. */
+struct report_function {
+    const char *name;
+    const char *kind;
+    uint64_t calls;
+    uint64_t calls_in_run;
+    struct report_moved moved;
+    ck_time_t total;
+    ck_time_t max;
+    uint32_t ranks;
+    uint32_t places; /* with calls in the region */
 };
 
 /* CPU time that samples stand for, in the region. */
@@ -530,8 +546,11 @@ struct report {
     size_t lines_count;
     struct report_copy *copies;
     size_t copies_count;
-    struct report_call *calls;
+    struct report_call *calls; /* longest total first */
     size_t calls_count;
+    struct report_function *functions; /* longest total first */
+    size_t functions_count;
+    struct report_traffic traffic;
     struct report_libc *libc; /* longest first */
     size_t libc_count;
     struct report_samples samples;

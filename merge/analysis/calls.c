@@ -5,12 +5,18 @@
  * While the merge runs a call site is (process, name, address): addresses mean
  * something within one process image only. At the end sites become lines, and
  * equal lines of different processes one row.
+ *
+ * What was received counts at the call that posted the receive: the record of
+ * its completion names the request.
  */
 #include "merge/analysis/calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/callrows.h"
+#include "merge/analysis/requests.h"
+#include "merge/analysis/traffic.h"
 #include "merge/array.h"
 #include "merge/table.h"
 
@@ -20,6 +26,7 @@ struct site {
     uint64_t calls;
     uint64_t calls_in_run;
     uint64_t bytes;
+    struct report_moved moved;
     ck_time_t total;
     ck_time_t max;
     uint16_t kind;
@@ -43,7 +50,13 @@ struct calls {
     size_t count;
     size_t room;
     struct known known[SITES_KNOWN];
+    struct traffic *traffic;
+    struct requests *requests; /* receives: their sites + 1 */
+    uint32_t *last; /* by thread: site + 1 of its last MPI_CALL or SENDRECV */
 };
+
+/* MPI_PROC_NULL in records. */
+#define PEER_NULL (-2)
 
 static void known_forget(struct calls *calls)
 {
@@ -63,8 +76,12 @@ struct calls *calls_create(const struct cast *cast, struct region region)
     calls->region = region;
     known_forget(calls);
     calls->keys = table_create();
-    if (calls->keys == NULL) {
-        free(calls);
+    calls->requests = requests_create();
+    calls->traffic = traffic_create(cast);
+    calls->last = calloc(cast->threads_count + 1, sizeof(*calls->last));
+    if (calls->keys == NULL || calls->requests == NULL ||
+        calls->traffic == NULL || calls->last == NULL) {
+        calls_destroy(calls);
         return NULL;
     }
     return calls;
@@ -76,6 +93,9 @@ void calls_destroy(struct calls *calls)
         return;
     }
     table_destroy(calls->keys);
+    requests_destroy(calls->requests);
+    traffic_destroy(calls->traffic);
+    free(calls->last);
     free(calls->sites);
     free(calls);
 }
@@ -138,24 +158,180 @@ static uint64_t call_bytes(const struct ck_event *record)
     }
 }
 
+/* A request stands for a receive that was posted at that site (+ 1), or for
+ * something else (0). */
+static int request_set(struct calls *calls,
+                       const struct timeline_event *event,
+                       uint64_t request,
+                       uint32_t site)
+{
+    return request == 0
+               ? 0
+               : requests_set(calls->requests, event->process, request, site);
+}
+
+/* A completion may be the last thing of a run. */
+static bool is_within(const struct calls *calls,
+                      const struct timeline_event *event)
+{
+    ck_time_t start = event->start;
+    ck_time_t end = event->end;
+
+    return region_clip(calls->region, &start, &end) ||
+           (event->start == event->end && event->start == calls->region.end);
+}
+
+static int received_add(struct calls *calls,
+                        const struct timeline_event *event,
+                        const struct ck_message *message,
+                        struct site *site)
+{
+    if (message->peer < 0 || !is_within(calls, event)) {
+        return 0;
+    }
+    if (site != NULL) {
+        site->moved.received.count++;
+        site->moved.received.bytes += message->bytes;
+    }
+    return traffic_received(calls->traffic, event, message);
+}
+
+static int sent_add(struct calls *calls,
+                    const struct timeline_event *event,
+                    const struct ck_message *message,
+                    struct site *site)
+{
+    if (message->peer < 0 || !is_within(calls, event)) {
+        return 0;
+    }
+    if (site != NULL) {
+        site->moved.sent.count++;
+        site->moved.sent.bytes += message->bytes;
+    }
+    return traffic_sent(calls->traffic, event, message);
+}
+
+/* A request is complete: if it was a receive's, that is what it got. */
+static int complete_take(struct calls *calls,
+                         const struct timeline_event *event)
+{
+    const struct ck_message *message = (const struct ck_message *)event->record;
+    uint32_t number = 0;
+
+    if (message->request != 0) {
+        number =
+            requests_get(calls->requests, event->process, message->request);
+        if (number != 0 && (message->e.flags & CK_FLAG_PERSISTENT) == 0) {
+            (void)request_set(calls, event, message->request, 0);
+        }
+    } else if (event->thread < calls->cast->threads_count) {
+        number = calls->last[event->thread]; /* of an MPI_Sendrecv */
+    }
+    return number == 0 || (message->e.flags & CK_FLAG_FAILED) != 0
+               ? 0
+               : received_add(calls, event, message, &calls->sites[number - 1]);
+}
+
+static int message_take(struct calls *calls,
+                        const struct timeline_event *event,
+                        struct site *site)
+{
+    const struct ck_message *message = (const struct ck_message *)event->record;
+    uint32_t number = site == NULL ? 0 : (uint32_t)(site - calls->sites) + 1;
+
+    if ((message->e.flags & (CK_FLAG_FAILED | CK_FLAG_CUT)) != 0) {
+        return 0;
+    }
+    switch (message->e.kind) {
+    case CK_KIND_SEND:
+        return sent_add(calls, event, message, site) != 0
+                   ? -1
+                   : request_set(calls, event, message->request, 0);
+    case CK_KIND_SENDRECV:
+        return sent_add(calls, event, message, site) != 0
+                   ? -1
+                   : request_set(calls, event, message->request, number);
+    case CK_KIND_RECV:
+        if (message->request == 0) {
+            return received_add(calls, event, message, site);
+        }
+        /* From nobody, and some MPIs' statuses name rank 0 then. */
+        return request_set(calls, event, message->request,
+                           message->peer == PEER_NULL ? 0 : number);
+    default:
+        return 0;
+    }
+}
+
+static int collective_take(struct calls *calls,
+                           const struct timeline_event *event,
+                           struct site *site)
+{
+    const struct ck_collective *record =
+        (const struct ck_collective *)event->record;
+
+    if ((record->e.flags & (CK_FLAG_FAILED | CK_FLAG_CUT)) != 0) {
+        return 0;
+    }
+    if (request_set(calls, event, record->request, 0) != 0) {
+        return -1;
+    }
+    if (!is_within(calls, event)) {
+        return 0;
+    }
+    if (site != NULL) {
+        site->moved.collectives.count++;
+        site->moved.collectives.out += record->bytes_out;
+        site->moved.collectives.in += record->bytes_in;
+    }
+    return traffic_collective(calls->traffic, event, record);
+}
+
+/* What the call moved. */
+static int moved_take(struct calls *calls,
+                      const struct timeline_event *event,
+                      enum ck_class cls,
+                      struct site *site)
+{
+    if (cls == CK_CLASS_MESSAGE) {
+        return message_take(calls, event, site);
+    }
+    return cls == CK_CLASS_COLLECTIVE ? collective_take(calls, event, site) : 0;
+}
+
+/* A persistent request's transfer: its MPI_Start has a record before it. */
+static int started_take(struct calls *calls,
+                        const struct timeline_event *event,
+                        enum ck_class cls)
+{
+    uint32_t number = event->thread < calls->cast->threads_count
+                          ? calls->last[event->thread]
+                          : 0;
+
+    return moved_take(calls, event, cls,
+                      number == 0 ? NULL : &calls->sites[number - 1]);
+}
+
 int calls_take(void *consumer, const struct timeline_event *event)
 {
     struct calls *calls = consumer;
-    enum ck_class cls = ck_kind_class(event->record->kind);
+    unsigned kind = event->record->kind;
+    enum ck_class cls = ck_kind_class(kind);
     ck_time_t start = event->start;
     ck_time_t end = event->end;
     struct site *site;
 
-    /* A COMPLETE is no call: it says what one completed. Nor is a persistent
-     * request's transfer: its MPI_Start has a record of its own.
-     */
     if ((cls != CK_CLASS_CALL && cls != CK_CLASS_MESSAGE &&
          cls != CK_CLASS_COLLECTIVE) ||
-        event->record->kind == CK_KIND_COMPLETE ||
-        (event->record->flags & CK_FLAG_PERSISTENT) != 0 ||
-        event->record->kind == CK_KIND_OVERHEAD ||
-        event->record->kind == CK_KIND_SYNC) {
+        kind == CK_KIND_OVERHEAD || kind == CK_KIND_SYNC) {
         return 0;
+    }
+    /* These are no calls: they say what one completed or started. */
+    if (kind == CK_KIND_COMPLETE) {
+        return complete_take(calls, event);
+    }
+    if ((event->record->flags & CK_FLAG_PERSISTENT) != 0) {
+        return started_take(calls, event, cls);
     }
     /* The site lies at the same place in all three classes. */
     site =
@@ -163,15 +339,34 @@ int calls_take(void *consumer, const struct timeline_event *event)
     if (site == NULL) {
         return -1;
     }
-    site->calls_in_run++;
-    if (!region_clip(calls->region, &start, &end)) {
-        return 0;
+    if ((kind == CK_KIND_MPI_CALL || kind == CK_KIND_SENDRECV) &&
+        event->thread < calls->cast->threads_count) {
+        calls->last[event->thread] = (uint32_t)(site - calls->sites) + 1;
     }
-    site->calls++;
-    site->bytes += call_bytes(event->record);
-    site->total += end - start;
-    if (end - start > site->max) {
-        site->max = end - start;
+    site->calls_in_run++;
+    if (region_clip(calls->region, &start, &end)) {
+        site->calls++;
+        site->bytes += call_bytes(event->record);
+        site->total += end - start;
+        site->max = end - start > site->max ? end - start : site->max;
+    }
+    return moved_take(calls, event, cls, site);
+}
+
+int calls_waits(struct calls *calls, const struct waitstates *waitstates)
+{
+    size_t count;
+    const struct ledger_row *rows = waitstates_rows(waitstates, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        /* Of rows of several ranks it is not known which one waited. */
+        if (rows[i].ranks == NULL && rows[i].cause == CAUSE_MPI_WAIT &&
+            rows[i].last != CAST_RANK_UNKNOWN &&
+            cast_is_wanted(calls->cast, rows[i].rank) &&
+            traffic_wait(calls->traffic, rows[i].rank, rows[i].last, rows[i].ns,
+                         rows[i].count) != 0) {
+            return -1;
+        }
     }
     return 0;
 }
@@ -182,60 +377,8 @@ _Static_assert(offsetof(struct ck_message, site) ==
                        offsetof(struct ck_call, site),
                "one place for the site");
 
-/* A row before equal ones are joined. */
-struct row {
-    struct report_call call;
-    int32_t rank;
-};
-
-static int compare_texts(const char *left, const char *right)
-{
-    return strcmp(left == NULL ? "" : left, right == NULL ? "" : right);
-}
-
-/* Equal: the same function called from the same line; without a line, only
- * from the same address of the same process. */
-static int compare_places(const struct report_call *a,
-                          const struct report_call *b)
-{
-    int order = compare_texts(a->name, b->name);
-
-    if (order == 0) {
-        order = compare_texts(a->place.file, b->place.file);
-    }
-    if (order == 0) {
-        order = compare_texts(a->place.function, b->place.function);
-    }
-    if (order == 0 && a->place.line != b->place.line) {
-        order = a->place.line < b->place.line ? -1 : 1;
-    }
-    return order;
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct row *left = a;
-    const struct row *right = b;
-    int order = compare_places(&left->call, &right->call);
-
-    if (order != 0) {
-        return order;
-    }
-    return (left->rank > right->rank) - (left->rank < right->rank);
-}
-
-static int by_total(const void *a, const void *b)
-{
-    const struct report_call *left = a;
-    const struct report_call *right = b;
-
-    if (left->total != right->total) {
-        return left->total < right->total ? 1 : -1;
-    }
-    return compare_places(left, right);
-}
-
-static void row_fill(const struct calls *calls, size_t number, struct row *row)
+static void
+row_fill(const struct calls *calls, size_t number, struct call_row *row)
 {
     struct table_key key = table_key(calls->keys, number);
     const struct site *site = &calls->sites[number];
@@ -250,47 +393,24 @@ static void row_fill(const struct calls *calls, size_t number, struct row *row)
     row->call.calls = site->calls;
     row->call.calls_in_run = site->calls_in_run;
     row->call.bytes = site->bytes;
+    row->call.moved = site->moved;
     row->call.total = site->total;
     row->call.max = site->max;
     row->call.ranks = site->calls > 0 && row->rank != CAST_RANK_UNKNOWN;
 }
 
-static void
-row_join(struct report_call *into, const struct row *row, int32_t last)
-{
-    into->calls += row->call.calls;
-    into->calls_in_run += row->call.calls_in_run;
-    into->bytes += row->call.bytes;
-    into->total += row->call.total;
-    into->max = row->call.max > into->max ? row->call.max : into->max;
-    into->ranks += row->rank != last && row->call.ranks;
-    into->site = into->site == row->call.site ? into->site : 0;
-}
-
 int calls_report(const struct calls *calls, struct report *report)
 {
-    struct row *rows = calloc(calls->count + 1, sizeof(*rows));
+    struct call_row *rows = calloc(calls->count + 1, sizeof(*rows));
+    int rc;
 
-    report->calls = calloc(calls->count + 1, sizeof(*report->calls));
-    if (rows == NULL || report->calls == NULL) {
-        free(rows);
+    if (rows == NULL) {
         return -1;
     }
     for (size_t i = 0; i < calls->count; i++) {
         row_fill(calls, i, &rows[i]);
     }
-    qsort(rows, calls->count, sizeof(*rows), by_place);
-    for (size_t i = 0; i < calls->count; i++) {
-        struct report_call *last = &report->calls[report->calls_count];
-
-        if (i > 0 && compare_places(&rows[i - 1].call, &rows[i].call) == 0) {
-            row_join(last - 1, &rows[i], rows[i - 1].rank);
-        } else {
-            *last = rows[i].call;
-            report->calls_count++;
-        }
-    }
+    rc = callrows_report(rows, calls->count, report);
     free(rows);
-    qsort(report->calls, report->calls_count, sizeof(*report->calls), by_total);
-    return 0;
+    return rc != 0 ? -1 : traffic_report(calls->traffic, report);
 }

@@ -5,6 +5,7 @@
 #ifndef CK_MERGE_ANALYSIS_CALLS_H
 #define CK_MERGE_ANALYSIS_CALLS_H
 
+#include "merge/analysis/waitstates.h"
 #include "merge/report.h"
 #include "merge/timeline.h"
 
@@ -13,8 +14,11 @@ struct calls;
 struct calls *calls_create(const struct cast *cast, struct region region);
 void calls_destroy(struct calls *calls);
 int calls_take(void *calls, const struct timeline_event *event);
+/* Who waited for whom in them. 0, or -1 with ENOMEM. */
+int calls_waits(struct calls *calls, const struct waitstates *waitstates);
 /* Write report->calls, longest total first: the same place of several ranks
- * is one row. 0, or -1 with ENOMEM. */
+ * is one row; and report->functions and report->traffic. 0, or -1 with
+ * ENOMEM. */
 int calls_report(const struct calls *calls, struct report *report);
 
 #endif

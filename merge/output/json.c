@@ -399,9 +399,27 @@ static void put_calls(struct ck_json *j, const struct report *report)
         ck_json_uint(j, "calls", call->calls);
         ck_json_uint(j, "calls_in_run", call->calls_in_run);
         ck_json_uint(j, "bytes", call->bytes);
+        json_moved(j, &call->moved);
         ck_json_int(j, "total_ns", call->total);
         ck_json_int(j, "max_ns", call->max);
         ck_json_uint(j, "ranks", call->ranks);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+    ck_json_array(j, "functions");
+    for (size_t i = 0; i < report->functions_count; i++) {
+        const struct report_function *function = &report->functions[i];
+
+        ck_json_object(j, NULL);
+        ck_json_string(j, "name", function->name);
+        ck_json_string(j, "kind", function->kind);
+        ck_json_uint(j, "places", function->places);
+        ck_json_uint(j, "calls", function->calls);
+        ck_json_uint(j, "calls_in_run", function->calls_in_run);
+        json_moved(j, &function->moved);
+        ck_json_int(j, "total_ns", function->total);
+        ck_json_int(j, "max_ns", function->max);
+        ck_json_uint(j, "ranks", function->ranks);
         ck_json_end(j);
     }
     ck_json_end(j);
@@ -589,6 +607,7 @@ void output_json_put(struct ck_json *j,
     put_kernels(j, report);
     put_lines(j, report);
     put_calls(j, report);
+    json_traffic(j, report);
     put_libc(j, report);
     put_counters(j, report);
     put_trust(j, report);

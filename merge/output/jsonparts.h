@@ -35,6 +35,9 @@ void json_hot(struct ck_json *j, const struct report *report);
 void json_idle(struct ck_json *j, const ck_time_t causes[CAUSES]);
 /* busy_of (jsonlevels.c). */
 void json_levels(struct ck_json *j, const struct report *report);
+/* sent, received and collective of calls; traffic (jsontraffic.c). */
+void json_moved(struct ck_json *j, const struct report_moved *moved);
+void json_traffic(struct ck_json *j, const struct report *report);
 /* step_table, stragglers and ranges (jsonsteps.c). */
 void json_steps(struct ck_json *j, const struct report *report);
 
