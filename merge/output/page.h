@@ -107,10 +107,13 @@ void page_why(const struct page *page);
 void page_ranges(const struct page *page);
 /* Files, sockets, locks and sleeps (libc.c). */
 void page_libc(const struct page *page);
+/* Calls by function and place (calls.c). */
+void page_calls(const struct page *page);
+/* What ranks sent each other (traffic.c). */
+void page_traffic(const struct page *page);
 /* The tables (tables.c). */
 void page_devices(const struct page *page);
 void page_kernels(const struct page *page);
-void page_calls(const struct page *page);
 void page_counters(const struct page *page);
 
 #endif

@@ -11,7 +11,6 @@
 #include "merge/rankset.h"
 
 #define TOP_KERNELS 10
-#define TOP_CALLS 10
 #define TOP_COUNTERS 16
 #define COUNTERS_INDENT 13
 /* Columns of a list of ranks. */
@@ -23,8 +22,6 @@
 #define COMMAND 40
 /* Rows at each end of a table of many devices. */
 #define ROWS_EACH 4
-/* Columns of the place that a call was made from. */
-#define FROM 23
 
 static void put_ranks(const struct page *page,
                       const struct report_device *device)
@@ -392,52 +389,6 @@ void page_kernels(const struct page *page)
                 report->kernels_count - TOP_KERNELS);
     }
     put_copies(page);
-}
-
-static void put_host_call(const struct page *page,
-                          const struct report_call *call)
-{
-    fputc(' ', page->file);
-    page_column(page, call->name, 34);
-    fprintf(page->file, " %10s %9s %10s %6u  ", word_count(call->calls).text,
-            word_seconds(call->total).text, word_time(call->max).text,
-            call->ranks);
-    if (!page_has_place(&call->place) && page->report->lost > 0) {
-        fputs("lost with other records", page->file);
-    } else {
-        page_place_in(page, &call->place, FROM);
-    }
-    fputc('\n', page->file);
-}
-
-/* Long calls of libc have a table of their own. */
-void page_calls(const struct page *page)
-{
-    const struct report *report = page->report;
-    size_t shown = 0;
-
-    for (size_t i = 0; i < report->calls_count; i++) {
-        const struct report_call *call = &report->calls[i];
-
-        if (call->calls == 0 || strcmp(call->kind, "posix") == 0) {
-            continue;
-        }
-        if (shown == 0) {
-            fprintf(page->file, "\n%s %-34s %10s %9s %10s %6s  %s%s\n",
-                    page_bold(page),
-                    report_is_run(report) ? "CALLS (host, whole run)"
-                                          : "CALLS (host)",
-                    "calls", "total s", "longest", "ranks", "called from",
-                    page_normal(page));
-        }
-        if (shown++ < TOP_CALLS) {
-            put_host_call(page, call);
-        }
-    }
-    if (shown > TOP_CALLS) {
-        fprintf(page->file, " and %zu more place%s (report.json)\n",
-                shown - TOP_CALLS, word_s(shown - TOP_CALLS));
-    }
 }
 
 /* Counters of time are nanoseconds. */

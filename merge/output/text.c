@@ -549,6 +549,7 @@ void output_text(const struct report *report,
     page_ranges(&page);
     page_hot(&page);
     page_calls(&page);
+    page_traffic(&page);
     page_libc(&page);
     page_counters(&page);
     put_trust(&page);

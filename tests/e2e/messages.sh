@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# messages.sh - messages and bytes by pair, size and place are the program's own
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# The program counts what it sends and receives by itself; every figure of the
+# report must be equal, and all its sums one. With each MPI that is here.
+. "$(dirname "$0")/lib.sh"
+
+# compare REPORT OUTPUT MPI
+compare() {
+    /usr/bin/python3 - "$@" <<'PY'
+import collections, json, sys
+j = json.load(open(sys.argv[1]))
+pairs = collections.defaultdict(lambda: [0, 0])
+sizes = collections.defaultdict(lambda: [0, 0])
+groups = collections.defaultdict(lambda: [0, 0, 0])
+functions = collections.Counter()
+for line in open(sys.argv[2]):
+    what, *words = line.split()
+    if what in ("sent", "received"):
+        if int(words[2]):
+            pairs[what, int(words[0]), int(words[1])] = list(
+                map(int, words[2:]))
+    elif what == "size":
+        sizes[words[0], int(words[1])][0] += int(words[2])
+        sizes[words[0], int(words[1])][1] += int(words[3])
+    elif what == "collective":
+        for i in range(3):
+            groups[words[0]][i] += int(words[i + 1])
+    elif what == "function":
+        functions[words[0]] += int(words[1])
+assert pairs and sizes and groups and functions
+t = j["traffic"]
+seen = {(view, p["from"], p["to"]): [p[view]["messages"], p[view]["bytes"]]
+        for p in t["pairs"] for view in ("sent", "received")
+        if p[view]["messages"]}
+assert seen == dict(pairs), [
+    (k, seen.get(k), pairs.get(k)) for k in sorted({*seen, *pairs})
+    if seen.get(k) != pairs.get(k)]
+# Sender and receiver say the same, whoever they are.
+assert all(p["sent"] == p["received"] for p in t["pairs"])
+seen = {(s["comm"], b["from_bytes"].bit_length()): [b["messages"], b["bytes"]]
+        for s in t["sizes"] for b in s["bins"]}
+assert seen == dict(sizes), (seen, dict(sizes))
+seen = {s["comm"]: [s["collective"][k] for k in
+                    ("calls", "bytes_out", "bytes_in")] for s in t["sizes"]}
+assert {k: v for k, v in seen.items() if v[0]} == \
+    {k: v for k, v in groups.items() if v[0]}, (seen, dict(groups))
+by_name = {f["name"]: f for f in j["functions"]}
+for name, calls in functions.items():
+    if name not in by_name or by_name[name]["calls"] != calls:
+        raise AssertionError((name, calls, by_name.get(name)))
+    assert sum(c["calls"] for c in j["calls"] if c["name"] == name) == calls
+    assert sum(c["name"] == name for c in j["calls"]) == by_name[name]["places"]
+# One sum, by pair, by size, by place and by function.
+whole = [sum(v[i] for v in sizes.values()) for i in (0, 1)]
+for rows in (j["calls"], j["functions"]):
+    for view in ("sent", "received"):
+        assert whole == [sum(r[view][k] for r in rows if view in r)
+                         for k in ("messages", "bytes")], (view, whole)
+    assert [sum(r["collective"][k] for r in rows if "collective" in r)
+            for k in ("calls", "bytes_out", "bytes_in")] == \
+        [sum(v[i] for v in groups.values()) for i in range(3)]
+assert by_name["MPI_Isend"]["places"] > 91
+print(f"ok: {sys.argv[3]}: {len(pairs)} views of pairs, {len(sizes)} sizes, "
+      f"{len(functions)} functions, {whole[0]} messages, {whole[1]} bytes")
+PY
+}
+
+ran=0
+for mpi in openmpi mpich; do
+    start=mpirun
+    [ $mpi = openmpi ] || start=mpiexec.mpich
+    [ -x "$tests/messages.$mpi" ] && command -v $start >/dev/null || continue
+    timeout 100 $start -n 4 "$bin/ckagent" --report none --dir "$work/$mpi" -- \
+        "$tests/messages.$mpi" >"$work/$mpi.out" 2>"$work/$mpi.err" \
+        </dev/null || { cat "$work/$mpi.err"; fail "$start"; }
+    wait_done "$work/$mpi"
+    "$bin/ckmerge" --quiet --from 0s --output json="$work/$mpi.json" \
+        "$work/$mpi"
+    compare "$work/$mpi.json" "$work/$mpi.out" $mpi || fail "figures of $mpi"
+    "$bin/ckmerge" --plain --from 0s "$work/$mpi" >"$work/$mpi.txt"
+    grep -q '^ MPI_Isend, 9[0-9] places ' "$work/$mpi.txt" ||
+        fail "MPI_Isend has no row"
+    same "rows of calls that look the same" "" \
+        "$(sed -n '/^ CALLS/,/^$/p' "$work/$mpi.txt" | cut -c1-37 |
+            grep '^   ' | grep 'messages.c:1[78]' | sort | uniq -d)"
+    grep -q '^ *0 .*13k' "$work/$mpi.txt" || fail "no matrix"
+    ran=1
+done
+[ $ran = 1 ] || skip "no MPI with a program messages"
