@@ -238,9 +238,12 @@ void page_calls(const struct page *page)
         }
         if (shown == 0) {
             fprintf(page->file, "\n%s %-*s %9s %8s %8s %8s %8s %8s %5s%s\n",
-                    page_bold(page), NAME, "CALLS (host), called from", "calls",
-                    "total s", "longest", "sent", "received", "each", "ranks",
-                    page_normal(page));
+                    page_bold(page), NAME,
+                    report_is_run(report)
+                        ? "CALLS (host, whole run), called from"
+                        : "CALLS (host), called from",
+                    "calls", "total s", "longest", "sent", "received", "each",
+                    "ranks", page_normal(page));
         }
         if (shown++ < TOP_FUNCTIONS) {
             put_function(page, i);

@@ -269,14 +269,18 @@ void page_traffic(const struct page *page)
     const struct report_traffic *traffic = &page->report->traffic;
 
     if (traffic->sent.count + traffic->received.count > 0) {
-        fprintf(page->file, "\n%s MESSAGES%s    %s sent from %s to %s, %s",
+        fprintf(page->file, "\n%s MESSAGES%s    %s%s sent from %s to %s, %s",
                 page_bold(page), page_normal(page),
+                report_is_run(page->report) ? "whole run: " : "",
                 word_count(traffic->sent.count).text,
                 traffic->is_by_host ? "host" : "rank",
                 traffic->is_by_host ? "host" : "rank",
                 word_bytes(traffic->sent.bytes).text);
-        fprintf(page->file, "; %s received\n",
-                word_count(traffic->received.count).text);
+        if (traffic->received.count != traffic->sent.count) {
+            fprintf(page->file, "; %s received",
+                    word_count(traffic->received.count).text);
+        }
+        fputc('\n', page->file);
         if (has_matrix(page->report)) {
             put_matrix(page);
         }

@@ -1,0 +1,148 @@
+/* test_textcalls.c - calls and messages of the text report, made by hand
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/page.h"
+#include "merge/report.h"
+
+#define S ((ck_time_t)1000000000)
+
+static char *text;
+
+static int teardown(void **state)
+{
+    (void)state;
+    free(text);
+    text = NULL;
+    return 0;
+}
+
+/* What a part of the page says of that report, in `text`. */
+static void say(void (*part)(const struct page *page),
+                const struct report *report)
+{
+    static const struct text_style style = {.columns = 0};
+    struct page page = {.report = report, .style = &style};
+    size_t length;
+
+    free(text);
+    text = NULL;
+    page.file = open_memstream(&text, &length);
+    assert_non_null(page.file);
+    part(&page);
+    assert_int_equal(fclose(page.file), 0);
+}
+
+/* 12 places of one function, 2 of them on one line, before another function. */
+static void a_function_of_many_places_hides_no_other(void **state)
+{
+    static char functions[12][16];
+    struct report_call calls[13] = {0};
+    struct report_function rows[] = {
+        {.name = "MPI_Isend",
+         .kind = "send",
+         .calls = 120,
+         .total = 12 * S,
+         .max = S,
+         .ranks = 4,
+         .places = 12,
+         .moved = {.sent = {120, 360}}},
+        {.name = "MPI_Bcast",
+         .kind = "collective",
+         .calls = 4,
+         .total = S,
+         .max = S,
+         .ranks = 4,
+         .places = 1,
+         .moved = {.collectives = {4, 100, 300}}},
+    };
+    struct report report = {.calls = calls,
+                            .calls_count = 13,
+                            .functions = rows,
+                            .functions_count = 2};
+
+    (void)state;
+    for (unsigned i = 0; i < 12; i++) {
+        (void)snprintf(functions[i], sizeof(functions[i]), "halo_%u", i);
+        calls[i] = (struct report_call){
+            .name = "MPI_Isend",
+            .kind = "send",
+            .place = {functions[i], "/w/halo.c", i < 2 ? 7 : 10 + i},
+            .calls = 10,
+            .total = (13 - i) * S,
+            .ranks = 4};
+    }
+    calls[12] = (struct report_call){.name = "MPI_Bcast",
+                                     .kind = "collective",
+                                     .place = {"main", "/w/main.c", 3},
+                                     .calls = 4,
+                                     .total = S,
+                                     .ranks = 4,
+                                     .function = 1};
+    say(page_calls, &report);
+    assert_non_null(strstr(text, " MPI_Isend, 12 places "));
+    assert_non_null(strstr(text, "   halo.c:7 (halo_0) "));
+    assert_non_null(strstr(text, "   halo.c:7 (halo_1) "));
+    assert_non_null(strstr(text, "   halo.c:12 "));
+    assert_null(strstr(text, "   halo.c:21 ")); /* the 12th */
+    assert_non_null(strstr(text, " MPI_Bcast  main.c:3 "));
+    assert_non_null(strstr(text, " 360 B        -      3 B     4\n"));
+    assert_non_null(strstr(text, " 100 B    300 B     50 B     4\n"));
+}
+
+static void pairs_of_many_ranks_are_the_largest(void **state)
+{
+    struct report_rank ranks[17] = {0};
+    struct report_pair pairs[7];
+    struct report report = {.ranks = ranks,
+                            .ranks_count = 17,
+                            .traffic = {.pairs = pairs,
+                                        .pairs_count = 7,
+                                        .sent = {7, 7000},
+                                        .received = {7, 7000}}};
+
+    (void)state;
+    for (int i = 0; i < 17; i++) {
+        ranks[i].number = i;
+    }
+    for (int i = 0; i < 7; i++) {
+        pairs[i] = (struct report_pair){.from = i,
+                                        .to = i + 1,
+                                        .sent = {1, 1000},
+                                        .received = {1, 1000},
+                                        .waited = i == 0 ? S : 0};
+    }
+    say(page_traffic, &report);
+    assert_non_null(strstr(text, "7 sent from rank to rank, 7.00 kB\n"));
+    assert_null(strstr(text, "from\\to"));
+    assert_non_null(strstr(text, "  0 to 1: 1 message, 1.00 kB (1.00 kB each); "
+                                 "1 waited 1.00 s for 0\n"));
+    assert_non_null(strstr(text, "  and 2 more pairs (report.json)\n"));
+    report.ranks_count = 8;
+    say(page_traffic, &report);
+    assert_non_null(strstr(text, "from\\to    0    1    2"));
+    assert_non_null(strstr(text, "        1    -    - 1.0k    -"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_function_of_many_places_hides_no_other,
+                                  teardown),
+        cmocka_unit_test_teardown(pairs_of_many_ranks_are_the_largest,
+                                  teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
