@@ -78,6 +78,12 @@ struct ck_mark {
  * each, once in a process image (a line of an interpreted program). */
 #define CK_SITE_TOLD ((uint64_t)1 << 62)
 
+/* In ck_call.extra of a call that enqueued a command, beside its name: the
+ * command had ended when the call returned. */
+#define CK_COMMAND_DONE ((uint64_t)1 << 32)
+/* The call made a user event. */
+#define CK_COMMAND_EVENT ((uint64_t)1 << 33)
+
 struct ck_call {
     struct ck_event e;
     int64_t dur;
@@ -126,7 +132,8 @@ struct ck_kernel {
     uint32_t queue;       /* number of a QUEUE record */
     uint32_t global[3];   /* work items; CUDA: grid */
     uint32_t local[3];    /* work-group; CUDA: block */
-    uint64_t correlation; /* the driver's id, or graph node */
+    uint64_t correlation; /* the driver's id, or graph node; where it failed
+                             (flag FAILED) minus the error, 0 = not known */
     uint32_t shared_bytes;
     uint32_t registers;
 };
@@ -141,7 +148,7 @@ struct ck_copy {
     uint32_t device;
     uint32_t queue;
     uint64_t bytes;
-    uint64_t correlation;
+    uint64_t correlation; /* as a kernel's */
     uint32_t peer_device; /* of a copy between devices, else 0 */
     uint32_t memory;      /* source kind << 16 | destination kind */
     uint64_t reserved[2];
@@ -198,6 +205,14 @@ struct ck_open {
     uint32_t kind;        /* kind that the final record will have */
     uint32_t incarnation; /* process image of the name and the thread */
     uint32_t tag;         /* of a message, + 2; 0 = it is about none */
+};
+
+struct ck_await {
+    struct ck_event e;
+    uint32_t call;  /* of this thread, that enqueued what waits */
+    uint32_t queue; /* that it was enqueued in; 0 = none */
+    uint32_t awaited_tid;
+    uint32_t awaited_call; /* that enqueued what is waited for, or made it */
 };
 
 static_assert(sizeof(struct ck_event) == 16, "head of every record");

@@ -48,7 +48,7 @@ void opencl_leave(struct opencl_call *call, bool is_ok)
     record->object = call->object;
     record->bytes = call->bytes;
     record->arg = call->arg;
-    record->extra = 0;
+    record->extra = call->extra;
     inject_call_commit(&call->call, 2);
 }
 

@@ -41,6 +41,7 @@ struct opencl_call {
     uint32_t object; /* queue id */
     uint64_t bytes;
     uint64_t arg;
+    uint64_t extra;
     int64_t end; /* when the driver returned; 0: taken in opencl_leave() */
 };
 
@@ -54,6 +55,7 @@ static inline void opencl_enter(struct opencl_call *call,
     call->object = object;
     call->bytes = 0;
     call->arg = 0;
+    call->extra = 0;
     call->end = 0;
     inject_call_enter(&call->call, &opencl_labels[function], CK_KIND_API_OPENCL,
                       site, object, 0);
@@ -69,5 +71,20 @@ static inline void opencl_returned(struct opencl_call *call)
 
 /* Write the call's record; is_ok: the driver returned success. */
 void opencl_leave(struct opencl_call *call, bool is_ok);
+
+/* An error as it is stored; 0 = none. */
+static inline uint32_t opencl_error(cl_int rc)
+{
+    return rc < 0 ? 0u - (uint32_t)rc : 0;
+}
+
+/* The same with what the driver answered. */
+static inline void opencl_answer(struct opencl_call *call, cl_int rc)
+{
+    if (rc != CL_SUCCESS) {
+        call->arg = opencl_error(rc);
+    }
+    opencl_leave(call, rc == CL_SUCCESS);
+}
 
 #endif

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "agent/inject/openclawait.h"
 #include "agent/inject/openclqueue.h"
 
 #include <string.h>
@@ -71,7 +72,7 @@ cl_int CL_API_CALL wrap_clBuildProgram(cl_program program,
     opencl_enter(&call, OPENCL_clBuildProgram, OPENCL_SITE, 0);
     rc = opencl_driver->clBuildProgram(program, count, devices, options, notify,
                                        data);
-    opencl_leave(&call, rc == CL_SUCCESS);
+    opencl_answer(&call, rc);
     return rc;
 }
 
@@ -93,7 +94,7 @@ cl_int CL_API_CALL wrap_clCompileProgram(cl_program program,
     rc = opencl_driver->clCompileProgram(program, count, devices, options,
                                          headers, header_list, header_names,
                                          notify, data);
-    opencl_leave(&call, rc == CL_SUCCESS);
+    opencl_answer(&call, rc);
     return rc;
 }
 
@@ -126,7 +127,7 @@ cl_int CL_API_CALL wrap_clFlush(cl_command_queue queue)
 
     opencl_enter(&call, OPENCL_clFlush, OPENCL_SITE, queue_id_of(queue));
     rc = opencl_driver->clFlush(queue);
-    opencl_leave(&call, rc == CL_SUCCESS);
+    opencl_answer(&call, rc);
     return rc;
 }
 
@@ -138,7 +139,7 @@ cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 
     opencl_enter(&call, OPENCL_clFinish, OPENCL_SITE, queue_id(known));
     rc = opencl_driver->clFinish(queue);
-    opencl_leave(&call, rc == CL_SUCCESS);
+    opencl_answer(&call, rc);
     if (call.call.writer != NULL && known != NULL) {
         device_timer_look(known->device);
     }
@@ -161,6 +162,7 @@ static cl_command_queue event_queue(cl_event event)
 cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint count, const cl_event *events)
 {
     cl_command_queue queue = NULL;
+    struct await_found ended;
     struct opencl_call call;
     cl_int rc;
 
@@ -170,8 +172,59 @@ cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint count, const cl_event *events)
     opencl_enter(&call, OPENCL_clWaitForEvents, OPENCL_SITE,
                  queue_id_of(queue));
     call.arg = count;
+    await_find(&ended, &(struct awaited){count, events});
     rc = opencl_driver->clWaitForEvents(count, events);
-    opencl_leave(&call, rc == CL_SUCCESS);
+    if (rc == CL_SUCCESS) {
+        await_say_found(&call, CK_KIND_AWAIT_HOST, &ended);
+    }
+    opencl_answer(&call, rc);
+    return rc;
+}
+
+cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *errcode)
+{
+    struct opencl_call call;
+    cl_event event;
+
+    opencl_enter(&call, OPENCL_clCreateUserEvent, OPENCL_SITE, 0);
+    event = opencl_driver->clCreateUserEvent(context, errcode);
+    if (event != NULL) {
+        call.extra = CK_COMMAND_EVENT;
+        (void)await_enter(event, &call, false);
+    }
+    opencl_leave(&call, event != NULL);
+    return event;
+}
+
+cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int status)
+{
+    struct opencl_call call;
+    cl_int rc;
+
+    opencl_enter(&call, OPENCL_clSetUserEventStatus, OPENCL_SITE, 0);
+    await_say(&call, CK_KIND_AWAIT_SET, &(struct awaited){1, &event});
+    rc = opencl_driver->clSetUserEventStatus(event, status);
+    if (rc == CL_SUCCESS) {
+        await_forget(event);
+    }
+    opencl_answer(&call, rc);
+    return rc;
+}
+
+/* The references of an event are those that the program knows of. */
+cl_int CL_API_CALL wrap_clGetEventInfo(
+    cl_event event, cl_event_info what, size_t room, void *value, size_t *bytes)
+{
+    cl_uint held = what == CL_EVENT_REFERENCE_COUNT ? await_held(event) : 0;
+    cl_int rc = opencl_driver->clGetEventInfo(event, what, room, value, bytes);
+    cl_uint count;
+
+    if (rc == CL_SUCCESS && held > 0 && value != NULL &&
+        room >= sizeof(count)) {
+        memcpy(&count, value, sizeof(count));
+        count -= count > held ? held : 0;
+        memcpy(value, &count, sizeof(count));
+    }
     return rc;
 }
 

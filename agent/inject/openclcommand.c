@@ -17,10 +17,12 @@ cl_event *command_enter(struct command *command,
     struct pending *pending = NULL;
 
     command->work = how->work;
+    command->is_blocking = how->is_blocking;
     command->event = event;
     command->own = NULL;
     opencl_enter(&command->call, how->function, site, queue_id(queue));
     command->call.bytes = how->work.bytes;
+    await_say(&command->call, CK_KIND_AWAIT, &how->awaited);
     if (command->call.call.writer != NULL && how->work.kind != CK_KIND_NONE &&
         queue != NULL && queue->device != NULL) {
         pending = pending_take();
@@ -44,6 +46,13 @@ cl_int command_leave(struct command *command, cl_int rc)
     if (pending != NULL && pending->before != 0) {
         pending->after = ck_time_raw();
     }
+    if (rc != CL_SUCCESS) {
+        call->arg = opencl_error(rc);
+    } else if (pending != NULL) {
+        call->extra =
+            (command->work.name != 0 ? command->work.name : call->call.name) |
+            (command->is_blocking ? CK_COMMAND_DONE : 0);
+    }
     opencl_leave(call, rc == CL_SUCCESS);
     if (pending == NULL) {
         errno = saved;
@@ -57,6 +66,7 @@ cl_int command_leave(struct command *command, cl_int rc)
     if (command->event != NULL) {
         *command->event = command->own;
         (void)opencl_driver->clRetainEvent(command->own);
+        pending->is_awaitable = await_enter(command->own, call, true);
     }
     pending->incarnation = inject_ring.incarnation;
     pending->tid = call->call.writer->slot->tid;
@@ -105,7 +115,9 @@ cl_int CL_API_CALL wrap_clEnqueueNDRangeKernel(cl_command_queue queue,
     struct command_how how = {
         OPENCL_clEnqueueNDRangeKernel,
         queue,
-        {.kind = CK_KIND_KERNEL, .name = kernel_name(kernel)}};
+        {.kind = CK_KIND_KERNEL, .name = kernel_name(kernel)},
+        {waits, wait_list},
+        CL_FALSE};
     struct command command;
     cl_event *end;
 
@@ -127,7 +139,9 @@ cl_int CL_API_CALL wrap_clEnqueueTask(cl_command_queue queue,
                               {.kind = CK_KIND_KERNEL,
                                .name = kernel_name(kernel),
                                .global = {1, 1, 1},
-                               .local = {1, 1, 1}}};
+                               .local = {1, 1, 1}},
+                              {waits, wait_list},
+                              CL_FALSE};
     struct command command;
     cl_event *end = command_enter(&command, &how, OPENCL_SITE, event);
 
@@ -154,7 +168,9 @@ wrap_clEnqueueNativeKernel(cl_command_queue queue,
         {.kind = CK_KIND_KERNEL,
          .name = inject_writer() == NULL ? 0 : inject_label_id(&label),
          .global = {1, 1, 1},
-         .local = {1, 1, 1}}};
+         .local = {1, 1, 1}},
+        {waits, wait_list},
+        CL_FALSE};
     struct command command;
     cl_event *end = command_enter(&command, &how, OPENCL_SITE, event);
 
@@ -164,7 +180,29 @@ wrap_clEnqueueNativeKernel(cl_command_queue queue,
                              places, waits, wait_list, end));
 }
 
-/* Markers, barriers and waits in a queue: the call alone. */
+/* Markers, barriers and waits in a queue: the call, and what it waits for. */
+
+/* Others may wait for a marker's event; a reference is kept until its end. */
+static void marker_watch(const struct opencl_call *call,
+                         cl_command_queue handle,
+                         cl_event event)
+{
+    struct opencl_queue *queue = queue_find(handle);
+    struct pending *pending = NULL;
+
+    if (call->call.writer != NULL && queue != NULL && queue->device != NULL) {
+        pending = pending_take();
+    }
+    if (pending == NULL) {
+        return;
+    }
+    (void)opencl_driver->clRetainEvent(event);
+    pending->work = (struct command_work){.kind = CK_KIND_NONE};
+    pending->incarnation = inject_ring.incarnation;
+    pending->event = event;
+    pending->is_awaitable = await_enter(event, call, true);
+    pending_watch(pending);
+}
 
 cl_int CL_API_CALL wrap_clEnqueueMarker(cl_command_queue queue, cl_event *event)
 {
@@ -174,7 +212,7 @@ cl_int CL_API_CALL wrap_clEnqueueMarker(cl_command_queue queue, cl_event *event)
     opencl_enter(&call, OPENCL_clEnqueueMarker, OPENCL_SITE,
                  queue_id_of(queue));
     rc = opencl_driver->clEnqueueMarker(queue, event);
-    opencl_leave(&call, rc == CL_SUCCESS);
+    opencl_answer(&call, rc);
     return rc;
 }
 
@@ -183,14 +221,21 @@ cl_int CL_API_CALL wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue,
                                                     const cl_event *wait_list,
                                                     cl_event *event)
 {
+    const struct awaited awaited = {waits, wait_list};
     struct opencl_call call;
     cl_int rc;
 
     opencl_enter(&call, OPENCL_clEnqueueMarkerWithWaitList, OPENCL_SITE,
                  queue_id_of(queue));
+    await_say(&call,
+              queue_is_in_order(queue) ? CK_KIND_AWAIT_QUEUE : CK_KIND_AWAIT,
+              &awaited);
     rc = opencl_driver->clEnqueueMarkerWithWaitList(queue, waits, wait_list,
                                                     event);
-    opencl_leave(&call, rc == CL_SUCCESS);
+    if (rc == CL_SUCCESS && event != NULL) {
+        marker_watch(&call, queue, *event);
+    }
+    opencl_answer(&call, rc);
     return rc;
 }
 
@@ -211,14 +256,19 @@ cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue queue,
                                                      const cl_event *wait_list,
                                                      cl_event *event)
 {
+    const struct awaited awaited = {waits, wait_list};
     struct opencl_call call;
     cl_int rc;
 
     opencl_enter(&call, OPENCL_clEnqueueBarrierWithWaitList, OPENCL_SITE,
                  queue_id_of(queue));
+    await_say(&call, CK_KIND_AWAIT_QUEUE, &awaited);
     rc = opencl_driver->clEnqueueBarrierWithWaitList(queue, waits, wait_list,
                                                      event);
-    opencl_leave(&call, rc == CL_SUCCESS);
+    if (rc == CL_SUCCESS && event != NULL) {
+        marker_watch(&call, queue, *event);
+    }
+    opencl_answer(&call, rc);
     return rc;
 }
 
@@ -226,12 +276,14 @@ cl_int CL_API_CALL wrap_clEnqueueWaitForEvents(cl_command_queue queue,
                                                cl_uint waits,
                                                const cl_event *wait_list)
 {
+    const struct awaited awaited = {waits, wait_list};
     struct opencl_call call;
     cl_int rc;
 
     opencl_enter(&call, OPENCL_clEnqueueWaitForEvents, OPENCL_SITE,
                  queue_id_of(queue));
+    await_say(&call, CK_KIND_AWAIT_QUEUE, &awaited);
     rc = opencl_driver->clEnqueueWaitForEvents(queue, waits, wait_list);
-    opencl_leave(&call, rc == CL_SUCCESS);
+    opencl_answer(&call, rc);
     return rc;
 }

@@ -15,6 +15,7 @@
 #define CK_AGENT_INJECT_OPENCLCOMMAND_H
 
 #include "agent/inject/opencl.h"
+#include "agent/inject/openclawait.h"
 #include "agent/inject/openclpending.h"
 #include "agent/inject/openclqueue.h"
 
@@ -23,11 +24,14 @@ struct command_how {
     enum opencl_function function;
     cl_command_queue queue;
     struct command_work work;
+    struct awaited awaited; /* what it waits for */
+    cl_bool is_blocking;    /* its end is the call's */
 };
 
 struct command {
     struct opencl_call call;
     struct command_work work;
+    bool is_blocking;
     struct pending *pending; /* NULL: its end is not recorded */
     cl_event *event;         /* the program's, may be NULL */
     cl_event own;
@@ -42,13 +46,21 @@ cl_event *command_enter(struct command *command,
 cl_int command_leave(struct command *command, cl_int rc);
 
 /* The driver's function in the wrapper of the same name, whose arguments
- * `queue` and `event` it uses; `...` are all arguments but the event. The value
- * is the driver's answer. In place, as OPENCL_SITE is the wrapper's return
- * address. */
+ * `queue`, `waits`, `wait_list` and `event` it uses; `...` are all arguments
+ * but the event. The value is the driver's answer. In place, as OPENCL_SITE is
+ * the wrapper's return address. */
 #define COMMAND_CALL(function, what, size, ...)                                \
+    COMMAND_DO(function, CL_FALSE, what, size, __VA_ARGS__)
+/* The same where the program may wait for its end: `is_blocking`, too. */
+#define COMMAND_BLOCKING(function, what, size, ...)                            \
+    COMMAND_DO(function, is_blocking, what, size, __VA_ARGS__)
+#define COMMAND_DO(function, blocking, what, size, ...)                        \
     ({                                                                         \
-        struct command_how how = {                                             \
-            OPENCL_##function, queue, {.kind = (what), .bytes = (size)}};      \
+        struct command_how how = {OPENCL_##function,                           \
+                                  queue,                                       \
+                                  {.kind = (what), .bytes = (size)},           \
+                                  {waits, wait_list},                          \
+                                  blocking};                                   \
         struct command command;                                                \
         cl_event *end = command_enter(&command, &how, OPENCL_SITE, event);     \
                                                                                \

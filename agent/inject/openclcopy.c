@@ -14,9 +14,9 @@ cl_int CL_API_CALL wrap_clEnqueueReadBuffer(cl_command_queue queue,
                                             const cl_event *wait_list,
                                             cl_event *event)
 {
-    return COMMAND_CALL(clEnqueueReadBuffer, CK_KIND_COPY_D2H, size, queue,
-                        buffer, is_blocking, offset, size, host, waits,
-                        wait_list);
+    return COMMAND_BLOCKING(clEnqueueReadBuffer, CK_KIND_COPY_D2H, size, queue,
+                            buffer, is_blocking, offset, size, host, waits,
+                            wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueWriteBuffer(cl_command_queue queue,
@@ -29,9 +29,9 @@ cl_int CL_API_CALL wrap_clEnqueueWriteBuffer(cl_command_queue queue,
                                              const cl_event *wait_list,
                                              cl_event *event)
 {
-    return COMMAND_CALL(clEnqueueWriteBuffer, CK_KIND_COPY_H2D, size, queue,
-                        buffer, is_blocking, offset, size, host, waits,
-                        wait_list);
+    return COMMAND_BLOCKING(clEnqueueWriteBuffer, CK_KIND_COPY_H2D, size, queue,
+                            buffer, is_blocking, offset, size, host, waits,
+                            wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueReadBufferRect(cl_command_queue queue,
@@ -49,7 +49,7 @@ cl_int CL_API_CALL wrap_clEnqueueReadBufferRect(cl_command_queue queue,
                                                 const cl_event *wait_list,
                                                 cl_event *event)
 {
-    return COMMAND_CALL(
+    return COMMAND_BLOCKING(
         clEnqueueReadBufferRect, CK_KIND_COPY_D2H, command_box(region, 1),
         queue, buffer, is_blocking, buffer_origin, host_origin, region,
         buffer_row, buffer_slice, host_row, host_slice, host, waits, wait_list);
@@ -70,7 +70,7 @@ cl_int CL_API_CALL wrap_clEnqueueWriteBufferRect(cl_command_queue queue,
                                                  const cl_event *wait_list,
                                                  cl_event *event)
 {
-    return COMMAND_CALL(
+    return COMMAND_BLOCKING(
         clEnqueueWriteBufferRect, CK_KIND_COPY_H2D, command_box(region, 1),
         queue, buffer, is_blocking, buffer_origin, host_origin, region,
         buffer_row, buffer_slice, host_row, host_slice, host, waits, wait_list);
@@ -134,8 +134,8 @@ cl_int CL_API_CALL wrap_clEnqueueSVMMemcpy(cl_command_queue queue,
                                            const cl_event *wait_list,
                                            cl_event *event)
 {
-    return COMMAND_CALL(clEnqueueSVMMemcpy, CK_KIND_COPY_D2D, size, queue,
-                        is_blocking, to, from, size, waits, wait_list);
+    return COMMAND_BLOCKING(clEnqueueSVMMemcpy, CK_KIND_COPY_D2D, size, queue,
+                            is_blocking, to, from, size, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueSVMMemFill(cl_command_queue queue,

@@ -31,9 +31,9 @@ cl_int CL_API_CALL wrap_clEnqueueReadImage(cl_command_queue queue,
                                            const cl_event *wait_list,
                                            cl_event *event)
 {
-    return COMMAND_CALL(clEnqueueReadImage, CK_KIND_COPY_D2H,
-                        image_bytes(image, region), queue, image, is_blocking,
-                        origin, region, row, slice, host, waits, wait_list);
+    return COMMAND_BLOCKING(
+        clEnqueueReadImage, CK_KIND_COPY_D2H, image_bytes(image, region), queue,
+        image, is_blocking, origin, region, row, slice, host, waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueWriteImage(cl_command_queue queue,
@@ -48,9 +48,10 @@ cl_int CL_API_CALL wrap_clEnqueueWriteImage(cl_command_queue queue,
                                             const cl_event *wait_list,
                                             cl_event *event)
 {
-    return COMMAND_CALL(clEnqueueWriteImage, CK_KIND_COPY_H2D,
-                        image_bytes(image, region), queue, image, is_blocking,
-                        origin, region, row, slice, host, waits, wait_list);
+    return COMMAND_BLOCKING(clEnqueueWriteImage, CK_KIND_COPY_H2D,
+                            image_bytes(image, region), queue, image,
+                            is_blocking, origin, region, row, slice, host,
+                            waits, wait_list);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueCopyImage(cl_command_queue queue,
@@ -128,7 +129,9 @@ void *CL_API_CALL wrap_clEnqueueMapImage(cl_command_queue queue,
     struct command_how how = {
         OPENCL_clEnqueueMapImage,
         queue,
-        {.kind = CK_KIND_COPY_MAP, .bytes = image_bytes(image, region)}};
+        {.kind = CK_KIND_COPY_MAP, .bytes = image_bytes(image, region)},
+        {waits, wait_list},
+        is_blocking};
     struct command command;
     cl_int rc = CL_SUCCESS;
     cl_event *end = command_enter(&command, &how, OPENCL_SITE, event);

@@ -36,7 +36,9 @@ void *CL_API_CALL wrap_clEnqueueMapBuffer(cl_command_queue queue,
 {
     struct command_how how = {OPENCL_clEnqueueMapBuffer,
                               queue,
-                              {.kind = CK_KIND_COPY_MAP, .bytes = size}};
+                              {.kind = CK_KIND_COPY_MAP, .bytes = size},
+                              {waits, wait_list},
+                              is_blocking};
     struct command command;
     cl_int rc = CL_SUCCESS;
     cl_event *end = command_enter(&command, &how, OPENCL_SITE, event);
@@ -74,7 +76,9 @@ cl_int CL_API_CALL wrap_clEnqueueSVMMap(cl_command_queue queue,
 {
     struct command_how how = {OPENCL_clEnqueueSVMMap,
                               queue,
-                              {.kind = CK_KIND_COPY_MAP, .bytes = size}};
+                              {.kind = CK_KIND_COPY_MAP, .bytes = size},
+                              {waits, wait_list},
+                              is_blocking};
     struct command command;
     cl_event *end;
 

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "agent/inject/openclawait.h"
+
 enum pending_state {
     PENDING_FREE = 0,
     PENDING_TAKEN = 1,
@@ -114,6 +116,7 @@ struct pending *pending_take(void)
         refused_count();
         return NULL;
     }
+    pending->is_awaitable = false;
     atomic_store_explicit(&pending->state, PENDING_TAKEN, memory_order_relaxed);
     return pending;
 }
@@ -178,10 +181,13 @@ _Static_assert(offsetof(struct ck_kernel, queue) ==
                    offsetof(struct ck_copy, queue),
                "common head of device records");
 
-static void
-record_fill(struct ck_kernel *record, const struct pending *pending, bool is_ok)
+/* `status`: CL_COMPLETE, or the error that the command ended with. */
+static void record_fill(struct ck_kernel *record,
+                        const struct pending *pending,
+                        cl_int status)
 {
     struct command_times times = {0};
+    bool is_ok = status == CL_COMPLETE;
     bool has_times = is_ok && times_read(pending, &times);
 
     memset(record, 0, sizeof(*record));
@@ -200,7 +206,7 @@ record_fill(struct ck_kernel *record, const struct pending *pending, bool is_ok)
     record->queue = pending->queue;
 }
 
-static void record_write(const struct pending *pending, bool is_ok)
+static void record_write(const struct pending *pending, cl_int status)
 {
     struct ck_ring_writer *writer = inject_writer();
     union {
@@ -209,16 +215,19 @@ static void record_write(const struct pending *pending, bool is_ok)
     } record;
     void *room;
 
-    if (writer == NULL || pending->incarnation != inject_ring.incarnation) {
+    if (writer == NULL || pending->incarnation != inject_ring.incarnation ||
+        pending->work.kind == CK_KIND_NONE) {
         return;
     }
-    record_fill(&record.kernel, pending, is_ok);
+    record_fill(&record.kernel, pending, status);
     if (pending->work.kind == CK_KIND_KERNEL) {
+        record.kernel.correlation = opencl_error(status);
         memcpy(record.kernel.global, pending->work.global,
                sizeof(record.kernel.global));
         memcpy(record.kernel.local, pending->work.local,
                sizeof(record.kernel.local));
     } else {
+        record.copy.correlation = opencl_error(status);
         record.copy.bytes = pending->work.bytes;
     }
     room = ck_ring_begin(writer, inject_ring.clock, 3);
@@ -238,9 +247,12 @@ static void CL_CALLBACK pending_done(cl_event event, cl_int status, void *data)
                                         PENDING_DONE)) {
         return;
     }
-    record_write(pending, status == CL_COMPLETE);
+    record_write(pending, status);
     if (atomic_load_explicit(&refused, memory_order_relaxed) != 0) {
         refused_say();
+    }
+    if (pending->is_awaitable) {
+        await_forget(event);
     }
     pending_give(pending);
     (void)opencl_driver->clReleaseEvent(event);
@@ -254,6 +266,9 @@ void pending_watch(struct pending *pending)
                           memory_order_release);
     if (opencl_driver->clSetEventCallback(event, CL_COMPLETE, pending_done,
                                           pending) != CL_SUCCESS) {
+        if (pending->is_awaitable) {
+            await_forget(event);
+        }
         pending_give(pending);
         refused_count();
         (void)opencl_driver->clReleaseEvent(event);
@@ -294,7 +309,7 @@ static bool complete_write(struct pending *pending)
         status > CL_COMPLETE) {
         return false;
     }
-    record_write(pending, status == CL_COMPLETE);
+    record_write(pending, status);
     return true;
 }
 
@@ -335,7 +350,7 @@ void pending_end(void)
     used = used < pool_limit ? used : pool_limit;
     for (uint32_t i = 0; i < used; i++) {
         if (pool[i].incarnation == inject_ring.incarnation &&
-            !entry_end(&pool[i])) {
+            !entry_end(&pool[i]) && pool[i].work.kind != CK_KIND_NONE) {
             first = count == 0 || pool[i].start < first ? pool[i].start : first;
             count++;
         }

@@ -35,6 +35,7 @@ struct pending {
     int64_t start;    /* of the enqueueing call, on the ring's clock */
     ck_time_t before; /* RAW around it; 0 = no clock sample */
     ck_time_t after;
+    bool is_awaitable; /* commands may be told to wait for its event */
     struct command_work work;
 };
 

@@ -122,3 +122,11 @@ uint32_t queue_id_of(cl_command_queue handle)
 {
     return queue_id(queue_find(handle));
 }
+
+bool queue_is_in_order(cl_command_queue handle)
+{
+    const struct opencl_queue *queue = queue_find(handle);
+
+    return queue != NULL &&
+           (queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+}

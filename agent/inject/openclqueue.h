@@ -41,5 +41,7 @@ void queue_forget(cl_command_queue handle);
 /* QUEUE id in this process image, said before if need be; 0 = not known. */
 uint32_t queue_id(struct opencl_queue *queue);
 uint32_t queue_id_of(cl_command_queue handle);
+/* False where it is not known. */
+bool queue_is_in_order(cl_command_queue handle);
 
 #endif

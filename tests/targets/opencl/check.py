@@ -123,7 +123,8 @@ class View(Case):
         self.assertIn("none: stamp 3 rc -7", before.stdout)
         self.assertEqual(done.stdout, before.stdout)
         made = sum(" bits " in line for line in before.stdout.splitlines())
-        self.assertEqual(len(lines.of("h2d")), made)
+        self.assertEqual(len(lines.of("h2d")), made + 1)
+        self.assertIn("gated: references ", before.stdout)
         self.check_device_records(lines)
 
     def test_without_an_agent_nothing_changes(self):
@@ -131,6 +132,81 @@ class View(Case):
         alone = plain("cl_view", OPENCL_LAYERS=LAYER)
         self.assertEqual(alone.stdout, before.stdout)
         self.assertEqual(alone.returncode, 0)
+
+
+class Awaits(Case):
+    def makers(self, lines, name):
+        return [(r["slot_tid"], r["call"]) for r in lines.calls(name)]
+
+    def awaited(self, lines, kind):
+        return [(r["awaited_tid"], r["awaited_call"]) for r in lines.of(kind)]
+
+    def test_a_wait_for_a_user_event_and_who_set_it(self):
+        lines, done = traced("cl_shapes", "user")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        made = self.makers(lines, "clCreateUserEvent")
+        self.assertEqual(len(made), 5)
+        self.assertEqual(self.awaited(lines, "await"), made)
+        self.assertEqual(sorted(self.awaited(lines, "await-set")),
+                         sorted(made))
+        launches = self.makers(lines, "clEnqueueNDRangeKernel")
+        for record in lines.of("await"):
+            self.assertIn((record["slot_tid"], record["call"]), launches)
+        setters = {r["slot_tid"] for r in lines.of("await-set")}
+        self.assertTrue(setters.isdisjoint(tid for tid, _ in made))
+        self.check_device_records(lines)
+
+    def test_a_wait_for_another_devices_kernel(self):
+        lines, done = traced("cl_shapes", "remote",
+                             POCL_DEVICES="pthread pthread")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        kernels = {(r["tid"], r["call"]): r for r in lines.of("kernel")}
+        waits = lines.of("await")
+        self.assertEqual(len(waits), 5)
+        for wait in waits:
+            before = kernels[wait["awaited_tid"], wait["awaited_call"]]
+            after = kernels[wait["slot_tid"], wait["call"]]
+            self.assertEqual(before["named"], "spin")
+            self.assertEqual(after["named"], "add")
+            self.assertLessEqual(before["start"] + before["dur"],
+                                 after["start"])
+        self.check_device_records(lines)
+
+    def test_a_barrier_holds_what_its_queue_gets_later(self):
+        lines, done = traced("cl_shapes", "barrier")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        markers = self.makers(lines, "clEnqueueMarkerWithWaitList")
+        both = self.awaited(lines, "await-queue")
+        self.assertEqual(
+            sorted(both),
+            sorted(markers + self.makers(lines, "clCreateUserEvent")))
+        self.assertEqual(lines.of("lost"), [])
+
+    def test_a_launch_names_its_kernel(self):
+        lines, done = traced("cl_shapes", "lone")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        calls = {(r["slot_tid"], r["call"]): r for r in lines.of("opencl")}
+        for kernel in lines.of("kernel"):
+            call = calls[kernel["tid"], kernel["call"]]
+            self.assertEqual(call["extra"], kernel["name"])
+
+    def test_a_blocking_copy_has_ended_when_its_call_returns(self):
+        lines, done = traced("cl_shapes", "copies")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(
+            {r["extra"] >> 32 for r in lines.calls("clEnqueueWriteBuffer")},
+            {1})
+
+    def test_what_failed_says_its_error(self):
+        lines, done = traced("cl_shapes", "fail", POCL_DEVICES="pthread")
+        refused = [r for r in lines.calls("clEnqueueNDRangeKernel")
+                   if r["flags"] & FAILED]
+        self.assertEqual([r["arg"] for r in refused], [54, 54], done.stderr)
+        failed = [r for r in lines.of("kernel") if r["flags"] & FAILED]
+        self.assertEqual(len(failed), 3)
+        for record in failed:
+            self.assertEqual(record["flags"], FAILED | BAD_TIME)
+            self.assertGreater(record["correlation"], 0)
 
 
 class Threads(Case):

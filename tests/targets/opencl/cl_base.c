@@ -29,10 +29,21 @@ void cl_must(cl_int rc, const char *what)
     }
 }
 
+cl_program cl_base_program(cl_context context)
+{
+    const char *text = source;
+    cl_int rc;
+    cl_program program =
+        clCreateProgramWithSource(context, 1, &text, NULL, &rc);
+
+    cl_must(rc, "clCreateProgramWithSource");
+    cl_must(clBuildProgram(program, 0, NULL, "", NULL, NULL), "clBuildProgram");
+    return program;
+}
+
 void cl_base_init(struct cl_base *base)
 {
     cl_platform_id platform;
-    const char *text = source;
     cl_int rc;
 
     cl_must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
@@ -42,11 +53,7 @@ void cl_base_init(struct cl_base *base)
     base->context =
         clCreateContext(NULL, base->count, base->devices, NULL, NULL, &rc);
     cl_must(rc, "clCreateContext");
-    base->program =
-        clCreateProgramWithSource(base->context, 1, &text, NULL, &rc);
-    cl_must(rc, "clCreateProgramWithSource");
-    cl_must(clBuildProgram(base->program, 0, NULL, "", NULL, NULL),
-            "clBuildProgram");
+    base->program = cl_base_program(base->context);
 }
 
 void cl_base_fini(struct cl_base *base)

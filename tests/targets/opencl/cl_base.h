@@ -23,6 +23,8 @@ struct cl_base {
  * add(float *a, float b), spin(float *a, int rounds). */
 void cl_base_init(struct cl_base *base);
 void cl_base_fini(struct cl_base *base);
+/* The same program in another context, built. */
+cl_program cl_base_program(cl_context context);
 /* Ends the program with one line when rc is not CL_SUCCESS. */
 void cl_must(cl_int rc, const char *what);
 /* A kernel with its first argument set. */

@@ -58,6 +58,37 @@ static void event_print(const char *name, cl_command_queue queue, cl_mem buffer)
     cl_must(clReleaseEvent(event), "release");
 }
 
+/* Of a command that waits for a user event, so that it has not ended. */
+static void
+references_print(const struct cl_base *base, const char *name, cl_mem buffer)
+{
+    cl_uint references = 0;
+    float value = 1;
+    cl_int rc;
+    cl_command_queue queue =
+        clCreateCommandQueue(base->context, base->devices[0], 0, &rc);
+    cl_event gate = clCreateUserEvent(base->context, &rc);
+    cl_event end;
+
+    cl_must(rc, "user event");
+    cl_must(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(value),
+                                 &value, 1, &gate, &end),
+            "write");
+    cl_must(clGetEventInfo(end, CL_EVENT_REFERENCE_COUNT, sizeof(references),
+                           &references, NULL),
+            "references");
+    (void)printf("%s: references %u", name, references);
+    cl_must(clGetEventInfo(gate, CL_EVENT_REFERENCE_COUNT, sizeof(references),
+                           &references, NULL),
+            "references");
+    (void)printf(" and %u\n", references);
+    cl_must(clSetUserEventStatus(gate, CL_COMPLETE), "set");
+    cl_must(clWaitForEvents(1, &end), "wait");
+    cl_must(clReleaseEvent(end), "release");
+    cl_must(clReleaseEvent(gate), "release");
+    cl_must(clReleaseCommandQueue(queue), "release queue");
+}
+
 static void queue_try(const struct cl_base *base,
                       const char *name,
                       const cl_queue_properties *list,
@@ -108,6 +139,7 @@ int main(void)
         event_print(i == 0 ? "old" : "old asked", queue, buffer);
         cl_must(clReleaseCommandQueue(queue), "release queue");
     }
+    references_print(&base, "gated", buffer);
     rc = clEnqueueReadBuffer(NULL, buffer, CL_TRUE, 0, 4, &rc, 0, NULL, NULL);
     (void)printf("no queue: rc %d\n", (int)rc);
     cl_must(clReleaseMemObject(buffer), "release buffer");
