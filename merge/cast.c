@@ -62,6 +62,7 @@ void cast_destroy(struct cast *cast)
     free(cast->processes);
     free(cast->threads);
     free(cast->physicals);
+    free(cast->subs);
     free(cast->ranks);
     free(cast->domains);
     free(cast->notes);
@@ -315,30 +316,78 @@ static int physical_rank(struct cast_physical *physical, int32_t rank)
     return 0;
 }
 
+/* Its number in cast->subs, made for it. 0 or -1. */
+static int
+sub_close(struct cast *cast, uint32_t process, struct cast_device *device)
+{
+    if (array_grow(&cast->subs, &cast->subs_room, cast->subs_count,
+                   sizeof(*cast->subs)) != 0) {
+        return -1;
+    }
+    device->sub = (uint32_t)cast->subs_count;
+    cast->subs[cast->subs_count++] = (struct cast_sub){
+        device->name, device->physical, process, device->number};
+    return 0;
+}
+
+/* The whole device that it is a part of, itself if it is none. */
+static struct cast_device *device_whole(struct cast_process *process,
+                                        struct cast_device *device)
+{
+    for (size_t i = 0; i < process->devices_count && device->parent != 0; i++) {
+        const struct cast_device *part = device;
+
+        for (size_t k = 0; k < process->devices_count && device == part; k++) {
+            if (process->devices[k].number == part->parent) {
+                device = &process->devices[k];
+            }
+        }
+    }
+    return device;
+}
+
+/* The device of the machine, made at first sight. NULL with ENOMEM. */
+static struct cast_physical *physical_find(struct cast *cast,
+                                           uint32_t process,
+                                           const struct cast_device *device)
+{
+    struct cast_physical *physical;
+
+    for (size_t i = 0; i < cast->physicals_count; i++) {
+        physical = &cast->physicals[i];
+        if (device->uuid[0] != '\0' ? strcmp(physical->uuid, device->uuid) == 0
+                                    : physical->process == process &&
+                                          physical->number == device->number) {
+            return physical;
+        }
+    }
+    if (array_grow(&cast->physicals, &cast->physicals_room,
+                   cast->physicals_count, sizeof(*physical)) != 0) {
+        return NULL;
+    }
+    physical = &cast->physicals[cast->physicals_count++];
+    memset(physical, 0, sizeof(*physical));
+    physical->name = device->name;
+    physical->uuid = device->uuid;
+    physical->process = process;
+    physical->number = device->number;
+    return physical;
+}
+
 static int
 device_close(struct cast *cast, uint32_t process, struct cast_device *device)
 {
-    struct cast_physical *physical = NULL;
+    struct cast_device *whole = device_whole(&cast->processes[process], device);
+    struct cast_physical *physical = physical_find(cast, process, whole);
 
-    for (size_t i = 0; device->uuid[0] != '\0' && i < cast->physicals_count;
-         i++) {
-        if (strcmp(cast->physicals[i].uuid, device->uuid) == 0) {
-            physical = &cast->physicals[i];
-        }
-    }
     if (physical == NULL) {
-        if (array_grow(&cast->physicals, &cast->physicals_room,
-                       cast->physicals_count, sizeof(*physical)) != 0) {
-            return -1;
-        }
-        physical = &cast->physicals[cast->physicals_count++];
-        memset(physical, 0, sizeof(*physical));
-        physical->name = device->name;
-        physical->uuid = device->uuid;
-        physical->process = process;
-        physical->number = device->number;
+        return -1;
     }
     device->physical = (uint32_t)(physical - cast->physicals);
+    device->sub = CAST_NONE;
+    if (whole != device && sub_close(cast, process, device) != 0) {
+        return -1;
+    }
     return physical_rank(physical, cast->processes[process].rank);
 }
 

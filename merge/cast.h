@@ -121,6 +121,7 @@ struct cast_agent {
     int64_t start_realtime;
     bool is_profile;  /* no agent, but a foreign profile that was read */
     bool is_cut;      /* ... to a place before its end */
+    bool is_alone;    /* nothing started it as a rank of a job */
     bool has_symbols; /* it named call sites */
     bool has_exit;
     bool is_exit_known; /* else the collector did not see the end */
@@ -166,6 +167,7 @@ struct cast_queue {
     uint32_t id;
     uint32_t device;
     const char *name;
+    bool is_in_order; /* as it said */
 };
 
 /* A file that a process had mapped. */
@@ -197,8 +199,10 @@ struct cast_comm {
 struct cast_device {
     uint32_t number;
     const char *name;
-    const char *uuid; /* "" = none: the device is the process's own */
-    uint32_t physical;
+    const char *uuid;  /* "" = none: the device is the process's own */
+    uint32_t parent;   /* number of the device that it is a part of; 0 = none */
+    uint32_t physical; /* the whole device, where it is a part of one */
+    uint32_t sub;      /* in cast.subs; CAST_NONE = it is no part */
 };
 
 struct cast_process {
@@ -246,6 +250,14 @@ struct cast_physical {
     size_t ranks_count, ranks_room;
 };
 
+/* A part of a device, made by a process for itself. */
+struct cast_sub {
+    const char *name;
+    uint32_t physical;
+    uint32_t process;
+    uint32_t number;
+};
+
 /* Processes whose clocks are one: a boot and a time namespace. */
 struct cast_domain {
     const char *boot_id;
@@ -276,6 +288,8 @@ struct cast {
     size_t threads_count, threads_room;
     struct cast_physical *physicals;
     size_t physicals_count, physicals_room;
+    struct cast_sub *subs;
+    size_t subs_count, subs_room;
     struct cast_rank *ranks; /* ascending by number */
     size_t ranks_count, ranks_room;
     bool is_size_said; /* some agent knew the size of the world */

@@ -16,16 +16,20 @@
  *                     rank is in the region and not back from MPI_Init
  *   5  end_of_work    it does nothing any more: no K, and who launched the last
  *                     operation does not wait for another rank in MPI
- *   6  kernel_gap     l0 <= a: the work was there, the device did not begin
- *   7  launch_latency from l0 on
- *   8  the innermost call that h is in: mpi_wait, below_clock_resolution,
+ *   6  unfinished     it does nothing any more that is known, but has work
+ *                     that never ended: from when that was enqueued on
+ *   7  dep_remote     from l0 on, K waits for work of another device or queue;
+ *      dep_event      for a user event that the host sets
+ *   8  kernel_gap     l0 <= a: the work was there, the device did not begin
+ *   9  launch_latency from l0 on
+ *  10  the innermost call that h is in: mpi_wait, below_clock_resolution,
  *      mpi_transfer, mpi_call, gpu_sync, h2d, d2h, mem_mgmt, gpu_api, lock, io,
  *      sleep
- *   9  host_compute   h is between calls and, as far as is known, has a CPU;
+ *  11  host_compute   h is between calls and, as far as is known, has a CPU;
  *      offcpu_runnable  it was preempted, offcpu_blocked  it waited in the
  *      kernel for something that no call tells
- *  10  no_host_data   nothing is recorded of h up to b
- *  11  unattributed   what is known of h does not reach back so far
+ *  12  no_host_data   nothing is recorded of h up to b
+ *  13  unattributed   what is known of h does not reach back so far
  */
 #ifndef CK_MERGE_CAUSE_H
 #define CK_MERGE_CAUSE_H
@@ -36,6 +40,9 @@ enum cause {
     CAUSE_HOST_STOPPED,
     CAUSE_STARTUP,
     CAUSE_END_OF_WORK,
+    CAUSE_UNFINISHED,
+    CAUSE_DEP_REMOTE,
+    CAUSE_DEP_EVENT,
     CAUSE_KERNEL_GAP,
     CAUSE_LAUNCH_LATENCY,
     CAUSE_MPI_WAIT,

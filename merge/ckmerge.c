@@ -23,6 +23,7 @@
 #include "merge/analysis/calls.h"
 #include "merge/analysis/causality.h"
 #include "merge/analysis/chosen.h"
+#include "merge/analysis/copyplaces.h"
 #include "merge/analysis/counters.h"
 #include "merge/analysis/devices.h"
 #include "merge/analysis/impasse.h"
@@ -54,7 +55,7 @@
 #include "merge/verify.h"
 #include "schema/run.h"
 
-#define CONSUMERS 11
+#define CONSUMERS 12
 
 /* What consumers take. */
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
@@ -71,6 +72,7 @@ struct job {
     struct kernelonly *profiles; /* NULL with a run */
     struct devices *devices;
     struct lines *lines;
+    struct copyplaces *copyplaces;
     struct scalenejoin *join; /* NULL = no --scalene */
     struct kernels *kernels;
     struct calls *calls;
@@ -98,6 +100,7 @@ static void job_fini(struct job *job)
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
     lines_destroy(job->lines);
+    copyplaces_destroy(job->copyplaces);
     scalenejoin_destroy(job->join);
     devices_destroy(job->devices);
     clockfacts_destroy(job->clocks);
@@ -313,9 +316,13 @@ static int job_consumers(struct job *job, struct ck_err *err)
     job->ranks = ranks_create(job->cast, region);
     job->causality = causality_create(job->cast, job->align);
     job->blame = blame_create(job->cast, job->align, region);
-    if (job->lines == NULL || job->devices == NULL || job->kernels == NULL ||
-        job->calls == NULL || job->ranks == NULL || job->ranges == NULL ||
-        job->blame == NULL || job->causality == NULL) {
+    job->copyplaces =
+        job->blame == NULL
+            ? NULL
+            : copyplaces_create(job->cast, blame_scene(job->blame), region);
+    if (job->copyplaces == NULL || job->lines == NULL || job->devices == NULL ||
+        job->kernels == NULL || job->calls == NULL || job->ranks == NULL ||
+        job->ranges == NULL || job->blame == NULL || job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (impasse_is_wanted(job->cast)) {
@@ -442,6 +449,7 @@ static int job_run(struct job *job, struct ck_err *err)
     };
     const struct timeline_consumer others[] = {
         {kernels_take, job->kernels, OF_DEVICE},
+        {copyplaces_take, job->copyplaces, OF(COPY)},
         {calls_take, job->calls, OF_HOST},
     };
     struct timeline_consumer consumers[CONSUMERS];
@@ -493,6 +501,7 @@ static int job_report(struct job *job, struct ck_err *err)
 
     if (devices_report(job->devices, report) != 0 ||
         lines_report(job->lines, report) != 0 ||
+        copyplaces_report(job->copyplaces, report) != 0 ||
         kernels_report(job->kernels, report) != 0 ||
         (job->join != NULL && scalenejoin_report(job->join, report) != 0) ||
         blame_finish(job->blame) != 0 ||

@@ -32,6 +32,10 @@ void report_fini(struct report *report)
     }
     free(report->awaited);
     free(report->devices);
+    free(report->subs);
+    free(report->undone);
+    free(report->failures);
+    free(report->copy_places);
     causes_fini(report->causes, report->causes_count);
     causes_fini(report->waits, report->waits_count);
     causes_fini(report->edges, report->edges_count);

@@ -19,6 +19,7 @@
 #include "merge/reportclocks.h"
 #include "merge/reportrank.h"
 #include "merge/reporttraffic.h"
+#include "merge/reportwork.h"
 #include "schema/time.h"
 
 /* What nobody knows without a manifest. */
@@ -68,6 +69,8 @@ struct report_device {
     const char *command; /* of the process that it belongs to; NULL = a device
                             of the machine */
     uint32_t pid;
+    int32_t number; /* among those of the same name that one rank used, from
+                       0; -1 = there is no other */
     ck_time_t run_first; /* first and last instant of work on it, in the run */
     ck_time_t run_last;
 };
@@ -163,6 +166,14 @@ struct report_delays {
     ck_time_t others;
     ck_time_t unexplained;
 };
+/* Time of a cause in one activity. */
+struct report_part {
+    struct report_activity did;
+    ck_time_t ns;
+};
+
+/* Activities that a startup is shown with. */
+#define REPORT_PARTS 4
 
 /* Idle time of devices that has one cause. */
 struct report_cause {
@@ -178,9 +189,15 @@ struct report_cause {
                                    before was received later */
     ck_time_t error;            /* ns may be off by it; 0 = one clock */
     ck_time_t did_ns;           /* of ns, in which it did: */
-    struct report_activity did; /* the launching thread */
-    int32_t last;   /* rank that most of it was waited for, or unknown */
-    int32_t blamed; /* the one that that one waited for itself, and so on */
+    struct report_activity did; /* the launching thread; of dep_event the call
+                                   that set the event, of dep_remote the kernel
+                                   that was waited for */
+    struct report_part parts[REPORT_PARTS]; /* of startup: the longest */
+    size_t parts_count;
+    uint32_t device;  /* of dep_*: the one that was idle, number in the cast */
+    uint32_t awaited; /* of dep_remote: the one it waited for, if known */
+    int32_t last;     /* rank that most of it was waited for, or unknown */
+    int32_t blamed;   /* the one that that one waited for itself, and so on */
     struct report_delays delays; /* why it came late */
     enum cause seen_kind;   /* what it did meanwhile most, CAUSES = unknown */
     ck_time_t seen_kind_ns; /* of ns, in things of that kind */
@@ -192,7 +209,8 @@ struct report_cause {
 static inline bool report_is_once(const struct report_cause *cause)
 {
     return cause->is_start || cause->cause == CAUSE_STARTUP ||
-           cause->cause == CAUSE_END_OF_WORK;
+           cause->cause == CAUSE_END_OF_WORK ||
+           cause->cause == CAUSE_UNFINISHED;
 }
 
 /* A step of the run: those of its ranks that have one number. */
@@ -496,6 +514,8 @@ struct report {
     const char *version;
     int32_t size; /* ranks announced */
     uint32_t present;
+    bool has_ranks; /* it was started as ranks, or used MPI; else rank 0 is but
+                       the program */
     bool is_filtered; /* ranks[] are those that were asked for */
     uint32_t hosts;   /* 0 = some rank does not say whose */
     int64_t realtime; /* of the axis's zero; 0 = not known */
@@ -517,6 +537,14 @@ struct report {
     size_t awaited_count;
     struct report_device *devices;
     size_t devices_count;
+    struct report_sub *subs; /* by device, in the order of their making */
+    size_t subs_count;
+    struct report_undone *undone; /* earliest first */
+    size_t undone_count;
+    struct report_failure *failures; /* work first */
+    size_t failures_count;
+    struct report_copy_place *copy_places; /* longest first */
+    size_t copy_places_count;
     struct report_device all; /* sums over devices; wall = devices * region */
     struct report_efficiency efficiency;
     struct report_load load;

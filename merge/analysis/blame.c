@@ -21,6 +21,7 @@
 #include "merge/analysis/scene.h"
 #include "merge/analysis/steps.h"
 #include "merge/analysis/stragglers.h"
+#include "merge/analysis/undone.h"
 #include "merge/analysis/waitstates.h"
 #include "merge/array.h"
 #include "merge/dark.h"
@@ -636,7 +637,8 @@ int blame_report(struct blame *blame, struct report *report)
     struct causes_from waits = {blame->scene, blame->delay,
                                 waitstates_delays(blame->waitstates)};
 
-    if (causes_report(blame->ledger, &idle, report) != 0 ||
+    if (undone_report(blame->cast, scene_commands(blame->scene), report) != 0 ||
+        causes_report(blame->ledger, &idle, report) != 0 ||
         waits_report(blame, &waits, report) != 0 ||
         hotspots_report(blame->hotspots, report) != 0 ||
         edges_report(blame->edges, report) != 0 ||

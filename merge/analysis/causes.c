@@ -69,6 +69,15 @@ static int compare_groups(const struct item *a, const struct item *b)
     if (order != 0) {
         return order;
     }
+    if (a->row->cause == CAUSE_DEP_REMOTE || a->row->cause == CAUSE_DEP_EVENT) {
+        order = compare_ints(a->row->device, b->row->device);
+        if (order == 0) {
+            order = compare_ints(a->row->last, b->row->last);
+        }
+        if (order != 0) {
+            return order;
+        }
+    }
     if (a->row->cause != CAUSE_MPI_WAIT) {
         order = compare_ints(a->row->rank, b->row->rank);
         return order != 0 || a->row->cause == CAUSE_STARTUP
@@ -195,6 +204,60 @@ static void did_find(struct grouping *grouping,
     }
 }
 
+/* Calls from one place are one thing, whatever the address. */
+static bool is_same_call(const struct report_activity *a,
+                         const struct report_activity *b)
+{
+    return a->call != NULL && b->call != NULL &&
+           strcmp(a->call, b->call) == 0 && a->range == b->range &&
+           (a->place.file != NULL || a->place.function != NULL) &&
+           compare_places(&a->place, &b->place) == 0;
+}
+
+/* What took longest of a group, at most REPORT_PARTS things. */
+static void parts_find(struct grouping *grouping,
+                       const struct item *items,
+                       size_t count,
+                       struct report_cause *cause)
+{
+    const struct report_activity *none = &grouping->activities[grouping->none];
+
+    for (size_t i = 0; i < count; i++) {
+        grouping->sums[items[i].did - grouping->activities] += items[i].row->ns;
+    }
+    for (cause->parts_count = 0; cause->parts_count < REPORT_PARTS;
+         cause->parts_count++) {
+        const struct report_activity *best = NULL;
+        ck_time_t most = 0;
+
+        for (size_t i = 0; i < count; i++) {
+            ck_time_t sum = grouping->sums[items[i].did - grouping->activities];
+
+            if (sum > most && items[i].did != none) {
+                most = sum;
+                best = items[i].did;
+            }
+        }
+        if (best == NULL) {
+            break;
+        }
+        for (size_t i = 0; i < count; i++) {
+            ck_time_t *sum =
+                &grouping->sums[items[i].did - grouping->activities];
+
+            if (items[i].did != best && is_same_call(items[i].did, best)) {
+                most += *sum;
+                *sum = 0;
+            }
+        }
+        grouping->sums[best - grouping->activities] = 0;
+        cause->parts[cause->parts_count] = (struct report_part){*best, most};
+    }
+    for (size_t i = 0; i < count; i++) {
+        grouping->sums[items[i].did - grouping->activities] = 0;
+    }
+}
+
 /* What the blamed rank did meanwhile for the largest part. 0, or -1 with
  * ENOMEM.
  */
@@ -280,10 +343,27 @@ static int group_report(struct grouping *grouping,
         cause->wrong_order += row->wrong;
     }
     did_find(grouping, items, count, cause);
-    return ranks_count(grouping, items, count, cause) != 0 ||
-                   delays_find(grouping->from, items, count, cause) != 0
-               ? -1
-               : seen_find(grouping->scene, items, count, cause);
+    if (cause->cause == CAUSE_STARTUP) {
+        parts_find(grouping, items, count, cause);
+    }
+    if (cause->cause == CAUSE_DEP_REMOTE || cause->cause == CAUSE_DEP_EVENT) {
+        cause->device = items[0].row->device;
+        cause->awaited = (uint32_t)items[0].row->last;
+    }
+    if (ranks_count(grouping, items, count, cause) != 0 ||
+        delays_find(grouping->from, items, count, cause) != 0 ||
+        seen_find(grouping->scene, items, count, cause) != 0) {
+        return -1;
+    }
+    if (cause->cause == CAUSE_DEP_EVENT) {
+        /* Nobody was to come: what the setter did until then is all of it. */
+        cause->delays.rank = cause->blamed;
+        cause->delays.kind = cause->seen_kind;
+        cause->delays.kind_ns = cause->seen_kind_ns;
+        cause->delays.ns = cause->seen_ns;
+        cause->delays.did = cause->seen;
+    }
+    return 0;
 }
 
 /* NULL with ENOMEM. */

@@ -37,15 +37,24 @@ struct device {
     uint64_t bad_times;
 };
 
+/* A part of a device. */
+struct part {
+    struct interval_union kernels;
+    struct interval_union all;
+    uint64_t copies;
+};
+
 struct devices {
     const struct cast *cast; /* borrowed */
     struct device *items;    /* by physical device */
+    struct part *parts;      /* by number of cast->subs */
     struct levels *levels;
     bool is_whole; /* the region is the run */
     /* The device looked up last. */
     uint32_t process;
     uint32_t number;
     struct device *last;
+    struct part *last_part; /* NULL = it is no part */
     /* Names looked at, by address: kept texts stay where they are. */
     struct {
         const char *name;
@@ -78,8 +87,10 @@ struct devices *devices_create(const struct cast *cast,
     devices->cast = cast;
     devices->is_whole = region.start == whole.start && region.end == whole.end;
     devices->items = calloc(cast->physicals_count + 1, sizeof(*devices->items));
+    devices->parts = calloc(cast->subs_count + 1, sizeof(*devices->parts));
     devices->levels = levels_create(cast, region);
-    if (devices->items == NULL || devices->levels == NULL) {
+    if (devices->items == NULL || devices->parts == NULL ||
+        devices->levels == NULL) {
         devices_destroy(devices);
         return NULL;
     }
@@ -91,6 +102,10 @@ struct devices *devices_create(const struct cast *cast,
         interval_union_init(&devices->items[i].copy, region);
         interval_union_init(&devices->items[i].run, whole);
     }
+    for (size_t i = 0; i < cast->subs_count; i++) {
+        interval_union_init(&devices->parts[i].kernels, region);
+        interval_union_init(&devices->parts[i].all, region);
+    }
     return devices;
 }
 
@@ -100,6 +115,7 @@ void devices_destroy(struct devices *devices)
         return;
     }
     free(devices->items);
+    free(devices->parts);
     levels_destroy(devices->levels);
     free(devices);
 }
@@ -120,6 +136,8 @@ device_find(struct devices *devices, uint32_t process, uint32_t number)
     devices->process = process;
     devices->number = number;
     devices->last = &devices->items[device->physical];
+    devices->last_part =
+        device->sub == CAST_NONE ? NULL : &devices->parts[device->sub];
     return devices->last;
 }
 
@@ -162,6 +180,16 @@ static void copy_add(struct device *device, struct region part)
     interval_union_add(&device->copy, part.start, part.end);
     interval_union_add(&device->all, part.start, part.end);
     device->copies += device->all.count - count;
+}
+
+static void part_add(struct part *part, struct region time, bool is_copy)
+{
+    interval_union_add(&part->all, time.start, time.end);
+    if (is_copy) {
+        part->copies++;
+    } else {
+        interval_union_add(&part->kernels, time.start, time.end);
+    }
 }
 
 static void
@@ -210,6 +238,9 @@ int devices_take(void *consumer, const struct timeline_event *event)
     }
     if (levels_take(devices->levels, event) != 0) {
         return -1;
+    }
+    if (devices->last_part != NULL) {
+        part_add(devices->last_part, part, is_copy);
     }
     if (is_copy) {
         copy_add(device, part);
@@ -316,6 +347,63 @@ static int by_ranks(const void *a, const void *b)
            (left->physical < right->physical);
 }
 
+/* Devices of one name that a rank used are told apart by numbers. */
+static void numbers_report(struct report *report)
+{
+    for (size_t i = 0; i < report->devices_count; i++) {
+        struct report_device *row = &report->devices[i];
+        int32_t before = 0, others = 0;
+
+        for (size_t k = 0; k < report->devices_count; k++) {
+            const struct report_device *other = &report->devices[k];
+            bool is_same =
+                k != i && other->ranks_count > 0 && row->ranks_count > 0 &&
+                other->ranks[0] == row->ranks[0] && other->pid == row->pid &&
+                strcmp(other->name, row->name) == 0;
+
+            others += is_same;
+            before += is_same && k < i;
+        }
+        row->number = others > 0 ? before : -1;
+    }
+}
+
+/* Parts of the devices that are shown. 0, or -1 with ENOMEM. */
+static int subs_report(const struct devices *devices, struct report *report)
+{
+    const struct cast *cast = devices->cast;
+
+    report->subs = calloc(cast->subs_count + 1, sizeof(*report->subs));
+    if (report->subs == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < cast->subs_count; i++) {
+        const struct cast_sub *sub = &cast->subs[i];
+        const struct part *part = &devices->parts[i];
+        struct report_sub *row = &report->subs[report->subs_count];
+
+        if (!cast_is_wanted(cast, cast->processes[sub->process].rank)) {
+            continue;
+        }
+        *row = (struct report_sub){
+            .physical = sub->physical,
+            .name = sub->name,
+            .pid = cast->processes[sub->process].pid,
+            .wall = region_length(part->all.region),
+            .busy = interval_union_length(&part->all),
+            .compute = interval_union_length(&part->kernels),
+            .kernels = part->kernels.count,
+            .copies = part->copies,
+        };
+        row->copy = row->busy - row->compute;
+        for (size_t k = 0; k < report->subs_count; k++) {
+            row->index += report->subs[k].physical == row->physical;
+        }
+        report->subs_count++;
+    }
+    return 0;
+}
+
 int devices_report(const struct devices *devices, struct report *report)
 {
     size_t count = devices->cast->physicals_count;
@@ -348,5 +436,8 @@ int devices_report(const struct devices *devices, struct report *report)
     }
     qsort(report->devices, report->devices_count, sizeof(*report->devices),
           by_ranks);
-    return levels_report(devices->levels, report);
+    numbers_report(report);
+    return subs_report(devices, report) != 0
+               ? -1
+               : levels_report(devices->levels, report);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/depends.h"
 #include "merge/analysis/launching.h"
 #include "merge/analysis/sharing.h"
 
@@ -27,6 +28,9 @@ struct gap {
     bool is_first; /* the device did nothing before it */
 };
 
+/* Before the first work of any device, what hosts did is kept from the start
+ * for so many events. */
+#define STARTUP_EVENTS_MAX ((uint64_t)1 << 16)
 #define RIVALS 7 /* operations that begin at once, beyond the first */
 
 struct device {
@@ -45,7 +49,8 @@ struct ledger {
     struct device *devices;
     uint32_t *waiting; /* devices with a gap */
     size_t waiting_count;
-    ck_time_t due; /* earliest end of a gap that waits */
+    ck_time_t due;         /* earliest end of a gap that waits */
+    uint64_t before_first; /* events before any device was used */
 };
 
 static ck_time_t ledger_horizon(const void *state, ck_time_t now);
@@ -141,33 +146,71 @@ queued_add(struct sharing *sharing, const struct gap *gap, struct region part)
                                       (uint32_t)number);
 }
 
-/* The device had nothing yet: apart from one call maybe, a matter of much. */
+/* What is known of the time before a device's first work. */
+struct starting {
+    struct sharing *sharing;
+    struct region call; /* the longest one, where it is more than half */
+    int64_t number;     /* its activity; CAST_NONE = there is none */
+};
+
+/* Nobody kept what the host did then, but for its longest call. */
+static int forgotten_add(const struct starting *starting, struct region piece)
+{
+    struct region call = starting->call;
+    struct region before = piece, after = piece;
+
+    if (starting->number == CAST_NONE ||
+        !region_clip(piece, &call.start, &call.end)) {
+        return sharing_plain(starting->sharing, piece, CAUSE_STARTUP,
+                             CAST_NONE);
+    }
+    before.end = call.start;
+    after.start = call.end;
+    return sharing_plain(starting->sharing, before, CAUSE_STARTUP, CAST_NONE) !=
+                       0 ||
+                   sharing_plain(starting->sharing, call, CAUSE_STARTUP,
+                                 (uint32_t)starting->number) != 0
+               ? -1
+               : sharing_plain(starting->sharing, after, CAUSE_STARTUP,
+                               CAST_NONE);
+}
+
+/* The device had nothing yet, as its host did this. */
+static int
+startup_take(void *state, struct region piece, const struct host_state *did)
+{
+    const struct starting *starting = state;
+    struct sharing *sharing = starting->sharing;
+    int64_t number;
+
+    if (!did->is_known) {
+        return forgotten_add(starting, piece);
+    }
+    number = scene_did(sharing->books->scene, sharing->thread, piece, did);
+    return number < 0
+               ? -1
+               : sharing_plain(sharing, piece, CAUSE_STARTUP, (uint32_t)number);
+}
+
+/* The device had nothing yet: by what its host did. */
 static int startup_add(struct sharing *sharing, struct region gap)
 {
-    struct region part = gap;
-    int64_t number = CAST_NONE;
+    struct starting starting = {.sharing = sharing};
 
     if (!region_clip(sharing->books->region, &gap.start, &gap.end)) {
         return 0;
     }
-    part = gap;
-    if (sharing->thread != HOST_NONE) {
-        number =
-            launching_longest(sharing->books->scene, sharing->thread, &part);
-    }
-    if (number < 0) {
-        return -1;
-    }
-    if (number == CAST_NONE) {
+    if (sharing->thread == HOST_NONE ||
+        !host_is_seen(scene_host(sharing->books->scene), sharing->thread)) {
         return sharing_plain(sharing, gap, CAUSE_STARTUP, CAST_NONE);
     }
-    return sharing_plain(sharing, (struct region){gap.start, part.start},
-                         CAUSE_STARTUP, CAST_NONE) != 0 ||
-                   sharing_plain(sharing, part, CAUSE_STARTUP,
-                                 (uint32_t)number) != 0
+    starting.call = gap;
+    starting.number = launching_longest(sharing->books->scene, sharing->thread,
+                                        &starting.call);
+    return starting.number < 0
                ? -1
-               : sharing_plain(sharing, (struct region){part.end, gap.end},
-                               CAUSE_STARTUP, CAST_NONE);
+               : host_walk(scene_host(sharing->books->scene), sharing->thread,
+                           gap, startup_take, &starting);
 }
 
 /* When the operation that ends the gap was launched. */
@@ -183,6 +226,40 @@ gap_launch(const struct ledger *ledger, const struct gap *gap, uint32_t thread)
     return gap->queued != 0 && gap->queued < gap->end ? gap->queued : gap->end;
 }
 
+/* Before a device's first work. What that waited for was launched before. */
+static int first_add(struct sharing *sharing,
+                     const struct gap *gap,
+                     struct region idle,
+                     ck_time_t enter)
+{
+    struct region waits = {enter, idle.end};
+    struct region before = idle;
+
+    if (depends_share(sharing, gap->tid, gap->call, &waits) != 0) {
+        return -1;
+    }
+    if (waits.start == enter) {
+        return startup_add(sharing, idle);
+    }
+    before.end = enter;
+    return startup_add(sharing, before) != 0 ? -1
+                                             : queued_add(sharing, gap, waits);
+}
+
+/* The device had nothing to do up to the launch. */
+static int starved_add(struct sharing *sharing, struct region starved)
+{
+    const struct host *host = scene_host(sharing->books->scene);
+
+    if (sharing->thread == HOST_NONE || !host_is_seen(host, sharing->thread)) {
+        return sharing_plain(sharing, starved, CAUSE_NO_HOST_DATA, CAST_NONE);
+    }
+    return region_clip(sharing->books->region, &starved.start, &starved.end)
+               ? host_walk(host, sharing->thread, starved, sharing_host,
+                           sharing)
+               : 0;
+}
+
 static int gap_close(struct ledger *ledger, uint32_t index)
 {
     struct device *device = &ledger->devices[index];
@@ -190,6 +267,7 @@ static int gap_close(struct ledger *ledger, uint32_t index)
     struct sharing sharing = {
         .books = &ledger->books,
         .device = index,
+        .process = gap->process,
         .thread = host_thread(scene_host(ledger->books.scene), gap->process,
                               gap->tid),
         .begin = ledger->books.cast->processes[gap->process].begin,
@@ -204,25 +282,20 @@ static int gap_close(struct ledger *ledger, uint32_t index)
                ledger->books.cast->processes[gap->process].agent, gap->process,
                gap->tid, starved);
     if (gap->is_first) {
-        return startup_add(&sharing, starved);
+        return first_add(&sharing, gap, starved, enter);
     }
     if (enter <= gap->start) {
-        return queued_add(&sharing, gap, starved);
+        return depends_share(&sharing, gap->tid, gap->call, &starved) != 0
+                   ? -1
+                   : queued_add(&sharing, gap, starved);
     }
     starved.end = launch.start = enter;
-    if (sharing.thread == HOST_NONE ||
-        !host_is_seen(scene_host(ledger->books.scene), sharing.thread)) {
-        if (sharing_plain(&sharing, starved, CAUSE_NO_HOST_DATA, CAST_NONE) !=
-            0) {
-            return -1;
-        }
-    } else if (region_clip(ledger->books.region, &starved.start,
-                           &starved.end) &&
-               host_walk(scene_host(ledger->books.scene), sharing.thread,
-                         starved, sharing_host, &sharing) != 0) {
+    if (starved_add(&sharing, starved) != 0 ||
+        depends_share(&sharing, gap->tid, gap->call, &launch) != 0) {
         return -1;
     }
-    return launch_add(&sharing, gap->call, launch);
+    return launch.start > enter ? queued_add(&sharing, gap, launch)
+                                : launch_add(&sharing, gap->call, launch);
 }
 
 static ck_time_t launch_of(const struct ledger *ledger, const struct gap *gap)
@@ -275,7 +348,8 @@ static int gaps_close(struct ledger *ledger, ck_time_t now)
 static ck_time_t ledger_horizon(const void *state, ck_time_t now)
 {
     const struct ledger *ledger = state;
-    ck_time_t horizon = now;
+    ck_time_t horizon =
+        ledger->before_first < STARTUP_EVENTS_MAX ? INT64_MIN : now;
 
     for (size_t i = 0; i < ledger->books.cast->physicals_count; i++) {
         const struct device *device = &ledger->devices[i];
@@ -338,6 +412,7 @@ static int operation_take(struct ledger *ledger,
         device->tid = operation->tid;
     }
     device->is_used = true;
+    ledger->before_first = STARTUP_EVENTS_MAX;
     return 0;
 }
 
@@ -368,6 +443,7 @@ static int device_take(struct ledger *ledger,
 
 int ledger_settle(struct ledger *ledger, ck_time_t now)
 {
+    ledger->before_first += ledger->before_first < STARTUP_EVENTS_MAX;
     return ledger->waiting_count > 0 ? gaps_close(ledger, now) : 0;
 }
 
@@ -378,8 +454,39 @@ int ledger_take(void *consumer, const struct timeline_event *event)
     return timeline_is_device(event) ? device_take(ledger, event) : 0;
 }
 
-/* From its last operation on a device has no work. */
-static int tail_add(struct ledger *ledger, uint32_t index)
+/* The first work of a device that never ended; NULL = none. */
+static const struct commands_undone *
+undone_of(const struct commands_undone *undone, size_t count, uint32_t index)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (undone[i].physical == index) {
+            return &undone[i];
+        }
+    }
+    return NULL;
+}
+
+/* From when work was enqueued that never ended: it may have run. */
+static int undone_add(struct sharing *sharing,
+                      const struct commands_undone *undone,
+                      struct region part)
+{
+    struct host_span work = {.process = undone->process,
+                             .name = undone->command.name,
+                             .kind = CK_KIND_QUEUE,
+                             .site = undone->command.site};
+    struct host_state did = {.is_known = true, .kernel = &work};
+    int64_t number = scene_activity(sharing->books->scene, &did);
+
+    return number < 0 ? -1
+                      : sharing_plain(sharing, part, CAUSE_UNFINISHED,
+                                      (uint32_t)number);
+}
+
+/* From its last operation on a device has no work, but what never ended. */
+static int tail_add(struct ledger *ledger,
+                    uint32_t index,
+                    const struct commands_undone *undone)
 {
     const struct device *device = &ledger->devices[index];
     const struct cast_physical *physical =
@@ -391,6 +498,7 @@ static int tail_add(struct ledger *ledger, uint32_t index)
                                                   ? physical->ranks[0]
                                                   : CAST_RANK_UNKNOWN}};
     struct region tail = ledger->books.region;
+    struct region open = {tail.end, tail.end};
 
     if (device->is_used && device->frontier > tail.start) {
         tail.start = device->frontier;
@@ -402,6 +510,11 @@ static int tail_add(struct ledger *ledger, uint32_t index)
                          ? host_thread(scene_host(ledger->books.scene),
                                        device->process, device->tid)
                          : HOST_NONE;
+    if (undone != NULL && undone->command.enter < tail.end) {
+        open.start = undone->command.enter > tail.start ? undone->command.enter
+                                                        : tail.start;
+        tail.end = open.start;
+    }
     sharing.from = tail.start;
     if (sharing.thread != HOST_NONE && tail.start < tail.end &&
         host_walk(scene_host(ledger->books.scene), sharing.thread, tail,
@@ -409,7 +522,29 @@ static int tail_add(struct ledger *ledger, uint32_t index)
         return -1;
     }
     tail.start = sharing.from;
-    return sharing_plain(&sharing, tail, CAUSE_END_OF_WORK, CAST_NONE);
+    if (sharing_plain(&sharing, tail,
+                      device->is_used || undone == NULL ? CAUSE_END_OF_WORK
+                                                        : CAUSE_STARTUP,
+                      CAST_NONE) != 0) {
+        return -1;
+    }
+    return undone == NULL ? 0 : undone_add(&sharing, undone, open);
+}
+
+/* What is behind the last work of each device. 0, or -1 with ENOMEM. */
+static int tails_add(struct ledger *ledger)
+{
+    size_t count;
+    struct commands_undone *undone =
+        commands_undone(scene_commands(ledger->books.scene), &count);
+    int rc = undone == NULL ? -1 : 0;
+
+    for (uint32_t i = 0; rc == 0 && i < ledger->books.cast->physicals_count;
+         i++) {
+        rc = tail_add(ledger, i, undone_of(undone, count, i));
+    }
+    free(undone);
+    return rc;
 }
 
 int ledger_finish(struct ledger *ledger)
@@ -417,13 +552,8 @@ int ledger_finish(struct ledger *ledger)
     struct ledger_row *rows;
     size_t count;
 
-    if (gaps_close(ledger, INT64_MAX) != 0) {
+    if (gaps_close(ledger, INT64_MAX) != 0 || tails_add(ledger) != 0) {
         return -1;
-    }
-    for (uint32_t i = 0; i < ledger->books.cast->physicals_count; i++) {
-        if (tail_add(ledger, i) != 0) {
-            return -1;
-        }
     }
     if (ledger->books.steps == NULL ||
         steps_count(ledger->books.steps) < LEDGER_STEPS_MIN) {

@@ -500,6 +500,25 @@ static uint32_t hosts_count(const struct cast *cast)
     return count;
 }
 
+/* Was it started as ranks, or did it use MPI? */
+static bool has_ranks(const struct cast *cast)
+{
+    if (cast->ranks_count != 1) {
+        return true;
+    }
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        if (!cast->agents[i].is_alone) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        if (stamps_has(&cast->processes[i].init)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int ranks_report(struct ranks *ranks,
                  const struct align *align,
                  struct report *report)
@@ -519,6 +538,7 @@ int ranks_report(struct ranks *ranks,
                     &report->ranks[report->ranks_count++]);
     }
     report->present = (uint32_t)cast->ranks_count;
+    report->has_ranks = has_ranks(cast);
     report->size = size;
     report->hosts = hosts_count(cast);
     if (!cast->is_filtered) {

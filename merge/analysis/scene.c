@@ -18,6 +18,7 @@ struct scene {
     struct evidence *evidence;
     struct shadow *shadow;
     struct work *work;
+    struct commands *commands;
     struct sockets *sockets;
     bool has_stretch; /* the last event ended one: */
     struct sockets_stretch stretch;
@@ -61,12 +62,14 @@ struct scene *scene_create(const struct cast *cast,
     scene->evidence = evidence_create(cast);
     scene->shadow = shadow_create();
     scene->work = work_create(cast->processes_count);
+    scene->commands = commands_create(cast);
     scene->sockets = sockets_create(cast);
     scene->inside = calloc(cast->threads_count + 1, sizeof(*scene->inside));
     if (scene->host == NULL || scene->waits == NULL ||
         scene->activities == NULL || scene->evidence == NULL ||
         scene->shadow == NULL || scene->work == NULL ||
-        scene->sockets == NULL || scene->inside == NULL) {
+        scene->commands == NULL || scene->sockets == NULL ||
+        scene->inside == NULL) {
         scene_destroy(scene);
         return NULL;
     }
@@ -85,6 +88,7 @@ void scene_destroy(struct scene *scene)
     evidence_destroy(scene->evidence);
     shadow_destroy(scene->shadow);
     work_destroy(scene->work);
+    commands_destroy(scene->commands);
     sockets_destroy(scene->sockets);
     free(scene->inside);
     free(scene);
@@ -133,6 +137,11 @@ const struct cast *scene_cast(const struct scene *scene)
 const struct work *scene_work(const struct scene *scene)
 {
     return scene->work;
+}
+
+const struct commands *scene_commands(const struct scene *scene)
+{
+    return scene->commands;
 }
 
 struct shadow *scene_shadow(struct scene *scene)
@@ -566,13 +575,18 @@ static int mark_take(struct scene *scene, const struct timeline_event *event)
 static int lost_take(struct scene *scene, const struct timeline_event *event)
 {
     const struct ck_counter *lost = (const struct ck_counter *)event->record;
+    /* Work that had not ended is told by its commands. */
+    bool is_known = lost->reason == CK_LOST_UNDONE &&
+                    commands_is_known(scene->commands, event->process);
     struct shadow_part part = {{event->start, event->start + lost->enabled},
                                CAUSE_LOST_DATA,
                                scene->cast->processes[event->process].agent,
                                CAST_NONE,
                                lost->tid};
 
-    return shadow_add(scene->shadow, &part, scene_horizon(scene, event->start));
+    return is_known ? 0
+                    : shadow_add(scene->shadow, &part,
+                                 scene_horizon(scene, event->start));
 }
 
 static int work_take(struct scene *scene, const struct timeline_event *event)
@@ -626,12 +640,19 @@ int scene_take(struct scene *scene,
                    ? 0
                    : call_take(scene, event);
     case CK_CLASS_CALL:
-        return call_take(scene, event);
+        return kind == CK_KIND_API_OPENCL &&
+                       commands_take(scene->commands, event) != 0
+                   ? -1
+                   : call_take(scene, event);
+    case CK_CLASS_AWAIT:
+        return commands_take(scene->commands, event);
     case CK_CLASS_MARK:
         return mark_take(scene, event);
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
-        return work_take(scene, event);
+        return commands_take(scene->commands, event) != 0
+                   ? -1
+                   : work_take(scene, event);
     case CK_CLASS_SAMPLE:
         return sample_take(scene, event);
     case CK_CLASS_COUNTER:

@@ -10,6 +10,7 @@
 #ifndef CK_MERGE_ANALYSIS_SCENE_H
 #define CK_MERGE_ANALYSIS_SCENE_H
 
+#include "merge/analysis/commands.h"
 #include "merge/analysis/host.h"
 #include "merge/analysis/shadow.h"
 #include "merge/analysis/sockets.h"
@@ -42,6 +43,7 @@ int scene_take(struct scene *scene,
 const struct cast *scene_cast(const struct scene *scene);
 const struct host *scene_host(const struct scene *scene);
 const struct work *scene_work(const struct scene *scene);
+const struct commands *scene_commands(const struct scene *scene);
 struct shadow *scene_shadow(struct scene *scene);
 struct match_counts scene_counts(const struct scene *scene);
 struct waits *scene_waits(const struct scene *scene);

@@ -50,9 +50,8 @@ static bool is_start(const struct books *books,
            steps_is_start(books->steps, rank, time, until);
 }
 
-/* Enter a piece of the gap with sharing->row, but for what a loss or a tracer
- * covers. */
-static int piece_add(struct sharing *sharing, struct region piece)
+/* But for what a loss or a tracer covers. */
+int sharing_piece(struct sharing *sharing, struct region piece)
 {
     struct books *books = sharing->books;
 
@@ -101,7 +100,7 @@ int sharing_plain(struct sharing *sharing,
     sharing->row.blamed = sharing->row.last = CAST_RANK_UNKNOWN;
     sharing->row.wait = WAIT_NONE;
     sharing->row.error = 0;
-    return piece_add(sharing, piece);
+    return sharing_piece(sharing, piece);
 }
 
 /* What the rank at the end of the chain did meanwhile. */
@@ -124,7 +123,7 @@ blamed_take(void *state, struct region piece, const struct chain_origin *origin)
     sharing->row.error = blamed != sharing->row.blamed ? sharing->error : 0;
     sharing->row.blamed = blamed;
     sharing->row.blamed_did = (uint32_t)number;
-    return piece_add(sharing, piece);
+    return sharing_piece(sharing, piece);
 }
 
 /* A piece within a call of which it is known for whom it waited: before and

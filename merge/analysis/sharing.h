@@ -30,6 +30,7 @@ struct books {
 struct sharing {
     struct books *books; /* borrowed */
     uint32_t device;
+    uint32_t process;      /* of h */
     uint32_t thread;       /* h, that launched; HOST_NONE */
     ck_time_t begin;       /* until when h's rank is in its startup; 0 */
     ck_time_t from;        /* sharing_tail: what lies behind is not entered */
@@ -45,6 +46,8 @@ int sharing_plain(struct sharing *sharing,
                   struct region piece,
                   enum cause cause,
                   uint32_t did);
+/* Enter a piece with sharing->row as it is. */
+int sharing_piece(struct sharing *sharing, struct region piece);
 /* host_take_f: enter a piece by what h did in it. */
 int sharing_host(void *state,
                  struct region piece,

@@ -44,6 +44,17 @@ text_number(const struct ck_text *text, const char *key, int64_t otherwise)
     return strtoll(value, NULL, 10);
 }
 
+/* Does it say just that? */
+static bool
+is_text(const struct ck_text *text, const char *key, const char *what)
+{
+    char value[32];
+
+    return ck_lines_get(ck_text_bytes(text), text->length, key, value,
+                        sizeof(value)) &&
+           strcmp(value, what) == 0;
+}
+
 static int agent_identity(struct cast *cast,
                           struct cast_agent *agent,
                           const struct ck_text *text)
@@ -61,6 +72,7 @@ static int agent_identity(struct cast *cast,
         agent->exit_time = text_number(text, "stop_raw", 0);
         agent->is_cut = text_number(text, "cut", 0) != 0;
     }
+    agent->is_alone = !agent->is_profile && is_text(text, "launcher", "none");
     cast->is_size_said = cast->is_size_said || agent->size > 0;
     agent->start_raw = text_number(text, "start_raw", 0);
     agent->start_realtime = text_number(text, "start_realtime", 0);
@@ -157,6 +169,7 @@ static int device_read(struct cast *cast,
     if (device.name == NULL || device.uuid == NULL) {
         return -1;
     }
+    device.parent = (uint32_t)text_number(text, "parent", 0);
     return device_enter(process, &device, true);
 }
 
@@ -182,6 +195,7 @@ static int queue_read(struct cast *cast,
     if (queue.name == NULL) {
         return -1;
     }
+    queue.is_in_order = is_text(text, "order", "in-order");
     if (array_grow(&process->queues, &process->queues_room,
                    process->queues_count, sizeof(queue)) != 0) {
         return -1;

@@ -48,6 +48,9 @@ static const struct rule rules[] = {
     {CAUSE_KERNEL_GAP, WHO_ANY, SIZE_ANY,
      "see what else used the device, or what its queue waited for: the work "
      "was launched."},
+    {CAUSE_DEP_REMOTE, WHO_ANY, SIZE_ANY,
+     "give this device work that does not depend on the other one, or split "
+     "the other one's work so that this one can begin earlier."},
     {CAUSE_LAUNCH_LATENCY, WHO_ANY, SIZE_ANY,
      "fewer and larger launches, or a graph of them, or launch ahead of the "
      "device."},
@@ -87,6 +90,18 @@ static const char *const no_cpu[] = {
 static const char lock_held[] =
     "hold the lock for a shorter time where its holder was.";
 
+static const char build_once[] =
+    "build each program once, for the devices that use it, and keep the binary "
+    "(clGetProgramInfo, clCreateProgramWithBinary), or compile it offline.";
+
+/* Calls that compile for a device. */
+static bool is_build(const char *call)
+{
+    return call != NULL && (strcmp(call, "clBuildProgram") == 0 ||
+                            strcmp(call, "clCompileProgram") == 0 ||
+                            strcmp(call, "clLinkProgram") == 0);
+}
+
 static bool is_without_cpu(const struct report_running *running)
 {
     return running->total > 0 &&
@@ -104,12 +119,18 @@ static bool is_fit(const struct rule *rule, const struct advice_case *of)
 
 const char *advice_find(const struct advice_case *of)
 {
+    if (of->kind == CAUSE_STARTUP) {
+        return is_build(of->did->call) ? build_once : NULL;
+    }
     if (of->kind == CAUSE_OFFCPU_RUNNABLE ||
         is_without_cpu(&of->did->running)) {
         return no_cpu[of->load];
     }
     if (of->kind == CAUSE_LOCK && of->did->holder.tid != 0) {
         return lock_held;
+    }
+    if (is_build(of->did->call)) {
+        return build_once;
     }
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (is_fit(&rules[i], of)) {

@@ -329,9 +329,8 @@ static void put_devices(const struct page *page)
         if (refuted + clock->suspects == 0) {
             continue;
         }
-        fprintf(page->file,
-                MARGIN "device %" PRIu32 " of rank %d: ", clock->device,
-                clock->rank);
+        fprintf(page->file, MARGIN "device %" PRIu32 " of %s: ", clock->device,
+                page_who(page, clock->rank).text);
         fprintf(page->file, "%s%s of ", page_red(page),
                 word_count(refuted).text);
         fprintf(page->file,

@@ -115,7 +115,7 @@ static void put_fate(const struct page *page,
                      const struct report_rank *rank,
                      const struct report_rank *first)
 {
-    fprintf(page->file, "rank %d ", rank->number);
+    fprintf(page->file, "%s ", page_who(page, rank->number).text);
     put_how(page, rank, first);
     if (rank->end_time != 0) {
         fprintf(page->file, " at %s",
@@ -173,7 +173,8 @@ static void put_darks(const struct page *page)
             count++ >= limit) {
             continue;
         }
-        fprintf(page->file, " %srank %d: ", page_red(page), rank->number);
+        fprintf(page->file, " %s%s: ", page_red(page),
+                page_who(page, rank->number).text);
         put_dark(page, rank);
         fprintf(page->file, "%s\n", page_normal(page));
     }

@@ -99,6 +99,9 @@ static void put_hot(const struct page *page, const struct report_hot *hot)
     if (hot->ranks > 1 || (hot->ranks == 1 && hot->rank < 0)) {
         (void)snprintf(ranks.text, sizeof(ranks.text), "%u", hot->ranks);
     }
+    if (!page->report->has_ranks) {
+        (void)snprintf(ranks.text, sizeof(ranks.text), "-");
+    }
     fprintf(page->file, " %5s %% %9s %8s  ",
             page_sampled(page, hot->ns, all).text, word_time(hot->ns).text,
             ranks.text);

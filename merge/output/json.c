@@ -63,6 +63,7 @@ static void put_head(struct ck_json *j, const struct report *report)
     json_text(j, "command", report->command);
     ck_json_int(j, "size", report->size);
     ck_json_uint(j, "ranks_present", report->present);
+    ck_json_bool(j, "has_ranks", report->has_ranks);
     ck_json_bool(j, "selected_only", report->is_filtered);
     ck_json_uint(j, "hosts", report->hosts);
     ck_json_bool(j, "complete", report_is_complete(report));
@@ -242,6 +243,7 @@ static void put_blamed(struct ck_json *j, const struct report_cause *cause)
 }
 
 static void put_causes(struct ck_json *j,
+                       const struct report *report,
                        const char *name,
                        const struct report_cause *causes,
                        size_t count)
@@ -262,6 +264,7 @@ static void put_causes(struct ck_json *j,
         ck_json_uint(j, "count", cause->count);
         ck_json_int(j, "host_ns", cause->did_ns);
         json_activity(j, "host", &cause->did);
+        json_dependence(j, report, cause);
         if (cause->blamed >= 0) {
             put_blamed(j, cause);
         }
@@ -287,6 +290,7 @@ static void put_device(struct ck_json *j,
         ck_json_end(j);
         json_text(j, "command", device->command);
         ck_json_uint(j, "pid", device->pid);
+        json_rank(j, "number", device->number);
         ck_json_int(j, "run_first_ns", device->run_first);
         ck_json_int(j, "run_last_ns", device->run_last);
     }
@@ -597,14 +601,15 @@ void output_json_put(struct ck_json *j,
     put_device(j, "all_devices", &report->all);
     json_levels(j, report);
     put_efficiency(j, report);
-    put_causes(j, "causes", report->causes, report->causes_count);
-    put_causes(j, "waits", report->waits, report->waits_count);
+    put_causes(j, report, "causes", report->causes, report->causes_count);
+    put_causes(j, report, "waits", report->waits, report->waits_count);
     json_delays(j, "delays", &report->delays);
-    put_causes(j, "edge_waits", report->edges, report->edges_count);
+    put_causes(j, report, "edge_waits", report->edges, report->edges_count);
     json_steps(j, report);
     json_load(j, report);
     json_hot(j, report);
     put_kernels(j, report);
+    json_work(j, report);
     put_lines(j, report);
     put_calls(j, report);
     json_traffic(j, report);

@@ -33,6 +33,13 @@ void json_load(struct ck_json *j, const struct report *report);
 void json_hot(struct ck_json *j, const struct report *report);
 /* idle: by cause; those that are none are left out. */
 void json_idle(struct ck_json *j, const ck_time_t causes[CAUSES]);
+/* Of a cause: what a startup was made of, which device waited for which. The
+ * following are in jsonwork.c. */
+void json_dependence(struct ck_json *j,
+                     const struct report *report,
+                     const struct report_cause *cause);
+/* sub_devices, unfinished, failed, copy_places. */
+void json_work(struct ck_json *j, const struct report *report);
 /* busy_of (jsonlevels.c). */
 void json_levels(struct ck_json *j, const struct report *report);
 /* sent, received and collective of calls; traffic (jsontraffic.c). */

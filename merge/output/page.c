@@ -92,6 +92,35 @@ void page_cell(const struct page *page, const char *text, size_t columns)
     (void)cell_put(page, text, columns);
 }
 
+struct word page_who(const struct page *page, int32_t rank)
+{
+    struct word word = {"the program"};
+
+    return page->report->has_ranks || rank < 0 ? word_rank(rank) : word;
+}
+
+int page_device(const struct page *page,
+                const char *name,
+                int32_t number,
+                size_t columns)
+{
+    char suffix[16] = "";
+    size_t length = 0;
+
+    if (number >= 0) {
+        length = (size_t)snprintf(suffix, sizeof(suffix), " #%d", number);
+    }
+    if (columns > 0) {
+        columns = columns > length ? columns - length : 1;
+    }
+    if (name == NULL || name[0] == '\0') {
+        name = "(device)";
+    }
+    length += cell_put(page, name, columns);
+    fputs(suffix, page->file);
+    return (int)length;
+}
+
 void page_wrap(const struct page *page,
                const char *text,
                int column,

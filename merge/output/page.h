@@ -39,6 +39,14 @@ const char *page_bold(const struct page *page);
 const char *page_red(const struct page *page);
 const char *page_normal(const struct page *page);
 
+/* "rank 3", "no rank"; "the program" where there are no ranks. */
+struct word page_who(const struct page *page, int32_t rank);
+/* The name of a device, with its number where others have the same; at most so
+ * many columns, 0 = all. Returns the columns written. */
+int page_device(const struct page *page,
+                const char *name,
+                int32_t number,
+                size_t columns);
 /* A text of the program in so many columns (0 = all), escaped. */
 void page_cell(const struct page *page, const char *text, size_t columns);
 /* The same, filled up with blanks. */
@@ -101,6 +109,13 @@ void page_load(const struct page *page);
  * where no device worked (hot.c). */
 void page_hot_answer(const struct page *page);
 void page_hot(const struct page *page);
+/* Device work that never ended, and what failed (undone.c). */
+void page_undone(const struct page *page);
+void page_undone_answer(const struct page *page);
+void page_failures(const struct page *page);
+/* What was copied, in a sentence and from which lines (copies.c). */
+void page_copies_answer(const struct page *page);
+void page_copies(const struct page *page);
 /* Why the devices were idle (why.c). */
 void page_why(const struct page *page);
 /* The program's ranges (ranges.c). */

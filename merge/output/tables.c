@@ -26,7 +26,8 @@
 static void put_ranks(const struct page *page,
                       const struct report_device *device)
 {
-    bool has_ranks = device->ranks_count > 0 && device->ranks[0] >= 0;
+    bool has_ranks = device->ranks_count > 0 && device->ranks[0] >= 0 &&
+                     page->report->has_ranks;
     char *list =
         has_ranks ? rankset_text(device->ranks, device->ranks_count) : NULL;
     size_t fit = list == NULL ? 0 : rankset_fit(list, RANK_LIST);
@@ -157,20 +158,38 @@ static void put_program(const struct page *page,
     fputc('\n', page->file);
 }
 
+/* Parts of the device that its program made devices of their own. */
+static void put_subs(const struct page *page,
+                     const struct report_device *device)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->subs_count; i++) {
+        const struct report_sub *sub = &report->subs[i];
+
+        if (sub->physical == device->physical) {
+            fprintf(page->file, "       part %-*u %6s %5s %5s\n",
+                    name_columns(page) - 5, sub->index,
+                    word_percent(sub->compute, sub->wall).text, "-",
+                    word_percent(sub->copy, sub->wall).text);
+        }
+    }
+}
+
 static void put_device(const struct page *page,
                        const struct report_device *device)
 {
-    char name[64];
+    int columns = name_columns(page);
 
     put_ranks(page, device);
     fputs("  ", page->file);
-    (void)snprintf(name, sizeof(name), "%.63s",
-                   device->name[0] != '\0' ? device->name : "(device)");
-    page_column(page, name, name_columns(page));
+    columns -= page_device(page, device->name, device->number, (size_t)columns);
+    fprintf(page->file, "%*s", columns > 0 ? columns : 0, "");
     put_shares(page, device);
     put_steps(page, rank_of(page->report, device));
     fputc('\n', page->file);
     put_program(page, device);
+    put_subs(page, device);
 }
 
 static int by_idle(const void *a, const void *b)
@@ -328,31 +347,6 @@ void page_devices(const struct page *page)
     }
 }
 
-static void put_copies(const struct page *page)
-{
-    const struct report *report = page->report;
-    char line[512] = "copies:";
-    size_t used = strlen(line);
-
-    for (size_t i = 0; i < report->copies_count; i++) {
-        const struct report_copy *copy = &report->copies[i];
-
-        if (copy->calls == 0 || used >= sizeof(line)) {
-            continue;
-        }
-        used += (size_t)snprintf(
-            line + used, sizeof(line) - used, "%s %s %s time%s, %s, %s s",
-            line[used - 1] == ':' ? "" : ";", copy->name,
-            word_count(copy->calls).text, word_s(copy->calls),
-            word_bytes(copy->bytes).text, word_seconds(copy->total).text);
-    }
-    if (line[strlen(line) - 1] != ':') {
-        fputc(' ', page->file);
-        page_wrap(page, line, 1, 9);
-        fputc('\n', page->file);
-    }
-}
-
 void page_kernels(const struct page *page)
 {
     const struct report *report = page->report;
@@ -375,7 +369,7 @@ void page_kernels(const struct page *page)
                 word_count(kernel->calls).text, word_seconds(kernel->busy).text,
                 word_percent(kernel->busy, report->all.kernel_busy).text,
                 word_time(kernel->median).text, word_time(kernel->max).text);
-        if (kernel->ranks == 0) {
+        if (kernel->ranks == 0 || !report->has_ranks) {
             fputs("-\n", page->file);
         } else {
             size_t fit = rankset_fit(kernel->rank_list, RANK_LIST);
@@ -388,7 +382,6 @@ void page_kernels(const struct page *page)
         fprintf(page->file, " and %zu more (report.json)\n",
                 report->kernels_count - TOP_KERNELS);
     }
-    put_copies(page);
 }
 
 /* Counters of time are nanoseconds. */

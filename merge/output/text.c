@@ -144,6 +144,8 @@ static void put_head(const struct page *page)
     if (report->is_filtered) {
         fprintf(page->file, " %s %zu of %d ranks selected", point,
                 report->ranks_count, report->size);
+    } else if (!report->has_ranks) {
+        fprintf(page->file, " %s 1 program", point);
     } else if (report->present == (uint32_t)report->size) {
         fprintf(page->file, " %s %u rank%s", point, report->present,
                 word_s(report->present));
@@ -278,6 +280,7 @@ static void put_answer(const struct page *page)
     const struct report *report = page->report;
     const struct report_device *all = &report->all;
     const struct report_device *most = idlest(report);
+    ck_time_t idle = all->idle - all->causes[CAUSE_UNFINISHED];
 
     fputc('\n', page->file);
     if (most == NULL) {
@@ -294,13 +297,20 @@ static void put_answer(const struct page *page)
             "%s %% (%s).\n",
             page_bold(page), word_percent(all->busy, all->wall).text,
             page_normal(page), word_time(all->busy).text,
-            word_time(all->wall).text, word_percent(all->idle, all->wall).text,
-            word_time(all->idle).text);
+            word_time(all->wall).text, word_percent(idle, all->wall).text,
+            word_time(idle).text);
+    page_undone_answer(page);
+    page_copies_answer(page);
     if (most->ranks_count > 0 && is_uneven(report, most)) {
+        fputs(" Most idle: ", page->file);
+        if (most->number >= 0) {
+            fputs("device ", page->file);
+            (void)page_device(page, most->name, most->number, 16);
+            fputs(" of ", page->file);
+        }
         fprintf(page->file,
-                " Most idle: %s, %s %% of the region; its longest gap "
-                "was %s.\n",
-                word_rank(most->ranks[0]).text,
+                "%s, %s %% of the region; its longest gap was %s.\n",
+                page_who(page, most->ranks[0]).text,
                 word_percent(most->idle, most->wall).text,
                 word_time(most->longest_gap).text);
     }
@@ -374,9 +384,9 @@ static void put_limits(const struct page *page)
             continue;
         }
         fprintf(page->file,
-                "             rank %d: --limit was reached at %s, nothing was "
+                "             %s: --limit was reached at %s, nothing was "
                 "kept from then on\n",
-                rank->number,
+                page_who(page, rank->number).text,
                 word_time(rank->dark_since - report->whole.start).text);
     }
     if (count > PAGE_ROWS) {
@@ -393,8 +403,8 @@ static void put_aways(const struct page *page)
     for (size_t i = 0; i < report->aways_count && i < PAGE_ROWS; i++) {
         const struct report_away *away = &report->aways[i];
 
-        fprintf(page->file, "             rank %d: no collector ran ",
-                away->rank);
+        fprintf(page->file, "             %s: no collector ran ",
+                page_who(page, away->rank).text);
         if (away->part.end != INT64_MAX) {
             fprintf(page->file, "for %s, ",
                     word_time(region_length(away->part)).text);
@@ -534,6 +544,8 @@ void output_text(const struct report *report,
 
     put_head(&page);
     page_ends(&page);
+    page_undone(&page);
+    page_failures(&page);
     put_partial_inputs(&page);
     put_kept(&page);
     put_missing(&page);
@@ -545,6 +557,7 @@ void output_text(const struct report *report,
         page_hosts(&page);
     }
     page_kernels(&page);
+    page_copies(&page);
     page_mpi(&page);
     page_ranges(&page);
     page_hot(&page);

@@ -9,7 +9,7 @@
 
 #define TOP_CAUSES 5
 /* And of those at the start. */
-#define TOP_ONCES 2
+#define TOP_ONCES 3
 /* Causes of less than an n-th of all device time are not worth a sentence. */
 #define WORTH_SHARE 100
 /* Nor is less than an n-th worth advice; what comes once never is. */
@@ -18,6 +18,10 @@
 #define WORTH_OFF 10
 /* Nor is it that a cause is made of several when all but an n-th is one. */
 #define WORTH_SPLIT 20
+/* Nor is less than an n-th of a startup. */
+#define WORTH_PART 20
+/* Columns of a device where it is named. */
+#define DEVICE 16
 
 static void
 put_call(const struct page *page, const char *call, const struct place *place)
@@ -199,24 +203,191 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
                                           &cause->seen, cause->seen_ns});
 }
 
+/* Does the device wait for what the program told it to wait for? */
+static bool is_dependent(const struct report_cause *cause)
+{
+    return cause->cause == CAUSE_DEP_REMOTE || cause->cause == CAUSE_DEP_EVENT;
+}
+
+/* Advice on what took as much as that. */
+static void put_advice(const struct page *page, const struct advice_case *of)
+{
+    const char *text = advice_find(of);
+
+    if (text != NULL && of->ns * WORTH_ADVICE >= page->report->all.wall) {
+        page_advice(page, text);
+    }
+}
+
 static void put_try(const struct page *page, const struct report_cause *cause)
 {
     bool is_wait = cause->cause == CAUSE_MPI_WAIT;
+    bool is_others =
+        is_wait || (cause->cause == CAUSE_DEP_EVENT && cause->delays.ns > 0);
     struct advice_case of = {
-        .kind = is_wait ? cause->delays.kind : cause->cause,
+        .kind = is_others ? cause->delays.kind : cause->cause,
         .is_late = is_wait,
-        .did = is_wait ? &cause->delays.did : &cause->did,
+        .did = is_others ? &cause->delays.did : &cause->did,
         .count = cause->count,
         .ns = cause->ns,
         .load = page->report->load.verdict,
     };
-    const char *text = advice_find(&of);
 
-    if (text == NULL || report_is_once(cause) ||
-        cause->ns * WORTH_ADVICE < page->report->all.wall) {
+    if (!report_is_once(cause)) {
+        put_advice(page, &of);
+    }
+    for (size_t i = 0; i < cause->parts_count; i++) {
+        of.did = &cause->parts[i].did;
+        of.ns = cause->parts[i].ns;
+        put_advice(page, &of);
+    }
+}
+
+static const struct report_device *device_find(const struct page *page,
+                                               uint32_t physical)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->devices_count; i++) {
+        if (report->devices[i].physical == physical) {
+            return &report->devices[i];
+        }
+    }
+    return NULL;
+}
+
+/* "device of rank 3", "device cpu #1 of the program" */
+static void put_whose(const struct page *page, const struct report_cause *cause)
+{
+    const struct report_device *device = NULL;
+
+    if (is_dependent(cause)) {
+        device = device_find(page, cause->device);
+    }
+    fputs("device ", page->file);
+    if (device != NULL && device->number >= 0) {
+        (void)page_device(page, device->name, device->number, DEVICE);
+        fputc(' ', page->file);
+    }
+    fprintf(page->file, "of %s,", page_who(page, cause->rank).text);
+}
+
+/* "for kernel spin (launched by a.c:12) on device cpu #0" */
+static void put_awaited(const struct page *page,
+                        const struct report_cause *cause)
+{
+    const struct report_device *device = device_find(page, cause->awaited);
+
+    put_part(page, cause->did_ns, cause->ns);
+    fputs("for ", page->file);
+    page_cell(page, cause->did.kernel == NULL ? "(no name)" : cause->did.kernel,
+              40);
+    if (page_has_place(&cause->did.kernel_place)) {
+        fputs(" (launched by ", page->file);
+        page_place(page, &cause->did.kernel_place);
+        fputc(')', page->file);
+    }
+    if (cause->did.is_kernel_queued) {
+        fputs(", which had not begun,", page->file);
+    }
+    if (device != NULL) {
+        fputs("\n    on device ", page->file);
+        (void)page_device(page, device->name, device->number, DEVICE);
+    }
+}
+
+/* "set by clSetUserEventStatus (a.c:1).
+ *     Until then the thread that set it was, 99 % of that time,
+ *     in nanosleep (a.c:2)" */
+static void put_setter(const struct page *page,
+                       const struct report_cause *cause)
+{
+    put_part(page, cause->did_ns, cause->ns);
+    if (cause->did.call == NULL) {
+        fputs("set by a call that is not recorded", page->file);
+    } else {
+        fputs("set by ", page->file);
+        put_call(page, cause->did.call, &cause->did.place);
+    }
+    if (cause->seen_ns == 0) {
         return;
     }
-    page_advice(page, text);
+    fputs(".\n    Until then ", page->file);
+    if (cause->blamed == cause->rank) {
+        fputs("the thread that set it", page->file);
+    } else {
+        fprintf(page->file, "%s, which that thread waited for,",
+                page_who(page, cause->blamed).text);
+    }
+    fprintf(page->file, " was, %s %% of that time,\n    ",
+            word_percent(cause->seen_ns, cause->ns).text);
+    page_activity(page, &cause->seen);
+}
+
+/* A part of a startup in one line. */
+static void put_share(const struct page *page,
+                      const struct report_cause *cause,
+                      const struct report_part *part)
+{
+    const struct report_activity *did = &part->did;
+
+    fprintf(page->file, "\n    %s %% of it ",
+            word_percent(part->ns, cause->ns).text);
+    if (did->call != NULL) {
+        fputs("in ", page->file);
+        put_call(page, did->call, &did->place);
+        put_range(page, did);
+        return;
+    }
+    if (did->sampled.ns > 0) {
+        fputs("computing in ", page->file);
+        put_call(page, did->sampled.place.function, &did->sampled.place);
+    } else {
+        fputs("between calls", page->file);
+    }
+    put_range(page, did);
+    if (did->after != NULL) {
+        fputs(" before ", page->file);
+        put_call(page, did->after, &did->after_place);
+    } else if (did->before != NULL) {
+        fputs(" after ", page->file);
+        put_call(page, did->before, &did->before_place);
+    }
+}
+
+/* What a startup was made of, where that is worth a line. */
+static void put_parts(const struct page *page, const struct report_cause *cause)
+{
+    for (size_t i = 0; i < cause->parts_count; i++) {
+        if (cause->parts[i].ns * WORTH_PART > cause->ns) {
+            fputc(i > 0 ? ',' : ':', page->file);
+            put_share(page, cause, &cause->parts[i]);
+        }
+    }
+}
+
+/* What the cause was in detail. */
+static void put_detail(const struct page *page,
+                       const struct report_cause *cause)
+{
+    switch (cause->cause) {
+    case CAUSE_DEP_REMOTE:
+        put_awaited(page, cause);
+        break;
+    case CAUSE_DEP_EVENT:
+        put_setter(page, cause);
+        break;
+    case CAUSE_KERNEL_GAP:
+    case CAUSE_UNFINISHED:
+        put_part(page, cause->did_ns, cause->ns);
+        fputs(cause->cause == CAUSE_KERNEL_GAP ? "before " : "", page->file);
+        page_cell(page, cause->did.kernel, 50);
+        break;
+    default:
+        put_part(page, cause->did_ns, cause->ns);
+        page_activity(page, &cause->did);
+        break;
+    }
 }
 
 static void put_cause(const struct page *page,
@@ -235,19 +406,19 @@ static void put_cause(const struct page *page,
         put_wait(page, cause);
         return;
     }
-    fprintf(page->file, "device of %s,%s %s", word_rank(cause->rank).text,
-            page_normal(page), cause_name(cause->cause));
+    put_whose(page, cause);
+    fprintf(page->file, "%s %s", page_normal(page), cause_name(cause->cause));
+    if (cause->cause == CAUSE_STARTUP) {
+        fprintf(page->file, "\n    (%s)", cause_sentence(cause->cause));
+        put_parts(page, cause);
+        fputs(".\n", page->file);
+        return;
+    }
     fprintf(page->file, "\n    (%s; %s piece%s%s", cause_sentence(cause->cause),
             word_count(cause->count).text, word_s(cause->count),
             has_activity ? "),\n    " : ")");
     if (has_activity) {
-        put_part(page, cause->did_ns, cause->ns);
-        if (cause->cause == CAUSE_KERNEL_GAP) {
-            fputs("before ", page->file);
-            page_cell(page, cause->did.kernel, 50);
-        } else {
-            page_activity(page, &cause->did);
-        }
+        put_detail(page, cause);
     }
     fputs(".\n", page->file);
 }

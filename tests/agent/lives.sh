@@ -141,7 +141,7 @@ sys.exit(not (away["rank"] == 0 and 0 <= before < late and 0 <= after < late
               and away["ns"] == away["to_ns"] - away["from_ns"]))
 PY
     fail "the time without a collector is not told"
-grep -q 'rank 0: no collector ran for .* s, from .* on$' "$work/away/report.txt" ||
+grep -q 'the program: no collector ran for .* s, from .* on$' "$work/away/report.txt" ||
     fail "the report does not tell of the time without a collector"
 count=40000
 
@@ -237,7 +237,7 @@ recovered() {
 recovered nobody "$bin/ckmerge" "$work/nobody"
 grep -q 'recovered from its ring$' "$work/report" ||
     fail "the report does not mention the recovery"
-grep -q 'rank 0: no collector ran from .* on, to its end$' "$work/report" ||
+grep -q 'the program: no collector ran from .* on, to its end$' "$work/report" ||
     fail "the report does not tell since when there was no collector"
 
 # So does ckagent --clean, and the next agent.

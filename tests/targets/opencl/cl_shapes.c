@@ -329,7 +329,7 @@ static void copies_run(struct shape *shape, int kernels)
 static void fail_run(struct shape *shape)
 {
     size_t global = 64, local = 1 << 30;
-    cl_event gate, end;
+    cl_event gate, ends[3];
     cl_int rc;
 
     shape_warm(shape);
@@ -337,10 +337,10 @@ static void fail_run(struct shape *shape)
     cl_must(rc, "user event");
     (void)printf("line launch %d\n", 82);
     for (int i = 0; i < 3; i++) {
-        launch(shape, shape->queue, shape->add, gate, i == 2 ? &end : NULL);
+        launch(shape, shape->queue, shape->add, gate, &ends[i]);
     }
     cl_must(clSetUserEventStatus(gate, -5), "set");
-    rc = clWaitForEvents(1, &end);
+    rc = clWaitForEvents(1, &ends[2]);
     (void)printf("wait rc %d\n", (int)rc);
     for (int i = 0; i < 2; i++) {
         if (i == 0) {
@@ -350,7 +350,9 @@ static void fail_run(struct shape *shape)
                                     &local, 0, NULL, NULL);
         (void)printf("launch rc %d\n", (int)rc);
     }
-    cl_must(clReleaseEvent(end), "release");
+    for (int i = 0; i < 3; i++) {
+        cl_must(clReleaseEvent(ends[i]), "release");
+    }
     cl_must(clReleaseEvent(gate), "release");
 }
 
@@ -427,7 +429,7 @@ int main(int argc, char **argv)
     } else if (strcmp(how, "fail") == 0) {
         fail_run(&shape);
     } else if (strcmp(how, "build") == 0) {
-        long_build(&shape, 400);
+        long_build(&shape, 3000);
     } else if (strcmp(how, "slow") == 0) {
         slow_run(&shape);
     } else {
