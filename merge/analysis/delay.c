@@ -24,6 +24,7 @@ struct thread {
     size_t syncs_count;
     uint32_t inside;   /* MPI calls that were not looked at */
     ck_time_t entered; /* the first of them */
+    ck_time_t kept;    /* the scene was asked to keep spans from there on */
 };
 
 /* Time of a key in the interval that is looked at. */
@@ -61,10 +62,11 @@ struct delay {
 };
 
 /* What the scene may let go of a thread: spans that were taken. */
-static int thread_from(void *state, uint32_t thread, ck_time_t *from)
+static int
+thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
 {
     struct delay *delay = state;
-    const struct thread *its = &delay->threads[thread];
+    struct thread *its = &delay->threads[thread];
     ck_time_t until = host_last_start(scene_host(delay->scene), thread);
 
     if (delayprofile_cursor(delay->profile, thread) == INT64_MAX) {
@@ -73,10 +75,13 @@ static int thread_from(void *state, uint32_t thread, ck_time_t *from)
     if (its->inside > 0 && its->entered < until) {
         until = its->entered;
     }
-    if (delayprofile_extend(delay->profile, thread, until) != 0) {
+    if (spans >= delayprofile_spans(delay->profile) &&
+        (its->kept == delayprofile_walked(delay->profile, thread) ||
+         spans / 2 >= delayprofile_spans(delay->profile)) &&
+        delayprofile_extend(delay->profile, thread, until) != 0) {
         return -1;
     }
-    *from = delayprofile_cursor(delay->profile, thread);
+    *from = its->kept = delayprofile_walked(delay->profile, thread);
     return 0;
 }
 
@@ -461,14 +466,18 @@ static int costs_find(struct delay *delay,
 {
     ck_time_t from =
         sync_find(&delay->threads[late], &delay->threads[thread], part.start);
-    struct side one = {
-        late, true, stretch_find(delay, late, (struct region){from, part.end})};
-    struct side other = {
-        thread, false,
-        stretch_find(delay, thread, (struct region){from, part.start})};
+    struct side one = {late, true, {NULL, 0}};
+    struct side other = {thread, false, {NULL, 0}};
     ck_time_t waited, unused, all;
     double whole, scale;
 
+    if (delayprofile_settle(delay->profile, late) != 0 ||
+        delayprofile_settle(delay->profile, thread) != 0) {
+        return -1;
+    }
+    one.stretch = stretch_find(delay, late, (struct region){from, part.end});
+    other.stretch =
+        stretch_find(delay, thread, (struct region){from, part.start});
     delay->counts.waits++;
     delay->counts.unanchored += from == INT64_MIN;
     delay->stamp++;

@@ -28,6 +28,19 @@ struct memo {
     struct delay_deed deed; /* key 0 = empty */
 };
 
+/* The same by the numbers that the host has for spans; 0 = none. */
+struct numbers {
+    uint32_t call, before, after, range;
+    uint32_t off;
+};
+
+#define QUICK 512 /* a power of two */
+
+struct quick {
+    struct numbers numbers;
+    struct delay_deed deed; /* key 0 = empty */
+};
+
 struct kept {
     uint32_t base;
     enum host_off off;
@@ -46,6 +59,7 @@ struct delaykeys {
     struct place *places; /* by number of that */
     size_t places_count, places_room;
     struct memo memos[MEMO];
+    struct quick quicks[QUICK];
 };
 
 struct delaykeys *delaykeys_create(struct scene *scene)
@@ -176,20 +190,14 @@ static int deed_make(struct delaykeys *keys,
     return 0;
 }
 
-int delaykeys_deed(struct delaykeys *keys,
-                   const struct host_state *did,
-                   enum host_off off,
-                   struct delay_deed *deed)
+static int deed_find(struct delaykeys *keys,
+                     const struct host_state *did,
+                     enum host_off off,
+                     struct delay_deed *deed)
 {
-    struct shape shape;
-    struct memo *memo;
+    struct shape shape = shape_of(did, off);
+    struct memo *memo = &keys->memos[shape_hash(&shape)];
 
-    if (!did->is_known) {
-        *deed = (struct delay_deed){DELAY_UNKNOWN, 0, DELAY_NONE};
-        return 0;
-    }
-    shape = shape_of(did, off);
-    memo = &keys->memos[shape_hash(&shape)];
     if (memo->deed.key == DELAY_UNKNOWN ||
         memcmp(&memo->shape, &shape, sizeof(shape)) != 0) {
         if (deed_make(keys, did, off, deed) != 0) {
@@ -200,6 +208,66 @@ int delaykeys_deed(struct delaykeys *keys,
         return 0;
     }
     *deed = memo->deed;
+    return 0;
+}
+
+/* False: one of them has none, or nothing but numbers of the thread tells what
+ * it did. */
+static inline bool number_of(const struct host_span *span, uint32_t *number)
+{
+    *number = span == NULL ? 0 : span->what;
+    return span == NULL || *number != 0;
+}
+
+static inline bool numbers_of(const struct host_state *did,
+                              struct numbers *numbers)
+{
+    return did->kernel == NULL && number_of(did->call, &numbers->call) &&
+           number_of(did->before, &numbers->before) &&
+           number_of(did->after, &numbers->after) &&
+           number_of(did->range, &numbers->range) &&
+           (numbers->call | numbers->before | numbers->after) != 0;
+}
+
+static inline size_t numbers_hash(const struct numbers *numbers)
+{
+    uint64_t spans = (uint64_t)numbers->call << 32 | numbers->after;
+    uint64_t others = (uint64_t)numbers->before << 32 | numbers->range;
+    uint64_t hash =
+        (spans * 0x9e3779b97f4a7c15U ^ others) * 0xbf58476d1ce4e5b9U;
+
+    return (size_t)((hash >> 50) + numbers->off) % QUICK;
+}
+
+int delaykeys_deed(struct delaykeys *keys,
+                   const struct host_state *did,
+                   enum host_off off,
+                   struct delay_deed *deed)
+{
+    struct numbers numbers = {.off = (uint32_t)off};
+    struct quick *quick;
+
+    if (!did->is_known) {
+        *deed = (struct delay_deed){DELAY_UNKNOWN, 0, DELAY_NONE};
+        return 0;
+    }
+    if (!numbers_of(did, &numbers)) {
+        return deed_find(keys, did, off, deed);
+    }
+    quick = &keys->quicks[numbers_hash(&numbers)];
+    if (quick->deed.key == DELAY_UNKNOWN ||
+        quick->numbers.call != numbers.call ||
+        quick->numbers.before != numbers.before ||
+        quick->numbers.after != numbers.after ||
+        quick->numbers.range != numbers.range ||
+        quick->numbers.off != numbers.off) {
+        if (deed_find(keys, did, off, deed) != 0) {
+            return -1;
+        }
+        *quick = (struct quick){numbers, *deed};
+        return 0;
+    }
+    *deed = quick->deed;
     return 0;
 }
 

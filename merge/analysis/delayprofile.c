@@ -2,6 +2,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
+ * Where a thread is cut is noted first. What it did is walked over when
+ * somebody waits, for it or it itself, or when the host is to let it go: where
+ * nobody waits for as long as items are kept, nothing is walked over.
+ *
  * Items lie in order of time, their parts and costs one behind the other in two
  * arrays of the thread. Where one is full the older half of the items goes.
  */
@@ -14,19 +18,25 @@
 #include "merge/array.h"
 
 #define PARTS_PER_ITEM 16
-#define INDEX 256 /* slots of an open item's index; a power of two */
+#define SPANS_PER_ITEM 4 /* that the host keeps until they are walked over */
+#define INDEX 256        /* slots of an open item's index: of one byte */
 
 /* The item that is being made. */
 struct open {
     ck_time_t start;
-    uint8_t index[INDEX]; /* number of a part + 1; 0 = free */
+    uint8_t index[INDEX];           /* number of a part + 1; 0 = free */
+    uint8_t slots[DELAY_PARTS_MAX]; /* of the parts, in the index */
     struct delay_part parts[DELAY_PARTS_MAX];
     size_t count;
 };
 
 struct thread {
     ck_time_t cursor;  /* taken up to here; INT64_MAX = not begun */
+    ck_time_t walked;  /* walked over up to here */
+    ck_time_t cut;     /* the last one */
     struct open *open; /* NULL = not begun */
+    ck_time_t *cuts;   /* behind `walked`, in order */
+    size_t cuts_count, cuts_room;
     struct delay_item *items;
     size_t items_count, items_room;
     struct delay_part *parts;
@@ -68,7 +78,7 @@ delayprofile_create(struct scene *scene, struct delaykeys *keys, size_t limit)
         return NULL;
     }
     for (size_t i = 0; i < profile->count; i++) {
-        profile->threads[i].cursor = INT64_MAX;
+        profile->threads[i].cursor = profile->threads[i].walked = INT64_MAX;
     }
     return profile;
 }
@@ -80,6 +90,7 @@ void delayprofile_destroy(struct delayprofile *profile)
     }
     for (size_t i = 0; i < profile->count; i++) {
         free(profile->threads[i].open);
+        free(profile->threads[i].cuts);
         free(profile->threads[i].items);
         free(profile->threads[i].parts);
         free(profile->threads[i].costs);
@@ -101,7 +112,7 @@ int delayprofile_begin(struct delayprofile *profile,
     if (its->open == NULL) {
         return -1;
     }
-    its->cursor = its->open->start = at;
+    its->cursor = its->walked = its->cut = its->open->start = at;
     return 0;
 }
 
@@ -129,6 +140,7 @@ static void open_add(struct open *open, const struct delay_part *what)
         }
         return;
     }
+    open->slots[open->count] = (uint8_t)slot;
     open->parts[open->count++] = *what;
     open->index[slot] = (uint8_t)open->count;
 }
@@ -223,18 +235,18 @@ piece_take(void *state, struct region piece, const struct host_state *did)
                            (struct host_taker){part_take, walk});
 }
 
-int delayprofile_extend(struct delayprofile *profile,
-                        uint32_t thread,
-                        ck_time_t at)
+/* Walk on to `at`. */
+static int
+thread_walk(struct delayprofile *profile, uint32_t thread, ck_time_t at)
 {
     struct thread *its = &profile->threads[thread];
     struct walk walk = {.profile = profile, .thread = thread};
-    struct region part = {its->cursor, at};
+    struct region part = {its->walked, at};
 
-    if (its->open == NULL || at <= its->cursor) {
+    if (at <= its->walked) {
         return 0;
     }
-    its->cursor = at;
+    its->walked = at;
     return host_walk(scene_host(profile->scene), thread, part, piece_take,
                      &walk);
 }
@@ -280,20 +292,14 @@ static int items_room(struct delayprofile *profile, struct thread *its)
                       sizeof(*its->items));
 }
 
-int delayprofile_cut(struct delayprofile *profile,
-                     uint32_t thread,
-                     ck_time_t at)
+/* End the open item at a cut. */
+static int item_end(struct delayprofile *profile, uint32_t thread, ck_time_t at)
 {
     struct thread *its = &profile->threads[thread];
     struct open *open = its->open;
 
-    if (open == NULL || delayprofile_extend(profile, thread, at) != 0) {
-        return open == NULL ? 0 : -1;
-    }
-    if (at != its->cursor || open->start >= at) {
-        return 0;
-    }
-    if (items_room(profile, its) != 0) {
+    if (thread_walk(profile, thread, at) != 0 ||
+        items_room(profile, its) != 0) {
         return -1;
     }
     its->items[its->items_count++] =
@@ -307,11 +313,93 @@ int delayprofile_cut(struct delayprofile *profile,
             return -1;
         }
         its->parts[its->parts_count++] = open->parts[i];
+        open->index[open->slots[i]] = 0;
     }
-    memset(open->index, 0, sizeof(open->index));
     open->count = 0;
     open->start = at;
     return 0;
+}
+
+int delayprofile_settle(struct delayprofile *profile, uint32_t thread)
+{
+    struct thread *its = &profile->threads[thread];
+
+    for (size_t i = 0; i < its->cuts_count; i++) {
+        if (item_end(profile, thread, its->cuts[i]) != 0) {
+            return -1;
+        }
+    }
+    its->cuts_count = 0;
+    return 0;
+}
+
+/* More items are to be made than are kept: the older half is not looked at. */
+static void cuts_trim(struct thread *its)
+{
+    size_t gone = its->cuts_count / 2;
+
+    its->walked = its->open->start = its->cuts[gone - 1];
+    for (size_t i = 0; i < its->open->count; i++) {
+        its->open->index[its->open->slots[i]] = 0;
+    }
+    its->open->count = 0;
+    its->items_count = its->parts_count = its->costs_count = 0;
+    its->is_cut_off = true;
+    its->cuts_count -= gone;
+    memmove(its->cuts, its->cuts + gone, its->cuts_count * sizeof(*its->cuts));
+}
+
+int delayprofile_cut(struct delayprofile *profile,
+                     uint32_t thread,
+                     ck_time_t at)
+{
+    struct thread *its = &profile->threads[thread];
+
+    if (its->open == NULL || at < its->cursor) {
+        return 0;
+    }
+    its->cursor = at;
+    if (its->cut >= at) {
+        return 0;
+    }
+    if (its->cuts_count >= profile->limit) {
+        cuts_trim(its);
+    }
+    if (array_grow(&its->cuts, &its->cuts_room, its->cuts_count,
+                   sizeof(*its->cuts)) != 0) {
+        return -1;
+    }
+    its->cuts[its->cuts_count++] = its->cut = at;
+    return 0;
+}
+
+int delayprofile_extend(struct delayprofile *profile,
+                        uint32_t thread,
+                        ck_time_t at)
+{
+    struct thread *its = &profile->threads[thread];
+
+    if (its->open == NULL) {
+        return 0;
+    }
+    if (at > its->cursor) {
+        its->cursor = at;
+    }
+    return delayprofile_settle(profile, thread) != 0 ||
+                   thread_walk(profile, thread, its->cursor) != 0
+               ? -1
+               : 0;
+}
+
+ck_time_t delayprofile_walked(const struct delayprofile *profile,
+                              uint32_t thread)
+{
+    return profile->threads[thread].walked;
+}
+
+size_t delayprofile_spans(const struct delayprofile *profile)
+{
+    return profile->limit * SPANS_PER_ITEM;
 }
 
 int delayprofile_wait(struct delayprofile *profile,
@@ -325,7 +413,8 @@ int delayprofile_wait(struct delayprofile *profile,
     if (its->open == NULL || until <= its->cursor) {
         return 0;
     }
-    if (items_room(profile, its) != 0) {
+    if (delayprofile_extend(profile, thread, its->cursor) != 0 ||
+        items_room(profile, its) != 0) {
         return -1;
     }
     its->items[its->items_count++] =
@@ -341,7 +430,7 @@ int delayprofile_wait(struct delayprofile *profile,
         }
         its->costs[its->costs_count++] = costs[i];
     }
-    its->cursor = its->open->start = until;
+    its->cursor = its->walked = its->cut = its->open->start = until;
     return 0;
 }
 

@@ -59,10 +59,19 @@ int delayprofile_begin(struct delayprofile *profile,
 int delayprofile_extend(struct delayprofile *profile,
                         uint32_t thread,
                         ck_time_t at);
-/* The same, and end the item there. */
+/* End the item there: what the thread did up to `at` no later event may change.
+ * Nothing is walked over yet. */
 int delayprofile_cut(struct delayprofile *profile,
                      uint32_t thread,
                      ck_time_t at);
+/* Make the items up to the last cut. 0, or -1 with ENOMEM. */
+int delayprofile_settle(struct delayprofile *profile, uint32_t thread);
+/* What the thread did before is not asked for any more; INT64_MAX = not begun.
+ */
+ck_time_t delayprofile_walked(const struct delayprofile *profile,
+                              uint32_t thread);
+/* Spans of a thread that are worth keeping until they are asked for. */
+size_t delayprofile_spans(const struct delayprofile *profile);
 /* The thread waited, from where it was cut last on. The costs are copied. */
 int delayprofile_wait(struct delayprofile *profile,
                       uint32_t thread,
@@ -72,7 +81,8 @@ int delayprofile_wait(struct delayprofile *profile,
 /* Up to where it was taken; INT64_MAX = not begun. */
 ck_time_t delayprofile_cursor(const struct delayprofile *profile,
                               uint32_t thread);
-/* Those kept, by time; borrowed until the next call that is not const. */
+/* Those kept, by time, and made (delayprofile_settle()); borrowed until the
+ * next call that is not const. */
 const struct delay_item *delayprofile_items(const struct delayprofile *profile,
                                             uint32_t thread,
                                             size_t *count);

@@ -13,6 +13,7 @@
 
 #include "merge/analysis/recent.h"
 #include "merge/array.h"
+#include "merge/cause.h"
 #include "merge/table.h"
 
 /* Spans that begin together and are put in order. */
@@ -31,7 +32,22 @@ struct thread {
     struct host_span longest_range; /* around it; is_call: none */
 };
 
+/* Kinds of spans looked at lately. */
+#define WHATS_KNOWN 256
+
+struct what {
+    uint64_t site;
+    uint32_t process;
+    uint32_t name;
+    uint32_t number; /* 0 = unused */
+    uint16_t kind;
+    bool is_device_wait;
+};
+
 struct host {
+    const struct cast *cast; /* borrowed */
+    struct table *whats;     /* process and name, site, kind */
+    struct what known[WHATS_KNOWN];
     struct table *keys;   /* process, tid -> thread */
     struct table *images; /* agent, incarnation -> process */
     size_t processes;
@@ -72,6 +88,7 @@ struct host *host_create(const struct cast *cast, size_t limit)
     if (host == NULL) {
         return NULL;
     }
+    host->cast = cast;
     host->count = cast->threads_count;
     host->limit = HOST_SPANS_MAX / (host->count + 1);
     if (host->limit < HOST_SPANS_MIN) {
@@ -81,11 +98,12 @@ struct host *host_create(const struct cast *cast, size_t limit)
     host->processes = cast->processes_count;
     host->keys = table_create();
     host->images = table_create();
+    host->whats = table_create();
     host->offs = recent_create(host->count);
     host->samples = recent_create(host->count);
     host->threads = calloc(host->count + 1, sizeof(*host->threads));
-    if (host->keys == NULL || host->images == NULL || host->offs == NULL ||
-        host->samples == NULL || host->threads == NULL ||
+    if (host->keys == NULL || host->images == NULL || host->whats == NULL ||
+        host->offs == NULL || host->samples == NULL || host->threads == NULL ||
         host_number(host, cast) != 0) {
         host_destroy(host);
         return NULL;
@@ -102,6 +120,7 @@ void host_destroy(struct host *host)
     }
     table_destroy(host->keys);
     table_destroy(host->images);
+    table_destroy(host->whats);
     recent_destroy(host->offs);
     recent_destroy(host->samples);
     free(host->threads);
@@ -251,6 +270,48 @@ static inline void span_close(struct thread *thread)
     thread->count++;
 }
 
+/* Number what was not met lately. */
+static __attribute__((noinline)) void
+what_find(struct host *host, const struct host_span *span, struct what *what)
+{
+    int64_t number =
+        table_number_of(host->whats, (uint64_t)span->process << 32 | span->name,
+                        span->site, (uint64_t)span->kind << 1 | span->is_call);
+    enum cause cause;
+
+    *what = (struct what){.site = span->site,
+                          .process = span->process,
+                          .name = span->name,
+                          .kind = span->kind};
+    if (number >= 0 && number < UINT32_MAX - 1) {
+        what->number = (uint32_t)number + 1;
+    }
+    if (!span->is_call || span->kind == CK_KIND_POSIX) {
+        return;
+    }
+    cause = cause_of_call(span->kind,
+                          cast_name(host->cast, span->process, span->name));
+    what->is_device_wait =
+        cause == CAUSE_GPU_SYNC || cause == CAUSE_H2D || cause == CAUSE_D2H;
+}
+
+/* Say of a span what it is. */
+static inline void span_name(struct host *host, struct host_span *span)
+{
+    size_t at = (span->site >> 2 ^ span->name * 7 ^ span->process * 13 ^
+                 span->kind * 29) %
+                WHATS_KNOWN;
+    struct what *what = &host->known[at];
+
+    if (what->number == 0 || what->site != span->site ||
+        what->name != span->name || what->process != span->process ||
+        what->kind != span->kind) {
+        what_find(host, span, what);
+    }
+    span->what = what->number;
+    span->is_device_wait = what->is_device_wait;
+}
+
 /* Put a span at the end; there is room. */
 static void span_append(struct thread *thread, const struct host_span *span)
 {
@@ -361,6 +422,11 @@ static bool is_before(const struct host_span *span,
                                                : span->end > other->end;
 }
 
+size_t host_count(const struct host *host, uint32_t thread)
+{
+    return host->threads[thread].count;
+}
+
 struct host_span *host_next(struct host *host, uint32_t number)
 {
     struct thread *thread = &host->threads[number];
@@ -402,9 +468,10 @@ static __attribute__((noinline)) void span_sort(struct thread *thread)
 void host_placed(struct host *host, uint32_t number)
 {
     struct thread *thread = &host->threads[number];
-    const struct host_span *span = &thread->spans[thread->count];
+    struct host_span *span = &thread->spans[thread->count];
 
     thread->is_seen = true;
+    span_name(host, span);
     if (thread->count > 0 && is_before(span, span - 1)) {
         span_sort(thread);
         return;

@@ -23,13 +23,16 @@ struct host_span {
     uint64_t site;
     uint32_t process;
     uint32_t name;
-    uint32_t call;   /* number in its thread; 0 = has none */
-    uint32_t parent; /* that was open when it began; HOST_NONE */
-    uint32_t prior;  /* last call before it, of libc left out; HOST_NONE */
-    uint32_t holder; /* tid that held the lock; 0 = no lock, not known */
-    uint32_t path;   /* name of the file, in the process; 0 = none */
+    uint32_t call;       /* number in its thread; 0 = has none */
+    uint32_t parent;     /* that was open when it began; HOST_NONE */
+    uint32_t prior;      /* last call before it, of libc left out; HOST_NONE */
+    uint32_t holder;     /* tid that held the lock; 0 = no lock, not known */
+    uint32_t path;       /* name of the file, in the process; 0 = none */
+    uint32_t what;       /* equal for spans of one process, name, site and kind;
+                            0 = not known. The host's, as is the next: */
+    bool is_device_wait; /* a call that returns when the device is done */
+    bool is_call;        /* else a range */
     uint16_t kind;
-    bool is_call; /* else a range */
 };
 
 /* Why a thread that is between calls does not run. */
@@ -73,6 +76,8 @@ struct host_span *host_next(struct host *host, uint32_t thread);
 struct host_span *
 host_place(struct host *host, uint32_t thread, ck_time_t horizon);
 void host_placed(struct host *host, uint32_t thread);
+/* Spans kept of a thread. */
+size_t host_count(const struct host *host, uint32_t thread);
 /* True when the next two will not need a horizon. */
 bool host_has_off_room(const struct host *host, uint32_t thread);
 bool host_has_sample_room(const struct host *host, uint32_t thread);

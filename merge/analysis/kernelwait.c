@@ -12,18 +12,9 @@ struct waiting {
     struct host_taker taker;
 };
 
-bool kernelwait_is(const struct scene *scene, const struct host_state *did)
+bool kernelwait_is(const struct host_state *did)
 {
-    enum cause cause;
-
-    if (!did->is_known || did->call == NULL ||
-        did->call->kind == CK_KIND_POSIX) {
-        return false;
-    }
-    cause = cause_of_call(
-        did->call->kind,
-        cast_name(scene_cast(scene), did->call->process, did->call->name));
-    return cause == CAUSE_GPU_SYNC || cause == CAUSE_H2D || cause == CAUSE_D2H;
+    return did->is_known && did->call != NULL && did->call->is_device_wait;
 }
 
 /* A kernel as a span, its site that of its launch. False for one that was not
@@ -72,15 +63,13 @@ int kernelwait_walk(const struct scene *scene,
                     const struct host_state *did,
                     struct host_taker taker)
 {
-    struct waiting waiting = {
-        .scene = scene,
-        .process = scene_cast(scene)->threads[thread].process,
-        .did = did,
-        .taker = taker,
-    };
+    struct waiting waiting = {.scene = scene, .did = did, .taker = taker};
 
-    return kernelwait_is(scene, did)
-               ? work_walk(scene_work(scene), waiting.process, piece, work_take,
-                           &waiting)
-               : taker.take(taker.state, piece, did);
+    if (!kernelwait_is(did)) {
+        return taker.take(taker.state, piece, did);
+    }
+    waiting.process = scene_cast(scene)->threads[thread].process;
+
+    return work_walk(scene_work(scene), waiting.process, piece, work_take,
+                     &waiting);
 }

@@ -12,7 +12,7 @@
 
 /* Is the thread in a call that does not return before the device has done its
  * work? */
-bool kernelwait_is(const struct scene *scene, const struct host_state *did);
+bool kernelwait_is(const struct host_state *did);
 /* Calls `take` for each part of `piece`, in order, without holes, with what the
  * thread did and, where one is known, the kernel that ran or was queued. Of
  * another call than those of kernelwait_is() it is one part. */

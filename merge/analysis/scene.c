@@ -110,13 +110,14 @@ void scene_thread_client(struct scene *scene, scene_thread_f f, void *client)
 /* What ended by then on the thread may go. 0, or -1 with ENOMEM. */
 static int thread_horizon(const struct scene *scene,
                           uint32_t thread,
+                          size_t spans,
                           ck_time_t now,
                           ck_time_t *horizon)
 {
     ck_time_t from = INT64_MAX;
 
     if (scene->thread_from != NULL &&
-        scene->thread_from(scene->thread_client, thread, &from) != 0) {
+        scene->thread_from(scene->thread_client, thread, spans, &from) != 0) {
         return -1;
     }
     *horizon = scene_horizon(scene, now);
@@ -407,7 +408,8 @@ static struct host_span *span_place(struct scene *scene,
     if (span != NULL) {
         return span;
     }
-    return thread_horizon(scene, thread, event->start, &horizon) == 0
+    return thread_horizon(scene, thread, host_count(scene->host, thread),
+                          event->start, &horizon) == 0
                ? host_place(scene->host, thread, horizon)
                : NULL;
 }
@@ -510,7 +512,7 @@ static int off_take(struct scene *scene, const struct timeline_event *event)
         return 0;
     }
     if (!host_has_off_room(scene->host, thread) &&
-        thread_horizon(scene, thread, event->start, &horizon) != 0) {
+        thread_horizon(scene, thread, SIZE_MAX, event->start, &horizon) != 0) {
         return -1;
     }
     return host_add_off(scene->host, thread, part,
@@ -533,7 +535,7 @@ static int sample_take(struct scene *scene, const struct timeline_event *event)
         return 0;
     }
     if (!host_has_sample_room(scene->host, thread) &&
-        thread_horizon(scene, thread, event->start, &horizon) != 0) {
+        thread_horizon(scene, thread, SIZE_MAX, event->start, &horizon) != 0) {
         return -1;
     }
     return host_add_sample(scene->host, thread, event->start, &sample, horizon);

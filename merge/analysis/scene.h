@@ -30,8 +30,12 @@ struct scene *scene_create(const struct cast *cast,
 void scene_destroy(struct scene *scene);
 /* For a client that asks about each thread from another time on: `f` takes what
  * it still wants of the thread, if need be, and says from when on. At most one.
- * `f` returns 0, or -1 with ENOMEM. */
-typedef int (*scene_thread_f)(void *client, uint32_t thread, ck_time_t *from);
+ * `spans` are kept of the thread: few may stay for later; SIZE_MAX: nothing
+ * may. `f` returns 0, or -1 with ENOMEM. */
+typedef int (*scene_thread_f)(void *client,
+                              uint32_t thread,
+                              size_t spans,
+                              ck_time_t *from);
 void scene_thread_client(struct scene *scene, scene_thread_f f, void *client);
 /* `f` says from when on the client asks. At most SCENE_CLIENTS_MAX. */
 void scene_client(struct scene *scene, waits_horizon_f f, const void *client);
