@@ -344,6 +344,39 @@ spots_take(const struct hotspots *hotspots, struct spot *spots, ck_time_t *own)
     return count;
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Is that the name of a program or library, in place of a function's? */
+static bool is_file(const struct cast *cast, const char *name)
+{
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        const struct cast_process *process = &cast->processes[i];
+
+        for (size_t k = 0; k < process->modules_count; k++) {
+            if (strcmp(base_name(process->modules[k].path), name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Rows of which but the file is known. */
+static void files_mark(const struct cast *cast, struct report *report)
+{
+    for (size_t i = 0; i < report->hot_count; i++) {
+        struct report_hot *hot = &report->hot[i];
+
+        hot->is_file = hot->place.file == NULL && hot->place.function != NULL &&
+                       is_file(cast, hot->place.function);
+    }
+}
+
 int hotspots_report(const struct hotspots *hotspots, struct report *report)
 {
     size_t count = hotspots->count, end;
@@ -374,5 +407,6 @@ int hotspots_report(const struct hotspots *hotspots, struct report *report)
     if (report->hot_count > HOTSPOTS_LISTED_MAX) {
         report->hot_count = HOTSPOTS_LISTED_MAX;
     }
+    files_mark(hotspots->cast, report);
     return 0;
 }

@@ -4,6 +4,8 @@
  */
 #include "merge/output/page.h"
 
+#include <string.h>
+
 #include "merge/output/words.h"
 
 /* A quotient above that is as good as one gets. */
@@ -80,12 +82,42 @@ static void put_weakest(const struct page *page)
             e->parallel, parts[least].words, parts[least].value);
 }
 
+/* Did the program ask a device for anything? */
+static bool has_device_api(const struct report *report)
+{
+    static const char *const kinds[] = {"opencl", "cuda", "cuda-driver", "nrt"};
+
+    for (size_t i = 0; i < report->functions_count; i++) {
+        for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+            if (strcmp(report->functions[i].kind, kinds[k]) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* That there is no word about devices is news where one would expect some, and
+ * where there is nothing else. */
+static void put_no_device(const struct page *page)
+{
+    const struct report *report = page->report;
+    bool is_all = report->present == (uint32_t)report->size;
+    bool has_more = report->efficiency.ranks > 0 || waited_all(report) > 0;
+
+    if (has_device_api(report) || !is_all || !has_more) {
+        fprintf(page->file, " No device work was recorded%s\n",
+                is_all ? "." : " of the ranks that are here.");
+    }
+}
+
 void page_host_answer(const struct page *page)
 {
     const struct report *report = page->report;
     const struct report_efficiency *e = &report->efficiency;
     ck_time_t all = e->region * (ck_time_t)e->ranks;
 
+    put_no_device(page);
     if (e->ranks > 0) {
         fprintf(page->file, " %s", page_bold(page));
         page_count(page, e->ranks);
@@ -113,6 +145,17 @@ void page_host_answer(const struct page *page)
     page_hot_answer(page);
 }
 
+/* Without a step of any rank the table has no columns for them. */
+static bool has_steps(const struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (report->ranks[i].steps > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void put_rank(const struct page *page, const struct report_rank *rank)
 {
     const struct report *report = page->report;
@@ -132,11 +175,10 @@ static void put_rank(const struct page *page, const struct report_rank *rank)
                 : "-");
     if (rank->steps > 0) {
         fprintf(page->file, "%9s", word_time(rank->step_median).text);
-        fprintf(page->file, " %9s", word_time(rank->step_max).text);
-    } else {
-        fprintf(page->file, "%9s %9s", "-", "-");
+        fprintf(page->file, " %9s  ", word_time(rank->step_max).text);
+    } else if (has_steps(report)) {
+        fprintf(page->file, "%9s %9s  ", "-", "-");
     }
-    fputs("  ", page->file);
     page_cell(page, rank->host, 24);
     fputc('\n', page->file);
 }
@@ -147,12 +189,13 @@ void page_hosts(const struct page *page)
     bool has_data = waited_data(report) > 0;
     size_t shown = 0, more = 0;
 
-    fprintf(page->file, "\n%s RANK  %9s %9s %9s %14s  %9s %9s  HOST%s\n",
+    fprintf(page->file, "\n%s RANK  %9s %9s %9s %14s  %sHOST%s\n",
             page_bold(page), "OUTSIDE", "WAITED", "ELSE IN", "OTHERS WAITED",
-            "STEP", "", page_normal(page));
-    fprintf(page->file, "%16s %9s %9s %14s  %9s %9s\n",
-            has_data ? "WAITS %" : "MPI %", has_data ? "%" : "IN MPI %",
-            "MPI %", "FOR IT", "p50", "max");
+            has_steps(report) ? "     STEP            " : "",
+            page_normal(page));
+    fprintf(page->file, "%16s %9s %9s %14s%s\n", has_data ? "WAITS %" : "MPI %",
+            has_data ? "%" : "IN MPI %", "MPI %", "FOR IT",
+            has_steps(report) ? "        p50       max" : "");
     for (size_t i = 0; i < report->ranks_count; i++) {
         const struct report_rank *rank = &report->ranks[i];
 

@@ -12,6 +12,8 @@
 #define RANGE 18
 /* Less than an n-th of the samples is no hot spot. */
 #define WORTH_SHARE 100
+/* Less in a file without symbols is not worth a word about them. */
+#define WORTH_FILE 20
 /* Samples of less CPU time are too few for a share. */
 #define WORTH_TIME 200000000
 
@@ -69,6 +71,33 @@ static const char *function_of(const struct report_hot *hot)
     return hot->place.function != NULL ? hot->place.function : "(not known)";
 }
 
+/* The first of the rows of files without symbols that are worth one; NULL. */
+static const struct report_hot *file_find(const struct report *report)
+{
+    for (size_t i = 0; i < report->hot_count && i < TOP_HOT; i++) {
+        if (report->hot[i].is_file &&
+            report->hot[i].ns > computed(report) / WORTH_FILE) {
+            return &report->hot[i];
+        }
+    }
+    return NULL;
+}
+
+/* What would name the functions there; once in a report. */
+static void put_file(const struct page *page, const struct report_hot *hot)
+{
+    char line[512];
+
+    (void)snprintf(line, sizeof(line),
+                   "No symbols in %.200s: install its debug symbols (its "
+                   "package's -dbgsym) or compile it with -g, then record "
+                   "again.",
+                   hot->place.function);
+    fputc(' ', page->file);
+    page_wrap(page, line, 1, 3);
+    fputc('\n', page->file);
+}
+
 void page_hot_answer(const struct page *page)
 {
     const struct report *report = page->report;
@@ -87,6 +116,9 @@ void page_hot_answer(const struct page *page)
         fputc(')', file);
     }
     fputs(".\n", file);
+    if (file_find(report) != NULL) {
+        put_file(page, file_find(report));
+    }
 }
 
 static void put_hot(const struct page *page, const struct report_hot *hot)

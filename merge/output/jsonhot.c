@@ -23,6 +23,9 @@ void json_hot(struct ck_json *j, const struct report *report)
 
         ck_json_object(j, NULL);
         json_place(j, &hot->place);
+        if (hot->is_file) {
+            ck_json_bool(j, "without_symbols", true);
+        }
         json_text(j, "range", hot->range);
         ck_json_object(j, "after");
         json_text(j, "call", hot->after);

@@ -284,10 +284,6 @@ static void put_answer(const struct page *page)
 
     fputc('\n', page->file);
     if (most == NULL) {
-        fprintf(page->file, " No device work was recorded%s\n",
-                report->present == (uint32_t)report->size ? "."
-                                                          : " of the ranks "
-                                                            "that are here.");
         page_host_answer(page);
         page_load(page);
         return;

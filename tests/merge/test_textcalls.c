@@ -135,6 +135,60 @@ static void pairs_of_many_ranks_are_the_largest(void **state)
     assert_non_null(strstr(text, "        1    -    - 1.0k    -"));
 }
 
+static void without_devices_there_is_no_word_about_them(void **state)
+{
+    struct report_rank ranks[2] = {{.number = 0, .useful = S, .mpi_calls = 1},
+                                   {.number = 1, .useful = S, .mpi_calls = 1}};
+    struct report_function function = {.name = "MPI_Barrier",
+                                       .kind = "collective"};
+    struct report report = {
+        .present = 2,
+        .size = 2,
+        .region = {0, 2 * S},
+        .ranks = ranks,
+        .ranks_count = 2,
+        .efficiency = {.ranks = 2, .region = 2 * S, .useful = 2 * S},
+        .functions = &function,
+        .functions_count = 1};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_null(strstr(text, "evice"));
+    say(page_hosts, &report);
+    assert_null(strstr(text, "STEP"));
+    ranks[1].steps = 3;
+    say(page_hosts, &report);
+    assert_non_null(strstr(text, "STEP"));
+    /* It asked a device for something, of which nothing came. */
+    function.kind = "opencl";
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, " No device work was recorded.\n"));
+}
+
+static void a_file_without_symbols_is_named_with_what_helps_once(void **state)
+{
+    struct report_hot hot[] = {
+        {.place = {"pw.x", NULL, 0}, .is_file = true, .ns = 8 * S},
+        {.place = {"libfft.so", NULL, 0}, .is_file = true, .ns = S}};
+    struct report report = {.present = 1,
+                            .size = 1,
+                            .region = {0, 10 * S},
+                            .hot = hot,
+                            .hot_count = 2,
+                            .samples = {.total = 9 * S}};
+    const char *hint;
+
+    (void)state;
+    say(page_hot_answer, &report);
+    hint = strstr(text, " No symbols in pw.x: install its debug symbols (its "
+                        "package's -dbgsym) or compile");
+    assert_non_null(hint);
+    assert_null(strstr(hint + 2, "No symbols"));
+    hot[0].is_file = hot[1].is_file = false;
+    say(page_hot_answer, &report);
+    assert_null(strstr(text, "No symbols"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +196,10 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(pairs_of_many_ranks_are_the_largest,
                                   teardown),
+        cmocka_unit_test_teardown(without_devices_there_is_no_word_about_them,
+                                  teardown),
+        cmocka_unit_test_teardown(
+            a_file_without_symbols_is_named_with_what_helps_once, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
