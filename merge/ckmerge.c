@@ -507,7 +507,7 @@ static int job_report(struct job *job, struct ck_err *err)
         blame_finish(job->blame) != 0 ||
         calls_waits(job->calls, blame_waitstates(job->blame)) != 0 ||
         calls_report(job->calls, report) != 0 ||
-        libc_report(job->cast, report) != 0 ||
+        libc_report(job->cast, job->calls, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
         (job->impasse != NULL && impasse_report(job->impasse, report) != 0)) {
         return ck_err_set(err, "out of memory");

@@ -365,6 +365,7 @@ struct report_call {
     const char *kind;   /* mpi, opencl ... */
     struct place place; /* of the call site; empty = not known */
     uint64_t site;      /* of one process, where the place is not known */
+    bool is_own;        /* of libc, and the MPI library made it */
     uint64_t calls;
     uint64_t calls_in_run;
     uint64_t bytes;
@@ -406,6 +407,7 @@ struct report_samples {
 /* A function of the program that samples met outside such calls. */
 struct report_hot {
     struct place place; /* its line with the most */
+    bool is_file;       /* the function is not known: a file without symbols */
     const char *range;  /* the innermost one with the most, NULL = none */
     const char *after;  /* the call left last, with the most; NULL = none */
     struct place after_place;
@@ -425,7 +427,13 @@ struct report_libc {
     ck_time_t total; /* of calls that were timed: not of a free lock */
     uint32_t threads;
     uint32_t ranks;
-    const struct report_call *call; /* the place it took longest; NULL */
+    const struct report_call *call; /* the program's place that it took longest
+                                       at; NULL = none known */
+    /* Of that, of threads that the MPI library made for itself. */
+    uint64_t own_calls;
+    uint64_t own_bytes;
+    ck_time_t own_total;
+    uint32_t own_threads;
 };
 
 /* Why threads that were ready to run had no CPU. */

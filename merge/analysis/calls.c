@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "merge/analysis/callrows.h"
+#include "merge/analysis/mpilibrary.h"
 #include "merge/analysis/requests.h"
 #include "merge/analysis/traffic.h"
 #include "merge/array.h"
@@ -30,7 +31,11 @@ struct site {
     ck_time_t total;
     ck_time_t max;
     uint16_t kind;
+    uint8_t owner; /* enum owner, of libc's functions */
 };
+
+/* Whose code made a call of libc. */
+enum owner { OWNER_UNKNOWN, OWNER_PROGRAM, OWNER_MPI };
 
 /* Sites looked at lately. */
 #define SITES_KNOWN 64
@@ -52,7 +57,8 @@ struct calls {
     struct known known[SITES_KNOWN];
     struct traffic *traffic;
     struct requests *requests; /* receives: their sites + 1 */
-    uint32_t *last; /* by thread: site + 1 of its last MPI_CALL or SENDRECV */
+    uint8_t *owners; /* by thread: bits of owners of its calls of libc */
+    uint32_t *last;  /* by thread: site + 1 of its last MPI_CALL or SENDRECV */
 };
 
 /* MPI_PROC_NULL in records. */
@@ -79,6 +85,7 @@ struct calls *calls_create(const struct cast *cast, struct region region)
     calls->requests = requests_create();
     calls->traffic = traffic_create(cast);
     calls->last = calloc(cast->threads_count + 1, sizeof(*calls->last));
+    calls->owners = calloc(cast->threads_count + 1, sizeof(*calls->owners));
     if (calls->keys == NULL || calls->requests == NULL ||
         calls->traffic == NULL || calls->last == NULL) {
         calls_destroy(calls);
@@ -96,8 +103,28 @@ void calls_destroy(struct calls *calls)
     requests_destroy(calls->requests);
     traffic_destroy(calls->traffic);
     free(calls->last);
+    free(calls->owners);
     free(calls->sites);
     free(calls);
+}
+
+static enum owner owner_of(const struct calls *calls,
+                           const struct timeline_event *event,
+                           uint64_t site)
+{
+    const struct cast *cast = calls->cast;
+    struct place place;
+
+    if (event->record->kind != CK_KIND_POSIX ||
+        event->process >= cast->processes_count) {
+        return OWNER_UNKNOWN;
+    }
+    if (mpilibrary_has(cast, event->process, site)) {
+        return OWNER_MPI;
+    }
+    place = cast_place(cast, event->process, site);
+    return place.function == NULL && place.file == NULL ? OWNER_UNKNOWN
+                                                        : OWNER_PROGRAM;
 }
 
 static struct site *site_find(struct calls *calls,
@@ -117,6 +144,8 @@ static struct site *site_find(struct calls *calls,
         }
         known_forget(calls);
         memset(&calls->sites[calls->count], 0, sizeof(*calls->sites));
+        calls->sites[calls->count].owner =
+            (uint8_t)owner_of(calls, event, site);
         calls->sites[calls->count++].kind = event->record->kind;
     }
     return &calls->sites[number];
@@ -339,9 +368,12 @@ int calls_take(void *consumer, const struct timeline_event *event)
     if (site == NULL) {
         return -1;
     }
-    if ((kind == CK_KIND_MPI_CALL || kind == CK_KIND_SENDRECV) &&
-        event->thread < calls->cast->threads_count) {
+    if (event->thread >= calls->cast->threads_count) {
+        /* not one of those that are known */
+    } else if (kind == CK_KIND_MPI_CALL || kind == CK_KIND_SENDRECV) {
         calls->last[event->thread] = (uint32_t)(site - calls->sites) + 1;
+    } else if (kind == CK_KIND_POSIX) {
+        calls->owners[event->thread] |= (uint8_t)(1 << site->owner);
     }
     site->calls_in_run++;
     if (region_clip(calls->region, &start, &end)) {
@@ -392,11 +424,21 @@ row_fill(const struct calls *calls, size_t number, struct call_row *row)
     row->call.site = row->call.place.function == NULL ? key.c : 0;
     row->call.calls = site->calls;
     row->call.calls_in_run = site->calls_in_run;
+    row->call.is_own = site->owner == OWNER_MPI;
     row->call.bytes = site->bytes;
     row->call.moved = site->moved;
     row->call.total = site->total;
     row->call.max = site->max;
     row->call.ranks = site->calls > 0 && row->rank != CAST_RANK_UNKNOWN;
+}
+
+bool calls_is_own(const struct calls *calls, uint32_t thread)
+{
+    const struct cast_thread *of = &calls->cast->threads[thread];
+    unsigned owners = calls->owners[thread];
+
+    return stamps_has(&calls->cast->processes[of->process].init) &&
+           (owners & 1 << OWNER_MPI) != 0 && (owners & 1 << OWNER_PROGRAM) == 0;
 }
 
 int calls_report(const struct calls *calls, struct report *report)

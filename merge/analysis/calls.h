@@ -16,6 +16,9 @@ void calls_destroy(struct calls *calls);
 int calls_take(void *calls, const struct timeline_event *event);
 /* Who waited for whom in them. 0, or -1 with ENOMEM. */
 int calls_waits(struct calls *calls, const struct waitstates *waitstates);
+/* Was the thread made by the MPI library for itself? All its long calls of libc
+ * whose place is known came from there. */
+bool calls_is_own(const struct calls *calls, uint32_t thread);
 /* Write report->calls, longest total first: the same place of several ranks
  * is one row; and report->functions and report->traffic. 0, or -1 with
  * ENOMEM. */

@@ -15,7 +15,9 @@
 struct making {
     const struct cast *cast;
     struct report *report;
-    struct table *seen; /* name's text, rank: counted among a row's ranks */
+    const struct calls *calls;
+    struct table *seen;    /* name's text, rank: counted among a row's ranks */
+    struct table *threads; /* process, tid: numbers as in the cast */
     size_t room;
 };
 
@@ -38,6 +40,31 @@ static struct report_libc *row_find(struct making *making, const char *name)
         .group = cause_libc_group(name),
     };
     return &report->libc[report->libc_count++];
+}
+
+/* Is it of a thread that the MPI library made? */
+static bool is_own(const struct making *making, uint32_t process, uint32_t tid)
+{
+    struct table_key key = {process, tid, 0};
+
+    return tid != 0 && table_has(making->threads, key) &&
+           calls_is_own(making->calls,
+                        (uint32_t)table_number(making->threads, key));
+}
+
+static int threads_fill(struct making *making)
+{
+    const struct cast *cast = making->cast;
+
+    for (uint32_t i = 0; i < cast->threads_count; i++) {
+        struct table_key key = {cast->threads[i].process, cast->threads[i].tid,
+                                0};
+
+        if (table_number(making->threads, key) != (int64_t)i) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static int total_add(struct making *making,
@@ -66,6 +93,12 @@ static int total_add(struct making *making,
     row->calls += total->calls;
     row->bytes += total->bytes;
     row->total += total->ns;
+    if (is_own(making, process, total->tid)) {
+        row->own_threads++;
+        row->own_calls += total->calls;
+        row->own_bytes += total->bytes;
+        row->own_total += total->ns;
+    }
     return 0;
 }
 
@@ -79,7 +112,7 @@ static const struct report_call *call_find(const struct report *report,
         const struct report_call *call = &report->calls[i];
 
         if (strcmp(call->kind, "posix") == 0 && strcmp(call->name, name) == 0 &&
-            call->calls > 0 &&
+            !call->is_own && call->calls > 0 &&
             (longest == NULL || call->total > longest->total)) {
             longest = call;
         }
@@ -92,6 +125,12 @@ static int by_length(const void *a, const void *b)
     const struct report_libc *left = a;
     const struct report_libc *right = b;
 
+    ck_time_t more = left->total - left->own_total;
+    ck_time_t less = right->total - right->own_total;
+
+    if (more != less) {
+        return more < less ? 1 : -1;
+    }
     if (left->total != right->total) {
         return left->total < right->total ? 1 : -1;
     }
@@ -117,17 +156,21 @@ static int totals_add(struct making *making)
     return 0;
 }
 
-int libc_report(const struct cast *cast, struct report *report)
+int libc_report(const struct cast *cast,
+                const struct calls *calls,
+                struct report *report)
 {
-    struct making making = {.cast = cast, .report = report};
-    int rc;
+    struct making making = {.cast = cast, .calls = calls, .report = report};
+    int rc = -1;
 
     making.seen = table_create();
-    if (making.seen == NULL) {
-        return -1;
+    making.threads = table_create();
+    if (making.seen != NULL && making.threads != NULL &&
+        threads_fill(&making) == 0) {
+        rc = totals_add(&making);
     }
-    rc = totals_add(&making);
     table_destroy(making.seen);
+    table_destroy(making.threads);
     if (report->libc_count > 0) {
         qsort(report->libc, report->libc_count, sizeof(*report->libc),
               by_length);

@@ -5,11 +5,14 @@
 #ifndef CK_MERGE_ANALYSIS_LIBC_H
 #define CK_MERGE_ANALYSIS_LIBC_H
 
+#include "merge/analysis/calls.h"
 #include "merge/cast.h"
 #include "merge/report.h"
 
 /* Write report->libc from the totals that the threads said; calls_report()
  * has been called before. 0, or -1 with ENOMEM. */
-int libc_report(const struct cast *cast, struct report *report);
+int libc_report(const struct cast *cast,
+                const struct calls *calls,
+                struct report *report);
 
 #endif

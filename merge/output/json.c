@@ -400,6 +400,9 @@ static void put_calls(struct ck_json *j, const struct report *report)
         ck_json_string(j, "kind", call->kind);
         json_place(j, &call->place);
         ck_json_uint(j, "site", call->site);
+        if (call->is_own) {
+            ck_json_bool(j, "mpi_own", true);
+        }
         ck_json_uint(j, "calls", call->calls);
         ck_json_uint(j, "calls_in_run", call->calls_in_run);
         ck_json_uint(j, "bytes", call->bytes);
@@ -443,6 +446,14 @@ static void put_libc(struct ck_json *j, const struct report *report)
         ck_json_uint(j, "bytes", libc->bytes);
         ck_json_uint(j, "threads", libc->threads);
         ck_json_uint(j, "ranks", libc->ranks);
+        if (libc->own_calls > 0) {
+            ck_json_object(j, "mpi_own");
+            ck_json_uint(j, "calls", libc->own_calls);
+            ck_json_int(j, "total_ns", libc->own_total);
+            ck_json_uint(j, "bytes", libc->own_bytes);
+            ck_json_uint(j, "threads", libc->own_threads);
+            ck_json_end(j);
+        }
         ck_json_end(j);
     }
     ck_json_end(j);
