@@ -90,10 +90,9 @@ static void busy_read(const struct load *load, struct busy *busy)
     while (file != NULL && fgets(line, sizeof(line), file) != NULL &&
            strncmp(line, "cpu", 3) == 0) {
         int64_t ns = line_busy(line) * load->ns_per_tick;
-        char *end;
-        long cpu = strtol(line + 3, &end, 10);
+        long cpu = strtol(line + 3, NULL, 10);
 
-        if (end == line + 3) {
+        if (line[3] == ' ') { /* all of them; its times follow */
             busy->all = ns;
         } else if (cpu >= 0 && cpu < CPU_SETSIZE) {
             busy->cpus[cpu] = ns;

@@ -62,6 +62,7 @@
 #define OF_DEVICE (OF(KERNEL) | OF(COPY))
 #define OF_MPI (OF(MESSAGE) | OF(COLLECTIVE) | OF(COUNTER)) /* what is lost */
 #define OF_HOST (OF(MARK) | OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE))
+#define OF_RANKS (OF_HOST | OF(COUNTER) | OF(SAMPLE))
 
 /* One merge from the run to its report. */
 struct job {
@@ -444,7 +445,7 @@ static int job_run(struct job *job, struct ck_err *err)
         {blame_take, job->blame, 0},
         {devices_take, job->devices, OF_DEVICE},
         {lines_take, job->lines, OF(KERNEL) | OF(CALL) | OF(MARK)},
-        {ranks_take, job->ranks, OF_HOST},
+        {ranks_take, job->ranks, OF_RANKS},
         {ranges_take, job->ranges, OF(MARK) | OF_DEVICE},
     };
     const struct timeline_consumer others[] = {

@@ -36,6 +36,22 @@ enum report_dark {
     REPORT_DARK_LIMIT, /* --limit was reached */
 };
 
+/* What a thread outside MPI was. */
+enum report_outside_state {
+    REPORT_OUTSIDE_CPU,
+    REPORT_OUTSIDE_READY,  /* without a CPU */
+    REPORT_OUTSIDE_DEVICE, /* in a call of a device's API */
+    REPORT_OUTSIDE_IO,     /* in such calls of libc: */
+    REPORT_OUTSIDE_LOCK,
+    REPORT_OUTSIDE_SLEEP,
+    REPORT_OUTSIDE_BLOCKED, /* in the kernel, and no call tells for what */
+    REPORT_OUTSIDE_UNKNOWN,
+    REPORT_OUTSIDE_STATES
+};
+struct report_outside {
+    ck_time_t ns[REPORT_OUTSIDE_STATES];
+};
+
 struct report_rank {
     int32_t number;
     const char *host;
@@ -58,7 +74,9 @@ struct report_rank {
     ck_time_t mpi;      /* union of MPI calls over its threads */
     ck_time_t mpi_core; /* their sum */
     uint64_t mpi_calls;
-    ck_time_t useful;       /* outside MPI; of ranks that called it */
+    ck_time_t useful;              /* outside MPI; of ranks that called it */
+    struct report_outside outside; /* sum: useful, or of a rank that called no
+                                      MPI the region */
     ck_time_t startup;      /* of the region, before its return from MPI_Init */
     ck_time_t device_api;   /* union of calls of a device's API */
     ck_time_t waited;       /* for other ranks */

@@ -4,6 +4,8 @@
  */
 #include "merge/analysis/efficiency.h"
 
+#include "merge/analysis/outside.h"
+
 static void hosts_report(const struct cast *cast,
                          const struct replay *replay,
                          struct report *report)
@@ -25,6 +27,10 @@ static void hosts_report(const struct cast *cast,
         }
         row->startup = rank.startup;
         row->useful = e->region - rank.startup - rank.mpi;
+        outside_fit(&row->outside, row->useful);
+        for (int s = 0; s < REPORT_OUTSIDE_STATES; s++) {
+            e->outside.ns[s] += row->outside.ns[s];
+        }
         e->startup += row->startup;
         e->ranks++;
         e->useful += row->useful;

@@ -16,8 +16,10 @@
 /* Threads that waited for less than an n-th of their ranks' time have had no
  * trouble. */
 #define WORTH_WAIT 20
-/* A quota that was used up in an n-th of its periods is one. */
+/* A quota that was used up in an n-th of its periods, and stopped threads for
+ * an n-th of the time, is one. */
 #define WORTH_THROTTLED 10
+#define WORTH_STOPPED 50
 /* Half a thread more than CPUs, on average, is no crowd: nor is a tenth of a
  * CPU that others use. */
 #define CROWD 0.5
@@ -185,7 +187,7 @@ enum report_load_verdict load_judge(const struct report_load *load)
         return REPORT_LOAD_UNKNOWN;
     }
     if (load->throttled_periods * WORTH_THROTTLED > load->periods &&
-        load->throttled > worth) {
+        load->throttled * WORTH_STOPPED > load->window) {
         return REPORT_LOAD_QUOTA;
     }
     if (load->waited <= worth) {

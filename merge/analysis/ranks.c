@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "merge/analysis/outside.h"
 #include "merge/dark.h"
 #include "merge/quantile.h"
 #include "schema/run.h"
@@ -38,6 +39,7 @@ struct ranks {
     uint32_t *launchers; /* by agent: row of its launcher, from 1; 0 = none */
     int64_t step_first;
     int64_t step_last;
+    struct outside *outside;
 };
 
 /* What lies before a rank's return from MPI_Init is its startup. */
@@ -68,12 +70,14 @@ struct ranks *ranks_create(const struct cast *cast, struct region region)
     ranks->region = region;
     ranks->step_first = INT64_MAX;
     ranks->step_last = INT64_MIN;
+    ranks->outside = outside_create(cast, region);
     ranks->items = calloc(cast->ranks_count + 1, sizeof(*ranks->items));
     ranks->sharing = calloc(cast->agents_count + 1, sizeof(*ranks->sharing));
     ranks->launchers =
         calloc(cast->agents_count + 1, sizeof(*ranks->launchers));
     if (ranks->items == NULL || ranks->sharing == NULL ||
-        ranks->launchers == NULL) {
+        ranks->outside == NULL || ranks->launchers == NULL) {
+        outside_destroy(ranks->outside);
         free(ranks->launchers);
         free(ranks->sharing);
         free(ranks->items);
@@ -98,6 +102,7 @@ void ranks_destroy(struct ranks *ranks)
     for (size_t i = 0; i < ranks->cast->ranks_count; i++) {
         quantile_fini(&ranks->items[i].step_lengths);
     }
+    outside_destroy(ranks->outside);
     free(ranks->launchers);
     free(ranks->sharing);
     free(ranks->items);
@@ -160,6 +165,7 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     unsigned part = part_of(event->record->kind);
     uint32_t index;
 
+    outside_take(ranks->outside, event);
     if (part == 0 || (event->record->flags & CK_FLAG_PERSISTENT) != 0) {
         return 0; /* a transfer: the MPI_Start has a record of its own */
     }
@@ -380,6 +386,7 @@ static void rank_report(struct ranks *ranks,
     row->step_max = rank->step_max;
     row->step_median = quantile_at(&rank->step_lengths, 0.5);
     row->is_median_exact = quantile_is_exact(&rank->step_lengths);
+    outside_rank(ranks->outside, align, (uint32_t)index, &row->outside);
     stored_report(cast, who, row);
     row->lost = lost_all(agent);
     row->is_lost_exact =

@@ -121,15 +121,17 @@ void page_host_answer(const struct page *page)
     if (e->ranks > 0) {
         fprintf(page->file, " %s", page_bold(page));
         page_count(page, e->ranks);
-        fprintf(
-            page->file,
-            " computed %s %%%s of their time (%s of %s) and waited %s %%%s%s"
-            ".\n",
-            word_percent(e->useful, all).text, page_normal(page),
-            word_time(e->useful).text, word_time(all).text,
-            word_percent(waited_all(report), all).text,
-            waited_data(report) > 0 ? "" : " in MPI",
-            report->is_filtered ? "" : " for each other");
+        fprintf(page->file,
+                " were outside MPI %s %%%s of their time (%s of %s) and waited "
+                "%s %%%s%s"
+                ".\n",
+                word_percent(e->useful, all).text, page_normal(page),
+                word_time(e->useful).text, word_time(all).text,
+                word_percent(waited_all(report), all).text,
+                waited_data(report) > 0 ? "" : " in MPI",
+                report->is_filtered ? "" : " for each other");
+        fputs("   ", page->file);
+        page_outside(page, 3, 3);
         put_weakest(page);
     } else if (waited_all(report) > 0) {
         fprintf(page->file, " %s", page_bold(page));
@@ -213,4 +215,5 @@ void page_hosts(const struct page *page)
         fprintf(page->file, "       %zu more rank%s: --all-ranks\n", more,
                 more == 1 ? "" : "s");
     }
+    page_outside_ranks(page);
 }

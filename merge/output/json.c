@@ -329,6 +329,7 @@ static void put_efficiency(struct ck_json *j, const struct report *report)
     ck_json_int(j, "of_ranks", report->size);
     ck_json_int(j, "region_ns", e->region);
     ck_json_int(j, "useful_ns", e->useful);
+    json_outside(j, &e->outside);
     ck_json_int(j, "startup_ns", e->startup);
     ck_json_int(j, "useful_max_ns", e->useful_max);
     ck_json_int(j, "ideal_ns", e->ideal);

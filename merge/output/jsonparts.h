@@ -27,6 +27,8 @@ void json_delays(struct ck_json *j,
 void json_ranks(struct ck_json *j, const struct report *report);
 /* away of trust (jsonranks.c). */
 void json_aways(struct ck_json *j, const struct report *report);
+/* outside: the parts of the time outside MPI (jsonranks.c). */
+void json_outside(struct ck_json *j, const struct report_outside *outside);
 /* load (jsonload.c). */
 void json_load(struct ck_json *j, const struct report *report);
 /* sampled and hot_spots (jsonhot.c). */

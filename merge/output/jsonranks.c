@@ -32,6 +32,26 @@ put_lack(struct ck_json *j, const char *name, uint64_t count, bool is_shared)
     }
 }
 
+void json_outside(struct ck_json *j, const struct report_outside *outside)
+{
+    static const char *const names[] = {
+        [REPORT_OUTSIDE_CPU] = "cpu_ns",
+        [REPORT_OUTSIDE_READY] = "ready_ns",
+        [REPORT_OUTSIDE_DEVICE] = "device_ns",
+        [REPORT_OUTSIDE_IO] = "io_ns",
+        [REPORT_OUTSIDE_LOCK] = "lock_ns",
+        [REPORT_OUTSIDE_SLEEP] = "sleep_ns",
+        [REPORT_OUTSIDE_BLOCKED] = "blocked_ns",
+        [REPORT_OUTSIDE_UNKNOWN] = "unknown_ns",
+    };
+
+    ck_json_object(j, "outside");
+    for (int i = 0; i < REPORT_OUTSIDE_STATES; i++) {
+        ck_json_int(j, names[i], outside->ns[i]);
+    }
+    ck_json_end(j);
+}
+
 static void put_rank(struct ck_json *j, const struct report_rank *rank)
 {
     ck_json_object(j, NULL);
@@ -73,6 +93,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_int(j, "mpi_core_ns", rank->mpi_core);
     ck_json_uint(j, "mpi_calls", rank->mpi_calls);
     ck_json_int(j, "useful_ns", rank->useful);
+    json_outside(j, &rank->outside);
     ck_json_int(j, "startup_ns", rank->startup);
     ck_json_int(j, "device_api_ns", rank->device_api);
     ck_json_int(j, "waited_ns", rank->waited);

@@ -378,6 +378,11 @@ static void put_efficiency(const struct page *page)
             word_time(e->useful).text, word_time(ranks_time(page->report)).text,
             word_count(e->matched).text, word_count(e->receives).text);
         put_startup(page);
+        if (page->report->devices_count > 0) {
+            fputs(INDENT, page->file);
+            page_outside(page, (int)sizeof(INDENT) - 1,
+                         (int)sizeof(INDENT) + 1);
+        }
     }
     if (e->devices > 0) {
         fprintf(page->file,

@@ -102,6 +102,10 @@ void page_hosts(const struct page *page);
 struct word
 page_sampled(const struct page *page, ck_time_t part, ck_time_t whole);
 struct word page_samples_lost(const struct page *page);
+/* What the time outside MPI was, from `column` on: as a line of all ranks, and,
+ * where more than computing is worth it, a row a rank (outside.c). */
+void page_outside(const struct page *page, int column, int indent);
+void page_outside_ranks(const struct page *page);
 /* Why threads that were ready had no CPU, if that is worth a sentence (load.c).
  */
 void page_load(const struct page *page);
