@@ -362,8 +362,10 @@ static int pendings_close(struct blame *blame, ck_time_t now)
         }
     }
     blame->pending_count -= closed;
-    memmove(blame->pending, blame->pending + closed,
-            blame->pending_count * sizeof(*blame->pending));
+    if (closed > 0) {
+        memmove(blame->pending, blame->pending + closed,
+                blame->pending_count * sizeof(*blame->pending));
+    }
     blame->due =
         blame->pending_count > 0 ? blame->pending[0].call.end : INT64_MAX;
     return 0;
