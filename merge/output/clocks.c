@@ -48,7 +48,8 @@ static void put_one(const struct page *page)
 {
     const struct report_domain *domain = &page->report->domains[0];
 
-    fputs("clocks: one domain, ranks exactly aligned", page->file);
+    fprintf(page->file, "clocks: one domain%s",
+            page->report->has_ranks ? ", ranks exactly aligned" : "");
     if (domain->bound > 0) {
         fprintf(page->file, " (map within %s)", word_time(domain->bound).text);
     }

@@ -495,9 +495,14 @@ static void put_trust(const struct page *page)
     fprintf(page->file, "\n%s TRUST%s       ", page_bold(page),
             page_normal(page));
     put_lost(page);
-    fprintf(page->file, " lost %s %zu of %zu%s rank%s recorded to the end\n",
-            page_dot(page), well, of, report->is_filtered ? " selected" : "",
-            word_s(of));
+    fprintf(page->file, " lost %s ", page_dot(page));
+    if (report->has_ranks) {
+        fprintf(page->file, "%zu of %zu%s rank%s recorded to the end\n", well,
+                of, report->is_filtered ? " selected" : "", word_s(of));
+    } else {
+        fprintf(page->file, "the program was %srecorded to the end\n",
+                well < of ? "not " : "");
+    }
     fputs("             ", page->file);
     page_clocks(page);
     put_inputs(page);

@@ -18,7 +18,8 @@ run() {
     "$bin/ckmerge" --quiet --verify "$work/$1" || fail "--verify of $1"
     "$bin/ckmerge" --quiet --output text="$work/$1.txt" \
         --output json="$work/$1.json" "$work/$1"
-    ! grep -q 'rank 0' "$work/$1.txt" || fail "$1 has no ranks"
+    ! grep -qE 'rank 0|1 rank|ranks exactly' "$work/$1.txt" ||
+        fail "$1 has no ranks"
 }
 
 # line NAME: of a call, as the program says.
