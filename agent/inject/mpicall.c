@@ -12,6 +12,7 @@
  */
 #include "agent/inject/mpicall.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,10 +243,33 @@ message_show(struct mpi_call *call, enum ck_kind kind, const void *site)
         });
 }
 
+/* A thread's first call: ckposix, if it is there, must see that what libc is
+ * asked for from now on may be for MPI. */
+static void thread_begin(void)
+{
+    static _Atomic(void (*)(void)) attach;
+    void (*known)(void) = atomic_load_explicit(&attach, memory_order_relaxed);
+
+    if (inject_writer() == NULL) {
+        return;
+    }
+    if (known == NULL) {
+        known =
+            (void (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "ck_posix_attach");
+        atomic_store_explicit(&attach, known, memory_order_relaxed);
+    }
+    if (known != NULL) {
+        known();
+    }
+}
+
 static void call_begin(struct mpi_call *call, const void *site)
 {
     const struct mpi_class_row *row = &class_rows[call->function->cls];
 
+    if (__builtin_expect(inject_thread.slot == NULL, 0)) {
+        thread_begin();
+    }
     call->comm = NULL;
     call->comm_id = 0;
     call->seq = 0;

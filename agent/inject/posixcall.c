@@ -129,6 +129,15 @@ static struct ck_ring_writer *writer_first(void)
     return writer;
 }
 
+/* For ckmpi: the thread has a slot, look at what it is in from now on. */
+__attribute__((visibility("default"))) void ck_posix_attach(void);
+void ck_posix_attach(void)
+{
+    if (inject_thread.slot == NULL && !is_own_thread()) {
+        (void)writer_first();
+    }
+}
+
 /* This thread's writer, unless it is inside another call or ours. */
 static struct ck_ring_writer *writer_find(void)
 {
