@@ -176,6 +176,20 @@ struct report_part {
 /* Activities that a startup is shown with. */
 #define REPORT_PARTS 4
 
+/* Steps, or a part of the run, in which a thing took most of its time. */
+struct report_window {
+    bool has_steps;                /* else only the times mean anything */
+    int64_t first_step, last_step; /* numbers */
+    uint64_t of_steps;             /* that there are */
+    ck_time_t start, end;
+    double share; /* of all that is known of its time by steps or stretches */
+};
+#define REPORT_WINDOWS_MAX 3
+struct report_windows {
+    struct report_window items[REPORT_WINDOWS_MAX]; /* in order */
+    size_t count;                                   /* 0 = none stands out */
+};
+
 /* Idle time of devices that has one cause. */
 struct report_cause {
     enum cause cause;
@@ -204,6 +218,7 @@ struct report_cause {
     ck_time_t seen_kind_ns; /* of ns, in things of that kind */
     ck_time_t seen_ns;      /* of those, in: */
     struct report_activity seen;
+    struct report_windows windows;
 };
 
 /* It comes but once in a run, however long that is. */
@@ -255,6 +270,7 @@ struct report_straggler {
     uint32_t of_steps; /* in which anybody waited */
     ck_time_t step_median;
     struct report_delays delays; /* why it came late */
+    struct report_windows windows;
 };
 
 /* What devices' busy time is added up by, from the whole to its parts. */

@@ -45,6 +45,8 @@ struct blame {
     const struct cast *cast; /* borrowed */
     struct scene *scene;
     struct steps *steps;
+    struct when *late; /* what each rank made others wait */
+    struct when *idle; /* each row of the ledger */
     struct ledger *ledger;
     struct waitstates *waitstates;
     struct delay *delay;
@@ -127,8 +129,11 @@ struct blame *blame_create(const struct cast *cast,
     blame->due = INT64_MAX;
     blame->scene = scene_create(cast, align, EAGER_BYTES);
     blame->steps = steps_create(cast, region);
-    if (blame->scene != NULL && blame->steps != NULL) {
-        blame->ledger = ledger_create(cast, blame->scene, blame->steps, region);
+    blame->late = when_create(blame->steps, region, 0);
+    blame->idle = when_create(blame->steps, region, 0);
+    if (blame->scene != NULL && blame->steps != NULL && blame->late != NULL &&
+        blame->idle != NULL) {
+        blame->ledger = ledger_create(cast, blame->scene, blame->idle, region);
         blame->waitstates =
             waitstates_create(cast, blame->scene, blame->steps, region);
         blame->delay = delay_create(blame->scene, region, 0);
@@ -147,6 +152,7 @@ struct blame *blame_create(const struct cast *cast,
         blame_destroy(blame);
         return NULL;
     }
+    waitstates_watch(blame->waitstates, blame->late);
     scene_client(blame->scene, blame_horizon, blame);
     waits_others(scene_waits(blame->scene), others_wait, blame);
     return blame;
@@ -165,6 +171,8 @@ void blame_destroy(struct blame *blame)
     waitstates_destroy(blame->waitstates);
     ledger_destroy(blame->ledger);
     scene_destroy(blame->scene);
+    when_destroy(blame->late);
+    when_destroy(blame->idle);
     steps_destroy(blame->steps);
     free(blame->pending);
     free(blame->stretches);
@@ -635,9 +643,9 @@ static int waits_report(const struct blame *blame,
 int blame_report(struct blame *blame, struct report *report)
 {
     struct causes_from idle = {blame->scene, blame->delay,
-                               ledger_delays(blame->ledger)};
+                               ledger_delays(blame->ledger), blame->idle};
     struct causes_from waits = {blame->scene, blame->delay,
-                                waitstates_delays(blame->waitstates)};
+                                waitstates_delays(blame->waitstates), NULL};
 
     if (undone_report(blame->cast, scene_commands(blame->scene), report) != 0 ||
         causes_report(blame->ledger, &idle, report) != 0 ||
@@ -654,5 +662,5 @@ int blame_report(struct blame *blame, struct report *report)
         return -1;
     }
     return stragglers_report(blame->cast, &waits, blame->waitstates,
-                             blame->steps, report);
+                             blame->late, report);
 }

@@ -18,6 +18,9 @@
 #include "merge/analysis/scene.h"
 #include "merge/array.h"
 
+/* Causes of less than an n-th of all time are not looked at for windows. */
+#define WINDOW_WORTH 100
+
 /* A row with its activity in words. */
 struct item {
     const struct ledger_row *row;
@@ -28,11 +31,13 @@ struct item {
 struct grouping {
     const struct causes_from *from;
     const struct scene *scene;
+    ck_time_t worth; /* of a window */
     struct item *items;
     const struct ledger_row **rows;     /* of a group */
     struct report_activity *activities; /* by number; the last one: none */
     bool *is_known;
-    size_t none;     /* number of that last one */
+    uint32_t *things; /* numbers of a group's rows */
+    size_t none;      /* number of that last one */
     ck_time_t *sums; /* by activity or by index of a rank; zeros between uses */
 };
 
@@ -320,6 +325,23 @@ static int delays_find(const struct causes_from *from,
                             &cause->delays);
 }
 
+/* The steps in which a group has most of its time. 0, or -1 with ENOMEM. */
+static int windows_find(struct grouping *grouping,
+                        const struct item *items,
+                        size_t count,
+                        struct report_cause *cause)
+{
+    const struct when *when = grouping->from->when;
+
+    if (when == NULL || cause->ns < grouping->worth || report_is_once(cause)) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        grouping->things[i] = items[i].row->number;
+    }
+    return when_windows(when, grouping->things, count, &cause->windows);
+}
+
 /* 0, or -1 with ENOMEM. */
 static int group_report(struct grouping *grouping,
                         const struct item *items,
@@ -352,6 +374,7 @@ static int group_report(struct grouping *grouping,
     }
     if (ranks_count(grouping, items, count, cause) != 0 ||
         delays_find(grouping->from, items, count, cause) != 0 ||
+        windows_find(grouping, items, count, cause) != 0 ||
         seen_find(grouping->scene, items, count, cause) != 0) {
         return -1;
     }
@@ -409,6 +432,7 @@ static void grouping_fini(struct grouping *grouping)
     free(grouping->rows);
     free(grouping->activities);
     free(grouping->is_known);
+    free(grouping->things);
     free(grouping->sums);
 }
 
@@ -420,11 +444,14 @@ static int grouping_init(struct grouping *grouping,
     size_t ranks = scene_cast(grouping->scene)->ranks_count;
 
     for (size_t i = 0; i < count; i++) {
+        grouping->worth += rows[i].ns;
         if (rows[i].did != CAST_NONE && rows[i].did >= grouping->none) {
             grouping->none = (size_t)rows[i].did + 1;
         }
     }
+    grouping->worth /= WINDOW_WORTH;
     grouping->items = calloc(count + 1, sizeof(*grouping->items));
+    grouping->things = calloc(count + 1, sizeof(*grouping->things));
     grouping->rows = calloc(count + 1, sizeof(*grouping->rows));
     grouping->activities =
         calloc(grouping->none + 1, sizeof(*grouping->activities));
@@ -434,7 +461,7 @@ static int grouping_init(struct grouping *grouping,
         calloc(grouping->none + ranks + 1, sizeof(*grouping->sums));
     return grouping->items == NULL || grouping->rows == NULL ||
                    grouping->activities == NULL || grouping->is_known == NULL ||
-                   grouping->sums == NULL
+                   grouping->sums == NULL || grouping->things == NULL
                ? -1
                : 0;
 }

@@ -15,6 +15,8 @@ struct causes_from {
     struct scene *scene;
     const struct delay *delay; /* with what waits cost; NULL = not known */
     struct delaysums *delays;
+    const struct when *when; /* the rows by their numbers; NULL = nobody asks
+                                for windows */
 };
 /* Rows as causes, those that have as much in common as a sentence does in one;
  * longest first. NULL with ENOMEM; the caller frees it (report_fini()). */

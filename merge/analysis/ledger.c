@@ -62,7 +62,7 @@ static bool is_shown(const struct cast *cast, uint32_t device)
 
 struct ledger *ledger_create(const struct cast *cast,
                              struct scene *scene,
-                             struct steps *steps,
+                             struct when *when,
                              struct region region)
 {
     struct ledger *ledger = calloc(1, sizeof(*ledger));
@@ -73,7 +73,8 @@ struct ledger *ledger_create(const struct cast *cast,
     ledger->books.cast = cast;
     ledger->books.region = region;
     ledger->books.scene = scene;
-    ledger->books.steps = steps;
+    ledger->books.when = when;
+    ledger->books.steps = when_steps(when);
     ledger->due = INT64_MAX;
     ledger->books.rows = rows_create(cast, scene, is_shown, 0);
     ledger->devices =

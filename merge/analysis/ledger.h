@@ -11,7 +11,7 @@
 #include "merge/analysis/delaysums.h"
 #include "merge/analysis/rows.h"
 #include "merge/analysis/scene.h"
-#include "merge/analysis/steps.h"
+#include "merge/analysis/when.h"
 #include "merge/report.h"
 #include "merge/timeline.h"
 
@@ -19,10 +19,10 @@ struct ledger;
 
 /* Of fewer steps the first one is no start. */
 #define LEDGER_STEPS_MIN 4
-/* Borrowed; `steps` may be NULL. NULL with ENOMEM. */
+/* Borrowed; `when` may be NULL. NULL with ENOMEM. */
 struct ledger *ledger_create(const struct cast *cast,
                              struct scene *scene,
-                             struct steps *steps,
+                             struct when *when,
                              struct region region);
 /* As waitstates_delay() and waitstates_delays(). */
 int ledger_delay(struct ledger *ledger, const struct delay *delay);

@@ -87,6 +87,7 @@ static struct ledger_row *row_new(struct rows *rows,
     }
     row = &rows->items[rows->count++];
     *row = *what;
+    row->number = (uint32_t)(rows->count - 1);
     row->ns = 0;
     row->count = 0;
     row->error = 0;

@@ -17,6 +17,7 @@
 
 /* Time of a device with one cause, from one activity to one blamed one. */
 struct ledger_row {
+    uint32_t number; /* among the rows; set by rows_find() */
     uint32_t device; /* physical; the first of several */
     enum cause cause;
     int32_t rank; /* of the launching thread, or the device's first; the lowest

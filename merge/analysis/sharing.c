@@ -6,8 +6,10 @@
 
 #include "merge/analysis/chain.h"
 
-static int row_add(struct books *books, const struct ledger_row *what)
+static int
+row_add(struct books *books, const struct ledger_row *what, struct region part)
 {
+    uint32_t rank = cast_rank_index(books->cast, what->rank);
     struct ledger_row *row = rows_find(books->rows, what);
 
     if (row == NULL) {
@@ -17,7 +19,11 @@ static int row_add(struct books *books, const struct ledger_row *what)
     row->count++;
     row->error += what->error;
     books->sums[what->device * CAUSES + what->cause] += what->ns;
-    return 0;
+    if (books->when == NULL || rank == CAST_NONE) {
+        return 0;
+    }
+    steps_idle(books->steps, rank, part, what->cause);
+    return when_add(books->when, row->number, rank, part);
 }
 
 /* What a piece of a wait cost. */
@@ -62,7 +68,6 @@ int sharing_piece(struct sharing *sharing, struct region piece)
     while (piece.start < piece.end) {
         struct ledger_row row = sharing->row;
         ck_time_t until = piece.end;
-        uint32_t rank;
         enum cause cover =
             shadow_at(scene_shadow(books->scene), piece.start, &until);
 
@@ -75,15 +80,11 @@ int sharing_piece(struct sharing *sharing, struct region piece)
         }
         row.is_start = is_start(books, &row, piece.start, &until);
         row.ns = until - piece.start;
-        if (row_add(books, &row) != 0 || delay_add(sharing, &row) != 0) {
+        if (row_add(books, &row, (struct region){piece.start, until}) != 0 ||
+            delay_add(sharing, &row) != 0) {
             return -1;
         }
         sharing->row.error -= row.error;
-        rank = cast_rank_index(books->cast, row.rank);
-        if (books->steps != NULL && rank != CAST_NONE) {
-            steps_idle(books->steps, rank, (struct region){piece.start, until},
-                       row.cause);
-        }
         piece.start = until;
     }
     return 0;

@@ -11,14 +11,15 @@
 #include "merge/analysis/delaysums.h"
 #include "merge/analysis/rows.h"
 #include "merge/analysis/scene.h"
-#include "merge/analysis/steps.h"
+#include "merge/analysis/when.h"
 #include "merge/cast.h"
 
 /* Where it goes. */
 struct books {
     const struct cast *cast; /* borrowed */
     struct scene *scene;     /* borrowed */
-    struct steps *steps;     /* borrowed; NULL = nobody asks */
+    struct when *when;       /* borrowed; NULL = nobody asks */
+    struct steps *steps;     /* of that */
     struct region region;
     struct rows *rows;
     ck_time_t *sums;           /* device * CAUSES + cause */

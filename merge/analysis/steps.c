@@ -349,6 +349,26 @@ size_t steps_count(const struct steps *steps)
     return steps->count;
 }
 
+const struct report_step *steps_item(const struct steps *steps, size_t step)
+{
+    return &steps->items[step];
+}
+
+bool steps_are_known(const struct steps *steps)
+{
+    for (size_t i = 0; steps->count == 0 && i < steps->cast->ranks_count; i++) {
+        if (steps->ranks[i].has_marks) {
+            return true;
+        }
+    }
+    return steps->count > 0;
+}
+
+size_t steps_ranks(const struct steps *steps)
+{
+    return steps->cast->ranks_count;
+}
+
 void steps_idle(struct steps *steps,
                 uint32_t index,
                 struct region part,

@@ -41,6 +41,12 @@ bool steps_is_start(const struct steps *steps,
                     ck_time_t *until);
 /* How many steps there are so far. */
 size_t steps_count(const struct steps *steps);
+/* One of them, in order of their begin. */
+const struct report_step *steps_item(const struct steps *steps, size_t step);
+/* Are there any, or marks of any? */
+bool steps_are_known(const struct steps *steps);
+/* Of the cast. */
+size_t steps_ranks(const struct steps *steps);
 /* The rank waited because of another one (CAST_NONE = not known). */
 void steps_wait(struct steps *steps,
                 uint32_t rank,

@@ -62,7 +62,7 @@ static int delays_find(const struct causes_from *from, struct report *report)
 int stragglers_report(const struct cast *cast,
                       const struct causes_from *from,
                       const struct waitstates *waitstates,
-                      const struct steps *steps,
+                      const struct when *when,
                       struct report *report)
 {
     report->stragglers =
@@ -74,7 +74,7 @@ int stragglers_report(const struct cast *cast,
         const struct waitstates_rank *sums = waitstates_rank(waitstates, i);
 
         if (sums->caused > 0 &&
-            straggler_report(cast, steps, i, sums,
+            straggler_report(cast, when_steps(when), i, sums,
                              &report->stragglers[report->stragglers_count++]) !=
                 0) {
             return -1;
@@ -84,6 +84,15 @@ int stragglers_report(const struct cast *cast,
           sizeof(*report->stragglers), by_caused);
     if (report->stragglers_count > STRAGGLERS_MAX) {
         report->stragglers_count = STRAGGLERS_MAX;
+    }
+    for (size_t i = 0; i < report->stragglers_count && i < STRAGGLERS_WINDOWS;
+         i++) {
+        struct report_straggler *row = &report->stragglers[i];
+        uint32_t index = cast_rank_index(cast, row->rank);
+
+        if (when_windows(when, &index, 1, &row->windows) != 0) {
+            return -1;
+        }
     }
     return delays_find(from, report);
 }

@@ -13,6 +13,7 @@ struct waitstates {
     const struct cast *cast; /* borrowed */
     struct scene *scene;     /* borrowed */
     struct steps *steps;     /* borrowed; NULL = nobody asks */
+    struct when *when;       /* borrowed; NULL = nobody asks */
     struct region region;
     struct waitstates_rank *ranks; /* by index in the cast */
     struct rows *rows;
@@ -76,6 +77,11 @@ int waitstates_delay(struct waitstates *waitstates, const struct delay *delay)
 struct delaysums *waitstates_delays(const struct waitstates *waitstates)
 {
     return waitstates->delays;
+}
+
+void waitstates_watch(struct waitstates *waitstates, struct when *when)
+{
+    waitstates->when = when;
 }
 
 /* One wait on its way into the rows. */
@@ -155,6 +161,10 @@ blamed_take(void *state, struct region piece, const struct chain_origin *origin)
     }
     if (waitstates->steps != NULL) {
         steps_wait(waitstates->steps, standing->row.device, piece, index);
+    }
+    if (waitstates->when != NULL && index != CAST_NONE &&
+        when_add(waitstates->when, index, standing->row.device, piece) != 0) {
+        return -1;
     }
     standing->row.blamed =
         cast->processes[cast->threads[origin->thread].process].rank;

@@ -25,6 +25,9 @@ int waitstates_delay(struct waitstates *waitstates, const struct delay *delay);
 /* The costs, NULL = nobody asked. */
 struct delaysums *waitstates_delays(const struct waitstates *waitstates);
 void waitstates_destroy(struct waitstates *waitstates);
+/* Say to it (borrowed) when each rank made others wait, by its index in the
+ * cast. */
+void waitstates_watch(struct waitstates *waitstates, struct when *when);
 /* A call that the thread was in and what it waited for, once the scene has
  * taken all that began by its return. 0, or -1 with ENOMEM. */
 int waitstates_add(struct waitstates *waitstates,

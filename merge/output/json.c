@@ -268,6 +268,9 @@ static void put_causes(struct ck_json *j,
         if (cause->blamed >= 0) {
             put_blamed(j, cause);
         }
+        if (strcmp(name, "causes") == 0) {
+            json_windows(j, &cause->windows);
+        }
         ck_json_end(j);
     }
     ck_json_end(j);

@@ -87,6 +87,45 @@ static void put_steps(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+static void put_window(struct ck_json *j,
+                       const char *name,
+                       const struct report_window *window)
+{
+    ck_json_object(j, name);
+    if (window->has_steps) {
+        ck_json_int(j, "first_step", window->first_step);
+        ck_json_int(j, "last_step", window->last_step);
+    } else {
+        ck_json_null(j, "first_step");
+        ck_json_null(j, "last_step");
+    }
+    ck_json_int(j, "start_ns", window->start);
+    ck_json_int(j, "end_ns", window->end);
+    ck_json_double(j, "share", window->share);
+    ck_json_end(j);
+}
+
+void json_windows(struct ck_json *j, const struct report_windows *windows)
+{
+    const struct report_window *most = NULL;
+
+    for (size_t i = 0; i < windows->count; i++) {
+        if (most == NULL || windows->items[i].share > most->share) {
+            most = &windows->items[i];
+        }
+    }
+    if (most == NULL) {
+        ck_json_null(j, "window");
+    } else {
+        put_window(j, "window", most);
+    }
+    ck_json_array(j, "windows");
+    for (size_t i = 0; i < windows->count; i++) {
+        put_window(j, NULL, &windows->items[i]);
+    }
+    ck_json_end(j);
+}
+
 static void put_stragglers(struct ck_json *j, const struct report *report)
 {
     ck_json_array(j, "stragglers");
@@ -103,6 +142,7 @@ static void put_stragglers(struct ck_json *j, const struct report *report)
         ck_json_int(j, "did_ns", row->delays.ns);
         json_activity(j, "did", &row->delays.did);
         json_delays(j, "delays", &row->delays);
+        json_windows(j, &row->windows);
         ck_json_end(j);
     }
     ck_json_end(j);

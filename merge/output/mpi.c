@@ -52,6 +52,7 @@ static void put_straggler(const struct page *page,
                 row->of_steps, word_time(row->step_median).text);
     }
     fputs(".\n", file);
+    page_windows(page, &row->windows);
     page_delays(page, &(struct page_late){.rank = row->rank,
                                           .ns = row->caused,
                                           .delays = &row->delays});

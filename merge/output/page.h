@@ -90,6 +90,10 @@ struct page_late {
 };
 /* Why it came late; whole lines that begin with four blanks (delays.c). */
 void page_delays(const struct page *page, const struct page_late *late);
+/* "    93 % of it in steps 100 to 149 (of 1,000), from 12.3 s to 18.0 s of the
+ * run.", a line; nothing where no window is known (when.c). */
+void page_windows(const struct page *page,
+                  const struct report_windows *windows);
 /* Late ranks, waits in MPI, steps and efficiencies (mpi.c). */
 void page_mpi(const struct page *page);
 /* Where there is no device: the first sentences, a row for each rank (hosts.c).

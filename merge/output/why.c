@@ -443,6 +443,7 @@ void page_why(const struct page *page)
                 fputs(" Once, at the start or the end:\n", page->file);
             }
             put_cause(page, ++shown, cause);
+            page_windows(page, &cause->windows);
             put_try(page, cause);
         }
     }

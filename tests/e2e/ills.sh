@@ -26,6 +26,7 @@ declare -A amount=([late]=20 [early]=20 [mixed]=40 [lock]=20 [io]=16 [loader]=10
     [copy]=30 [sync]=300 [unbalanced]=6 [queue]=20)
 
 under= # a program that runs ckagent
+only=  # options of train: in which steps
 
 # job NAME ILL RANK [ckagent options]
 job() {
@@ -33,7 +34,7 @@ job() {
     shift 3
     rm -rf "${work:?}/$name"
     timeout 120 mpirun -n 2 $under "$bin/ckagent" --dir "$work/$name" "$@" -- \
-        "$tests/train" --steps "$steps" --ill "$ill:$rank:${amount[$ill]}" \
+        "$tests/train" --steps "$steps" --ill "$ill:$rank:${amount[$ill]}" $only \
         >"$work/$name.out" 2>"$work/$name.err" </dev/null ||
         { cat "$work/$name.err"; fail "mpirun"; }
     "$bin/ckmerge" --verify "$work/$name" >"$work/$name.verify" ||
@@ -183,6 +184,22 @@ found() {
     check "${@:1:4}" || fail "$2 in $1"
 }
 
+# windowed ILL RANK: in steps 60 to 89 of 120; the first cause and the late rank
+# say so, within 2 steps. Both are of the rank, so no other has a window there.
+windowed() {
+    local steps=120 only="--ill-steps 60-89"
+    found "windowed_$1" "$1" "$2" yes
+    same "steps in which rank $2 has it, within 2" "True True" \
+        "$(json "$work/windowed_$1/report.json" "(lambda fits: '%s %s' % (
+            fits(next(c for c in j['causes'] if c.get('blamed_rank',
+                c['rank']) == $2)), fits(next(s for s in j['stragglers']
+                if s['rank'] == $2))))(lambda row: row['window'] is not None and
+            abs(row['window']['first_step'] - 60) <= 2 and
+            abs(row['window']['last_step'] - 89) <= 2)")"
+    grep -q "of it in steps [0-9]* to [0-9]* (of 120), from" \
+        "$work/windowed_$1/report.txt" || fail "the text has no window"
+}
+
 # run_once ILL RUN: with a series, only what it lacks.
 run_once() {
     local name=$1$2 rank=$(($2 % 2)) line
@@ -227,6 +244,9 @@ if [ -n "${CK_SERIES:-}" ]; then
     series_print
     exit
 fi
+
+fair windowed late 1
+fair windowed lock 0
 
 # Without samples the cause is the same, its place coarser.
 fair found plain late 1 no --sample off

@@ -52,6 +52,36 @@ steps() {
         "$work/$1/report.txt" || fail "the text of $1 does not count them"
 }
 
+# window: rank 1 is late in steps 400 to 449 of 1000; the barriers are ends of
+# steps from the second on.
+window() {
+    job window 2
+    same "the late rank and its steps, within 2; windows of the other" \
+        "1 True True 0" "$(json "$work/window/report.json" \
+        "(lambda rows: '%d %s %s %d' % (rows[0]['rank'],
+            abs(rows[0]['window']['first_step'] - 400) <= 2,
+            abs(rows[0]['window']['last_step'] - 449) <= 2,
+            sum(len(r['windows']) for r in rows[1:])))(j['stragglers'])")"
+    grep -Eq "of it in steps [0-9]+ to [0-9]+ \(of 999\), from .* to .* of the" \
+        "$work/window/report.txt" || fail "the text has no window"
+}
+
+# phase: the same without collectives; borders within a thirtieth of the run.
+phase() {
+    local words
+    job phase 2
+    read -ra words <"$work/phase.out"
+    same "when rank 1 was late; steps" "1 True True None 0" \
+        "$(json "$work/phase/report.json" "(lambda row, near: '%d %s %s %s %d' %
+            (row['rank'], near(row['window']['start_ns'], ${words[2]}),
+             near(row['window']['end_ns'], ${words[4]}),
+             row['window']['first_step'], j['step_table']['count']))(
+            j['stragglers'][0],
+            lambda a, b: abs(a - b) * 30 < j['region']['ns'])")"
+    grep -Eq "of it from .* to .* of the run" "$work/phase/report.txt" ||
+        fail "the text has no window"
+}
+
 no_steps setup 2
 no_steps few 2
 no_steps burst 2
@@ -59,3 +89,5 @@ no_steps leaders 4
 fair steps output 2 319 MPI_Allreduce
 fair steps nested 2 19 MPI_Bcast
 fair steps rows 4 39 MPI_Barrier
+fair window
+fair phase

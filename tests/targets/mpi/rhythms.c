@@ -131,24 +131,39 @@ static void window(void)
     for (int i = 0; i < 1000; i++) {
         int is_late = rank == size - 1 && i >= 400 && i < 450;
 
-        work_us(is_late ? 9000 : 1000);
+        work_us(is_late ? 20000 : 1000);
         MPI_Barrier(MPI_COMM_WORLD); /* the step */
     }
+}
+
+static int64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return time.tv_sec * (int64_t)1000000000 + time.tv_nsec;
 }
 
 static void phase(void)
 {
     double value = 0;
     int other = rank ^ 1;
+    int64_t first = 0, last = 0;
 
     for (int i = 0; i < 1000; i++) {
         int is_late = rank == size - 1 && i >= 400 && i < 450;
 
-        work_us(is_late ? 9000 : 1000);
+        first = i == 400 ? now() : first;
+        last = i == 450 ? now() : last;
+
+        work_us(is_late ? 20000 : 1000);
         if (other < size) {
             MPI_Sendrecv_replace(&value, 1, MPI_DOUBLE, other, 1, other, 1,
                                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
+    }
+    if (rank == size - 1) {
+        printf("late from %lld to %lld\n", (long long)first, (long long)last);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "tests/targets/train/options.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static const char help[] =
     "      io          writes and syncs AMOUNT MiB a step (4)\n"
     "      crash       store to address 0 in step AMOUNT (half way)\n"
     "      exit        leaves without MPI_Finalize\n"
+    "  --ill-steps A-B      only in these steps\n"
     "  --help\n";
 
 static const struct {
@@ -117,6 +119,11 @@ static int option_take(struct options *options, int letter)
         return options->checkpoint_every > 0 ? 0 : -1;
     case 'i':
         return ill_parse(options, optarg);
+    case 'I':
+        return sscanf(optarg, "%d-%d", &options->ill_first,
+                      &options->ill_last) == 2
+                   ? 0
+                   : -1;
     default:
         return -1;
     }
@@ -138,6 +145,7 @@ int options_parse(struct options *options,
         {"checkpoint", required_argument, NULL, 'c'},
         {"checkpoint-every", required_argument, NULL, 'e'},
         {"ill", required_argument, NULL, 'i'},
+        {"ill-steps", required_argument, NULL, 'I'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -150,6 +158,7 @@ int options_parse(struct options *options,
         .data = "/usr/share/datasets/fashion-mnist",
         .checkpoint_every = 200,
         .ill_rank = -1,
+        .ill_last = INT_MAX,
     };
     opterr = is_speaker;
     while ((letter = getopt_long(argc, argv, "", table, NULL)) != -1) {

@@ -34,6 +34,8 @@ struct options {
     int checkpoint_every;   /* steps */
     enum ill ill;
     int ill_rank;
+    int ill_first; /* steps that have it */
+    int ill_last;
     double ill_amount;
 };
 

@@ -31,7 +31,8 @@ struct train {
     struct options options;
     int rank;
     int size;
-    enum ill ill;      /* of this rank */
+    enum ill planted;  /* of this rank */
+    enum ill ill;      /* of this step */
     double ill_us;     /* time that it took so far */
     double forward_us; /* when the last forward began */
     struct device *device;
@@ -333,6 +334,10 @@ static int step_run(struct train *train, int step)
     int rc;
 
     ck_step_begin(step);
+    train->ill =
+        step >= train->options.ill_first && step <= train->options.ill_last
+            ? train->planted
+            : ILL_NONE;
     ill_in_step(train, step);
     rc = batch_load(train);
     if (rc == 0) {
@@ -572,7 +577,7 @@ static void ill_choose(struct train *train)
     if (options->ill == ILL_CRASH && options->ill_amount < 0) {
         options->ill_amount = options->steps / 2;
     }
-    train->ill = train->rank == options->ill_rank ? options->ill : ILL_NONE;
+    train->planted = train->rank == options->ill_rank ? options->ill : ILL_NONE;
 }
 
 int main(int argc, char **argv)
@@ -601,7 +606,7 @@ int main(int argc, char **argv)
                 device_error());
         (void)MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    if (train.ill == ILL_EXIT) {
+    if (train.planted == ILL_EXIT) {
         _exit(0);
     }
     train_fini(&train);

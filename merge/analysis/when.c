@@ -1,0 +1,305 @@
+/* when.c - how much time of several things fell into each step
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/when.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/window.h"
+#include "merge/array.h"
+
+/* The chance of a window where there is none, for a thing. */
+#define CHANCE 1e-3
+/* A stretch of time has at least so many pieces, were they shared out evenly to
+ * all ranks. */
+#define PIECES_MIN 2
+
+_Static_assert(WINDOWS_MAX == REPORT_WINDOWS_MAX,
+               "a report has room for all windows");
+
+/* One thing's cells, from the first that has something. */
+struct series {
+    ck_time_t *cells;
+    size_t first;
+    size_t count, room;
+};
+
+struct when {
+    struct steps *steps; /* borrowed */
+    struct region region;
+    struct series *items; /* by thing */
+    size_t count, room;
+    size_t limit;
+    size_t cells;    /* in all series */
+    size_t wide;     /* steps a cell */
+    uint64_t pieces; /* that were added */
+};
+
+struct when *
+when_create(struct steps *steps, struct region region, size_t limit)
+{
+    struct when *when = calloc(1, sizeof(*when));
+
+    if (when == NULL) {
+        return NULL;
+    }
+    when->steps = steps;
+    when->region = region;
+    when->limit = limit > 0 ? limit : WHEN_CELLS_MAX;
+    when->wide = 1;
+    return when;
+}
+
+void when_destroy(struct when *when)
+{
+    if (when == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < when->count; i++) {
+        free(when->items[i].cells);
+    }
+    free(when->items);
+    free(when);
+}
+
+struct steps *when_steps(const struct when *when)
+{
+    return when == NULL ? NULL : when->steps;
+}
+
+/* ---- cells -------------------------------------------------------------- */
+
+/* Each cell takes in the next one. */
+static void when_fold(struct when *when)
+{
+    when->cells = 0;
+    when->wide *= 2;
+    for (size_t i = 0; i < when->count; i++) {
+        struct series *series = &when->items[i];
+        size_t first = series->first / 2;
+        size_t count = 0;
+
+        for (size_t k = 0; k < series->count; k++) {
+            size_t to = (series->first + k) / 2 - first;
+            ck_time_t value = series->cells[k];
+
+            if (to == count) {
+                series->cells[count++] = 0;
+            }
+            series->cells[to] += value;
+        }
+        series->first = first;
+        series->count = count;
+        when->cells += count;
+    }
+}
+
+/* Room for the cell; the new ones are 0. 0, or -1 with ENOMEM. */
+static int series_reach(struct series *series, size_t cell)
+{
+    size_t first =
+        series->count == 0 || cell < series->first ? cell : series->first;
+    size_t end = series->first + series->count;
+    size_t before = series->count == 0 ? 0 : series->first - first;
+    size_t wanted;
+
+    end = series->count == 0 || cell >= end ? cell + 1 : end;
+    wanted = end - first;
+    while (series->room < wanted) {
+        if (array_grow(&series->cells, &series->room, series->room,
+                       sizeof(*series->cells)) != 0) {
+            return -1;
+        }
+    }
+    if (before > 0) {
+        memmove(series->cells + before, series->cells,
+                series->count * sizeof(*series->cells));
+        memset(series->cells, 0, before * sizeof(*series->cells));
+    }
+    memset(series->cells + before + series->count, 0,
+           (wanted - before - series->count) * sizeof(*series->cells));
+    series->first = first;
+    series->count = wanted;
+    return 0;
+}
+
+/* The cells that a series would have with that one. */
+static size_t series_length(const struct series *series, size_t cell)
+{
+    size_t end = series->first + series->count;
+
+    if (series->count == 0) {
+        return 1;
+    }
+    return cell < series->first ? end - cell
+           : cell >= end        ? cell + 1 - series->first
+                                : series->count;
+}
+
+static int
+cell_add(struct when *when, uint32_t thing, size_t place, ck_time_t ns)
+{
+    struct series *series;
+
+    while (thing >= when->count) {
+        if (array_grow(&when->items, &when->room, when->count,
+                       sizeof(*when->items)) != 0) {
+            return -1;
+        }
+        when->items[when->count++] = (struct series){NULL, 0, 0, 0};
+    }
+    series = &when->items[thing];
+    while (when->wide < STEPS_MAX &&
+           when->cells - series->count +
+                   series_length(series, place / when->wide) >
+               when->limit) {
+        when_fold(when);
+    }
+    when->cells -= series->count;
+    if (series_reach(series, place / when->wide) != 0) {
+        return -1;
+    }
+    when->cells += series->count;
+    series->cells[place / when->wide - series->first] += ns;
+    return 0;
+}
+
+/* ---- adding ------------------------------------------------------------- */
+
+struct adding {
+    struct when *when;
+    uint32_t thing;
+};
+
+static int step_take(void *state, uint32_t step, struct region inside)
+{
+    struct adding *adding = state;
+
+    return cell_add(adding->when, adding->thing, step, region_length(inside));
+}
+
+int when_add(struct when *when,
+             uint32_t thing,
+             uint32_t rank,
+             struct region part)
+{
+    struct adding adding = {when, thing};
+    double place;
+
+    if (!region_clip(when->region, &part.start, &part.end) ||
+        part.start == part.end) {
+        return 0;
+    }
+    when->pieces++;
+    if (steps_are_known(when->steps)) {
+        return steps_walk(when->steps, rank, part, step_take, &adding);
+    }
+    place = (double)(part.end - 1 - when->region.start) * WHEN_STRETCHES /
+            (double)region_length(when->region);
+    return cell_add(when, thing, (size_t)place, region_length(part));
+}
+
+/* ---- windows ------------------------------------------------------------ */
+
+/* How many steps, or stretches of time, a value stands for, and how many values
+ * there are. */
+struct axis {
+    size_t wide;
+    size_t count;
+    bool is_steps;
+};
+
+static struct axis axis_of(const struct when *when)
+{
+    struct axis axis = {when->wide, 0, steps_are_known(when->steps)};
+    size_t all = axis.is_steps ? steps_count(when->steps) : WHEN_STRETCHES;
+
+    while (!axis.is_steps && axis.wide < WHEN_STRETCHES &&
+           WHEN_STRETCHES / axis.wide * PIECES_MIN * steps_ranks(when->steps) >
+               when->pieces) {
+        axis.wide *= 2;
+    }
+    axis.count = (all + axis.wide - 1) / axis.wide;
+    return axis;
+}
+
+static void values_add(const struct when *when,
+                       uint32_t thing,
+                       struct axis axis,
+                       ck_time_t *values)
+{
+    const struct series *series =
+        thing < when->count ? &when->items[thing] : NULL;
+
+    for (size_t i = 0; series != NULL && i < series->count; i++) {
+        size_t at = (series->first + i) * when->wide / axis.wide;
+
+        if (at < axis.count) {
+            values[at] += series->cells[i];
+        }
+    }
+}
+
+static ck_time_t stretch_start(const struct when *when, size_t stretch)
+{
+    return when->region.start +
+           (ck_time_t)((double)region_length(when->region) * (double)stretch /
+                       WHEN_STRETCHES);
+}
+
+static struct report_window window_report(const struct when *when,
+                                          struct axis axis,
+                                          const struct window *window)
+{
+    struct report_window row = {.share = window->share};
+    size_t first = window->first * axis.wide;
+    size_t end = (window->last + 1) * axis.wide;
+
+    if (axis.is_steps) {
+        const struct report_step *from, *to;
+
+        end = end < steps_count(when->steps) ? end : steps_count(when->steps);
+        from = steps_item(when->steps, first);
+        to = steps_item(when->steps, end - 1);
+        row.start = from->start;
+        row.end = to->end;
+        /* Numbers that begin anew do not tell which steps it is. */
+        row.has_steps = to->number - from->number == (int64_t)(end - 1 - first);
+        row.first_step = from->number;
+        row.last_step = to->number;
+        row.of_steps = steps_count(when->steps);
+    } else {
+        row.start = stretch_start(when, first);
+        row.end = stretch_start(when, end);
+    }
+    return row;
+}
+
+int when_windows(const struct when *when,
+                 const uint32_t *things,
+                 size_t count,
+                 struct report_windows *windows)
+{
+    struct window found[WINDOWS_MAX];
+    struct axis axis = axis_of(when);
+    ck_time_t *values = calloc(axis.count + 1, sizeof(*values));
+
+    windows->count = 0;
+    if (values == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        values_add(when, things[i], axis, values);
+    }
+    if (window_find(values, axis.count, CHANCE, found, &windows->count) != 0) {
+        free(values);
+        return -1;
+    }
+    for (size_t i = 0; i < windows->count; i++) {
+        windows->items[i] = window_report(when, axis, &found[i]);
+    }
+    free(values);
+    return 0;
+}
