@@ -25,6 +25,8 @@
 /* In a stretch of RHYTHM_MIN steps the shorter half has at least that part of
  * the time; else the place is called several times a step. */
 #define SHORTER_PERCENT 20
+/* A place called so often may be a loop around others. */
+#define OUTER_MIN 3
 /* Places that are tried, those called least often first. */
 #define TRIES_MAX 64
 #define HASH_START 14695981039346656037u
@@ -393,15 +395,25 @@ static void mixture_fill(const struct rhythm *rhythm,
     }
 }
 
-/* Is the rare one but what each n-th step of the other does beside its work,
- * as output? 1, 0, or -1 with ENOMEM. */
-static int is_extra(const struct rhythm *rhythm, uint32_t rare, uint32_t often)
+/* What a place has to do with the steps that another one ends. */
+enum relation {
+    RELATION_NONE,
+    RELATION_EXTRA, /* it is beside the work of each n-th step, as output */
+    RELATION_OUTER, /* a loop around them, with work of its own */
+};
+
+/* 0, or -1 with ENOMEM. */
+static int relation_find(const struct rhythm *rhythm,
+                         uint32_t rare,
+                         uint32_t often,
+                         enum relation *relation)
 {
     uint32_t most = rhythm->sites[often].most;
     ck_time_t *room = malloc(((size_t)most * 2 + 1) * sizeof(*room));
     struct mixture mixture = {.with = room, .without = room + most};
     ck_time_t more;
 
+    *relation = RELATION_NONE;
     if (room == NULL) {
         return -1;
     }
@@ -409,9 +421,60 @@ static int is_extra(const struct rhythm *rhythm, uint32_t rare, uint32_t often)
     more = median(mixture.with, mixture.with_count) -
            median(mixture.without, mixture.without_count);
     free(room);
-    return !mixture.is_irregular && mixture.between >= EXTRA_EACH &&
-           more * (ck_time_t)mixture.with_count / EXTRA_PERCENT <
-               region_length(rhythm->region) / 100;
+    if (more * (ck_time_t)mixture.with_count / EXTRA_PERCENT >=
+        region_length(rhythm->region) / 100) {
+        *relation = RELATION_OUTER;
+    } else if (!mixture.is_irregular && mixture.between >= EXTRA_EACH) {
+        *relation = RELATION_EXTRA;
+    }
+    return 0;
+}
+
+/* Is the site in a loop within another site's, that all ranks call from, too?
+ * 1, 0, or -1 with ENOMEM. */
+static int is_inner(const struct rhythm *rhythm, uint32_t often)
+{
+    size_t tried = 0;
+
+    for (uint32_t rare = 0; rare < rhythm->sites_count && tried < TRIES_MAX;
+         rare++) {
+        const struct site *site = &rhythm->sites[rare];
+        enum relation relation;
+
+        if (site->ranks != rhythm->cast->ranks_count ||
+            site->least < OUTER_MIN ||
+            site->least > rhythm->sites[often].least / 2) {
+            continue;
+        }
+        tried++;
+        if (relation_find(rhythm, rare, often, &relation) != 0) {
+            return -1;
+        }
+        if (relation == RELATION_OUTER) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Is the site called in each n-th step of one of the others, beside its work?
+ * 1, 0, or -1 with ENOMEM. */
+static int is_extra(const struct rhythm *rhythm,
+                    uint32_t rare,
+                    const uint32_t *others,
+                    int count)
+{
+    for (int i = 0; i < count; i++) {
+        enum relation relation;
+
+        if (relation_find(rhythm, rare, others[i], &relation) != 0) {
+            return -1;
+        }
+        if (relation == RELATION_EXTRA) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static int by_calls(const void *a, const void *b)
@@ -466,15 +529,15 @@ static int site_choose(const struct rhythm *rhythm, uint32_t *best)
 
     *best = CAST_NONE;
     for (int i = 0; i < count && *best == CAST_NONE; i++) {
-        int extra = 0;
+        int other = is_extra(rhythm, fit[i], &fit[i + 1], count - i - 1);
 
-        for (int k = i + 1; k < count && extra == 0; k++) {
-            extra = is_extra(rhythm, fit[i], fit[k]);
+        if (other == 0) {
+            other = is_inner(rhythm, fit[i]);
         }
-        if (extra < 0) {
+        if (other < 0) {
             return -1;
         }
-        *best = extra > 0 ? CAST_NONE : fit[i];
+        *best = other > 0 ? CAST_NONE : fit[i];
     }
     return count < 0 ? -1 : 0;
 }

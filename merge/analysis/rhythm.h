@@ -8,8 +8,9 @@
  * collective functions in the same order; and if it is called once a step:
  * within 12 steps the shorter half has 20 % of the time in most of the run. Of
  * several places the one that is called least often is taken, but none that is
- * only called in each n-th step of another place and takes less than 20 % of
- * the region (output).
+ * only called in each n-th step of another place, n at least 10, and takes less
+ * than 20 % of the region (output); nor one in whose steps a rarer place takes
+ * more than that (a loop around it).
  */
 #ifndef CK_MERGE_ANALYSIS_RHYTHM_H
 #define CK_MERGE_ANALYSIS_RHYTHM_H

@@ -266,6 +266,16 @@ static void also_where_the_inner_loop_counts_the_same(void **state)
     assert_string_equal(report.table.rhythm, "MPI_2");
 }
 
+static void the_iterations_of_a_few_steps_are_no_steps(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) { /* too few to be steps themselves */
+        say(7, 20 + i * 7 % 13, "3A");
+        say(7, 1, "6B");
+    }
+    assert_int_equal(found(), 0);
+}
+
 static void a_loop_of_some_stages_is_within_a_step(void **state)
 {
     (void)state;
@@ -320,6 +330,7 @@ int main(void)
         CASE(output_in_each_hundredth_step_ends_none),
         CASE(the_outer_loop_of_a_solver_has_the_steps),
         CASE(also_where_the_inner_loop_counts_the_same),
+        CASE(the_iterations_of_a_few_steps_are_no_steps),
         CASE(a_loop_of_some_stages_is_within_a_step),
         CASE(a_place_called_several_times_a_step_ends_none),
         CASE(slow_steps_are_steps),
