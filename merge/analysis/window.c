@@ -16,8 +16,10 @@
 #include <string.h>
 
 #define LENGTH_MIN 3
-/* The level inside is that many times the one outside. */
+/* The level inside is that many times the one outside, and a mean value inside
+ * no more than that many times the level. */
 #define CONTRAST 2
+#define UNEVEN 3
 /* At a border the level rises by that part of the difference, within so many
  * values: else it is a trend. */
 #define JUMP 0.5
@@ -278,6 +280,16 @@ static bool is_warming_up(const struct series *series,
            (length < WARM_MIN || length < series->count / WARM_PART);
 }
 
+static double sum_of(const struct series *series, const struct stretch *stretch)
+{
+    double sum = 0;
+
+    for (size_t i = stretch->first; i < stretch->end; i++) {
+        sum += (double)series->values[i];
+    }
+    return sum;
+}
+
 static bool
 is_window(struct series *series, const struct stretch *stretch, double chance)
 {
@@ -285,6 +297,8 @@ is_window(struct series *series, const struct stretch *stretch, double chance)
 
     return length >= LENGTH_MIN && length <= series->count / 2 &&
            stretch->inside > CONTRAST * stretch->outside &&
+           sum_of(series, stretch) <=
+               UNEVEN * stretch->inside * (double)length &&
            !is_warming_up(series, stretch) &&
            (stretch->first == 0 ||
             is_sharp(series, stretch, stretch->first, true)) &&
@@ -318,12 +332,8 @@ static struct stretch stretch_fit(struct series *series, struct stretch stretch)
 static double excess_of(const struct series *series,
                         const struct stretch *stretch)
 {
-    double sum = 0;
-
-    for (size_t i = stretch->first; i < stretch->end; i++) {
-        sum += (double)series->values[i] - stretch->outside;
-    }
-    return sum;
+    return sum_of(series, stretch) -
+           stretch->outside * (double)(stretch->end - stretch->first);
 }
 
 /* The window that has most above the level of the rest; false = none. */

@@ -156,7 +156,7 @@ static void phase(void)
         first = i == 400 ? now() : first;
         last = i == 450 ? now() : last;
 
-        work_us(is_late ? 20000 : 1000);
+        work_us(is_late ? 12000 : 1000);
         if (other < size) {
             MPI_Sendrecv_replace(&value, 1, MPI_DOUBLE, other, 1, other, 1,
                                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
