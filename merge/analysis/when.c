@@ -10,7 +10,7 @@
 #include "merge/analysis/window.h"
 #include "merge/array.h"
 
-/* The chance of a window where there is none, for a thing. */
+/* The chance of a window where there is none, for a thing and a width. */
 #define CHANCE 1e-3
 /* A stretch of time has at least so many pieces, were they shared out evenly to
  * all ranks. */
@@ -277,29 +277,50 @@ static struct report_window window_report(const struct when *when,
     return row;
 }
 
-int when_windows(const struct when *when,
-                 const uint32_t *things,
-                 size_t count,
-                 struct report_windows *windows)
+/* Windows of things taken together, in values of that width. 0, or -1 with
+ * ENOMEM. */
+static int windows_at(const struct when *when,
+                      struct axis axis,
+                      const uint32_t *things,
+                      size_t count,
+                      struct report_windows *windows)
 {
     struct window found[WINDOWS_MAX];
-    struct axis axis = axis_of(when);
     ck_time_t *values = calloc(axis.count + 1, sizeof(*values));
+    int rc;
 
-    windows->count = 0;
     if (values == NULL) {
         return -1;
     }
     for (size_t i = 0; i < count; i++) {
         values_add(when, things[i], axis, values);
     }
-    if (window_find(values, axis.count, CHANCE, found, &windows->count) != 0) {
-        free(values);
-        return -1;
-    }
-    for (size_t i = 0; i < windows->count; i++) {
+    rc = window_find(values, axis.count, CHANCE, found, &windows->count);
+    for (size_t i = 0; rc == 0 && i < windows->count; i++) {
         windows->items[i] = window_report(when, axis, &found[i]);
     }
     free(values);
+    return rc;
+}
+
+int when_windows(const struct when *when,
+                 const uint32_t *things,
+                 size_t count,
+                 struct report_windows *windows)
+{
+    struct axis axis = axis_of(when);
+
+    windows->count = 0;
+    while (axis.count >= WINDOW_VALUES_MIN && windows->count == 0) {
+        if (windows_at(when, axis, things, count, windows) != 0) {
+            return -1;
+        }
+        if (axis.is_steps) {
+            break;
+        }
+        /* Pieces are longer, and fewer, where a rank is late. */
+        axis.wide *= 2;
+        axis.count /= 2;
+    }
     return 0;
 }
