@@ -301,7 +301,7 @@ static void put_answer(const struct page *page)
         fputs(" Most idle: ", page->file);
         if (most->number >= 0) {
             fputs("device ", page->file);
-            (void)page_device(page, most->name, most->number, 16);
+            (void)page_device(page, most->name, most->number, 13);
             fputs(" of ", page->file);
         }
         fprintf(page->file,

@@ -6,6 +6,8 @@
 
 /* Rows of each before the rest is only counted. */
 #define ROWS_SHOWN 5
+/* Columns of a kernel's or a function's name. */
+#define NAME 34
 
 /* "kernel spin (a.c:12)", or what is known of it. */
 static void put_work(const struct page *page,
@@ -13,7 +15,7 @@ static void put_work(const struct page *page,
                      const struct place *place,
                      const char *verb)
 {
-    page_cell(page, name == NULL ? "(no name)" : name, 50);
+    page_cell(page, name == NULL ? "(no name)" : name, NAME);
     if (page_has_place(place)) {
         fprintf(page->file, " (%s", verb);
         page_place(page, place);
@@ -157,9 +159,10 @@ static void put_error(const struct page *page,
     if (failure->error == 0) {
         return;
     }
-    fprintf(page->file, ", error %d", failure->error);
-    if (name != NULL && (failure->is_call || failure->error != -1)) {
-        fprintf(page->file, " (%s)", name);
+    if (name == NULL || (!failure->is_call && failure->error == -1)) {
+        fprintf(page->file, ", error %d", failure->error);
+    } else {
+        fprintf(page->file, ",\n   error %d (%s)", failure->error, name);
     }
 }
 

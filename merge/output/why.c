@@ -21,7 +21,7 @@
 /* Nor is less than an n-th of a startup. */
 #define WORTH_PART 20
 /* Columns of a device where it is named. */
-#define DEVICE 16
+#define DEVICE 13
 
 static void
 put_call(const struct page *page, const char *call, const struct place *place)
