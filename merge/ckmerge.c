@@ -328,7 +328,8 @@ static int job_consumers(struct job *job, struct ck_err *err)
     }
     if (impasse_is_wanted(job->cast)) {
         job->impasse = impasse_create(job->cast);
-        if (job->impasse == NULL) {
+        if (job->impasse == NULL ||
+            blame_impasse(job->blame, job->impasse) != 0) {
             return ck_err_set(err, "out of memory");
         }
     }
@@ -500,7 +501,8 @@ static int job_report(struct job *job, struct ck_err *err)
 {
     struct report *report = &job->report;
 
-    if (devices_report(job->devices, report) != 0 ||
+    if (blame_finish(job->blame) != 0 ||
+        devices_report(job->devices, report) != 0 ||
         lines_report(job->lines, report) != 0 ||
         copyplaces_report(job->copyplaces, report) != 0 ||
         kernels_report(job->kernels, report) != 0 ||

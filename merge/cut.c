@@ -148,24 +148,35 @@ static void cut_fill(const struct ck_open *open, struct cut *cut)
     }
 }
 
-/* From its start to the end of the rank, or to when it was seen last. */
+struct region cut_part(const struct align *align,
+                       const struct cast_agent *owner,
+                       uint32_t agent,
+                       const struct cast_open *open)
+{
+    struct region part = {
+        align_time(align, agent, open->is_ticks, open->start),
+        align_time(align, agent, open->is_ticks, open->open.seen)};
+
+    if (owner->exit_time != 0) {
+        ck_time_t exit = align_time(align, agent, false, owner->exit_time);
+
+        part.end = exit > part.end ? exit : part.end;
+    }
+    part.end = part.end > part.start ? part.end : part.start;
+    return part;
+}
+
+/* The record of the call, its process and thread. */
 static int cut_place(const struct cast *cast,
                      const struct align *align,
                      uint32_t agent,
                      const struct cast_open *open,
                      struct cut *cut)
 {
-    ck_time_t start = align_time(align, agent, open->is_ticks, open->start);
-    ck_time_t end = align_time(align, agent, open->is_ticks, open->open.seen);
-    const struct cast_agent *owner = &cast->agents[agent];
+    struct region part = cut_part(align, &cast->agents[agent], agent, open);
 
-    cut->record.e.start = start;
-    if (owner->exit_time != 0) {
-        ck_time_t exit = align_time(align, agent, false, owner->exit_time);
-
-        end = exit > end ? exit : end;
-    }
-    cut->record.call.dur = end > start ? end - start : 0;
+    cut->record.e.start = part.start;
+    cut->record.call.dur = region_length(part);
     cut->process = CAST_NONE;
     cut->thread = CAST_NONE;
     for (uint32_t i = 0; i < cast->processes_count; i++) {

@@ -14,6 +14,7 @@
 #include "merge/align.h"
 #include "merge/cast.h"
 #include "merge/input/store.h"
+#include "merge/interval.h"
 #include "schema/err.h"
 #include "schema/event.h"
 
@@ -32,6 +33,13 @@ struct cut {
 /* Look which open calls of the cast were completed after all (sets
  * is_completed), once cast and align are closed. 0, or -1 with err. */
 int cut_check(struct store *store, struct cast *cast, struct ck_err *err);
+
+/* How long a call of an agent is open, on the axis: to the end of its rank, or
+ * to when it was seen last. */
+struct region cut_part(const struct align *align,
+                       const struct cast_agent *owner,
+                       uint32_t agent,
+                       const struct cast_open *open);
 
 /* The cuts of a run, the caller's to free. 0, or -1 with ENOMEM. */
 int cut_make(const struct cast *cast,

@@ -4,6 +4,8 @@
  */
 #include "merge/region.h"
 
+#include "merge/cut.h"
+
 /* Widen *region by the stamps of one process. */
 static void region_add(const struct align *align,
                        uint32_t agent,
@@ -122,21 +124,14 @@ static ck_time_t open_until(const struct cast *cast,
 
     for (size_t i = 0; i < agent->opens_count && !cast_ended_well(agent); i++) {
         const struct cast_open *open = &agent->opens[i];
-        ck_time_t seen;
+        struct region part;
 
         if (open->is_completed || !is_going_on(open->open.kind) ||
             open->open.incarnation != process->incarnation) {
             continue;
         }
-        seen =
-            align_time(align, process->agent, open->is_ticks, open->open.seen);
-        until = seen > until ? seen : until;
-    }
-    if (until != INT64_MIN && agent->exit_time != 0) {
-        ck_time_t end =
-            align_time(align, process->agent, false, agent->exit_time);
-
-        until = end > until ? end : until;
+        part = cut_part(align, agent, process->agent, open);
+        until = part.end > until ? part.end : until;
     }
     return until;
 }

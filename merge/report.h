@@ -75,6 +75,15 @@ struct report_device {
     ck_time_t run_last;
 };
 
+/* How long it usually takes from one collective of a rank to the next, or where
+ * there are few from one call of MPI. */
+struct report_usual {
+    const char *of; /* "steps", "collectives", "calls of MPI"; NULL = not
+                       known */
+    ck_time_t median;
+    ck_time_t longest;
+};
+
 /* Parts of the region's time (analysis/efficiency.h has the formulas). */
 struct report_efficiency {
     uint32_t ranks; /* that called MPI: N; 0 = the first ones mean nothing */
@@ -542,6 +551,7 @@ struct report {
     bool has_ranks; /* it was started as ranks, or used MPI; else rank 0 is but
                        the program */
     bool is_filtered; /* ranks[] are those that were asked for */
+    bool is_running;  /* the job had not ended when its run was read */
     uint32_t hosts;   /* 0 = some rank does not say whose */
     int64_t realtime; /* of the axis's zero; 0 = not known */
     struct region whole;
@@ -558,6 +568,7 @@ struct report {
     size_t launchers_count;
     struct report_impasse *impasses; /* most waiting ranks first */
     size_t impasses_count;
+    struct report_usual usual;      /* where some rank did not end well */
     struct report_awaited *awaited; /* those for the dead first */
     size_t awaited_count;
     struct report_device *devices;

@@ -31,7 +31,7 @@ enum report_end {
 /* Why nothing is known of a rank from some time on. */
 enum report_dark {
     REPORT_DARK_NOT,
-    REPORT_DARK_END,   /* it left no word of its end */
+    REPORT_DARK_END,   /* its end was not recorded */
     REPORT_DARK_CUT,   /* its last records are missing */
     REPORT_DARK_LIMIT, /* --limit was reached */
 };
@@ -66,9 +66,10 @@ struct report_rank {
                              MPI_Finalize */
     const char *open;     /* call it never left, NULL = none known */
     struct place open_place;
-    bool is_open_api; /* it is one of MPI or of a device */
-    const char *last; /* last call of those that it left; NULL = not
-                         known, or the rank ended well */
+    bool is_open_api;  /* it is one of MPI or of a device */
+    ck_time_t open_ns; /* how long it was in it */
+    const char *last;  /* last call of those that it left; NULL = not
+                          known, or the rank ended well */
     struct place last_place;
     ck_time_t last_end;
     ck_time_t mpi;      /* union of MPI calls over its threads */
@@ -82,6 +83,8 @@ struct report_rank {
     ck_time_t waited;       /* for other ranks */
     ck_time_t waited_data;  /* of that, outside of MPI */
     ck_time_t waited_below; /* within the clock error: for nobody */
+    ck_time_t waited_unknown; /* in calls of MPI of which it is not known
+                                 whether they waited */
     uint64_t waits;
     ck_time_t caused;       /* that other ranks waited because of it */
     ck_time_t waited_error; /* may be off by it; 0 = one clock */

@@ -111,6 +111,7 @@ static void store_report(const struct cast *cast,
     report->damage_first = damage->first;
     report->manifest = damage->manifest[0] != '\0' ? damage->manifest : NULL;
     report->bytes = store_bytes(store);
+    report->is_running = store_is_running(store);
     report->probes = (struct report_probes){
         .is_said = store_probes(store)->is_said,
         .answered = store_probes(store)->answered,

@@ -200,6 +200,28 @@ peer_find(const struct cast *cast, uint32_t process, uint32_t id, int32_t peer)
     return id == WORLD ? peer : PEER_UNKNOWN;
 }
 
+int32_t awaited_peer(const struct awaited *awaited,
+                     uint32_t process,
+                     const struct ck_message *record)
+{
+    int32_t peer;
+
+    if (ck_kind_class(record->e.kind) == CK_CLASS_MESSAGE) {
+        peer = peer_find(awaited->cast, process, record->comm, record->peer);
+        return peer < 0 ? -1 : peer;
+    }
+    for (size_t p = 0; p < awaited->posted_count; p++) {
+        const struct posted *posted = &awaited->posted[p];
+
+        if (posted->is_open && posted->process == process) {
+            peer =
+                peer_find(awaited->cast, process, posted->comm, posted->peer);
+            return peer < 0 ? -1 : peer;
+        }
+    }
+    return -1;
+}
+
 /* A wait for requests becomes one want a receive that is open. 0 or -1. */
 static int posted_spread(struct awaited *awaited)
 {

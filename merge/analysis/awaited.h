@@ -18,6 +18,11 @@ struct awaited *awaited_create(const struct cast *cast);
 void awaited_destroy(struct awaited *awaited);
 /* The next event: those of MPI count. 0, or -1 with ENOMEM. */
 int awaited_take(struct awaited *awaited, const struct timeline_event *event);
+/* The rank that a call waits for that the process never left: of several
+ * requests that of the first; -1 = any, or not known. */
+int32_t awaited_peer(const struct awaited *awaited,
+                     uint32_t process,
+                     const struct ck_message *record);
 /* Into the report's awaited; after ranks_report(). 0, or -1 with ENOMEM. */
 int awaited_report(struct awaited *awaited, struct report *report);
 

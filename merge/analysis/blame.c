@@ -21,6 +21,7 @@
 #include "merge/analysis/scene.h"
 #include "merge/analysis/steps.h"
 #include "merge/analysis/stragglers.h"
+#include "merge/analysis/stuck.h"
 #include "merge/analysis/undone.h"
 #include "merge/analysis/waitstates.h"
 #include "merge/array.h"
@@ -36,6 +37,7 @@ struct pending {
     uint32_t thread;
     struct host_span call;
     bool is_instant;
+    bool is_cut; /* never left */
     bool is_replayed;
     bool is_closed;
     enum edge edge;
@@ -54,6 +56,10 @@ struct blame {
     struct hotspots *hotspots;
     struct edges *edges;
     struct devicewaits *devicewaits;
+    struct stuck *stuck; /* NULL = all ended well */
+    struct region region;
+    ck_time_t *unknown; /* by rank of the cast: in calls of which it is not
+                           known whether they waited */
     struct pending *pending;
     size_t pending_count, pending_room;
     ck_time_t due; /* earliest return of one that is pending */
@@ -113,7 +119,15 @@ static bool others_wait(const void *state,
 {
     const struct blame *blame = state;
 
-    return edges_find(blame->edges, thread, call, wait);
+    if (edges_find(blame->edges, thread, call, wait)) {
+        return true;
+    }
+    return blame->stuck != NULL &&
+           (edges_is_final(blame->edges, thread, call)
+                ? stuck_final(blame->stuck, thread, call, wait)
+                : stuck_find(blame->stuck, thread, call, wait)) &&
+           scene_error(blame->scene, thread, wait->thread, wait->until,
+                       &wait->error);
 }
 
 struct blame *blame_create(const struct cast *cast,
@@ -126,7 +140,9 @@ struct blame *blame_create(const struct cast *cast,
         return NULL;
     }
     blame->cast = cast;
+    blame->region = region;
     blame->due = INT64_MAX;
+    blame->unknown = calloc(cast->ranks_count + 1, sizeof(*blame->unknown));
     blame->scene = scene_create(cast, align, EAGER_BYTES);
     blame->steps = steps_create(cast, region);
     blame->late = when_create(blame->steps, region, 0);
@@ -145,7 +161,7 @@ struct blame *blame_create(const struct cast *cast,
     if (blame->ledger == NULL || blame->waitstates == NULL ||
         blame->replay == NULL || blame->hotspots == NULL ||
         blame->edges == NULL || blame->devicewaits == NULL ||
-        blame->delay == NULL ||
+        blame->delay == NULL || blame->unknown == NULL ||
         ledger_delay(blame->ledger, blame->delay) != 0 ||
         waitstates_delay(blame->waitstates, blame->delay) != 0 ||
         dark_cover(blame, cast, align) != 0) {
@@ -167,6 +183,8 @@ void blame_destroy(struct blame *blame)
     hotspots_destroy(blame->hotspots);
     edges_destroy(blame->edges);
     devicewaits_destroy(blame->devicewaits);
+    stuck_destroy(blame->stuck);
+    free(blame->unknown);
     delay_destroy(blame->delay);
     waitstates_destroy(blame->waitstates);
     ledger_destroy(blame->ledger);
@@ -190,6 +208,12 @@ int blame_stopped(struct blame *blame, uint32_t agent, struct region part)
                                   0};
 
     return shadow_add(scene_shadow(blame->scene), &stopped, INT64_MIN);
+}
+
+int blame_impasse(struct blame *blame, const struct impasse *impasse)
+{
+    blame->stuck = stuck_create(blame->cast, impasse);
+    return blame->stuck == NULL ? -1 : 0;
 }
 
 const struct scene *blame_scene(const struct blame *blame)
@@ -279,7 +303,8 @@ static void pending_replay(struct blame *blame,
         return;
     }
     pending->is_replayed = true;
-    if (wait != NULL) {
+    if (wait != NULL && !pending->is_cut &&
+        (pending->edge == EDGE_NONE || wait->mark != INT64_MIN)) {
         what = REPLAY_KNOWN;
         mark = wait->mark;
     } else if (pending->is_instant) {
@@ -312,7 +337,9 @@ static int delay_close(struct blame *blame,
     struct region call = {pending->call.start, pending->call.end};
     struct region part = call;
 
-    if (wait != NULL && wait->thread != CAST_NONE && wait->until > call.start) {
+    /* Who never came is not late: it did nothing longer than others. */
+    if (!pending->is_cut && wait != NULL && wait->thread != CAST_NONE &&
+        wait->until > call.start) {
         part.end = wait->until < call.end ? wait->until : call.end;
         if (late_close(blame, wait->thread, part.end) != 0 ||
             delay_wait(blame->delay, pending->thread, part, wait) != 0) {
@@ -320,6 +347,20 @@ static int delay_close(struct blame *blame,
         }
     }
     return delay_leave(blame->delay, pending->thread, call);
+}
+
+static void unknown_add(struct blame *blame, const struct pending *pending)
+{
+    const struct cast_process *process =
+        &blame->cast->processes[pending->call.process];
+    uint32_t index = cast_rank_index(blame->cast, process->rank);
+    struct region part = {pending->call.start, pending->call.end};
+
+    part.start = part.start < process->begin ? process->begin : part.start;
+    if (index != CAST_NONE && !pending->is_instant && part.start < part.end &&
+        region_clip(blame->region, &part.start, &part.end)) {
+        blame->unknown[index] += region_length(part);
+    }
 }
 
 static int pending_close(struct blame *blame, struct pending *pending)
@@ -330,6 +371,9 @@ static int pending_close(struct blame *blame, struct pending *pending)
 
     pending->is_closed = true;
     pending_replay(blame, pending, is_known ? &wait : NULL);
+    if (!is_known) {
+        unknown_add(blame, pending);
+    }
     if (delay_close(blame, pending, is_known ? &wait : NULL) != 0) {
         return -1;
     }
@@ -506,8 +550,13 @@ call_add(struct blame *blame, const struct timeline_event *event, int64_t mark)
                                          .kind = record->e.kind,
                                          .is_call = true}};
     name_look(blame, event, pending);
+    pending->is_cut = (event->record->flags & CK_FLAG_CUT) != 0;
     if (pending->edge != EDGE_NONE) {
         edges_enter(blame->edges, pending->edge, event, mark);
+    }
+    if (blame->stuck != NULL && pending->is_cut &&
+        stuck_take(blame->stuck, event) != 0) {
+        return -1;
     }
     blame->due = event->end < blame->due ? event->end : blame->due;
     return delay_enter(blame->delay, event->thread,
@@ -603,6 +652,7 @@ static int ranks_report(const struct blame *blame, struct report *report)
                 waitstates_rank(blame->waitstates, index);
 
             rank->waited = sums->waited;
+            rank->waited_unknown = blame->unknown[index];
             rank->waited_below = sums->below;
             rank->waited_error = sums->waited_error;
             rank->caused_error = sums->caused_error;

@@ -9,6 +9,7 @@
 #define CK_MERGE_ANALYSIS_BLAME_H
 
 #include "merge/align.h"
+#include "merge/analysis/impasse.h"
 #include "merge/report.h"
 #include "merge/timeline.h"
 
@@ -29,6 +30,9 @@ int blame_take(void *blame, const struct timeline_event *event);
 int blame_finish(struct blame *blame);
 /* An agent's host stood still; before the first event. 0, or -1 with ENOMEM. */
 int blame_stopped(struct blame *blame, uint32_t agent, struct region part);
+/* What finds calls that ranks never left; before the first event, and it is to
+ * live until blame_report() has returned. 0, or -1 with ENOMEM. */
+int blame_impasse(struct blame *blame, const struct impasse *impasse);
 /* Borrowed, for those who report of them. */
 struct steps *blame_steps(struct blame *blame);
 const struct scene *blame_scene(const struct blame *blame);

@@ -40,7 +40,8 @@ static bool wait_find(const struct chain *chain,
                                wait);
     }
     if (scene_wait(chain->scene, chain->thread, did->call, wait) &&
-        wait->until > time && wait->until - did->call->start > wait->error) {
+        !wait->is_circle && wait->until > time &&
+        wait->until - did->call->start > wait->error) {
         return true;
     }
     wait->until = INT64_MAX;

@@ -102,12 +102,19 @@ static bool side_wait(const struct edges *edges,
                        &wait->error);
 }
 
+bool edges_is_final(const struct edges *edges,
+                    uint32_t thread,
+                    const struct host_span *call)
+{
+    return call->call != 0 && edges->finals[thread] == call->call;
+}
+
 bool edges_find(const struct edges *edges,
                 uint32_t thread,
                 const struct host_span *call,
                 struct wait *wait)
 {
-    return call->call != 0 && edges->finals[thread] == call->call &&
+    return edges_is_final(edges, thread, call) &&
            side_wait(edges, EDGE_FINALIZE, thread, wait);
 }
 

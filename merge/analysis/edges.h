@@ -26,6 +26,10 @@ void edges_enter(struct edges *edges,
                  enum edge edge,
                  const struct timeline_event *event,
                  int64_t mark);
+/* The call is the thread's MPI_Finalize. */
+bool edges_is_final(const struct edges *edges,
+                    uint32_t thread,
+                    const struct host_span *call);
 /* Until when the thread waited in that call, MPI_Finalize, and for whom. False
  * when it is another call, or that is not known. */
 bool edges_find(const struct edges *edges,

@@ -12,6 +12,7 @@
 #include "merge/analysis/match.h"
 #include "merge/array.h"
 #include "merge/comm.h"
+#include "merge/quantile.h"
 #include "merge/table.h"
 
 /* MPI_COMM_WORLD's number in every process. */
@@ -28,6 +29,17 @@ struct standing {
     uint64_t site;
 };
 
+/* From one call of a rank to its next. */
+struct rhythm {
+    ck_time_t *lasts; /* by rank of the cast: return of the last one */
+    struct quantile intervals;
+    ck_time_t longest;
+};
+
+#define FINALIZE "MPI_Finalize"
+/* So few intervals say nothing of what is usual. */
+#define USUAL_MIN 12
+
 /* The call of a rank that ended last. */
 struct last {
     ck_time_t end;
@@ -41,8 +53,10 @@ struct impasse {
     const struct cast *cast; /* borrowed */
     struct awaited *awaited;
     struct last *lasts; /* by rank of the cast */
-    struct table *keys; /* process, id of a communicator */
-    uint32_t *seqs;     /* by number of the key: the latest one */
+    struct rhythm collectives;
+    struct rhythm calls; /* of MPI */
+    struct table *keys;  /* process, id of a communicator */
+    uint32_t *seqs;      /* by number of the key: the latest one */
     size_t seqs_count, seqs_room;
     struct standing *standings;
     size_t count, room;
@@ -71,12 +85,25 @@ struct impasse *impasse_create(const struct cast *cast)
     impasse->keys = table_create();
     impasse->awaited = awaited_create(cast);
     impasse->lasts = calloc(cast->ranks_count + 1, sizeof(*impasse->lasts));
-    if (impasse->keys == NULL || impasse->lasts == NULL ||
+    quantile_init(&impasse->collectives.intervals);
+    quantile_init(&impasse->calls.intervals);
+    impasse->collectives.lasts =
+        calloc(cast->ranks_count + 1, sizeof(*impasse->collectives.lasts));
+    impasse->calls.lasts =
+        calloc(cast->ranks_count + 1, sizeof(*impasse->calls.lasts));
+    if (impasse->collectives.lasts == NULL || impasse->calls.lasts == NULL ||
+        impasse->keys == NULL || impasse->lasts == NULL ||
         impasse->awaited == NULL) {
         impasse_destroy(impasse);
         return NULL;
     }
     return impasse;
+}
+
+static void rhythm_fini(struct rhythm *rhythm)
+{
+    quantile_fini(&rhythm->intervals);
+    free(rhythm->lasts);
 }
 
 void impasse_destroy(struct impasse *impasse)
@@ -87,6 +114,8 @@ void impasse_destroy(struct impasse *impasse)
     table_destroy(impasse->keys);
     awaited_destroy(impasse->awaited);
     free(impasse->lasts);
+    rhythm_fini(&impasse->collectives);
+    rhythm_fini(&impasse->calls);
     free(impasse->seqs);
     free(impasse->standings);
     free(impasse);
@@ -115,6 +144,14 @@ static bool is_call(const struct ck_event *record)
     }
 }
 
+static bool is_mpi(const struct ck_event *record)
+{
+    return is_call(record) &&
+           (record->kind == CK_KIND_MPI_CALL ||
+            ck_kind_class(record->kind) == CK_CLASS_MESSAGE ||
+            ck_kind_class(record->kind) == CK_CLASS_COLLECTIVE);
+}
+
 static void last_take(struct impasse *impasse,
                       const struct timeline_event *event)
 {
@@ -133,6 +170,27 @@ static void last_take(struct impasse *impasse,
         /* The site lies at the same place in all three classes. */
         last->site = ((const struct ck_call *)event->record)->site;
     }
+}
+
+/* 0, or -1 with ENOMEM. */
+static int rhythm_take(struct impasse *impasse,
+                       struct rhythm *rhythm,
+                       const struct timeline_event *event)
+{
+    uint32_t index = cast_rank_index(impasse->cast, event->rank);
+    ck_time_t interval;
+
+    if (index == CAST_NONE) {
+        return 0;
+    }
+    interval =
+        rhythm->lasts[index] == 0 ? -1 : event->end - rhythm->lasts[index];
+    rhythm->lasts[index] = event->end;
+    if (interval < 0) {
+        return 0;
+    }
+    rhythm->longest = interval > rhythm->longest ? interval : rhythm->longest;
+    return quantile_add(&rhythm->intervals, interval);
 }
 
 static int seq_take(struct impasse *impasse,
@@ -203,6 +261,12 @@ int impasse_take(void *consumer, const struct timeline_event *event)
     }
     if (is_call(event->record)) {
         last_take(impasse, event);
+    }
+    if ((is_mpi(event->record) &&
+         rhythm_take(impasse, &impasse->calls, event) != 0) ||
+        (event->record->kind == CK_KIND_COLLECTIVE &&
+         rhythm_take(impasse, &impasse->collectives, event) != 0)) {
+        return -1;
     }
     return is_collective ? seq_take(impasse, event->process,
                                     (const struct ck_collective *)event->record)
@@ -336,6 +400,23 @@ static void others_add(const struct impasse *impasse,
           added, sizeof(*row->ranks), by_rank);
 }
 
+/* The process is in that collective, too, and never left it. */
+static bool is_standing(const struct impasse *impasse,
+                        uint32_t process,
+                        uint32_t id,
+                        uint32_t seq)
+{
+    for (size_t i = 0; i < impasse->count; i++) {
+        const struct standing *standing = &impasse->standings[i];
+
+        if (standing->process == process && standing->id == id &&
+            standing->seq >= seq) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* One collective, in which `count` ranks stand. 0 or -1. */
 static int row_fill(const struct impasse *impasse,
                     const struct standing *first,
@@ -376,6 +457,47 @@ static int row_fill(const struct impasse *impasse,
     return 0;
 }
 
+/* No record of the process's agent is known to be lost. */
+static bool is_all_there(const struct cast *cast, uint32_t process)
+{
+    const struct cast_agent *agent =
+        &cast->agents[cast->processes[process].agent];
+
+    for (size_t i = 0; i < CAST_REASONS; i++) {
+        if (agent->lost[i] > 0) {
+            return false;
+        }
+    }
+    return agent->gap_records == 0;
+}
+
+bool impasse_is_absent(const struct impasse *impasse,
+                       uint32_t process,
+                       const struct ck_collective *record,
+                       uint32_t other)
+{
+    const struct cast_comm *comm =
+        comm_find(impasse->cast, process, record->comm);
+    uint32_t global = comm != NULL ? comm->global : CAST_NONE;
+    uint32_t id = global != CAST_NONE     ? comm_of(impasse, other, global)
+                  : record->comm == WORLD ? WORLD
+                                          : 0;
+
+    return record->seq != 0 && id != 0 && other != process &&
+           impasse->cast->processes[other].rank >= 0 &&
+           !is_standing(impasse, other, id, record->seq) &&
+           !has_come(impasse, other, id, record->seq) &&
+           is_all_there(impasse->cast, other) &&
+           (global == CAST_NONE || !is_superseded(impasse, other, global));
+}
+
+int32_t impasse_peer(const struct impasse *impasse,
+                     uint32_t process,
+                     const struct ck_message *record)
+{
+    return awaited_peer(impasse->awaited, process, record);
+}
+
 /* With status 0, the rank or, where it has one, its launcher. */
 static bool is_well(const struct report_rank *row)
 {
@@ -402,16 +524,90 @@ static void lasts_report(const struct impasse *impasse, struct report *report)
     }
 }
 
+/* In MPI_Finalize, or never there though it began MPI. */
+static bool is_in_finalize(const struct report_rank *row)
+{
+    return row->open != NULL && strcmp(row->open, FINALIZE) == 0;
+}
+
+static bool is_not_final(const struct cast *cast, int32_t rank)
+{
+    bool is_begun = false;
+
+    for (size_t p = 0; p < cast->processes_count; p++) {
+        const struct cast_process *process = &cast->processes[p];
+
+        if (process->rank == rank && stamps_has(&process->finalize)) {
+            return false;
+        }
+        is_begun =
+            is_begun || (process->rank == rank && stamps_has(&process->init));
+    }
+    return is_begun;
+}
+
+/* MPI_Finalize is one like a collective of all, without a number. 0 or -1. */
+static int finalize_report(const struct impasse *impasse, struct report *report)
+{
+    struct report_impasse *row = &report->impasses[report->impasses_count];
+
+    *row = (struct report_impasse){.call = FINALIZE, .is_sure = true};
+    row->ranks = calloc(report->ranks_count + 1, sizeof(*row->ranks));
+    if (row->ranks == NULL) {
+        return -1;
+    }
+    row->size = cast_size(impasse->cast);
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (is_in_finalize(&report->ranks[i])) {
+            row->place = report->ranks[i].open_place;
+            rank_add(row, report->ranks[i].number, &row->waited);
+        }
+    }
+    for (size_t i = 0; row->waited > 0 && i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (!is_in_finalize(rank) &&
+            is_not_final(impasse->cast, rank->number)) {
+            rank_add(row, rank->number, &row->absent);
+            row->is_sure = row->is_sure && rank->lost == 0 && rank->gaps == 0;
+        }
+    }
+    if (row->absent == 0) {
+        free(row->ranks);
+        return 0;
+    }
+    report->impasses_count++;
+    return 0;
+}
+
+static void usual_report(struct impasse *impasse, struct report *report)
+{
+    struct rhythm *rhythm = &impasse->collectives;
+
+    report->usual = (struct report_usual){.of = "collectives"};
+    if (rhythm->intervals.count < USUAL_MIN) {
+        rhythm = &impasse->calls;
+        report->usual.of = "calls of MPI";
+    }
+    if (rhythm->intervals.count < USUAL_MIN) {
+        report->usual.of = NULL;
+        return;
+    }
+    report->usual.median = quantile_at(&rhythm->intervals, 0.5);
+    report->usual.longest = rhythm->longest;
+}
+
 int impasse_report(struct impasse *impasse, struct report *report)
 {
     struct standing *items = impasse->standings;
     size_t end;
 
     lasts_report(impasse, report);
+    usual_report(impasse, report);
     if (awaited_report(impasse->awaited, report) != 0) {
         return -1;
     }
-    report->impasses = calloc(impasse->count + 1, sizeof(*report->impasses));
+    report->impasses = calloc(impasse->count + 2, sizeof(*report->impasses));
     if (report->impasses == NULL) {
         return -1;
     }
@@ -430,6 +626,9 @@ int impasse_report(struct impasse *impasse, struct report *report)
             return -1;
         }
         report->impasses_count++;
+    }
+    if (finalize_report(impasse, report) != 0) {
+        return -1;
     }
     if (report->impasses_count > 0) {
         qsort(report->impasses, report->impasses_count,

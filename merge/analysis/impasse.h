@@ -21,6 +21,17 @@ struct impasse *impasse_create(const struct cast *cast);
 void impasse_destroy(struct impasse *impasse);
 /* timeline_take_f; wants the events of all ranks. */
 int impasse_take(void *consumer, const struct timeline_event *event);
+/* True when a process belongs to the communicator of a collective that another
+ * one is in, and has not come to it. False where its records are missing. */
+bool impasse_is_absent(const struct impasse *impasse,
+                       uint32_t process,
+                       const struct ck_collective *record,
+                       uint32_t other);
+/* The rank that a call of messages waits for, which the process never left; -1
+ * = any, or not known. */
+int32_t impasse_peer(const struct impasse *impasse,
+                     uint32_t process,
+                     const struct ck_message *record);
 /* After the rows of the ranks. 0, or -1 with ENOMEM. */
 int impasse_report(struct impasse *impasse, struct report *report);
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "merge/analysis/outside.h"
+#include "merge/cut.h"
 #include "merge/dark.h"
 #include "merge/quantile.h"
 #include "schema/run.h"
@@ -304,6 +305,7 @@ static uint32_t open_weight(const struct cast *cast,
 
 /* The call that the rank was still in when it was seen last. */
 static void open_report(const struct cast *cast,
+                        const struct align *align,
                         const struct cast_rank *who,
                         struct report_rank *row)
 {
@@ -328,6 +330,7 @@ static void open_report(const struct cast *cast,
         return;
     }
     row->open = cast_name(cast, process, best->open.e.name);
+    row->open_ns = region_length(cut_part(align, owner, who->agent, best));
     row->is_open_api = part_of(best->open.kind) == PART_MPI ||
                        part_of(best->open.kind) == PART_API;
     /* Marks are made by inline functions of ck.h: no place of interest. */
@@ -394,7 +397,7 @@ static void rank_report(struct ranks *ranks,
         agent->lost[CK_LOST_LIMIT] == 0;
     row->gaps = agent->gaps;
     end_report(&end, row);
-    open_report(cast, who, row);
+    open_report(cast, align, who, row);
     row->is_unfinalized =
         end.end == REPORT_END_EXITED && is_unfinalized(cast, who, row);
 }

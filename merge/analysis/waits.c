@@ -543,7 +543,8 @@ static bool facts_find(const struct waits *waits,
     const struct thread *thread = &waits->threads[number];
     bool is_found = false;
 
-    *wait = (struct wait){WAIT_NONE, INT64_MIN, CAST_NONE, 0, INT64_MIN};
+    *wait = (struct wait){
+        .until = INT64_MIN, .thread = CAST_NONE, .mark = INT64_MIN};
     for (size_t i = fact_at(thread, call->call);
          i < thread->count && thread->facts[i].call == call->call; i++) {
         if (!fact_tell(waits, &thread->facts[i], call->start, wait)) {

@@ -29,6 +29,7 @@ struct wait {
     uint32_t thread; /* that came last, CAST_NONE */
     ck_time_t error; /* of comparing the clocks of the two */
     int64_t mark;    /* the largest one of what was waited for; INT64_MIN */
+    bool is_circle;  /* that one waits for this one in turn (stuck.h) */
 };
 
 struct waits;

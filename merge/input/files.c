@@ -7,6 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+
+int64_t files_age(const struct ck_run_files *files)
+{
+    struct stat status;
+    time_t latest = 0;
+
+    for (size_t i = 0; i < files->count; i++) {
+        if (stat(files->paths[i], &status) == 0 && status.st_mtime > latest) {
+            latest = status.st_mtime;
+        }
+    }
+    return (int64_t)(time(NULL) - latest);
+}
 
 bool files_is_segment(const char *path)
 {

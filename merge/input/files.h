@@ -6,6 +6,7 @@
 #define CK_MERGE_INPUT_FILES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "schema/err.h"
 #include "schema/run.h"
@@ -15,6 +16,8 @@
 int files_append(struct ck_run_files *files,
                  const char *path,
                  struct ck_err *err);
+/* Seconds since one of them was written last. */
+int64_t files_age(const struct ck_run_files *files);
 /* Written by ckagg, not by an agent that could not deliver. */
 bool files_is_segment(const char *path);
 /* What stayed of segments that were discarded. */

@@ -18,6 +18,11 @@
 #include "merge/table.h"
 #include "schema/run.h"
 
+/* A job whose files nobody wrote to for so many seconds is not running: its
+ * ckagg was killed. Collectors read the clocks each second.
+ */
+#define RUNNING_AGE 30
+
 struct store {
     struct ck_run_files files;
     struct opener opener;
@@ -27,6 +32,7 @@ struct store {
     struct table *keys; /* agent, incarnation, slot: their numbers */
     struct store_damage damage;
     struct manifest_probes probes;
+    bool is_running;
     uint64_t bytes;
 };
 
@@ -241,6 +247,8 @@ manifest_take(struct store *store, const char *dir, struct cast *cast)
                        "%s", manifest.why);
     }
     store->probes = manifest.probes;
+    store->is_running = manifest.is_read && !manifest.is_final &&
+                        files_age(&store->files) < RUNNING_AGE;
     rc = continuity_tell(&manifest, cast);
     manifest_fini(&manifest);
     return rc;
@@ -369,6 +377,11 @@ const struct store_damage *store_damage(const struct store *store)
 const struct manifest_probes *store_probes(const struct store *store)
 {
     return &store->probes;
+}
+
+bool store_is_running(const struct store *store)
+{
+    return store->is_running;
 }
 
 uint64_t store_bytes(const struct store *store)

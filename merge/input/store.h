@@ -97,6 +97,9 @@ const struct store_stream *store_stream(const struct store *store, size_t at);
 const struct store_damage *store_damage(const struct store *store);
 /* What ckagg said of clock probes. */
 const struct manifest_probes *store_probes(const struct store *store);
+/* True when the job had not ended when the run was opened: its manifest says
+ * so, and its files still grow. */
+bool store_is_running(const struct store *store);
 /* Bytes of all frames. */
 uint64_t store_bytes(const struct store *store);
 

@@ -31,17 +31,6 @@ static bool is_well(const struct report_rank *rank)
             !rank->is_unfinalized && !rank->is_orphan);
 }
 
-static void
-put_call(const struct page *page, const char *name, const struct place *place)
-{
-    page_cell(page, name, 40);
-    if (page_has_place(place)) {
-        fputs(" (", page->file);
-        page_place(page, place);
-        fputc(')', page->file);
-    }
-}
-
 /* What became of a rank; `first`: who died before the others, NULL. */
 static void put_how(const struct page *page,
                     const struct report_rank *rank,
@@ -67,11 +56,13 @@ static void put_how(const struct page *page,
         fputs("was killed together with its ckagent", file);
     } else if (rank->end == REPORT_END_UNKNOWN && first != NULL) {
         fprintf(file,
-                "left no word of its end, killed after rank %d at a "
-                "guess",
+                "ended with unknown status, probably killed after rank %d "
+                "failed",
                 first->number);
     } else if (rank->end == REPORT_END_UNKNOWN) {
-        fputs("left no word of its end", file);
+        fputs(page->report->is_running ? "was still running"
+                                       : "has no recorded end",
+              file);
     } else if (rank->end == REPORT_END_SHARED) {
         fputs(rank->is_unfinalized ? "ended without MPI_Finalize"
                                    : "ended, nobody saw how,",
@@ -123,7 +114,11 @@ static void put_fate(const struct page *page,
     }
     if (rank->open != NULL) {
         fputs(" inside ", page->file);
-        put_call(page, rank->open, &rank->open_place);
+        page_call_of(page, rank->open, &rank->open_place);
+        if (rank->is_open_api) {
+            fprintf(page->file, ", in it for %s",
+                    word_time(rank->open_ns).text);
+        }
     }
 }
 
@@ -149,10 +144,11 @@ static void put_end(const struct page *page,
     if (rank->last != NULL && !rank->is_open_api) {
         fprintf(page->file, "%s\n   its last call was %s", page_normal(page),
                 page_red(page));
-        put_call(page, rank->last, &rank->last_place);
+        page_call_of(page, rank->last, &rank->last_place);
         put_last_time(page, rank);
     }
-    if (rank->dark != REPORT_DARK_NOT) {
+    if (rank->dark != REPORT_DARK_NOT &&
+        !(page->report->is_running && rank->dark == REPORT_DARK_END)) {
         fprintf(page->file, "%s\n   %s", page_normal(page), page_red(page));
         put_dark(page, rank);
     }
@@ -184,30 +180,6 @@ static void put_darks(const struct page *page)
     }
 }
 
-/* "rank 2", "ranks 1, 4 and 7", "ranks 0-5, 7, 9, 11, 13, 15, 17, 19 and 20
- * more" */
-static void put_ranks(FILE *file, const int32_t *ranks, size_t count)
-{
-    size_t at = 0;
-
-    fputs(count == 1 ? "rank " : "ranks ", file);
-    for (size_t named = 0; at < count && named < NAMED_MAX; named++) {
-        struct rankset_run run;
-        char word[32];
-        size_t next = rankset_run(ranks, count, at, &run);
-
-        if (at > 0) {
-            fputs(next == count ? " and " : ", ", file);
-        }
-        (void)rankset_put(&run, word, sizeof(word));
-        fputs(word, file);
-        at = next;
-    }
-    if (at < count) {
-        fprintf(file, " and %zu more", count - at);
-    }
-}
-
 /* "the launcher of ranks 0 and 1 ended with status 139 at 2.20 s; how each of
  * them ended is not known" */
 static void put_launcher(const struct page *page,
@@ -225,7 +197,7 @@ static void put_launcher(const struct page *page,
         return;
     }
     fputs("the launcher of ", inner.file);
-    put_ranks(inner.file, launcher->ranks, launcher->ranks_count);
+    page_ranks(inner.file, launcher->ranks, launcher->ranks_count);
     fputc(' ', inner.file);
     put_how(&inner, &as_rank, NULL);
     if (launcher->end_time != 0) {
@@ -241,7 +213,8 @@ static void put_launcher(const struct page *page,
     free(text);
 }
 
-/* Those that did not end well; of one that left no word, its ranks say so. */
+/* Those that did not end well; of one without a recorded end, its ranks say so.
+ */
 static void put_launchers(const struct page *page)
 {
     const struct report *report = page->report;
@@ -261,172 +234,6 @@ static void put_launchers(const struct page *page)
     if (count > limit) {
         fprintf(page->file, " and %zu more launchers (--all-ranks)\n",
                 count - limit);
-    }
-}
-
-/* "3 of 4 ranks waited in MPI_Allreduce (train.c:197), collective 57 on
- * MPI_COMM_WORLD, which rank 2 never entered" */
-static void put_sentence(const struct page *page,
-                         const struct report_impasse *still)
-{
-    const int32_t *died = still->ranks + still->waited;
-    const int32_t *absent = died + still->died;
-    FILE *file = page->file;
-
-    fprintf(file, "%zu of %d ranks waited in ", still->waited, still->size);
-    put_call(page, still->call, &still->place);
-    fprintf(file, ", collective %u on ", still->number);
-    if (still->comm != NULL) {
-        page_cell(page, still->comm, 40);
-    } else {
-        fputs("a communicator without a name", file);
-    }
-    if (still->died > 0) {
-        fputs(", in which ", file);
-        put_ranks(file, died, still->died);
-        fputs(" died", file);
-    }
-    if (still->absent > 0) {
-        fputs(still->died > 0 ? " and which " : ", which ", file);
-        put_ranks(file, absent, still->absent);
-        fputs(still->is_sure ? " never entered"
-                             : " did not enter as far as is recorded",
-              file);
-    }
-}
-
-static void put_impasses(const struct page *page)
-{
-    const struct report *report = page->report;
-
-    for (size_t i = 0; i < report->impasses_count && i < PAGE_ROWS; i++) {
-        const struct report_impasse *still = &report->impasses[i];
-        struct page inner = *page;
-        char *text = NULL;
-        size_t length;
-
-        if (still->waited == 0 || still->died + still->absent == 0) {
-            continue;
-        }
-        inner.file = open_memstream(&text, &length);
-        if (inner.file == NULL) {
-            return;
-        }
-        put_sentence(&inner, still);
-        if (fclose(inner.file) == 0) {
-            fprintf(page->file, " %s", page_red(page));
-            page_wrap(page, text, 1, 3);
-            fprintf(page->file, "%s\n", page_normal(page));
-        }
-        free(text);
-    }
-}
-
-/* "ranks 0 and 3 waited in MPI_Recv (ring.c:40) for rank 2, tag 7 on
- * MPI_COMM_WORLD" */
-static void put_wanted(const struct page *page,
-                       const struct report_awaited *awaited)
-{
-    FILE *file = page->file;
-
-    put_ranks(file, awaited->ranks, awaited->ranks_count);
-    fputs(" waited in ", file);
-    put_call(page, awaited->call, &awaited->place);
-    if (awaited->peer < 0) {
-        fputs(" for any rank", file);
-    } else {
-        fputs(" for rank ", file);
-        page_rank(page, awaited->peer);
-        fputs(awaited->is_send ? " to receive" : "", file);
-    }
-    if (awaited->tag >= 0) {
-        fprintf(file, ", tag %d", awaited->tag);
-    } else {
-        fputs(", any tag", file);
-    }
-    fputs(" on ", file);
-    if (awaited->comm != NULL) {
-        page_cell(page, awaited->comm, 40);
-    } else {
-        fputs("a communicator without a name", file);
-    }
-}
-
-/* Messages that were waited for. Where somebody died, those for him. */
-static void put_awaited(const struct page *page)
-{
-    const struct report *report = page->report;
-
-    for (size_t i = 0; i < report->awaited_count && i < PAGE_ROWS; i++) {
-        const struct report_awaited *awaited = &report->awaited[i];
-        struct page inner = *page;
-        char *text = NULL;
-        size_t length;
-
-        if (report->awaited[0].has_died && !awaited->has_died) {
-            break;
-        }
-        inner.file = open_memstream(&text, &length);
-        if (inner.file == NULL) {
-            return;
-        }
-        put_wanted(&inner, awaited);
-        if (fclose(inner.file) == 0) {
-            fprintf(page->file, " %s", page_red(page));
-            page_wrap(page, text, 1, 3);
-            fprintf(page->file, "%s\n", page_normal(page));
-        }
-        free(text);
-    }
-}
-
-/* The one rank that a rank waited for; -1 = none, or several. */
-static int32_t peer_of(const struct report *report, int32_t rank)
-{
-    int32_t peer = -1;
-
-    for (size_t i = 0; i < report->awaited_count; i++) {
-        const struct report_awaited *awaited = &report->awaited[i];
-
-        for (size_t j = 0; j < awaited->ranks_count; j++) {
-            if (awaited->ranks[j] == rank) {
-                if (peer >= 0 || awaited->peer < 0) {
-                    return -1;
-                }
-                peer = awaited->peer;
-            }
-        }
-    }
-    return peer;
-}
-
-/* Ranks that wait for each other's messages in a circle: no run can go on. */
-static void put_circle(const struct page *page)
-{
-    const struct report *report = page->report;
-
-    for (size_t i = 0; i < report->awaited_count; i++) {
-        int32_t ranks[PAGE_ROWS];
-        size_t count = 0;
-
-        ranks[count++] = report->awaited[i].ranks[0];
-        while (count < PAGE_ROWS) {
-            int32_t next = peer_of(report, ranks[count - 1]);
-
-            if (next < 0 || next == ranks[0]) {
-                break;
-            }
-            ranks[count++] = next;
-        }
-        if (peer_of(report, ranks[count - 1]) == ranks[0]) {
-            fprintf(page->file, " %s", page_red(page));
-            put_ranks(page->file, ranks, count);
-            fprintf(page->file,
-                    " waited for each other in a circle: a deadlock, unless "
-                    "the messages\n   were on their way%s\n",
-                    page_normal(page));
-            return;
-        }
     }
 }
 
@@ -457,9 +264,7 @@ put_rows(const struct page *page, const struct report_rank **ends, size_t count)
     if (first != NULL) {
         put_end(page, first, NULL);
     }
-    put_impasses(page);
-    put_awaited(page);
-    put_circle(page);
+    page_stuck(page);
     for (size_t i = first != NULL; i < limit; i++) {
         put_end(page, ends[i], first);
     }

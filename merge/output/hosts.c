@@ -10,6 +10,10 @@
 
 /* A quotient above that is as good as one gets. */
 #define GOOD 0.9
+/* Less than half of what a percentage shows is printed as 0.0. */
+#define PRINTED 2000
+/* Less than an n-th of the ranks' time is not worth a line. */
+#define WORTH_UNKNOWN 50
 
 static ck_time_t ranks_time(const struct report *report)
 {
@@ -111,6 +115,41 @@ static void put_no_device(const struct page *page)
     }
 }
 
+/* Waits that would print as 0.0 %, though some of it is not known. */
+static bool is_unknown(ck_time_t waited, ck_time_t unknown, ck_time_t whole)
+{
+    return waited * PRINTED < whole && unknown * PRINTED >= whole;
+}
+
+/* " and waited 42.8 % in MPI for each other." */
+static void put_waited(const struct page *page, ck_time_t all)
+{
+    const struct report *report = page->report;
+    ck_time_t waited = waited_all(report);
+    ck_time_t unknown = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        unknown += report->ranks[i].waited_unknown;
+    }
+    if (is_unknown(waited, unknown, all)) {
+        fprintf(page->file,
+                ".\n How long they waited for others is unknown: %s %% is in "
+                "calls of MPI of which that is not recorded.\n",
+                word_percent(unknown, all).text);
+        return;
+    }
+    fprintf(page->file, " and waited %s %%%s%s.\n",
+            word_percent(waited, all).text,
+            waited_data(report) > 0 ? "" : " in MPI",
+            report->is_filtered ? "" : " for each other");
+    if (unknown * WORTH_UNKNOWN > all) {
+        fprintf(page->file,
+                " Of another %s %% in calls of MPI it is not known whether "
+                "they waited.\n",
+                word_percent(unknown, all).text);
+    }
+}
+
 void page_host_answer(const struct page *page)
 {
     const struct report *report = page->report;
@@ -122,14 +161,10 @@ void page_host_answer(const struct page *page)
         fprintf(page->file, " %s", page_bold(page));
         page_count(page, e->ranks);
         fprintf(page->file,
-                " were outside MPI %s %%%s of their time (%s of %s) and waited "
-                "%s %%%s%s"
-                ".\n",
+                " were outside MPI %s %%%s of their time (%s of %s)",
                 word_percent(e->useful, all).text, page_normal(page),
-                word_time(e->useful).text, word_time(all).text,
-                word_percent(waited_all(report), all).text,
-                waited_data(report) > 0 ? "" : " in MPI",
-                report->is_filtered ? "" : " for each other");
+                word_time(e->useful).text, word_time(all).text);
+        put_waited(page, all);
         fputs("   ", page->file);
         page_outside(page, 3, 3);
         put_weakest(page);
@@ -168,7 +203,9 @@ static void put_rank(const struct page *page, const struct report_rank *rank)
 
     fprintf(page->file, "%5d  %9s %9s %9s %14s  ", rank->number,
             word_percent(outside, region).text,
-            word_percent(rank->waited, region).text,
+            is_unknown(rank->waited, rank->waited_unknown, region)
+                ? "unknown"
+                : word_percent(rank->waited, region).text,
             word_percent(rank->mpi > waited_mpi ? rank->mpi - waited_mpi : 0,
                          region)
                 .text,

@@ -75,6 +75,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
         ck_json_object(j, "open_call");
         ck_json_string(j, "name", rank->open);
         json_place(j, &rank->open_place);
+        ck_json_int(j, "ns", rank->open_ns);
         ck_json_end(j);
     } else {
         ck_json_null(j, "open_call");
@@ -100,6 +101,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_int(j, "waited_data_ns", rank->waited_data);
     json_unsure(j, "waited_error_ns", rank->waited_error);
     ck_json_int(j, "waited_below_clock_ns", rank->waited_below);
+    ck_json_int(j, "waited_unknown_ns", rank->waited_unknown);
     ck_json_uint(j, "waits", rank->waits);
     ck_json_int(j, "caused_ns", rank->caused);
     json_unsure(j, "caused_error_ns", rank->caused_error);
@@ -187,6 +189,11 @@ void json_ranks(struct ck_json *j, const struct report *report)
     for (size_t i = 0; i < report->impasses_count; i++) {
         put_impasse(j, &report->impasses[i]);
     }
+    ck_json_end(j);
+    ck_json_object(j, "usual_interval");
+    ck_json_string(j, "of", report->usual.of == NULL ? "" : report->usual.of);
+    ck_json_int(j, "median_ns", report->usual.median);
+    ck_json_int(j, "longest_ns", report->usual.longest);
     ck_json_end(j);
     ck_json_array(j, "awaited");
     for (size_t i = 0; i < report->awaited_count; i++) {

@@ -17,6 +17,8 @@
 #define INDENT "             "
 /* Waits of less than an n-th of the ranks' time are not worth a line. */
 #define WORTH_SHARE 200
+/* What a late rank did longer explains nothing below an n-th of the wait. */
+#define WORTH_DELAY 20
 /* And of less than that not worth advice. */
 #define WORTH_ADVICE 20
 
@@ -30,10 +32,25 @@ static ck_time_t ranks_time(const struct report *report)
                               (ck_time_t)report_ranks(report);
 }
 
+/* The longest wait for a rank of which it is known what that one did then. */
+static const struct report_cause *seen_find(const struct report *report,
+                                            int32_t rank)
+{
+    for (size_t i = 0; i < report->waits_count; i++) {
+        const struct report_cause *wait = &report->waits[i];
+
+        if (wait->blamed == rank && wait->seen_ns > 0) {
+            return wait;
+        }
+    }
+    return NULL;
+}
+
 static void put_straggler(const struct page *page,
                           const struct report_straggler *row)
 {
     FILE *file = page->file;
+    const struct report_cause *wait = seen_find(page->report, row->rank);
     struct advice_case of = {.kind = row->delays.kind,
                              .is_late = true,
                              .did = &row->delays.did,
@@ -53,9 +70,17 @@ static void put_straggler(const struct page *page,
     }
     fputs(".\n", file);
     page_windows(page, &row->windows);
-    page_delays(page, &(struct page_late){.rank = row->rank,
-                                          .ns = row->caused,
-                                          .delays = &row->delays});
+    if (row->delays.ns * WORTH_DELAY < row->caused && wait != NULL) {
+        /* It never came, or came late for what nobody recorded. */
+        fprintf(file, "    While they waited it was, %s %% of that time,\n    ",
+                word_percent(wait->seen_ns, wait->ns).text);
+        page_activity(page, &wait->seen);
+        fputs(".\n", file);
+    } else {
+        page_delays(page, &(struct page_late){.rank = row->rank,
+                                              .ns = row->caused,
+                                              .delays = &row->delays});
+    }
     /* Where devices work, their causes have said so. */
     if (text != NULL && page->report->devices_count == 0 &&
         row->delays.ns > row->caused / 4 &&

@@ -70,6 +70,15 @@ bool page_has_place(const struct place *place);
 void page_count(const struct page *page, uint32_t ranks);
 /* "3", or "3 (not among --ranks)". */
 void page_rank(const struct page *page, int32_t rank);
+/* "MPI_Recv (ring.c:40)" */
+void page_call_of(const struct page *page,
+                  const char *name,
+                  const struct place *place);
+/* "rank 2", "ranks 1, 4 and 7", "ranks 0-5, 7, 9, 11, 13, 15, 17, 19 and 20
+ * more" */
+void page_ranks(FILE *file, const int32_t *ranks, size_t count);
+/* In which calls ranks were that never left them (stuck.c). */
+void page_stuck(const struct page *page);
 /* How ranks ended that did not end well, and who waited for them (ends.c). */
 void page_ends(const struct page *page);
 /* " +- 1.20 us" behind a time that compares clocks; nothing where it is 0. */

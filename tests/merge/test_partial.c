@@ -89,7 +89,7 @@ static void a_rank_without_an_end_has_an_unattributed_tail(void **state)
     assert_non_null(strstr(text, "\"ledger_closed\": true"));
     assert_int_equal(program_merge(&text, "/", "%s", dir), 3);
     assert_non_null(strstr(text,
-                           "rank 0 left no word of its end\n"
+                           "rank 0 has no recorded end\n"
                            "   its last call was MPI_Barrier, left at 4.50 ms\n"
                            "   what it did after its last record, at 4.50 ms, "
                            "is not known"));

@@ -151,7 +151,110 @@ static void a_collective_in_which_nobody_waited_is_no_news(void **state)
     still.waited = 1;
     still.died = 0;
     say(page_ends, &report);
-    assert_non_null(strstr(text, "1 of 2 ranks waited in MPI_Bcast"));
+    assert_non_null(strstr(text, "1 of 2 ranks had waited in MPI_Bcast"));
+}
+
+/* Two ranks that wait for each other's message for so long, in a job that
+ * usually takes 10 ms from one collective to the next. */
+static const char *circle_say(ck_time_t time, int signal)
+{
+    static int32_t first[] = {0}, second[] = {1};
+    static struct report_awaited awaited[] = {
+        {.call = "MPI_Recv", .peer = 1, .tag = 7, .ranks = first},
+        {.call = "MPI_Recv", .peer = 0, .tag = 7, .ranks = second}};
+    static struct report_rank rows[2];
+    struct report report = {
+        .present = 2,
+        .size = 2,
+        .ranks = rows,
+        .ranks_count = 2,
+        .awaited = awaited,
+        .awaited_count = 2,
+        .usual = {"collectives", 10 * CK_TIME_MS, 40 * CK_TIME_MS}};
+
+    for (int i = 0; i < 2; i++) {
+        awaited[i].ranks_count = 1;
+        awaited[i].comm = "MPI_COMM_WORLD";
+        rows[i] = (struct report_rank){.number = i,
+                                       .end = REPORT_END_SIGNAL,
+                                       .code = signal,
+                                       .open = "MPI_Recv",
+                                       .is_open_api = true,
+                                       .open_ns = time};
+    }
+    say(page_stuck, &report);
+    return text;
+}
+
+static void a_healthy_job_that_was_interrupted_is_in_no_deadlock(void **state)
+{
+    (void)state;
+    (void)circle_say(30 * CK_TIME_MS, SIGINT);
+    assert_non_null(strstr(text, " When it was interrupted:\n"));
+    assert_non_null(strstr(text, "rank 0 had waited in MPI_Recv for rank 1"));
+    assert_non_null(strstr(text, "for 30.0 ms\n"));
+    assert_non_null(strstr(text, "No sign of a hang"));
+    assert_null(strstr(text, "circle"));
+    assert_null(strstr(text, "deadlock"));
+}
+
+static void a_deadlock_of_12_s_is_shown_and_not_claimed(void **state)
+{
+    (void)state;
+    (void)circle_say(12 * CK_TIME_S, SIGTERM);
+    assert_non_null(
+        strstr(text, "ranks 0 and 1 had waited for each other in a circle for "
+                     "12.0 s\n"));
+    assert_non_null(strstr(text,
+                           "12.0 s is 1.20 k times the median interval between "
+                           "collectives (10.0 ms).\n"));
+    assert_null(strstr(text, "hung"));
+}
+
+static void a_hang_is_claimed_from_30_s_on(void **state)
+{
+    (void)state;
+    (void)circle_say(29 * CK_TIME_S, SIGINT);
+    assert_null(strstr(text, "hung"));
+    assert_null(strstr(text, "deadlock"));
+    (void)circle_say(31 * CK_TIME_S, SIGINT);
+    assert_non_null(strstr(text, "in a circle for 31.0 s: a deadlock\n"));
+    assert_non_null(strstr(text, "(10.0 ms): the job hung.\n"));
+}
+
+static void where_a_rank_died_the_others_waited_for_it(void **state)
+{
+    (void)state;
+    (void)circle_say(12 * CK_TIME_S, SIGSEGV);
+    assert_null(strstr(text, "interrupted"));
+    assert_non_null(strstr(text, " rank 0 waited in MPI_Recv for rank 1"));
+}
+
+static void what_is_not_known_of_waits_is_not_zero(void **state)
+{
+    struct report_rank rows[] = {{.number = 0, .mpi_calls = 1, .host = "a"},
+                                 {.number = 1, .mpi_calls = 1, .host = "b"}};
+    struct report report = {.present = 2,
+                            .size = 2,
+                            .region = {0, CK_TIME_S},
+                            .ranks = rows,
+                            .ranks_count = 2,
+                            .efficiency = {.ranks = 2,
+                                           .region = CK_TIME_S,
+                                           .useful = CK_TIME_S,
+                                           .parallel = 0.5}};
+
+    (void)state;
+    rows[0].end = rows[1].end = REPORT_END_EXITED;
+    rows[1].waited_unknown = CK_TIME_S;
+    say(page_host_answer, &report);
+    assert_null(strstr(text, "waited 0.0 %"));
+    assert_non_null(strstr(text, "unknown: 50.0 %"));
+    say(page_hosts, &report);
+    assert_non_null(strstr(text, "  unknown "));
+    rows[1].waited_unknown = 0;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "waited 0.0 %"));
 }
 
 static void without_some_ranks_no_loss_of_efficiency_has_a_cause(void **state)
@@ -232,6 +335,15 @@ static void a_loss_of_samples_is_said_with_what_a_rank_did(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(
+            a_healthy_job_that_was_interrupted_is_in_no_deadlock, teardown),
+        cmocka_unit_test_teardown(a_deadlock_of_12_s_is_shown_and_not_claimed,
+                                  teardown),
+        cmocka_unit_test_teardown(a_hang_is_claimed_from_30_s_on, teardown),
+        cmocka_unit_test_teardown(where_a_rank_died_the_others_waited_for_it,
+                                  teardown),
+        cmocka_unit_test_teardown(what_is_not_known_of_waits_is_not_zero,
+                                  teardown),
         cmocka_unit_test_teardown(a_loss_of_samples_is_said_beside_their_shares,
                                   teardown),
         cmocka_unit_test_teardown(

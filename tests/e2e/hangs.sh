@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# hangs.sh - of jobs that somebody ends the report says which one hung
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Real jobs, real signals to mpirun. Each job works for some time, so that it is
+# known what is usual; then its ranks stay in a circle of receives, before a
+# barrier or MPI_Finalize to which one does not come, or go on healthily. What
+# waits is measured from when all ranks said that they are there.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+[ -x "$tests/hang.openmpi" ] || skip "hang was not built"
+ranks=3
+
+now() {
+    date +%s%N
+}
+
+# hang SHAPE SIGNAL SECONDS: run it and end it so long after it hangs.
+hang() {
+    run=$work/$1
+    timeout -k 5 60 mpirun -n $ranks "$bin/ckagent" --dir "$run" -- \
+        "$tests/hang.openmpi" "$1" >"$run.out" 2>"$run.err" </dev/null &
+    local launcher=$! _ begin
+    for _ in $(seq 400); do
+        [ "$(grep -c 'is there$' "$run.out")" != $ranks ] || break
+        sleep 0.05
+    done
+    begin=$(now)
+    sleep "$3"
+    if [ "$1" = healthy ]; then
+        "$bin/ckmerge" --quiet --output text="$run.live" "$run" || true
+    fi
+    waited=$((($(now) - begin) / 1000000)) # at least, in ms
+    kill "-$2" $launcher
+    wait $launcher && fail "mpirun said nothing of the signal"
+    most=$((($(now) - begin) / 1000000)) # and at most
+    for _ in $(seq 300); do
+        [ ! -s "$run/report.json" ] || ! grep -q '"state": "done"' \
+            "$run/manifest.json" || break
+        sleep 0.1
+    done
+    head -n 12 "$run/report.txt"
+}
+
+# In a call for what the shape says: sums of its ranks' time.
+check() {
+    same "$1" True "$(json "$run/report.json" "($2)")"
+}
+
+hang circle INT 1.2
+check "each waited for the next one, as long as it hung" \
+    "sorted((w['rank'], w['last_rank']) for w in j['waits']
+        if w['ns'] > $waited * 1e6) == [(0, 1), (1, 2), (2, 0)]"
+check "each is to blame for the one before" \
+    "all(s['caused_ns'] > $waited * 1e6 for s in j['stragglers']) and
+     len(j['stragglers']) == 3"
+check "how long each was in its call" \
+    "all($waited * 1e6 <= r['open_call']['ns'] <= ($most + 1000) * 1e6
+         for r in j['ranks'])"
+check "the rest is lost to ranks that wait for each other" \
+    "j['efficiency']['parallel'] < 0.5 and
+     j['efficiency']['serialisation'] < 0.5"
+grep -q "^   ranks 0-2 had waited for each other in a circle for " \
+    "$run/report.txt" || fail "no circle"
+! grep -q "deadlock\|hung" "$run/report.txt" ||
+    fail "that is claimed from 30 s on"
+
+grep -q "^ When it was interrupted:" "$run/report.txt" ||
+    fail "not a word of the interruption"
+
+hang absent TERM 1.2
+check "two waited for rank 1 before the barrier" \
+    "[(w['wait'], w['ranks'], w['blamed_rank']) for w in j['waits']
+      if w['ns'] > 2 * $waited * 1e6] == [('wait_at_barrier', 2, 1)]"
+check "who never came" "[(i['call'], i['waited'], i['absent'])
+    for i in j['impasses']] == [('MPI_Barrier', [0, 2], [1])]"
+tr '\n' ' ' <"$run/report.txt" | tr -s ' ' | grep -q \
+    "2 of 3 ranks had waited in MPI_Barrier (hang.c:[0-9]*), collective 21 on MPI_COMM_WORLD, which rank 1 had not entered, for [0-9.]* s" ||
+    fail "no sentence"
+
+hang final INT 1.2
+check "two waited for rank 1 in MPI_Finalize" \
+    "[(w['wait'], w['ranks'], w['blamed_rank']) for w in j['waits']
+      if w['ns'] > 2 * $waited * 1e6] == [('wait_at_finalize', 2, 1)]"
+check "the region goes on to the end" "j['region']['ns'] > $waited * 1e6"
+# Open MPI may end rank 1 first, and let the others through.
+grep -q "rank 1 ended with status" "$run/report.txt" ||
+    tr '\n' ' ' <"$run/report.txt" | tr -s ' ' | grep -q \
+    "2 of 3 ranks had waited in MPI_Finalize (hang.c:[0-9]*), which rank 1 had not entered, for [0-9.]* s" ||
+    fail "no sentence"
+
+hang healthy INT 0.7
+! grep -q "deadlock\|circle\|hung" "$run/report.txt" ||
+    fail "a healthy job reads like a deadlock"
+! grep -q "had waited" "$run/report.txt" ||
+    grep -q "No sign of a hang" "$run/report.txt" ||
+    fail "no word of what is usual"
+grep -q "rank 0 was still running" "$run.live" ||
+    fail "a report of a running job does not say so"
