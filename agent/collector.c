@@ -373,13 +373,21 @@ static void leaving_step(struct collector *collector, ck_time_t now)
     }
 }
 
+/* Somebody ended the job, and the front with it: the shell's prompt is back, or
+ * soon is, and the front has said where the report will be. */
+static bool is_too_late(const struct life *life)
+{
+    return life->is_front_gone && life->signal != 0;
+}
+
 static void report_step(struct collector *collector, ck_time_t now)
 {
     size_t length;
     const char *report = session_report(collector->session, &length);
 
     if (report != NULL) {
-        if (herald_reports(&collector->herald)) {
+        if (herald_reports(&collector->herald) &&
+            !is_too_late(&collector->life)) {
             (void)reportout_show(
                 collector->life.is_front_gone ? -1 : collector->wish->channel,
                 collector->stderr_fd, report, length);

@@ -9,6 +9,7 @@
 # waits is measured from when all ranks said that they are there.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
+need pgrep procps
 [ -x "$tests/hang.openmpi" ] || skip "hang was not built"
 ranks=3
 
@@ -16,9 +17,9 @@ now() {
     date +%s%N
 }
 
-# hang SHAPE SIGNAL SECONDS: run it and end it so long after it hangs.
-hang() {
-    run=$work/$1
+# once SHAPE SIGNAL SECONDS: run it and end it so long after it hangs.
+once() {
+    rm -rf "$run" "$run.out"
     timeout -k 5 60 mpirun -n $ranks "$bin/ckagent" --dir "$run" -- \
         "$tests/hang.openmpi" "$1" >"$run.out" 2>"$run.err" </dev/null &
     local launcher=$! _ begin
@@ -40,7 +41,25 @@ hang() {
             "$run/manifest.json" || break
         sleep 0.1
     done
+}
+
+# hang SHAPE SIGNAL SECONDS: the same, of a run in which Open MPI's ranks did not
+# end of themselves because mpirun was gone first.
+hang() {
+    local _
+    run=$work/$1
+    for _ in 1 2 3; do
+        once "$@"
+        grep -q "ended with status" "$run/report.txt" || break
+    done
     head -n 12 "$run/report.txt"
+    # The last collector has ended, so nothing more comes.
+    for _ in $(seq 100); do
+        pgrep -f "ckagent --dir $run " >/dev/null || break
+        sleep 0.1
+    done
+    ! grep -q "^ck  hang" "$run.err" ||
+        fail "the report was printed behind the prompt"
 }
 
 # In a call for what the shape says: sums of its ranks' time.
@@ -68,6 +87,8 @@ grep -q "^   ranks 0-2 had waited for each other in a circle for " \
 
 grep -q "^ When it was interrupted:" "$run/report.txt" ||
     fail "not a word of the interruption"
+grep -q "the report of what was recorded will be in $run/report.txt" \
+    "$run.err" || fail "nobody said where the report will be"
 
 hang absent TERM 1.2
 check "two waited for rank 1 before the barrier" \
