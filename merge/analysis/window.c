@@ -20,9 +20,11 @@
  * no more than that many times the level. */
 #define CONTRAST 2
 #define UNEVEN 3
-/* At a border the level rises by that part of the difference, within so many
- * values: else it is a trend. */
+/* At a border the level rises by that part of the difference, within few values
+ * and (wide) within that part of the window: else it is a trend. */
 #define JUMP 0.5
+#define JUMP_WIDE 0.65
+#define BORDER_PART 4
 #define BORDER_MIN 3
 #define BORDER_MAX 8
 /* What begins with the first values is warming up unless it is so long. */
@@ -248,27 +250,44 @@ static double order_chance(const struct series *series,
     return sum;
 }
 
-/* Is the rise from `outer` to `inner` values, `width` each, a sharp one? */
-static bool is_sharp(struct series *series,
-                     const struct stretch *stretch,
-                     size_t border,
-                     bool is_begin)
+/* Is the rise at a border, of so many values on each side, that part of the
+ * difference? */
+static bool rises(struct series *series,
+                  const struct stretch *stretch,
+                  size_t width,
+                  double part,
+                  bool is_begin)
 {
     size_t length = stretch->end - stretch->first;
-    size_t width = length / 4;
-    size_t before, after;
+    size_t border = is_begin ? stretch->first : stretch->end;
+    size_t inside = length > width ? width : length;
+    size_t before = is_begin ? width : inside;
+    size_t after = is_begin ? inside : width;
     double rise;
 
-    width = width < BORDER_MIN ? BORDER_MIN : width;
-    width = width > BORDER_MAX ? BORDER_MAX : width;
-    before = is_begin || length > width ? width : length;
-    after = !is_begin || length > width ? width : length;
     before = before < border ? before : border;
     after = after < series->count - border ? after : series->count - border;
     rise = median_of(series, border, border + after) -
            median_of(series, border - before, border);
     return (is_begin ? rise : -rise) >=
-           JUMP * (stretch->inside - stretch->outside);
+           part * (stretch->inside - stretch->outside);
+}
+
+/* The same of a few values, and of as many as tell it from a trend in noise. At
+ * an end of the series there is no border. */
+static bool
+is_sharp(struct series *series, const struct stretch *stretch, bool is_begin)
+{
+    size_t width = (stretch->end - stretch->first) / BORDER_PART;
+    size_t few = width > BORDER_MAX ? BORDER_MAX : width;
+
+    if (is_begin ? stretch->first == 0 : stretch->end == series->count) {
+        return true;
+    }
+    return rises(series, stretch, few < BORDER_MIN ? BORDER_MIN : few, JUMP,
+                 is_begin) &&
+           rises(series, stretch, width < BORDER_MIN ? BORDER_MIN : width,
+                 JUMP_WIDE, is_begin);
 }
 
 static bool is_warming_up(const struct series *series,
@@ -299,11 +318,8 @@ is_window(struct series *series, const struct stretch *stretch, double chance)
            stretch->inside > CONTRAST * stretch->outside &&
            sum_of(series, stretch) <=
                UNEVEN * stretch->inside * (double)length &&
-           !is_warming_up(series, stretch) &&
-           (stretch->first == 0 ||
-            is_sharp(series, stretch, stretch->first, true)) &&
-           (stretch->end == series->count ||
-            is_sharp(series, stretch, stretch->end, false)) &&
+           !is_warming_up(series, stretch) && is_sharp(series, stretch, true) &&
+           is_sharp(series, stretch, false) &&
            order_chance(series, stretch, chance) <= chance;
 }
 

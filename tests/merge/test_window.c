@@ -127,6 +127,12 @@ static double rising(size_t i, double other)
     return (double)i / (double)count + 0.3 * other * fabs(normal());
 }
 
+static double rising_in_noise(size_t i, double other)
+{
+    (void)other;
+    return (double)i / (double)count + 0.3 * fabs(normal());
+}
+
 static double falling(size_t i, double other)
 {
     return 1 - (double)i / (double)count + 0.3 * other * fabs(normal());
@@ -170,7 +176,7 @@ static void what_is_none_is_none(void **state)
         log_normal,    half_the_steps, always_the_same,
         rising,        falling,        rising_fast,
         slow_at_first, warming_up,     each_tenth,
-        rare_outliers, all_of_it};
+        rare_outliers, all_of_it,      rising_in_noise};
     long each = series_each();
 
     (void)state;
