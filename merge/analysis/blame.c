@@ -371,7 +371,7 @@ static int pending_close(struct blame *blame, struct pending *pending)
 
     pending->is_closed = true;
     pending_replay(blame, pending, is_known ? &wait : NULL);
-    if (!is_known) {
+    if (!is_known && pending->edge != EDGE_INIT) {
         unknown_add(blame, pending);
     }
     if (delay_close(blame, pending, is_known ? &wait : NULL) != 0) {

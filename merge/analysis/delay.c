@@ -148,7 +148,7 @@ struct delay_counts delay_counts(const struct delay *delay)
  */
 static ck_time_t begin_find(const struct delay *delay, struct region call)
 {
-    return call.start < delay->region.start && delay->region.start < call.end
+    return call.start < delay->region.start && delay->region.start <= call.end
                ? delay->region.start
                : call.start;
 }

@@ -386,7 +386,8 @@ static void put_usual(const struct page *page, ck_time_t most)
                 word_time(usual.longest).text);
         return;
     }
-    times = word_number((double)most / (double)(usual.median + 1));
+    times =
+        word_count((uint64_t)(most / (usual.median > 0 ? usual.median : 1)));
     fprintf(page->file,
             "   %s%s is %s times the median interval between %s (%s)%s.%s\n",
             page_red(page), word_time(most).text, times.text, usual.of,
