@@ -5,8 +5,9 @@
  * Functions come from a table of our own, as libdwfl walks all symbols for each
  * address. It is sorted when there is more than a few to find: of a large
  * library with some ten thousand functions a stack or two lead into it. Lines
- * come from libdwfl. Only local files are looked at (symbols.c takes the
- * variable away by which it would ask a server).
+ * come from libdwfl, and so do the functions of a file that was stripped and
+ * has its debug file beside it or in /usr/lib/debug. Only local files are
+ * looked at (symbols.c takes the variable away by which it would ask a server).
  */
 #include "agent/symboltable.h"
 
@@ -52,6 +53,7 @@ struct symboltable {
     uint64_t unit_bias;
     bool has_units; /* they were tried */
     bool has_lines; /* in the file itself */
+    bool has_symtab;
 };
 
 static void id_print(Elf *elf, char build_id[SYMBOLTABLE_ID_BYTES])
@@ -215,6 +217,7 @@ static int table_read(struct symboltable *table)
         table->has_lines =
             table->has_lines ||
             is_lines(elf_strptr(table->elf, names, header.sh_name));
+        table->has_symtab = table->has_symtab || header.sh_type == SHT_SYMTAB;
         if (header.sh_type == SHT_SYMTAB ||
             (header.sh_type == SHT_DYNSYM && chosen == NULL)) {
             chosen = section;
@@ -242,6 +245,46 @@ static void lines_open(struct symboltable *table, const char *path)
     (void)dwfl_report_end(table->dwfl, NULL, NULL);
 }
 
+/* Of a file that was stripped, what its debug file says, if that is here: then
+ * it is more than .dynsym has. 0, or -1 with ENOMEM. */
+static int functions_debug(struct symboltable *table)
+{
+    int count =
+        table->module == NULL ? -1 : dwfl_module_getsymtab(table->module);
+    struct function *functions;
+    size_t used = 0;
+
+    if (count <= 0 || (size_t)count <= table->count) {
+        return 0;
+    }
+    functions = calloc((size_t)count, sizeof(*functions));
+    if (functions == NULL) {
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        GElf_Sym symbol;
+        GElf_Addr address;
+        GElf_Word section = SHN_UNDEF;
+        const char *name = dwfl_module_getsym_info(
+            table->module, i, &symbol, &address, &section, NULL, NULL);
+
+        if (name != NULL && name[0] != '\0' && section != SHN_UNDEF &&
+            (GELF_ST_TYPE(symbol.st_info) == STT_FUNC ||
+             GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC)) {
+            functions[used++] =
+                (struct function){address, symbol.st_size, name};
+        }
+    }
+    if (used <= table->count) {
+        free(functions);
+        return 0;
+    }
+    free(table->functions);
+    table->functions = functions;
+    table->count = used;
+    return 0;
+}
+
 struct symboltable *symboltable_create(const char *path, const char *build_id)
 {
     struct symboltable *table = calloc(1, sizeof(*table));
@@ -264,6 +307,9 @@ struct symboltable *symboltable_create(const char *path, const char *build_id)
     }
     if (table->fd >= 0) {
         lines_open(table, path);
+    }
+    if (!table->has_symtab && functions_debug(table) != 0) {
+        goto error;
     }
     return table;
 error:

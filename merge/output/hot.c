@@ -13,7 +13,7 @@
 /* Less than an n-th of the samples is no hot spot. */
 #define WORTH_SHARE 100
 /* Less in a file without symbols is not worth a word about them. */
-#define WORTH_FILE 20
+#define WORTH_FILE 5
 /* Samples of less CPU time are too few for a share. */
 #define WORTH_TIME 200000000
 

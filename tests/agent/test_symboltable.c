@@ -7,7 +7,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -89,6 +92,45 @@ static void another_build_is_refused(void **state)
     assert_null(symboltable_create("/proc/self/exe", "00"));
 }
 
+/* A copy of this program without symbols in a folder of its own, and these in
+ * a file beside it. */
+static void copy_strip(char *folder)
+{
+    char command[1024];
+
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(command, sizeof(command),
+                   "cd %s && cp /proc/%ld/exe program && "
+                   "objcopy --only-keep-debug program program.debug && "
+                   "strip program && "
+                   "objcopy --add-gnu-debuglink=program.debug program",
+                   folder, (long)getpid());
+    assert_int_equal(system(command), 0);
+}
+
+static void
+the_functions_of_a_stripped_file_are_those_of_its_debug_file(void **state)
+{
+    char folder[] = "/tmp/ck-symbols.XXXXXX";
+    char path[64], command[64];
+
+    (void)state;
+    copy_strip(folder);
+    (void)snprintf(path, sizeof(path), "%s/program", folder);
+    symboltable_destroy(table);
+    table = symboltable_create(path, build_id);
+    assert_non_null(table);
+    assert_string_equal(name_of(first_known, 0), "first_known");
+    (void)snprintf(command, sizeof(command), "rm %s/program.debug", folder);
+    assert_int_equal(system(command), 0);
+    symboltable_destroy(table);
+    table = symboltable_create(path, build_id);
+    assert_non_null(table);
+    assert_null(name_of(first_known, 0));
+    (void)snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -98,6 +140,9 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(another_build_is_refused, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            the_functions_of_a_stripped_file_are_those_of_its_debug_file, setup,
+            teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
