@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,11 @@
 /* Threads whose affinity is looked at in a reading. */
 #define THREADS_LOOKED_AT 256
 #define LIST_BYTES 512
+/* On a host of many CPUs /proc/stat takes a millisecond to read, and each of
+ * its agents does so: they look again when an n-th more time has passed, but
+ * after so long at most. */
+#define LOOK_PART 8
+#define LOOK_MOST (8 * CK_TIME_S)
 
 /* Work of the host's CPUs, running totals. */
 struct busy {
@@ -37,11 +43,14 @@ struct load {
     int64_t ns_per_tick;
     ck_time_t first; /* reading; 0 = none */
     ck_time_t last;  /* reading that saw threads */
+    ck_time_t seen;  /* the last one that looked at the host, and then: */
     struct busy busy_first, busy_last;
     struct cgroup_quota quota_first, quota_last;
     int64_t own_first, own_last; /* CPU time of the tree */
     int64_t agent_first, agent_last;
-    int64_t waited;     /* of threads, ready without a CPU */
+    int64_t waited_seen;
+    double ready_seen;
+    int64_t waited;     /* of threads, ready without a CPU, so far */
     double ready;       /* threads that wanted a CPU, times waited */
     int64_t waited_top; /* the most of a reading: */
     cpu_set_t cpus;     /* allowed to those that wanted one in it */
@@ -141,10 +150,17 @@ static bool threads_take(struct load *load, ck_time_t passed)
     return count > 0;
 }
 
+static bool is_due(const struct load *load)
+{
+    ck_time_t pause = (load->last - load->first) / LOOK_PART;
+
+    return load->last - load->seen >= (pause < LOOK_MOST ? pause : LOOK_MOST);
+}
+
 void load_read(struct load *load, ck_time_t now)
 {
     if (load->first == 0) {
-        load->first = load->last = now;
+        load->first = load->last = load->seen = now;
         busy_read(load, &load->busy_first);
         cgroup_read(load->root, &load->quota_first);
         load->own_first = proctree_total(load->tree)->cpu_ns;
@@ -155,6 +171,12 @@ void load_read(struct load *load, ck_time_t now)
         return;
     }
     load->last = now;
+    if (!is_due(load)) {
+        return;
+    }
+    load->seen = now;
+    load->waited_seen = load->waited;
+    load->ready_seen = load->ready;
     busy_read(load, &load->busy_last);
     cgroup_read(load->root, &load->quota_last);
     load->own_last = proctree_total(load->tree)->cpu_ns;
@@ -197,8 +219,8 @@ static int64_t busy_on(const struct load *load)
 /* In thousandths. */
 static int64_t ready_milli(const struct load *load)
 {
-    return load->waited > 0
-               ? (int64_t)(load->ready * 1000 / (double)load->waited)
+    return load->waited_seen > 0
+               ? (int64_t)(load->ready_seen * 1000 / (double)load->waited_seen)
                : 0;
 }
 
@@ -211,13 +233,13 @@ numbers_put(const struct load *load, char *lines, size_t room, size_t *used)
         const char *key;
         int64_t value;
     } rows[] = {
-        {"load_ns", load->last - load->first},
+        {"load_ns", load->seen - load->first},
         {"load_online", sysconf(_SC_NPROCESSORS_ONLN)},
         {"load_busy_ns", busy_on(load)},
         {"load_host_ns", load->busy_last.all - load->busy_first.all},
         {"load_own_ns", load->own_last - load->own_first},
         {"load_agent_ns", load->agent_last - load->agent_first},
-        {"load_waited_ns", load->waited},
+        {"load_waited_ns", load->waited_seen},
         {"load_ready_milli", ready_milli(load)},
         {"load_quota_milli", last->cpus_milli},
         {"load_periods", last->periods - first->periods},
@@ -235,7 +257,7 @@ void load_lines(const struct load *load, char *lines, size_t room, size_t *used)
 {
     char list[LIST_BYTES];
 
-    if (load == NULL || load->last == load->first) {
+    if (load == NULL || load->seen == load->first) {
         return;
     }
     list_put(&load->cpus, list);
