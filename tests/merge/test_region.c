@@ -180,6 +180,62 @@ static void calls_are_counted_in_the_whole_run(void **state)
     assert_non_null(strstr(text, "\"calls\": 0,\n      \"calls_in_run\": 2"));
 }
 
+/* The rank is in a call from then on, until a signal ends it at 12 ms. */
+static void stay(struct synth *synth, enum name name, int64_t start, int signal)
+{
+    struct ck_open open = {
+        .e = {.kind = CK_KIND_OPEN, .name = name, .start = start},
+        .site = SITE,
+        .tid = 100,
+        .call = 9,
+        .incarnation = 1,
+        .kind = CK_KIND_MPI_CALL,
+        .seen = start + MS};
+
+    if (name != 0) {
+        synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
+        synth_put(synth, &open);
+    }
+    synth_exit(synth, signal, 12 * MS, 0);
+    synth_destroy(synth);
+}
+
+/* Rank 0 is in MPI_Finalize from 6 ms on, rank 1 never calls it. */
+static void a_call_that_never_ends_is_a_wait(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *text;
+
+    stay(begin(fixture->dir, 0, 2 * MS), N_FINALIZE, 6 * MS, 15);
+    stay(begin(fixture->dir, 1, 3 * MS), 0, 0, 15);
+    text = json(fixture, "");
+    assert_non_null(strstr(text, "\"start_ns\": 2000000,\n"
+                                 "    \"end_ns\": 12000000"));
+    assert_non_null(strstr(text, "\"waited_ns\": 6000000"));
+    assert_non_null(strstr(text, "\"caused_ns\": 6000000"));
+    assert_non_null(strstr(text, "\"ns\": 6000000"));
+    assert_non_null(strstr(text, "\"absent\": [\n        1\n      ]"));
+    assert_int_equal(program_merge(&fixture->text, "/", "%s", fixture->dir), 0);
+    assert_non_null(strstr(fixture->text, " When it was interrupted:\n"
+                                          "   1 of 2 ranks had waited in "
+                                          "MPI_Finalize, which rank 1 had not "
+                                          "entered, for 6.00 ms\n"));
+}
+
+/* Rank 1 died: what rank 0 waited, it waited for that one. */
+static void a_rank_that_died_is_waited_for(void **state)
+{
+    struct fixture *fixture = *state;
+
+    stay(begin(fixture->dir, 0, 2 * MS), N_FINALIZE, 6 * MS, 15);
+    stay(begin(fixture->dir, 1, 3 * MS), 0, 0, 11);
+    assert_int_equal(program_merge(&fixture->text, "/", "%s", fixture->dir), 0);
+    assert_null(strstr(fixture->text, "interrupted:"));
+    assert_non_null(strstr(fixture->text,
+                           "\n 1 of 2 ranks waited in MPI_Finalize, which rank "
+                           "1 never entered, for 6.00 ms\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +251,10 @@ int main(void)
             teardown),
         cmocka_unit_test_setup_teardown(calls_are_counted_in_the_whole_run,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(a_call_that_never_ends_is_a_wait, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_rank_that_died_is_waited_for, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
