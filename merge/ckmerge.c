@@ -44,6 +44,7 @@
 #include "merge/kernelonly.h"
 #include "merge/lookup.h"
 #include "merge/options.h"
+#include "merge/overwrite.h"
 #include "merge/output/chrome.h"
 #include "merge/recover.h"
 #include "merge/phase.h"
@@ -157,9 +158,6 @@ static int profiles_open(struct job *job, struct ck_err *err)
     const char *const *stores;
     size_t count;
 
-    if (kernelonly_check_result(options->run, err) != 0) {
-        return -1;
-    }
     if (options->scalene != NULL) {
         job->join = scalenejoin_create(options->scalene, err);
         if (job->join == NULL) {
@@ -188,11 +186,49 @@ static int run_open(struct job *job, struct ck_err *err)
     return job->store == NULL ? -1 : 0;
 }
 
+/* Where the trace goes, if one is asked for: "" = nowhere. */
+static int chrome_where(const struct options *options,
+                        char path[PATH_MAX],
+                        struct ck_err *err)
+{
+    path[0] = '\0';
+    for (int i = 0; i < options->outputs.count; i++) {
+        const char *file;
+        int n;
+
+        if (ck_format_parse(options->outputs.items[i], &file, err) !=
+            CK_FORMAT_CHROME) {
+            continue;
+        }
+        n = file != NULL
+                ? snprintf(path, PATH_MAX, "%s", file)
+                : snprintf(path, PATH_MAX, "%s%strace.json", options->run,
+                           options->is_kernel_only ? "." : "/");
+        if (n >= PATH_MAX) {
+            return ck_err_set(err, "%s: the path is too long",
+                              options->outputs.items[i]);
+        }
+    }
+    return 0;
+}
+
+/* No output replaces what is read, or what is not of ckmerge. */
+static int job_overwrite(struct job *job, struct ck_err *err)
+{
+    if (chrome_where(job->options, job->chrome_path, err) != 0) {
+        return -1;
+    }
+    return overwrite_check(job->options, job->chrome_path, err);
+}
+
 /* Read what the run says about itself. */
 static int job_open(struct job *job, struct ck_err *err)
 {
     struct ck_err missing;
 
+    if (job_overwrite(job, err) != 0) {
+        return -1;
+    }
     job->cast = cast_create();
     job->align = align_create();
     if (job->cast == NULL || job->align == NULL) {
@@ -278,32 +314,6 @@ static int job_region(struct job *job, struct ck_err *err)
     return 0;
 }
 
-/* Where the trace goes, if one is asked for: "" = nowhere. */
-static int chrome_where(const struct options *options,
-                        char path[PATH_MAX],
-                        struct ck_err *err)
-{
-    path[0] = '\0';
-    for (int i = 0; i < options->outputs.count; i++) {
-        const char *file;
-        int n;
-
-        if (ck_format_parse(options->outputs.items[i], &file, err) !=
-            CK_FORMAT_CHROME) {
-            continue;
-        }
-        n = file != NULL
-                ? snprintf(path, PATH_MAX, "%s", file)
-                : snprintf(path, PATH_MAX, "%s%strace.json", options->run,
-                           options->is_kernel_only ? "." : "/");
-        if (n >= PATH_MAX) {
-            return ck_err_set(err, "%s: the path is too long",
-                              options->outputs.items[i]);
-        }
-    }
-    return 0;
-}
-
 static int job_consumers(struct job *job, struct ck_err *err)
 {
     struct region region = job->report.region;
@@ -332,9 +342,6 @@ static int job_consumers(struct job *job, struct ck_err *err)
             blame_impasse(job->blame, job->impasse) != 0) {
             return ck_err_set(err, "out of memory");
         }
-    }
-    if (chrome_where(job->options, job->chrome_path, err) != 0) {
-        return -1;
     }
     if (job->chrome_path[0] != '\0') {
         struct region part =

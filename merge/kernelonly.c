@@ -421,23 +421,6 @@ int kernelonly_report(const struct kernelonly *all, struct report *report)
     return 0;
 }
 
-int kernelonly_check_result(const char *path, struct ck_err *err)
-{
-    struct ck_err none;
-    enum profile_kind kind;
-
-    if (access(path, F_OK) != 0) {
-        return 0;
-    }
-    kind = profile_kind_of(path, &none);
-    return kind == PROFILE_UNKNOWN || kind == PROFILE_SCALENE
-               ? 0
-               : ck_err_set(err,
-                            "%s is a profile itself: the last argument is the "
-                            "output; name another, or remove it first",
-                            path);
-}
-
 int kernelonly_check(const struct cast *cast, struct ck_err *err)
 {
     for (size_t i = 0; i < cast->ranks_count; i++) {

@@ -33,8 +33,6 @@ struct kernelonly *kernelonly_create(const char *const *paths,
 /* Removes the temporary directory. */
 void kernelonly_destroy(struct kernelonly *all);
 
-/* The output may not be another profile. 0, or -1 with err. */
-int kernelonly_check_result(const char *path, struct ck_err *err);
 /* Once the cast is closed: no rank is there twice. 0, or -1 with err. */
 int kernelonly_check(const struct cast *cast, struct ck_err *err);
 /* For store_create_all(). */

@@ -154,6 +154,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "(JSON or HTML)"},
         {CK_CLI_LIST, "rank", 0, "FILE=N", &o->given, NULL,
          "the profile FILE is of rank N, whatever it says"},
+        {CK_CLI_FLAG, "force", 0, NULL, &o->is_forced, NULL,
+         "replace an output file that ckmerge has not written (an input is "
+         "never replaced)"},
         {CK_CLI_HEADING, "How to show it", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_FLAG, "all-ranks", 0, NULL, &o->is_all_ranks, NULL,
          "a row for every rank, however many there are"},

@@ -26,6 +26,7 @@ struct options {
     int64_t to;
     int64_t max_clock_error; /* ns; -1 = not given */
     const char *clock_facts; /* "all", "probes", "messages" */
+    bool is_forced;          /* an output may replace a file that is not ours */
     bool is_all_ranks;
     bool is_plain;
     bool is_verify;

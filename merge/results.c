@@ -18,6 +18,7 @@
 #include "merge/output/json.h"
 #include "merge/output/page.h"
 #include "merge/output/scalene.h"
+#include "merge/output/target.h"
 #include "merge/output/text.h"
 #include "schema/run.h"
 
@@ -43,20 +44,22 @@ static struct text_style style_of(const struct options *options, int fd)
 static int
 write_out(const char *path, const char *text, size_t length, struct ck_err *err)
 {
-    FILE *file = path == NULL ? stdout : fopen(path, "we");
-    int rc = 0;
+    struct target target;
+    FILE *file;
+    bool is_good;
 
-    if (file == NULL) {
-        return ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    if (fflush(stdout) != 0) {
+        return ck_err_set(err, "cannot write stdout: %s", strerror(errno));
     }
-    if (fwrite(text, 1, length, file) != length || fflush(file) != 0) {
-        rc = ck_err_set(err, "cannot write %s: %s",
-                        path == NULL ? "stdout" : path, strerror(errno));
+    if (target_open(&target, path == NULL ? "-" : path, 0666, err) != 0) {
+        return -1;
     }
-    if (path != NULL && fclose(file) != 0 && rc == 0) {
-        rc = ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    file = target_stream(&target);
+    is_good = file != NULL && fwrite(text, 1, length, file) == length;
+    if (file != NULL && fclose(file) != 0) {
+        is_good = false;
     }
-    return rc;
+    return target_close(&target, is_good, err);
 }
 
 /* The text, which is taken, as the terminal has room for it. */

@@ -15,6 +15,7 @@
 
 #include "merge/input/scaleneprofile.h"
 #include "merge/output/scalene.h"
+#include "merge/output/target.h"
 #include "schema/json.h"
 
 struct scalenejoin {
@@ -448,12 +449,15 @@ int scalenejoin_write(const struct scalenejoin *join,
 {
     struct scalenetext *text = scalenetext_open(join->path, err);
     struct copy copy = {.join = join, .report = report};
-    FILE *file = text == NULL ? NULL : fopen(path, "we");
+    struct target target;
+    FILE *file;
     int rc = -1;
 
-    if (text == NULL) {
+    if (text == NULL || target_open(&target, path, 0666, err) != 0) {
+        scalenetext_close(text);
         return -1;
     }
+    file = target_stream(&target);
     copy.from = scalenetext_json(text);
     copy.to = file == NULL ? NULL : ck_json_create(file, false);
     copy.ranks = report_ranks(report) > 1 ? report_ranks(report) : 1;
@@ -464,9 +468,8 @@ int scalenejoin_write(const struct scalenejoin *join,
     if (file != NULL && fclose(file) != 0) {
         rc = -1;
     }
+    rc = target_close(&target, rc == 0, err);
     ck_json_destroy(copy.to);
     scalenetext_close(text);
-    return rc == 0
-               ? 0
-               : ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    return rc;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "merge/output/json.h"
+#include "merge/output/target.h"
 
 /* Members of a line that the viewer reads, for lines without CPU samples. */
 static const char *const zeros[] = {
@@ -349,10 +350,16 @@ int scalene_write(const struct report *report,
                   const char *path,
                   struct ck_err *err)
 {
-    FILE *file = fopen(path, "we");
-    struct ck_json *json = file == NULL ? NULL : ck_json_create(file, false);
-    int rc = json == NULL ? -1 : 0;
+    struct target target;
+    FILE *file;
+    struct ck_json *json;
+    int rc = -1;
 
+    if (target_open(&target, path, 0666, err) != 0) {
+        return -1;
+    }
+    file = target_stream(&target);
+    json = file == NULL ? NULL : ck_json_create(file, false);
     if (json != NULL) {
         put_profile(json, report);
         rc = ck_json_finish(json);
@@ -361,7 +368,5 @@ int scalene_write(const struct report *report,
     if (file != NULL && fclose(file) != 0) {
         rc = -1;
     }
-    return rc == 0
-               ? 0
-               : ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    return target_close(&target, rc == 0, err);
 }

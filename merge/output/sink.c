@@ -5,7 +5,6 @@
 #include "merge/output/sink.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include <zlib.h>
 
+#include "merge/output/target.h"
 #include "merge/output/words.h"
 
 #define SINK_BYTES ((size_t)256 << 10)
@@ -21,7 +21,7 @@
 #define SINK_ITEM 64
 
 struct sink {
-    char path[4096];
+    struct target target;
     int fd;
     gzFile gzip; /* NULL = plain */
     int error;   /* errno of the first failure */
@@ -41,18 +41,17 @@ struct sink *sink_create(const char *path, struct ck_err *err)
     sink->gzip = NULL;
     sink->error = 0;
     sink->used = 0;
-    (void)snprintf(sink->path, sizeof(sink->path), "%s", path);
-    sink->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (sink->fd < 0) {
-        (void)ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    if (target_open(&sink->target, path, 0600, err) != 0) {
         free(sink);
         return NULL;
     }
+    sink->fd = sink->target.fd;
     if (length > 3 && strcmp(path + length - 3, ".gz") == 0) {
         sink->gzip = gzdopen(sink->fd, "wb1");
         if (sink->gzip == NULL) {
-            (void)ck_err_set(err, "out of memory");
             (void)close(sink->fd);
+            errno = ENOMEM;
+            (void)target_close(&sink->target, false, err);
             free(sink);
             return NULL;
         }
@@ -78,6 +77,7 @@ void sink_destroy(struct sink *sink)
     }
     if (sink->fd >= 0) {
         sink_close(sink);
+        (void)target_close(&sink->target, false, NULL);
     }
     free(sink);
 }
@@ -219,9 +219,6 @@ int sink_finish(struct sink *sink, struct ck_err *err)
 {
     sink_flush(sink);
     sink_close(sink);
-    if (sink->error != 0) {
-        return ck_err_set(err, "cannot write %s: %s", sink->path,
-                          strerror(sink->error));
-    }
-    return 0;
+    errno = sink->error;
+    return target_close(&sink->target, sink->error == 0, err);
 }

@@ -535,6 +535,82 @@ class Mixed(Case):
         self.assertEqual(self.device(report, 1)["busy_ns"], 20 * MS)
 
 
+class Outputs(Case):
+    """No output replaces an input, or a file that is not of ckmerge."""
+
+    def held(self, path, *args, words=()):
+        """The merge is refused in one line and leaves the file as it is."""
+        with open(path, "rb") as file:
+            before = file.read()
+        names = sorted(os.listdir(self.dir))
+        status, said, _ = merge(*args)
+        self.assertEqual(status, 1)
+        self.assertEqual(said.count("\n"), 1, said)
+        for word in words:
+            self.assertIn(word, said)
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(sorted(os.listdir(self.dir)), names)
+
+    def names_of(self, path):
+        """The file by other names: a path, both kinds of link."""
+        soft, hard = self.path("soft.json"), self.path("hard.json")
+        os.symlink(path, soft)
+        os.link(path, hard)
+        return [path, os.path.join(self.dir, ".", os.path.basename(path)),
+                soft, hard]
+
+    def test_an_input_is_kept_whatever_its_name(self):
+        profile = self.kineto("k.json", "--events", "20")
+        scalene = self.write("s.json", Scalene.profile(self))
+        other = self.kineto("rank1.json", "--events", "20")
+        for name in self.names_of(scalene):
+            for more in ([], ["--force"]):
+                self.held(scalene, *more, "--scalene", scalene, profile, name,
+                          words=["input"])
+        for name in (other, os.path.join(self.dir, ".", "rank1.json")):
+            self.held(other, "--force", profile, other, name, words=["input"])
+            for kind in ("json", "text", "chrome"):
+                self.held(other, "--output", "%s=%s" % (kind, name), profile,
+                          other, self.out, words=["input"])
+
+    def test_an_output_of_a_merge_is_kept_as_an_input(self):
+        profile = self.kineto("k.json", "--events", "20")
+        scalene = self.write("s.json", Scalene.profile(self))
+        self.assertEqual(merge("--scalene", scalene, profile, self.out)[0], 0)
+        self.held(self.out, "--scalene", self.out, profile, self.out,
+                  words=["input"])
+
+    def test_only_what_a_merge_wrote_is_replaced(self):
+        profile = self.kineto("k.json", "--events", "20")
+        for text in (Scalene.profile(self), {"a": {"ck": 1}}, [1], "hello",
+                     "[{"):
+            other = self.write("s.json", text)
+            self.held(other, profile, other, words=["--force", other])
+        self.assertEqual(merge("--force", profile, other)[0], 0)
+        self.assertEqual(merge(profile, other)[0], 0)
+        empty = self.write("empty.json", "")
+        self.assertEqual(merge(profile, empty)[0], 0)
+
+    def test_a_recording_is_kept(self):
+        profile = self.kineto("k.json", "--events", "20")
+        self.write("seg.ck", "CKF1" + "x" * 60)
+        self.held(self.path("seg.ck"), "--force", profile, self.path("seg.ck"),
+                  words=["recording"])
+
+    def test_a_link_to_an_output_stays_a_link(self):
+        profile = self.kineto("k.json", "--events", "20")
+        os.mkdir(self.path("there"))
+        os.symlink("there/real.json", self.path("link.json"))
+        for _ in range(2):  # to nothing, then to what the first one wrote
+            self.assertEqual(merge(profile, self.path("link.json"))[0], 0)
+            self.assertTrue(os.path.islink(self.path("link.json")))
+            self.assertEqual(os.listdir(self.path("there")), ["real.json"])
+            os.chmod(self.path("there/real.json"), 0o640)
+        self.assertEqual(os.stat(self.path("there/real.json")).st_mode & 0o777,
+                         0o640)
+
+
 class Bad(Case):
     def refused(self, words, *args):
         status, said, _ = merge(*args)

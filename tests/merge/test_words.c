@@ -8,9 +8,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "merge/output/sink.h"
@@ -138,6 +140,39 @@ static void a_full_disk_is_told(void **state)
     assert_null(sink_create("/nonexistent/x", &err));
 }
 
+static void a_failed_sink_leaves_the_old_file(void **state)
+{
+    char *dir = synth_dir();
+    char path[4096], command[8192];
+    struct ck_err err = {""};
+    struct rlimit before, limit;
+    struct sink *sink;
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/x.json", dir);
+    (void)snprintf(command, sizeof(command), "echo old >%s", path);
+    assert_int_equal(system(command), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 65536;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    sink = sink_create(path, &err);
+    assert_non_null(sink);
+    for (int i = 0; i < 100000; i++) {
+        sink_int(sink, i);
+    }
+    assert_int_equal(sink_finish(sink, &err), -1);
+    assert_non_null(strstr(err.text, path));
+    sink_destroy(sink);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)snprintf(command, sizeof(command),
+                   "test \"$(cat %s/*)\" = old && test $(ls %s | wc -l) = 1",
+                   dir, dir);
+    assert_int_equal(system(command), 0);
+    synth_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +181,7 @@ int main(void)
         cmocka_unit_test(nothing_in_a_text_moves_a_cursor),
         cmocka_unit_test(a_sink_writes_json_that_is_json),
         cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_failed_sink_leaves_the_old_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,160 @@
+/* overwrite.c - what no output of ckmerge may replace
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Names say nothing: "k.json" and "./k.json", a link and what it points to are
+ * one file. Device and inode are compared instead.
+ */
+#include "merge/overwrite.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/format.h"
+#include "merge/input/gzip.h"
+#include "merge/input/json.h"
+#include "schema/frame.h"
+#include "schema/run.h"
+
+static bool is_same(const struct stat *file, const char *path)
+{
+    struct stat other;
+
+    return stat(path, &other) == 0 && other.st_dev == file->st_dev &&
+           other.st_ino == file->st_ino;
+}
+
+/* The input that the file is, NULL = none. */
+static const char *input_of(const struct options *options,
+                            const struct stat *file)
+{
+    for (size_t i = 0; i < options->inputs_count; i++) {
+        if (is_same(file, options->inputs[i])) {
+            return options->inputs[i];
+        }
+    }
+    return options->scalene != NULL && is_same(file, options->scalene)
+               ? options->scalene
+               : NULL;
+}
+
+/* A segment, or the manifest of the run. */
+static bool is_recorded(const struct options *options,
+                        const char *path,
+                        const struct stat *file)
+{
+    char manifest[PATH_MAX];
+    uint32_t magic = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_segment = fd >= 0 &&
+                      read(fd, &magic, sizeof(magic)) == sizeof(magic) &&
+                      magic == CK_FRAME_MAGIC;
+
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_segment ||
+           (!options->is_kernel_only &&
+            snprintf(manifest, sizeof(manifest), "%s/%s", options->run,
+                     CK_RUN_MANIFEST) < (int)sizeof(manifest) &&
+            is_same(file, manifest));
+}
+
+/* Any output. 0, or -1 with err. */
+static int
+any_check(const struct options *options, const char *path, struct ck_err *err)
+{
+    struct stat file;
+    const char *input;
+
+    if (path == NULL || stat(path, &file) != 0 || !S_ISREG(file.st_mode)) {
+        return 0;
+    }
+    input = input_of(options, &file);
+    if (input != NULL && strcmp(input, path) == 0) {
+        return ck_err_set(
+            err, "%s is an input: name another file for the output", path);
+    }
+    if (input != NULL) {
+        return ck_err_set(err,
+                          "%s is the input %s by another name: name another "
+                          "file for the output",
+                          path, input);
+    }
+    return is_recorded(options, path, &file)
+               ? ck_err_set(err,
+                            "%s is a recording of ck, which no output "
+                            "replaces: name another file",
+                            path)
+               : 0;
+}
+
+/* True when the file is JSON with a member "ck", as ours are. */
+static bool has_key(const char *path)
+{
+    struct gzip *gzip = gzip_open(path, NULL);
+    struct json *json = gzip == NULL ? NULL : json_create(gzip_read, gzip);
+    bool is_found = false;
+
+    if (json != NULL && json_next(json)->type == JSON_OBJECT) {
+        while (!is_found && json_next(json)->type == JSON_NAME) {
+            is_found = json_is(json_last(json), "ck");
+            (void)json_skip(json);
+        }
+    }
+    json_destroy(json);
+    gzip_close(gzip);
+    return is_found;
+}
+
+/* The output of a kernel-only merge. 0, or -1 with err. */
+static int merged_check(const struct options *options, struct ck_err *err)
+{
+    const char *path = options->run;
+    struct stat file;
+
+    if (stat(path, &file) != 0) {
+        return 0;
+    }
+    if (S_ISDIR(file.st_mode)) {
+        return ck_err_set(err,
+                          "%s is a directory: the last argument is the output; "
+                          "name a file",
+                          path);
+    }
+    if (options->is_forced || !S_ISREG(file.st_mode) || file.st_size == 0 ||
+        has_key(path)) {
+        return 0;
+    }
+    return ck_err_set(err,
+                      "%s is there and was not written by ckmerge: the last "
+                      "argument is the output; name another, or replace it "
+                      "with --force",
+                      path);
+}
+
+int overwrite_check(const struct options *options,
+                    const char *chrome,
+                    struct ck_err *err)
+{
+    for (int i = 0; i < options->outputs.count; i++) {
+        const char *file = NULL;
+
+        if (ck_format_parse(options->outputs.items[i], &file, err) < 0 ||
+            any_check(options, file, err) != 0) {
+            return -1;
+        }
+    }
+    if (any_check(options, chrome, err) != 0) {
+        return -1;
+    }
+    return options->is_kernel_only ? (any_check(options, options->run, err) != 0
+                                          ? -1
+                                          : merged_check(options, err))
+                                   : 0;
+}
