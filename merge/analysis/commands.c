@@ -327,13 +327,14 @@ static int work_take(struct commands *commands,
     uint32_t process = event->process;
     struct history *history = &commands->histories[process];
     uint64_t key = key_of(record->tid, record->call);
-    struct command *command = command_find(commands, history, key);
     const struct cast_device *device;
+    struct command *command;
     struct queue *queue;
 
     if (history->items == NULL) {
         return 0;
     }
+    command = command_find(commands, history, key);
     queue = commands_queue(commands, process, record->queue);
     if (queue == NULL) {
         return -1;

@@ -134,9 +134,34 @@ static void state_add(struct thread *thread, uint32_t layer, ck_time_t ns)
     }
 }
 
+/* The same where at most one layer lies over it, as mostly between calls. */
+static inline void thread_settle_one(struct thread *thread, ck_time_t time)
+{
+    if (thread->over != 0) {
+        uint32_t layer = (uint32_t)__builtin_ctz(thread->over);
+        ck_time_t until = thread->until[layer];
+
+        if (until > time) {
+            until = time;
+        } else {
+            thread->over = 0;
+        }
+        if (until > thread->to) {
+            state_add(thread, layer, until - thread->to);
+            thread->to = until;
+        }
+    }
+    state_add(thread, LAYER_NONE, time - thread->to);
+    thread->to = time;
+}
+
 /* Book what lies between `to` and `time`. */
 static void thread_settle(struct thread *thread, ck_time_t time)
 {
+    if (thread->to < time && (thread->over & (thread->over - 1)) == 0) {
+        thread_settle_one(thread, time);
+        return;
+    }
     while (thread->to < time) {
         uint32_t layer = LAYER_NONE;
         ck_time_t next = time;
