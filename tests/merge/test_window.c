@@ -294,11 +294,10 @@ static void a_few_steps_are_found_where_they_are_most(void **state)
     assert_true(right * 100 >= each * 98);
 }
 
-static void two_windows_are_found(void **state)
+/* How many series of two windows have both, and how many have one. */
+static void two_check(long each, long *right, long *wrong)
 {
-    long each = series_each(), right = 0, wrong = 0;
-
-    (void)state;
+    *right = *wrong = 0;
     for (long n = 0; n < each; n++) {
         size_t length = 30 + (size_t)chance_below(60);
         size_t first = 20 + (size_t)chance_below(200);
@@ -309,14 +308,33 @@ static void two_windows_are_found(void **state)
         plant(first, length, 0.5);
         plant(other, length, 0.5);
         find();
-        right += found_count == 2 && is_found(0, first, length) &&
-                 is_found(1, other, length);
-        wrong += found_count == 1;
+        *right += found_count == 2 && is_found(0, first, length) &&
+                  is_found(1, other, length);
+        *wrong += found_count == 1;
     }
+}
+
+static void two_windows_are_found(void **state)
+{
+    long each = series_each(), right, wrong;
+
+    (void)state;
+    two_check(each, &right, &wrong);
     print_message("two: right in %ld, one claimed in %ld of %ld\n", right,
                   wrong, each);
     assert_true(right * 100 >= each * 97);
     assert_true(wrong * 100 <= each * 1);
+}
+
+/* Series in which low noise between them made one of them. */
+static void two_windows_are_not_one(void **state)
+{
+    long right, wrong;
+
+    (void)state;
+    chance_seed(17);
+    two_check(400, &right, &wrong);
+    assert_int_equal(wrong, 0);
 }
 
 static void shares_are_of_all_values(void **state)
@@ -355,6 +373,20 @@ static void more_than_half_of_the_steps_are_none(void **state)
     assert_int_equal(found_count, 0);
 }
 
+/* Three of 40 values are side by side in one of 260 orders, of 1,000 in one of
+ * 166,500. */
+static void what_may_be_chance_is_none(void **state)
+{
+    (void)state;
+    for (count = 40; count <= 1000; count += 960) {
+        for (size_t i = 0; i < count; i++) {
+            values[i] = i >= 20 && i < 23 ? 100000 : 1 + (ck_time_t)i % 2;
+        }
+        find();
+        assert_int_equal(found_count, count == 40 ? 0 : 1);
+    }
+}
+
 static void few_values_have_none(void **state)
 {
     (void)state;
@@ -379,9 +411,11 @@ int main(void)
         CASE(fifty_of_a_thousand_are_found),
         CASE(a_few_steps_are_found_where_they_are_most),
         CASE(two_windows_are_found),
+        CASE(two_windows_are_not_one),
         CASE(shares_are_of_all_values),
         CASE(what_holds_less_than_half_of_all_is_none),
         CASE(more_than_half_of_the_steps_are_none),
+        CASE(what_may_be_chance_is_none),
         CASE(few_values_have_none),
     };
 
