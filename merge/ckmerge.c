@@ -40,6 +40,7 @@
 #include "merge/clockfacts.h"
 #include "merge/cut.h"
 #include "merge/gate.h"
+#include "merge/input/profile.h"
 #include "merge/input/store.h"
 #include "merge/kernelonly.h"
 #include "merge/lookup.h"
@@ -181,6 +182,9 @@ static int profiles_open(struct job *job, struct ck_err *err)
 
 static int run_open(struct job *job, struct ck_err *err)
 {
+    if (profile_is_foreign(job->options->run, err)) {
+        return -1;
+    }
     recover_rings(job->options->run);
     job->store = store_create(job->options->run, job->cast, job->align, err);
     return job->store == NULL ? -1 : 0;
@@ -498,6 +502,9 @@ static int job_run(struct job *job, struct ck_err *err)
         timeline.progress = progress_show;
     }
     rc = timeline_run(&timeline, &job->merged, err);
+    if (rc != 0 && job->chrome != NULL) {
+        chrome_failed(job->chrome, err);
+    }
     if (timeline.progress != NULL) {
         fputs("\r              \r", stderr);
     }

@@ -90,40 +90,6 @@ static int32_t rank_given(const char *path, struct kernelonly_ranks ranks)
     return -1;
 }
 
-/* Each --rank is FILE=N with one of the files. */
-static int ranks_check(const struct kernelonly *all,
-                       struct kernelonly_ranks ranks,
-                       struct ck_err *err)
-{
-    for (size_t i = 0; i < ranks.count; i++) {
-        const char *equals = strrchr(ranks.items[i], '=');
-        bool is_known = false;
-        char *end;
-
-        if (equals == NULL || equals[1] < '0' || equals[1] > '9' ||
-            (strtol(equals + 1, &end, 10), *end != '\0') ||
-            strlen(equals + 1) > 9) {
-            return ck_err_set(err,
-                              "--rank %s: write it as FILE=N, with the "
-                              "rank's number N",
-                              ranks.items[i]);
-        }
-        for (size_t p = 0; p < all->count; p++) {
-            size_t length = strlen(all->profiles[p].path);
-
-            is_known =
-                is_known ||
-                ((size_t)(equals - ranks.items[i]) == length &&
-                 strncmp(all->profiles[p].path, ranks.items[i], length) == 0);
-        }
-        if (!is_known) {
-            return ck_err_set(err, "--rank %s: no input has that name",
-                              ranks.items[i]);
-        }
-    }
-    return 0;
-}
-
 /* Given, said by the content, or by the file's name. */
 static int rank_find(struct kernelonly *all,
                      struct profile *profile,
@@ -359,8 +325,7 @@ struct kernelonly *kernelonly_create(const char *const *paths,
         return NULL;
     }
     if (dir_make(all, err) != 0 || inputs_read(all, paths, err) != 0 ||
-        ranks_check(all, ranks, err) != 0 || ranks_find(all, ranks, err) != 0 ||
-        all_finish(all, err) != 0) {
+        ranks_find(all, ranks, err) != 0 || all_finish(all, err) != 0) {
         kernelonly_destroy(all);
         return NULL;
     }

@@ -61,6 +61,35 @@ static int texts_check(const struct options *options, struct ck_err *err)
     return 0;
 }
 
+/* Each --rank is FILE=N with one of the inputs. 0, or -1 with err. */
+static int given_check(const struct options *options, struct ck_err *err)
+{
+    for (int i = 0; i < options->given.count; i++) {
+        const char *item = options->given.items[i];
+        const char *equals = strrchr(item, '=');
+        size_t length = equals == NULL ? 0 : (size_t)(equals - item);
+        size_t digits = equals == NULL ? 0 : strspn(equals + 1, "0123456789");
+        bool is_known = false;
+
+        if (digits == 0 || digits > 9 || equals[1 + digits] != '\0') {
+            return ck_err_set(err,
+                              "--rank %s: write it as FILE=N, with the rank's "
+                              "number N",
+                              item);
+        }
+        for (size_t k = 0; k < options->inputs_count; k++) {
+            const char *input = options->inputs[k];
+
+            is_known = is_known || (strlen(input) == length &&
+                                    strncmp(input, item, length) == 0);
+        }
+        if (!is_known) {
+            return ck_err_set(err, "--rank %s: no input has that name", item);
+        }
+    }
+    return 0;
+}
+
 /* RUN, or IN... OUT. */
 static enum ck_cli_result operands_read(struct options *options,
                                         int argc,
@@ -78,7 +107,7 @@ static enum ck_cli_result operands_read(struct options *options,
         options->inputs = (const char *const *)argv;
         options->inputs_count = (size_t)argc - 1;
         options->run = argv[argc - 1];
-        return CK_CLI_RUN;
+        return given_check(options, err) == 0 ? CK_CLI_RUN : CK_CLI_WRONG;
     }
     if (options->given.count > 0) {
         (void)ck_err_set(err, "--rank goes with --kernel-only");

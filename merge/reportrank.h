@@ -61,7 +61,7 @@ struct report_rank {
     bool is_orphan;     /* its ckagent was killed, and it went on */
     ck_time_t end_time; /* on the axis; 0 = not known */
     enum report_dark dark;
-    ck_time_t dark_since; /* on the axis */
+    ck_time_t dark_since; /* on the axis; INT64_MIN = it has no record */
     bool is_unfinalized;  /* it began MPI and ended by itself without
                              MPI_Finalize */
     const char *open;     /* call it never left, NULL = none known */

@@ -285,8 +285,7 @@ static int trace_read(struct trace *trace, struct ck_err *err)
         rc = events_read(trace);
     }
     if (rc != 0) {
-        return ck_err_set(err, "%s: %s", import_path(sink->import),
-                          strerror(errno));
+        return import_failed(sink->import, err);
     }
     token = json_last(trace->json);
     if (token->type != JSON_ERROR) {

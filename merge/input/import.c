@@ -150,6 +150,17 @@ const char *import_dir(const struct import *import)
     return import->dir;
 }
 
+int import_failed(const struct import *import, struct ck_err *err)
+{
+    if (errno == ENOMEM || errno == 0) {
+        return ck_err_set(err, "%s: out of memory", import->path);
+    }
+    return ck_err_set(err,
+                      "%s: cannot write what was read to %s: %s (TMPDIR names "
+                      "another place)",
+                      import->path, import->dir, strerror(errno));
+}
+
 uint32_t import_name(struct import *import, const char *text, size_t length)
 {
     struct ck_text head = {.e = {.kind = CK_KIND_NAME}};

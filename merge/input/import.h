@@ -102,7 +102,10 @@ struct import *import_adopt(const char *dir,
 /* Something is wrong at that byte (`what` is a static text): counted by text,
  * the first place is kept. */
 void import_complain(struct import *import, uint64_t offset, const char *what);
-/* The same, of what stands behind that byte nothing is known. */
+/* Reading on failed, with errno: ENOMEM, or the directory cannot be written to.
+ * Always -1 with err. */
+int import_failed(const struct import *import, struct ck_err *err);
+/* As import_complain(), of what stands behind that byte nothing is known. */
 void import_cut(struct import *import, uint64_t offset, const char *what);
 /* The index-th complaint as a sentence in `line`, false beyond the last. */
 bool import_complaint(const struct import *import,

@@ -80,6 +80,18 @@ fail(struct json *json, const uint8_t *at, const char *what)
     return &json->token;
 }
 
+/* A byte order mark before the text: allowed, and no part of it. */
+static void mark_skip(struct json *json)
+{
+    static const uint8_t mark[] = {0xef, 0xbb, 0xbf};
+
+    if (json->base == 0 && json->at == json->bytes &&
+        json->end - json->at >= (ptrdiff_t)sizeof(mark) &&
+        memcmp(json->at, mark, sizeof(mark)) == 0) {
+        json->at += sizeof(mark);
+    }
+}
+
 /* Read more behind json->end; what lies before `keep` may go. True when
  * something came. */
 static bool refill(struct json *json, uint8_t **keep)
@@ -107,6 +119,9 @@ static bool refill(struct json *json, uint8_t **keep)
     }
     json->end += n;
     memset(json->end, 0, PAD);
+    if (used == 0 && json->token.type == JSON_ERROR) {
+        mark_skip(json); /* no token yet */
+    }
     return n > 0;
 }
 

@@ -489,7 +489,7 @@ static int profile_read(struct profile *profile, struct ck_err *err)
     profile->thread = import_thread(profile->import, TID);
     if (profile->thread < 0 || profile->places == NULL ||
         device_put(profile) != 0 || members_read(profile) != 0) {
-        return ck_err_set(err, "out of memory");
+        return import_failed(profile->import, err);
     }
     profile_check(profile);
     facts->has_epoch = true; /* its times are dates */
@@ -502,7 +502,7 @@ static int profile_read(struct profile *profile, struct ck_err *err)
     return kernelcalls_finish(&profile->calls, profile->import,
                               (unsigned)profile->thread, facts) == 0
                ? 0
-               : ck_err_set(err, "out of memory");
+               : import_failed(profile->import, err);
 }
 
 int kernelprofile_read(struct json *json,

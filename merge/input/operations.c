@@ -149,7 +149,7 @@ int operations_finish(struct operations *operations,
                            import_tid(operations->import, launch >> 1));
         }
         if (import_put(operations->import, IMPORT_DEVICE, &operation) != 0) {
-            return -1;
+            return import_failed(operations->import, err);
         }
     }
     if (ferror(operations->file)) {

@@ -113,6 +113,32 @@ enum profile_kind profile_kind_of(const char *path, struct ck_err *err)
     return file_kind(path, err);
 }
 
+bool profile_is_foreign(const char *path, struct ck_err *err)
+{
+    struct stat status;
+    struct ck_err none;
+    enum profile_kind kind;
+
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return false;
+    }
+    kind = profile_kind_of(path, &none);
+    if (kind == PROFILE_SCALENE) {
+        (void)ck_err_set(err,
+                         "%s is a profile of scalene, not a run: write ckmerge "
+                         "--scalene %s IN... OUT",
+                         path, path);
+    } else if (kind == PROFILE_CHROME || kind == PROFILE_NKIPY) {
+        (void)ck_err_set(err,
+                         "%s is a profile (%s), not a run: write ckmerge "
+                         "--kernel-only %s OUT",
+                         path, profile_name(kind), path);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* A rank at `at`: "rank" or "r", maybe a separator, digits. -1 = none. */
 static int32_t rank_at(const char *name, const char *at)
 {

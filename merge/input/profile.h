@@ -24,6 +24,8 @@ enum profile_kind {
     PROFILE_SCALENE, /* no input, but known */
     PROFILE_UNKNOWN,
 };
+/* True with err: a file of another program, where a run is asked for. */
+bool profile_is_foreign(const char *path, struct ck_err *err);
 const char *profile_name(enum profile_kind kind);
 
 /* Look at the beginning. PROFILE_UNKNOWN with err: not readable, or nothing

@@ -52,7 +52,7 @@ static int64_t text_read(void *state, void *to, size_t room)
 struct scalenetext *scalenetext_open(const char *path, struct ck_err *err)
 {
     struct scalenetext *text = calloc(1, sizeof(*text));
-    char first = '{';
+    char first[] = {'{', 0, 0, 0};
 
     if (text == NULL) {
         (void)ck_err_set(err, "out of memory");
@@ -63,8 +63,9 @@ struct scalenetext *scalenetext_open(const char *path, struct ck_err *err)
         free(text);
         return NULL;
     }
-    (void)gzip_peek(text->gzip, &first, 1);
-    text->is_found = first != '<';
+    (void)gzip_peek(text->gzip, first, sizeof(first));
+    text->is_found =
+        first[memcmp(first, "\xef\xbb\xbf", 3) == 0 ? 3 : 0] != '<';
     text->json = json_create(text_read, text);
     if (text->json == NULL) {
         (void)ck_err_set(err, "out of memory");

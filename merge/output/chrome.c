@@ -528,6 +528,14 @@ int chrome_take(void *consumer, const struct timeline_event *event)
     return rc != 0 ? -1 : sink_error(chrome->sink);
 }
 
+void chrome_failed(const struct chrome *chrome, struct ck_err *err)
+{
+    if (sink_error(chrome->sink) != 0) {
+        (void)ck_err_set(err, "cannot write %s: %s", sink_path(chrome->sink),
+                         strerror(errno));
+    }
+}
+
 int chrome_finish(struct chrome *chrome, struct ck_err *err)
 {
     sink_text(chrome->sink, "\n],\"otherData\":{\"producer\":\"ckmerge\"");

@@ -24,6 +24,8 @@ struct chrome *chrome_create(const char *path,
 /* Without chrome_finish() before, the file is left unfinished. */
 void chrome_destroy(struct chrome *chrome);
 int chrome_take(void *chrome, const struct timeline_event *event);
+/* After chrome_take() failed: set err if that was for the file. */
+void chrome_failed(const struct chrome *chrome, struct ck_err *err);
 /* Write the end. 0, or -1 with err. */
 int chrome_finish(struct chrome *chrome, struct ck_err *err);
 

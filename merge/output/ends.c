@@ -82,6 +82,10 @@ static void put_dark(const struct page *page, const struct report_rank *rank)
         [REPORT_DARK_LIMIT] = "it reached --limit: what it did from",
     };
 
+    if (rank->dark_since == INT64_MIN) {
+        fputs("nothing of what it did was recorded", page->file);
+        return;
+    }
     fprintf(page->file, "%s %s%s is not known", whys[rank->dark],
             word_time(rank->dark_since - page->report->whole.start).text,
             rank->dark == REPORT_DARK_END ? "," : " on");

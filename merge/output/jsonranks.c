@@ -65,7 +65,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     }
     put_end(j, rank->is_orphan, rank->end_time);
     ck_json_string(j, "dark", dark_names[rank->dark]);
-    if (rank->dark != REPORT_DARK_NOT) {
+    if (rank->dark != REPORT_DARK_NOT && rank->dark_since != INT64_MIN) {
         ck_json_int(j, "dark_since_ns", rank->dark_since);
     } else {
         ck_json_null(j, "dark_since_ns");

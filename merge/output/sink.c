@@ -215,6 +215,11 @@ int sink_error(const struct sink *sink)
     return 0;
 }
 
+const char *sink_path(const struct sink *sink)
+{
+    return sink->target.named;
+}
+
 int sink_finish(struct sink *sink, struct ck_err *err)
 {
     sink_flush(sink);

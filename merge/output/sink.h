@@ -25,6 +25,8 @@ void sink_us(struct sink *sink, int64_t ns);
 void sink_string(struct sink *sink, const char *text);
 /* 0, or -1 with errno: nothing more may be written. */
 int sink_error(const struct sink *sink);
+/* As it was named; borrowed. */
+const char *sink_path(const struct sink *sink);
 /* Write the rest and close. 0, or -1 with err. */
 int sink_finish(struct sink *sink, struct ck_err *err);
 

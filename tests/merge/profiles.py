@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 profiles.py CKMERGE [kineto.py]: everything expected is worked out from the
 profile itself by Python's json and plain loops, in integer nanoseconds.
 """
+import gzip
 import json
 import os
 import random
@@ -682,6 +683,87 @@ class Bad(Case):
         self.assertIn("0 of 1 rank recorded to the end", said)
         self.assertIn("byte", note)
         self.assertGreater(self.device(report)["kernels"], 10)
+
+    def test_a_profile_cut_before_its_first_event_has_no_time(self):
+        full = self.kineto("rank0.json", "--events", "20")
+        for text in ('{"traceEvents": [', '{"traceEvents": [{"ph": "X"',
+                     '{"kernel_calls": [], "events_json": "'):
+            cut = self.write("rank1.json", text)
+            for inputs in ([cut], [full, cut]):
+                done = subprocess.run([CKMERGE, "--kernel-only", *inputs,
+                                       self.out], text=True, timeout=120,
+                                      capture_output=True)
+                self.assertEqual(done.returncode, 3)
+                self.assertNotIn("223372037", done.stdout)
+                self.assertIn("rank 1: nothing of what it did was recorded",
+                              done.stdout)
+                with open(self.out) as file:
+                    last = json.load(file)["ck"]["ranks"][-1]
+                self.assertEqual((last["dark"], last["dark_since_ns"]),
+                                 ("cut", None))
+
+    def test_a_byte_order_mark_is_no_fault(self):
+        profiles = [self.kineto("rank0.json", "--events", "50"),
+                    self.kineto("rank1.json.gz", "--events", "50"),
+                    self.nkipy("rank2.json", [],
+                               [("nc_exec_running", 1, 0, 2)])]
+        scalene = self.write("s.json", Scalene.profile(self))
+        for path in profiles:
+            before = merge("--scalene", scalene, path, self.out)
+            with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
+                text = f.read()
+            with (gzip.open if path.endswith(".gz") else open)(path, "wb") as f:
+                f.write(b"\xef\xbb\xbf" + text)
+            self.assertEqual(merge("--scalene", scalene, path, self.out),
+                             before)
+            self.assertEqual(before[0], 0)
+        with open(scalene, "rb") as file:
+            text = file.read()
+        page = b"\xef\xbb\xbf<html>const profile = " + text + b"</html>"
+        for marked in (b"\xef\xbb\xbf" + text, page):
+            with open(scalene, "wb") as file:
+                file.write(marked)
+            self.assertEqual(merge("--scalene", scalene, path, self.out),
+                             before)
+        self.refused(["byte 3"], self.write("x.json", "\ufeff\ufeff{}"),
+                     self.out)
+
+    def test_a_profile_in_place_of_a_run_is_told_what_to_write(self):
+        for path, option in ((self.kineto("a.json.gz"), "--kernel-only"),
+                             (self.kineto("a.json"), "--kernel-only"),
+                             (self.nkipy("n.json", [], []), "--kernel-only"),
+                             (self.write("s.json", Scalene.profile(self)),
+                              "--scalene")):
+            done = subprocess.run([CKMERGE, path], capture_output=True,
+                                  text=True, timeout=120)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("ckmerge %s %s" % (option, path), done.stderr)
+
+    def test_a_malformed_rank_is_misuse(self):
+        path = self.kineto("a.json", "--events", "20")
+        for given in ("a", path, path + "=", path + "=x", path + "=-1",
+                      path + "=1x", path + "=1234567890", "b.json=1"):
+            status = self.refused([given], "--rank", given, path, self.out)
+            self.assertEqual(status, 2, given)
+            self.assertFalse(os.path.exists(self.out))
+
+    def test_a_full_disk_is_named(self):
+        path = self.kineto("a.json", "--events", "20000")
+        self.assertEqual(self.refused(["/dev/full"], path, "/dev/full"), 1)
+        self.assertEqual(self.refused(["/dev/full"], "--output",
+                                      "chrome=/dev/full", path, self.out), 1)
+        done = subprocess.run(
+            ["bash", "-c", "trap '' XFSZ; ulimit -f 100; exec \"$@\"", "x",
+             CKMERGE, "--kernel-only", "--quiet",
+             self.nkipy("rank0.json", [], [
+                 ("nc_exec_running", i, 20000 * i + i * i % 9973,
+                  20000 * i + 9973 + i * i % 9967)
+                 for i in range(60000)], 20000 * 60000), self.out],
+            capture_output=True, text=True, timeout=120,
+            env=dict(os.environ, TMPDIR=self.dir))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(self.dir + "/ckmerge-", done.stderr)
+        self.assertIn("File too large", done.stderr)
 
     def test_a_cut_gzip_is_merged_as_far_as_it_goes(self):
         path = self.kineto("a.json.gz", "--events", "20000")
