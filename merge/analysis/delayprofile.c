@@ -399,7 +399,8 @@ ck_time_t delayprofile_walked(const struct delayprofile *profile,
 
 size_t delayprofile_spans(const struct delayprofile *profile)
 {
-    return profile->limit * SPANS_PER_ITEM;
+    return profile->limit > DELAY_ITEMS_MIN ? profile->limit * SPANS_PER_ITEM
+                                            : 0; /* of many threads none */
 }
 
 int delayprofile_wait(struct delayprofile *profile,
