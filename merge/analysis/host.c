@@ -529,6 +529,27 @@ host_call_span(const struct host *host, uint32_t number, uint32_t call)
     return NULL;
 }
 
+void host_copied(struct host *host,
+                 uint32_t number,
+                 uint32_t call,
+                 unsigned kind,
+                 ck_time_t end)
+{
+    const struct thread *thread = &host->threads[number];
+    const struct host_span *known = host_call_span(host, number, call);
+    struct host_span *span;
+
+    if (known == NULL || known->end < end ||
+        (kind != CK_KIND_COPY_D2H && kind != CK_KIND_COPY_H2D) ||
+        cause_of_call(known->kind, cast_name(host->cast, known->process,
+                                             known->name)) != CAUSE_GPU_API) {
+        return;
+    }
+    span = &thread->spans[known - thread->spans];
+    span->kind = (uint16_t)kind;
+    span->is_device_wait = true;
+}
+
 bool host_longest(const struct host *host,
                   uint32_t number,
                   struct host_span *call,

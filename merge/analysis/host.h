@@ -128,6 +128,15 @@ bool host_call(const struct host *host,
 const struct host_span *
 host_call_span(const struct host *host, uint32_t thread, uint32_t call);
 
+/* The call with that number launched a copy of that kind that ended by `end`:
+ * when it returned no earlier, it waited for the copy, and its span gets the
+ * copy's kind. Only of calls whose names say nothing of it. */
+void host_copied(struct host *host,
+                 uint32_t thread,
+                 uint32_t call,
+                 unsigned kind,
+                 ck_time_t end);
+
 /* The longest call of a thread so far, and the innermost range around it
  * (copied; is_call: there is none). False: it made no call. */
 bool host_longest(const struct host *host,

@@ -591,6 +591,22 @@ static int lost_take(struct scene *scene, const struct timeline_event *event)
                                  scene_horizon(scene, event->start));
 }
 
+/* A copy says of the call that launched it which way it went, and whether the
+ * call waited for it: "cudaMemcpyAsync" says neither. */
+static void copy_take(struct scene *scene, const struct timeline_event *event)
+{
+    const struct ck_copy *copy = (const struct ck_copy *)event->record;
+    uint32_t thread;
+
+    if (ck_kind_class(copy->e.kind) != CK_CLASS_COPY || copy->call == 0) {
+        return;
+    }
+    thread = host_thread(scene->host, event->process, copy->tid);
+    if (thread != HOST_NONE) {
+        host_copied(scene->host, thread, copy->call, copy->e.kind, event->end);
+    }
+}
+
 static int work_take(struct scene *scene, const struct timeline_event *event)
 {
     struct region part = {event->start, event->end};
@@ -599,6 +615,7 @@ static int work_take(struct scene *scene, const struct timeline_event *event)
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
         return 0;
     }
+    copy_take(scene, event);
     if (work_place(scene->work, event->process, part, &item) != 0) {
         return -1;
     }

@@ -8,6 +8,7 @@ busy union, its parts, the overlap of communication, counts and names equal
 kinetotruth.py's to the nanosecond; each operation has its launch.
 """
 import glob
+import gzip
 import hashlib
 import json
 import os
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from decimal import Decimal
 
 from kinetotruth import kineto_truth
 
@@ -97,6 +99,44 @@ class Traces(unittest.TestCase):
             self.assertEqual(clock["launches_refuted"], 0)
             self.assertEqual(clock["syncs_refuted"], 0)
             self.assertEqual(clock["suspects"], 0)
+
+    def copy_waits(self, name, way):
+        """Idle time between the ends of copies of that way and the returns of
+        the calls that waited for them, ns."""
+        with gzip.open(trace(name)) as file:
+            events = [e for e in json.load(file, parse_float=Decimal)
+                      ["traceEvents"] if e.get("ph") == "X"]
+
+        def span(event):
+            start = Decimal(event["ts"])
+            return (int(start * 1000),
+                    int((start + Decimal(event["dur"])) * 1000))
+        calls = {e["args"]["correlation"]: span(e) for e in events
+                 if e.get("cat") == "cuda_runtime" and
+                 "correlation" in e.get("args", {})}
+        work = sorted(span(e) for e in events if e.get("cat") in (
+            "kernel", "gpu_memcpy", "gpu_memset"))
+        total = 0
+        for event in events:
+            if event.get("cat") != "gpu_memcpy" or way not in event["name"]:
+                continue
+            at, back = span(event)[1], calls[event["args"]["correlation"]][1]
+            for start, end in work:
+                if end > at and start < back and at < back:
+                    total += max(0, start - at)
+                    at = max(at, end)
+            total += max(0, back - at)
+        return total
+
+    def test_calls_that_waited_for_copies_are_these_copies(self):
+        for name, way in (("dlrm-128-rank1", "DtoH"), ("mi250-rocm", "HtoD")):
+            with self.subTest(name):
+                report = self.merge(trace(name),
+                                    status=3 if "128" in name else 0)
+                sums = report["devices"][0]["ledger"]
+                wanted = self.copy_waits(name, way)
+                self.assertGreater(wanted, 0)
+                self.assertEqual(sums[way.lower().replace("to", "2")], wanted)
 
     def test_the_device_and_what_its_startup_was_spent_in(self):
         report = self.merge(trace("alexnet-a100"))

@@ -195,6 +195,24 @@ class Kineto(Case):
             ("kernel", "k", 1005, 10, 2))["startup"]
         self.assertEqual((cause["ns"], cause["host"]["call"]), (1000000, None))
 
+    def test_a_call_that_waited_for_its_copy_is_that_copy(self):
+        # The same function copies both ways, and once it does not wait.
+        causes = self.causes_of(
+            ("cuda_runtime", "cudaMemcpyAsync", 0, 100, 1),
+            ("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 5, 20, 1),
+            ("cuda_runtime", "cudaMemcpyAsync", 100, 60, 2),
+            ("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 105, 20, 2),
+            ("cuda_runtime", "cudaMemcpyAsync", 160, 30, 3),
+            ("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 165, 26, 3),
+            ("cuda_runtime", "cudaEventQuery", 192, 40, 4),
+            ("cuda_runtime", "cudaLaunchKernel", 240, 5, 5),
+            ("kernel", "k", 250, 10, 5))
+        self.assertEqual(causes["d2h"]["ns"], (100 - 25) * 1000)
+        self.assertEqual(causes["d2h"]["host"]["call"], "cudaMemcpyAsync")
+        self.assertEqual(causes["h2d"]["ns"], (160 - 125) * 1000)
+        self.assertEqual(causes["gpu_api"]["ns"], 40 * 1000)
+        self.assertEqual(causes["gpu_api"]["host"]["call"], "cudaEventQuery")
+
     def test_a_kernel_that_did_not_begin_is_named(self):
         cause = self.causes_of(
             ("cuda_runtime", "cudaLaunchKernel", 0, 5, 1),
