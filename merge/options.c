@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "launch/format.h"
+#include "merge/input/profile.h"
 
 /* One "a" or "a-b"; returns what follows, NULL when it is neither. */
 static const char *ranks_range(const char *at, long *first, long *last)
@@ -90,12 +91,28 @@ static int given_check(const struct options *options, struct ck_err *err)
     return 0;
 }
 
+/* As nkipy's own command takes them: SCALENE KERNEL_PROFILE OUT. */
+static void three_files(struct options *options, int *argc, char ***argv)
+{
+    struct ck_err unused;
+
+    if (options->is_kernel_only || *argc != 3 ||
+        profile_kind_of((*argv)[0], &unused) != PROFILE_SCALENE) {
+        return;
+    }
+    options->is_kernel_only = true;
+    options->scalene = (*argv)[0];
+    (*argc)--;
+    (*argv)++;
+}
+
 /* RUN, or IN... OUT. */
 static enum ck_cli_result operands_read(struct options *options,
                                         int argc,
                                         char **argv,
                                         struct ck_err *err)
 {
+    three_files(options, &argc, &argv);
     if (options->is_kernel_only) {
         if (argc < 2) {
             (void)ck_err_set(err,

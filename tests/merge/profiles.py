@@ -518,6 +518,27 @@ class Scalene(Case):
     def test_lines_are_joined(self):
         self.check(self.write("scalene.json", self.profile()))
 
+    def test_three_files_are_merged_as_nkipys_command_does(self):
+        scalene = self.write("scalene.json", self.profile())
+        inputs = self.inputs()
+        said = [subprocess.run([CKMERGE, *args, "--quiet", self.out],
+                               capture_output=True, text=True, timeout=120)
+                for args in ([scalene, inputs], ["--scalene", scalene, inputs])]
+        self.assertEqual([(d.returncode, d.stderr) for d in said],
+                         [(0, "")] * 2)
+        with open(self.out) as file:
+            second = json.load(file)
+        os.remove(self.out)
+        subprocess.run([CKMERGE, "-q", scalene, inputs, self.out], check=True)
+        with open(self.out) as file:
+            self.assertEqual(json.load(file), second)
+        # Not three files of which the first is scalene's: as always.
+        for args in ([inputs, scalene, self.out], [scalene, inputs],
+                     [scalene, inputs, inputs, self.out]):
+            done = subprocess.run([CKMERGE, *args], capture_output=True,
+                                  text=True, timeout=120)
+            self.assertEqual(done.returncode, 2, args)
+
     def test_html_is_read_too(self):
         page = ("<html><script>const x = 1; const profilex = 2;\n"
                 "const profile = %s;\n function f() {}</script></html>")
