@@ -22,6 +22,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "schema/owndir.h"
 #include "schema/ringdir.h"
 #include "schema/time.h"
 
@@ -34,46 +35,38 @@
 #define SLOT_FIRST_BYTES ((uint64_t)256 << 10)
 #define SLOT_FIRST_LEAST ((uint64_t)8 << 10)
 
-/* A directory of ours, 0700; made when it is not there. 0 or -1. */
-static int dir_ready(const char *dir)
-{
-    struct stat st;
+/* An open directory for a ring. */
+struct ringplace {
+    const char *dir; /* borrowed */
+    int fd;
+};
 
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST) {
-        return -1;
-    }
-    if (lstat(dir, &st) != 0) {
-        return -1;
-    }
-    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & 077) != 0) {
-        errno = EPERM;
-        return -1;
-    }
-    return 0;
-}
-
-/* Open a new locked file: made under a name that no sweep looks at, locked,
- * then renamed. */
-static int file_open(struct ringfile *ring, const char *dir, const uint8_t *id)
+/* Open a new locked file in the directory: made under a name that no sweep
+ * looks at, locked, then renamed. */
+static int file_open(struct ringfile *ring,
+                     const struct ringplace *place,
+                     const uint8_t *id)
 {
     char fresh[sizeof(ring->path) + 8];
+    const char *name;
     int fd;
 
-    if (ck_ring_path(ring->path, sizeof(ring->path), dir, id) != 0) {
+    if (ck_ring_path(ring->path, sizeof(ring->path), place->dir, id) != 0) {
         return -1;
     }
+    name = strrchr(ring->path, '/') + 1;
     (void)snprintf(fresh, sizeof(fresh), "%.*s" CK_RING_SUFFIX_NEW,
-                   (int)(strlen(ring->path) - strlen(CK_RING_SUFFIX)),
-                   ring->path);
-    fd = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+                   (int)(strlen(name) - strlen(CK_RING_SUFFIX)), name);
+    fd = openat(place->fd, fresh,
+                O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return -1;
     }
-    if (flock(fd, LOCK_SH | LOCK_NB) != 0 || rename(fresh, ring->path) != 0) {
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0 ||
+        renameat(place->fd, fresh, place->fd, name) != 0) {
         int saved = errno;
 
-        (void)unlink(fresh);
+        (void)unlinkat(place->fd, fresh, 0);
         (void)close(fd);
         errno = saved;
         return -1;
@@ -160,38 +153,46 @@ static int file_fill(struct ringfile *ring,
     return 0;
 }
 
-/* All of it in one directory, with `least` bytes of bodies or more. 0, or -1
- * with errno. */
-static int create_in(struct ringfile *ring,
-                     const char *dir,
-                     const struct ringfile_wish *wish,
-                     uint64_t least)
+/* What fits there, `least` bytes of bodies or more. 0, or -1 with errno. */
+static int plan_in(const struct ringplace *place,
+                   struct ringplan *plan,
+                   const struct ringfile_wish *wish,
+                   uint64_t least)
 {
-    struct ringplan plan;
     struct statvfs fs;
     uint64_t available;
-    int saved;
 
-    if (dir_ready(dir) != 0) {
-        return -1;
-    }
-    if (statvfs(dir, &fs) != 0) {
+    if (fstatvfs(place->fd, &fs) != 0) {
         return -1;
     }
     available = (uint64_t)fs.f_bavail * fs.f_frsize;
     if (wish->bound != 0 && wish->bound < available / 4 * 3) {
         available = wish->bound / 3 * 4; /* a plan takes three quarters */
     }
-    if (ringplan_make(&plan, (uint64_t)fs.f_blocks * fs.f_frsize, available,
+    if (ringplan_make(plan, (uint64_t)fs.f_blocks * fs.f_frsize, available,
                       wish->sharers, &wish->plan) != 0) {
         return -1;
     }
-    if (ringplan_bodies(&plan) < least) {
+    if (ringplan_bodies(plan) < least) {
         errno = ENOSPC;
         return -1;
     }
-    memset(ring, 0, sizeof(*ring));
-    ring->fd = file_open(ring, dir, wish->agent);
+    return 0;
+}
+
+/* All of it in one directory. 0, or -1 with errno. */
+static int create_in(struct ringfile *ring,
+                     const struct ringplace *place,
+                     const struct ringfile_wish *wish,
+                     uint64_t least)
+{
+    struct ringplan plan;
+    int saved;
+
+    if (plan_in(place, &plan, wish, least) != 0) {
+        return -1;
+    }
+    ring->fd = file_open(ring, place, wish->agent);
     if (ring->fd < 0) {
         return -1;
     }
@@ -208,11 +209,41 @@ static int create_in(struct ringfile *ring,
     return -1;
 }
 
+/* The same, where `dir` or what stands for it is. */
+static int create_below(struct ringfile *ring,
+                        char dir[CK_RING_DIR_BYTES],
+                        const struct ringfile_wish *wish,
+                        uint64_t least)
+{
+    struct ck_err refused = {.text = ""};
+    struct ringplace place = {.dir = dir};
+    int saved;
+    int rc;
+
+    place.fd = wish->dir != NULL ? ck_owndir_make(dir, NULL)
+                                 : ck_ring_dir_open(dir, &refused);
+    if (place.fd < 0) {
+        return -1;
+    }
+    memset(ring, 0, sizeof(*ring));
+    rc = create_in(ring, &place, wish, least);
+    saved = errno;
+    (void)snprintf(ring->refused, sizeof(ring->refused), "%.159s",
+                   refused.text);
+    (void)close(place.fd);
+    if (rc != 0 && refused.text[0] != '\0') {
+        (void)rmdir(dir);
+    }
+    errno = saved;
+    return rc;
+}
+
 int ringfile_create(struct ringfile *ring,
                     const struct ringfile_wish *wish,
                     struct ck_err *err)
 {
     char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
+    char dir[CK_RING_DIR_BYTES];
     size_t count = 1;
     struct ringfile made;
 
@@ -224,14 +255,13 @@ int ringfile_create(struct ringfile *ring,
     }
     /* Enough in the second place is better than a little in the first. */
     for (size_t i = 0; i < 2 * count; i++) {
-        const char *dir = dirs[i % count];
-
-        if (create_in(&made, dir, wish, i < count ? BODIES_FAIR : 0) == 0) {
+        strcpy(dir, dirs[i % count]);
+        if (create_below(&made, dir, wish, i < count ? BODIES_FAIR : 0) == 0) {
             *ring = made;
             return 0;
         }
-        (void)ck_err_set(err, "cannot make recording memory in %s: %s", dir,
-                         strerror(errno));
+        (void)ck_err_set(err, "cannot make recording memory in %s: %s",
+                         dirs[i % count], strerror(errno));
     }
     return -1;
 }
@@ -283,6 +313,31 @@ static int adopted_map(struct ringfile *ring,
     return 0;
 }
 
+/* Open a ring's file where nobody else could have made it. */
+static int adopted_open(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char dir[CK_RING_DIR_BYTES];
+    int place;
+    int saved;
+    int fd;
+
+    if (slash == NULL || (size_t)(slash - path) >= sizeof(dir)) {
+        errno = EINVAL;
+        return -1;
+    }
+    (void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
+    place = ck_owndir_open(dir, NULL);
+    if (place < 0) {
+        return -1;
+    }
+    fd = ck_owndir_file(place, slash + 1, O_RDWR);
+    saved = errno;
+    (void)close(place);
+    errno = saved;
+    return fd;
+}
+
 int ringfile_adopt(struct ringfile *ring, const char *path)
 {
     struct ringfile made = {.fd = -1};
@@ -295,7 +350,7 @@ int ringfile_adopt(struct ringfile *ring, const char *path)
         return -1;
     }
     strcpy(made.path, path);
-    made.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    made.fd = adopted_open(path);
     if (made.fd < 0) {
         return -1;
     }
@@ -343,6 +398,7 @@ void ringfile_unlink(struct ringfile *ring)
     int saved = errno;
 
     (void)unlink(ring->path);
+    ck_ring_dir_remove(ring->path);
     errno = saved;
 }
 

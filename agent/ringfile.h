@@ -24,15 +24,16 @@ struct ringfile {
     uint32_t backed;               /* slots with some memory, from 0 on */
     struct ringplan plan; /* the target can write to the header, not here */
     uint64_t first_bytes; /* of a slot before it is used */
-    uint32_t narrow; /* slots in use that are small or have not all memory */
-    bool is_full;    /* the file system gave no more */
+    uint32_t narrow;   /* slots in use that are small or have not all memory */
+    bool is_full;      /* the file system gave no more */
+    char refused[160]; /* why it lies in no directory of the usual name, "" */
     int fd;
     char path[256];
 };
 
 /* What ringfile_create() is told. */
 struct ringfile_wish {
-    const char *dir; /* NULL: /dev/shm/ck-<uid>, else TMPDIR */
+    const char *dir; /* NULL: /dev/shm/ck-<uid>, else TMPDIR; see ringdir.h */
     struct ringplan plan;
     uint64_t bound;   /* bytes of the ring at most, 0 = its share */
     unsigned sharers; /* agents on this host, 0 = not known */
@@ -77,7 +78,8 @@ uint64_t ringfile_body_bytes(const struct ringfile *ring, uint32_t slot);
 const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot);
 
 /* Open a ring file that nobody holds, to be its only reader. 0, or -1 with
- * errno: EWOULDBLOCK its agent lives, EPROTO not a ring of this version.
+ * errno: EWOULDBLOCK its agent lives, EPROTO not a ring of this version,
+ * EPERM it or its directory is not this user's alone.
  */
 int ringfile_adopt(struct ringfile *ring, const char *path);
 

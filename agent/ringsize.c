@@ -107,7 +107,11 @@ static void place_line(const struct ringfile *ring,
     uint64_t bytes = ringplan_bodies(&ring->plan);
 
     line[0] = '\0';
-    if (wish->bound == 0 && bytes < BODIES_LITTLE) {
+    if (ring->refused[0] != '\0') {
+        (void)snprintf(line, PART_BYTES,
+                       "%s: recording memory lies in %.*s instead",
+                       ring->refused, dir_length(ring), ring->path);
+    } else if (wish->bound == 0 && bytes < BODIES_LITTLE) {
         (void)snprintf(line, PART_BYTES,
                        "only %s of recording memory are free for this rank in "
                        "%.*s: fast threads will lose records; give it more "

@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +29,7 @@
 #include "agent/own.h"
 #include "agent/ringfile.h"
 #include "agent/spool.h"
+#include "schema/owndir.h"
 #include "schema/ringdir.h"
 
 #define UNBORN_AGE 60 /* s: a file that never got its name */
@@ -98,6 +101,14 @@ static void work_close(struct work *work)
     spool_destroy(work->spool);
 }
 
+/* The run directory that the ring names, where it is this user's own or yet to
+ * be made: what is written there must not land at a place of somebody else's
+ * choice. */
+static bool is_run_dir(const char *dir)
+{
+    return dir[0] == '/' && (ck_owndir_is_mine(dir) || errno == ENOENT);
+}
+
 static int work_open(struct work *work, struct ringfile *ring, const char *dir)
 {
     const struct ck_ring_header *header = ring->header;
@@ -108,7 +119,10 @@ static int work_open(struct work *work, struct ringfile *ring, const char *dir)
     (void)snprintf(fallback, sizeof(fallback), "%s/ck-recovered-%u",
                    tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
                    (unsigned)geteuid());
-    work->spool = spool_create(dir[0] != '\0' ? dir : fallback, fallback,
+    if (!is_run_dir(fallback)) {
+        fallback[0] = '\0'; /* somebody else made it: no place */
+    }
+    work->spool = spool_create(is_run_dir(dir) ? dir : fallback, fallback,
                                header->agent, UINT64_MAX / 2);
     if (work->spool == NULL ||
         outlet_init(&work->outlet, ring->outbox, header->outbox_bytes,
@@ -231,8 +245,9 @@ salvage_ring(const char *path, const char *dir, struct salvage *found)
     memset(found, 0, sizeof(*found));
     if (ringfile_adopt(&ring, path) != 0) {
         (void)snprintf(found->why, sizeof(found->why), "%s",
-                       errno == EPROTO ? "not a ring file of this version"
-                                       : strerror(errno));
+                       errno == EPROTO  ? "not a ring file of this version"
+                       : errno == EPERM ? "it is not this user's alone"
+                                        : strerror(errno));
         return errno == EWOULDBLOCK || errno == ENOENT ? SALVAGE_BUSY
                                                        : SALVAGE_FAILED;
     }
@@ -252,11 +267,44 @@ salvage_ring(const char *path, const char *dir, struct salvage *found)
     return state;
 }
 
+/* In a process of its own: who can shorten the file, or write to it meanwhile,
+ * ends that process and not the one that is to run the program. */
+static enum salvage_state
+ring_guarded(const char *path, const char *dir, struct salvage *found)
+{
+    struct salvage *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pid = shared == MAP_FAILED ? -1 : fork();
+    int status = 0;
+
+    if (pid == 0) {
+        _exit((int)salvage_ring(path, dir, shared));
+    }
+    memset(found, 0, sizeof(*found));
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (pid < 0) {
+        (void)snprintf(found->why, sizeof(found->why), "%s", strerror(errno));
+    } else if (WIFSIGNALED(status)) {
+        (void)snprintf(found->why, sizeof(found->why),
+                       "it is damaged, or changed while it was read (%s)",
+                       strsignal(WTERMSIG(status)));
+    } else {
+        *found = *shared;
+    }
+    if (shared != MAP_FAILED) {
+        (void)munmap(shared, sizeof(*shared));
+    }
+    return pid < 0 || WIFSIGNALED(status)
+               ? SALVAGE_FAILED
+               : (enum salvage_state)WEXITSTATUS(status);
+}
+
 /* A file that was being made when its maker was killed. */
 static void unborn_remove(int dir, const char *name)
 {
     struct stat st;
-    int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int fd = ck_owndir_file(dir, name, O_RDWR);
 
     if (fd < 0) {
         return;
@@ -279,8 +327,9 @@ static void file_look(const char *dir,
     enum salvage_state state;
     char path[CK_RING_DIR_BYTES + 256];
 
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
-    state = salvage_ring(path, run, &found);
+    (void)snprintf(path, sizeof(path), "%.*s/%s", CK_RING_DIR_BYTES - 1, dir,
+                   name);
+    state = ring_guarded(path, run, &found);
     if (state != SALVAGE_BUSY && state != SALVAGE_OTHER) {
         say(path, state, &found, context);
     }
@@ -294,16 +343,28 @@ static bool is_swept(DIR *stream, ck_time_t until)
            errno == EWOULDBLOCK;
 }
 
+/* A directory of this user alone, or NULL. */
+static DIR *place_open(const char *dir)
+{
+    int fd = ck_owndir_open(dir, NULL);
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+
+    if (fd >= 0 && stream == NULL) {
+        (void)close(fd);
+    }
+    return stream;
+}
+
 void salvage_all(const char *dir,
                  ck_time_t until,
                  salvage_say *say,
                  void *context)
 {
-    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
+    char dirs[CK_RING_DIRS_MOST][CK_RING_DIR_BYTES];
+    size_t count = ck_ring_dirs_all(dirs);
 
-    ck_ring_dirs(dirs);
-    for (size_t i = 0; i < CK_RING_DIRS; i++) {
-        DIR *stream = opendir(dirs[i]);
+    for (size_t i = 0; i < count; i++) {
+        DIR *stream = place_open(dirs[i]);
         struct dirent *entry;
 
         if (stream == NULL || is_swept(stream, until)) {

@@ -16,6 +16,7 @@
 
 #include "launch/child.h"
 #include "launch/log.h"
+#include "schema/owndir.h"
 #include "schema/ringdir.h"
 #include "schema/time.h"
 
@@ -30,7 +31,7 @@ static bool is_left(int dir, const char *name)
     if (!ck_ring_is_name(name)) {
         return false;
     }
-    fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = ck_owndir_file(dir, name, O_RDONLY);
     is_free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
     if (fd >= 0) {
         (void)close(fd);
@@ -42,20 +43,24 @@ static bool has_ring(const char *dir)
 {
     bool is_there = false;
     struct dirent *entry;
-    DIR *stream = opendir(dir);
+    int fd = ck_owndir_open(dir, NULL);
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
 
     while (stream != NULL && !is_there && (entry = readdir(stream)) != NULL) {
         is_there = is_left(dirfd(stream), entry->d_name);
     }
     if (stream != NULL) {
         (void)closedir(stream);
+    } else if (fd >= 0) {
+        (void)close(fd);
     }
     return is_there;
 }
 
 void recover_rings(const char *run)
 {
-    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
+    char dirs[CK_RING_DIRS_MOST][CK_RING_DIR_BYTES];
+    size_t count = ck_ring_dirs_all(dirs);
     bool is_any = false;
     char program[PATH_MAX];
     char dir[PATH_MAX];
@@ -66,8 +71,7 @@ void recover_rings(const char *run)
     pid_t pid;
     int status;
 
-    ck_ring_dirs(dirs);
-    for (size_t i = 0; i < CK_RING_DIRS; i++) {
+    for (size_t i = 0; i < count; i++) {
         is_any = is_any || has_ring(dirs[i]);
     }
     if (!is_any || realpath(run, dir) == NULL ||

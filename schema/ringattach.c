@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "schema/ring.h"
@@ -87,6 +89,24 @@ static void bodies_reserve(struct ck_ring *ring, int fd)
     ring->bodies = map == MAP_FAILED ? NULL : map;
 }
 
+/* A plain file of this user that nobody else can write to or shorten; its size
+ * then, else -1 with errno. By system calls: a C library before 2.33 does not
+ * export fstat(), and who stands between (fakeroot) tells another user. */
+static off_t file_bytes(int fd)
+{
+    struct stat st;
+
+    if (syscall(SYS_fstat, fd, &st) != 0) {
+        return -1;
+    }
+    if (!S_ISREG(st.st_mode) || (st.st_mode & 077) != 0 ||
+        st.st_uid != (uid_t)syscall(SYS_geteuid)) {
+        errno = EPERM;
+        return -1;
+    }
+    return st.st_size;
+}
+
 int ck_ring_map(struct ck_ring *ring)
 {
     const char *path = getenv(CK_RING_ENV);
@@ -103,13 +123,14 @@ int ck_ring_map(struct ck_ring *ring)
         errno = ENAMETOOLONG;
         return -1;
     }
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
         return -1;
     }
-    /* Not fstat(): a C library before 2.33 does not export it. */
-    bytes = lseek(fd, 0, SEEK_END);
-    errno = EPROTO;
+    bytes = file_bytes(fd);
+    if (bytes >= 0) {
+        errno = EPROTO;
+    }
     if (bytes >= (off_t)sizeof(struct ck_ring_header)) {
         rc = header_map(&made, fd, (uint64_t)bytes);
     }

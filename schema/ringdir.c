@@ -4,11 +4,20 @@
  */
 #include "schema/ringdir.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "schema/owndir.h"
+
+/* As mkdtemp() wants it. Nobody can take these names first. */
+#define BESIDE "-XXXXXX"
+#define BESIDE_BYTES (sizeof(BESIDE) - 1)
 
 void ck_ring_dirs(char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES])
 {
@@ -19,6 +28,99 @@ void ck_ring_dirs(char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES])
     (void)snprintf(dirs[1], CK_RING_DIR_BYTES, "%s/ck-%u",
                    tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
                    (unsigned)geteuid());
+}
+
+int ck_ring_dir_open(char dir[CK_RING_DIR_BYTES], struct ck_err *why)
+{
+    int fd = ck_owndir_make(dir, why);
+    size_t length = strlen(dir);
+
+    if (fd >= 0 || errno != EPERM) {
+        return fd;
+    }
+    if (length + BESIDE_BYTES >= CK_RING_DIR_BYTES) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(dir + length, BESIDE);
+    if (mkdtemp(dir) == NULL) {
+        dir[length] = '\0';
+        return -1;
+    }
+    return ck_owndir_open(dir, NULL);
+}
+
+/* Is `name` that of a directory that was made beside `dir`? */
+static bool is_beside(const char *name, const char *dir)
+{
+    size_t length = strlen(dir);
+
+    return strncmp(name, dir, length) == 0 && name[length] == '-' &&
+           strlen(name) == length + BESIDE_BYTES;
+}
+
+void ck_ring_dir_remove(const char *path)
+{
+    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
+    const char *slash = strrchr(path, '/');
+    char dir[CK_RING_DIR_BYTES];
+
+    if (slash == NULL || (size_t)(slash - path) >= sizeof(dir)) {
+        return;
+    }
+    memcpy(dir, path, (size_t)(slash - path));
+    dir[slash - path] = '\0';
+    ck_ring_dirs(dirs);
+    for (size_t i = 0; i < CK_RING_DIRS; i++) {
+        if (is_beside(dir, dirs[i])) {
+            (void)rmdir(dir);
+        }
+    }
+}
+
+/* Append to `dirs` what was made beside dirs[at]. Returns how many there are.
+ */
+static size_t beside_find(char dirs[CK_RING_DIRS_MOST][CK_RING_DIR_BYTES],
+                          size_t at,
+                          size_t count)
+{
+    size_t parent = (size_t)(strrchr(dirs[at], '/') - dirs[at]);
+    char found[CK_RING_DIR_BYTES - 65];
+    struct dirent *entry;
+    struct stat st;
+    DIR *stream;
+
+    if (parent >= sizeof(found)) {
+        return count;
+    }
+    memcpy(found, dirs[at], parent);
+    found[parent] = '\0';
+    stream = opendir(found);
+    while (stream != NULL && count < CK_RING_DIRS_MOST &&
+           (entry = readdir(stream)) != NULL) {
+        if (is_beside(entry->d_name, dirs[at] + parent + 1) &&
+            fstatat(dirfd(stream), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
+                0 &&
+            S_ISDIR(st.st_mode) && st.st_uid == geteuid()) {
+            (void)snprintf(dirs[count++], CK_RING_DIR_BYTES, "%s/%.64s", found,
+                           entry->d_name);
+        }
+    }
+    if (stream != NULL) {
+        (void)closedir(stream);
+    }
+    return count;
+}
+
+size_t ck_ring_dirs_all(char dirs[CK_RING_DIRS_MOST][CK_RING_DIR_BYTES])
+{
+    size_t count = CK_RING_DIRS;
+
+    ck_ring_dirs(dirs);
+    for (size_t i = 0; i < CK_RING_DIRS; i++) {
+        count = beside_find(dirs, i, count);
+    }
+    return count;
 }
 
 int ck_ring_path(char *path,

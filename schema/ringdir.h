@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "schema/err.h"
+
 #define CK_RING_SUFFIX ".ring"
 /* A ring file while it is being made. */
 #define CK_RING_SUFFIX_NEW ".ring.new"
@@ -20,6 +22,18 @@
 #define CK_RING_DIRS 2
 #define CK_RING_DIR_BYTES 200
 void ck_ring_dirs(char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES]);
+
+/* Open one of them, which is made. Where another user was first, or may write
+ * to it, a new directory beside it is made instead: its name is in `dir` then,
+ * and `why` says so. Descriptor, or -1 with errno. */
+int ck_ring_dir_open(char dir[CK_RING_DIR_BYTES], struct ck_err *why);
+/* Remove the directory of a ring that is gone, where it was made so. */
+void ck_ring_dir_remove(const char *path);
+
+/* Those directories, then the ones that were made beside them, as far as they
+ * are this user's. Returns how many. */
+#define CK_RING_DIRS_MOST 64
+size_t ck_ring_dirs_all(char dirs[CK_RING_DIRS_MOST][CK_RING_DIR_BYTES]);
 
 /* dir/<16 hex digits of the agent's id>.ring in `path`. 0, or -1 with errno
  * (ENAMETOOLONG). */

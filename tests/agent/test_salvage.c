@@ -203,6 +203,7 @@ static void what_is_no_ring_is_named_and_stays(void **state)
     assert_non_null(file);
     assert_true(fputs("no ring", file) >= 0);
     assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_FAILED);
     assert_non_null(strstr(found.why, "not a ring"));
 }
@@ -268,6 +269,104 @@ static void who_is_asked_to_clean_looks_in_any_case(void **state)
     (void)close(fd);
 }
 
+static void reason_say(const char *path,
+                       enum salvage_state state,
+                       const struct salvage *found,
+                       void *context)
+{
+    (void)path;
+    assert_int_equal(state, SALVAGE_FAILED);
+    (void)snprintf(context, sizeof(found->why), "%s", found->why);
+}
+
+/* Where salvage_all() looks. */
+static void ring_leave_in_place(char moved[512], const char *run)
+{
+    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
+    char path[256];
+
+    assert_int_equal(setenv("TMPDIR", work, 1), 0);
+    ck_ring_dirs(dirs);
+    (void)mkdir(dirs[1], 0700);
+    ring_leave(path, run);
+    (void)snprintf(moved, 512, "%s%s", dirs[1], strrchr(path, '/'));
+    assert_int_equal(rename(path, moved), 0);
+}
+
+/* As a file that is shortened meanwhile does with a SIGBUS: here the disk's
+ * limit, with a SIGXFSZ. */
+static void what_kills_its_reader_kills_nobody_else(void **state)
+{
+    struct rlimit full = {64, RLIM_INFINITY};
+    char why[sizeof(((struct salvage *)NULL)->why)] = "";
+    struct rlimit before;
+    char moved[512], run[96];
+
+    (void)state;
+    (void)snprintf(run, sizeof(run), "%s/killing", work);
+    ring_leave_in_place(moved, run);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+    salvage_all(run, 0, reason_say, why);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_non_null(strstr(why, "changed while it was read"));
+    assert_int_equal(unlink(moved), 0);
+}
+
+static void a_place_that_others_may_write_to_is_not_looked_at(void **state)
+{
+    char moved[512], run[96];
+    char *slash;
+    int said = 0;
+
+    (void)state;
+    (void)snprintf(run, sizeof(run), "%s/open", work);
+    ring_leave_in_place(moved, run);
+    slash = strrchr(moved, '/');
+    *slash = '\0';
+    assert_int_equal(chmod(moved, 0777), 0);
+    salvage_all(run, 0, count_say, &said);
+    assert_int_equal(said, 0);
+    assert_int_equal(chmod(moved, 0700), 0);
+    *slash = '/';
+    assert_int_equal(access(moved, F_OK), 0);
+    salvage_all(run, 0, count_say, &said);
+    assert_int_equal(said, 1);
+}
+
+static void a_file_that_others_may_write_to_is_not_read(void **state)
+{
+    char why[sizeof(((struct salvage *)NULL)->why)] = "";
+    char moved[512], run[96];
+
+    (void)state;
+    (void)snprintf(run, sizeof(run), "%s/loose", work);
+    ring_leave_in_place(moved, run);
+    assert_int_equal(chmod(moved, 0666), 0);
+    salvage_all(run, 0, reason_say, why);
+    assert_non_null(strstr(why, "not this user's alone"));
+    assert_int_equal(access(run, F_OK), -1);
+    assert_int_equal(unlink(moved), 0);
+}
+
+/* Anybody may write there: it is no run directory that we made. */
+static void a_run_directory_of_others_is_not_written_to(void **state)
+{
+    struct salvage found;
+    char path[256], run[96];
+
+    (void)state;
+    (void)snprintf(run, sizeof(run), "%s/everybodys", work);
+    assert_int_equal(setenv("TMPDIR", work, 1), 0);
+    assert_int_equal(mkdir(run, 0700), 0);
+    assert_int_equal(chmod(run, 0777), 0);
+    ring_leave(path, run);
+    assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_DONE);
+    assert_non_null(strstr(found.spool, "/ck-recovered-"));
+    assert_int_equal(marks_in(found.spool), MARKS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +378,10 @@ int main(void)
         cmocka_unit_test(what_is_no_ring_is_named_and_stays),
         cmocka_unit_test(who_finds_another_looking_does_not_look),
         cmocka_unit_test(who_is_asked_to_clean_looks_in_any_case),
+        cmocka_unit_test(what_kills_its_reader_kills_nobody_else),
+        cmocka_unit_test(a_place_that_others_may_write_to_is_not_looked_at),
+        cmocka_unit_test(a_file_that_others_may_write_to_is_not_read),
+        cmocka_unit_test(a_run_directory_of_others_is_not_written_to),
     };
 
     return cmocka_run_group_tests(tests, workdir_setup, workdir_teardown);

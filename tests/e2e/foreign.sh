@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# foreign.sh - recording memory and run directories of another user are not
+# believed
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Another user makes /dev/shm/ck-0 and /tmp/ck-0 first, of each kind, and puts
+# the ring of a killed agent there, which names a run directory. Root's next
+# program runs as ever, is recorded, says in one line why its memory lies
+# elsewhere, and nothing of the ring is read or written. /dev/shm is a new one
+# in a mount namespace.
+. "$(dirname "$0")/lib.sh"
+need setpriv util-linux
+need unshare util-linux
+[ "$(id -u)" = 0 ] || skip "only root can be two users"
+if [ -z "${CK_FOREIGN:-}" ]; then
+    unshare -m true 2>/dev/null || skip "no mount namespace is permitted"
+    CK_FOREIGN=1 unshare -m bash "$0"
+    exit
+fi
+mount -t tmpfs -o size=256m,mode=1777 tmpfs /dev/shm 2>/dev/null ||
+    skip "mounting is not permitted"
+stranger=64321
+chmod 711 "$work"
+export TMPDIR=$work/tmp
+mkdir -m 1777 "$TMPDIR" && chmod 1777 "$TMPDIR"
+kept=$work/kept
+target=$work/target
+mkdir -m 700 "$kept" "$target"
+as_stranger() { setpriv --reuid=$stranger --regid=$stranger --clear-groups "$@"; }
+
+# A ring as a killed agent leaves it, that names $target.
+"$bin/ckagent" --report none --dir "$target" -- sleep 30 >"$work/out" 2>&1 &
+front=$!
+for _ in $(seq 300); do
+    ls "$target"/seg-*.ck >/dev/null 2>&1 && break
+    sleep 0.05
+done
+ring=$(ls /dev/shm/ck-0/*.ring) || fail "no ring was made"
+stopped=$(pgrep -P $front)
+kill -9 $front $(for pid in $stopped; do pgrep -P "$pid" || :; done) $stopped
+wait $front 2>/dev/null || :
+mv "$ring" "$kept/"
+ring=$kept/${ring##*/}
+discard /dev/shm/ck-0 "$target"
+mkdir -m 700 "$target"
+
+# plant KIND DIR: what the stranger makes of DIR.
+plant() {
+    local kind=$1 dir=$2 file=$2/${ring##*/}
+    case $kind in
+    link)
+        as_stranger mkdir -m 777 "$dir.away"
+        as_stranger ln -s "$dir.away" "$dir"
+        file=$dir.away/${ring##*/} ;;
+    link-to-own)
+        mkdir -m 700 "$dir.away"
+        as_stranger ln -s "$dir.away" "$dir"
+        file=$dir.away/${ring##*/} ;;
+    file) as_stranger touch "$dir" && return ;;
+    fifo) as_stranger mkfifo -m 666 "$dir" && return ;;
+    own-open) mkdir "$dir" && chmod 777 "$dir" ;;
+    own-*) mkdir -m 700 "$dir" ;;
+    *) as_stranger mkdir "$dir" && as_stranger chmod "$kind" "$dir" ;;
+    esac
+    case $kind in
+    own-link)
+        cp "$ring" "$work/linked.ring" && chown $stranger "$work/linked.ring"
+        ln -s "$work/linked.ring" "$file" ;;
+    own-fifo) mkfifo -m 600 "$file" ;;
+    *)
+        cp --sparse=always "$ring" "$file"
+        [ "$kind" = own-loose ] || chown $stranger:$stranger "$file"
+        chmod 666 "$file" ;;
+    esac
+}
+
+# trial KIND: in both places; the program runs and is recorded.
+trial() {
+    local kind=$1 dir said run=$work/run-$1 status=0
+    for dir in /dev/shm/ck-0 "$TMPDIR/ck-0"; do
+        plant "$kind" "$dir"
+    done
+    # A file that is shortened while it is read is a SIGBUS to its reader.
+    setpriv --reuid=$stranger --regid=$stranger --clear-groups sh -c 'n=0
+        while [ $((n += 1)) -lt 100 ]; do
+            truncate -s 8192 /dev/shm/ck-0/*.ring; sleep 0.02
+        done' >/dev/null 2>&1 &
+    said=$!
+    timeout 60 "$bin/ckagent" --report none --dir "$run" -- sh -c 'echo hello' \
+        >"$work/out" 2>"$work/err" || status=$?
+    kill $said 2>/dev/null && wait $said 2>/dev/null || :
+    same "$kind: status" 0 $status
+    same "$kind: output" hello "$(cat "$work/out")"
+    wait_done "$run"
+    same "$kind: recorded" 1 "$(json "$run/manifest.json" 'j["ranks"]')"
+    same "$kind: written to the run that the ring names" "" "$(ls -A "$target")"
+    case $kind in
+    own-loose | own-link | own-fifo | own-other) ;;
+    *) said=$(grep -c "/ck-0 \(belongs to another user\|is \(a symbolic link\|not a directory\|open to others\)\).*: recording memory lies in /dev/shm/ck-0-" "$work/err" || :)
+        same "$kind: lines that say why" 1 "$said" ;;
+    esac
+    ! grep -q 'has no room' "$work/err" || fail "$kind: $(cat "$work/err")"
+    ! ls -d /dev/shm/ck-0-* 2>/dev/null || fail "$kind: that directory stays"
+    # ckmerge and --clean look for rings as well.
+    "$bin/ckmerge" --quiet --output text="$work/text" "$target" \
+        >"$work/merged" 2>&1 || :
+    "$bin/ckagent" --clean >"$work/cleaned" 2>&1 || :
+    same "$kind: written after --clean" "" "$(ls -A "$target")"
+    discard /dev/shm/ck-0* "$TMPDIR"/ck-0* "$work/linked.ring"
+}
+
+for kind in 700 755 777 1777 link link-to-own file fifo own-open own-loose \
+    own-link own-fifo own-other; do
+    trial $kind
+done
