@@ -139,6 +139,9 @@ void page_delays(const struct page *page, const struct page_late *late)
     }
     if (delays->ns > 0) {
         put_kind(page, delays);
+        if (delays->kind == CAUSE_OFFCPU_RUNNABLE) {
+            fputs("mostly ready to run without a CPU,\n    ", file);
+        }
         page_activity(page, &delays->did);
         fputs(".\n", file);
         put_second(page, delays, late->ns);

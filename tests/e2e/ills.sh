@@ -96,13 +96,15 @@ def is_place(did):
             seen["function"] == "device_run" and \
             is_in(seen, "device_opencl.c")
     if ill == "queue":
-        # The kernel that was queued, or the call that queued it.
+        # The kernel that was queued, the call that queued it, or the one that
+        # the device waited for.
         seen = did["kernel"]
         return seen and seen["queued"] and \
             seen["name"] == "forward_hidden" and \
             seen["function"] == "device_run" or \
             did["range"] == "forward" and \
-            did["call"] == "clEnqueueNDRangeKernel"
+            did["call"] == "clEnqueueNDRangeKernel" or \
+            did["call"] == "clSetUserEventStatus"
     return did["range"] == "load"
 
 
@@ -111,7 +113,7 @@ own = {"late": computing, "early": computing, "mixed": computing,
        "lock": ("lock",), "io": ("io",),
        "loader": ("host_compute", "offcpu_runnable", "offcpu_blocked", "io"),
        "copy": ("h2d", "launch_latency"), "sync": ("gpu_sync", "launch_latency"),
-       "unbalanced": (), "queue": ("launch_latency", "kernel_gap")}
+       "unbalanced": (), "queue": ("launch_latency", "kernel_gap", "dep_event")}
 ranges = {"late": "backward", "loader": "load", "copy": "copy",
           "queue": "forward"}
 device = next(d for d in report["devices"] if rank in d["ranks"])
@@ -145,7 +147,7 @@ direct = "blamed_rank" not in first and first["rank"] == rank and \
 found = sum(c["ns"] for c in causes
             if c["rank"] == rank and c["cause"] in own[ill] and
             (c["host"]["range"] == ranges.get(ill) or
-             c["cause"] == "kernel_gap"))
+             c["cause"] in ("kernel_gap", "dep_event")))
 if ill in ("copy", "sync", "unbalanced"):
     found = found_on_device()
 if ill == "mixed":
