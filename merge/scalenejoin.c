@@ -184,7 +184,7 @@ static void value_copy(struct copy *copy, const char *name)
     case JSON_STRING:
         memcpy(text, token->text, token->length);
         text[token->length] = '\0';
-        ck_json_string(copy->to, name, text);
+        ck_json_bytes(copy->to, name, text, token->length);
         return;
     case JSON_NUMBER:
         if (json_int(token, &number)) {

@@ -156,13 +156,14 @@ static void put_escape(struct ck_json *json, unsigned char c)
     put(json, text, (size_t)length);
 }
 
-static void put_string(struct ck_json *json, const char *text)
+static void put_string(struct ck_json *json, const char *text, size_t bytes)
 {
     const unsigned char *s = (const unsigned char *)text;
+    const unsigned char *end = s + bytes;
     const unsigned char *plain = s;
 
     put(json, "\"", 1);
-    while (*s != '\0') {
+    while (s < end) {
         unsigned length = 1;
 
         if (*s >= 0x20 && *s < 0x7f && *s != '"' && *s != '\\') {
@@ -196,7 +197,7 @@ static void put_before(struct ck_json *json, const char *name)
         put_indent(json);
     }
     if (name != NULL) {
-        put_string(json, name);
+        put_string(json, name, strlen(name));
         put(json, ": ", json->is_pretty ? 2 : 1);
     }
 }
@@ -241,8 +242,16 @@ void ck_json_end(struct ck_json *json)
 
 void ck_json_string(struct ck_json *json, const char *name, const char *text)
 {
+    ck_json_bytes(json, name, text, strlen(text));
+}
+
+void ck_json_bytes(struct ck_json *json,
+                   const char *name,
+                   const char *text,
+                   size_t length)
+{
     put_before(json, name);
-    put_string(json, text);
+    put_string(json, text, length);
 }
 
 /* Decimal digits of value, right-aligned; returns the first. */

@@ -32,6 +32,11 @@ void ck_json_object(struct ck_json *json, const char *name);
 void ck_json_array(struct ck_json *json, const char *name);
 void ck_json_end(struct ck_json *json); /* of the innermost of both */
 void ck_json_string(struct ck_json *json, const char *name, const char *text);
+/* The same of so many bytes, NULs among them too; there is one behind them. */
+void ck_json_bytes(struct ck_json *json,
+                   const char *name,
+                   const char *text,
+                   size_t length);
 void ck_json_int(struct ck_json *json, const char *name, int64_t value);
 void ck_json_uint(struct ck_json *json, const char *name, uint64_t value);
 /* Shortest text that reads back; NaN and infinities become null. */

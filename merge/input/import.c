@@ -161,8 +161,28 @@ int import_failed(const struct import *import, struct ck_err *err)
                       import->path, import->dir, strerror(errno));
 }
 
+/* A text with NULs, which would end it early: each becomes their symbol. */
+static size_t
+nul_show(char to[CK_TEXT_BYTES_MAX], const char *text, size_t length)
+{
+    static const char symbol[] = "\xe2\x90\x80";
+    size_t used = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        size_t bytes = text[i] == '\0' ? sizeof(symbol) - 1 : 1;
+
+        if (used + bytes > CK_TEXT_BYTES_MAX) {
+            break;
+        }
+        memcpy(to + used, text[i] == '\0' ? symbol : text + i, bytes);
+        used += bytes;
+    }
+    return used;
+}
+
 uint32_t import_name(struct import *import, const char *text, size_t length)
 {
+    char shown[CK_TEXT_BYTES_MAX];
     struct ck_text head = {.e = {.kind = CK_KIND_NAME}};
     uint32_t known = import->words.count;
     uint32_t id;
@@ -172,6 +192,10 @@ uint32_t import_name(struct import *import, const char *text, size_t length)
     }
     if (length == 0) {
         return 0;
+    }
+    if (memchr(text, '\0', length) != NULL) {
+        length = nul_show(shown, text, length);
+        text = shown;
     }
     id = vocabulary_find(&import->words, text, length);
     head.e.name = id;

@@ -870,6 +870,22 @@ class Bad(Case):
             self.assertEqual((status, kernels), (3, 2))
             self.assertIn("too large, left out", notes[0])
 
+    def test_a_name_is_not_cut_at_a_nul(self):
+        def kernel(name, start):
+            return {"ph": "X", "cat": "kernel", "name": name, "pid": 0,
+                    "tid": 7, "ts": start, "dur": 5, "args": {"device": 0}}
+        path = self.write("a.json", {"traceEvents": [
+            kernel("a\0b", 1), kernel("a\0c", 10), kernel("\0", 20)]})
+        scalene = Scalene.profile(self)
+        scalene["files"]["/w/model.py"]["lines"][0]["line"] = "x = '\0' + y"
+        status, _, report = merge("--scalene", self.write("s.json", scalene),
+                                  path, self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual({k["name"] for k in report["ck"]["kernels"]},
+                         {"a\u2400b", "a\u2400c", "\u2400"})
+        self.assertEqual(report["files"]["/w/model.py"]["lines"][0]["line"],
+                         "x = '\0' + y")
+
     def test_two_launches_of_one_id_are_said(self):
         def call(kind, tid):
             return {"ph": "X", "cat": kind, "name": "launch", "pid": 1,
