@@ -23,6 +23,7 @@
 
 struct kernelonly {
     char dir[PATH_MAX];
+    char stdin_path[PATH_MAX]; /* what was read there; "" = nothing */
     struct profile *profiles;
     size_t count;
     const char **stores;
@@ -96,7 +97,7 @@ static int rank_find(struct kernelonly *all,
                      struct kernelonly_ranks ranks,
                      struct ck_err *err)
 {
-    int32_t given = rank_given(profile->path, ranks);
+    int32_t given = rank_given(profile->given, ranks);
 
     if (given >= 0) {
         profile->facts.rank = given;
@@ -280,6 +281,38 @@ static int all_finish(struct kernelonly *all, struct ck_err *err)
     return 0;
 }
 
+/* Copy stdin to a file: a profile may be read more than once. */
+static int stdin_keep(struct kernelonly *all, struct ck_err *err)
+{
+    static char bytes[1 << 16];
+    int n = snprintf(all->stdin_path, sizeof(all->stdin_path), "%s/stdin",
+                     all->dir);
+    FILE *file =
+        n < (int)sizeof(all->stdin_path) ? fopen(all->stdin_path, "we") : NULL;
+    size_t got = 0;
+    int rc = 0;
+
+    if (file == NULL) {
+        return ck_err_set(err, "cannot keep stdin in %s: %s", all->dir,
+                          strerror(errno));
+    }
+    do {
+        got = fread(bytes, 1, sizeof(bytes), stdin);
+        if (fwrite(bytes, 1, got, file) != got) {
+            rc = ck_err_set(err, "cannot keep stdin in %s: %s", all->dir,
+                            strerror(errno));
+        }
+    } while (rc == 0 && got == sizeof(bytes));
+    if (ferror(stdin)) {
+        rc = ck_err_set(err, "cannot read stdin: %s", strerror(errno));
+    }
+    if (fclose(file) != 0 && rc == 0) {
+        rc = ck_err_set(err, "cannot keep stdin in %s: %s", all->dir,
+                        strerror(errno));
+    }
+    return rc;
+}
+
 static int inputs_read(struct kernelonly *all,
                        const char *const *paths,
                        struct ck_err *err)
@@ -287,8 +320,15 @@ static int inputs_read(struct kernelonly *all,
     for (size_t i = 0; i < all->count; i++) {
         struct profile *profile = &all->profiles[i];
 
-        profile->path = paths[i];
-        profile->kind = profile_kind_of(paths[i], err);
+        profile->given = profile->path = profile->file = paths[i];
+        if (strcmp(paths[i], "-") == 0) {
+            if (stdin_keep(all, err) != 0) {
+                return -1;
+            }
+            profile->path = "stdin";
+            profile->file = all->stdin_path;
+        }
+        profile->kind = profile_kind_of(profile->file, profile->path, err);
         if (profile->kind == PROFILE_UNKNOWN) {
             return -1;
         }

@@ -91,13 +91,24 @@ static int given_check(const struct options *options, struct ck_err *err)
     return 0;
 }
 
+/* How often stdin is an input. */
+static size_t stdin_count(const struct options *options)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < options->inputs_count; i++) {
+        count += strcmp(options->inputs[i], "-") == 0;
+    }
+    return count;
+}
+
 /* As nkipy's own command takes them: SCALENE KERNEL_PROFILE OUT. */
 static void three_files(struct options *options, int *argc, char ***argv)
 {
     struct ck_err unused;
 
     if (options->is_kernel_only || *argc != 3 ||
-        profile_kind_of((*argv)[0], &unused) != PROFILE_SCALENE) {
+        profile_kind_of((*argv)[0], (*argv)[0], &unused) != PROFILE_SCALENE) {
         return;
     }
     options->is_kernel_only = true;
@@ -124,6 +135,10 @@ static enum ck_cli_result operands_read(struct options *options,
         options->inputs = (const char *const *)argv;
         options->inputs_count = (size_t)argc - 1;
         options->run = argv[argc - 1];
+        if (stdin_count(options) > 1) {
+            (void)ck_err_set(err, "- (stdin) can be read once only");
+            return CK_CLI_WRONG;
+        }
         return given_check(options, err) == 0 ? CK_CLI_RUN : CK_CLI_WRONG;
     }
     if (options->given.count > 0) {

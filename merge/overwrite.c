@@ -25,8 +25,9 @@ static bool is_same(const struct stat *file, const char *path)
 {
     struct stat other;
 
-    return stat(path, &other) == 0 && other.st_dev == file->st_dev &&
-           other.st_ino == file->st_ino;
+    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &other)
+                                   : stat(path, &other)) == 0 &&
+           other.st_dev == file->st_dev && other.st_ino == file->st_ino;
 }
 
 /* The input that the file is, NULL = none. */

@@ -163,7 +163,8 @@ static int write_kept(const struct results *results, struct ck_err *err)
 int results_write(const struct results *results, struct ck_err *err)
 {
     const struct options *options = results->options;
-    bool is_stdout_used = false;
+    bool is_stdout_used =
+        options->is_kernel_only && strcmp(options->run, "-") == 0;
 
     if (write_kept(results, err) != 0) {
         return -1;
@@ -175,7 +176,8 @@ int results_write(const struct results *results, struct ck_err *err)
         if (format == CK_FORMAT_CHROME) {
             continue;
         }
-        is_stdout_used = is_stdout_used || path == NULL;
+        is_stdout_used =
+            is_stdout_used || path == NULL || strcmp(path, "-") == 0;
         if (write_format(results, format, path, err) != 0) {
             return -1;
         }

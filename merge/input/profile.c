@@ -58,9 +58,10 @@ static enum profile_kind json_kind(struct json *json)
     return PROFILE_UNKNOWN;
 }
 
-static enum profile_kind file_kind(const char *path, struct ck_err *err)
+static enum profile_kind
+file_kind(const char *file, const char *path, struct ck_err *err)
 {
-    struct gzip *gzip = gzip_open(path, err);
+    struct gzip *gzip = gzip_open(file, err);
     struct json *json;
     enum profile_kind kind = PROFILE_UNKNOWN;
     uint32_t magic = 0;
@@ -95,11 +96,12 @@ static enum profile_kind file_kind(const char *path, struct ck_err *err)
     return kind;
 }
 
-enum profile_kind profile_kind_of(const char *path, struct ck_err *err)
+enum profile_kind
+profile_kind_of(const char *file, const char *path, struct ck_err *err)
 {
     struct stat status;
 
-    if (stat(path, &status) != 0) {
+    if (stat(file, &status) != 0) {
         (void)ck_err_set(err, "cannot read %s: %s", path, strerror(errno));
         return PROFILE_UNKNOWN;
     }
@@ -110,7 +112,7 @@ enum profile_kind profile_kind_of(const char *path, struct ck_err *err)
         (void)ck_err_set(err, "%s: neither a file nor a run directory", path);
         return PROFILE_UNKNOWN;
     }
-    return file_kind(path, err);
+    return file_kind(file, path, err);
 }
 
 bool profile_is_foreign(const char *path, struct ck_err *err)
@@ -122,7 +124,7 @@ bool profile_is_foreign(const char *path, struct ck_err *err)
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
         return false;
     }
-    kind = profile_kind_of(path, &none);
+    kind = profile_kind_of(path, path, &none);
     if (kind == PROFILE_SCALENE) {
         (void)ck_err_set(err,
                          "%s is a profile of scalene, not a run: write ckmerge "
@@ -189,7 +191,7 @@ static int read_once(struct profile *profile,
                      enum chrometrace_device device,
                      struct ck_err *err)
 {
-    struct gzip *gzip = gzip_open(profile->path, err);
+    struct gzip *gzip = gzip_open(profile->file, err);
     struct chrometrace_way way = {device, gzip, profile->threads};
     struct json *json = NULL;
     int rc = -1;

@@ -28,16 +28,19 @@ enum profile_kind {
 bool profile_is_foreign(const char *path, struct ck_err *err);
 const char *profile_name(enum profile_kind kind);
 
-/* Look at the beginning. PROFILE_UNKNOWN with err: not readable, or nothing
- * that is known. */
-enum profile_kind profile_kind_of(const char *path, struct ck_err *err);
+/* Look at the beginning of a file, called by that name in messages.
+ * PROFILE_UNKNOWN with err: not readable, or nothing that is known. */
+enum profile_kind
+profile_kind_of(const char *file, const char *name, struct ck_err *err);
 /* Rank in a file's name: rank3, rank_3, rank-3, r3 between separators. -1 =
  * none, or several. */
 int32_t profile_name_rank(const char *path);
 
 /* One input. */
 struct profile {
-    const char *path; /* borrowed */
+    const char *given; /* as on the command line; borrowed, as are: */
+    const char *path;  /* what it is called */
+    const char *file;  /* where it is read */
     enum profile_kind kind;
     unsigned threads;      /* that may read it */
     struct import *import; /* NULL with a run or a segment */

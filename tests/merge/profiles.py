@@ -651,6 +651,42 @@ class Outputs(Case):
                          0o640)
 
 
+class Pipes(Case):
+    def test_stdin_and_stdout_are_a_profile(self):
+        plain = self.kineto("rank0.json", "--events", "50", "--world", "8")
+        packed = self.kineto("rank1.json.gz", "--events", "50", "--world", "8")
+        for path in (plain, packed):
+            for more in ([], [self.nkipy("rank5.json", [], [
+                    ("nc_exec_running", 1, 0, 2)])]):
+                rank = ["--rank", path + "=3"]
+                status, _, wanted = merge(*rank, path, *more, self.out)
+                self.assertEqual(status, 3)  # ranks are missing
+                with open(path) as file:
+                    done = subprocess.run(
+                        [CKMERGE, "--kernel-only", "--rank", "-=3", "-", *more,
+                         "-"], stdin=file, capture_output=True, timeout=120)
+                self.assertEqual((done.returncode, done.stderr), (3, b""))
+                given = json.loads(done.stdout)  # the report is not in it
+                self.assertEqual(given["ck"]["inputs"][0]["path"], "stdin")
+                for part in ("devices", "kernels", "causes", "calls"):
+                    self.assertEqual(given["ck"][part], wanted["ck"][part])
+
+    def test_what_is_wrong_with_them_is_said(self):
+        done = subprocess.run([CKMERGE, "--kernel-only", "-", self.out],
+                              input="hello", capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("stdin: no profile", done.stderr)
+        self.assertEqual(merge("-", "-", self.out)[0], 2)
+        path = self.kineto("a.json", "--events", "20")
+        with open(path) as file:
+            done = subprocess.run([CKMERGE, "--kernel-only", "--force", "-",
+                                   path], stdin=file, capture_output=True,
+                                  text=True, timeout=120)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("input", done.stderr)
+
+
 class Bad(Case):
     def refused(self, words, *args):
         status, said, _ = merge(*args)
