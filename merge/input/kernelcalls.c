@@ -241,10 +241,18 @@ int kernelcalls_finish(struct kernelcalls *calls,
     order = order_find(calls);
     if (calls->calls_count > 0 && order.cores == 0 &&
         calls->executions_count > 0) {
+        bool is_submitted = calls->submissions_count == 0 ||
+                            calls->submissions_count == calls->calls_count;
+
         import_complain(import, 0,
-                        "executions do not fit the calls of kernels in "
-                        "number: events were lost, or a call ran several "
-                        "times; lines stay without device time");
+                        !is_submitted
+                            ? "not as many submissions (nrt_execute) as calls "
+                              "of kernels: events were lost, or a call "
+                              "submitted several times; lines stay without "
+                              "device time"
+                            : "executions do not fit the calls of kernels in "
+                              "number: events were lost, or a call ran several "
+                              "times; lines stay without device time");
     }
     return submissions_put(calls, import, thread,
                            order.has_places && calls->submissions_count ==

@@ -374,6 +374,20 @@ class Nkipy(Case):
         self.assertEqual(report["ck"]["inputs"][0]["uncorrelated"], 3)
         self.assertEqual({l["file"] for l in report["ck"]["lines"]}, {None})
 
+    def test_what_does_not_fit_in_number_is_named(self):
+        runs = [("nc_exec_running", i, (2 * i + 1) * MS, (2 * i + 2) * MS)
+                for i in range(2)]
+        submits = [("nrt_execute", 10 + i, 2 * i * MS, (2 * i + 1) * MS)
+                   for i in range(2)]
+        for spans, word in ((runs + submits[:1], "not as many submissions"),
+                            (runs[:1] + submits, "executions do not fit")):
+            if os.path.exists(self.out):
+                os.remove(self.out)
+            status, _, report = merge(self.nkipy("p.json", self.CALLS, spans),
+                                      self.out)
+            self.assertEqual(status, 3)
+            self.assertIn(word, report["ck"]["trust"]["notes"][0]["text"])
+
     def test_calls_are_found_by_id_where_ids_agree(self):
         path = self.nkipy("p.json", self.CALLS, [
             ("nrt_execute", 8, 1 * MS, 2 * MS),
