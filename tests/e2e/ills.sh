@@ -142,7 +142,7 @@ def is_crowded(cause):
 
 first = next(c for c in causes if not is_crowded(c))
 blamed = first.get("blamed_rank") == rank and is_place(first["blamed"])
-direct = "blamed_rank" not in first and first["rank"] == rank and \
+direct = first.get("blamed_rank", rank) == rank == first["rank"] and \
     first["cause"] in own[ill] and is_place(first["host"])
 found = sum(c["ns"] for c in causes
             if c["rank"] == rank and c["cause"] in own[ill] and
