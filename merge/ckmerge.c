@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -87,6 +88,7 @@ struct job {
     struct blame *blame;
     struct chrome *chrome;
     char chrome_path[PATH_MAX];
+    bool is_chrome_ours; /* the user gave no name for it */
     struct report report;
     uint64_t merged;
 };
@@ -191,10 +193,11 @@ static int run_open(struct job *job, struct ck_err *err)
 }
 
 /* Where the trace goes, if one is asked for: "" = nowhere. */
-static int chrome_where(const struct options *options,
-                        char path[PATH_MAX],
-                        struct ck_err *err)
+static int chrome_where(struct job *job, struct ck_err *err)
 {
+    const struct options *options = job->options;
+    char *path = job->chrome_path;
+
     path[0] = '\0';
     for (int i = 0; i < options->outputs.count; i++) {
         const char *file;
@@ -204,6 +207,7 @@ static int chrome_where(const struct options *options,
             CK_FORMAT_CHROME) {
             continue;
         }
+        job->is_chrome_ours = file == NULL;
         n = file != NULL
                 ? snprintf(path, PATH_MAX, "%s", file)
                 : snprintf(path, PATH_MAX, "%s%strace.json", options->run,
@@ -216,10 +220,26 @@ static int chrome_where(const struct options *options,
     return 0;
 }
 
+/* A name in the run that nobody gave follows no link: the run may have come
+ * from somebody else. */
+static int chrome_check(const struct job *job, struct ck_err *err)
+{
+    struct stat status;
+
+    if (!job->is_chrome_ours || lstat(job->chrome_path, &status) != 0 ||
+        S_ISREG(status.st_mode)) {
+        return 0;
+    }
+    return ck_err_set(err,
+                      "%s is no plain file, and is not written to: remove it, "
+                      "or give a name (--output chrome=FILE)",
+                      job->chrome_path);
+}
+
 /* No output replaces what is read, or what is not of ckmerge. */
 static int job_overwrite(struct job *job, struct ck_err *err)
 {
-    if (chrome_where(job->options, job->chrome_path, err) != 0) {
+    if (chrome_where(job, err) != 0 || chrome_check(job, err) != 0) {
         return -1;
     }
     return overwrite_check(job->options, job->chrome_path, err);

@@ -8,6 +8,8 @@
  * so a device is busy 450 us of each 1000. Rank 2 dies by signal 9 at 10.9 ms
  * inside the MPI_Allreduce of its last step.
  */
+#include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -437,6 +439,32 @@ static void a_sound_run_verifies(void **state)
     assert_string_equal(fixture->text, "");
 }
 
+/* A run that came from somebody else may hold a link. */
+static void the_trace_follows_no_link_out_of_the_run(void **state)
+{
+    struct fixture *fixture = *state;
+    char other[PATH_MAX + 16], name[PATH_MAX + 16];
+    struct stat st;
+    int fd;
+
+    (void)snprintf(other, sizeof(other), "%s.other", fixture->run);
+    (void)snprintf(name, sizeof(name), "%s/trace.json", fixture->run);
+    fd = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(symlink(other, name), 0);
+    assert_int_not_equal(merge(fixture, "-q -o chrome %s", fixture->run), 0);
+    assert_int_equal(stat(other, &st), 0);
+    assert_int_equal(st.st_size, 0);
+    /* A name that the user gives is the user's. */
+    assert_int_equal(merge(fixture, "-q -o chrome=%s %s", name, fixture->run),
+                     0);
+    assert_int_equal(stat(other, &st), 0);
+    assert_true(st.st_size > 1000);
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(unlink(other), 0);
+}
+
 static void the_trace_is_json_with_every_slice_and_arrow(void **state)
 {
     struct fixture *fixture = *state;
@@ -553,6 +581,7 @@ int main(void)
             a_program_that_outlives_its_ckagent_was_not_killed_with_it),
         cmocka_unit_test(an_end_that_nobody_saw_is_no_missing_record),
         cmocka_unit_test(a_sound_run_verifies),
+        cmocka_unit_test(the_trace_follows_no_link_out_of_the_run),
         cmocka_unit_test(the_trace_is_json_with_every_slice_and_arrow),
         cmocka_unit_test(missing_ranks_and_damage_are_said_and_partial),
         cmocka_unit_test(many_ranks_show_the_extremes_unless_all_are_asked_for),
