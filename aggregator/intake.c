@@ -177,18 +177,6 @@ static void take_frame(struct intake *intake, const struct intake_item *item)
     }
 }
 
-/* Equal, in a time that does not tell where they differ. */
-static bool secret_equal(const char *a, const char *b)
-{
-    size_t length = strlen(a);
-    unsigned differ = length != strlen(b);
-
-    for (size_t i = 0; i < length && !differ; i++) {
-        differ |= (unsigned)(a[i] ^ b[i]) << 8;
-    }
-    return differ == 0;
-}
-
 static bool has_right(const struct intake *intake,
                       const struct route *route,
                       const struct ck_control *control)
@@ -200,7 +188,7 @@ static bool has_right(const struct intake *intake,
     }
     (void)ck_lines_get(control->text, control->text_length, "token", token,
                        sizeof(token));
-    return secret_equal(agg_endpoint(intake->agg)->token, token);
+    return ck_auth_equal(agg_endpoint(intake->agg)->token, token);
 }
 
 /* Refuse a hello and tell its sender why. */

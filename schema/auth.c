@@ -70,6 +70,13 @@ bool ck_auth_is(const uint8_t key[CK_AUTH_KEY_BYTES],
     return sodium_memcmp(right, tag, CK_AUTH_TAG_BYTES) == 0;
 }
 
+bool ck_auth_equal(const char *secret, const char *text)
+{
+    size_t length = strlen(secret);
+
+    return strlen(text) == length && sodium_memcmp(secret, text, length) == 0;
+}
+
 void ck_auth_forget(uint8_t key[CK_AUTH_KEY_BYTES])
 {
     sodium_memzero(key, CK_AUTH_KEY_BYTES);

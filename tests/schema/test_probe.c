@@ -179,6 +179,19 @@ static void a_key_is_random_and_survives_its_text(void **state)
     assert_int_equal(one[0] | one[31], 0);
 }
 
+/* Whatever place they differ at. */
+static void secret_texts_are_equal_or_not(void **state)
+{
+    (void)state;
+    assert_true(ck_auth_equal("0123456789abcdef", "0123456789abcdef"));
+    assert_true(ck_auth_equal("", ""));
+    assert_false(ck_auth_equal("0123456789abcdef", "1123456789abcdef"));
+    assert_false(ck_auth_equal("0123456789abcdef", "0123456789abcdee"));
+    assert_false(ck_auth_equal("0123456789abcdef", "0123456789abcde"));
+    assert_false(ck_auth_equal("0123456789abcdef", "0123456789abcdef0"));
+    assert_false(ck_auth_equal("0123456789abcdef", ""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +203,7 @@ int main(void)
         cmocka_unit_test(what_is_no_probe_is_refused),
         cmocka_unit_test(hex_goes_there_and_back_and_nothing_else_is_taken),
         cmocka_unit_test(a_key_is_random_and_survives_its_text),
+        cmocka_unit_test(secret_texts_are_equal_or_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
