@@ -314,6 +314,7 @@ struct side {
     uint32_t thread;
     bool is_late;
     struct stretch stretch;
+    double unexplained; /* of its waits */
 };
 
 static int parts_add(struct delay *delay,
@@ -343,71 +344,88 @@ static int parts_add(struct delay *delay,
     return 0;
 }
 
-static int waits_add(struct delay *delay,
-                     const struct side *side,
-                     const struct delay_item *item)
+/* What the waits of a side had cost: those of the late one for, those of the
+ * other one against. */
+static int
+waits_add(struct delay *delay, struct side *side, const struct delay_item *item)
 {
     const struct delay_cost *costs =
         delayprofile_costs(delay->profile, side->thread, item);
 
+    side->unexplained += (double)(item->end - item->start);
     for (uint32_t i = 0; i < item->count; i++) {
-        if (cost_add(delay, costs[i].source, costs[i].ns) != 0) {
+        side->unexplained -= costs[i].ns;
+        if (cost_add(delay, costs[i].source,
+                     side->is_late ? costs[i].ns : -costs[i].ns) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-/* Sum up a side; *waited is what it waited. */
-static int
-side_add(struct delay *delay, const struct side *side, ck_time_t *waited)
+static int side_add(struct delay *delay, struct side *side)
 {
-    *waited = 0;
     for (size_t i = 0; i < side->stretch.count; i++) {
         const struct delay_item *item = &side->stretch.items[i];
 
-        if (!item->is_wait) {
-            if (parts_add(delay, side, item) != 0) {
-                return -1;
-            }
-            continue;
-        }
-        *waited += item->end - item->start;
-        if (side->is_late && waits_add(delay, side, item) != 0) {
+        if ((item->is_wait ? waits_add(delay, side, item)
+                           : parts_add(delay, side, item)) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-/* D, and d(k) among the costs, as far as it is known what k is. -1 with ENOMEM.
- */
-static ck_time_t excess_add(struct delay *delay, uint32_t late)
+/* What one of the two did more than the other, as a cost for or against it. The
+ * late one's is a source from now on; what the other one did more counts only
+ * where the late one waited because of that. 0, or -1 with ENOMEM. */
+static int key_cost(struct delay *delay,
+                    const struct side *late,
+                    const struct side *waiting,
+                    uint32_t key)
 {
-    ck_time_t all = 0;
+    struct sum *sum = &delay->sums[key];
+    ck_time_t more = sum->late - sum->waiting;
+    struct delay_source its = {more > 0 ? late->thread : waiting->thread, key};
+    int64_t number;
 
+    if (more > 0) {
+        number = delaysources_find(delay->sources, &its, sum->did);
+        sum->source = (uint32_t)number;
+    } else {
+        uint32_t known = delaysources_known(delay->sources, &its);
+
+        if (more == 0 || known == DELAY_NONE) {
+            return 0;
+        }
+        number = known;
+    }
+    return number < 0 ? -1 : cost_add(delay, (uint32_t)number, (double)more);
+}
+
+/* The differences of all keys among the costs; *unknown is what is more of what
+ * nobody knows. 0, or -1 with ENOMEM. */
+static int keys_add(struct delay *delay,
+                    const struct side *late,
+                    const struct side *waiting,
+                    double *unknown)
+{
+    *unknown = late->unexplained > waiting->unexplained
+                   ? late->unexplained - waiting->unexplained
+                   : 0;
     for (size_t i = 0; i < delay->touched_count; i++) {
         uint32_t key = delay->touched[i];
-        struct sum *sum = &delay->sums[key];
-        ck_time_t more = sum->late - sum->waiting;
-        int64_t source;
+        const struct sum *sum = &delay->sums[key];
 
-        if (more <= 0) {
-            continue;
+        if (key != DELAY_UNKNOWN && key != DELAY_REST) {
+            if (key_cost(delay, late, waiting, key) != 0) {
+                return -1;
+            }
+        } else if (sum->late > sum->waiting) {
+            *unknown += (double)(sum->late - sum->waiting);
         }
-        all += more;
-        if (key == DELAY_UNKNOWN || key == DELAY_REST) {
-            continue;
-        }
-        source = delaysources_find(delay->sources,
-                                   &(struct delay_source){late, key}, sum->did);
-        if (source < 0 ||
-            cost_add(delay, (uint32_t)source, (double)more) != 0) {
-            return -1;
-        }
-        sum->source = (uint32_t)source;
     }
-    return all;
+    return 0;
 }
 
 /* What a side has of the parts of keys that the late one had more of. */
@@ -424,7 +442,7 @@ side_weigh(struct delay *delay, const struct side *side, double scale)
             double ns = (double)parts[j].ns * scale;
 
             if (sum->stamp == delay->stamp && sum->source != DELAY_NONE &&
-                delaykeys_is_computing(delay->keys, parts[j].key) &&
+                delaykeys_is_between(delay->keys, parts[j].key) &&
                 delaysources_weigh(delay->sources, sum->source, &parts[j],
                                    side->is_late ? ns : -ns) != 0) {
                 return -1;
@@ -445,16 +463,51 @@ static int by_cost(const void *left, const void *right)
     return (a->source > b->source) - (a->source < b->source);
 }
 
-/* Scale what was summed up to the wait; the smallest of many are left out. */
+/* Keep what counts for the late one; returns the sum of that. */
+static double costs_settle(struct delay *delay)
+{
+    size_t kept = 0;
+    double sum = 0;
+
+    for (size_t i = 0; i < delay->costs_count; i++) {
+        struct delay_cost cost = delay->costs[i];
+
+        cost.ns = delay->weights[cost.source].ns;
+        if (cost.ns > 0) {
+            delay->costs[kept++] = cost;
+            sum += cost.ns;
+        }
+    }
+    delay->costs_count = kept;
+    return sum;
+}
+
+/* Scale the costs to the wait; the smallest of many are left out. */
 static void costs_scale(struct delay *delay, double scale)
 {
     for (size_t i = 0; i < delay->costs_count; i++) {
-        delay->costs[i].ns = delay->weights[delay->costs[i].source].ns * scale;
+        delay->costs[i].ns *= scale;
     }
     if (delay->costs_count > DELAY_COSTS_MAX) {
         qsort(delay->costs, delay->costs_count, sizeof(*delay->costs), by_cost);
         delay->costs_count = DELAY_COSTS_MAX;
     }
+}
+
+/* Sum up both sides; returns what the costs and what is not known are together,
+ * below 0 with ENOMEM. */
+static double
+sides_add(struct delay *delay, struct side *late, struct side *waiting)
+{
+    double unknown;
+
+    delay->stamp++;
+    delay->touched_count = delay->costs_count = 0;
+    if (side_add(delay, late) != 0 || side_add(delay, waiting) != 0 ||
+        keys_add(delay, late, waiting, &unknown) != 0) {
+        return -1;
+    }
+    return costs_settle(delay) + unknown;
 }
 
 /* Fill `costs` of a wait of `part` until the late thread came. 0, or -1 with
@@ -466,9 +519,9 @@ static int costs_find(struct delay *delay,
 {
     ck_time_t from =
         sync_find(&delay->threads[late], &delay->threads[thread], part.start);
-    struct side one = {late, true, {NULL, 0}};
-    struct side other = {thread, false, {NULL, 0}};
-    ck_time_t waited, unused, all;
+    struct side one = {.thread = late, .is_late = true};
+    struct side other = {.thread = thread};
+    double length = (double)region_length(part);
     double whole, scale;
 
     if (delayprofile_settle(delay->profile, late) != 0 ||
@@ -480,19 +533,11 @@ static int costs_find(struct delay *delay,
         stretch_find(delay, thread, (struct region){from, part.start});
     delay->counts.waits++;
     delay->counts.unanchored += from == INT64_MIN;
-    delay->stamp++;
-    delay->touched_count = delay->costs_count = 0;
-    if (side_add(delay, &one, &waited) != 0 ||
-        side_add(delay, &other, &unused) != 0) {
+    whole = sides_add(delay, &one, &other);
+    if (whole < 0) {
         return -1;
     }
-    all = excess_add(delay, late);
-    if (all < 0) {
-        return -1;
-    }
-    whole = (double)(all + waited > region_length(part) ? all + waited
-                                                        : region_length(part));
-    scale = (double)region_length(part) / whole;
+    scale = length / (whole > length ? whole : length);
     costs_scale(delay, scale);
     return side_weigh(delay, &one, scale) != 0 ||
                    side_weigh(delay, &other, scale) != 0

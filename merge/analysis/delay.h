@@ -6,17 +6,21 @@
  * in Large-Scale Parallel Applications" (ACM TOPC 3(2), 2016), forward in one
  * pass. Thread b waits for w ns, until a comes at U. Let p be the last instant
  * until which both waited, or one for the other. From p on, a did k for tm_a(k)
- * up to U, and b for tm_b(k) until it began to wait:
+ * up to U, and b for tm_b(k) until it began to wait; their waits in these times
+ * had cost c_a(r, k) and c_b(r, k) because of what rank r did. What both have
+ * cancels out:
  *
- *     d(k) = max(0, tm_a(k) - tm_b(k))     D = sum of d
- *     W    = what a itself waited since p
- *     Q    = max(D + W, w)
- *     cost(k on a)  = w d(k) / Q
- *     cost(r)      += w c(r) / Q    of each wait of a since p that cost c(r)
- *                                   because of r
- *     unexplained   = w - the sum of costs
+ *     x(r, k) = c_a(r, k) - c_b(r, k)
+ *     x(a, k) += tm_a(k) - tm_b(k)     where that is more than 0,
+ *     x(b, k) += tm_a(k) - tm_b(k)     where it is less
+ *     Q = max(w, sum of all x > 0, and what of a's waits was not explained
+ *                beyond that of b's)
+ *     cost(r, k) = w x(r, k) / Q       of all x > 0
+ *     unexplained = w - the sum of costs
  *
- * Both intervals begin at the same instant p, so D + W >= w: what is not
+ * In the papers all that a waited passes on what it cost, also what it cost
+ * because of b itself, or of one that b waited for as well. Both intervals begin
+ * at the same instant p, so the positive differences are at least w: what is not
  * explained is what was not recorded, or lies before the first p, or was in
  * turn not explained.
  */

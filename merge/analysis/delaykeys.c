@@ -44,7 +44,7 @@ struct quick {
 struct kept {
     uint32_t base;
     enum host_off off;
-    bool is_computing;
+    bool is_between;
 };
 
 struct delaykeys {
@@ -182,8 +182,8 @@ static int deed_make(struct delaykeys *keys,
                        sizeof(*keys->kept)) != 0) {
             return -1;
         }
-        keys->kept[keys->count++] = (struct kept){
-            (uint32_t)whole, off, did->call == NULL && off == HOST_ON};
+        keys->kept[keys->count++] =
+            (struct kept){(uint32_t)whole, off, did->call == NULL};
     }
     *deed = (struct delay_deed){(uint32_t)key + KEYS_FIRST, (uint32_t)common,
                                 (uint32_t)number};
@@ -271,9 +271,9 @@ int delaykeys_deed(struct delaykeys *keys,
     return 0;
 }
 
-bool delaykeys_is_computing(const struct delaykeys *keys, uint32_t key)
+bool delaykeys_is_between(const struct delaykeys *keys, uint32_t key)
 {
-    return key >= KEYS_FIRST && keys->kept[key - KEYS_FIRST].is_computing;
+    return key >= KEYS_FIRST && keys->kept[key - KEYS_FIRST].is_between;
 }
 
 enum host_off delaykeys_off(const struct delaykeys *keys, uint32_t key)

@@ -43,8 +43,9 @@ int delaykeys_line(struct delaykeys *keys,
                    uint32_t stack,
                    uint32_t *line);
 struct place delaykeys_place(const struct delaykeys *keys, uint32_t line);
-/* Is it the time between calls, with a CPU, which samples tell more of? */
-bool delaykeys_is_computing(const struct delaykeys *keys, uint32_t key);
+/* Is it time between calls, which lines and the calls around it tell more of?
+ */
+bool delaykeys_is_between(const struct delaykeys *keys, uint32_t key);
 /* How the thread ran, and a number that is equal for keys that differ by that
  * alone. */
 enum host_off delaykeys_off(const struct delaykeys *keys, uint32_t key);

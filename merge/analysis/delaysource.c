@@ -80,6 +80,16 @@ int64_t delaysources_find(struct delaysources *sources,
     return number;
 }
 
+uint32_t delaysources_known(const struct delaysources *sources,
+                            const struct delay_source *source)
+{
+    struct table_key key = {source->thread, source->key, 0};
+
+    return table_has(sources->numbers, key)
+               ? (uint32_t)table_number(sources->numbers, key)
+               : DELAY_NONE;
+}
+
 struct delay_source delaysources_get(const struct delaysources *sources,
                                      uint32_t number)
 {

@@ -32,6 +32,9 @@ void delaysources_destroy(struct delaysources *sources);
 int64_t delaysources_find(struct delaysources *sources,
                           const struct delay_source *source,
                           uint32_t did);
+/* Its number if it has one, DELAY_NONE. */
+uint32_t delaysources_known(const struct delaysources *sources,
+                            const struct delay_source *source);
 struct delay_source delaysources_get(const struct delaysources *sources,
                                      uint32_t number);
 /* The late thread had so much of the part (weight in ns), or, below zero, one

@@ -145,42 +145,41 @@ static ck_time_t from_of(const struct truths *truths, ck_time_t from, int rank)
 
 static void costs_find(struct truths *truths, size_t number);
 
-/* What the late rank's own waits cost; returns how long they were. */
-static double inherited(struct truths *truths, size_t number, ck_time_t from)
+/* What the waits of a rank cost since then, as often as `sign`; returns what of
+ * them is not explained. */
+static double inherited(struct truths *truths,
+                        size_t number,
+                        int rank,
+                        struct region part,
+                        int sign)
 {
-    const struct truth *wait = &truths->world->truths[number];
-    double waited = 0;
+    double unexplained = 0;
 
     for (size_t i = 0; i < truths->world->truths_count; i++) {
         const struct truth *truth = &truths->world->truths[i];
 
-        if (truth->rank != wait->whom || truth->start < from ||
-            truth->until > wait->until || truth->start >= truth->until) {
+        if (truth->rank != rank || truth->start < part.start ||
+            truth->until > part.end || truth->start >= truth->until) {
             continue;
         }
-        waited += (double)(truth->until - truth->start);
+        unexplained += (double)(truth->until - truth->start);
         costs_find(truths, i);
-        for (int rank = 0; rank < RANKS; rank++) {
+        for (int r = 0; r < RANKS; r++) {
             for (size_t k = 0; k < truths->labels_count; k++) {
-                truths->costs[number][rank][k] += truths->costs[i][rank][k];
+                truths->costs[number][r][k] += sign * truths->costs[i][r][k];
+                unexplained -= truths->costs[i][r][k];
             }
         }
     }
-    return waited;
+    return unexplained;
 }
 
-static void costs_find(struct truths *truths, size_t number)
+/* How much longer the late rank did each thing, or the other one. */
+static void difference(struct truths *truths, size_t number, ck_time_t from)
 {
     const struct truth *wait = &truths->world->truths[number];
     double more[LABELS] = {0};
-    double whole, length = (double)(wait->until - wait->start);
-    ck_time_t from;
 
-    if (truths->is_done[number]) {
-        return;
-    }
-    truths->is_done[number] = true;
-    from = common_find(truths, wait);
     for (ck_time_t t = from_of(truths, from, wait->whom); t < wait->until;
          t++) {
         int did = truths->did[wait->whom][t];
@@ -193,11 +192,36 @@ static void costs_find(struct truths *truths, size_t number)
 
         more[did < 0 ? LABELS - 1 : did] -= did >= 0;
     }
-    whole = inherited(truths, number, from);
     for (size_t k = 0; k < truths->labels_count; k++) {
-        if (more[k] > 0) {
-            truths->costs[number][wait->whom][k] += more[k];
-            whole += more[k];
+        truths->costs[number][more[k] > 0 ? wait->whom : wait->rank][k] +=
+            more[k];
+    }
+}
+
+static void costs_find(struct truths *truths, size_t number)
+{
+    const struct truth *wait = &truths->world->truths[number];
+    double length = (double)(wait->until - wait->start);
+    double whole, theirs;
+    ck_time_t from;
+
+    if (truths->is_done[number]) {
+        return;
+    }
+    truths->is_done[number] = true;
+    from = common_find(truths, wait);
+    whole = inherited(truths, number, wait->whom,
+                      (struct region){from, wait->until}, 1);
+    theirs = inherited(truths, number, wait->rank,
+                       (struct region){from, wait->start}, -1);
+    whole = whole > theirs ? whole - theirs : 0;
+    difference(truths, number, from);
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (size_t k = 0; k < truths->labels_count; k++) {
+            double *cost = &truths->costs[number][rank][k];
+
+            *cost = *cost > 0 ? *cost : 0;
+            whole += *cost;
         }
     }
     whole = whole > length ? whole : length;
