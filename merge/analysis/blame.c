@@ -693,9 +693,11 @@ static int waits_report(const struct blame *blame,
 int blame_report(struct blame *blame, struct report *report)
 {
     struct causes_from idle = {blame->scene, blame->delay,
-                               ledger_delays(blame->ledger), blame->idle};
+                               ledger_delays(blame->ledger), blame->idle,
+                               false};
     struct causes_from waits = {blame->scene, blame->delay,
-                                waitstates_delays(blame->waitstates), NULL};
+                                waitstates_delays(blame->waitstates), NULL,
+                                true};
 
     if (undone_report(blame->cast, scene_commands(blame->scene), report) != 0 ||
         causes_report(blame->ledger, &idle, report) != 0 ||

@@ -321,6 +321,9 @@ static int delays_find(const struct causes_from *from,
             return -1;
         }
     }
+    if (from->is_of_waits) {
+        cause->count = delaysums_waits(from->delays);
+    }
     return delayreport_fill(from->scene, from->delay, from->delays,
                             &cause->delays);
 }

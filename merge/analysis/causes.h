@@ -17,6 +17,7 @@ struct causes_from {
     struct delaysums *delays;
     const struct when *when; /* the rows by their numbers; NULL = nobody asks
                                 for windows */
+    bool is_of_waits;        /* count is that of the waits, not of pieces */
 };
 /* Rows as causes, those that have as much in common as a sentence does in one;
  * longest first. NULL with ENOMEM; the caller frees it (report_fini()). */

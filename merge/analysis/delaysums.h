@@ -25,12 +25,19 @@ struct delaysums;
 /* NULL with ENOMEM. */
 struct delaysums *delaysums_create(void);
 void delaysums_destroy(struct delaysums *sums);
-/* So much of a wait that cost `of` belongs to the group. 0, or -1 with ENOMEM.
- */
-int delaysums_add(struct delaysums *sums,
-                  const struct delaysums_group *group,
-                  ck_time_t ns,
-                  const struct delay_of *of);
+/* So much of the wait that is looked at belongs to the group. 0, or -1 with
+ * ENOMEM. */
+int delaysums_piece(struct delaysums *sums,
+                    const struct delaysums_group *group,
+                    ck_time_t ns);
+/* That was all of the wait, or of a part of it: share out what it cost, `of`.
+ * What a rank is blamed for takes first what the wait cost because of that
+ * rank; what is left of pieces takes its part of what is left of the costs. 0,
+ * or -1 with ENOMEM. */
+int delaysums_share(struct delaysums *sums,
+                    const struct cast *cast,
+                    const struct delay *delay,
+                    const struct delay_of *of);
 
 /* Groups that differ by is_start alone are one from now on. */
 void delaysums_forget_starts(struct delaysums *sums);
@@ -48,6 +55,8 @@ int delaysums_gather(struct delaysums *sums,
 int delaysums_gather_rank(struct delaysums *sums, int32_t blamed);
 int delaysums_gather_all(struct delaysums *sums);
 /* What was gathered, the largest first; borrowed until the next begin. */
+/* Waits that were shared out among what was gathered. */
+uint64_t delaysums_waits(const struct delaysums *sums);
 const struct delaysums_cost *delaysums_costs(struct delaysums *sums,
                                              size_t *count);
 

@@ -38,7 +38,7 @@ static int delay_add(const struct sharing *sharing,
 
     return books->delays == NULL || row->cause != CAUSE_MPI_WAIT
                ? 0
-               : delaysums_add(books->delays, &group, row->ns, &sharing->delay);
+               : delaysums_piece(books->delays, &group, row->ns);
 }
 
 /* Does the row's time belong to the start of the rank that it is because of?
@@ -164,7 +164,10 @@ static int wait_add(struct sharing *sharing,
             sharing->row.last =
                 cast->processes[cast->threads[wait->thread].process].rank;
             if (chain_follow(books->scene, wait->thread, before, blamed_take,
-                             sharing) != 0) {
+                             sharing) != 0 ||
+                (books->delays != NULL &&
+                 delaysums_share(books->delays, cast, books->delay,
+                                 &sharing->delay) != 0)) {
                 return -1;
             }
         }

@@ -129,8 +129,7 @@ static int delay_add(const struct standing *standing, ck_time_t ns)
 
     return standing->waitstates->delays == NULL
                ? 0
-               : delaysums_add(standing->waitstates->delays, &group, ns,
-                               &standing->delay);
+               : delaysums_piece(standing->waitstates->delays, &group, ns);
 }
 
 static int
@@ -253,7 +252,10 @@ int waitstates_add(struct waitstates *waitstates,
         steps_unsure(waitstates->steps, standing.row.device, part, wait->error);
     }
     if (host_walk(scene_host(waitstates->scene), thread, part, piece_take,
-                  &standing) != 0) {
+                  &standing) != 0 ||
+        (waitstates->delays != NULL &&
+         delaysums_share(waitstates->delays, cast, waitstates->delay,
+                         &standing.delay) != 0)) {
         return -1;
     }
     return wait->kind == WAIT_LATE_SENDER && standing.is_counted

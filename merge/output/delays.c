@@ -83,9 +83,7 @@ static void put_second(const struct page *page,
                        const struct report_delays *delays,
                        ck_time_t whole)
 {
-    ck_time_t first = has_kind(delays) ? delays->kind_ns : delays->ns;
-
-    if (first * 100 >= whole * ENOUGH_PERCENT) {
+    if (delays->ns * 100 >= whole * ENOUGH_PERCENT) {
         return;
     }
     for (size_t i = 0; i < delays->count; i++) {
@@ -94,9 +92,7 @@ static void put_second(const struct page *page,
         if (item->ns * WORTH_PART < whole) {
             break;
         }
-        if (item->rank == delays->rank &&
-            (has_kind(delays) ? item->kind == delays->kind
-                              : is_same(&item->did, &delays->did))) {
+        if (item->rank == delays->rank && is_same(&item->did, &delays->did)) {
             continue;
         }
         fprintf(page->file,

@@ -42,6 +42,20 @@ static ck_time_t waited_data(const struct report *report)
     return sum;
 }
 
+/* Did a rank end before its work was done? Then the others waited for that. */
+static bool is_cut_short(const struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->end == REPORT_END_SIGNAL || rank->end == REPORT_END_KILLED ||
+            rank->is_unfinalized || (rank->open != NULL && rank->is_open_api)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The quotient that is furthest from 1, in words. A wait for a rank that is not
  * here would count as one for those that are. */
 static void put_weakest(const struct page *page)
@@ -60,6 +74,13 @@ static void put_weakest(const struct page *page)
 
     for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
         least = parts[i].value < parts[least].value ? i : least;
+    }
+    if (is_cut_short(page->report)) {
+        fprintf(page->file,
+                " Parallel efficiency %.2f, including the time until the job "
+                "was ended.\n",
+                e->parallel);
+        return;
     }
     if (e->parallel >= GOOD) {
         fprintf(page->file, " Parallel efficiency %.2f: little to gain.\n",

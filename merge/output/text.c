@@ -38,6 +38,21 @@ static void put_program(const struct page *page, const char *command)
     page_cell(page, word, 40);
 }
 
+/* Did all ranks that called MPI get to its end? */
+static bool is_finalized(const struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->mpi_calls > 0 &&
+            (rank->is_unfinalized || rank->end == REPORT_END_SIGNAL ||
+             rank->end == REPORT_END_KILLED)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void put_region(const struct page *page)
 {
     const struct report *report = page->report;
@@ -50,7 +65,9 @@ static void put_region(const struct page *page)
                 length.text);
         break;
     case REPORT_REGION_MPI:
-        fprintf(page->file, "region: MPI_Init to MPI_Finalize, %s",
+        fprintf(page->file, "region: %s, %s",
+                is_finalized(report) ? "MPI_Init to MPI_Finalize"
+                                     : "from MPI_Init on",
                 length.text);
         break;
     case REPORT_REGION_RANGE:
