@@ -126,6 +126,7 @@ for shared in shared shared2 shared3; do
         --report none --job $shared --aggregator "ipc://$work/agg.sock" -- \
         "$tests/train" --steps 40 </dev/null >"$work/out" 2>"$work/err" ||
         fail "mpirun with a service"
+    wait_done "$(echo "$work/service/ck-$shared"-*)"
     probed=$(grep -lc clock_asked= "$work/service/ck-$shared"-*/seg-* | wc -l)
     [ "$probed" = 2 ] || break
 done
