@@ -308,10 +308,10 @@ static bool has_come(const struct impasse *impasse,
                      uint32_t seq)
 {
     struct table_key key = {process, id, 0};
-    int64_t number = table_number(impasse->keys, key);
 
-    return number >= 0 && (size_t)number < impasse->seqs_count &&
-           impasse->seqs[number] >= seq;
+    /* Records may still come: a question gives no number to a key. */
+    return table_has(impasse->keys, key) &&
+           impasse->seqs[table_number(impasse->keys, key)] >= seq;
 }
 
 /* True when the process has any collective on it. */

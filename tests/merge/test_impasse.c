@@ -36,7 +36,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static void collective(int rank, uint32_t seq, ck_time_t start, unsigned flags)
+static void collective(
+    int rank, uint32_t comm, uint32_t seq, ck_time_t start, unsigned flags)
 {
     struct ck_collective record = {
         .e = {.kind = CK_KIND_COLLECTIVE,
@@ -45,7 +46,7 @@ static void collective(int rank, uint32_t seq, ck_time_t start, unsigned flags)
               .name = 1,
               .start = start},
         .dur = 5,
-        .comm = WORLD,
+        .comm = comm,
         .seq = seq,
     };
     struct timeline_event event = {.record = &record.e,
@@ -60,12 +61,12 @@ static void collective(int rank, uint32_t seq, ck_time_t start, unsigned flags)
 
 static void leaves(int rank, uint32_t seq)
 {
-    collective(rank, seq, 10 * seq, 0);
+    collective(rank, WORLD, seq, 10 * seq, 0);
 }
 
 static void stands(int rank, uint32_t seq)
 {
-    collective(rank, seq, 10 * seq, CK_FLAG_CUT);
+    collective(rank, WORLD, seq, 10 * seq, CK_FLAG_CUT);
 }
 
 static const struct report_impasse *only(void)
@@ -214,6 +215,25 @@ static void a_run_that_ended_well_is_not_looked_at(void **state)
     assert_true(impasse_is_wanted(world.cast));
 }
 
+static void who_never_came_is_asked_for_while_records_come(void **state)
+{
+    const struct ck_collective endless = {.comm = WORLD, .seq = 5};
+
+    (void)state;
+    stands(0, 5);
+    assert_true(impasse_is_absent(impasse, 0, &endless, 1));
+    assert_true(impasse_is_absent(impasse, 0, &endless, 3));
+    for (uint32_t comm = 2; comm < 40; comm++) {
+        collective(1, comm, 9, 100 + comm, 0);
+    }
+    assert_true(impasse_is_absent(impasse, 0, &endless, 1));
+    leaves(3, 5);
+    leaves(2, 4);
+    assert_true(impasse_is_absent(impasse, 0, &endless, 2));
+    assert_false(impasse_is_absent(impasse, 0, &endless, 3));
+    assert_counts(only(), 1, 0, 2, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +251,8 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             the_last_call_is_of_ranks_that_did_not_end_well, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            who_never_came_is_asked_for_while_records_come, setup, teardown),
         cmocka_unit_test_setup_teardown(a_run_that_ended_well_is_not_looked_at,
                                         setup, teardown),
     };
