@@ -351,8 +351,10 @@ static int work_take(struct commands *commands,
     command->physical = device == NULL ? CAST_NONE : device->physical;
     command->start = event->start;
     command->end = event->end;
-    command->prior = queue->prior;
-    queue->prior = key;
+    if (queue->prior != key) { /* a second record of it is no other command */
+        command->prior = queue->prior;
+        queue->prior = key;
+    }
     return 0;
 }
 

@@ -22,6 +22,9 @@
 #define COMMANDS_MIN ((size_t)1 << 8)
 /* Links of a chain of waits that are followed. */
 #define COMMANDS_LINKS 32
+/* Steps to answer a question: each command that is kept and each wait once.
+ * What takes more goes round in circles; the rest of it is not known. */
+#define COMMANDS_STEPS (2 * COMMANDS_MAX)
 
 /* A command, or a user event. */
 struct command {

@@ -13,14 +13,22 @@ struct asking {
     struct history *history;
     commands_take_f take;
     void *state;
+    size_t steps; /* taken */
 };
 
+/* Takes a step. False = there were too many. */
+static bool may_go_on(struct asking *asking)
+{
+    asking->steps += asking->steps < COMMANDS_STEPS;
+    return asking->steps < COMMANDS_STEPS;
+}
+
 static ck_time_t
-end_of(const struct asking *asking, struct command *command, unsigned links);
+end_of(struct asking *asking, struct command *command, unsigned links);
 
 /* What held the command up: of all that it waited for what ended last, at
  * *until. NULL = nothing that is known. */
-static const struct command *binding_of(const struct asking *asking,
+static const struct command *binding_of(struct asking *asking,
                                         const struct command *command,
                                         unsigned links,
                                         ck_time_t *until)
@@ -35,7 +43,7 @@ static const struct command *binding_of(const struct asking *asking,
     best = *until == INT64_MIN ? NULL : best;
     for (uint32_t at = command->await;
          at != COMMANDS_NONE && history->awaits[at].owner == key &&
-         looked < asking->commands->room;
+         looked < asking->commands->room && may_go_on(asking);
          at = history->awaits[at].next, looked++) {
         struct command *awaited = command_find(asking->commands, history,
                                                history->awaits[at].awaited);
@@ -47,6 +55,10 @@ static const struct command *binding_of(const struct asking *asking,
             best = awaited;
         }
     }
+    if (!may_go_on(asking)) { /* another one may have ended later */
+        *until = INT64_MIN;
+        return NULL;
+    }
     return best;
 }
 
@@ -54,7 +66,7 @@ static const struct command *binding_of(const struct asking *asking,
  * asks has begun, so what it waited for has ended: what is found of a marker
  * holds. Once a question, as several ways may lead to it. */
 static ck_time_t
-end_of(const struct asking *asking, struct command *command, unsigned links)
+end_of(struct asking *asking, struct command *command, unsigned links)
 {
     ck_time_t until;
 
@@ -69,14 +81,15 @@ end_of(const struct asking *asking, struct command *command, unsigned links)
     return until;
 }
 
-static int command_walk(const struct asking *asking,
+static int command_walk(struct asking *asking,
                         const struct command *command,
                         struct region part,
                         unsigned links);
 
 /* [part.start, until) of the part is the other's; what is left of it begins
- * there. */
-static int other_walk(const struct asking *asking,
+ * there. Of a part without length nothing is asked: both ways from a command
+ * would lead on from it, and from each that they lead to. */
+static int other_walk(struct asking *asking,
                       const struct command *other,
                       ck_time_t until,
                       struct region *part,
@@ -84,7 +97,8 @@ static int other_walk(const struct asking *asking,
 {
     struct region before = *part;
 
-    if (other == NULL || until <= part->start || links >= COMMANDS_LINKS) {
+    if (other == NULL || until <= part->start || part->start >= part->end ||
+        links >= COMMANDS_LINKS || !may_go_on(asking)) {
         return 0;
     }
     before.end = until < part->end ? until : part->end;
@@ -93,7 +107,7 @@ static int other_walk(const struct asking *asking,
 }
 
 /* Why it had not ended in `part`. */
-static int command_walk(const struct asking *asking,
+static int command_walk(struct asking *asking,
                         const struct command *command,
                         struct region part,
                         unsigned links)
@@ -129,8 +143,8 @@ ck_time_t commands_awaited(const struct commands *commands,
                            uint32_t tid,
                            uint32_t call)
 {
-    struct asking asking = {commands, &commands->histories[process], NULL,
-                            NULL};
+    struct asking asking = {.commands = commands,
+                            .history = &commands->histories[process]};
     const struct command *command =
         command_find(commands, asking.history, key_of(tid, call));
     ck_time_t until = INT64_MIN;
@@ -150,8 +164,10 @@ int commands_walk(const struct commands *commands,
                   commands_take_f take,
                   void *state)
 {
-    struct asking asking = {commands, &commands->histories[process], take,
-                            state};
+    struct asking asking = {.commands = commands,
+                            .history = &commands->histories[process],
+                            .take = take,
+                            .state = state};
     const struct command *command =
         command_find(commands, asking.history, key_of(tid, call));
     const struct command *other = NULL;

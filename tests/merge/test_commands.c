@@ -310,6 +310,69 @@ static void many_ways_are_gone_once(void **state)
     assert_int_equal(awaited(world, 40), 500);
 }
 
+/* Each waits for the one before, in its queue, too, and all run at once: of
+ * [30, 900) nobody waited, and 2^31 ways would lead through it. */
+static void what_ran_all_the_time_waited_for_nobody(void **state)
+{
+    struct world *world = *state;
+    struct story story;
+
+    for (uint32_t i = 1; i <= 40; i++) {
+        if (i > 1) {
+            await(world, CK_KIND_AWAIT, i, 3, i - 1, 10);
+        }
+        enqueue(world, i, 3, 10);
+        run(world, i, 3, 20, 2000 - i);
+    }
+    await(world, CK_KIND_AWAIT, 41, 2, 40, 11);
+    enqueue(world, 41, 2, 11);
+    assert_string_equal(told(world, 41, (struct region){30, 900}, &story),
+                        "R40[30,900) ");
+}
+
+static void a_second_record_of_a_command_is_no_other_one(void **state)
+{
+    struct world *world = *state;
+    struct story story;
+
+    enqueue(world, 1, 1, 5);
+    enqueue(world, 2, 1, 6);
+    await(world, CK_KIND_AWAIT, 3, 2, 2, 7);
+    enqueue(world, 3, 2, 7);
+    run(world, 1, 1, 10, 40);
+    run(world, 2, 1, 45, 50);
+    run(world, 2, 1, 45, 70);
+    assert_string_equal(told(world, 3, (struct region){20, 70}, &story),
+                        "R1[20,40) Q2[40,45) R2[45,70) ");
+}
+
+/* Commands 2 and 3 each ran before the other: 7 looks at their waits are more
+ * than a question may take, and COMMANDS_LINKS looks would end with 3. */
+static void a_circle_of_many_waits_is_left_in_time(void **state)
+{
+    struct world *world = *state;
+    struct story story;
+
+    _Static_assert(6 * 2500 < COMMANDS_STEPS && 7 * 2500 > COMMANDS_STEPS,
+                   "the seventh is too much");
+    enqueue(world, 1, 2, 5);
+    for (uint32_t i = 2; i <= 3; i++) {
+        for (uint32_t k = 0; k < 2500; k++) {
+            await(world, CK_KIND_AWAIT, i, 3, 1, 6);
+        }
+        enqueue(world, i, 3, 6);
+    }
+    await(world, CK_KIND_AWAIT, 4, 2, 2, 7);
+    enqueue(world, 4, 2, 7);
+    run(world, 1, 2, 11, 15);
+    run(world, 2, 3, 500, 510);
+    run(world, 3, 3, 500, 510);
+    run(world, 2, 3, 500, 510);
+    assert_string_equal(told(world, 4, (struct region){20, 400}, &story),
+                        "Q2[20,400) ");
+    assert_int_equal(awaited(world, 4), 510);
+}
+
 static void what_has_no_record_never_ended(void **state)
 {
     struct world *world = *state;
@@ -461,6 +524,9 @@ int main(void)
         CASE(what_is_waited_for_waits_itself),
         CASE(circles_and_unknown_ends_end_the_story),
         CASE(many_ways_are_gone_once),
+        CASE(what_ran_all_the_time_waited_for_nobody),
+        CASE(a_second_record_of_a_command_is_no_other_one),
+        CASE(a_circle_of_many_waits_is_left_in_time),
         CASE(what_has_no_record_never_ended),
         CASE(whoever_was_waited_for_has_ended_and_all_before_it),
         CASE(what_was_pushed_out_is_still_counted),
