@@ -102,6 +102,12 @@ fair() {
     skip "$*: others took $others % of the CPU time"
 }
 
+# mpirun ... "${apart[@]}" FILE COMMAND WORD...: what each rank prints goes into
+# a file of its own, FILE.PID. mpirun passes on what it happens to read, and so
+# may print those of one rank within a line of another.
+# shellcheck disable=SC2034,SC2016
+apart=(bash -c 'exec "$@" >"$0.$$"')
+
 # The one run directory below $work/$1.
 run_of() {
     find "$1" -maxdepth 2 -name manifest.json -printf '%h\n' | head -n 1

@@ -30,6 +30,8 @@ for line in open(sys.argv[2]):
             groups[words[0]][i] += int(words[i + 1])
     elif what == "function":
         functions[words[0]] += int(words[1])
+    else:
+        raise ValueError(f"no line of the program: {line!r}")
 assert pairs and sizes and groups and functions
 t = j["traffic"]
 seen = {(view, p["from"], p["to"]): [p[view]["messages"], p[view]["bytes"]]
@@ -81,9 +83,11 @@ for mpi in openmpi mpich; do
     start=mpirun
     [ $mpi = openmpi ] || start=mpiexec.mpich
     [ -x "$tests/messages.$mpi" ] && command -v $start >/dev/null || continue
-    timeout 100 $start -n 4 "$bin/ckagent" --report none --dir "$work/$mpi" -- \
-        "$tests/messages.$mpi" >"$work/$mpi.out" 2>"$work/$mpi.err" \
+    timeout 100 $start -n 4 "${apart[@]}" "$work/$mpi.out" \
+        "$bin/ckagent" --report none --dir "$work/$mpi" -- \
+        "$tests/messages.$mpi" 2>"$work/$mpi.err" \
         </dev/null || { cat "$work/$mpi.err"; fail "$start"; }
+    cat "$work/$mpi.out".* >"$work/$mpi.out"
     wait_done "$work/$mpi"
     "$bin/ckmerge" --quiet --output json="$work/$mpi.json" \
         "$work/$mpi"

@@ -456,7 +456,7 @@ static size_t put(char *text, size_t room, const char *format, ...)
     return (size_t)length;
 }
 
-/* In one piece, so that the lines of ranks do not mix. */
+/* In one piece: its fwrite and fflush are counted. */
 static void truth(void)
 {
     char text[32768];
