@@ -9,7 +9,8 @@
  *     rhythms leaders   the same, and in each step some ranks meet once more
  *     rhythms few       9 steps
  *     rhythms burst     one place is called three times in each of 30 steps
- *     rhythms window    1000 steps; in 400 to 449 the last rank is late
+ *     rhythms window    1000 steps; in 400 to 449 the last rank is late; each
+ *                       prints when it came to each barrier
  *     rhythms phase     as window, but neighbours only exchange messages, and
  *                       nothing in it can be taken for a step
  *
@@ -126,22 +127,28 @@ static void burst(void)
     }
 }
 
-static void window(void)
-{
-    for (int i = 0; i < 1000; i++) {
-        int is_late = rank == size - 1 && i >= 400 && i < 450;
-
-        work_us(is_late ? 20000 : 1000);
-        MPI_Barrier(MPI_COMM_WORLD); /* the step */
-    }
-}
-
 static int64_t now(void)
 {
     struct timespec time;
 
     clock_gettime(CLOCK_MONOTONIC_RAW, &time);
     return time.tv_sec * (int64_t)1000000000 + time.tv_nsec;
+}
+
+static void window(void)
+{
+    static int64_t came[1000];
+
+    for (int i = 0; i < 1000; i++) {
+        int is_late = rank == size - 1 && i >= 400 && i < 450;
+
+        work_us(is_late ? 20000 : 1000);
+        came[i] = now();
+        MPI_Barrier(MPI_COMM_WORLD); /* the step */
+    }
+    for (int i = 0; i < 1000; i++) {
+        printf("came %d %d %lld\n", rank, i, (long long)came[i]);
+    }
 }
 
 static void phase(void)
