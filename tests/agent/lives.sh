@@ -163,17 +163,36 @@ grep -q 'ended in the middle of the job; rank 0 started another' \
 grep -q 'goes on with the run in' "$work/ckagg/ckagg.log" ||
     fail "the log does not tell of the restart"
 
-# One that stands still and comes back: what it had not acknowledged comes
-# again, and is stored once.
+# One that is stopped and comes back while it is waited for: what it had not
+# acknowledged comes again, and is stored once.
+is_waited_for() { grep -q 'waiting for the aggregator' "$work/err"; }
 start stopped
 wait_for "data" has_data "$work/stopped"
 ckagg=$(child "$collector" ckagg)
 kill -STOP "$ckagg"
-wait_for "ckagg to stand" is_stopped "$ckagg"
-status_is 3
+wait_for "ckagg to stop" is_stopped "$ckagg"
+wait_for "the collector to wait for ckagg" is_waited_for
 kill -CONT "$ckagg"
+status_is 3
 wait_for "the end" is_done "$work/stopped"
 all_there "$work/stopped" $count
+
+# One that comes back too late: the collector has given up and ended,
+# what it had not acknowledged is in the spool, and ckmerge makes the report.
+start late
+wait_for "data" has_data "$work/late"
+ckagg=$(child "$collector" ckagg)
+kill -STOP "$ckagg"
+wait_for "ckagg to stop" is_stopped "$ckagg"
+status_is 3
+grep -q "did not answer; the data is kept in $work/late, and the report made" \
+    "$work/err" || fail "the place of the data was not said"
+wait_for "the collector's end" is_gone "$collector"
+kill -CONT "$ckagg"
+wait_for "ckagg's end" is_gone "$ckagg"
+all_there "$work/late" $count
+"$bin/ckmerge" "$work/late" >"$work/report" 2>"$work/err" ||
+    fail "ckmerge of $work/late"
 
 # Nobody to send to: the spool has it all.
 start spool --aggregator "ipc://$work/nobody"
