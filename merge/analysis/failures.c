@@ -115,7 +115,7 @@ int failures_report(const struct failures *failures, struct report *report)
         struct report_failure row = {
             .name = cast_name(failures->cast, process, (uint32_t)(key.b >> 32)),
             .is_call = (key.a & 1) != 0,
-            .error = -(int32_t)(uint32_t)key.b,
+            .error = (int32_t)(0u - (uint32_t)key.b),
             .place = cast_place(failures->cast, process, key.c)};
         size_t at = 0;
 

@@ -26,6 +26,8 @@
 #define OTHERS 0.1
 #define CPUS_MAX 1024
 #define LIST_BYTES 1024
+/* No real value comes near it; sums of two do not overflow. */
+#define VALUE_MAX (INT64_C(1) << 60)
 
 struct cpus {
     uint64_t words[CPUS_MAX / 64];
@@ -45,14 +47,28 @@ struct part {
     char cgroup[LIST_BYTES];
 };
 
-static int64_t number_of(const struct cast_agent *agent, const char *key)
+/* A number of the agent's. What the host counts may step back: less than 0 is
+ * 0. One that cannot be true makes *is_sane false. */
+static int64_t
+number_of(const struct cast_agent *agent, const char *key, bool *is_sane)
 {
-    char value[32];
+    char text[32];
+    int64_t value = 0;
 
-    return ck_lines_get(agent->exit, strlen(agent->exit), key, value,
-                        sizeof(value))
-               ? strtoll(value, NULL, 10)
-               : 0;
+    if (ck_lines_get(agent->exit, strlen(agent->exit), key, text,
+                     sizeof(text))) {
+        value = strtoll(text, NULL, 10);
+    }
+    if (value > VALUE_MAX) {
+        *is_sane = false;
+        value = VALUE_MAX;
+    }
+    return value > 0 ? value : 0;
+}
+
+static int64_t sum_of(int64_t a, int64_t b)
+{
+    return a < VALUE_MAX - b ? a + b : VALUE_MAX;
 }
 
 /* "0-3,8" */
@@ -93,12 +109,13 @@ static int64_t cpus_count(const struct cpus *cpus)
 static bool part_read(const struct cast_agent *agent, struct part *part)
 {
     char list[LIST_BYTES] = "";
+    bool is_sane = true;
 
     *part = (struct part){.domain = agent->domain, .host = agent->host};
     if (agent->exit == NULL) {
         return false;
     }
-    part->window = number_of(agent, "load_ns");
+    part->window = number_of(agent, "load_ns", &is_sane);
     (void)ck_lines_get(agent->exit, strlen(agent->exit), "load_cpus", list,
                        sizeof(list));
     (void)ck_lines_get(agent->exit, strlen(agent->exit), "load_cgroup",
@@ -106,18 +123,18 @@ static bool part_read(const struct cast_agent *agent, struct part *part)
     cpus_parse(list, &part->cpus);
     part->largest = part->cpus;
     part->is_equal = true;
-    part->busy = number_of(agent, "load_busy_ns");
-    part->host_busy = number_of(agent, "load_host_ns");
-    part->own = number_of(agent, "load_own_ns");
-    part->agent = number_of(agent, "load_agent_ns");
-    part->waited = number_of(agent, "load_waited_ns");
-    part->throttled = number_of(agent, "load_throttled_ns");
-    part->online = number_of(agent, "load_online");
-    part->quota = number_of(agent, "load_quota_milli");
-    part->periods = number_of(agent, "load_periods");
-    part->throttled_periods = number_of(agent, "load_throttled");
-    part->ready = (double)number_of(agent, "load_ready_milli") / 1000;
-    return part->window > 0 && cpus_count(&part->cpus) > 0;
+    part->busy = number_of(agent, "load_busy_ns", &is_sane);
+    part->host_busy = number_of(agent, "load_host_ns", &is_sane);
+    part->own = number_of(agent, "load_own_ns", &is_sane);
+    part->agent = number_of(agent, "load_agent_ns", &is_sane);
+    part->waited = number_of(agent, "load_waited_ns", &is_sane);
+    part->throttled = number_of(agent, "load_throttled_ns", &is_sane);
+    part->online = number_of(agent, "load_online", &is_sane);
+    part->quota = number_of(agent, "load_quota_milli", &is_sane);
+    part->periods = number_of(agent, "load_periods", &is_sane);
+    part->throttled_periods = number_of(agent, "load_throttled", &is_sane);
+    part->ready = (double)number_of(agent, "load_ready_milli", &is_sane) / 1000;
+    return is_sane && part->window > 0 && cpus_count(&part->cpus) > 0;
 }
 
 /* The quota of both, each a cgroup's: of one group it is one. */
@@ -133,11 +150,13 @@ static void quota_join(struct part *group, const struct part *part)
         }
         return;
     }
-    group->quota =
-        group->quota > 0 && part->quota > 0 ? group->quota + part->quota : 0;
-    group->periods += part->periods;
-    group->throttled_periods += part->throttled_periods;
-    group->throttled += part->throttled;
+    group->quota = group->quota > 0 && part->quota > 0
+                       ? sum_of(group->quota, part->quota)
+                       : 0;
+    group->periods = sum_of(group->periods, part->periods);
+    group->throttled_periods =
+        sum_of(group->throttled_periods, part->throttled_periods);
+    group->throttled = sum_of(group->throttled, part->throttled);
 }
 
 /* The work on the CPUs of both: where they are the same, as the one saw it that
@@ -150,7 +169,7 @@ static void busy_join(struct part *group, const struct part *part)
         group->busy = part->window > group->window ? part->busy : group->busy;
     } else if (memcmp(&group->largest, &part->cpus, sizeof(part->cpus)) != 0) {
         group->is_equal = false;
-        group->busy += part->busy;
+        group->busy = sum_of(group->busy, part->busy);
         if (cpus_count(&part->cpus) > cpus_count(&group->largest)) {
             group->largest = part->cpus;
         }
@@ -171,26 +190,27 @@ static void part_join(struct part *group, const struct part *part)
         group->cpus.words[i] |= part->cpus.words[i];
     }
     group->window = part->window > group->window ? part->window : group->window;
-    group->own += part->own;
-    group->agent += part->agent;
-    group->waited += part->waited;
+    group->own = sum_of(group->own, part->own);
+    group->agent = sum_of(group->agent, part->agent);
+    group->waited = sum_of(group->waited, part->waited);
     group->ready += part->ready;
     group->ranks += part->ranks;
 }
 
 enum report_load_verdict load_judge(const struct report_load *load)
 {
-    ck_time_t worth = load->window * (ck_time_t)load->ranks / WORTH_WAIT;
+    double worth = (double)load->window * load->ranks / WORTH_WAIT;
     double excess = load->ready - load->cpus;
 
     if (load->window == 0) {
         return REPORT_LOAD_UNKNOWN;
     }
-    if (load->throttled_periods * WORTH_THROTTLED > load->periods &&
-        load->throttled * WORTH_STOPPED > load->window) {
+    if ((double)load->throttled_periods * WORTH_THROTTLED >
+            (double)load->periods &&
+        (double)load->throttled * WORTH_STOPPED > (double)load->window) {
         return REPORT_LOAD_QUOTA;
     }
-    if (load->waited <= worth) {
+    if ((double)load->waited <= worth) {
         return REPORT_LOAD_NONE;
     }
     if (excess > CROWD && excess >= load->others) {
@@ -259,7 +279,7 @@ static void load_add(struct report_load *load, const struct report_load *other)
     load->ready += other->ready;
     load->own += other->own;
     load->others += other->others;
-    load->waited += other->waited;
+    load->waited = sum_of(load->waited, other->waited);
 }
 
 static void

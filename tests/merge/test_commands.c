@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "merge/analysis/commands.h"
+#include "merge/analysis/failures.h"
 #include "tests/merge/chance.h"
 
 #define HOST 7
@@ -373,6 +374,33 @@ static void a_circle_of_many_waits_is_left_in_time(void **state)
     assert_int_equal(awaited(world, 4), 510);
 }
 
+static void any_number_of_an_error_is_reported(void **state)
+{
+    struct world *world = *state;
+    const uint32_t args[] = {5, 0x80000000u, 0xffffffffu};
+    const int32_t errors[] = {-5, INT32_MIN, 1};
+    struct report report = {.present = 0};
+
+    for (uint32_t i = 0; i < 3; i++) {
+        struct ck_call record = {.e = {.kind = CK_KIND_API_OPENCL,
+                                       .flags = CK_FLAG_FAILED,
+                                       .name = 9},
+                                 .call = i + 1,
+                                 .arg = args[i]};
+
+        for (uint32_t k = 3; k > i; k--) { /* the most first */
+            take(world, &record, HOST, 10, 11);
+        }
+    }
+    assert_int_equal(
+        failures_report(commands_failures(world->commands), &report), 0);
+    assert_int_equal(report.failures_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(report.failures[i].error, errors[i]);
+    }
+    free(report.failures);
+}
+
 static void what_has_no_record_never_ended(void **state)
 {
     struct world *world = *state;
@@ -527,6 +555,7 @@ int main(void)
         CASE(what_ran_all_the_time_waited_for_nobody),
         CASE(a_second_record_of_a_command_is_no_other_one),
         CASE(a_circle_of_many_waits_is_left_in_time),
+        CASE(any_number_of_an_error_is_reported),
         CASE(what_has_no_record_never_ended),
         CASE(whoever_was_waited_for_has_ended_and_all_before_it),
         CASE(what_was_pushed_out_is_still_counted),

@@ -249,6 +249,50 @@ static void a_run_that_says_nothing_of_it_is_unknown(void **state)
     assert_int_equal(report.load.verdict, REPORT_LOAD_UNKNOWN);
 }
 
+static void a_number_that_cannot_be_true_is_not_believed(void **state)
+{
+    struct said said = {.cpus = "0-3",
+                        .busy = 40 * S,
+                        .host_busy = 40 * S,
+                        .own = 40 * S,
+                        .waited = 40 * S,
+                        .ready_milli = 8000};
+
+    (void)state;
+    rank_add(&said);
+    said.throttled_ns = INT64_MAX / 2;
+    rank_add(&said);
+    said.throttled_ns = 0;
+    said.waited = INT64_MAX;
+    rank_add(&said);
+    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(report.load.verdict, REPORT_LOAD_OWN);
+    assert_int_equal(report.load.waited, 40 * S);
+    assert_int_equal(report.load.ranks, 1);
+}
+
+static void the_largest_numbers_do_not_overflow(void **state)
+{
+    const struct said said = {.cpus = "0-3",
+                              .busy = INT64_C(1) << 60,
+                              .host_busy = INT64_C(1) << 60,
+                              .own = INT64_C(1) << 60,
+                              .waited = INT64_C(1) << 60,
+                              .ready_milli = 8000,
+                              .quota_milli = 1,
+                              .periods = 100,
+                              .throttled = 97,
+                              .throttled_ns = INT64_C(1) << 60};
+
+    (void)state;
+    for (int i = 0; i < AGENTS_MAX; i++) {
+        rank_add(&said);
+    }
+    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(report.load.verdict, REPORT_LOAD_QUOTA);
+    assert_int_equal(report.load.waited, INT64_C(1) << 60);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +308,9 @@ int main(void)
         cmocka_unit_test_setup(a_wait_without_a_crowd_or_others_is_unclear,
                                setup),
         cmocka_unit_test_setup(a_run_that_says_nothing_of_it_is_unknown, setup),
+        cmocka_unit_test_setup(a_number_that_cannot_be_true_is_not_believed,
+                               setup),
+        cmocka_unit_test_setup(the_largest_numbers_do_not_overflow, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
