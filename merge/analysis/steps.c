@@ -32,6 +32,7 @@ struct steps {
     const struct cast *cast; /* borrowed */
     struct region region;
     struct rank *ranks; /* by index in the cast */
+    bool are_known;     /* a rank has marks: this is asked for each piece */
     struct table *keys; /* number, how often before -> step */
     struct report_step *items;
     size_t count, room;
@@ -65,6 +66,7 @@ struct steps *steps_create(const struct cast *cast, struct region region)
         if (rank != CAST_NONE &&
             (marks->last[0] != INT64_MIN || marks->last[1] != INT64_MIN)) {
             steps->ranks[rank].has_marks = true;
+            steps->are_known = true;
         }
     }
     return steps;
@@ -177,8 +179,11 @@ static int step_find(struct steps *steps,
 }
 
 /* A step of the rank; they come by start. */
-static void first_add(struct rank *rank, struct region part)
+static void first_add(struct steps *steps, uint32_t index, struct region part)
 {
+    struct rank *rank = &steps->ranks[index];
+
+    steps->are_known = true;
     if (rank->first_end == INT64_MAX) {
         rank->has_marks = true;
         rank->first_end = part.end;
@@ -196,7 +201,7 @@ int steps_add(struct steps *steps,
     struct report_step *step;
     uint32_t found;
 
-    first_add(rank, part);
+    first_add(steps, index, part);
     if (!steps->cast->ranks[index].is_wanted) {
         return 0;
     }
@@ -313,7 +318,7 @@ int steps_take(void *consumer, const struct timeline_event *event)
         struct region part = {event->start, event->end};
         struct region inside = part;
 
-        first_add(&steps->ranks[rank], part);
+        first_add(steps, rank, part);
         return region_clip(steps->region, &inside.start, &inside.end)
                    ? steps_add(steps, rank, part,
                                ((const struct ck_mark *)event->record)->value)
@@ -356,12 +361,7 @@ const struct report_step *steps_item(const struct steps *steps, size_t step)
 
 bool steps_are_known(const struct steps *steps)
 {
-    for (size_t i = 0; steps->count == 0 && i < steps->cast->ranks_count; i++) {
-        if (steps->ranks[i].has_marks) {
-            return true;
-        }
-    }
-    return steps->count > 0;
+    return steps->are_known;
 }
 
 size_t steps_ranks(const struct steps *steps)
