@@ -51,6 +51,7 @@ void commands_destroy(struct commands *commands)
         free(commands->histories[i].items);
         free(commands->histories[i].awaits);
         free(commands->histories[i].queues);
+        table_destroy(commands->histories[i].queue_keys);
     }
     failures_destroy(commands->failures);
     free(commands->histories);
@@ -74,11 +75,20 @@ commands_queue(const struct commands *commands, uint32_t process, uint32_t id)
     struct history *history = &commands->histories[process];
     const struct cast_queue *known;
     struct queue *queue;
+    int64_t number;
 
-    for (size_t i = 0; i < history->queues_count; i++) {
-        if (history->queues[i].id == id) {
-            return &history->queues[i];
-        }
+    if (history->queue_keys == NULL) {
+        history->queue_keys = table_create();
+    }
+    number =
+        history->queue_keys == NULL
+            ? -1
+            : table_number(history->queue_keys, (struct table_key){id, 0, 0});
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number < history->queues_count) {
+        return &history->queues[number];
     }
     if (array_grow(&history->queues, &history->queues_room,
                    history->queues_count, sizeof(*history->queues)) != 0) {

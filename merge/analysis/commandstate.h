@@ -9,6 +9,7 @@
 
 #include "merge/analysis/commands.h"
 #include "merge/analysis/failures.h"
+#include "merge/table.h"
 
 #define COMMANDS_NONE UINT32_MAX
 
@@ -32,7 +33,8 @@ struct queue {
 struct history {
     struct command *items; /* NULL = it enqueued nothing so */
     struct await *awaits;
-    uint32_t awaits_used; /* ever */
+    uint32_t awaits_used;     /* ever */
+    struct table *queue_keys; /* id -> its place in queues */
     struct queue *queues;
     size_t queues_count, queues_room;
     uint32_t questions; /* that were asked */
