@@ -93,17 +93,27 @@ static int by_count(const void *left, const void *right)
     return (a->count < b->count) - (a->count > b->count);
 }
 
-/* Kept texts: equal ones are one pointer. */
-static bool is_same(const struct report_failure *a,
-                    const struct report_failure *b)
+/* The row's number among the different ones. Kept texts: equal ones are one
+ * pointer. -1 with ENOMEM. */
+static int64_t row_number(struct table *places,
+                          struct table *rows,
+                          const struct report_failure *row)
 {
-    return a->is_call == b->is_call && a->error == b->error &&
-           a->name == b->name && a->place.file == b->place.file &&
-           a->place.line == b->place.line &&
-           a->place.function == b->place.function;
+    int64_t place =
+        table_number_of(places, (uintptr_t)row->place.file, row->place.line,
+                        (uintptr_t)row->place.function);
+
+    return place < 0 ? -1
+                     : table_number_of(rows, (uintptr_t)row->name,
+                                       (uint64_t)(uint32_t)row->error << 1 |
+                                           row->is_call,
+                                       (uint64_t)place);
 }
 
-int failures_report(const struct failures *failures, struct report *report)
+static int rows_fill(const struct failures *failures,
+                     struct table *places,
+                     struct table *rows,
+                     struct report *report)
 {
     report->failures = calloc(failures->count + 1, sizeof(*report->failures));
     if (report->failures == NULL) {
@@ -117,17 +127,17 @@ int failures_report(const struct failures *failures, struct report *report)
             .is_call = (key.a & 1) != 0,
             .error = (int32_t)(0u - (uint32_t)key.b),
             .place = cast_place(failures->cast, process, key.c)};
-        size_t at = 0;
+        int64_t at;
 
         if (!cast_is_wanted(failures->cast,
                             failures->cast->processes[process].rank)) {
             continue;
         }
-        while (at < report->failures_count &&
-               !is_same(&report->failures[at], &row)) {
-            at++;
+        at = row_number(places, rows, &row);
+        if (at < 0) {
+            return -1;
         }
-        if (at == report->failures_count) {
+        if ((size_t)at == report->failures_count) {
             report->failures[report->failures_count++] = row;
         }
         report->failures[at].count += failures->counts[i];
@@ -135,4 +145,17 @@ int failures_report(const struct failures *failures, struct report *report)
     qsort(report->failures, report->failures_count, sizeof(*report->failures),
           by_count);
     return 0;
+}
+
+int failures_report(const struct failures *failures, struct report *report)
+{
+    struct table *places = table_create();
+    struct table *rows = table_create();
+    int rc = places == NULL || rows == NULL
+                 ? -1
+                 : rows_fill(failures, places, rows, report);
+
+    table_destroy(places);
+    table_destroy(rows);
+    return rc;
 }
