@@ -349,6 +349,9 @@ static int job_consumers(struct job *job, struct ck_err *err)
     job->calls = calls_create(job->cast, region_calls(&job->report));
     job->ranges = ranges_create(job->cast, region);
     job->ranks = ranks_create(job->cast, region);
+    if (job->ranks != NULL) {
+        ranks_count(job->ranks, region_calls(&job->report));
+    }
     job->causality = causality_create(job->cast, job->align);
     job->blame = blame_create(job->cast, job->align, region);
     job->copyplaces =

@@ -27,6 +27,7 @@
 struct rank {
     struct interval_union mpi;
     struct interval_union api;
+    uint64_t mpi_calls;
     uint64_t steps;
     ck_time_t step_max;
     struct quantile step_lengths;
@@ -35,6 +36,7 @@ struct rank {
 struct ranks {
     const struct cast *cast; /* borrowed */
     struct region region;
+    struct region calls; /* whose number is wanted */
     struct rank *items;  /* by rank index of the cast */
     uint32_t *sharing;   /* by agent: ranks that it has */
     uint32_t *launchers; /* by agent: row of its launcher, from 1; 0 = none */
@@ -68,7 +70,7 @@ struct ranks *ranks_create(const struct cast *cast, struct region region)
         return NULL;
     }
     ranks->cast = cast;
-    ranks->region = region;
+    ranks->region = ranks->calls = region;
     ranks->step_first = INT64_MAX;
     ranks->step_last = INT64_MIN;
     ranks->outside = outside_create(cast, region);
@@ -93,6 +95,11 @@ struct ranks *ranks_create(const struct cast *cast, struct region region)
     }
     begins_set(ranks);
     return ranks;
+}
+
+void ranks_count(struct ranks *ranks, struct region calls)
+{
+    ranks->calls = calls;
 }
 
 void ranks_destroy(struct ranks *ranks)
@@ -180,6 +187,13 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     interval_union_add(part == PART_API ? &ranks->items[index].api
                                         : &ranks->items[index].mpi,
                        event->start, event->end);
+    if (part == PART_MPI) {
+        ck_time_t start = event->start;
+        ck_time_t end = event->end;
+
+        ranks->items[index].mpi_calls +=
+            region_clip(ranks->calls, &start, &end);
+    }
     return 0;
 }
 
@@ -384,7 +398,7 @@ static void rank_report(struct ranks *ranks,
     row->mpi = interval_union_length(&rank->mpi);
     row->mpi_core = rank->mpi.core;
     row->device_api = interval_union_length(&rank->api);
-    row->mpi_calls = rank->mpi.count;
+    row->mpi_calls = rank->mpi_calls;
     row->steps = rank->steps;
     row->step_max = rank->step_max;
     row->step_median = quantile_at(&rank->step_lengths, 0.5);

@@ -12,6 +12,8 @@
 struct ranks;
 /* `cast` is borrowed. NULL with ENOMEM. */
 struct ranks *ranks_create(const struct cast *cast, struct region region);
+/* Count the calls that touch another part of the run than the region. */
+void ranks_count(struct ranks *ranks, struct region calls);
 void ranks_destroy(struct ranks *ranks);
 int ranks_take(void *ranks, const struct timeline_event *event);
 /* Write report->ranks (the missing ones too), the steps and the head of the

@@ -69,9 +69,10 @@ union record {
 static void give(struct calls *calls, int rank, union record record)
 {
     static ck_time_t now;
+    ck_time_t start = ++now % (1 << 19);
     struct timeline_event event = {.record = &record.e,
-                                   .start = ++now % (1 << 19),
-                                   .end = now % (1 << 19) + 10,
+                                   .start = start,
+                                   .end = start + 10,
                                    .rank = rank,
                                    .process = (uint32_t)rank,
                                    .thread = (uint32_t)rank};
