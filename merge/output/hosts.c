@@ -9,6 +9,8 @@
 #include "merge/output/words.h"
 
 /* A quotient above that is as good as one gets. */
+/* Where more than an n-th of the calls of MPI poll, waits are not known. */
+#define POLLS_SHARE 4
 #define GOOD 0.9
 /* Less than half of what a percentage shows is printed as 0.0. */
 #define PRINTED 2000
@@ -56,6 +58,35 @@ static bool is_cut_short(const struct report *report)
     return false;
 }
 
+/* Calls that only look whether something is complete: a program that polls with
+ * them waits outside of MPI, as far as anybody knows. */
+static uint64_t polls_count(const struct report *report)
+{
+    static const char *const names[] = {"MPI_Test", "MPI_Iprobe", "MPI_Improbe",
+                                        "MPI_Request_get_status"};
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < report->functions_count; i++) {
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+            if (strncmp(report->functions[i].name, names[k],
+                        strlen(names[k])) == 0) {
+                count += report->functions[i].calls;
+            }
+        }
+    }
+    return count;
+}
+
+static uint64_t mpi_count(const struct report *report)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        count += report->ranks[i].mpi_calls;
+    }
+    return count;
+}
+
 /* The quotient that is furthest from 1, in words. A wait for a rank that is not
  * here would count as one for those that are. */
 static void put_weakest(const struct page *page)
@@ -80,6 +111,14 @@ static void put_weakest(const struct page *page)
                 " Parallel efficiency %.2f, including the time until the job "
                 "was ended.\n",
                 e->parallel);
+        return;
+    }
+    if (polls_count(page->report) * POLLS_SHARE > mpi_count(page->report)) {
+        fprintf(page->file,
+                " How long ranks waited for others is not known: they polled "
+                "%s times (MPI_Test,\n   MPI_Iprobe), and what they did "
+                "between counts as work. Parallel efficiency %.2f at most.\n",
+                word_count(polls_count(page->report)).text, e->parallel);
         return;
     }
     if (e->parallel >= GOOD) {

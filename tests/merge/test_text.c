@@ -278,6 +278,38 @@ static void without_some_ranks_no_loss_of_efficiency_has_a_cause(void **state)
     assert_non_null(strstr(text, "(serialisation 0.20)"));
 }
 
+static void ranks_that_poll_may_wait_for_others(void **state)
+{
+    struct report_rank ranks[] = {{.number = 0, .mpi_calls = 400},
+                                  {.number = 1, .mpi_calls = 100}};
+    struct report_function functions[] = {
+        {.name = "MPI_Test", .kind = "mpi", .calls = 300},
+        {.name = "MPI_Isend", .kind = "mpi", .calls = 200},
+    };
+    struct report report = {.size = 2,
+                            .present = 2,
+                            .ranks = ranks,
+                            .ranks_count = 2,
+                            .functions = functions,
+                            .functions_count = 2,
+                            .region = {0, 1000},
+                            .efficiency = {.ranks = 2,
+                                           .region = 1000,
+                                           .useful = 1990,
+                                           .parallel = 0.995,
+                                           .load_balance = 1,
+                                           .serialisation = 1,
+                                           .transfer = 1}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "they polled 300 times"));
+    assert_null(strstr(text, "little to gain"));
+    functions[0].calls = 3;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "little to gain"));
+}
+
 static void a_loss_of_samples_is_said_beside_their_shares(void **state)
 {
     struct report_hot hot = {
@@ -356,6 +388,8 @@ int main(void)
             a_collective_in_which_nobody_waited_is_no_news, teardown),
         cmocka_unit_test_teardown(
             without_some_ranks_no_loss_of_efficiency_has_a_cause, teardown),
+        cmocka_unit_test_teardown(ranks_that_poll_may_wait_for_others,
+                                  teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
