@@ -58,7 +58,6 @@ struct delay {
     struct delay_cost *costs; /* of the wait that is looked at */
     size_t costs_count, costs_room;
     uint64_t stamp;
-    struct delay_counts counts;
 };
 
 /* What the scene may let go of a thread: spans that were taken. */
@@ -135,11 +134,6 @@ void delay_destroy(struct delay *delay)
 const struct delaysources *delay_sources(const struct delay *delay)
 {
     return delay->sources;
-}
-
-struct delay_counts delay_counts(const struct delay *delay)
-{
-    return delay->counts;
 }
 
 /* ---- calls -------------------------------------------------------------- */
@@ -531,8 +525,6 @@ static int costs_find(struct delay *delay,
     one.stretch = stretch_find(delay, late, (struct region){from, part.end});
     other.stretch =
         stretch_find(delay, thread, (struct region){from, part.start});
-    delay->counts.waits++;
-    delay->counts.unanchored += from == INT64_MIN;
     whole = sides_add(delay, &one, &other);
     if (whole < 0) {
         return -1;

@@ -63,10 +63,4 @@ struct delay_of
 delay_find(const struct delay *delay, uint32_t thread, struct region part);
 const struct delaysources *delay_sources(const struct delay *delay);
 
-struct delay_counts {
-    uint64_t waits;
-    uint64_t unanchored; /* of two that had nothing in common before */
-};
-struct delay_counts delay_counts(const struct delay *delay);
-
 #endif

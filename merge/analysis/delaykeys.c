@@ -286,11 +286,6 @@ uint32_t delaykeys_base(const struct delaykeys *keys, uint32_t key)
     return keys->kept[key - KEYS_FIRST].base;
 }
 
-size_t delaykeys_count(const struct delaykeys *keys)
-{
-    return keys->count + KEYS_FIRST;
-}
-
 /* ---- lines -------------------------------------------------------------- */
 
 /* Number of a place by its texts; -1 with ENOMEM. */

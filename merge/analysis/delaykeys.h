@@ -50,6 +50,5 @@ bool delaykeys_is_between(const struct delaykeys *keys, uint32_t key);
  * alone. */
 enum host_off delaykeys_off(const struct delaykeys *keys, uint32_t key);
 uint32_t delaykeys_base(const struct delaykeys *keys, uint32_t key);
-size_t delaykeys_count(const struct delaykeys *keys);
 
 #endif

@@ -43,7 +43,6 @@ struct thread {
     size_t parts_count, parts_room;
     struct delay_cost *costs;
     size_t costs_count, costs_room;
-    bool is_cut_off;
 };
 
 struct delayprofile {
@@ -277,7 +276,6 @@ static void items_trim(struct thread *its)
     for (size_t i = 0; i < its->items_count; i++) {
         its->items[i].first -= its->items[i].is_wait ? costs : parts;
     }
-    its->is_cut_off = true;
 }
 
 /* Room for one item and as many parts or costs. */
@@ -344,7 +342,6 @@ static void cuts_trim(struct thread *its)
     }
     its->open->count = 0;
     its->items_count = its->parts_count = its->costs_count = 0;
-    its->is_cut_off = true;
     its->cuts_count -= gone;
     memmove(its->cuts, its->cuts + gone, its->cuts_count * sizeof(*its->cuts));
 }
@@ -461,10 +458,4 @@ const struct delay_cost *delayprofile_costs(const struct delayprofile *profile,
                                             const struct delay_item *item)
 {
     return profile->threads[thread].costs + item->first;
-}
-
-bool delayprofile_is_cut_off(const struct delayprofile *profile,
-                             uint32_t thread)
-{
-    return profile->threads[thread].is_cut_off;
 }

@@ -92,8 +92,5 @@ const struct delay_part *delayprofile_parts(const struct delayprofile *profile,
 const struct delay_cost *delayprofile_costs(const struct delayprofile *profile,
                                             uint32_t thread,
                                             const struct delay_item *item);
-/* True where items of the thread were let go. */
-bool delayprofile_is_cut_off(const struct delayprofile *profile,
-                             uint32_t thread);
 
 #endif
