@@ -164,3 +164,11 @@ ck_time_t exchange_half(const struct exchange *exchange)
     return (trip - (exchange->r3.at - exchange->r2.at)) / 2 +
            exchange->a1.error + exchange->a4.error;
 }
+
+bool exchange_refutes(const struct exchange *exchange)
+{
+    return exchange->r2.at + exchange->r2.error <
+               exchange->a1.at - exchange->a1.error ||
+           exchange->a4.at + exchange->a4.error <
+               exchange->r3.at - exchange->r3.error;
+}

@@ -67,5 +67,7 @@ bool exchanges_wait(const struct exchanges *exchanges);
 void exchanges_record(struct exchanges *exchanges);
 /* How far the offset may be from the middle. */
 ck_time_t exchange_half(const struct exchange *exchange);
+/* It cannot be if both stamped with one clock. */
+bool exchange_refutes(const struct exchange *exchange);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ void clocklead_init(struct clocklead *lead, const struct identity *identity)
     lead->path[0] = '\0';
     if (embedded_dir(dir, NULL) == 0) {
         hash ^= ck_domain_hash(&identity->domain) * 0x9e3779b97f4a7c15u;
+        hash ^= strtoull(identity->machine, NULL, 16) * 0xbf58476d1ce4e5b9u;
         (void)snprintf(lead->path, sizeof(lead->path), "%.95s/%016llx.clock",
                        dir, hash);
     }

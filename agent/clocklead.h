@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * One of the agents of a job that share a clock holds a lock file beside the
- * job's socket. When it ends, however it ends, the kernel lets go of the lock
- * and the next that looks has it.
+ * One of the agents of a job on one machine that share a clock holds a lock
+ * file beside the job's socket. When it ends, however it ends, the kernel lets
+ * go of the lock and the next that looks has it.
  */
 #ifndef CK_AGENT_CLOCKLEAD_H
 #define CK_AGENT_CLOCKLEAD_H

@@ -2,9 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *   ALONE -> (WELCOME) -> SAME: its clock is ours, nothing to do
- *                      -> WAITING: another agent leads -> LEADING
+ *   ALONE -> (WELCOME) -> WAITING: another agent leads -> LEADING
  *                      -> SILENT: it does not answer probes
+ *                      -> SAME: nor need it, its clock has our clock's name
+ *
+ * A clock that has our clock's name is probed too, though seldom: machines may
+ * be clones. Once an exchange shows that it is another one, it is a stranger's.
  *
  * A leader goes down the ladder of ways (UDP, TCP, ZeroMQ) when a way's first
  * burst brings nothing, or three in a row later, and begins at the top again
@@ -36,6 +39,8 @@
 #define DENSE (10 * CK_TIME_S)
 #define PERIOD_MIN (1 * CK_TIME_S)
 #define PERIOD_MAX (10 * CK_TIME_S)
+/* A clock of our clock's name is only looked after. */
+#define PERIOD_SAME (10 * CK_TIME_S)
 #define BOUND_PERIOD 500000 /* 1 / (2 * 1 ppm) */
 #define SILENT_MAX 3
 #define LADDER_AGAIN (10 * CK_TIME_S)
@@ -87,6 +92,7 @@ struct clockprobe {
     ck_time_t expected; /* the next step at the latest; 0 = not said */
     ck_time_t lead_at;  /* when to try to lead again */
     bool is_stamped;
+    bool is_same; /* it has our clock's name, and nothing contradicts that */
     struct ck_err why;
 };
 
@@ -205,6 +211,7 @@ static void burst_end(struct clockprobe *clock, ck_time_t now)
                          : PERIOD_MAX;
         }
     }
+    period = clock->is_same ? PERIOD_SAME : period;
     clock->burst_at = now + period;
 }
 
@@ -226,7 +233,9 @@ static void probe_send(struct clockprobe *clock, ck_time_t now)
     uint8_t bytes[CK_PROBE_BYTES];
     struct clocklink_time sent;
 
-    exchanges_tell(&clock->exchanges, &ask);
+    if (!clock->is_same) {
+        exchanges_tell(&clock->exchanges, &ask);
+    }
     clock->next_at =
         now + CLOCKPROBE_GAP_MIN + random_below(clock, CLOCKPROBE_GAP_SPREAD);
     ck_probe_encode(&ask, clock->key, bytes);
@@ -242,7 +251,9 @@ static void probe_send(struct clockprobe *clock, ck_time_t now)
             clock->left = 0;
         }
     } else {
-        exchanges_told(&clock->exchanges);
+        if (!clock->is_same) {
+            exchanges_told(&clock->exchanges);
+        }
         clock->left--;
         exchanges_open(&clock->exchanges, &sent);
         clock->next_at = is_volley(clock) ? now : clock->next_at;
@@ -279,6 +290,7 @@ static void answer_take(struct clockprobe *clock,
     }
     clock->answered++;
     clock->has_answer = true;
+    clock->is_same = clock->is_same && !exchange_refutes(exchange);
     if (clock->trip == 0 || came->at - exchange->a1.at < clock->trip) {
         clock->trip = came->at - exchange->a1.at + 1;
     }
@@ -455,10 +467,10 @@ void clockprobe_meet(struct clockprobe *clock,
     clock->to.port = reference->port;
     clock->way = CLOCKLINK_UDP;
     clock->burst_at = 0;
-    if (ck_domain_equal(&reference->domain, &clock->identity->domain)) {
-        clock->state = STATE_SAME;
-    } else if (reference->port == 0) {
-        clock->state = STATE_SILENT;
+    clock->is_same =
+        ck_domain_equal(&reference->domain, &clock->identity->domain);
+    if (reference->port == 0) {
+        clock->state = clock->is_same ? STATE_SAME : STATE_SILENT;
     } else if (clock->state != STATE_LEADING) {
         clock->state = STATE_WAITING;
     }
@@ -559,7 +571,7 @@ bool clockprobe_why(const struct clockprobe *clock, char *text, size_t room)
                        "log); this host's clock is not calibrated");
         return true;
     }
-    if (clock->exchanges.number == clock->exchanges.lost &&
+    if (!clock->is_same && clock->exchanges.number == clock->exchanges.lost &&
         clock->why.text[0] != '\0') {
         (void)snprintf(text, room,
                        "the aggregator's clock could not be probed (%.120s); "

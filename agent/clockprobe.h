@@ -2,11 +2,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The leader of a domain (clocklead.h) sends bursts of probes: one at the
- * start, then each 1 to 10 s, at events that may have moved a clock, and one
- * at the end. Each exchange becomes a CLOCK_PROBE record; nothing is computed
- * here. Agents of the aggregator's own domain need none of it. Used from the
- * collector's thread.
+ * The leader of a domain on a machine (clocklead.h) sends bursts of probes: one
+ * at the start, then each 1 to 10 s, at events that may have moved a clock, and
+ * one at the end. Each exchange becomes a CLOCK_PROBE record; nothing is
+ * computed here. In the aggregator's own domain it probes each 10 s only, to
+ * see that it is one clock indeed. Used from the collector's thread.
  */
 #ifndef CK_AGENT_CLOCKPROBE_H
 #define CK_AGENT_CLOCKPROBE_H

@@ -13,6 +13,8 @@
 #include "agent/identity.h"
 
 #include <errno.h>
+#include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -465,6 +467,49 @@ static int64_t realtime_now(void)
     return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
 }
 
+static uint64_t text_hash(const char *text)
+{
+    uint64_t hash = 14695981039346656037ull;
+
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (uint8_t)*text) * 1099511628211ull;
+    }
+    return hash;
+}
+
+/* The name of a host and the addresses of its network adapters, in any order.
+ * A clone of a machine has others, or it could not be reached. */
+static void machine_find(struct identity *identity)
+{
+    static const char *const pattern = "/sys/class/net/*/device";
+    uint64_t hash = text_hash(identity->host);
+    glob_t found;
+
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            char *end = found.gl_pathv[i] + strlen(found.gl_pathv[i]);
+            char path[PATH_MAX];
+            char address[64];
+            FILE *file;
+
+            (void)snprintf(
+                path, sizeof(path), "%.*saddress",
+                (int)(end - found.gl_pathv[i] - (int)sizeof("device") + 1),
+                found.gl_pathv[i]);
+            file = fopen(path, "re");
+            if (file != NULL && fgets(address, sizeof(address), file) != NULL) {
+                hash += text_hash(address);
+            }
+            if (file != NULL) {
+                (void)fclose(file);
+            }
+        }
+        globfree(&found);
+    }
+    (void)snprintf(identity->machine, sizeof(identity->machine), "%016llx",
+                   (unsigned long long)hash);
+}
+
 int identity_find(struct identity *identity, char *const *env, const char *job)
 {
     struct identity found;
@@ -479,7 +524,11 @@ int identity_find(struct identity *identity, char *const *env, const char *job)
     if (gethostname(found.host, sizeof(found.host) - 1) != 0) {
         strcpy(found.host, "?");
     }
+    machine_find(&found);
     (void)ck_domain_read(&found.domain, NULL); /* ckagent.c checked it */
+    if (found.domain.boot_id[0] == '\0') {
+        identity_estrange(&found);
+    }
     job_find(&found, env);
     if (job != NULL) {
         (void)snprintf(found.job_key, sizeof(found.job_key), "job-%s", job);
@@ -544,6 +593,7 @@ size_t identity_lines(const struct identity *identity,
         {"host", identity->host, 0},
         {"boot_id", identity->domain.boot_id, 0},
         {"timens", identity->domain.timens, 0},
+        {"machine", identity->machine, 0},
         {"uid", NULL, identity->uid},
         {"pid", NULL, pid},
         {"command", identity->command, 0},

@@ -33,6 +33,9 @@ struct identity {
                           on all hosts where the launcher names the job) */
     char host[65];
     struct ck_domain domain; /* whose clock is ours */
+    char machine[17];        /* hash of the host's name and its network
+                                adapters: other machines of one boot id are
+                                clones */
     char command[1024];      /* of the target */
     uint32_t uid;
     bool is_name_reused;    /* the key alone does not tell the job from an

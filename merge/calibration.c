@@ -20,11 +20,6 @@
 #include "schema/clocktrend.h"
 #include "schema/run.h"
 
-struct probe {
-    uint32_t agent;
-    struct ck_clock_probe stamps;
-};
-
 struct domain {
     struct ck_clockband *band; /* NULL = not probed */
     struct calibration_domain facts;
@@ -33,7 +28,7 @@ struct domain {
 };
 
 struct calibration {
-    struct probe *probes;
+    struct calibration_probe *probes;
     size_t probes_count, probes_room;
     struct domain *domains;
     size_t domains_count;
@@ -79,7 +74,7 @@ int calibration_probe(struct calibration *calibration,
                       uint32_t agent,
                       const struct ck_clock_fact *fact)
 {
-    struct probe *probe;
+    struct calibration_probe *probe;
 
     if (array_grow(&calibration->probes, &calibration->probes_room,
                    calibration->probes_count, sizeof(*probe)) != 0) {
@@ -101,6 +96,13 @@ int calibration_probe(struct calibration *calibration,
 void calibration_forget(struct calibration *calibration)
 {
     calibration->probes_count = 0;
+}
+
+const struct calibration_probe *
+calibration_probes(const struct calibration *calibration, size_t *count)
+{
+    *count = calibration->probes_count;
+    return calibration->probes;
 }
 
 /* The reference's boot id and time namespace as some agent was told them. */
@@ -125,13 +127,12 @@ reference_read(const struct cast *cast, char boot[64], char timens[64])
     return false;
 }
 
-/* The reference's number among the domains, CAST_NONE = it is none of them. */
-static uint32_t reference_find(const struct cast *cast)
+uint32_t calibration_reference(const struct cast *cast)
 {
     char boot[64];
     char timens[64];
 
-    if (!reference_read(cast, boot, timens)) {
+    if (!reference_read(cast, boot, timens) || boot[0] == '\0') {
         return CAST_NONE;
     }
     for (size_t i = 0; i < cast->domains_count; i++) {
@@ -208,7 +209,7 @@ static void axis_choose(struct calibration *calibration)
 
 int calibration_close(struct calibration *calibration, const struct cast *cast)
 {
-    calibration->reference = reference_find(cast);
+    calibration->reference = calibration_reference(cast);
     calibration->domains =
         calloc(cast->domains_count + 1, sizeof(*calibration->domains));
     calibration->domain_of =
@@ -221,7 +222,7 @@ int calibration_close(struct calibration *calibration, const struct cast *cast)
         calibration->domain_of[i] = cast->agents[i].domain;
     }
     for (size_t i = 0; i < calibration->probes_count; i++) {
-        const struct probe *probe = &calibration->probes[i];
+        const struct calibration_probe *probe = &calibration->probes[i];
         uint32_t domain = calibration->domain_of[probe->agent];
 
         if (domain != calibration->reference &&
@@ -322,7 +323,7 @@ static int edge_put(struct clockgraph *graph, const struct clock_edge *edge)
 }
 
 static int probe_put(struct calibration *calibration,
-                     const struct probe *probe,
+                     const struct calibration_probe *probe,
                      ck_time_t stamp_error)
 {
     const struct ck_clock_probe *stamps = &probe->stamps;
@@ -388,7 +389,7 @@ static int graph_fill(struct calibration *calibration,
         return -1;
     }
     for (size_t i = 0; i < calibration->probes_count; i++) {
-        const struct probe *probe = &calibration->probes[i];
+        const struct calibration_probe *probe = &calibration->probes[i];
         uint32_t domain = calibration->domain_of[probe->agent];
 
         if (probe_put(calibration, probe, stamp_error[domain]) != 0) {

@@ -30,6 +30,12 @@ enum calibration_method {
     CALIBRATION_FACTS, /* by facts that are counted by their source */
 };
 
+/* A CLOCK_PROBE, and whose it is. */
+struct calibration_probe {
+    uint32_t agent;
+    struct ck_clock_probe stamps;
+};
+
 struct calibration;
 struct clockedges;
 struct clocksolve_fault;
@@ -41,6 +47,9 @@ void calibration_destroy(struct calibration *calibration);
 int calibration_probe(struct calibration *calibration,
                       uint32_t agent,
                       const struct ck_clock_fact *fact);
+/* The probes so far, borrowed. */
+const struct calibration_probe *
+calibration_probes(const struct calibration *calibration, size_t *count);
 /* Forget the probes so far. */
 void calibration_forget(struct calibration *calibration);
 /* Once the cast is closed: the bands of all domains. `cast` is read only now.
@@ -53,6 +62,8 @@ int calibration_solve(struct calibration *calibration,
                       const struct clockedges *edges,
                       const ck_time_t *stamp_error);
 
+/* The reference's number among the domains, CAST_NONE = it is none of them. */
+uint32_t calibration_reference(const struct cast *cast);
 /* The map of a domain's RAW to the axis; NULL = there is none: it is the axis,
  * or not calibrated. */
 struct clockmap *calibration_map(const struct calibration *calibration,

@@ -397,11 +397,18 @@ static int domain_close(struct cast *cast, struct cast_agent *agent)
     char timens[64] = "";
     size_t length = strlen(agent->identity);
     struct cast_domain *domain;
+    bool is_unread;
 
-    (void)ck_lines_get(agent->identity, length, "boot_id", boot, sizeof(boot));
+    if (agent->domain != CAST_NONE) {
+        return 0;
+    }
+    is_unread =
+        ck_lines_get(agent->identity, length, "boot_id", boot, sizeof(boot)) &&
+        boot[0] == '\0';
     (void)ck_lines_get(agent->identity, length, "timens", timens,
                        sizeof(timens));
-    for (size_t i = 0; i < cast->domains_count; i++) {
+    /* A boot id that could not be read is equal to none. */
+    for (size_t i = 0; !is_unread && i < cast->domains_count; i++) {
         domain = &cast->domains[i];
         if (strcmp(domain->boot_id, boot) == 0 &&
             strcmp(domain->timens, timens) == 0) {
@@ -417,11 +424,31 @@ static int domain_close(struct cast *cast, struct cast_agent *agent)
     domain->boot_id = texts_keep(cast->texts, boot, sizeof(boot));
     domain->timens = texts_keep(cast->texts, timens, sizeof(timens));
     domain->host = agent->host;
+    domain->machines = domain->believed = 1;
+    domain->checked = 0;
+    domain->is_clone = false;
     if (domain->boot_id == NULL || domain->timens == NULL) {
         return -1;
     }
     agent->domain = (uint32_t)cast->domains_count++;
     return 0;
+}
+
+uint32_t cast_domain_clone(struct cast *cast, uint32_t domain, uint32_t number)
+{
+    char timens[96];
+    struct cast_domain *clone;
+
+    if (array_grow(&cast->domains, &cast->domains_room, cast->domains_count,
+                   sizeof(*clone)) != 0) {
+        return CAST_NONE;
+    }
+    (void)snprintf(timens, sizeof(timens), "%.64s/clone-%" PRIu32,
+                   cast->domains[domain].timens, number);
+    clone = &cast->domains[cast->domains_count];
+    *clone = cast->domains[domain];
+    clone->timens = texts_keep(cast->texts, timens, strlen(timens) + 1);
+    return clone->timens == NULL ? CAST_NONE : (uint32_t)cast->domains_count++;
 }
 
 bool cast_is_device_wanted(const struct cast *cast, uint32_t physical)
@@ -440,6 +467,9 @@ int cast_close(struct cast *cast)
 {
     if (ranks_close(cast) != 0) {
         return -1;
+    }
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        cast->agents[i].domain = CAST_NONE;
     }
     /* The lowest rank's domain is number 0: all others are placed by it. */
     for (size_t i = 0; i < cast->ranks_count; i++) {

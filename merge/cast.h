@@ -263,6 +263,10 @@ struct cast_domain {
     const char *boot_id;
     const char *timens;
     const char *host;
+    uint32_t machines; /* of its agents; each has probes, or is believed */
+    uint32_t believed; /* of them: nothing was found that could contradict */
+    uint64_t checked;  /* probes that agree with its being one clock */
+    bool is_clone;     /* it has the name of another one's clock */
 };
 
 struct cast_note {
@@ -368,6 +372,9 @@ bool cast_is_device_wanted(const struct cast *cast, uint32_t physical);
 /* Once everything was read: ranks, devices of machines, clock domains. Says a
  * device for each process that used one without saying which. 0 or -1. */
 int cast_close(struct cast *cast);
+/* Add a domain for a clock that turned out to be another one than its name
+ * says, the number-th of that name. Its number, CAST_NONE with ENOMEM. */
+uint32_t cast_domain_clone(struct cast *cast, uint32_t domain, uint32_t number);
 /* True when the beginning of some rank was discarded: calls that are counted
  * from their first cannot be told. */
 static inline bool cast_has_discarded(const struct cast *cast)

@@ -39,6 +39,7 @@
 #include "merge/analysis/standstill.h"
 #include "merge/cast.h"
 #include "merge/clockfacts.h"
+#include "merge/clocktwins.h"
 #include "merge/cut.h"
 #include "merge/gate.h"
 #include "merge/input/profile.h"
@@ -265,7 +266,9 @@ static int job_open(struct job *job, struct ck_err *err)
     if (strcmp(job->options->clock_facts, "messages") == 0) {
         align_forget_probes(job->align);
     }
-    if (cast_close(job->cast) != 0 || align_close(job->align, job->cast) != 0) {
+    if (cast_close(job->cast) != 0 ||
+        clocktwins_split(job->cast, align_calibration(job->align)) != 0 ||
+        align_close(job->align, job->cast) != 0) {
         return ck_err_set(err, "out of memory");
     }
     if (cut_check(job->store, job->cast, err) != 0 ||

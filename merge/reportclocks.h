@@ -20,6 +20,10 @@ struct report_domain {
     const char *host; /* "" = not said */
     int32_t rank;     /* the lowest; unknown = none */
     uint32_t ranks;
+    uint32_t machines; /* of its agents */
+    uint32_t believed; /* of them: no probe was compared */
+    uint64_t checked;  /* probes that agree with its being one clock */
+    bool is_clone;     /* it has the boot id of another one's clock */
     bool is_calibrated;
     bool has_place;
     bool lacks_pairs;

@@ -258,6 +258,10 @@ static int domains_report(const struct cast *cast,
         struct align_domain domain = align_domain(align, i);
 
         row->host = cast->domains[i].host;
+        row->machines = cast->domains[i].machines;
+        row->believed = cast->domains[i].believed;
+        row->checked = cast->domains[i].checked;
+        row->is_clone = cast->domains[i].is_clone;
         row->is_calibrated = domain.is_calibrated;
         row->has_place = domain.has_place;
         row->lacks_pairs = domain.lacks_pairs;

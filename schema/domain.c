@@ -48,8 +48,11 @@ int ck_domain_read(struct ck_domain *domain, struct ck_err *err)
         return ck_err_set(err,
                           CK_SKEW_VARIABLE
                           "='%s' is not made of off=NS, ppm=X, step=S:NS, "
-                          "slew=S-S:X, at=NS",
+                          "slew=S-S:X, at=NS, clone",
                           skew);
+    }
+    if (parsed.is_clone) {
+        return 0;
     }
     length = length > 0 ? length : 0;
     (void)snprintf(domain->timens + length,
@@ -98,7 +101,7 @@ ck_time_t ck_domain_raw(ck_time_t machine)
 
 bool ck_domain_equal(const struct ck_domain *a, const struct ck_domain *b)
 {
-    return strcmp(a->boot_id, b->boot_id) == 0 &&
+    return a->boot_id[0] != '\0' && strcmp(a->boot_id, b->boot_id) == 0 &&
            strcmp(a->timens, b->timens) == 0;
 }
 

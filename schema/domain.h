@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * All processes of one boot and one time namespace read one RAW clock. The
+ * All processes of one boot and one time namespace read one RAW clock (cloned
+ * machines may share both names: the merge compares their probes). The
  * agent tells its domain in its identity, ckagg its own in WELCOME.
  */
 #ifndef CK_SCHEMA_DOMAIN_H
@@ -23,6 +24,8 @@ struct ck_domain {
 
 /* This process's. 0, or -1 with err: CK_TEST_CLOCK cannot be understood. */
 int ck_domain_read(struct ck_domain *domain, struct ck_err *err);
+/* Whether they have one name; of a boot id that could not be read nothing is
+ * equal. Cloned machines may have one name and two clocks: a reason to look. */
 bool ck_domain_equal(const struct ck_domain *a, const struct ck_domain *b);
 /* Text of CK_TEST_CLOCK, or NULL: this clock is the machine's. */
 const char *ck_domain_skew(void);

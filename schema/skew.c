@@ -113,6 +113,11 @@ static int item_read(struct ck_skew *skew, const char **at)
         *at += 5;
         return slew_read(skew, at);
     }
+    if (strncmp(*at, "clone", 5) == 0) {
+        *at += 5;
+        skew->is_clone = true;
+        return 0;
+    }
     return -1;
 }
 

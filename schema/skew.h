@@ -2,13 +2,15 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *   CK_TEST_CLOCK="off=NS,ppm=X,step=S:NS,slew=S-S:X,at=NS"
+ *   CK_TEST_CLOCK="off=NS,ppm=X,step=S:NS,slew=S-S:X,at=NS,clone"
  *
  * off   nanoseconds added
  * ppm   parts per million that it runs fast, from the origin on
  * step  at S seconds after the origin it jumps by NS (up to 8 of them)
  * slew  from the first to the second S it runs fast by X ppm (up to 8)
  * at    origin: the machine's RAW in ns (0: its zero)
+ * clone the clock keeps the name of the machine's, as those of cloned machines
+ *       do (without a value)
  *
  * Every reader of RAW goes through ck_time_raw(), so records, TSC pairs and
  * converted packet stamps follow; the truth can be computed from the text.
@@ -16,6 +18,7 @@
 #ifndef CK_SCHEMA_SKEW_H
 #define CK_SCHEMA_SKEW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +41,7 @@ struct ck_skew {
     struct ck_skew_part slews[CK_SKEW_PARTS];
     size_t steps_count;
     size_t slews_count;
+    bool is_clone;
 };
 
 /* 0, or -1 with EINVAL and *skew untouched. */

@@ -53,6 +53,11 @@ static void put_one(const struct page *page)
     if (domain->bound > 0) {
         fprintf(page->file, " (map within %s)", word_time(domain->bound).text);
     }
+    if (domain->checked > 0) {
+        fprintf(page->file, ", as %s probe%s confirm%s",
+                word_count(domain->checked).text, word_s(domain->checked),
+                domain->checked == 1 ? "s" : "");
+    }
     fputc('\n', page->file);
 }
 
@@ -404,8 +409,34 @@ static bool is_remarkable(const struct report *report, uint32_t number)
     const struct report_domain *domain = &report->domains[number];
 
     return domain->faults_count > 0 || domain->watched_count > 0 ||
+           domain->is_clone || (domain->machines > 1 && domain->believed > 0) ||
            domain->why != NULL || domain->lacks_pairs || !domain->has_place ||
            number == report->clock_worst.a || number == report->clock_worst.b;
+}
+
+/* Machines that name one clock: another one, or nobody looked. */
+static void put_machines(const struct page *page, uint32_t number)
+{
+    const struct report_domain *domain = &page->report->domains[number];
+
+    if (domain->is_clone) {
+        fputs(MARGIN, page->file);
+        put_clock(page, number);
+        fprintf(page->file,
+                ": %sits boot id is that of another host, its clock is not%s "
+                "(cloned machines?):\n" MARGIN
+                "  taken for a clock of its own\n",
+                page_red(page), page_normal(page));
+    }
+    if (domain->machines > 1 && domain->believed > 0) {
+        fputs(MARGIN, page->file);
+        put_clock(page, number);
+        fprintf(page->file,
+                ": %" PRIu32 " machines have one boot id; that they have one "
+                "clock is assumed,\n" MARGIN "  of %" PRIu32
+                " of them no probe was compared\n",
+                domain->machines, domain->believed);
+    }
 }
 
 /* Each clock, or of many those that are remarkable. */
@@ -424,6 +455,7 @@ static void put_clocks(const struct page *page)
         if (report->domains[i].is_bounded) {
             put_bounded(page, i);
         }
+        put_machines(page, i);
         put_watched(page, i);
         put_unplaced(page, i);
     }

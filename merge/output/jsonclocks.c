@@ -35,6 +35,11 @@ void json_domains(struct ck_json *j, const struct report *report)
         ck_json_bool(j, "lacks_pairs", domain->lacks_pairs);
         ck_json_uint(j, "pairs", domain->pairs);
         ck_json_int(j, "bound_ns", domain->bound);
+        ck_json_uint(j, "machines", domain->machines);
+        ck_json_uint(j, "machines_assumed",
+                     domain->machines > 1 ? domain->believed : 0);
+        ck_json_uint(j, "checked_by_probes", domain->checked);
+        ck_json_bool(j, "clone", domain->is_clone);
         ck_json_end(j);
     }
     ck_json_end(j);

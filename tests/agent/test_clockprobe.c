@@ -40,6 +40,7 @@ struct server {
     int udp;
     int tcp; /* listening; -1 = none */
     int port;
+    ck_time_t offset; /* of its clock */
     atomic_bool is_over;
     atomic_uint asked;
     uint8_t key[CK_AUTH_KEY_BYTES]; /* answers are tagged with it */
@@ -48,7 +49,7 @@ struct server {
 
 static struct said said;
 static struct identity identity;
-static struct server server;
+static struct server server = {.offset = OFFSET};
 static struct ck_endpoint endpoint;
 
 static void answer_make(const uint8_t *ask, uint8_t *bytes)
@@ -57,8 +58,8 @@ static void answer_make(const uint8_t *ask, uint8_t *bytes)
 
     assert_int_equal(ck_probe_decode(ask, CK_PROBE_BYTES, &probe), 0);
     probe.type = CK_PROBE_ANSWER;
-    probe.received = ck_time_raw() + OFFSET;
-    probe.sent = ck_time_raw() + OFFSET;
+    probe.received = ck_time_raw() + server.offset;
+    probe.sent = ck_time_raw() + server.offset;
     probe.earlier = 0;
     ck_probe_encode(&probe, server.key, bytes);
     server.asked++;
@@ -258,7 +259,24 @@ static void by_udp_probes_go_in_volleys(void **state)
     server_stop();
 }
 
-static void one_clock_is_not_probed(void **state)
+/* A machine's clock and its clone's, which is off: from the first burst on that
+ * is known, and it is probed as a stranger's. */
+static void a_clone_is_probed_as_a_stranger(void **state)
+{
+    struct clockprobe *clock;
+
+    (void)state;
+    server_start(true, false);
+    clock = met(false);
+    turns(clock, CLOCKPROBE_BURST + 1, 3 * CK_TIME_S);
+    assert_true(server.asked > CLOCKPROBE_BURST);
+    clockprobe_finish(clock);
+    clockprobe_destroy(clock);
+    server_stop();
+}
+
+/* The same clock is looked after at the start, seldom, and at the end. */
+static void one_clock_is_probed_seldom(void **state)
 {
     struct clockprobe *clock;
     char lines[512] = "";
@@ -266,13 +284,15 @@ static void one_clock_is_not_probed(void **state)
 
     (void)state;
     server_start(true, false);
+    server.offset = 0;
     clock = met(false);
-    turns(clock, 1, 50 * CK_TIME_MS);
+    turns(clock, CLOCKPROBE_BURST + 1, 1200 * CK_TIME_MS);
+    assert_int_equal(server.asked, CLOCKPROBE_BURST);
     clockprobe_finish(clock);
-    assert_int_equal(server.asked, 0);
+    server.offset = OFFSET;
     clockprobe_exit(clock, lines, sizeof(lines), &used);
     assert_non_null(strstr(lines, "reference_boot_id="));
-    assert_null(strstr(lines, "clock_asked"));
+    assert_non_null(strstr(lines, "clock_asked=16"));
     clockprobe_destroy(clock);
     server_stop();
 }
@@ -406,7 +426,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_first_burst_confines_the_truth),
         TEST(by_udp_probes_go_in_volleys),
-        TEST(one_clock_is_not_probed),
+        TEST(a_clone_is_probed_as_a_stranger),
+        TEST(one_clock_is_probed_seldom),
         TEST(where_udp_is_refused_tcp_is_tried),
         TEST(answers_without_our_tag_are_no_answers),
         TEST(nobody_there_is_said_and_the_end_does_not_wait),
