@@ -171,6 +171,7 @@ static void openmpi_set(void)
     mpi_abi.comm_self = (uint64_t)data_symbol("ompi_mpi_comm_self");
     mpi_abi.comm_null = (uint64_t)data_symbol("ompi_mpi_comm_null");
     mpi_abi.request_null = (uint64_t)data_symbol("ompi_request_null");
+    mpi_abi.datatype_null = (uint64_t)data_symbol("ompi_mpi_datatype_null");
     mpi_abi.status_ignore = 0;
     mpi_abi.in_place = 1;
     mpi_abi.any_source = -1;
@@ -200,6 +201,7 @@ static void mpich_set(void)
     mpi_abi.comm_self = 0x44000001;
     mpi_abi.comm_null = 0x04000000;
     mpi_abi.request_null = 0x2c000000;
+    mpi_abi.datatype_null = 0x0c000000;
     mpi_abi.status_ignore = 1;
     mpi_abi.in_place = -1;
     mpi_abi.any_source = -2;

@@ -73,6 +73,7 @@ struct mpi_abi {
     uint64_t comm_self;
     uint64_t comm_null;
     uint64_t request_null;
+    uint64_t datatype_null;
     long status_ignore;
     long in_place;
     int any_source;

@@ -37,57 +37,61 @@ struct thread_guard {
 };
 static __thread struct thread_guard thread_guard;
 
+static void call_plain_measure(struct mpi_call *call);
+
 static const struct mpi_class_row class_rows[MPI_CLASS_LIMIT] = {
-    [MPI_CLASS_CALL] = {CK_KIND_MPI_CALL, NULL, NULL},
-    [MPI_CLASS_INIT] = {CK_KIND_MPI_CALL, NULL, mpi_life_init_leave},
-    [MPI_CLASS_FINALIZE] = {CK_KIND_MPI_CALL, mpi_life_finalize_enter, NULL},
-    [MPI_CLASS_SEND] = {CK_KIND_SEND, mpi_message_enter,
+    [MPI_CLASS_CALL] = {CK_KIND_MPI_CALL, NULL, call_plain_measure, NULL},
+    [MPI_CLASS_INIT] = {CK_KIND_MPI_CALL, NULL, NULL, mpi_life_init_leave},
+    [MPI_CLASS_FINALIZE] = {CK_KIND_MPI_CALL, mpi_life_finalize_enter, NULL,
+                            NULL},
+    [MPI_CLASS_SEND] = {CK_KIND_SEND, mpi_message_enter, mpi_message_measure,
                         mpi_message_send_leave},
-    [MPI_CLASS_ISEND] = {CK_KIND_SEND, mpi_message_enter,
+    [MPI_CLASS_ISEND] = {CK_KIND_SEND, mpi_message_enter, mpi_message_measure,
                          mpi_message_isend_leave},
     [MPI_CLASS_SEND_INIT] = {CK_KIND_MPI_CALL, mpi_message_enter,
-                             mpi_message_send_init_leave},
-    [MPI_CLASS_RECV] = {CK_KIND_RECV, mpi_message_receive_enter,
+                             mpi_message_measure, mpi_message_send_init_leave},
+    [MPI_CLASS_RECV] = {CK_KIND_RECV, mpi_message_receive_enter, NULL,
                         mpi_message_recv_leave},
-    [MPI_CLASS_IRECV] = {CK_KIND_RECV, mpi_message_enter,
+    [MPI_CLASS_IRECV] = {CK_KIND_RECV, mpi_message_enter, mpi_message_measure,
                          mpi_message_irecv_leave},
     [MPI_CLASS_RECV_INIT] = {CK_KIND_MPI_CALL, mpi_message_enter,
-                             mpi_message_recv_init_leave},
-    [MPI_CLASS_MRECV] = {CK_KIND_RECV, mpi_message_matched_enter,
+                             mpi_message_measure, mpi_message_recv_init_leave},
+    [MPI_CLASS_MRECV] = {CK_KIND_RECV, mpi_message_matched_enter, NULL,
                          mpi_message_recv_leave},
     [MPI_CLASS_IMRECV] = {CK_KIND_RECV, mpi_message_matched_enter,
-                          mpi_message_irecv_leave},
+                          mpi_message_measure, mpi_message_irecv_leave},
     [MPI_CLASS_SENDRECV] = {CK_KIND_SENDRECV, mpi_message_receive_enter,
-                            mpi_message_sendrecv_leave},
+                            mpi_message_measure, mpi_message_sendrecv_leave},
     [MPI_CLASS_ISENDRECV] = {CK_KIND_SENDRECV, mpi_message_enter,
-                             mpi_message_isendrecv_leave},
-    [MPI_CLASS_PROBE] = {CK_KIND_PROBE, mpi_message_receive_enter,
+                             mpi_message_measure, mpi_message_isendrecv_leave},
+    [MPI_CLASS_PROBE] = {CK_KIND_PROBE, mpi_message_receive_enter, NULL,
                          mpi_message_probe_leave},
     [MPI_CLASS_COLL] = {CK_KIND_COLLECTIVE, mpi_collective_enter,
-                        mpi_collective_leave},
+                        mpi_collective_measure, mpi_collective_leave},
     [MPI_CLASS_ICOLL] = {CK_KIND_ICOLLECTIVE, mpi_collective_enter,
-                         mpi_collective_leave},
+                         mpi_collective_measure, mpi_collective_leave},
     [MPI_CLASS_COLL_INIT] = {CK_KIND_MPI_CALL, mpi_collective_init_enter,
-                             mpi_collective_init_leave},
-    [MPI_CLASS_WAIT] = {CK_KIND_MPI_CALL, mpi_completion_enter,
+                             mpi_collective_measure, mpi_collective_init_leave},
+    [MPI_CLASS_WAIT] = {CK_KIND_MPI_CALL, mpi_completion_enter, NULL,
                         mpi_completion_wait_leave},
-    [MPI_CLASS_WAITALL] = {CK_KIND_MPI_CALL, mpi_completion_many_enter,
+    [MPI_CLASS_WAITALL] = {CK_KIND_MPI_CALL, mpi_completion_many_enter, NULL,
                            mpi_completion_all_leave},
-    [MPI_CLASS_WAITANY] = {CK_KIND_MPI_CALL, mpi_completion_many_enter,
+    [MPI_CLASS_WAITANY] = {CK_KIND_MPI_CALL, mpi_completion_many_enter, NULL,
                            mpi_completion_any_leave},
-    [MPI_CLASS_WAITSOME] = {CK_KIND_MPI_CALL, mpi_completion_many_enter,
+    [MPI_CLASS_WAITSOME] = {CK_KIND_MPI_CALL, mpi_completion_many_enter, NULL,
                             mpi_completion_some_leave},
-    [MPI_CLASS_START] = {CK_KIND_MPI_CALL, NULL, mpi_completion_start_leave},
-    [MPI_CLASS_STARTALL] = {CK_KIND_MPI_CALL, NULL,
+    [MPI_CLASS_START] = {CK_KIND_MPI_CALL, NULL, NULL,
+                         mpi_completion_start_leave},
+    [MPI_CLASS_STARTALL] = {CK_KIND_MPI_CALL, NULL, NULL,
                             mpi_completion_startall_leave},
-    [MPI_CLASS_REQUEST_FREE] = {CK_KIND_MPI_CALL, mpi_completion_enter,
+    [MPI_CLASS_REQUEST_FREE] = {CK_KIND_MPI_CALL, mpi_completion_enter, NULL,
                                 mpi_completion_free_leave},
-    [MPI_CLASS_COMM_NEW] = {CK_KIND_COLLECTIVE, mpi_life_comm_enter,
+    [MPI_CLASS_COMM_NEW] = {CK_KIND_COLLECTIVE, mpi_life_comm_enter, NULL,
                             mpi_life_comm_leave},
-    [MPI_CLASS_COMM_FREE] = {CK_KIND_MPI_CALL, mpi_life_free_enter,
+    [MPI_CLASS_COMM_FREE] = {CK_KIND_MPI_CALL, mpi_life_free_enter, NULL,
                              mpi_life_free_leave},
-    [MPI_CLASS_COMM_NAME] = {CK_KIND_MPI_CALL, NULL, mpi_life_name_leave},
-    [MPI_CLASS_TYPE_FREE] = {CK_KIND_MPI_CALL, mpi_life_type_enter, NULL},
+    [MPI_CLASS_COMM_NAME] = {CK_KIND_MPI_CALL, NULL, NULL, mpi_life_name_leave},
+    [MPI_CLASS_TYPE_FREE] = {CK_KIND_MPI_CALL, mpi_life_type_enter, NULL, NULL},
 };
 
 __attribute__((constructor)) static void library_load(void)
@@ -276,6 +280,7 @@ static void call_begin(struct mpi_call *call, const void *site)
     call->peer = -1;
     call->tag = -1;
     call->bytes = 0;
+    call->types = mpi_type_generation();
     if (mpi_call_has(call, 'c')) {
         call->comm = mpi_comm_find(mpi_abi_handle(mpi_call_word(call, 'c')));
         call->comm_id = call->comm != NULL ? call->comm->id : 0;
@@ -314,6 +319,13 @@ void mpi_call_enter(struct mpi_call *call,
     call_begin(call, site);
 }
 
+static void call_plain_measure(struct mpi_call *call)
+{
+    if (mpi_call_has(call, 'n')) {
+        call->bytes = mpi_call_bytes(call, 'n', 't');
+    }
+}
+
 static void call_plain_leave(struct mpi_call *call)
 {
     uint64_t request = 0;
@@ -324,14 +336,25 @@ static void call_plain_leave(struct mpi_call *call)
         request = made.handle;
         (void)mpi_request_insert(&made);
     }
-    if (mpi_call_has(call, 'n')) {
-        call->bytes = mpi_call_bytes(call, 'n', 't');
-    }
     mpi_call_record(call,
                     mpi_call_has(call, 'p') ? (uint64_t)(int64_t)mpi_abi_peer(
                                                   mpi_call_int(call, 'p'))
                                             : 0,
                     request);
+}
+
+/* A communicator that nobody was seen to make: that the call took it shows
+ * that it is one. What entering does with it is done now. */
+static void comm_arrive(struct mpi_call *call, const struct mpi_class_row *row)
+{
+    call->comm = mpi_comm_discover(mpi_abi_handle(mpi_call_word(call, 'c')));
+    if (call->comm == NULL) {
+        return;
+    }
+    call->comm_id = call->comm->id;
+    if (row->enter != NULL) {
+        row->enter(call);
+    }
 }
 
 void mpi_call_leave(struct mpi_call *call, int rc)
@@ -350,6 +373,15 @@ void mpi_call_leave(struct mpi_call *call, int rc)
         call->flags |= CK_FLAG_FAILED;
     }
     row = &class_rows[call->function->cls];
+    if (__builtin_expect(rc == 0, 1)) {
+        if (__builtin_expect(call->comm == NULL, 0) &&
+            mpi_call_has(call, 'c')) {
+            comm_arrive(call, row);
+        }
+        if (row->measure != NULL) {
+            row->measure(call);
+        }
+    }
     if (row->leave != NULL) {
         row->leave(call);
     } else {
@@ -512,6 +544,11 @@ uint64_t mpi_call_type(const struct mpi_call *call, const void *at, size_t i)
                : mpi_abi_handle_at(at, i);
 }
 
+uint64_t mpi_call_type_bytes(const struct mpi_call *call, uint64_t type)
+{
+    return mpi_type_bytes(type, call->types);
+}
+
 uint64_t mpi_call_bytes(const struct mpi_call *call, char count, char type)
 {
     int64_t number;
@@ -524,7 +561,8 @@ uint64_t mpi_call_bytes(const struct mpi_call *call, char count, char type)
     return number <= 0
                ? 0
                : (uint64_t)number *
-                     mpi_type_bytes(mpi_abi_handle(mpi_call_word(call, type)));
+                     mpi_call_type_bytes(
+                         call, mpi_abi_handle(mpi_call_word(call, type)));
 }
 
 void mpi_call_status_ask(struct mpi_call *call)

@@ -122,7 +122,8 @@ struct mpi_call {
     struct mpi_comm *comm; /* borrowed; NULL: none, or not known */
     uint32_t comm_id;
     uint32_t seq;
-    int32_t peer; /* or root */
+    uint32_t types; /* mpi_type_generation() at enter */
+    int32_t peer;   /* or root */
     int32_t tag;
     uint64_t bytes;
     uint64_t bytes_in;
@@ -180,7 +181,11 @@ uint64_t mpi_call_comm(const struct mpi_call *call, const void *at);
 uint64_t mpi_call_message(const struct mpi_call *call, const void *at);
 uint64_t mpi_call_type(const struct mpi_call *call, const void *at, size_t i);
 
-/* Bytes of count x type, by their roles; 0 where the call has none. */
+/* Bytes of one element of a type that the call has used with success. */
+uint64_t mpi_call_type_bytes(const struct mpi_call *call, uint64_t type);
+
+/* Bytes of count x type, by their roles; 0 where the call has none. As above.
+ */
 uint64_t mpi_call_bytes(const struct mpi_call *call, char count, char type);
 
 /* Where the call's status (role s) will be: ours when the program ignores it.
@@ -208,15 +213,20 @@ struct mpi_request mpi_call_made(const struct mpi_call *call,
 /* Flag of a Test or Iprobe; true where there is none. */
 bool mpi_call_flag(const struct mpi_call *call);
 
-/* How a class is recorded. Either may be NULL (a plain call). */
+/* How a class is recorded. Each may be NULL (a plain call). `measure` comes
+ * before `leave` where the call succeeded, and may ask MPI for the sizes of
+ * what it used. At enter nothing is known to be valid: MPI hands what is not
+ * to the program's error handler, which may end the program. */
 struct mpi_class_row {
     enum ck_kind kind;
     void (*enter)(struct mpi_call *call);
+    void (*measure)(struct mpi_call *call);
     void (*leave)(struct mpi_call *call);
 };
 
 /* mpimessage.c */
 void mpi_message_enter(struct mpi_call *call);
+void mpi_message_measure(struct mpi_call *call);
 void mpi_message_receive_enter(struct mpi_call *call);
 void mpi_message_matched_enter(struct mpi_call *call);
 void mpi_message_send_leave(struct mpi_call *call);
@@ -232,6 +242,7 @@ void mpi_message_probe_leave(struct mpi_call *call);
 /* mpicollective.c */
 void mpi_collective_enter(struct mpi_call *call);
 void mpi_collective_init_enter(struct mpi_call *call);
+void mpi_collective_measure(struct mpi_call *call);
 void mpi_collective_leave(struct mpi_call *call);
 void mpi_collective_init_leave(struct mpi_call *call);
 /* The number of the next collective on a communicator (NULL: 0). */

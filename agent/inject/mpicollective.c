@@ -10,7 +10,6 @@
  * another of its group is (MPI_PROC_NULL).
  */
 #include "agent/inject/mpicall.h"
-#include "agent/inject/mpitype.h"
 
 #define ROOT_HERE (-3)
 
@@ -61,26 +60,44 @@ typed_sum(const struct mpi_call *call, const struct side *side, int ranks)
     uint64_t sum = 0;
 
     for (int i = 0; i < ranks; i++) {
-        sum += mpi_call_count_at(call, counts, i) *
-               mpi_type_bytes(mpi_call_type(call, types, (size_t)i));
+        uint64_t count = mpi_call_count_at(call, counts, i);
+
+        /* With nothing to send any word may stand for a type. */
+        if (count > 0) {
+            sum += count * mpi_call_type_bytes(
+                               call, mpi_call_type(call, types, (size_t)i));
+        }
     }
     return sum;
+}
+
+/* Bytes of so many elements of the argument with role `type`. */
+static uint64_t elements(const struct mpi_call *call, uint64_t count, char type)
+{
+    return count == 0
+               ? 0
+               : count * mpi_call_type_bytes(
+                             call, mpi_abi_handle(mpi_call_word(call, type)));
 }
 
 /* Bytes of one side: count x `ranks`, or the sum of its counts. */
 static uint64_t
 side_bytes(const struct mpi_call *call, const struct side *side, int ranks)
 {
+    if (ranks <= 0) {
+        return 0;
+    }
     if (mpi_call_has(call, side->types)) {
         return typed_sum(call, side, ranks);
     }
     if (!mpi_call_has(call, side->counts)) {
-        return mpi_call_bytes(call, side->count, side->type) *
-               (uint64_t)(ranks < 0 ? 0 : ranks);
+        return mpi_call_bytes(call, side->count, side->type) * (uint64_t)ranks;
     }
-    return counts_sum(call, (const void *)mpi_call_word(call, side->counts),
-                      ranks) *
-           mpi_type_bytes(mpi_abi_handle(mpi_call_word(call, side->type)));
+    return elements(call,
+                    counts_sum(call,
+                               (const void *)mpi_call_word(call, side->counts),
+                               ranks),
+                    side->type);
 }
 
 static void gather_bytes(struct mpi_call *call, bool is_root, bool is_sender)
@@ -112,7 +129,7 @@ static void rooted_bytes(struct mpi_call *call, enum mpi_pattern pattern)
                        ? call->peer == ROOT_HERE
                        : call->comm != NULL && call->peer == call->comm->rank;
     bool is_other = is_inter ? call->peer >= 0 : true;
-    uint64_t bytes;
+    uint64_t bytes = 0;
 
     switch (pattern) {
     case MPI_PATTERN_GATHER:
@@ -122,12 +139,16 @@ static void rooted_bytes(struct mpi_call *call, enum mpi_pattern pattern)
         scatter_bytes(call, is_root, is_other);
         break;
     case MPI_PATTERN_BCAST:
-        bytes = mpi_call_bytes(call, 'n', 't');
+        if (is_root || is_other) {
+            bytes = mpi_call_bytes(call, 'n', 't');
+        }
         call->bytes = is_root ? bytes : 0;
         call->bytes_in = is_root || !is_other ? 0 : bytes;
         break;
     default: /* reduce */
-        bytes = mpi_call_bytes(call, 'n', 't');
+        if (is_root || is_other) {
+            bytes = mpi_call_bytes(call, 'n', 't');
+        }
         call->bytes = is_other ? bytes : 0;
         call->bytes_in = is_root ? bytes : 0;
         break;
@@ -137,7 +158,6 @@ static void rooted_bytes(struct mpi_call *call, enum mpi_pattern pattern)
 /* Reduce_scatter has an array of counts, its block form one for all. */
 static void reduce_scatter_bytes(struct mpi_call *call)
 {
-    uint64_t type = mpi_type_bytes(mpi_abi_handle(mpi_call_word(call, 't')));
     int ranks = call->comm != NULL ? call->comm->size : 0;
     const void *counts;
 
@@ -147,10 +167,12 @@ static void reduce_scatter_bytes(struct mpi_call *call)
         return;
     }
     counts = (const void *)mpi_call_word(call, 'A');
-    call->bytes = counts_sum(call, counts, ranks) * type;
+    call->bytes = elements(call, counts_sum(call, counts, ranks), 't');
     call->bytes_in =
-        ranks == 0 ? 0
-                   : mpi_call_count_at(call, counts, call->comm->rank) * type;
+        ranks == 0
+            ? 0
+            : elements(call, mpi_call_count_at(call, counts, call->comm->rank),
+                       't');
 }
 
 static void all_bytes(struct mpi_call *call, int out, int in)
@@ -166,14 +188,15 @@ static void all_bytes(struct mpi_call *call, int out, int in)
         call->bytes =
             call->comm == NULL
                 ? 0
-                : mpi_call_count_at(call, counts, call->comm->rank) *
-                      mpi_type_bytes(mpi_abi_handle(mpi_call_word(call, 'T')));
+                : elements(call,
+                           mpi_call_count_at(call, counts, call->comm->rank),
+                           'T');
     } else {
         call->bytes = call->bytes_in;
     }
 }
 
-static void collective_bytes(struct mpi_call *call)
+void mpi_collective_measure(struct mpi_call *call)
 {
     const struct mpi_comm *comm = call->comm;
     enum mpi_pattern pattern = (enum mpi_pattern)call->function->detail;
@@ -232,7 +255,6 @@ void mpi_collective_init_enter(struct mpi_call *call)
 
         call->peer = root == mpi_abi.root ? ROOT_HERE : mpi_abi_peer(root);
     }
-    collective_bytes(call);
 }
 
 void mpi_collective_enter(struct mpi_call *call)

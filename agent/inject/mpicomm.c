@@ -398,13 +398,11 @@ void mpi_comm_start(void)
     (void)table_insert(mpi_abi.comm_self, &self, 2);
 }
 
-static struct mpi_comm *comm_discover(uint64_t handle)
+struct mpi_comm *mpi_comm_discover(uint64_t handle)
 {
     const struct mpi_comm_birth birth = {MPI_ORIGIN_UNKNOWN, 0, 0, -1};
-    int size = 0;
 
-    /* Not a communicator: the program's mistake, not ours to enter. */
-    if (mpi_abi.call.comm_size((long)handle, &size) != 0) {
+    if (comm_world == NULL || handle == mpi_abi.comm_null || handle == 0) {
         return NULL;
     }
     return table_insert(handle, &birth, next_id());
@@ -419,9 +417,7 @@ struct mpi_comm *mpi_comm_find(uint64_t handle)
     }
     comm = handle == mpi_abi.comm_world ? comm_world : table_find(handle);
     if (__builtin_expect(comm == NULL, 0)) {
-        return handle == mpi_abi.comm_null || handle == 0
-                   ? NULL
-                   : comm_discover(handle);
+        return NULL;
     }
     if (__builtin_expect(
             !atomic_load_explicit(&comm->is_said, memory_order_relaxed), 0)) {

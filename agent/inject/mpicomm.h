@@ -65,10 +65,13 @@ struct mpi_comm {
 /* Enter MPI_COMM_WORLD and MPI_COMM_SELF; after MPI_Init. */
 void mpi_comm_start(void);
 
-/* The communicator of a handle; an unknown handle is entered as one whose
- * creation was not seen. NULL: a null handle, or the table is full. Lock-free.
- */
+/* The communicator of a handle. NULL: a handle that is not known, which may be
+ * none. Lock-free. */
 struct mpi_comm *mpi_comm_find(uint64_t handle);
+
+/* Enter an unknown handle, that a call has just used with success, as one
+ * whose creation was not seen. NULL: a null handle, or the table is full. */
+struct mpi_comm *mpi_comm_discover(uint64_t handle);
 
 /* A creation on a parent (NULL: none) begins: its number for
  * mpi_comm_create(). Every rank of the parent takes part, so it counts even

@@ -6,11 +6,14 @@
  * ignores the status, it is taken into ours.
  */
 #include "agent/inject/mpicall.h"
-#include "agent/inject/mpitype.h"
+
+void mpi_message_measure(struct mpi_call *call)
+{
+    call->bytes = mpi_call_bytes(call, 'n', 't');
+}
 
 void mpi_message_enter(struct mpi_call *call)
 {
-    call->bytes = mpi_call_bytes(call, 'n', 't');
     call->peer = mpi_abi_peer(mpi_call_int(call, 'p'));
     call->tag = mpi_call_int(call, 'g');
     if (call->tag < 0) {
@@ -31,7 +34,6 @@ void mpi_message_matched_enter(struct mpi_call *call)
     struct mpi_request *matched =
         mpi_request_find(mpi_call_message(call, message));
 
-    call->bytes = mpi_call_bytes(call, 'n', 't');
     if (matched != NULL && matched->kind == MPI_REQUEST_MESSAGE) {
         call->comm_id = matched->comm;
         call->peer = matched->peer;

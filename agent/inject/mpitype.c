@@ -24,11 +24,20 @@ struct type_entry {
 static __thread struct type_entry type_table[TYPES];
 static _Atomic uint32_t type_generation = 1;
 
+uint32_t mpi_type_generation(void)
+{
+    return atomic_load_explicit(&type_generation, memory_order_relaxed);
+}
+
 static uint64_t
 type_ask(struct type_entry *entry, uint64_t type, uint32_t generation)
 {
     int bytes = 0;
 
+    if (type == 0 || type == mpi_abi.datatype_null ||
+        generation != mpi_type_generation()) {
+        return 0;
+    }
     if (mpi_abi.call.type_size((long)type, &bytes) != 0 || bytes < 0) {
         return 0;
     }
@@ -38,10 +47,8 @@ type_ask(struct type_entry *entry, uint64_t type, uint32_t generation)
     return entry->bytes;
 }
 
-uint64_t mpi_type_bytes(uint64_t type)
+uint64_t mpi_type_bytes(uint64_t type, uint32_t generation)
 {
-    uint32_t generation =
-        atomic_load_explicit(&type_generation, memory_order_relaxed);
     struct type_entry *entry =
         &type_table[(type * 0x9e3779b97f4a7c15ull >> 32) % TYPES];
 

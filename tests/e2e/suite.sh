@@ -5,12 +5,18 @@
 #
 # Sourced after lib.sh. The sources come from Debian's source package mpich;
 # what is built stays in the cache. Gives: suite (its folder), suite_prepare,
-# suite_entries, suite_shuffle, suite_passes.
+# suite_entries, suite_whole, suite_shuffle, suite_passes.
 need mpicc libopenmpi-dev
 need dpkg-source dpkg-dev
 
 suite=$cache/mpisuite
 suite_seconds=30 # a program may take
+suite_dirs=(pt2pt coll comm topo rma errhan)
+suite_mark=.built-with-rma
+if [ -n "${CK_MPISUITE_ALL:-}" ]; then
+    suite_dirs+=(attr datatype group info init io)
+    suite_mark=.built-all
+fi
 
 # A private apt folder with the source lists, so that the system's stay.
 suite_fetch() {
@@ -25,23 +31,28 @@ suite_fetch() {
 }
 
 suite_prepare() {
-    [ -e "$suite/.built" ] && return 0
-    suite_fetch >"$cache/mpisuite.log" 2>&1 ||
-        skip "the source package mpich cannot be had (see $cache/mpisuite.log)"
-    rm -rf "$suite"
-    tar -C "$suite.src" -xf "$suite.src"/mpich_*.orig.tar.xz
-    mv "$suite.src"/mpich-*/test/mpi "$suite"
-    rm -rf "$suite.src"
+    [ ! -e "$suite/$suite_mark" ] && [ ! -e "$suite/.built-all" ] || return 0
+    if [ ! -e "$suite/Makefile" ]; then
+        suite_fetch >"$cache/mpisuite.log" 2>&1 ||
+            skip "the source package mpich cannot be had" \
+                "(see $cache/mpisuite.log)"
+        rm -rf "$suite"
+        tar -C "$suite.src" -xf "$suite.src"/mpich_*.orig.tar.xz
+        mv "$suite.src"/mpich-*/test/mpi "$suite"
+        rm -rf "$suite.src"
+    fi
     (
         cd "$suite"
-        ./configure --with-mpi=/usr --disable-fortran --disable-f77 \
-            --disable-fc --disable-cxx --disable-spawn --disable-romio CC=mpicc
-        for dir in dtpools util pt2pt coll comm topo; do
+        [ -e Makefile ] ||
+            ./configure --with-mpi=/usr --disable-fortran --disable-f77 \
+                --disable-fc --disable-cxx --disable-spawn --disable-romio \
+                CC=mpicc
+        for dir in dtpools util "${suite_dirs[@]}"; do
             make -k -j2 -C "$dir" CPPFLAGS=-DOMPI_OMIT_MPI1_COMPAT_DECLS=0 ||
                 true # programs for newer MPI standards do not build
         done
     ) >>"$cache/mpisuite.log" 2>&1
-    touch "$suite/.built"
+    touch "$suite/$suite_mark"
 }
 
 # "dir program ranks" of plain entries (no arguments, at most 8 ranks).
@@ -52,6 +63,26 @@ suite_entries() {
             "$suite/$dir/testlist"* 2>/dev/null
     done | sort -u | while read -r dir program ranks; do
         [ ! -x "$suite/$dir/$program" ] || echo "$dir $program $ranks"
+    done
+}
+
+# "dir program ranks argument..." of the programs of all folders that are
+# expected to pass, with what the lists say they are to be run with; at most 16
+# ranks.
+suite_whole() {
+    local dir
+    for dir in "${suite_dirs[@]}"; do
+        awk -v d="$dir" '
+            /^#/ || NF < 2 || $2 > 16 || /xfail=|resultTest=|strict=/ { next }
+            {
+                line = d " " $1 " " $2
+                for (i = 3; i <= NF; i++)
+                    if (sub(/^arg=/, "", $i))
+                        line = line " " $i
+                print line
+            }' "$suite/$dir/testlist"
+    done | sort -u | while read -r dir program rest; do
+        [ ! -x "$suite/$dir/$program" ] || echo "$dir $program $rest"
     done
 }
 
