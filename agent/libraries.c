@@ -5,6 +5,13 @@
  * ld.so parts LD_PRELOAD at blanks and colons and knows no quoting. So where
  * ck lies in a directory with one of them in its name, a link stands for the
  * directory: <runtime directory>/lib-<hash of its path>.
+ *
+ * What a program starts has the variable, too, and its loader may be another
+ * one: for 32-bit programs, or musl's. So LD_PRELOAD has $PLATFORM in place of
+ * a directory, where the build has made one for each platform: a link to the
+ * libraries, or libraries with nothing in them for 32-bit programs. glibc's
+ * loaders put their names there; musl's does not, and goes on without a library
+ * that it does not find.
  */
 #include "agent/libraries.h"
 
@@ -107,6 +114,27 @@ library_find(const char *name, char loadable[PATH_MAX], struct ck_err *err)
     return 0;
 }
 
+/* The same below the directory of the loader's platform, where there are such
+ * directories. */
+static void platform_insert(char path[PATH_MAX])
+{
+    static const char *const platforms[] = {"x86_64", "haswell", "xeon_phi"};
+    const char *name = strrchr(path, '/');
+    char there[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof(platforms) / sizeof(platforms[0]); i++) {
+        if (snprintf(there, sizeof(there), "%.*s/%s%s", (int)(name - path),
+                     path, platforms[i], name) >= PATH_MAX ||
+            access(there, R_OK) != 0) {
+            return;
+        }
+    }
+    if (snprintf(there, sizeof(there), "%.*s/$PLATFORM%s", (int)(name - path),
+                 path, name) < PATH_MAX) {
+        strcpy(path, there);
+    }
+}
+
 int libraries_find(struct libraries *libraries,
                    bool has_posix,
                    struct ck_err *err)
@@ -123,6 +151,7 @@ int libraries_find(struct libraries *libraries,
     for (size_t i = 0; i < count; i++) {
         rc |= library_find(preloads[i], path, err);
         if (path[0] != '\0') {
+            platform_insert(path);
             used += (size_t)snprintf(libraries->preload + used,
                                      sizeof(libraries->preload) - used, "%s%s",
                                      used > 0 ? ":" : "", path);

@@ -4,7 +4,6 @@
  */
 #include "agent/target.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "agent/program.h"
 
 /* How a variable that may exist already is joined with ours. */
 enum join {
@@ -226,31 +226,6 @@ static int program_find(const char *program, char path[PATH_MAX])
     return -1;
 }
 
-/* 1 an ELF program without an interpreter, 0 anything else. */
-static int elf_is_static(int fd)
-{
-    Elf64_Ehdr elf;
-    Elf64_Phdr segment;
-
-    if (pread(fd, &elf, sizeof(elf), 0) != (ssize_t)sizeof(elf) ||
-        memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
-        elf.e_ident[EI_CLASS] != ELFCLASS64 ||
-        elf.e_phentsize != sizeof(segment)) {
-        return 0;
-    }
-    for (unsigned i = 0; i < elf.e_phnum; i++) {
-        if (pread(fd, &segment, sizeof(segment),
-                  (off_t)(elf.e_phoff + i * sizeof(segment))) !=
-            (ssize_t)sizeof(segment)) {
-            return 0;
-        }
-        if (segment.p_type == PT_INTERP) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 int target_missing(const char *program)
 {
     char path[PATH_MAX];
@@ -263,9 +238,8 @@ int target_missing(const char *program)
 
 const char *target_obstacle(const char *program)
 {
-    const char *obstacle = NULL;
+    const char *obstacle;
     char path[PATH_MAX];
-    struct stat st;
     int fd;
 
     if (program_find(program, path) != 0) {
@@ -275,12 +249,7 @@ const char *target_obstacle(const char *program)
     if (fd < 0) {
         return NULL;
     }
-    if (fstat(fd, &st) == 0 &&
-        ((st.st_mode & S_ISUID) != 0 || (st.st_mode & S_ISGID) != 0)) {
-        obstacle = "it is setuid or setgid";
-    } else if (elf_is_static(fd)) {
-        obstacle = "it is statically linked";
-    }
+    obstacle = program_obstacle(fd);
     (void)close(fd);
     return obstacle;
 }

@@ -81,12 +81,35 @@ static bool is_of_system(const char *path)
     return false;
 }
 
+/* Length of the folder that all our libraries lie in, by the path of this one,
+ * which may go through a link of a platform's name to that folder. */
+static size_t folder_length(const char *path)
+{
+    static const char *const links[] = {"x86_64/", "haswell/", "xeon_phi/",
+                                        "aarch64/"};
+    const char *name = strrchr(path, '/');
+    size_t length = name == NULL ? 0 : (size_t)(name + 1 - path);
+
+    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+        size_t link = strlen(links[i]);
+
+        if (length > link && path[length - link - 1] == '/' &&
+            strncmp(path + length - link, links[i], link) == 0) {
+            return length - link;
+        }
+    }
+    return length;
+}
+
 /* One of the libraries that ck injects: they lie in one folder. */
 static bool is_ours(const char *path)
 {
-    return our_folder_length > 0 &&
-           strncmp(path, our_folder, our_folder_length) == 0 &&
-           strncmp(path + our_folder_length, "libck", 5) == 0;
+    size_t folder = folder_length(path);
+    const char *name = strrchr(path, '/');
+
+    return folder > 0 && folder == our_folder_length &&
+           strncmp(path, our_folder, folder) == 0 &&
+           strncmp(name, "/libck", 6) == 0;
 }
 
 static bool object_at(uint64_t address, struct found_object *found)
@@ -252,7 +275,6 @@ void call_site_load(void)
         int (*call)(void *, struct found_object *);
     } find = {dlsym(RTLD_DEFAULT, "_dl_find_object")};
     struct found_object found;
-    const char *name;
 
     python_site_load();
     if (python_is_on) {
@@ -264,8 +286,7 @@ void call_site_load(void)
         return;
     }
     our_folder = found.map->l_name;
-    name = strrchr(our_folder, '/');
-    our_folder_length = name == NULL ? 0 : (size_t)(name + 1 - our_folder);
+    our_folder_length = folder_length(our_folder);
     if (program_find(&found)) {
         call_site_begin = (uint64_t)(uintptr_t)found.begin;
         call_site_size =

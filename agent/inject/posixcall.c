@@ -39,21 +39,32 @@ static __thread int64_t said_at; /* RAW, totals of this thread */
 static __thread bool is_attaching;
 static __thread int8_t is_our_own; /* 1 a thread of ours, -1 not, 0 unknown */
 
+/* libc has two versions of these, of which dlsym() may find the old one. What
+ * a sanitizer's library has in front of it has no version. */
+static void *condition_find(const char *symbol, void *found)
+{
+    void *versioned = NULL;
+    Dl_info first, second;
+
+#if defined(__x86_64__)
+    versioned = dlvsym(RTLD_NEXT, symbol, "GLIBC_2.3.2");
+#endif
+    return versioned != NULL && found != NULL && dladdr(found, &first) != 0 &&
+                   dladdr(versioned, &second) != 0 &&
+                   first.dli_fbase == second.dli_fbase
+               ? versioned
+               : found;
+}
+
 posix_next_f posix_next_find(struct posix_entry *entry)
 {
     union {
         void *object;
         posix_next_f call;
-    } found = {NULL};
+    } found = {dlsym(RTLD_NEXT, entry->symbol)};
 
-#if defined(__x86_64__)
-    /* Two versions of these; without one dlsym() may find the old one. */
     if (strncmp(entry->symbol, "pthread_cond_", 13) == 0) {
-        found.object = dlvsym(RTLD_NEXT, entry->symbol, "GLIBC_2.3.2");
-    }
-#endif
-    if (found.object == NULL) {
-        found.object = dlsym(RTLD_NEXT, entry->symbol);
+        found.object = condition_find(entry->symbol, found.object);
     }
     atomic_store_explicit(&entry->next, found.call, memory_order_relaxed);
     return found.call;

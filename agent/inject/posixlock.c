@@ -6,6 +6,9 @@
  * when that finds it taken is the wait timed, and who held it looked up in
  * the mutex (glibc keeps the holder's thread id there for all its kinds but
  * after an elided lock). Read-write locks and semaphores name no holder.
+ *
+ * The tries go to the next definitions, too: a sanitizer in the program comes
+ * before all of them, and has seen this lock being taken once already.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -37,6 +40,10 @@ LOCK(pthread_rwlock_timedrdlock, pthread_rwlock_rdlock);
 LOCK(pthread_rwlock_timedwrlock, pthread_rwlock_wrlock);
 LOCK(sem_wait, sem_wait);
 LOCK(sem_timedwait, sem_timedwait);
+LOCK(pthread_mutex_trylock, pthread_mutex_lock);
+LOCK(pthread_rwlock_tryrdlock, pthread_rwlock_rdlock);
+LOCK(pthread_rwlock_trywrlock, pthread_rwlock_wrlock);
+LOCK(sem_trywait, sem_wait);
 
 static _Atomic int is_loaded;
 
@@ -62,6 +69,19 @@ static uint32_t mutex_holder(const void *mutex)
     return 0;
 #endif
 }
+
+/* The try of this entry, or `first` while the next one is not known. */
+static inline int lock_try(struct posix_entry *entry, wait_f first, void *lock)
+{
+    posix_next_f next =
+        atomic_load_explicit(&entry->next, memory_order_relaxed);
+
+    return __builtin_expect(next != NULL, 1) ? ((wait_f)next)(lock)
+                                             : first(lock);
+}
+
+/* For pthread_mutex_trylock and so on. */
+#define TRY(symbol, lock) lock_try(&data_##symbol, (wait_f)symbol, lock)
 
 /* One wait; which of the forms is called depends on what is given. */
 struct lock_wait {
@@ -133,7 +153,7 @@ static __attribute__((noinline)) int lock_wait(const struct lock_wait *wait)
 EXPORT int entry_mutex_lock(void *mutex) __asm__("pthread_mutex_lock");
 int entry_mutex_lock(void *mutex)
 {
-    int rc = pthread_mutex_trylock(mutex);
+    int rc = TRY(pthread_mutex_trylock, mutex);
 
     if (__builtin_expect(rc != EBUSY, 1)) {
         if (!posix_is_inside()) {
@@ -149,7 +169,7 @@ EXPORT int entry_mutex_timedlock(
     const struct timespec *limit) __asm__("pthread_mutex_timedlock");
 int entry_mutex_timedlock(void *mutex, const struct timespec *limit)
 {
-    int rc = pthread_mutex_trylock(mutex);
+    int rc = TRY(pthread_mutex_trylock, mutex);
 
     if (rc != EBUSY) {
         if (!posix_is_inside()) {
@@ -173,7 +193,7 @@ int entry_mutex_clocklock(void *mutex, int clock, const struct timespec *limit)
 EXPORT int entry_rdlock(void *lock) __asm__("pthread_rwlock_rdlock");
 int entry_rdlock(void *lock)
 {
-    int rc = pthread_rwlock_tryrdlock(lock);
+    int rc = TRY(pthread_rwlock_tryrdlock, lock);
 
     if (__builtin_expect(rc != EBUSY && rc != EAGAIN, 1)) {
         if (!posix_is_inside()) {
@@ -187,7 +207,7 @@ int entry_rdlock(void *lock)
 EXPORT int entry_wrlock(void *lock) __asm__("pthread_rwlock_wrlock");
 int entry_wrlock(void *lock)
 {
-    int rc = pthread_rwlock_trywrlock(lock);
+    int rc = TRY(pthread_rwlock_trywrlock, lock);
 
     if (__builtin_expect(rc != EBUSY, 1)) {
         if (!posix_is_inside()) {
@@ -220,7 +240,7 @@ int entry_sem_wait(void *semaphore)
 
     /* sem_wait() is a point of cancellation, sem_trywait() is none. */
     pthread_testcancel();
-    if (__builtin_expect(sem_trywait(semaphore) == 0, 1)) {
+    if (__builtin_expect(TRY(sem_trywait, semaphore) == 0, 1)) {
         if (!posix_is_inside()) {
             count_free(POSIX_sem_wait);
         }
@@ -250,6 +270,10 @@ void posix_lock_load(void)
         &data_pthread_rwlock_timedwrlock,
         &data_sem_wait,
         &data_sem_timedwait,
+        &data_pthread_mutex_trylock,
+        &data_pthread_rwlock_tryrdlock,
+        &data_pthread_rwlock_trywrlock,
+        &data_sem_trywait,
     };
 
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {

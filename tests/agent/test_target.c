@@ -2,12 +2,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <elf.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -114,9 +116,61 @@ static void a_dynamic_program_has_no_obstacle(void **state)
     assert_non_null(strstr(target_obstacle("/usr/bin/passwd"), "setuid"));
 }
 
+/* An ELF file of 64 bits with this interpreter, NULL = none. */
+static const char *
+elf_write(unsigned char class, unsigned machine, const char *interpreter)
+{
+    static char path[] = "elf";
+    Elf64_Ehdr elf = {.e_ident = ELFMAG,
+                      .e_machine = (Elf64_Half)machine,
+                      .e_phoff = sizeof(elf),
+                      .e_phentsize = sizeof(Elf64_Phdr),
+                      .e_phnum = interpreter != NULL};
+    Elf64_Phdr segment = {.p_type = PT_INTERP,
+                          .p_offset = sizeof(elf) + sizeof(segment)};
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    elf.e_ident[EI_CLASS] = class;
+    assert_int_equal(fwrite(&elf, sizeof(elf), 1, file), 1);
+    if (interpreter != NULL) {
+        segment.p_filesz = strlen(interpreter) + 1;
+        assert_int_equal(fwrite(&segment, sizeof(segment), 1, file), 1);
+        assert_int_equal(fwrite(interpreter, segment.p_filesz, 1, file), 1);
+    }
+    assert_int_equal(fclose(file), 0);
+    return "./elf";
+}
+
+static void what_no_library_fits_into_is_named(void **state)
+{
+    Elf64_Ehdr own;
+    FILE *file = fopen("/proc/self/exe", "r");
+
+    (void)state;
+    assert_int_equal(fread(&own, sizeof(own), 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    assert_null(target_obstacle(
+        elf_write(ELFCLASS64, own.e_machine, "/lib64/ld-linux-x86-64.so.2")));
+    assert_string_equal(target_obstacle(elf_write(ELFCLASS64, own.e_machine,
+                                                  "/lib/ld-musl-x86_64.so.1")),
+                        "it is linked with musl");
+    assert_string_equal(
+        target_obstacle(elf_write(ELFCLASS64, own.e_machine, NULL)),
+        "it is statically linked");
+    assert_string_equal(
+        target_obstacle(elf_write(ELFCLASS64, EM_S390, "/lib/ld64.so.1")),
+        "it is built for another machine");
+    assert_string_equal(
+        target_obstacle(elf_write(ELFCLASS32, EM_386, "/lib/ld-linux.so.2")),
+        "it is a 32-bit program");
+    assert_int_equal(remove("elf"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_no_library_fits_into_is_named),
         cmocka_unit_test(a_bare_environment_gets_all_four_variables),
         cmocka_unit_test(what_the_user_injects_stays_in_force),
         cmocka_unit_test(libraries_that_were_not_built_change_nothing),

@@ -86,6 +86,28 @@ kind() {
     one "$1" "$3" &
 }
 
+# compiled NAME COMPILER FLAG...: $B/NAME from tests/targets/hard/plain.c. What
+# cannot be built is no kind here.
+compiled() {
+    local name=$1
+    shift
+    "$@" -g -pthread -o "$built/$name" "$sources/plain.c" 2>/dev/null || true
+}
+compiled asan gcc -fsanitize=address &
+compiled tsan gcc -fsanitize=thread &
+compiled ubsan gcc -fsanitize=undefined &
+compiled lsan gcc -fsanitize=leak &
+compiled clang-asan clang -fsanitize=address &
+compiled clang-tsan clang -fsanitize=thread &
+compiled clang-msan clang -fsanitize=memory &
+wait
+compiled m32 gcc -m32 &
+compiled musl musl-gcc &
+compiled static gcc -static &
+compiled static-pie gcc -static-pie &
+compiled plain gcc &
+wait
+
 # ---- shells and what they start ---------------------------------------------
 kind sh 'sh' 'run sh -c "echo a; (exit 3); echo \$?; exit 7"'
 kind bash 'bash' 'run bash -c "for i in 1 2 3; do echo \$i; done | tac; false"'
@@ -128,6 +150,16 @@ kind ruby 'ruby' 'run ruby -e "puts [3,1].sort.inspect; exit 3"'
 kind lua 'lua5.4' 'run lua5.4 -e "print(#\"four\") os.exit(8)"'
 kind tcl 'tclsh' 'echo "puts [expr 6*7]; exit 2" | run tclsh'
 kind sqlite 'sqlite3' 'run sqlite3 a.db "create table t(x); select count(*) from t"'
+
+# ---- built in other ways ----------------------------------------------------
+for name in asan tsan ubsan lsan clang-asan clang-tsan clang-msan m32 musl \
+    static static-pie plain; do
+    kind "$name" "$built/$name" "run \$B/$name"
+    kind "child-$name" "$built/$name" "run sh -c '\$B/$name; \$B/plain'"
+done
+kind asan-finds "$built/asan" 'run $B/asan x 2>&1 | grep -c "heap-buffer-over"'
+kind mpi-openmpi "$tests/refused.openmpi" "run $tests/refused.openmpi"
+kind mpi-mpich "$tests/refused.mpich" "run $tests/refused.mpich"
 
 # ---- how they end -----------------------------------------------------------
 for signal in HUP INT QUIT ILL TRAP BUS FPE KILL SEGV USR1 PIPE ALRM TERM; do
