@@ -124,6 +124,7 @@ void account_exit(const struct account *account)
         {"status_known", is_known},
         {"outlived_ns", life_outlived(account->life)},
         {"signal", account->life->signal},
+        {"asked", account->life->asked},
         {"user_ns", end->user_ns},
         {"system_ns", end->system_ns},
         {"rss_kb", end->rss_kb},

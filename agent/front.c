@@ -317,6 +317,10 @@ static void signal_take(struct front *front, int number)
         children_reap(front);
         return;
     }
+    /* A target that had ended was not asked to. */
+    if (is_ending(number)) {
+        children_reap(front);
+    }
     /* The collector learns what may end us, and that we go on after a stop. */
     if ((is_ending(number) || number == SIGCONT) && front->channel >= 0) {
         int32_t told = number;

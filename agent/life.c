@@ -69,6 +69,7 @@ static void word_take(struct life *life, const struct channel_message *message)
         life->is_flush = true;
         life->signal =
             message->u.signal != SIGCONT ? message->u.signal : life->signal;
+        life->asked = life->is_end_known ? life->asked : life->signal;
         break;
     case CHANNEL_NEVER:
         life->is_never = true;

@@ -29,6 +29,7 @@ struct life {
     ck_time_t gone_at;    /* when the front was missed, RAW; 0 = it lives */
     ck_time_t over_at;    /* when the end was seen without it; 0 = not yet */
     int32_t signal;       /* that asked it to end, sent last; 0 = none */
+    int32_t asked;        /* the same, before its end was seen */
     struct channel_end end;
 };
 

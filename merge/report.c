@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOST_LAUNCHER 195 /* -61 */
+
 static void causes_fini(struct report_cause *causes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -119,17 +121,33 @@ bool report_launched_well(const struct report_launcher *launcher)
            !launcher->is_orphan;
 }
 
+bool report_lost_launcher(const struct report_rank *rank)
+{
+    return rank->end == REPORT_END_EXITED && rank->is_unfinalized &&
+           rank->code == LOST_LAUNCHER;
+}
+
+static bool is_end_asked(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP ||
+           number == SIGQUIT;
+}
+
 bool report_was_asked(const struct report_rank *rank)
 {
-    return rank->end == REPORT_END_SIGNAL &&
-           (rank->code == SIGINT || rank->code == SIGTERM ||
-            rank->code == SIGHUP || rank->code == SIGQUIT);
+    if (rank->end == REPORT_END_EXITED) {
+        return report_lost_launcher(rank) ||
+               ((rank->code != 0 || rank->is_unfinalized) &&
+                is_end_asked(rank->asked));
+    }
+    return rank->end == REPORT_END_SIGNAL && is_end_asked(rank->code);
 }
 
 bool report_died(const struct report_rank *rank)
 {
-    return (rank->end == REPORT_END_SIGNAL && !report_was_asked(rank)) ||
-           (rank->end == REPORT_END_EXITED && rank->code != 0);
+    return (rank->end == REPORT_END_SIGNAL ||
+            (rank->end == REPORT_END_EXITED && rank->code != 0)) &&
+           !report_was_asked(rank);
 }
 
 /* When the first rank died of itself; INT64_MAX = none did. */

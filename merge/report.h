@@ -678,7 +678,11 @@ uint32_t report_ranks(const struct report *report);
 bool report_is_chosen(const struct report *report, int32_t number);
 /* With status 0, and seen by its ckagent. */
 bool report_launched_well(const struct report_launcher *launcher);
-/* By a signal of a person or a launcher that wants the end. */
+/* By Open MPI, which ends a rank whose mpirun is gone with a status of its own:
+ * the lowest 8 bits of PMIX_ERR_LOST_CONNECTION (pmix_common.h). */
+bool report_lost_launcher(const struct report_rank *rank);
+/* By a signal of a person or a launcher that wants the end, whether the rank
+ * died of it or ended with a status; or because its launcher was gone. */
 bool report_was_asked(const struct report_rank *rank);
 /* Of itself: by a status or another signal. */
 bool report_died(const struct report_rank *rank);

@@ -58,6 +58,8 @@ struct report_rank {
     enum report_end end;
     int code;           /* exit status or signal; killed: the signal that
                            ckagent was sent before, 0 = none */
+    int asked;          /* signal that asked it to end before it did; 0 = none
+                           that its ckagent saw */
     bool is_orphan;     /* its ckagent was killed, and it went on */
     ck_time_t end_time; /* on the axis; 0 = not known */
     enum report_dark dark;
@@ -110,6 +112,7 @@ struct report_launcher {
     size_t ranks_count;
     enum report_end end;
     int code; /* as a rank's */
+    int asked;
     bool is_orphan;
     ck_time_t end_time; /* on the axis; 0 = not known */
 };

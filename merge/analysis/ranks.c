@@ -207,13 +207,23 @@ static uint64_t lost_all(const struct cast_agent *agent)
     return sum;
 }
 
+/* A number of the agent's word of the end; `none` = it is not in it. */
+static int64_t
+exit_number(const struct cast_agent *agent, const char *key, int64_t none)
+{
+    char number[32] = "";
+
+    (void)ck_lines_get(agent->exit, strlen(agent->exit), key, number,
+                       sizeof(number));
+    return number[0] == '\0' ? none : strtoll(number, NULL, 10);
+}
+
 /* How the program ended that the ckagent ran: the rank, or its launcher. */
 static struct report_launcher
 end_find(const struct cast *cast, uint32_t index, const struct align *align)
 {
     const struct cast_agent *agent = &cast->agents[index];
     struct report_launcher row = {.end = REPORT_END_UNKNOWN};
-    char number[32] = "";
     ck_time_t outlived;
 
     if (agent->is_profile) {
@@ -223,20 +233,16 @@ end_find(const struct cast *cast, uint32_t index, const struct align *align)
     if (!agent->has_exit) {
         return row;
     }
-    (void)ck_lines_get(agent->exit, strlen(agent->exit), "outlived_ns", number,
-                       sizeof(number));
-    outlived = number[0] == '\0' ? -1 : strtoll(number, NULL, 10);
+    outlived = exit_number(agent, "outlived_ns", -1);
+    row.asked = (int)exit_number(agent, "asked", 0);
     row.is_orphan = outlived >= ORPHAN_LEAST;
     if (row.is_orphan && !agent->is_exit_known) {
         row.end = REPORT_END_UNKNOWN;
     } else if (!agent->is_exit_known ||
                (outlived >= 0 && !row.is_orphan && WIFSIGNALED(agent->status) &&
                 WTERMSIG(agent->status) == SIGKILL)) {
-        number[0] = '\0';
-        (void)ck_lines_get(agent->exit, strlen(agent->exit), "signal", number,
-                           sizeof(number));
         row.end = REPORT_END_KILLED;
-        row.code = (int)strtol(number, NULL, 10);
+        row.code = (int)exit_number(agent, "signal", 0);
     } else if (WIFSIGNALED(agent->status)) {
         row.end = REPORT_END_SIGNAL;
         row.code = WTERMSIG(agent->status);
@@ -262,6 +268,7 @@ static void end_report(const struct report_launcher *end,
     }
     row->end = end->end;
     row->code = end->code;
+    row->asked = end->asked;
     row->is_orphan = end->is_orphan;
     row->end_time = end->end_time;
 }

@@ -43,6 +43,15 @@ static void put_how(const struct page *page,
     }
     if (rank->is_orphan && rank->end == REPORT_END_UNKNOWN) {
         fputs("ended, nobody saw how,", file);
+    } else if (report_lost_launcher(rank)) {
+        fprintf(file, "lost its mpirun and was ended by Open MPI (status %d)",
+                rank->code);
+    } else if (report_was_asked(rank) && rank->end == REPORT_END_EXITED) {
+        fprintf(file,
+                "was interrupted by signal %d (%s), ended with status "
+                "%d%s",
+                rank->asked, strsignal(rank->asked), rank->code,
+                rank->is_unfinalized ? " without MPI_Finalize" : "");
     } else if (report_was_asked(rank)) {
         fprintf(file, "was interrupted by signal %d (%s)", rank->code,
                 strsignal(rank->code));

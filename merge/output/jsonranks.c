@@ -64,6 +64,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
         ck_json_int(j, "code", rank->code);
     }
     put_end(j, rank->is_orphan, rank->end_time);
+    ck_json_int(j, "asked_signal", rank->asked);
     ck_json_string(j, "dark", dark_names[rank->dark]);
     if (rank->dark != REPORT_DARK_NOT && rank->dark_since != INT64_MIN) {
         ck_json_int(j, "dark_since_ns", rank->dark_since);

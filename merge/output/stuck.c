@@ -18,6 +18,8 @@
 #define NAMED_MAX 8
 #define HANG_LEAST (30 * CK_TIME_S)
 #define HANG_TIMES 10
+/* A rank that is ready and gets no CPU keeps others waiting for so long. */
+#define SIGN_LEAST CK_TIME_S
 
 /* Why ranks never left their calls. */
 enum why {
@@ -137,7 +139,8 @@ static struct report_usual usual_of(const struct report *report)
 
 static bool is_long(const struct report_usual *usual, ck_time_t time)
 {
-    return usual->of == NULL || time >= HANG_TIMES * usual->median;
+    return usual->of == NULL ||
+           (time >= SIGN_LEAST && time >= HANG_TIMES * usual->median);
 }
 
 static bool is_hang(const struct report_usual *usual, ck_time_t time)
@@ -378,7 +381,7 @@ static void put_usual(const struct page *page, ck_time_t most)
               page->file);
         return;
     }
-    if (most < HANG_TIMES * usual.median || most <= usual.longest) {
+    if (!is_long(&usual, most) || most <= usual.longest) {
         fprintf(page->file,
                 "   No sign of a hang: the median interval between %s is %s, "
                 "the longest %s.\n",

@@ -155,8 +155,8 @@ static void a_collective_in_which_nobody_waited_is_no_news(void **state)
 }
 
 /* Two ranks that wait for each other's message for so long, in a job that
- * usually takes 10 ms from one collective to the next. */
-static const char *circle_say(ck_time_t time, int signal)
+ * usually takes 10 ms from one collective to the next, and end so. */
+static void circle_say_of(ck_time_t time, const struct report_rank *end)
 {
     static int32_t first[] = {0}, second[] = {1};
     static struct report_awaited awaited[] = {
@@ -175,21 +175,26 @@ static const char *circle_say(ck_time_t time, int signal)
     for (int i = 0; i < 2; i++) {
         awaited[i].ranks_count = 1;
         awaited[i].comm = "MPI_COMM_WORLD";
-        rows[i] = (struct report_rank){.number = i,
-                                       .end = REPORT_END_SIGNAL,
-                                       .code = signal,
-                                       .open = "MPI_Recv",
-                                       .is_open_api = true,
-                                       .open_ns = time};
+        rows[i] = *end;
+        rows[i].number = i;
+        rows[i].open = "MPI_Recv";
+        rows[i].is_open_api = true;
+        rows[i].open_ns = time;
     }
-    say(page_stuck, &report);
-    return text;
+    say(page_ends, &report);
+}
+
+static void circle_say(ck_time_t time, int signal)
+{
+    struct report_rank end = {.end = REPORT_END_SIGNAL, .code = signal};
+
+    circle_say_of(time, &end);
 }
 
 static void a_healthy_job_that_was_interrupted_is_in_no_deadlock(void **state)
 {
     (void)state;
-    (void)circle_say(30 * CK_TIME_MS, SIGINT);
+    circle_say(30 * CK_TIME_MS, SIGINT);
     assert_non_null(strstr(text, " When it was interrupted:\n"));
     assert_non_null(strstr(text, "rank 0 had waited in MPI_Recv for rank 1"));
     assert_non_null(strstr(text, "for 30.0 ms\n"));
@@ -201,7 +206,7 @@ static void a_healthy_job_that_was_interrupted_is_in_no_deadlock(void **state)
 static void a_deadlock_of_12_s_is_shown_and_not_claimed(void **state)
 {
     (void)state;
-    (void)circle_say(12 * CK_TIME_S, SIGTERM);
+    circle_say(12 * CK_TIME_S, SIGTERM);
     assert_non_null(
         strstr(text, "ranks 0 and 1 had waited for each other in a circle for "
                      "12.0 s\n"));
@@ -214,10 +219,10 @@ static void a_deadlock_of_12_s_is_shown_and_not_claimed(void **state)
 static void a_hang_is_claimed_from_30_s_on(void **state)
 {
     (void)state;
-    (void)circle_say(29 * CK_TIME_S, SIGINT);
+    circle_say(29 * CK_TIME_S, SIGINT);
     assert_null(strstr(text, "hung"));
     assert_null(strstr(text, "deadlock"));
-    (void)circle_say(31 * CK_TIME_S, SIGINT);
+    circle_say(31 * CK_TIME_S, SIGINT);
     assert_non_null(strstr(text, "in a circle for 31.0 s: a deadlock\n"));
     assert_non_null(strstr(text, "(10.0 ms): the job hung.\n"));
 }
@@ -225,9 +230,33 @@ static void a_hang_is_claimed_from_30_s_on(void **state)
 static void where_a_rank_died_the_others_waited_for_it(void **state)
 {
     (void)state;
-    (void)circle_say(12 * CK_TIME_S, SIGSEGV);
+    circle_say(12 * CK_TIME_S, SIGSEGV);
     assert_null(strstr(text, "interrupted"));
     assert_non_null(strstr(text, " rank 0 waited in MPI_Recv for rank 1"));
+}
+
+static void ranks_that_ended_when_they_were_asked_did_not_die(void **state)
+{
+    struct report_rank lost = {
+        .end = REPORT_END_EXITED, .code = 195, .is_unfinalized = true};
+    struct report_rank caught = {.end = REPORT_END_EXITED,
+                                 .code = 3,
+                                 .asked = SIGTERM,
+                                 .is_unfinalized = true};
+
+    (void)state;
+    circle_say_of(2 * CK_TIME_S, &lost);
+    assert_non_null(strstr(text, " When it was interrupted:\n"));
+    assert_non_null(
+        strstr(text, "lost its mpirun and was ended by Open MPI (status 195)"));
+    circle_say_of(2 * CK_TIME_S, &caught);
+    assert_non_null(strstr(text, " When it was interrupted:\n"));
+    assert_non_null(strstr(text, " was interrupted by signal 15 "
+                                 "(Terminated), ended with status 3"));
+    caught.asked = 0;
+    circle_say_of(2 * CK_TIME_S, &caught);
+    assert_null(strstr(text, "interrupted"));
+    assert_non_null(strstr(text, " ended with status 3 without"));
 }
 
 static void what_is_not_known_of_waits_is_not_zero(void **state)
@@ -374,6 +403,8 @@ int main(void)
         cmocka_unit_test_teardown(a_hang_is_claimed_from_30_s_on, teardown),
         cmocka_unit_test_teardown(where_a_rank_died_the_others_waited_for_it,
                                   teardown),
+        cmocka_unit_test_teardown(
+            ranks_that_ended_when_they_were_asked_did_not_die, teardown),
         cmocka_unit_test_teardown(what_is_not_known_of_waits_is_not_zero,
                                   teardown),
         cmocka_unit_test_teardown(a_loss_of_samples_is_said_beside_their_shares,
