@@ -1,0 +1,16 @@
+/* executed.h - which program a run is of, behind what only started it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_EXECUTED_H
+#define CK_MERGE_EXECUTED_H
+
+#include "merge/cast.h"
+
+/* The command of the program that the agent's command started, where that is
+ * only there to start one (env, nice, sh -c): the one that recorded. The
+ * agent's command itself where it is the program, where none recorded, or where
+ * several did and not one of them used MPI. Lives as long as the cast. */
+const char *executed_find(const struct cast *cast, uint32_t agent);
+
+#endif
