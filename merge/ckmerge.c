@@ -28,6 +28,7 @@
 #include "merge/analysis/counters.h"
 #include "merge/analysis/devices.h"
 #include "merge/analysis/impasse.h"
+#include "merge/analysis/peers.h"
 #include "merge/analysis/kernels.h"
 #include "merge/analysis/load.h"
 #include "merge/analysis/libc.h"
@@ -59,7 +60,7 @@
 #include "merge/verify.h"
 #include "schema/run.h"
 
-#define CONSUMERS 12
+#define CONSUMERS 13
 
 /* What consumers take. */
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
@@ -83,6 +84,7 @@ struct job {
     struct calls *calls;
     struct ranges *ranges;
     struct ranks *ranks;
+    struct peers *peers;
     struct impasse *impasse; /* NULL = all ranks ended well */
     struct causality *causality;
     struct clockfacts *clocks; /* NULL = one clock domain */
@@ -103,6 +105,7 @@ static void job_fini(struct job *job)
     ranges_destroy(job->ranges);
     ranks_destroy(job->ranks);
     impasse_destroy(job->impasse);
+    peers_destroy(job->peers);
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
     lines_destroy(job->lines);
@@ -361,9 +364,11 @@ static int job_consumers(struct job *job, struct ck_err *err)
         job->blame == NULL
             ? NULL
             : copyplaces_create(job->cast, blame_scene(job->blame), region);
-    if (job->copyplaces == NULL || job->lines == NULL || job->devices == NULL ||
-        job->kernels == NULL || job->calls == NULL || job->ranks == NULL ||
-        job->ranges == NULL || job->blame == NULL || job->causality == NULL) {
+    job->peers = peers_create(job->cast, region);
+    if (job->peers == NULL || job->copyplaces == NULL || job->lines == NULL ||
+        job->devices == NULL || job->kernels == NULL || job->calls == NULL ||
+        job->ranks == NULL || job->ranges == NULL || job->blame == NULL ||
+        job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (impasse_is_wanted(job->cast)) {
@@ -512,6 +517,10 @@ static int job_run(struct job *job, struct ck_err *err)
         consumers[count++] =
             (struct timeline_consumer){causality_take, job->causality, OF_MPI};
     }
+    if (peers_is_wanted(job->peers)) {
+        consumers[count++] =
+            (struct timeline_consumer){peers_take, job->peers, OF(CALL)};
+    }
     timeline.witnesses_count = count;
     memcpy(&consumers[count], others, sizeof(others));
     count += sizeof(others) / sizeof(others[0]);
@@ -551,6 +560,7 @@ static int job_report(struct job *job, struct ck_err *err)
         calls_waits(job->calls, blame_waitstates(job->blame)) != 0 ||
         calls_report(job->calls, report) != 0 ||
         libc_report(job->cast, job->calls, report) != 0 ||
+        peers_report(job->peers, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
         (job->impasse != NULL && impasse_report(job->impasse, report) != 0)) {
         return ck_err_set(err, "out of memory");

@@ -67,6 +67,12 @@ static bool is_starter(const char *command)
             has_text(command));
 }
 
+bool executed_is_named(const struct cast_process *process)
+{
+    return process->command != NULL && process->command[0] != '\0' &&
+           strcmp(process->command, "?") != 0;
+}
+
 const char *executed_find(const struct cast *cast, uint32_t agent)
 {
     const char *given = cast->agents[agent].command;
@@ -80,8 +86,7 @@ const char *executed_find(const struct cast *cast, uint32_t agent)
         const struct cast_process *process = &cast->processes[p];
 
         if (process->agent != agent || process->incarnation == 0 ||
-            process->command == NULL || process->command[0] == '\0' ||
-            is_starter(process->command)) {
+            !executed_is_named(process) || is_starter(process->command)) {
             continue;
         }
         if (stamps_has(&process->init)) {

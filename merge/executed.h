@@ -12,5 +12,8 @@
  * agent's command itself where it is the program, where none recorded, or where
  * several did and not one of them used MPI. Lives as long as the cast. */
 const char *executed_find(const struct cast *cast, uint32_t agent);
+/* Is its command known? A process that ended soon, or a child of a shell before
+ * it became another program, has none. */
+bool executed_is_named(const struct cast_process *process);
 
 #endif

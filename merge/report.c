@@ -58,6 +58,7 @@ void report_fini(struct report *report)
     free(report->traffic.pairs);
     free(report->traffic.sizes);
     free(report->libc);
+    free(report->peers);
     free(report->hot);
     free(report->counters);
     free(report->rates);

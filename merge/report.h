@@ -499,6 +499,29 @@ struct report_load {
     ck_time_t throttled; /* added up over CPUs */
 };
 
+/* A process of several that no rank tells apart. */
+struct report_process {
+    uint32_t pid;
+    const char *command;
+};
+
+/* Waits of one process for another one, at one place. */
+struct report_peer {
+    struct report_process waiter, awaited;
+    const char *over; /* "pipe", "tcp" */
+    bool is_write;    /* until the other one had read; else until it wrote */
+    ck_time_t ns;
+    uint64_t count;
+    const char *call; /* that waited */
+    struct place place;
+    /* What the first thread of the awaited one did meanwhile: the call that it
+     * was in for longest, NULL = in none; and between calls of libc. */
+    const char *did;
+    struct place did_place;
+    ck_time_t did_ns;
+    ck_time_t between;
+};
+
 struct report_counter {
     const char *name;
     double value;       /* scaled up where it was multiplexed */
@@ -544,7 +567,8 @@ struct report {
     const char *run;  /* directory as given */
     const char *name; /* its last part */
     const char *job;
-    const char *command;
+    const char *command; /* as it was given */
+    const char *program; /* what that started, or the same */
     const char *version;
     int32_t size; /* ranks announced */
     uint32_t present;
@@ -617,6 +641,12 @@ struct report {
     struct report_traffic traffic;
     struct report_libc *libc; /* longest first */
     size_t libc_count;
+    struct report_peer *peers; /* longest first */
+    size_t peers_count;
+    ck_time_t peers_left_out;
+    struct report_process shown; /* whose first thread rank 0 is, where there
+                                    are no ranks */
+    uint32_t programs; /* processes that recorded, where there are no ranks */
     struct report_samples samples;
     struct report_hot *hot; /* hottest first */
     size_t hot_count;

@@ -125,6 +125,19 @@ static inline void posix_end_read(const struct posix_call *call,
     }
 }
 
+/* The end of a write: the first one to a connection or a pipe counts more. */
+static inline void posix_end_write(const struct posix_call *call,
+                                   const struct posix_entry *entry,
+                                   const void *site,
+                                   const struct posix_object *object)
+{
+    posix_end(call, entry, site, object);
+    if (object->bytes > 0 &&
+        __builtin_expect(posix_path_is_unknown((int)object->number - 1), 0)) {
+        posix_socket_write(call, entry, site, object);
+    }
+}
+
 #define POSIX_ENTRY(symbol_, name, words, shape_)                              \
     static struct posix_entry data_##symbol_ = {                               \
         .symbol = #symbol_,                                                    \
@@ -162,6 +175,11 @@ static inline void posix_end_read(const struct posix_call *call,
         if (POSIX_##shape_ == POSIX_BYTES && posix_is_read(POSIX_##name)) {    \
             posix_end_read(&call, &data_##symbol_,                             \
                            __builtin_return_address(0), &object);              \
+            return rc;                                                         \
+        }                                                                      \
+        if (POSIX_##shape_ == POSIX_BYTES && posix_is_write(POSIX_##name)) {   \
+            posix_end_write(&call, &data_##symbol_,                            \
+                            __builtin_return_address(0), &object);             \
             return rc;                                                         \
         }                                                                      \
         posix_end(&call, &data_##symbol_, __builtin_return_address(0),         \

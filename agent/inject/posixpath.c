@@ -46,7 +46,8 @@ bool posix_path_is_socket(int fd)
 {
     const struct inject_text *text = path_of(fd);
 
-    return text != NULL && strncmp(text->text, "tcp ", 4) == 0;
+    return text != NULL && (strncmp(text->text, "tcp ", 4) == 0 ||
+                            strncmp(text->text, "pipe ", 5) == 0);
 }
 
 uint32_t posix_path_id(int fd)

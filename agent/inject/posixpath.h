@@ -17,7 +17,7 @@ void posix_path_forget(int fd);
 /* Has nobody set the path of the descriptor? The empty one says that it has
  * none. */
 bool posix_path_is_unknown(int fd);
-/* Is its path that of a connection (posixsocket.h)? */
+/* Is its path that of a connection or a pipe (posixsocket.h)? */
 bool posix_path_is_socket(int fd);
 /* Id of the path as a name of this process image, said on first use; 0 = not
  * known. Only with a writer. */

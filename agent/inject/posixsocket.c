@@ -6,10 +6,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "agent/inject/posixpath.h"
 
@@ -40,6 +42,22 @@ static bool end_text(const struct sockaddr_storage *end, char text[END_BYTES])
                     ntohs(four->sin_port)) < END_BYTES;
 }
 
+/* A pipe by its number on this host, and which end of it this is. */
+static void pipe_find(int fd, char text[2 * END_BYTES + 8])
+{
+    char link[32], path[32] = "";
+    unsigned long long number;
+    int mode = fcntl(fd, F_GETFL);
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (mode >= 0 && (mode & O_ACCMODE) != O_RDWR &&
+        readlink(link, path, sizeof(path) - 1) > 0 &&
+        sscanf(path, "pipe:[%llu]", &number) == 1) {
+        (void)snprintf(text, 2 * END_BYTES + 8, "pipe %llu %c", number,
+                       (mode & O_ACCMODE) == O_RDONLY ? 'r' : 'w');
+    }
+}
+
 /* True when there is no more to be found out about it. */
 static bool connection_find(int fd, char text[2 * END_BYTES + 8])
 {
@@ -50,8 +68,11 @@ static bool connection_find(int fd, char text[2 * END_BYTES + 8])
     socklen_t type_length = sizeof(type);
 
     text[0] = '\0';
-    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_length) != 0 ||
-        type != SOCK_STREAM) {
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_length) != 0) {
+        pipe_find(fd, text);
+        return true;
+    }
+    if (type != SOCK_STREAM) {
         return true;
     }
     if (getpeername(fd, (struct sockaddr *)&ends[1], &lengths[1]) != 0) {
@@ -84,6 +105,24 @@ void posix_socket_read(const struct posix_call *call,
     int64_t end;
 
     posix_has_waited = false;
+    posix_socket_look(fd);
+    if (posix_path_is_socket(fd)) {
+        (void)posix_elapsed(call, &end);
+        posix_record(call, entry, end, site, object);
+    }
+}
+
+void posix_socket_write(const struct posix_call *call,
+                        const struct posix_entry *entry,
+                        const void *site,
+                        const struct posix_object *object)
+{
+    int fd = (int)object->number - 1;
+    int64_t end;
+
+    if (!posix_is_worth_it()) {
+        return;
+    }
     posix_socket_look(fd);
     if (posix_path_is_socket(fd)) {
         (void)posix_elapsed(call, &end);

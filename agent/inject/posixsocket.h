@@ -4,16 +4,19 @@
  *
  * The path of a TCP socket is "tcp LOCAL PEER", each an address and a port, so
  * that two processes' ends of one connection can be told: the merge knows then
- * whose data a thread waited for. A read of such a socket that is the first
+ * whose data a thread waited for. That of a pipe is "pipe NUMBER r" or "pipe
+ * NUMBER w", by the end. A read of such a socket that is the first
  * after a long wait for descriptors is recorded however short it is: it says
- * what ended the wait.
+ * what ended the wait. So is the first write to one: who writes may never take
+ * long, and then nothing else would say whose data it is.
  */
 #ifndef CK_AGENT_INJECT_POSIXSOCKET_H
 #define CK_AGENT_INJECT_POSIXSOCKET_H
 
 #include "agent/inject/posixcall.h"
 
-/* Give the descriptor its path, if it is a connected TCP socket and has none.
+/* Give the descriptor its path, if it is a connected TCP socket or a pipe and
+ * has none.
  * Keeps errno. */
 void posix_socket_look(int fd);
 
@@ -22,6 +25,12 @@ void posix_socket_read(const struct posix_call *call,
                        const struct posix_entry *entry,
                        const void *site,
                        const struct posix_object *object);
+
+/* A write, however short, to what has no path yet. Keeps errno. */
+void posix_socket_write(const struct posix_call *call,
+                        const struct posix_entry *entry,
+                        const void *site,
+                        const struct posix_object *object);
 
 /* A long wait for descriptors ended in this thread, and nothing was read
  * since. */
@@ -37,6 +46,12 @@ static inline bool posix_is_read(unsigned function)
 {
     return function == POSIX_read || function == POSIX_readv ||
            (function >= POSIX_recv && function <= POSIX_recvmsg);
+}
+
+static inline bool posix_is_write(unsigned function)
+{
+    return function == POSIX_write || function == POSIX_writev ||
+           (function >= POSIX_send && function <= POSIX_sendmsg);
 }
 
 #endif

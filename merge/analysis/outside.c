@@ -401,21 +401,27 @@ end_of(const struct outside *outside, const struct align *align, uint32_t agent)
                : end;
 }
 
+uint32_t outside_shown(const struct outside *outside, uint32_t index)
+{
+    uint32_t number = outside->firsts[index];
+
+    return number != CAST_NONE
+               ? number
+               : main_thread(outside, outside->cast->ranks[index].number);
+}
+
 void outside_rank(struct outside *outside,
                   const struct align *align,
                   uint32_t index,
                   struct report_outside *row)
 {
     const struct cast *cast = outside->cast;
-    uint32_t number = outside->firsts[index];
+    uint32_t number = outside_shown(outside, index);
     struct thread *thread;
     uint32_t agent;
     ck_time_t head, end;
 
     *row = (struct report_outside){{0}};
-    if (number == CAST_NONE) {
-        number = main_thread(outside, cast->ranks[index].number);
-    }
     if (number == CAST_NONE) {
         return;
     }

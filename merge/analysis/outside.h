@@ -19,6 +19,9 @@ struct outside *outside_create(const struct cast *cast, struct region region);
 void outside_destroy(struct outside *outside);
 /* Marks, host calls, samples and counters, in order of start. */
 void outside_take(struct outside *outside, const struct timeline_event *event);
+/* The thread that the figures of the rank with that index in the cast are of,
+ * once all was taken; CAST_NONE = none. */
+uint32_t outside_shown(const struct outside *outside, uint32_t index);
 /* Of the rank with that index in the cast, once all was taken. */
 void outside_rank(struct outside *outside,
                   const struct align *align,

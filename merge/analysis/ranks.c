@@ -15,6 +15,7 @@
 #include "merge/analysis/outside.h"
 #include "merge/cut.h"
 #include "merge/dark.h"
+#include "merge/executed.h"
 #include "merge/quantile.h"
 #include "schema/run.h"
 
@@ -550,6 +551,24 @@ static bool has_ranks(const struct cast *cast)
     return false;
 }
 
+/* Without ranks: whose first thread the row is, and of how many processes. */
+static void shown_report(const struct ranks *ranks, struct report *report)
+{
+    const struct cast *cast = ranks->cast;
+    uint32_t thread = outside_shown(ranks->outside, 0);
+
+    if (report->has_ranks || thread == CAST_NONE) {
+        return;
+    }
+    report->shown.pid = cast->processes[cast->threads[thread].process].pid;
+    report->shown.command =
+        cast->processes[cast->threads[thread].process].command;
+    for (size_t p = 0; p < cast->processes_count; p++) {
+        report->programs += cast->processes[p].incarnation != 0 &&
+                            executed_is_named(&cast->processes[p]);
+    }
+}
+
 int ranks_report(struct ranks *ranks,
                  const struct align *align,
                  struct report *report)
@@ -570,6 +589,7 @@ int ranks_report(struct ranks *ranks,
     }
     report->present = (uint32_t)cast->ranks_count;
     report->has_ranks = has_ranks(cast);
+    shown_report(ranks, report);
     report->size = size;
     report->hosts = hosts_count(cast);
     if (!cast->is_filtered) {
@@ -588,6 +608,7 @@ int ranks_report(struct ranks *ranks,
         const struct cast_agent *agent = &cast->agents[cast->ranks[i].agent];
 
         report->command = agent->command;
+        report->program = executed_find(cast, cast->ranks[i].agent);
         report->job = agent->job;
     }
     report->realtime = align_realtime(align);

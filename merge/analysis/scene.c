@@ -63,7 +63,7 @@ struct scene *scene_create(const struct cast *cast,
     scene->shadow = shadow_create();
     scene->work = work_create(cast->processes_count);
     scene->commands = commands_create(cast);
-    scene->sockets = sockets_create(cast);
+    scene->sockets = sockets_create(cast, SOCKETS_OF_RANKS);
     scene->inside = calloc(cast->threads_count + 1, sizeof(*scene->inside));
     if (scene->host == NULL || scene->waits == NULL ||
         scene->activities == NULL || scene->evidence == NULL ||

@@ -1,26 +1,23 @@
 /* sockets.c - which rank's data a process waited for, outside of MPI
  *
  * SPDX-License-Identifier: Apache-2.0
- *
- * The path of a connection is "tcp LOCAL PEER" in one process and "tcp PEER
- * LOCAL" in the other. Addresses of the loopback mean something within a host.
  */
 #include "merge/analysis/sockets.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/array.h"
-#include "merge/table.h"
+#include "merge/analysis/links.h"
 
-#define PREFIX "tcp "
 /* A read that took so long behind a wait for descriptors found no data: what
  * was awaited came at its end. */
 #define LONG_READ (10 * CK_TIME_US)
 
+/* A write that took so long did not only copy: what was written had no room. */
+#define LONG_WRITE (100 * CK_TIME_US)
+
 /* What a function of libc does here. */
-enum part { PART_NONE, PART_WAIT, PART_READ };
+enum part { PART_NONE, PART_WAIT, PART_READ, PART_WRITE };
 
 /* A thread that waits, and has read nothing since. */
 struct waiting {
@@ -36,34 +33,13 @@ struct recent_stretches {
 
 struct sockets {
     const struct cast *cast; /* borrowed */
-    struct table *ends;      /* text -> whose end it is */
-    uint32_t *owners;        /* by end; CAST_NONE = of several processes */
-    size_t owners_count, owners_room;
+    enum sockets_whom whom;
+    struct links *links;
     struct waiting *waiting;         /* by thread */
     struct recent_stretches *recent; /* by process */
     bool *is_joined; /* by process: it has a connection to another rank */
     bool has_any;
 };
-
-static int end_add(struct sockets *sockets, uint32_t process, const char *text)
-{
-    struct table_key key = {(uintptr_t)text, 0, 0}; /* kept texts are unique */
-    int64_t number = table_number(sockets->ends, key);
-
-    if (number < 0) {
-        return -1;
-    }
-    if ((size_t)number == sockets->owners_count) {
-        if (array_grow(&sockets->owners, &sockets->owners_room,
-                       sockets->owners_count, sizeof(*sockets->owners)) != 0) {
-            return -1;
-        }
-        sockets->owners[sockets->owners_count++] = process;
-    } else if (sockets->owners[number] != process) {
-        sockets->owners[number] = CAST_NONE;
-    }
-    return 0;
-}
 
 static enum part part_of(const char *function)
 {
@@ -76,7 +52,10 @@ static enum part part_of(const char *function)
         {"select", PART_WAIT},     {"pselect", PART_WAIT},
         {"read", PART_READ},       {"readv", PART_READ},
         {"recv", PART_READ},       {"recvfrom", PART_READ},
-        {"recvmsg", PART_READ},
+        {"recvmsg", PART_READ},    {"fread", PART_READ},
+        {"write", PART_WRITE},     {"writev", PART_WRITE},
+        {"send", PART_WRITE},      {"sendto", PART_WRITE},
+        {"sendmsg", PART_WRITE},   {"fwrite", PART_WRITE},
     };
 
     for (size_t i = 0; function != NULL && i < sizeof(parts) / sizeof(parts[0]);
@@ -88,82 +67,42 @@ static enum part part_of(const char *function)
     return PART_NONE;
 }
 
-static bool is_loopback(const char *end)
-{
-    return strncmp(end, "127.", 4) == 0 || strncmp(end, "[::1]", 5) == 0;
-}
-
-static bool is_same_host(const struct cast *cast, uint32_t a, uint32_t b)
-{
-    return cast->agents[cast->processes[a].agent].domain ==
-           cast->agents[cast->processes[b].agent].domain;
-}
-
-/* The process of another rank at the other end of a connection, CAST_NONE =
- * not known. */
+/* The process at the other end that is of another rank, or the other way where
+ * that is asked for; CAST_NONE = not known. */
 static uint32_t
 peer_find(const struct sockets *sockets, uint32_t process, const char *path)
 {
     const struct cast *cast = sockets->cast;
-    const char *local = path + strlen(PREFIX);
-    const char *peer = strchr(local, ' ');
-    struct table_key key = {0, 0, 0};
-    char other[256];
-    uint32_t owner;
-    int length;
+    const struct cast_process *own = &cast->processes[process];
+    uint32_t peer = CAST_NONE;
+    const struct cast_process *its;
 
-    if (peer == NULL) {
+    if (links_is_tcp(path) || sockets->whom == SOCKETS_OF_PROCESSES) {
+        peer = links_peer(sockets->links, process, path);
+    }
+    if (peer == CAST_NONE) {
         return CAST_NONE;
     }
-    length = snprintf(other, sizeof(other), PREFIX "%s %.*s", peer + 1,
-                      (int)(peer - local), local);
-    if (length < 0 || length >= (int)sizeof(other)) {
-        return CAST_NONE;
+    its = &cast->processes[peer];
+    if (sockets->whom == SOCKETS_OF_PROCESSES) {
+        return its->agent == own->agent && its->rank == own->rank ? peer
+                                                                  : CAST_NONE;
     }
-    key.a = (uintptr_t)texts_keep(cast->texts, other, (size_t)length);
-    if (!table_has(sockets->ends, key)) {
-        return CAST_NONE;
-    }
-    owner = sockets->owners[table_number(sockets->ends, key)];
-    if (owner == CAST_NONE || cast->processes[owner].rank < 0 ||
-        cast->processes[owner].rank == cast->processes[process].rank ||
-        (is_loopback(local) && !is_same_host(cast, owner, process))) {
-        return CAST_NONE;
-    }
-    return owner;
+    return its->rank < 0 || its->rank == own->rank ? CAST_NONE : peer;
 }
 
-/* Call `take` for each end of a process. 0, or -1 as that. */
-typedef int (*end_f)(struct sockets *sockets, uint32_t process, const char *);
-static int ends_each(struct sockets *sockets, end_f take)
+static int end_join(void *state, uint32_t process, const char *path)
 {
-    const struct cast *cast = sockets->cast;
+    struct sockets *sockets = state;
 
-    for (uint32_t p = 0; p < cast->processes_count; p++) {
-        size_t count = names_count(cast->processes[p].names);
-
-        for (uint32_t id = 0; id < count; id++) {
-            const char *text = names_get(cast->processes[p].names, id);
-
-            if (text != NULL && strncmp(text, PREFIX, strlen(PREFIX)) == 0 &&
-                take(sockets, p, text) != 0) {
-                return -1;
-            }
-        }
-    }
-    return 0;
-}
-
-static int end_join(struct sockets *sockets, uint32_t process, const char *text)
-{
-    if (peer_find(sockets, process, text) != CAST_NONE) {
+    if (peer_find(sockets, process, path) != CAST_NONE) {
         sockets->is_joined[process] = true;
         sockets->has_any = true;
     }
     return 0;
 }
 
-struct sockets *sockets_create(const struct cast *cast)
+struct sockets *sockets_create(const struct cast *cast, enum sockets_whom whom)
 {
     struct sockets *sockets = calloc(1, sizeof(*sockets));
 
@@ -171,16 +110,17 @@ struct sockets *sockets_create(const struct cast *cast)
         return NULL;
     }
     sockets->cast = cast;
-    sockets->ends = table_create();
+    sockets->whom = whom;
+    sockets->links = links_create(cast);
     sockets->waiting =
         calloc(cast->threads_count + 1, sizeof(*sockets->waiting));
     sockets->recent =
         calloc(cast->processes_count + 1, sizeof(*sockets->recent));
     sockets->is_joined =
         calloc(cast->processes_count + 1, sizeof(*sockets->is_joined));
-    if (sockets->ends == NULL || sockets->waiting == NULL ||
+    if (sockets->links == NULL || sockets->waiting == NULL ||
         sockets->recent == NULL || sockets->is_joined == NULL ||
-        ends_each(sockets, end_add) != 0 || ends_each(sockets, end_join) != 0) {
+        links_each(cast, end_join, sockets) != 0) {
         sockets_destroy(sockets);
         return NULL;
     }
@@ -196,8 +136,7 @@ void sockets_destroy(struct sockets *sockets)
          sockets->recent != NULL && i < sockets->cast->processes_count; i++) {
         free(sockets->recent[i].items);
     }
-    table_destroy(sockets->ends);
-    free(sockets->owners);
+    links_destroy(sockets->links);
     free(sockets->waiting);
     free(sockets->recent);
     free(sockets->is_joined);
@@ -237,14 +176,47 @@ static bool read_take(struct sockets *sockets,
         }
         waiting->is_set = false;
     }
-    if (path != NULL && strncmp(path, PREFIX, strlen(PREFIX)) == 0) {
-        stretch->peer = peer_find(sockets, event->process, path);
-    }
+    stretch->peer = peer_find(sockets, event->process, path);
     if (stretch->peer == CAST_NONE) {
         return false;
     }
     stretch_keep(sockets, stretch);
     return true;
+}
+
+/* Room came: what was written did not fit before the other end had read. */
+static bool write_take(struct sockets *sockets,
+                       const struct timeline_event *event,
+                       struct sockets_stretch *stretch)
+{
+    const struct ck_call *record = (const struct ck_call *)event->record;
+    const char *path =
+        cast_name(sockets->cast, event->process, (uint32_t)record->extra);
+
+    if (event->end - event->start < LONG_WRITE) {
+        return false;
+    }
+    *stretch = (struct sockets_stretch){
+        .part = {event->start, event->end},
+        .process = event->process,
+        .peer = peer_find(sockets, event->process, path),
+        .is_write = true,
+    };
+    if (stretch->peer == CAST_NONE) {
+        return false;
+    }
+    stretch_keep(sockets, stretch);
+    return true;
+}
+
+/* Did the read get what it waited for? Of ranks only data count; for a process
+ * of a pipeline its end, too. */
+static bool is_answer(const struct sockets *sockets,
+                      const struct ck_call *record)
+{
+    return record->bytes > 0 ||
+           (sockets->whom == SOCKETS_OF_PROCESSES &&
+            (record->e.flags & (CK_FLAG_FAILED | CK_FLAG_CUT)) == 0);
 }
 
 bool sockets_take(struct sockets *sockets,
@@ -270,7 +242,10 @@ bool sockets_take(struct sockets *sockets,
         waiting->part.end = event->end;
         return false;
     case PART_READ:
-        return record->bytes > 0 && read_take(sockets, event, stretch);
+        return is_answer(sockets, record) && read_take(sockets, event, stretch);
+    case PART_WRITE:
+        return sockets->whom == SOCKETS_OF_PROCESSES &&
+               write_take(sockets, event, stretch);
     default:
         return false;
     }
@@ -343,7 +318,7 @@ bool sockets_is_wait(const struct sockets *sockets,
     case PART_WAIT:
         return true;
     case PART_READ:
-        return path != NULL && strncmp(path, PREFIX, strlen(PREFIX)) == 0;
+        return links_is_tcp(path);
     default:
         return name != NULL && (strncmp(name, "pthread_cond_", 13) == 0 ||
                                 strncmp(name, "sem_", 4) == 0);
@@ -363,4 +338,9 @@ ck_time_t sockets_horizon(const struct sockets *sockets, ck_time_t now)
         }
     }
     return now;
+}
+
+bool sockets_has_any(const struct sockets *sockets)
+{
+    return sockets->has_any;
 }

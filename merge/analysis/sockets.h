@@ -22,13 +22,23 @@
 struct sockets_stretch {
     struct region part;
     uint32_t process; /* that waited */
-    uint32_t peer;    /* process whose data came */
+    uint32_t peer;    /* process whose data came, or who was to read */
+    bool is_write;
+};
+
+/* Which processes' waits for each other it is about. */
+enum sockets_whom {
+    SOCKETS_OF_RANKS,     /* of different ranks, for data, on connections */
+    SOCKETS_OF_PROCESSES, /* of one rank or none, below one ckagent, on pipes
+                             as well, and also until what they wrote had room */
 };
 
 struct sockets;
 /* Cast borrowed, with all its names. NULL with ENOMEM. */
-struct sockets *sockets_create(const struct cast *cast);
+struct sockets *sockets_create(const struct cast *cast, enum sockets_whom whom);
 void sockets_destroy(struct sockets *sockets);
+/* Does any process have an end of which another one has the other? */
+bool sockets_has_any(const struct sockets *sockets);
 /* The next event. True when it ended a stretch. */
 bool sockets_take(struct sockets *sockets,
                   const struct timeline_event *event,

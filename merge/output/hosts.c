@@ -239,6 +239,9 @@ void page_host_answer(const struct page *page)
                 word_time(ranks_time(report)).text,
                 report->is_filtered ? "others'" : "each other's");
     }
+    if (e->ranks == 0) {
+        page_peers_answer(page);
+    }
     page_hot_answer(page);
 }
 
@@ -312,5 +315,6 @@ void page_hosts(const struct page *page)
         fprintf(page->file, "       %zu more rank%s: --all-ranks\n", more,
                 more == 1 ? "" : "s");
     }
+    page_peers_row(page);
     page_outside_ranks(page);
 }

@@ -61,6 +61,7 @@ static void put_head(struct ck_json *j, const struct report *report)
     json_text(j, "run", report->name);
     json_text(j, "job", report->job);
     json_text(j, "command", report->command);
+    json_text(j, "program", report->program);
     ck_json_int(j, "size", report->size);
     ck_json_uint(j, "ranks_present", report->present);
     ck_json_bool(j, "has_ranks", report->has_ranks);
@@ -629,6 +630,7 @@ void output_json_put(struct ck_json *j,
     put_calls(j, report);
     json_traffic(j, report);
     put_libc(j, report);
+    json_peers(j, report);
     put_counters(j, report);
     put_trust(j, report);
     json_clocks(j, report);

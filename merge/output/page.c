@@ -92,6 +92,19 @@ void page_cell(const struct page *page, const char *text, size_t columns)
     (void)cell_put(page, text, columns);
 }
 
+void page_program(const struct page *page, const char *command, size_t columns)
+{
+    const char *end = strchrnul(command, ' ');
+    const char *name = command;
+    char word[64];
+
+    for (const char *at = command; at < end; at++) {
+        name = *at == '/' ? at + 1 : name;
+    }
+    (void)snprintf(word, sizeof(word), "%.*s", (int)(end - name), name);
+    page_cell(page, word, columns);
+}
+
 struct word page_who(const struct page *page, int32_t rank)
 {
     struct word word = {"the program"};

@@ -51,6 +51,8 @@ int page_device(const struct page *page,
 void page_cell(const struct page *page, const char *text, size_t columns);
 /* The same, filled up with blanks. */
 void page_column(const struct page *page, const char *text, size_t columns);
+/* The last part of a command's first word, in at most so many columns. */
+void page_program(const struct page *page, const char *command, size_t columns);
 /* A text of the program in lines of at most page_columns(), broken at blanks;
  * the first one goes on at `column`, the others begin with `indent` blanks. */
 void page_wrap(const struct page *page,
@@ -109,6 +111,10 @@ void page_mpi(const struct page *page);
  */
 void page_host_answer(const struct page *page);
 void page_hosts(const struct page *page);
+/* Sentences on processes without ranks that waited for each other; which of
+ * them the row of rank 0 shows (peers.c). */
+void page_peers_answer(const struct page *page);
+void page_peers_row(const struct page *page);
 /* A share of samples, with as many digits as their number and what was lost of
  * them support; the lost share in percent, "" where next to nothing was lost
  * (hot.c). */

@@ -17,27 +17,6 @@
 /* Profiles without device work that are named. */
 #define EMPTY_NAMED 3
 
-/* The program's name: the last part of the command's first word. */
-static void put_program(const struct page *page, const char *command)
-{
-    char word[64] = "";
-    size_t length;
-
-    if (command == NULL || command[0] == '\0') {
-        fputs("a run", page->file);
-        return;
-    }
-    length = strcspn(command, " ");
-    while (length > 0 && memchr(command, '/', length) != NULL) {
-        const char *slash = memchr(command, '/', length);
-
-        length -= (size_t)(slash + 1 - command);
-        command = slash + 1;
-    }
-    (void)snprintf(word, sizeof(word), "%.*s", (int)length, command);
-    page_cell(page, word, 40);
-}
-
 /* Did all ranks that called MPI get to its end? */
 static bool is_finalized(const struct report *report)
 {
@@ -155,9 +134,15 @@ static void put_head(const struct page *page)
 {
     const struct report *report = page->report;
     const char *point = page_dot(page);
+    const char *program =
+        report->inputs_count > 0 ? "profiles" : report->program;
 
     fprintf(page->file, "%sck%s  ", page_bold(page), page_normal(page));
-    put_program(page, report->inputs_count > 0 ? "profiles" : report->command);
+    if (program == NULL || program[0] == '\0') {
+        fputs("a run", page->file);
+    } else {
+        page_program(page, program, 40);
+    }
     if (report->is_filtered) {
         fprintf(page->file, " %s %zu of %d ranks selected", point,
                 report->ranks_count, report->size);

@@ -97,7 +97,11 @@ class Case(unittest.TestCase):
         paths = {lines.names[r["incarnation"], r["extra"]]
                  for r in lines.of("posix")
                  if r["object"] != 0 and r["extra"] != 0}
-        self.assertLessEqual(paths, {"posix-target-file", "no/such/file"})
+        pipes = {p for p in paths if p.startswith("pipe ")}
+        self.assertLessEqual(paths - pipes,
+                             {"posix-target-file", "no/such/file"})
+        # Each pipe with both ends: it talks to itself.
+        self.assertEqual({p[:-1] + "rw"[p[-1] == "r"] for p in pipes}, pipes)
 
     def test_cancellation_works_in_every_wait(self):
         lines, _ = self.run_case("cancel")

@@ -12,6 +12,10 @@
 #
 # And four ranks below one ckagent of which three are late in turn, each in
 # another way (crew.c): each one's cause is its own, with its own time.
+#
+# And three programs of a shell's pipeline, below one ckagent and without ranks
+# (stage.c): the second one is slow, so the first waits until it has read and
+# the third until it has written; or the first one is.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 python=/usr/bin/python3
@@ -196,8 +200,58 @@ print("ok: what ranks 1 and 3 waited alone, for whomever")
 PY
 }
 
+# pipeline SLOW: which of the three stages sleeps
+pipeline() {
+    local slow=$1
+    rm -rf "${work:?}/pipeline"
+    mkdir "$work/pipeline"
+    # shellcheck disable=SC2016
+    timeout 60 "$bin/ckagent" --report none --dir "$work/pipeline/run" -- \
+        env FOLDER="$work/pipeline" SLOW="$slow" \
+        sh -c '"$0" 1 | "$0" 2 | "$0" 3' "$work/stage"
+    wait_done "$work/pipeline/run"
+    "$bin/ckmerge" "$work/pipeline/run" >"$work/pipeline/report.txt"
+    "$bin/ckmerge" --output json "$work/pipeline/run" \
+        >"$work/pipeline/report.json"
+    "$python" - "$work/pipeline" "$slow" "$here/stage.c" <<'PY'
+import json, sys
+folder, slow, source = sys.argv[1:]
+slow = int(slow)
+report = json.load(open(folder + "/report.json"))
+text = open(folder + "/report.txt").read()
+line = {word: number for number, text_ in enumerate(open(source), 1)
+        for word in ("read(0", "write(1", "nanosleep(") if word in text_}
+stages = [open("%s/stage.%d" % (folder, i)).read().split() for i in (1, 2, 3)]
+pids = [int(s[0]) for s in stages]
+rows = {(r["waiter"]["pid"], r["awaited"]["pid"], r["until"]): r
+        for r in report["process_waits"]}
+assert report["program"].split()[0].endswith("/stage"), report["program"]
+# Who waits for whom to do what, and how long it stamped.
+truths = [(i, i - 1, "written", float(stages[i][1]), "read(0")
+          for i in (1, 2) if slow <= i] + \
+    [(i, i + 1, "read", float(stages[i][2]), "write(1")
+     for i in (0, 1) if slow > i + 1]
+for waiter, awaited, until, truth, call in truths:
+    row = rows[pids[waiter], pids[awaited], until]
+    assert abs(row["ns"] / 1e9 - truth) < max(0.1 * truth, 0.12), (row, truth)
+    assert row["over"] == "pipe" and row["line"] == line[call], row
+    sentence = "stage (pid %d) waited" % pids[waiter]
+    assert sentence in text, (sentence, text)
+    if awaited == slow - 1:
+        assert row["awaited_was_in"]["line"] == line["nanosleep("], row
+        assert row["awaited_was_in"]["ns"] > 0.7 * row["ns"], row
+    print("ok: stage %d waited %.0f ms for stage %d, stamped %.0f" %
+          (waiter + 1, row["ns"] / 1e6, awaited + 1, truth * 1e3))
+assert " 0 is the first thread of stage (pid " in text, text
+assert text.startswith("ck  stage "), text
+PY
+}
+
+gcc -g -O1 "$here/stage.c" -o "$work/stage"
 gcc -g -O1 -fno-inline -fno-omit-frame-pointer -fno-optimize-sibling-calls \
     "$here/crew.c" -o "$work/late"
 fair crew
+fair pipeline 1
+fair pipeline 2
 fair ring plain
 fair ring threads

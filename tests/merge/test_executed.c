@@ -92,6 +92,14 @@ static void of_several_programs_the_one_with_mpi_counts(void **state)
     assert_string_equal(EXECUTED("sh -c ./a; ./b", "./a", "*./b"), "./b");
 }
 
+/* As the collector names a child that was gone, or not yet another program. */
+static void a_process_without_a_command_is_no_other_program(void **state)
+{
+    (void)state;
+    assert_string_equal(EXECUTED("sh -c ./a | ./a", "./a 1", "?", "./a 2"),
+                        "./a 2");
+}
+
 static void where_none_recorded_the_command_is_all_there_is(void **state)
 {
     (void)state;
@@ -107,6 +115,7 @@ int main(void)
         CASE(what_starts_it_may_have_recorded_too),
         CASE(a_command_that_is_the_program_keeps_its_name),
         CASE(of_several_programs_the_one_with_mpi_counts),
+        CASE(a_process_without_a_command_is_no_other_program),
         CASE(where_none_recorded_the_command_is_all_there_is),
     };
 

@@ -68,7 +68,7 @@ static void ends_are(const char *of_first, const char *of_second)
 {
     name(0, END, of_first);
     name(1, END, of_second);
-    sockets = sockets_create(cast);
+    sockets = sockets_create(cast, SOCKETS_OF_RANKS);
     assert_non_null(sockets);
 }
 
@@ -166,7 +166,7 @@ static void of_a_circle_the_first_to_send_did_not_wait(void **state)
     name(2, OTHER_END, "tcp 10.0.0.3:4 10.0.0.2:3");
     name(2, END, "tcp 10.0.0.3:5 10.0.0.1:6");
     name(0, OTHER_END, "tcp 10.0.0.1:6 10.0.0.3:5");
-    sockets = sockets_create(cast);
+    sockets = sockets_create(cast, SOCKETS_OF_RANKS);
     caller = 1;
     assert_true(call(READ, 110000, 200000, 8));
     caller = 0;
@@ -199,7 +199,7 @@ static void loopback_addresses_mean_something_within_a_host(void **state)
     assert_false(call(READ, 1000, 9000, 8));
     sockets_destroy(sockets);
     cast->agents[1].domain = 0;
-    sockets = sockets_create(cast);
+    sockets = sockets_create(cast, SOCKETS_OF_RANKS);
     assert_true(call(READ, 1000, 9000, 8));
 }
 
