@@ -41,6 +41,15 @@ struct report_moved {
     struct report_collectives collectives;
 };
 
+/* What the two waited for each other. */
+struct report_pair_waits {
+    ck_time_t all; /* `to` for `from`, in any call */
+    uint64_t count;
+    ck_time_t sender;     /* of that, to receive what it sent late */
+    ck_time_t collective; /* ... and in collectives, MPI_Init, MPI_Finalize */
+    ck_time_t receiver;   /* `from` for `to`, that received late */
+};
+
 /* From one rank, or host, to another one. */
 struct report_pair {
     int32_t from; /* rank; CAST_RANK_UNKNOWN = not known, or of hosts */
@@ -49,8 +58,7 @@ struct report_pair {
     const char *to_host;
     struct report_messages sent;     /* as the senders recorded them */
     struct report_messages received; /* as the receivers did */
-    ck_time_t waited;                /* `to` for `from`, in any call */
-    uint64_t waits;
+    struct report_pair_waits waits;
 };
 
 /* Messages and collectives by size, of the communicators with one label. */

@@ -395,8 +395,8 @@ int calls_waits(struct calls *calls, const struct waitstates *waitstates)
         if (rows[i].ranks == NULL && rows[i].cause == CAUSE_MPI_WAIT &&
             rows[i].last != CAST_RANK_UNKNOWN &&
             cast_is_wanted(calls->cast, rows[i].rank) &&
-            traffic_wait(calls->traffic, rows[i].rank, rows[i].last, rows[i].ns,
-                         rows[i].count) != 0) {
+            traffic_wait(calls->traffic, rows[i].wait, rows[i].rank,
+                         rows[i].last, rows[i].ns, rows[i].count) != 0) {
             return -1;
         }
     }

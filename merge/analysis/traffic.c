@@ -40,8 +40,7 @@ struct known {
 struct pair {
     struct report_messages sent;
     struct report_messages received;
-    ck_time_t waited;
-    uint64_t waits;
+    struct report_pair_waits waits;
 };
 
 struct traffic {
@@ -377,21 +376,45 @@ int traffic_collective(struct traffic *traffic,
     return 0;
 }
 
+/* Of a pair, which time a wait of that kind is. */
+static ck_time_t *wait_of(struct report_pair_waits *waits, enum wait_kind kind)
+{
+    switch (kind) {
+    case WAIT_LATE_RECEIVER:
+        return &waits->receiver;
+    case WAIT_LATE_SENDER:
+    case WAIT_LATE_DATA:
+        return &waits->sender;
+    default:
+        return &waits->collective;
+    }
+}
+
 int traffic_wait(struct traffic *traffic,
+                 enum wait_kind kind,
                  int32_t waiting,
                  int32_t awaited,
                  ck_time_t ns,
                  uint64_t count)
 {
-    uint32_t pair;
+    uint64_t from = group_of(traffic, awaited);
+    uint64_t to = group_of(traffic, waiting);
+    uint32_t all, pair;
 
-    if (!pair_find(traffic, group_of(traffic, awaited),
-                   group_of(traffic, waiting), &pair)) {
+    if (!pair_find(traffic, from, to, &all)) {
+        return -1;
+    }
+    if (all != NO_PAIR) {
+        traffic->pairs[all].waits.all += ns;
+        traffic->pairs[all].waits.count += count;
+    }
+    /* Who waits for a receiver is the one that messages come from. */
+    pair = all;
+    if (kind == WAIT_LATE_RECEIVER && !pair_find(traffic, to, from, &pair)) {
         return -1;
     }
     if (pair != NO_PAIR) {
-        traffic->pairs[pair].waited += ns;
-        traffic->pairs[pair].waits += count;
+        *wait_of(&traffic->pairs[pair].waits, kind) += ns;
     }
     return 0;
 }
@@ -412,8 +435,8 @@ static int by_bytes(const void *a, const void *b)
     if (more != less) {
         return more < less ? 1 : -1;
     }
-    if (left->waited != right->waited) {
-        return left->waited < right->waited ? 1 : -1;
+    if (left->waits.all != right->waits.all) {
+        return left->waits.all < right->waits.all ? 1 : -1;
     }
     if (left->from != right->from) {
         return left->from < right->from ? -1 : 1;
@@ -444,13 +467,12 @@ static void pairs_report(const struct traffic *traffic,
         struct table_key key = table_key(traffic->pair_keys, i);
         struct report_pair *row = &report->pairs[report->pairs_count];
 
-        if (pair->sent.count + pair->received.count + pair->waits == 0 &&
-            pair->waited == 0) {
+        if (pair->sent.count + pair->received.count + pair->waits.count == 0 &&
+            pair->waits.all + pair->waits.receiver == 0) {
             continue;
         }
         *row = (struct report_pair){.sent = pair->sent,
                                     .received = pair->received,
-                                    .waited = pair->waited,
                                     .waits = pair->waits};
         group_name(traffic, key.a, &row->from, &row->from_host);
         group_name(traffic, key.b, &row->to, &row->to_host);

@@ -10,6 +10,7 @@
 #ifndef CK_MERGE_ANALYSIS_TRAFFIC_H
 #define CK_MERGE_ANALYSIS_TRAFFIC_H
 
+#include "merge/analysis/waitkind.h"
 #include "merge/report.h"
 #include "merge/timeline.h"
 
@@ -36,8 +37,10 @@ int traffic_received(struct traffic *traffic,
 int traffic_collective(struct traffic *traffic,
                        const struct timeline_event *event,
                        const struct ck_collective *collective);
-/* A rank waited for another one. 0, or -1 with ENOMEM. */
+/* A rank waited for another one, to send, to receive or to come to a
+ * collective. 0, or -1 with ENOMEM. */
 int traffic_wait(struct traffic *traffic,
+                 enum wait_kind kind,
                  int32_t waiting,
                  int32_t awaited,
                  ck_time_t ns,

@@ -242,7 +242,7 @@ void page_calls(const struct page *page)
                     report_is_run(report)
                         ? "CALLS (host, whole run), called from"
                         : "CALLS (host), called from",
-                    "calls", "total s", "longest", "sent", "received", "each",
+                    "calls", "total s", "longest", "sent", "received", "mean",
                     "ranks", page_normal(page));
         }
         if (shown++ < TOP_FUNCTIONS) {

@@ -51,8 +51,11 @@ put_pair(struct ck_json *j, const struct report_pair *pair, bool is_by_host)
     }
     put_messages(j, "sent", &pair->sent);
     put_messages(j, "received", &pair->received);
-    ck_json_int(j, "waited_ns", pair->waited);
-    ck_json_uint(j, "waits", pair->waits);
+    ck_json_int(j, "waited_ns", pair->waits.all);
+    ck_json_uint(j, "waits", pair->waits.count);
+    ck_json_int(j, "late_sender_ns", pair->waits.sender);
+    ck_json_int(j, "late_receiver_ns", pair->waits.receiver);
+    ck_json_int(j, "collective_ns", pair->waits.collective);
     ck_json_end(j);
 }
 

@@ -121,6 +121,39 @@ put_end(const struct page *page, int32_t rank, const char *host, size_t room)
     page_cell(page, host != NULL ? host : text, host != NULL ? room : 0);
 }
 
+/* One wait of a pair: "1 waited 2.00 s for 0 to send" */
+struct pair_wait {
+    ck_time_t ns;
+    bool is_sender; /* it is who sends that waits */
+    const char *what;
+};
+
+/* What the two waited for each other's messages, and apart in collectives. */
+static void put_pair_waits(const struct page *page,
+                           const struct report_pair *pair)
+{
+    const struct pair_wait waits[] = {
+        {pair->waits.sender, false, "to send"},
+        {pair->waits.receiver, true, "to receive"},
+        {pair->waits.collective, false, "in collectives"},
+    };
+
+    for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+        bool is_back = waits[i].is_sender;
+
+        if (waits[i].ns == 0) {
+            continue;
+        }
+        fputs("      ", page->file);
+        put_end(page, is_back ? pair->from : pair->to,
+                is_back ? pair->from_host : pair->to_host, PAIR / 2);
+        fprintf(page->file, " waited %s for ", word_time(waits[i].ns).text);
+        put_end(page, is_back ? pair->to : pair->from,
+                is_back ? pair->to_host : pair->from_host, PAIR / 2);
+        fprintf(page->file, " %s\n", waits[i].what);
+    }
+}
+
 static void put_pair(const struct page *page, const struct report_pair *pair)
 {
     uint64_t count = pair_count(pair);
@@ -135,7 +168,7 @@ static void put_pair(const struct page *page, const struct report_pair *pair)
         uint64_t bytes = pair_bytes(pair);
 
         fprintf(page->file, ", %s", word_bytes(bytes).text);
-        fprintf(page->file, " (%s each)",
+        fprintf(page->file, " (mean %s)",
                 word_bytes((bytes + count / 2) / count).text);
     }
     if (pair->sent.count != pair->received.count &&
@@ -143,13 +176,8 @@ static void put_pair(const struct page *page, const struct report_pair *pair)
         fprintf(page->file, ", %s received",
                 word_count(pair->received.count).text);
     }
-    if (pair->waited > 0) {
-        fputs("; ", page->file);
-        put_end(page, pair->to, pair->to_host, PAIR / 2);
-        fprintf(page->file, " waited %s for ", word_time(pair->waited).text);
-        put_end(page, pair->from, pair->from_host, PAIR / 2);
-    }
     fputc('\n', page->file);
+    put_pair_waits(page, pair);
 }
 
 static void put_pairs(const struct page *page)
@@ -226,7 +254,7 @@ static void put_size(const struct page *page, const struct report_sizes *sizes)
         put_shares(page, sizes, false);
     }
     if (sizes->collectives.out + sizes->collectives.in > 0) {
-        put_label(page, sizes, ", collectives");
+        put_label(page, sizes, ", collectives*");
         fprintf(page->file, " %9s", word_count(sizes->collectives.count).text);
         put_shares(page, sizes, true);
     }
@@ -237,6 +265,18 @@ static bool has_bytes(const struct report_sizes *sizes)
 {
     return sizes->all.count > 0 ||
            sizes->collectives.out + sizes->collectives.in > 0;
+}
+
+static bool has_collectives(const struct report_traffic *traffic)
+{
+    for (size_t i = 0; i < traffic->sizes_count && i < TOP_SIZES; i++) {
+        if (traffic->sizes[i].collectives.out +
+                traffic->sizes[i].collectives.in >
+            0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void put_sizes(const struct page *page)
@@ -254,6 +294,11 @@ static void put_sizes(const struct page *page)
     fprintf(page->file, "%s\n", page_normal(page));
     for (size_t i = 0; i < traffic->sizes_count && i < TOP_SIZES; i++) {
         put_size(page, &traffic->sizes[i]);
+    }
+    if (has_collectives(traffic)) {
+        fputs(" * each rank's call once, by all the bytes that it gave to or "
+              "got from all ranks, the larger\n",
+              page->file);
     }
     if (traffic->sizes_count > TOP_SIZES) {
         fprintf(page->file,

@@ -121,13 +121,21 @@ static void pairs_of_many_ranks_are_the_largest(void **state)
                                         .to = i + 1,
                                         .sent = {1, 1000},
                                         .received = {1, 1000},
-                                        .waited = i == 0 ? S : 0};
+                                        .waits = {.all = 3 * S}};
     }
     say(page_traffic, &report);
     assert_non_null(strstr(text, "7 sent from rank to rank, 7.00 kB\n"));
     assert_null(strstr(text, "from\\to"));
-    assert_non_null(strstr(text, "  0 to 1: 1 message, 1.00 kB (1.00 kB each); "
-                                 "1 waited 1.00 s for 0\n"));
+    assert_non_null(strstr(text, "  0 to 1: 1 message, 1.00 kB (mean 1.00 kB)\n"
+                                 "  1 to 2: "));
+    pairs[0].waits = (struct report_pair_waits){
+        .all = 3 * S, .sender = S, .collective = 2 * S, .receiver = 4 * S};
+    say(page_traffic, &report);
+    assert_non_null(strstr(text, "(mean 1.00 kB)\n"
+                                 "      1 waited 1.00 s for 0 to send\n"
+                                 "      0 waited 4.00 s for 1 to receive\n"
+                                 "      1 waited 2.00 s for 0 in "
+                                 "collectives\n"));
     assert_non_null(strstr(text, "  and 2 more pairs (report.json)\n"));
     report.ranks_count = 8;
     say(page_traffic, &report);

@@ -446,6 +446,46 @@ static void many_ranks_are_added_up_by_host(void **state)
     cast_destroy(cast);
 }
 
+/* Rank 1 waits for rank 0 to send and in a collective, rank 2 for rank 1 to
+ * receive what it sends. */
+static void waits_for_a_peer_are_apart_by_who_was_late(void **state)
+{
+    struct cast *cast = cast_of(3, 1);
+    struct traffic *traffic = traffic_create(cast);
+    struct report report = {.traffic = {.pairs = NULL}};
+    static const struct {
+        int from, to;
+        struct report_pair_waits waits;
+    } truths[] = {
+        {0, 1, {.all = 300, .count = 2, .sender = 100, .collective = 200}},
+        {1, 2, {.all = 50, .count = 1}},
+        {2, 1, {.receiver = 50}},
+    };
+
+    (void)state;
+    assert_int_equal(traffic_wait(traffic, WAIT_LATE_SENDER, 1, 0, 100, 1), 0);
+    assert_int_equal(traffic_wait(traffic, WAIT_NXN, 1, 0, 200, 1), 0);
+    assert_int_equal(traffic_wait(traffic, WAIT_LATE_RECEIVER, 2, 1, 50, 1), 0);
+    assert_int_equal(traffic_report(traffic, &report), 0);
+    assert_int_equal(report.traffic.pairs_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct report_pair *pair = NULL;
+
+        for (size_t k = 0; k < 3; k++) {
+            if (report.traffic.pairs[k].from == truths[i].from &&
+                report.traffic.pairs[k].to == truths[i].to) {
+                pair = &report.traffic.pairs[k];
+            }
+        }
+        assert_non_null(pair);
+        assert_memory_equal(&pair->waits, &truths[i].waits,
+                            sizeof(pair->waits));
+    }
+    traffic_destroy(traffic);
+    report_fini(&report);
+    cast_destroy(cast);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +506,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_collective_is_apart_from_messages,
                                         one_begin, one_end),
         cmocka_unit_test(many_ranks_are_added_up_by_host),
+        cmocka_unit_test(waits_for_a_peer_are_apart_by_who_was_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
