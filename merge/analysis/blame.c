@@ -17,6 +17,7 @@
 #include "merge/analysis/edges.h"
 #include "merge/analysis/hotspots.h"
 #include "merge/analysis/ledger.h"
+#include "merge/analysis/pendings.h"
 #include "merge/analysis/replay.h"
 #include "merge/analysis/scene.h"
 #include "merge/analysis/steps.h"
@@ -31,17 +32,6 @@
 
 /* Messages up to that size are taken to be sent without a receive. */
 #define EAGER_BYTES 4096
-
-/* An MPI call that is not yet looked at. */
-struct pending {
-    uint32_t thread;
-    struct host_span call;
-    bool is_instant;
-    bool is_cut; /* never left */
-    bool is_replayed;
-    bool is_closed;
-    enum edge edge;
-};
 
 struct blame {
     const struct cast *cast; /* borrowed */
@@ -60,9 +50,7 @@ struct blame {
     struct region region;
     ck_time_t *unknown; /* by rank of the cast: in calls of which it is not
                            known whether they waited */
-    struct pending *pending;
-    size_t pending_count, pending_room;
-    ck_time_t due; /* earliest return of one that is pending */
+    struct pendings *pendings;
     bool is_begun;
     bool has_steps;
     struct sockets_stretch *stretches; /* not yet looked at */
@@ -78,13 +66,8 @@ struct blame {
 static ck_time_t blame_horizon(const void *state, ck_time_t now)
 {
     const struct blame *blame = state;
-    ck_time_t horizon = now;
+    ck_time_t horizon = pendings_horizon(blame->pendings, now);
 
-    for (size_t i = 0; i < blame->pending_count; i++) {
-        ck_time_t start = blame->pending[i].call.start;
-
-        horizon = start < horizon ? start : horizon;
-    }
     for (size_t i = 0; i < blame->stretches_count; i++) {
         ck_time_t start = blame->stretches[i].part.start;
 
@@ -141,7 +124,7 @@ struct blame *blame_create(const struct cast *cast,
     }
     blame->cast = cast;
     blame->region = region;
-    blame->due = INT64_MAX;
+    blame->pendings = pendings_create(cast->threads_count);
     blame->unknown = calloc(cast->ranks_count + 1, sizeof(*blame->unknown));
     blame->scene = scene_create(cast, align, EAGER_BYTES);
     blame->steps = steps_create(cast, region);
@@ -158,10 +141,11 @@ struct blame *blame_create(const struct cast *cast,
         blame->edges = edges_create(cast, blame->scene);
         blame->devicewaits = devicewaits_create(cast, blame->scene, region);
     }
-    if (blame->ledger == NULL || blame->waitstates == NULL ||
-        blame->replay == NULL || blame->hotspots == NULL ||
-        blame->edges == NULL || blame->devicewaits == NULL ||
-        blame->delay == NULL || blame->unknown == NULL ||
+    if (blame->pendings == NULL || blame->ledger == NULL ||
+        blame->waitstates == NULL || blame->replay == NULL ||
+        blame->hotspots == NULL || blame->edges == NULL ||
+        blame->devicewaits == NULL || blame->delay == NULL ||
+        blame->unknown == NULL ||
         ledger_delay(blame->ledger, blame->delay) != 0 ||
         waitstates_delay(blame->waitstates, blame->delay) != 0 ||
         dark_cover(blame, cast, align) != 0) {
@@ -192,7 +176,7 @@ void blame_destroy(struct blame *blame)
     when_destroy(blame->late);
     when_destroy(blame->idle);
     steps_destroy(blame->steps);
-    free(blame->pending);
+    pendings_destroy(blame->pendings);
     free(blame->stretches);
     free(blame);
 }
@@ -318,11 +302,10 @@ static int pending_close(struct blame *blame, struct pending *pending);
 /* What a wait cost rests on the waits that the late thread had before. */
 static int late_close(struct blame *blame, uint32_t late, ck_time_t until)
 {
-    for (size_t i = 0; i < blame->pending_count; i++) {
-        struct pending *pending = &blame->pending[i];
-
-        if (pending->thread == late && pending->call.end <= until &&
-            !pending->is_closed && pending_close(blame, pending) != 0) {
+    for (struct pending *pending = pendings_of(blame->pendings, late);
+         pending != NULL && pending->call.end <= until;
+         pending = pendings_next(blame->pendings, pending)) {
+        if (!pending->is_closed && pending_close(blame, pending) != 0) {
             return -1;
         }
     }
@@ -388,38 +371,17 @@ static int pending_close(struct blame *blame, struct pending *pending)
                : 0;
 }
 
-static int by_end(const void *left, const void *right)
-{
-    const struct pending *a = left;
-    const struct pending *b = right;
-
-    return (a->call.end > b->call.end) - (a->call.end < b->call.end);
-}
-
 /* Look at the calls that returned before `now`, in order of that. */
 static int pendings_close(struct blame *blame, ck_time_t now)
 {
-    size_t closed = 0;
+    while (pendings_due(blame->pendings) < now) {
+        struct pending *pending = pendings_first(blame->pendings);
 
-    if (blame->pending_count > 1) {
-        qsort(blame->pending, blame->pending_count, sizeof(*blame->pending),
-              by_end);
-    }
-    for (;
-         closed < blame->pending_count && blame->pending[closed].call.end < now;
-         closed++) {
-        if (!blame->pending[closed].is_closed &&
-            pending_close(blame, &blame->pending[closed]) != 0) {
+        if (!pending->is_closed && pending_close(blame, pending) != 0) {
             return -1;
         }
+        pendings_pop(blame->pendings);
     }
-    blame->pending_count -= closed;
-    if (closed > 0) {
-        memmove(blame->pending, blame->pending + closed,
-                blame->pending_count * sizeof(*blame->pending));
-    }
-    blame->due =
-        blame->pending_count > 0 ? blame->pending[0].call.end : INT64_MAX;
     return 0;
 }
 
@@ -513,11 +475,11 @@ static int stretch_add(struct blame *blame)
 static int64_t call_enter(struct blame *blame,
                           const struct timeline_event *event)
 {
-    for (size_t i = 0; i < blame->pending_count; i++) {
-        struct pending *pending = &blame->pending[i];
+    for (struct pending *pending = pendings_of(blame->pendings, event->thread);
+         pending != NULL; pending = pendings_next(blame->pendings, pending)) {
         struct wait wait;
 
-        if (pending->thread == event->thread && !pending->is_replayed) {
+        if (!pending->is_replayed) {
             pending_replay(
                 blame, pending,
                 scene_wait(blame->scene, pending->thread, &pending->call, &wait)
@@ -533,32 +495,28 @@ call_add(struct blame *blame, const struct timeline_event *event, int64_t mark)
 {
     /* The site and the number lie at the same place in all classes. */
     const struct ck_call *record = (const struct ck_call *)event->record;
-    struct pending *pending;
+    struct pending pending = {.thread = event->thread,
+                              .call = {.start = event->start,
+                                       .end = event->end,
+                                       .site = record->site,
+                                       .process = event->process,
+                                       .name = record->e.name,
+                                       .call = record->call,
+                                       .kind = record->e.kind,
+                                       .is_call = true}};
 
-    if (array_grow(&blame->pending, &blame->pending_room, blame->pending_count,
-                   sizeof(*pending)) != 0) {
+    name_look(blame, event, &pending);
+    pending.is_cut = (event->record->flags & CK_FLAG_CUT) != 0;
+    if (pendings_add(blame->pendings, &pending) == NULL) {
         return -1;
     }
-    pending = &blame->pending[blame->pending_count++];
-    *pending = (struct pending){.thread = event->thread,
-                                .call = {.start = event->start,
-                                         .end = event->end,
-                                         .site = record->site,
-                                         .process = event->process,
-                                         .name = record->e.name,
-                                         .call = record->call,
-                                         .kind = record->e.kind,
-                                         .is_call = true}};
-    name_look(blame, event, pending);
-    pending->is_cut = (event->record->flags & CK_FLAG_CUT) != 0;
-    if (pending->edge != EDGE_NONE) {
-        edges_enter(blame->edges, pending->edge, event, mark);
+    if (pending.edge != EDGE_NONE) {
+        edges_enter(blame->edges, pending.edge, event, mark);
     }
-    if (blame->stuck != NULL && pending->is_cut &&
+    if (blame->stuck != NULL && pending.is_cut &&
         stuck_take(blame->stuck, event) != 0) {
         return -1;
     }
-    blame->due = event->end < blame->due ? event->end : blame->due;
     return delay_enter(blame->delay, event->thread,
                        (struct region){event->start, event->end});
 }
@@ -586,8 +544,7 @@ int blame_take(void *state, const struct timeline_event *event)
     int64_t mark = 0;
 
     /* The ledger asks what waits cost. */
-    if ((event->start > blame->due &&
-         pendings_close(blame, event->start) != 0) ||
+    if (pendings_close(blame, event->start) != 0 ||
         ledger_settle(blame->ledger, event->start) != 0 ||
         (blame->stretches_count > 0 &&
          stretches_close(blame, event->start) != 0)) {
