@@ -13,18 +13,20 @@ struct table {
     struct table_key *keys; /* by number */
     size_t count;
     size_t room;
-    uint32_t *slots; /* number + 1; 0 = unused */
+    /* number + 1; 0 = unused. The bits that numbers do not need are of the
+     * key's hash: other keys are told apart without looking at them. */
+    uint32_t *slots;
     size_t mask;
 };
 
-static inline size_t key_hash(struct table_key key)
+static inline uint64_t key_hash(struct table_key key)
 {
     /* Three products that do not wait for each other, then one that mixes. */
     uint64_t hash = key.a * 0x9e3779b97f4a7c15u + key.b * 0xc2b2ae3d27d4eb4fu +
                     key.c * 0x165667b19e3779f9u;
 
     hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15u;
-    return (size_t)(hash ^ (hash >> 32));
+    return hash ^ (hash >> 32);
 }
 
 struct table *table_create(void)
@@ -53,18 +55,34 @@ void table_destroy(struct table *table)
     free(table);
 }
 
-/* Slot of the key, or the free one where it belongs. */
-static inline size_t table_slot(const struct table *table, struct table_key key)
+/* What the slot of a key with that hash holds beside its number. */
+static inline uint32_t hash_tag(const struct table *table, uint64_t hash)
 {
-    size_t at = key_hash(key) & table->mask;
+    return (uint32_t)(hash >> 32) & ~(uint32_t)table->mask;
+}
 
-    while (table->slots[at] != 0) {
-        const struct table_key *have = &table->keys[table->slots[at] - 1];
+static inline int64_t slot_number(const struct table *table, size_t at)
+{
+    return (int64_t)(table->slots[at] & (uint32_t)table->mask) - 1;
+}
 
+/* Slot of the key, or the free one where it belongs. */
+static inline size_t
+table_slot(const struct table *table, struct table_key key, uint64_t hash)
+{
+    size_t at = (size_t)hash & table->mask;
+    uint32_t tag = hash_tag(table, hash);
+
+    for (; table->slots[at] != 0; at = (at + 1) & table->mask) {
+        const struct table_key *have;
+
+        if ((table->slots[at] & ~(uint32_t)table->mask) != tag) {
+            continue;
+        }
+        have = &table->keys[slot_number(table, at)];
         if (have->a == key.a && have->b == key.b && have->c == key.c) {
             return at;
         }
-        at = (at + 1) & table->mask;
     }
     return at;
 }
@@ -81,7 +99,10 @@ static int table_double(struct table *table)
     table->slots = slots;
     table->mask = mask;
     for (size_t i = 0; i < table->count; i++) {
-        slots[table_slot(table, table->keys[i])] = (uint32_t)i + 1;
+        uint64_t hash = key_hash(table->keys[i]);
+        size_t at = table_slot(table, table->keys[i], hash);
+
+        slots[at] = hash_tag(table, hash) | ((uint32_t)i + 1);
     }
     return 0;
 }
@@ -89,10 +110,11 @@ static int table_double(struct table *table)
 int64_t table_number_of(struct table *table, uint64_t a, uint64_t b, uint64_t c)
 {
     struct table_key key = {a, b, c};
-    size_t at = table_slot(table, key);
+    uint64_t hash = key_hash(key);
+    size_t at = table_slot(table, key, hash);
 
     if (table->slots[at] != 0) {
-        return (int64_t)table->slots[at] - 1;
+        return slot_number(table, at);
     }
     if (table->count == UINT32_MAX - 1) {
         errno = ENOMEM;
@@ -106,16 +128,18 @@ int64_t table_number_of(struct table *table, uint64_t a, uint64_t b, uint64_t c)
         if (table_double(table) != 0) {
             return -1;
         }
-        at = table_slot(table, key);
+        at = table_slot(table, key, hash);
     }
     table->keys[table->count] = key;
-    table->slots[at] = (uint32_t)++table->count;
+    table->slots[at] = hash_tag(table, hash) | (uint32_t)++table->count;
     return (int64_t)table->count - 1;
 }
 
-bool table_has(const struct table *table, struct table_key key)
+int64_t table_find(const struct table *table, struct table_key key)
 {
-    return table->slots[table_slot(table, key)] != 0;
+    size_t at = table_slot(table, key, key_hash(key));
+
+    return table->slots[at] == 0 ? -1 : slot_number(table, at);
 }
 
 size_t table_count(const struct table *table)

@@ -26,8 +26,12 @@ static inline int64_t table_number(struct table *table, struct table_key key)
 {
     return table_number_of(table, key.a, key.b, key.c);
 }
-/* True when the key has a number. */
-bool table_has(const struct table *table, struct table_key key);
+/* Number of the key; -1 = it has none. */
+int64_t table_find(const struct table *table, struct table_key key);
+static inline bool table_has(const struct table *table, struct table_key key)
+{
+    return table_find(table, key) >= 0;
+}
 size_t table_count(const struct table *table);
 struct table_key table_key(const struct table *table, size_t number);
 

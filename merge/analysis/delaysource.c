@@ -84,10 +84,9 @@ uint32_t delaysources_known(const struct delaysources *sources,
                             const struct delay_source *source)
 {
     struct table_key key = {source->thread, source->key, 0};
+    int64_t number = table_find(sources->numbers, key);
 
-    return table_has(sources->numbers, key)
-               ? (uint32_t)table_number(sources->numbers, key)
-               : DELAY_NONE;
+    return number < 0 ? DELAY_NONE : (uint32_t)number;
 }
 
 struct delay_source delaysources_get(const struct delaysources *sources,

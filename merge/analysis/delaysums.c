@@ -383,14 +383,11 @@ int delaysums_gather(struct delaysums *sums,
     struct delaysums_group its = *group;
 
     for (int i = 0; i < (sums->has_no_starts ? 2 : 1); i++) {
-        struct table_key key;
+        int64_t number;
 
         its.is_start = i == 0 ? group->is_start : !group->is_start;
-        key = group_key(&its);
-        if (table_has(sums->groups_keys, key) &&
-            group_gather(sums,
-                         &sums->groups[table_number(sums->groups_keys, key)]) !=
-                0) {
+        number = table_find(sums->groups_keys, group_key(&its));
+        if (number >= 0 && group_gather(sums, &sums->groups[number]) != 0) {
             return -1;
         }
     }

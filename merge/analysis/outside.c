@@ -254,11 +254,10 @@ static uint32_t named_thread(const struct outside *outside,
 {
     uint32_t agent = outside->cast->processes[event->process].agent;
     struct table_key key = {agent, event->record->name, tid};
+    int64_t number = table_find(outside->keys, key);
 
     outside->has_switches[agent] = true;
-    return table_has(outside->keys, key)
-               ? (uint32_t)table_number(outside->keys, key)
-               : CAST_NONE;
+    return number < 0 ? CAST_NONE : (uint32_t)number;
 }
 
 /* A time without a CPU. */

@@ -215,12 +215,14 @@ struct ledger_row *rows_find(struct rows *rows, const struct ledger_row *what)
             (uint64_t)what->cause,
         (uint64_t)what->did << 32 | what->blamed_did,
         (uint64_t)(uint32_t)what->rank << 32 | (uint32_t)what->blamed};
+    int64_t number;
 
-    if (what->cause == CAUSE_MPI_WAIT && rows->count >= rows->limit &&
-        !table_has(rows->own.keys, key)) {
-        return shared_find(rows, what);
+    if (what->cause != CAUSE_MPI_WAIT || rows->count < rows->limit) {
+        return keyed_find(rows, &rows->own, key, what);
     }
-    return keyed_find(rows, &rows->own, key, what);
+    number = table_find(rows->own.keys, key);
+    return number < 0 ? shared_find(rows, what)
+                      : &rows->items[rows->own.rows[number]];
 }
 
 struct ledger_row *rows_all(const struct rows *rows, size_t *count)
