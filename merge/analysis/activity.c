@@ -22,10 +22,12 @@ struct kept {
 struct activities {
     const struct cast *cast; /* borrowed */
     struct table *places;    /* process | kind, name, site */
-    struct table *keys;      /* owner | range, call | before, kernel | after */
-    struct table *texts;     /* of places: name, file, function and line */
-    struct table *commons;   /* as keys, of numbers of texts */
-    struct kept *kept;       /* by activity */
+    uint32_t *whats;         /* the same by the host's number; NO_PLACE */
+    size_t whats_count, whats_room;
+    struct table *keys;    /* owner | range, call | before, kernel | after */
+    struct table *texts;   /* of places: name, file, function and line */
+    struct table *commons; /* as keys, of numbers of texts */
+    struct kept *kept;     /* by activity */
     size_t count, room;
 };
 
@@ -58,8 +60,25 @@ void activities_destroy(struct activities *activities)
     table_destroy(activities->keys);
     table_destroy(activities->texts);
     table_destroy(activities->commons);
+    free(activities->whats);
     free(activities->kept);
     free(activities);
+}
+
+/* Keep the number of a place by the host's of a span. 0, or -1 with ENOMEM. */
+static int
+what_keep(struct activities *activities, uint32_t what, uint32_t number)
+{
+    while (activities->whats_count <= what) {
+        if (array_grow(&activities->whats, &activities->whats_room,
+                       activities->whats_count,
+                       sizeof(*activities->whats)) != 0) {
+            return -1;
+        }
+        activities->whats[activities->whats_count++] = NO_PLACE;
+    }
+    activities->whats[what] = number;
+    return 0;
 }
 
 /* A number of (process, name, site); NO_PLACE for no span, -1 with ENOMEM. */
@@ -71,11 +90,20 @@ static int64_t place_number(struct activities *activities,
     if (span == NULL) {
         return NO_PLACE;
     }
+    if (span->what < activities->whats_count &&
+        activities->whats[span->what] != NO_PLACE) {
+        return activities->whats[span->what];
+    }
     number = table_number(
         activities->places,
         (struct table_key){(uint64_t)span->process << 16 | span->kind,
                            span->name, span->site});
-    return number < 0 ? -1 : number + 1;
+    if (number < 0 ||
+        (span->what != 0 &&
+         what_keep(activities, span->what, (uint32_t)number + 1) != 0)) {
+        return -1;
+    }
+    return number + 1;
 }
 
 /* Whose it is where no call and no range says so: then the thread + 1, else 0.

@@ -12,23 +12,9 @@
 #include "merge/table.h"
 
 #define KEYS_FIRST 2 /* behind DELAY_UNKNOWN and DELAY_REST */
-#define MEMO 256     /* states looked at lately; a power of two */
+#define OFFS (HOST_BLOCKED + 1)
 
-/* What makes a state, without its times. */
-struct shape {
-    uint64_t sites[4]; /* call, before, after, kernel */
-    uint32_t names[5]; /* the same, and the range */
-    uint32_t process;
-    uint16_t kinds[4];
-    uint32_t off;
-};
-
-struct memo {
-    struct shape shape;
-    struct delay_deed deed; /* key 0 = empty */
-};
-
-/* The same by the numbers that the host has for spans; 0 = none. */
+/* A state by the numbers that the host has for its spans; 0 = none. */
 struct numbers {
     uint32_t call, before, after, range;
     uint32_t off;
@@ -52,13 +38,14 @@ struct delaykeys {
     struct table *keys;  /* common number of an activity, state */
     struct kept *kept;   /* by key - KEYS_FIRST */
     size_t count, room;
+    uint32_t (*deeds)[OFFS]; /* keys by activity; DELAY_UNKNOWN */
+    size_t deeds_count, deeds_room;
     struct table *stacks; /* process, stack */
     uint32_t *lines;      /* by number of that; DELAY_NONE */
     size_t stacks_count, stacks_room;
     struct table *texts;  /* function, file, line */
     struct place *places; /* by number of that */
     size_t places_count, places_room;
-    struct memo memos[MEMO];
     struct quick quicks[QUICK];
 };
 
@@ -89,57 +76,13 @@ void delaykeys_destroy(struct delaykeys *keys)
     table_destroy(keys->stacks);
     table_destroy(keys->texts);
     free(keys->kept);
+    free(keys->deeds);
     free(keys->lines);
     free(keys->places);
     free(keys);
 }
 
 /* ---- states ------------------------------------------------------------- */
-
-static void
-shape_add(struct shape *shape, unsigned at, const struct host_span *span)
-{
-    if (span != NULL) {
-        shape->sites[at] = span->site;
-        shape->names[at] = span->name;
-        shape->kinds[at] = (uint16_t)(span->kind + 1);
-        shape->process = span->process;
-    }
-}
-
-static struct shape shape_of(const struct host_state *did, enum host_off off)
-{
-    struct shape shape;
-
-    /* With its padding: it is compared as bytes. */
-    memset(&shape, 0, sizeof(shape));
-    shape.off = (uint32_t)off;
-    shape_add(&shape, 0, did->call);
-    shape_add(&shape, 1, did->before);
-    shape_add(&shape, 2, did->after);
-    shape_add(&shape, 3, did->kernel);
-    if (did->call == NULL && did->before == NULL && did->after == NULL) {
-        shape.process = did->thread; /* whose activity it is */
-    }
-    if (did->range != NULL) {
-        shape.names[4] = did->range->name + 1;
-        shape.process = did->range->process;
-    }
-    return shape;
-}
-
-static size_t shape_hash(const struct shape *shape)
-{
-    uint64_t hash = shape->off;
-
-    for (unsigned i = 0; i < 4; i++) {
-        hash = (hash ^ shape->sites[i]) * 0x9e3779b97f4a7c15U;
-        hash = (hash ^ shape->names[i]) * 0x9e3779b97f4a7c15U;
-    }
-    hash = (hash ^ shape->names[4]) * 0x9e3779b97f4a7c15U;
-    hash = (hash ^ shape->process) * 0x9e3779b97f4a7c15U;
-    return (size_t)(hash >> 56) % MEMO;
-}
 
 /* Of a computation only its range makes the key. */
 static int64_t
@@ -156,27 +99,17 @@ whole_common(struct delaykeys *keys, const struct host_state *did, int64_t own)
                       : scene_activity_common(keys->scene, (uint32_t)number);
 }
 
-static int deed_make(struct delaykeys *keys,
-                     const struct host_state *did,
-                     enum host_off off,
-                     struct delay_deed *deed)
+/* A key of an activity in that state; -1 with ENOMEM. */
+static int64_t key_make(struct delaykeys *keys,
+                        const struct host_state *did,
+                        enum host_off off,
+                        int64_t common)
 {
-    int64_t number = scene_activity(keys->scene, did);
-    int64_t common, whole, key;
+    int64_t whole = whole_common(keys, did, common);
+    int64_t key = whole < 0 ? -1
+                            : table_number_of(keys->keys, (uint64_t)whole,
+                                              (uint64_t)off, did->call == NULL);
 
-    if (number < 0) {
-        return -1;
-    }
-    common = scene_activity_common(keys->scene, (uint32_t)number);
-    whole = common < 0 ? -1 : whole_common(keys, did, common);
-    if (whole < 0) {
-        return -1;
-    }
-    key = table_number(keys->keys, (struct table_key){(uint64_t)whole, off,
-                                                      did->call == NULL});
-    if (key < 0) {
-        return -1;
-    }
     if ((size_t)key == keys->count) {
         if (array_grow(&keys->kept, &keys->room, keys->count,
                        sizeof(*keys->kept)) != 0) {
@@ -185,9 +118,20 @@ static int deed_make(struct delaykeys *keys,
         keys->kept[keys->count++] =
             (struct kept){(uint32_t)whole, off, did->call == NULL};
     }
-    *deed = (struct delay_deed){(uint32_t)key + KEYS_FIRST, (uint32_t)common,
-                                (uint32_t)number};
-    return 0;
+    return key < 0 ? -1 : key + KEYS_FIRST;
+}
+
+/* The keys of an activity; NULL with ENOMEM. */
+static uint32_t *deeds_of(struct delaykeys *keys, int64_t activity)
+{
+    while (keys->deeds_count <= (size_t)activity) {
+        if (array_grow(&keys->deeds, &keys->deeds_room, keys->deeds_count,
+                       sizeof(*keys->deeds)) != 0) {
+            return NULL;
+        }
+        memset(keys->deeds[keys->deeds_count++], 0, sizeof(*keys->deeds));
+    }
+    return keys->deeds[activity];
 }
 
 static int deed_find(struct delaykeys *keys,
@@ -195,19 +139,23 @@ static int deed_find(struct delaykeys *keys,
                      enum host_off off,
                      struct delay_deed *deed)
 {
-    struct shape shape = shape_of(did, off);
-    struct memo *memo = &keys->memos[shape_hash(&shape)];
+    int64_t number = scene_activity(keys->scene, did);
+    int64_t common =
+        number < 0 ? -1 : scene_activity_common(keys->scene, (uint32_t)number);
+    uint32_t *deeds = common < 0 ? NULL : deeds_of(keys, number);
 
-    if (memo->deed.key == DELAY_UNKNOWN ||
-        memcmp(&memo->shape, &shape, sizeof(shape)) != 0) {
-        if (deed_make(keys, did, off, deed) != 0) {
+    if (deeds == NULL) {
+        return -1;
+    }
+    if (deeds[off] == DELAY_UNKNOWN) {
+        int64_t key = key_make(keys, did, off, common);
+
+        if (key < 0) {
             return -1;
         }
-        memo->shape = shape;
-        memo->deed = *deed;
-        return 0;
+        deeds[off] = (uint32_t)key;
     }
-    *deed = memo->deed;
+    *deed = (struct delay_deed){deeds[off], (uint32_t)common, (uint32_t)number};
     return 0;
 }
 

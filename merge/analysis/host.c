@@ -47,6 +47,8 @@ struct what {
 struct host {
     const struct cast *cast; /* borrowed */
     struct table *whats;     /* process and name, site, kind */
+    bool *are_device_waits;  /* by number of that */
+    size_t waits_count, waits_room;
     struct what known[WHATS_KNOWN];
     struct table *keys;   /* process, tid -> thread */
     struct table *images; /* agent, incarnation -> process */
@@ -121,6 +123,7 @@ void host_destroy(struct host *host)
     table_destroy(host->keys);
     table_destroy(host->images);
     table_destroy(host->whats);
+    free(host->are_device_waits);
     recent_destroy(host->offs);
     recent_destroy(host->samples);
     free(host->threads);
@@ -270,6 +273,19 @@ static inline void span_close(struct thread *thread)
     thread->count++;
 }
 
+static bool is_device_wait(const struct host *host,
+                           const struct host_span *span)
+{
+    enum cause cause;
+
+    if (!span->is_call || span->kind == CK_KIND_POSIX) {
+        return false;
+    }
+    cause = cause_of_call(span->kind,
+                          cast_name(host->cast, span->process, span->name));
+    return cause == CAUSE_GPU_SYNC || cause == CAUSE_H2D || cause == CAUSE_D2H;
+}
+
 /* Number what was not met lately. */
 static __attribute__((noinline)) void
 what_find(struct host *host, const struct host_span *span, struct what *what)
@@ -277,22 +293,23 @@ what_find(struct host *host, const struct host_span *span, struct what *what)
     int64_t number =
         table_number_of(host->whats, (uint64_t)span->process << 32 | span->name,
                         span->site, (uint64_t)span->kind << 1 | span->is_call);
-    enum cause cause;
 
     *what = (struct what){.site = span->site,
                           .process = span->process,
                           .name = span->name,
                           .kind = span->kind};
-    if (number >= 0 && number < UINT32_MAX - 1) {
+    if (number >= 0 && (size_t)number < host->waits_count) {
         what->number = (uint32_t)number + 1;
-    }
-    if (!span->is_call || span->kind == CK_KIND_POSIX) {
+        what->is_device_wait = host->are_device_waits[number];
         return;
     }
-    cause = cause_of_call(span->kind,
-                          cast_name(host->cast, span->process, span->name));
-    what->is_device_wait =
-        cause == CAUSE_GPU_SYNC || cause == CAUSE_H2D || cause == CAUSE_D2H;
+    what->is_device_wait = is_device_wait(host, span);
+    if ((size_t)number == host->waits_count && number < UINT32_MAX - 1 &&
+        array_grow(&host->are_device_waits, &host->waits_room,
+                   host->waits_count, sizeof(*host->are_device_waits)) == 0) {
+        host->are_device_waits[host->waits_count++] = what->is_device_wait;
+        what->number = (uint32_t)number + 1;
+    }
 }
 
 /* Say of a span what it is. */
@@ -547,6 +564,7 @@ void host_copied(struct host *host,
     }
     span = &thread->spans[known - thread->spans];
     span->kind = (uint16_t)kind;
+    span_name(host, span);
     span->is_device_wait = true;
 }
 
