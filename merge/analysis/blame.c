@@ -517,8 +517,9 @@ call_add(struct blame *blame, const struct timeline_event *event, int64_t mark)
         stuck_take(blame->stuck, event) != 0) {
         return -1;
     }
-    return delay_enter(blame->delay, event->thread,
-                       (struct region){event->start, event->end});
+    delay_enter(blame->delay, event->thread,
+                (struct region){event->start, event->end});
+    return 0;
 }
 
 /* Steps were found before the first event, or tell of themselves. */

@@ -147,14 +147,14 @@ static ck_time_t begin_find(const struct delay *delay, struct region call)
                : call.start;
 }
 
-int delay_enter(struct delay *delay, uint32_t thread, struct region call)
+void delay_enter(struct delay *delay, uint32_t thread, struct region call)
 {
     struct thread *its = &delay->threads[thread];
 
     if (its->inside++ == 0) {
         its->entered = call.start;
     }
-    return delayprofile_begin(delay->profile, thread, begin_find(delay, call));
+    delayprofile_begin(delay->profile, thread, begin_find(delay, call));
 }
 
 int delay_leave(struct delay *delay, uint32_t thread, struct region call)
@@ -545,11 +545,10 @@ static int late_cut(struct delay *delay, uint32_t late, ck_time_t at)
     if (its->inside > 0 && its->entered < at) {
         at = its->entered;
     }
-    return delayprofile_begin(delay->profile, late, at) != 0 ||
-                   (delayprofile_cursor(delay->profile, late) <= at &&
-                    delayprofile_cut(delay->profile, late, at) != 0)
-               ? -1
-               : 0;
+    delayprofile_begin(delay->profile, late, at);
+    return delayprofile_cursor(delay->profile, late) > at
+               ? 0
+               : delayprofile_cut(delay->profile, late, at);
 }
 
 int delay_wait(struct delay *delay,
@@ -559,8 +558,8 @@ int delay_wait(struct delay *delay,
 {
     struct sync sync = {part.end, wait->thread};
 
-    if (delayprofile_begin(delay->profile, thread, part.start) != 0 ||
-        delayprofile_cut(delay->profile, thread, part.start) != 0) {
+    delayprofile_begin(delay->profile, thread, part.start);
+    if (delayprofile_cut(delay->profile, thread, part.start) != 0) {
         return -1;
     }
     if (wait->thread == CAST_NONE || wait->thread == thread) {

@@ -38,10 +38,10 @@ struct delay;
 struct delay *
 delay_create(struct scene *scene, struct region region, size_t limit);
 void delay_destroy(struct delay *delay);
-/* A thread entered an MPI call whose wait is not known yet, and that call was
- * looked at (after delay_wait(), if it waited). In order of the calls' ends. 0,
- * or -1 with ENOMEM. */
-int delay_enter(struct delay *delay, uint32_t thread, struct region call);
+/* A thread entered an MPI call whose wait is not known yet. */
+void delay_enter(struct delay *delay, uint32_t thread, struct region call);
+/* That call was looked at (after delay_wait(), if it waited). In order of the
+ * calls' ends. 0, or -1 with ENOMEM. */
 int delay_leave(struct delay *delay, uint32_t thread, struct region call);
 /* It waited in `part`, from its beginning on. All that it waited for is known,
  * and the waits of the others up to then were looked at. 0, or -1 with ENOMEM.

@@ -21,21 +21,27 @@
 #define SPANS_PER_ITEM 4 /* that the host keeps until they are walked over */
 #define INDEX 256        /* slots of an open item's index: of one byte */
 
-/* The item that is being made. */
+/* The item of a thread that is being made. */
 struct open {
-    ck_time_t start;
-    uint8_t index[INDEX];           /* number of a part + 1; 0 = free */
-    uint8_t slots[DELAY_PARTS_MAX]; /* of the parts, in the index */
-    struct delay_part parts[DELAY_PARTS_MAX];
+    ck_time_t start; /* INT64_MAX = not begun */
+    struct delay_part *parts;
+    size_t count, room;
+};
+
+/* Finds the parts of the one open item that was added to last. */
+struct index {
+    uint32_t thread;
+    uint8_t slots[INDEX];          /* number of a part + 1; 0 = free */
+    uint8_t used[DELAY_PARTS_MAX]; /* slot, by part */
     size_t count;
 };
 
 struct thread {
-    ck_time_t cursor;  /* taken up to here; INT64_MAX = not begun */
-    ck_time_t walked;  /* walked over up to here */
-    ck_time_t cut;     /* the last one */
-    struct open *open; /* NULL = not begun */
-    ck_time_t *cuts;   /* behind `walked`, in order */
+    ck_time_t cursor; /* taken up to here; INT64_MAX = not begun */
+    ck_time_t walked; /* walked over up to here */
+    ck_time_t cut;    /* the last one */
+    struct open open;
+    ck_time_t *cuts; /* behind `walked`, in order */
     size_t cuts_count, cuts_room;
     struct delay_item *items;
     size_t items_count, items_room;
@@ -49,6 +55,7 @@ struct delayprofile {
     struct scene *scene;    /* borrowed */
     struct delaykeys *keys; /* borrowed */
     size_t limit;           /* items of one thread */
+    struct index index;
     struct thread *threads;
     size_t count;
 };
@@ -77,7 +84,8 @@ delayprofile_create(struct scene *scene, struct delaykeys *keys, size_t limit)
         return NULL;
     }
     for (size_t i = 0; i < profile->count; i++) {
-        profile->threads[i].cursor = profile->threads[i].walked = INT64_MAX;
+        profile->threads[i].cursor = profile->threads[i].walked =
+            profile->threads[i].open.start = INT64_MAX;
     }
     return profile;
 }
@@ -88,7 +96,7 @@ void delayprofile_destroy(struct delayprofile *profile)
         return;
     }
     for (size_t i = 0; i < profile->count; i++) {
-        free(profile->threads[i].open);
+        free(profile->threads[i].open.parts);
         free(profile->threads[i].cuts);
         free(profile->threads[i].items);
         free(profile->threads[i].parts);
@@ -98,50 +106,106 @@ void delayprofile_destroy(struct delayprofile *profile)
     free(profile);
 }
 
-int delayprofile_begin(struct delayprofile *profile,
-                       uint32_t thread,
-                       ck_time_t at)
+static bool is_begun(const struct thread *its)
+{
+    return its->open.start != INT64_MAX;
+}
+
+void delayprofile_begin(struct delayprofile *profile,
+                        uint32_t thread,
+                        ck_time_t at)
 {
     struct thread *its = &profile->threads[thread];
 
-    if (its->open != NULL) {
-        return 0;
+    if (!is_begun(its)) {
+        its->cursor = its->walked = its->cut = its->open.start = at;
     }
-    its->open = calloc(1, sizeof(*its->open));
-    if (its->open == NULL) {
-        return -1;
-    }
-    its->cursor = its->walked = its->cut = its->open->start = at;
-    return 0;
 }
 
 /* ---- the open item ------------------------------------------------------ */
 
-static void open_add(struct open *open, const struct delay_part *what)
+/* Slot of a part of the open item, or the free one where it belongs. */
+static size_t index_slot(const struct index *index,
+                         const struct open *open,
+                         const struct delay_part *what)
 {
     size_t slot = (what->key * 31 + what->part * 7 + what->is_line) % INDEX;
-    struct delay_part *part;
 
-    for (; open->index[slot] != 0; slot = (slot + 1) % INDEX) {
-        part = &open->parts[open->index[slot] - 1];
+    for (; index->slots[slot] != 0; slot = (slot + 1) % INDEX) {
+        const struct delay_part *part = &open->parts[index->slots[slot] - 1];
+
         if (part->key == what->key && part->part == what->part &&
             part->is_line == what->is_line) {
-            part->ns += what->ns;
-            return;
+            break;
         }
+    }
+    return slot;
+}
+
+static void index_put(struct index *index, size_t slot)
+{
+    index->used[index->count] = (uint8_t)slot;
+    index->slots[slot] = (uint8_t)++index->count;
+}
+
+static void index_clear(struct index *index)
+{
+    while (index->count > 0) {
+        index->slots[index->used[--index->count]] = 0;
+    }
+}
+
+/* From now on the index is of the open item of the thread. */
+static void index_aim(struct delayprofile *profile, uint32_t thread)
+{
+    struct index *index = &profile->index;
+    const struct open *open = &profile->threads[thread].open;
+
+    if (index->thread == thread) {
+        return;
+    }
+    index_clear(index);
+    index->thread = thread;
+    for (size_t i = 0; i < open->count; i++) {
+        index_put(index, index_slot(index, open, &open->parts[i]));
+    }
+}
+
+/* Begin the item anew. */
+static void
+open_clear(struct delayprofile *profile, uint32_t thread, ck_time_t start)
+{
+    if (profile->index.thread == thread) {
+        index_clear(&profile->index);
+    }
+    profile->threads[thread].open.count = 0;
+    profile->threads[thread].open.start = start;
+}
+
+/* To the item that the index is of. 0, or -1 with ENOMEM. */
+static int open_add(struct delayprofile *profile, const struct delay_part *what)
+{
+    struct index *index = &profile->index;
+    struct open *open = &profile->threads[index->thread].open;
+    size_t slot = index_slot(index, open, what);
+
+    if (index->slots[slot] != 0) {
+        open->parts[index->slots[slot] - 1].ns += what->ns;
+        return 0;
     }
     if (open->count + 1 == DELAY_PARTS_MAX && what->key != DELAY_REST) {
         struct delay_part rest = {
             .key = DELAY_REST, .did = DELAY_NONE, .ns = what->ns};
 
-        if (!what->is_line) {
-            open_add(open, &rest);
-        }
-        return;
+        return what->is_line ? 0 : open_add(profile, &rest);
     }
-    open->slots[open->count] = (uint8_t)slot;
+    if (array_grow(&open->parts, &open->room, open->count,
+                   sizeof(*open->parts)) != 0) {
+        return -1;
+    }
     open->parts[open->count++] = *what;
-    open->index[slot] = (uint8_t)open->count;
+    index_put(index, slot);
+    return 0;
 }
 
 /* A walk over what a thread did. */
@@ -165,10 +229,7 @@ static int line_take(void *state, const struct host_sample *sample)
                        sample->stack, &part.part) != 0) {
         return -1;
     }
-    if (part.part != DELAY_NONE) {
-        open_add(profile->threads[walk->thread].open, &part);
-    }
-    return 0;
+    return part.part == DELAY_NONE ? 0 : open_add(profile, &part);
 }
 
 static int deed_add(struct walk *walk,
@@ -188,8 +249,7 @@ static int deed_add(struct walk *walk,
     part.key = walk->deed.key;
     part.part = walk->deed.part;
     part.did = walk->deed.did;
-    open_add(profile->threads[walk->thread].open, &part);
-    return 0;
+    return open_add(profile, &part);
 }
 
 /* What a call was made on is told by long calls of libc only. */
@@ -246,6 +306,7 @@ thread_walk(struct delayprofile *profile, uint32_t thread, ck_time_t at)
         return 0;
     }
     its->walked = at;
+    index_aim(profile, thread);
     return host_walk(scene_host(profile->scene), thread, part, piece_take,
                      &walk);
 }
@@ -294,7 +355,7 @@ static int items_room(struct delayprofile *profile, struct thread *its)
 static int item_end(struct delayprofile *profile, uint32_t thread, ck_time_t at)
 {
     struct thread *its = &profile->threads[thread];
-    struct open *open = its->open;
+    const struct open *open = &its->open;
 
     if (thread_walk(profile, thread, at) != 0 ||
         items_room(profile, its) != 0) {
@@ -311,10 +372,8 @@ static int item_end(struct delayprofile *profile, uint32_t thread, ck_time_t at)
             return -1;
         }
         its->parts[its->parts_count++] = open->parts[i];
-        open->index[open->slots[i]] = 0;
     }
-    open->count = 0;
-    open->start = at;
+    open_clear(profile, thread, at);
     return 0;
 }
 
@@ -332,15 +391,13 @@ int delayprofile_settle(struct delayprofile *profile, uint32_t thread)
 }
 
 /* More items are to be made than are kept: the older half is not looked at. */
-static void cuts_trim(struct thread *its)
+static void cuts_trim(struct delayprofile *profile, uint32_t thread)
 {
+    struct thread *its = &profile->threads[thread];
     size_t gone = its->cuts_count / 2;
 
-    its->walked = its->open->start = its->cuts[gone - 1];
-    for (size_t i = 0; i < its->open->count; i++) {
-        its->open->index[its->open->slots[i]] = 0;
-    }
-    its->open->count = 0;
+    its->walked = its->cuts[gone - 1];
+    open_clear(profile, thread, its->walked);
     its->items_count = its->parts_count = its->costs_count = 0;
     its->cuts_count -= gone;
     memmove(its->cuts, its->cuts + gone, its->cuts_count * sizeof(*its->cuts));
@@ -352,7 +409,7 @@ int delayprofile_cut(struct delayprofile *profile,
 {
     struct thread *its = &profile->threads[thread];
 
-    if (its->open == NULL || at < its->cursor) {
+    if (!is_begun(its) || at < its->cursor) {
         return 0;
     }
     its->cursor = at;
@@ -360,7 +417,7 @@ int delayprofile_cut(struct delayprofile *profile,
         return 0;
     }
     if (its->cuts_count >= profile->limit) {
-        cuts_trim(its);
+        cuts_trim(profile, thread);
     }
     if (array_grow(&its->cuts, &its->cuts_room, its->cuts_count,
                    sizeof(*its->cuts)) != 0) {
@@ -376,7 +433,7 @@ int delayprofile_extend(struct delayprofile *profile,
 {
     struct thread *its = &profile->threads[thread];
 
-    if (its->open == NULL) {
+    if (!is_begun(its)) {
         return 0;
     }
     if (at > its->cursor) {
@@ -408,7 +465,7 @@ int delayprofile_wait(struct delayprofile *profile,
 {
     struct thread *its = &profile->threads[thread];
 
-    if (its->open == NULL || until <= its->cursor) {
+    if (!is_begun(its) || until <= its->cursor) {
         return 0;
     }
     if (delayprofile_extend(profile, thread, its->cursor) != 0 ||
@@ -428,7 +485,8 @@ int delayprofile_wait(struct delayprofile *profile,
         }
         its->costs[its->costs_count++] = costs[i];
     }
-    its->cursor = its->walked = its->cut = its->open->start = until;
+    its->cursor = its->walked = its->cut = until;
+    its->open.start = until;
     return 0;
 }
 

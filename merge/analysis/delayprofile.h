@@ -49,11 +49,10 @@ struct delayprofile;
 struct delayprofile *
 delayprofile_create(struct scene *scene, struct delaykeys *keys, size_t limit);
 void delayprofile_destroy(struct delayprofile *profile);
-/* Look at the thread from then on, unless that was begun before. 0, or -1 with
- * ENOMEM. */
-int delayprofile_begin(struct delayprofile *profile,
-                       uint32_t thread,
-                       ck_time_t at);
+/* Look at the thread from then on, unless that was begun before. */
+void delayprofile_begin(struct delayprofile *profile,
+                        uint32_t thread,
+                        ck_time_t at);
 /* Take what the thread did up to `at`, which no later event may change. Nothing
  * where that was taken. 0, or -1 with ENOMEM. */
 int delayprofile_extend(struct delayprofile *profile,
