@@ -30,6 +30,9 @@ struct map {
     struct ticks ticks;
     struct align_domain domain;
     struct clockmap *clock; /* NULL = one offset; borrowed */
+    struct clockmap *held;  /* the map, while it is not used (align_hold()) */
+    ck_time_t offset;       /* while it is used: domain.offset */
+    ck_time_t error;        /* of a date that is believed */
     int64_t realtime;       /* REALTIME - RAW */
     bool has_realtime;
 };
@@ -201,7 +204,9 @@ static void map_place(struct align *align, uint32_t domain)
     map->domain.has_place =
         map->domain.is_calibrated || (map->has_realtime && axis->has_realtime);
     map->domain.offset = map->domain.clock.offset;
-    if (map->domain.has_place && !map->domain.is_calibrated) {
+    if (map->domain.has_place &&
+        (!map->domain.is_calibrated ||
+         map->domain.clock.method == CALIBRATION_DATES)) {
         zero = axis->domain.clock.offset;
         map->domain.offset = map->realtime - axis->realtime + zero;
     }
@@ -278,6 +283,54 @@ int align_settle(struct align *align, const struct clockedges *edges)
     return rc == 0 ? devices_place(align, edges) : -1;
 }
 
+void align_believe(struct align *align,
+                   const struct cast *cast,
+                   const ck_time_t *errors)
+{
+    calibration_believe(align->calibration);
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        struct map *map =
+            &align->maps[cast->agents[cast->ranks[i].agent].domain];
+
+        map->error = errors[i] > map->error ? errors[i] : map->error;
+    }
+}
+
+bool align_hold(struct align *align, const struct cast *cast)
+{
+    bool has_held = false;
+
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        const struct cast_agent *agent = &cast->agents[i];
+        struct map *map = &align->maps[agent->domain];
+
+        if (!agent->is_profile || map->clock == NULL) {
+            continue;
+        }
+        has_held = true;
+        map->held = map->clock;
+        map->offset = map->domain.offset;
+        map->domain.offset = clock_map(
+            map->clock,
+            agent->start_raw + (agent->exit_time - agent->start_raw) / 2);
+        map->clock = NULL;
+    }
+    return has_held;
+}
+
+void align_release(struct align *align)
+{
+    for (size_t i = 0; i < align->maps_count; i++) {
+        struct map *map = &align->maps[i];
+
+        if (map->held != NULL) {
+            map->clock = map->held;
+            map->domain.offset = map->offset;
+            map->held = NULL;
+        }
+    }
+}
+
 int align_close(struct align *align, const struct cast *cast)
 {
     align->agents_count = cast->agents_count;
@@ -344,17 +397,18 @@ int align_bound(const struct align *align,
                 ck_time_t *bound)
 {
     struct map *map = &align->maps[align->domains[agent]];
+    struct clockmap *clock = map->held != NULL ? map->held : map->clock;
     ck_time_t error;
 
     if (!map->domain.is_calibrated) {
         return -1;
     }
-    if (map->clock == NULL) {
-        *bound = 0;
+    if (clock == NULL) {
+        *bound = map->error;
         return 0;
     }
-    error = clockmap_error(map->clock,
-                           is_ticks ? ticks_raw(&map->ticks, stamp) : stamp);
+    error =
+        clockmap_error(clock, is_ticks ? ticks_raw(&map->ticks, stamp) : stamp);
     if (error == CLOCKMAP_ERROR_UNKNOWN) {
         return -1;
     }

@@ -41,6 +41,17 @@ int align_close(struct align *align, const struct cast *cast);
  * nothing). 0, or -1 with ENOMEM. */
 int align_settle(struct align *align, const struct clockedges *edges);
 
+/* Before that: the dates are believed. `errors` (by rank of the cast) is how
+ * far one may be off. */
+void align_believe(struct align *align,
+                   const struct cast *cast,
+                   const ck_time_t *errors);
+/* Let the clocks of profiles that have a map keep one offset each, that of the
+ * middle of their recording (`cast`), until align_release(): then no length in
+ * them changes. False: none of them has a map. */
+bool align_hold(struct align *align, const struct cast *cast);
+void align_release(struct align *align);
+
 /* A stamp of an agent on the axis. */
 ck_time_t align_time(const struct align *align,
                      uint32_t agent,

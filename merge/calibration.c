@@ -508,6 +508,15 @@ int calibration_solve(struct calibration *calibration,
     return facts_solve(calibration, edges, stamp_error);
 }
 
+void calibration_believe(struct calibration *calibration)
+{
+    for (size_t i = 0; i < calibration->domains_count; i++) {
+        calibration->domains[i].facts.method =
+            i == 0 ? CALIBRATION_SAME : CALIBRATION_DATES;
+        calibration->domains[i].facts.offset = 0;
+    }
+}
+
 struct clockmap *calibration_map(const struct calibration *calibration,
                                  uint32_t domain_number)
 {
@@ -584,7 +593,9 @@ const char *calibration_name(const struct calibration_domain *domain)
     const uint64_t *used = domain->used;
 
     if (domain->method != CALIBRATION_FACTS) {
-        return domain->method == CALIBRATION_SAME ? "same clock" : names[0];
+        return domain->method == CALIBRATION_SAME    ? "same clock"
+               : domain->method == CALIBRATION_DATES ? "dates"
+                                                     : names[0];
     }
     return names
         [(used[CLOCK_SOURCE_PROBE] > 0) +

@@ -28,6 +28,7 @@ enum calibration_method {
     CALIBRATION_NONE,
     CALIBRATION_SAME,  /* it is the axis's clock: exactly 0 */
     CALIBRATION_FACTS, /* by facts that are counted by their source */
+    CALIBRATION_DATES, /* its date is believed: of profiles */
 };
 
 /* A CLOCK_PROBE, and whose it is. */
@@ -61,6 +62,9 @@ int calibration_close(struct calibration *calibration, const struct cast *cast);
 int calibration_solve(struct calibration *calibration,
                       const struct clockedges *edges,
                       const ck_time_t *stamp_error);
+
+/* In place of that: all domains are one clock, by their dates. */
+void calibration_believe(struct calibration *calibration);
 
 /* The reference's number among the domains, CAST_NONE = it is none of them. */
 uint32_t calibration_reference(const struct cast *cast);

@@ -248,6 +248,9 @@ struct cast_physical {
     uint32_t number;
     int32_t *ranks; /* that used it, ascending */
     size_t ranks_count, ranks_room;
+    bool has_window; /* only profiles know of it: on the axis, the time in */
+    ck_time_t from;  /* which they were recorded */
+    ck_time_t to;
 };
 
 /* A part of a device, made by a process for itself. */
@@ -364,6 +367,22 @@ static inline bool cast_is_wanted(const struct cast *cast, int32_t number)
     }
     index = cast_rank_index(cast, number);
     return index != CAST_NONE && cast->ranks[index].is_wanted;
+}
+
+/* The part of [*start, *end) in which the device was recorded. */
+static inline void cast_window(const struct cast *cast,
+                               uint32_t physical,
+                               ck_time_t *start,
+                               ck_time_t *end)
+{
+    const struct cast_physical *device = &cast->physicals[physical];
+
+    if (device->has_window) {
+        *start = device->from > *start ? device->from : *start;
+        *start = *start < *end ? *start : *end;
+        *end = device->to < *end ? device->to : *end;
+        *end = *end > *start ? *end : *start;
+    }
 }
 
 /* False for a device that no wanted rank used. */

@@ -27,6 +27,7 @@
 #include "merge/analysis/copyplaces.h"
 #include "merge/analysis/counters.h"
 #include "merge/analysis/devices.h"
+#include "merge/analysis/devicewaits.h"
 #include "merge/analysis/impasse.h"
 #include "merge/analysis/peers.h"
 #include "merge/analysis/kernels.h"
@@ -60,7 +61,7 @@
 #include "merge/verify.h"
 #include "schema/run.h"
 
-#define CONSUMERS 13
+#define CONSUMERS 14
 
 /* What consumers take. */
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
@@ -89,10 +90,12 @@ struct job {
     struct causality *causality;
     struct clockfacts *clocks; /* NULL = one clock domain */
     struct blame *blame;
+    struct devicewaits *devicewaits;
     struct chrome *chrome;
     char chrome_path[PATH_MAX];
     bool is_chrome_ours; /* the user gave no name for it */
     struct report report;
+    bool is_held; /* align_hold() */
     uint64_t merged;
 };
 
@@ -100,6 +103,7 @@ static void job_fini(struct job *job)
 {
     report_fini(&job->report);
     chrome_destroy(job->chrome);
+    devicewaits_destroy(job->devicewaits);
     blame_destroy(job->blame);
     causality_destroy(job->causality);
     ranges_destroy(job->ranges);
@@ -135,11 +139,43 @@ static const char *run_name(struct cast *cast, const char *run)
     return texts_keep(cast->texts, run + start, end - start);
 }
 
+/* Are the dates of profiles believed, which make them one clock? 1 or 0, or -1
+ * with ENOMEM. */
+static int dates_believe(struct job *job)
+{
+    struct report_dates *report = &job->report.clock_dates;
+    struct clockkernels_dates dates;
+    ck_time_t *errors;
+    int rc = -1;
+
+    if (job->profiles == NULL || !kernelonly_has_dates(job->profiles) ||
+        strcmp(job->options->clock_facts, "all") != 0) {
+        return 0;
+    }
+    errors = calloc(job->cast->ranks_count + 1, sizeof(*errors));
+    if (errors != NULL && clockfacts_dates(job->clocks, &dates, errors) == 0) {
+        *report = (struct report_dates){.kernels = dates.kernels,
+                                        .is_refuted = dates.is_refuted,
+                                        .worst = dates.worst};
+        report->is_believed = dates.kernels > 0 && !dates.is_refuted;
+        rc = report->is_believed;
+    }
+    for (size_t i = 0; rc == 1 && i < job->cast->ranks_count; i++) {
+        report->error = errors[i] > report->error ? errors[i] : report->error;
+    }
+    if (rc == 1) {
+        align_believe(job->align, job->cast, errors);
+    }
+    free(errors);
+    return rc;
+}
+
 /* What went between clock domains, in a reading of its own, then the maps. */
 static int job_clocks(struct job *job, struct ck_err *err)
 {
     bool is_wanted = strcmp(job->options->clock_facts, "probes") != 0;
     const struct clockedges *edges = NULL;
+    int is_believed = 0;
 
     if (job->cast->domains_count > 1 && is_wanted) {
         job->clocks = clockfacts_create(job->cast, job->align);
@@ -149,9 +185,10 @@ static int job_clocks(struct job *job, struct ck_err *err)
         if (clockfacts_read(job->clocks, job->store, err) != 0) {
             return -1;
         }
-        edges = clockfacts_edges(job->clocks);
+        is_believed = dates_believe(job);
+        edges = is_believed == 0 ? clockfacts_edges(job->clocks) : NULL;
     }
-    return align_settle(job->align, edges) == 0
+    return is_believed >= 0 && align_settle(job->align, edges) == 0
                ? 0
                : ck_err_set(err, "out of memory");
 }
@@ -266,7 +303,8 @@ static int job_open(struct job *job, struct ck_err *err)
                                       : run_open(job, err)) != 0) {
         return -1;
     }
-    if (strcmp(job->options->clock_facts, "messages") == 0) {
+    if (strcmp(job->options->clock_facts, "messages") == 0 ||
+        strcmp(job->options->clock_facts, "kernels") == 0) {
         align_forget_probes(job->align);
     }
     if (cast_close(job->cast) != 0 ||
@@ -299,6 +337,26 @@ static int job_open(struct job *job, struct ck_err *err)
     return 0;
 }
 
+/* Profiles whose clocks have a map keep one offset each from here on, so that
+ * their lengths stay as they are; the region has the whole of both. */
+static void job_hold(struct job *job)
+{
+    struct report *report = &job->report;
+    struct region exact = report->whole;
+
+    job->is_held = align_hold(job->align, job->cast);
+    if (job->is_held && region_find(job->cast, job->align, report) == 0) {
+        report->whole.start = exact.start < report->whole.start
+                                  ? exact.start
+                                  : report->whole.start;
+        report->whole.end =
+            exact.end > report->whole.end ? exact.end : report->whole.end;
+    }
+    /* Steps of the host end before their kernels do. */
+    report->region = report->whole;
+    report->region_kind = REPORT_REGION_WHOLE;
+}
+
 static int job_region(struct job *job, struct ck_err *err)
 {
     struct report *report = &job->report;
@@ -308,9 +366,7 @@ static int job_region(struct job *job, struct ck_err *err)
         report->whole = report->region = (struct region){0, 0};
     }
     if (job->profiles != NULL) {
-        /* Steps of the host end before their kernels do. */
-        report->region = report->whole;
-        report->region_kind = REPORT_REGION_WHOLE;
+        job_hold(job);
     }
     if (options->region[0] != '\0') {
         report->region_kind = REPORT_REGION_RANGE;
@@ -349,6 +405,7 @@ static int job_consumers(struct job *job, struct ck_err *err)
     struct region region = job->report.region;
 
     region_begins(job->cast, job->align, &job->report);
+    region_windows(job->cast, job->align);
     job->devices = devices_create(job->cast, region, job->report.whole);
     job->kernels = kernels_create(job->cast, region);
     job->lines = lines_create(job->cast, region);
@@ -365,10 +422,14 @@ static int job_consumers(struct job *job, struct ck_err *err)
             ? NULL
             : copyplaces_create(job->cast, blame_scene(job->blame), region);
     job->peers = peers_create(job->cast, region);
-    if (job->peers == NULL || job->copyplaces == NULL || job->lines == NULL ||
-        job->devices == NULL || job->kernels == NULL || job->calls == NULL ||
-        job->ranks == NULL || job->ranges == NULL || job->blame == NULL ||
-        job->causality == NULL) {
+    job->devicewaits =
+        job->blame == NULL
+            ? NULL
+            : devicewaits_create(job->cast, blame_scene(job->blame), region);
+    if (job->peers == NULL || job->devicewaits == NULL ||
+        job->copyplaces == NULL || job->lines == NULL || job->devices == NULL ||
+        job->kernels == NULL || job->calls == NULL || job->ranks == NULL ||
+        job->ranges == NULL || job->blame == NULL || job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (impasse_is_wanted(job->cast)) {
@@ -481,6 +542,31 @@ static int job_standstill(struct job *job, struct ck_err *err)
     return rc;
 }
 
+/* What compares profiles with each other needs their clocks' maps. */
+static int job_across(struct job *job, struct ck_err *err)
+{
+    const struct timeline_consumer consumers[] = {
+        {devicewaits_take, job->devicewaits, OF(KERNEL)},
+        {chrome_take, job->chrome, 0}};
+    struct timeline timeline = {
+        .store = job->store,
+        .cast = job->cast,
+        .align = job->align,
+        .consumers = consumers,
+        .consumers_count = job->chrome != NULL ? 2 : 1,
+        .witnesses_count = 1,
+    };
+    uint64_t events;
+    int rc;
+
+    align_release(job->align);
+    rc = timeline_run(&timeline, &events, err);
+    if (rc != 0 && job->chrome != NULL) {
+        chrome_failed(job->chrome, err);
+    }
+    return rc;
+}
+
 static int job_run(struct job *job, struct ck_err *err)
 {
     /* Witnesses first. */
@@ -521,10 +607,14 @@ static int job_run(struct job *job, struct ck_err *err)
         consumers[count++] =
             (struct timeline_consumer){peers_take, job->peers, OF(CALL)};
     }
+    if (!job->is_held) {
+        consumers[count++] = (struct timeline_consumer){
+            devicewaits_take, job->devicewaits, OF(KERNEL)};
+    }
     timeline.witnesses_count = count;
     memcpy(&consumers[count], others, sizeof(others));
     count += sizeof(others) / sizeof(others[0]);
-    if (job->chrome != NULL) {
+    if (job->chrome != NULL && !job->is_held) {
         consumers[count++] =
             (struct timeline_consumer){chrome_take, job->chrome, 0};
     }
@@ -543,7 +633,7 @@ static int job_run(struct job *job, struct ck_err *err)
     if (timeline.progress != NULL) {
         fputs("\r              \r", stderr);
     }
-    return rc;
+    return rc == 0 && job->is_held ? job_across(job, err) : rc;
 }
 
 static int job_report(struct job *job, struct ck_err *err)
@@ -573,6 +663,7 @@ static int job_report(struct job *job, struct ck_err *err)
         trust_report(job->cast, job->align, job->store, report) != 0) {
         return ck_err_set(err, "out of memory");
     }
+    devicewaits_report(job->devicewaits, report);
     causality_report(job->causality, report);
     if (job->clocks != NULL && clockfacts_report(job->clocks, report) != 0) {
         return ck_err_set(err, "out of memory");

@@ -88,6 +88,22 @@ const struct clockedges *clockfacts_edges(const struct clockfacts *facts)
     return facts->edges;
 }
 
+int clockfacts_dates(const struct clockfacts *facts,
+                     struct clockkernels_dates *dates,
+                     ck_time_t *errors)
+{
+    if (clockkernels_dates(facts->kernels, dates, errors) != 0) {
+        return -1;
+    }
+    /* The stamps of such a device are on no date. */
+    for (size_t i = 0; i < clockedges_devices(facts->edges); i++) {
+        if (clockedges_device_at(facts->edges, i)->is_apart) {
+            dates->kernels = 0;
+        }
+    }
+    return 0;
+}
+
 int clockfacts_report(const struct clockfacts *facts, struct report *report)
 {
     clockkernels_report(facts->kernels, report);

@@ -10,6 +10,7 @@
 
 #include "merge/align.h"
 #include "merge/cast.h"
+#include "merge/clockkernels.h"
 #include "merge/input/store.h"
 #include "merge/report.h"
 #include "schema/err.h"
@@ -25,6 +26,10 @@ int clockfacts_read(struct clockfacts *facts,
                     struct ck_err *err);
 /* Borrowed, for align_settle(). */
 const struct clockedges *clockfacts_edges(const struct clockfacts *facts);
+/* Before that: clockkernels_dates(). */
+int clockfacts_dates(const struct clockfacts *facts,
+                     struct clockkernels_dates *dates,
+                     ck_time_t *errors);
 /* Once all is settled, behind causality_report(). 0, or -1 with ENOMEM. */
 int clockfacts_report(const struct clockfacts *facts, struct report *report);
 

@@ -4,6 +4,7 @@
  */
 #include "merge/clockkernels.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,4 +224,145 @@ void clockkernels_report(const struct clockkernels *kernels,
             causality->kernels_after += is_backwards(kernels, row, k, true);
         }
     }
+}
+
+/* ---- dates --------------------------------------------------------------- */
+
+/* Stretches of a name's kernels, each with an own median: what chance does to
+ * single ends it hides, and what a clock does it shows. */
+#define STRETCH 10
+#define STRETCHES 8
+/* Standard errors of a median that are added to it. */
+#define DEVIATIONS 5
+
+static int by_time(const void *a, const void *b)
+{
+    ck_time_t x = *(const ck_time_t *)a;
+    ck_time_t y = *(const ck_time_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sorts them. */
+static ck_time_t median(ck_time_t *times, size_t count)
+{
+    qsort(times, count, sizeof(*times), by_time);
+    return times[(count - 1) / 2] +
+           (times[count / 2] - times[(count - 1) / 2]) / 2;
+}
+
+/* Of the k-th kernel: each rank's end less the median of all, into offs (by
+ * rank, `stride` apart); how long before the last enters the first leaves. */
+static ck_time_t ends_compare(const struct clockkernels *kernels,
+                              const struct row *row,
+                              uint64_t k,
+                              ck_time_t *ends,
+                              ck_time_t *offs)
+{
+    const struct cast *cast = kernels->cast;
+    size_t stride = CLOCKKERNELS_EACH;
+    ck_time_t last = INT64_MIN, first = INT64_MAX, middle;
+
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
+        uint32_t agent = cast->ranks[i].agent;
+        ck_time_t start = align_device_time(kernels->align, agent, run->device,
+                                            run->part.start);
+
+        ends[i] = align_device_time(kernels->align, agent, run->device,
+                                    run->part.end);
+        offs[i * stride + k] = ends[i];
+        last = start > last ? start : last;
+        first = ends[i] < first ? ends[i] : first;
+    }
+    middle = median(ends, cast->ranks_count);
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        offs[i * stride + k] -= middle;
+    }
+    return last - first;
+}
+
+/* How far the median of these may be from the true one: as of a normal
+ * distribution, of which 1.35 deviations lie between the quartiles. They are
+ * sorted. */
+static ck_time_t median_error(const ck_time_t *times, size_t count)
+{
+    ck_time_t spread = times[(count - 1) - count / 4] - times[count / 4];
+
+    return (ck_time_t)(DEVIATIONS * 1.2533 / 1.349 * (double)spread /
+                       sqrt((double)count));
+}
+
+/* The largest median of a stretch, and half of what it changes from one to the
+ * next, as it does within each. */
+static ck_time_t off_of(ck_time_t *offs, size_t count)
+{
+    size_t stretches =
+        count / STRETCH < STRETCHES ? count / STRETCH : STRETCHES;
+    ck_time_t most = 0, drift = 0, before = 0;
+
+    stretches += stretches == 0;
+    for (size_t i = 0; i < stretches; i++) {
+        size_t from = count * i / stretches;
+        size_t length = count * (i + 1) / stretches - from;
+        ck_time_t off = median(&offs[from], length);
+        ck_time_t far = llabs(off) + median_error(&offs[from], length);
+
+        most = far > most ? far : most;
+        if (i > 0 && llabs(off - before) > drift) {
+            drift = llabs(off - before);
+        }
+        before = off;
+    }
+    return most + drift / 2;
+}
+
+static void row_dates(const struct clockkernels *kernels,
+                      const struct row *row,
+                      struct clockkernels_dates *dates,
+                      ck_time_t *room,
+                      ck_time_t *errors)
+{
+    size_t ranks = kernels->cast->ranks_count;
+    ck_time_t *offs = room + ranks;
+    uint64_t count =
+        row->counts[0] < CLOCKKERNELS_EACH ? row->counts[0] : CLOCKKERNELS_EACH;
+
+    for (uint64_t k = 0; k < count; k++) {
+        ck_time_t before = ends_compare(kernels, row, k, room, offs);
+
+        dates->worst = before > dates->worst ? before : dates->worst;
+    }
+    dates->kernels += count;
+    for (size_t i = 0; count > 0 && i < ranks; i++) {
+        ck_time_t off = off_of(&offs[i * CLOCKKERNELS_EACH], count);
+
+        errors[i] = off > errors[i] ? off : errors[i];
+    }
+}
+
+int clockkernels_dates(const struct clockkernels *kernels,
+                       struct clockkernels_dates *dates,
+                       ck_time_t *errors)
+{
+    size_t ranks = kernels->cast->ranks_count;
+    ck_time_t *room =
+        calloc(ranks * (CLOCKKERNELS_EACH + 1) + 1, sizeof(*room));
+
+    if (room == NULL) {
+        return -1;
+    }
+    *dates = (struct clockkernels_dates){0};
+    memset(errors, 0, ranks * sizeof(*errors));
+    for (size_t i = 0; i < kernels->count; i++) {
+        if (is_even(kernels, &kernels->rows[i])) {
+            row_dates(kernels, &kernels->rows[i], dates, room, errors);
+        }
+    }
+    for (size_t i = 0; i < ranks; i++) {
+        errors[i] += dates->worst;
+    }
+    dates->is_refuted = dates->worst > CLOCKKERNELS_STAMPS;
+    free(room);
+    return 0;
 }

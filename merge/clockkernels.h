@@ -22,6 +22,9 @@
 /* Kernels of a name that are looked at, and names. */
 #define CLOCKKERNELS_EACH 4096
 #define CLOCKKERNELS_NAMES 16
+/* Stamps of devices, which a tracer made times of the host, may be off by so
+ * much: what contradicts dates by more refutes them. */
+#define CLOCKKERNELS_STAMPS (20 * CK_TIME_US)
 
 struct clockkernels;
 /* Borrowed. NULL with ENOMEM. */
@@ -39,6 +42,18 @@ int clockkernels_finish(const struct clockkernels *kernels,
  * report->causality. */
 void clockkernels_report(const struct clockkernels *kernels,
                          struct report *report);
+/* Do the dates of the clocks agree with these kernels? */
+struct clockkernels_dates {
+    uint64_t kernels; /* that were looked at */
+    bool is_refuted;  /* a rank would leave long before another enters */
+    ck_time_t worst;  /* of that, how long before; 0 = never */
+};
+/* While clocks are placed by their dates: `errors` (by rank of the cast) gets
+ * how far a rank's ends lie from the others', again and again: as far its date
+ * may be off. 0, or -1 with ENOMEM. */
+int clockkernels_dates(const struct clockkernels *kernels,
+                       struct clockkernels_dates *dates,
+                       ck_time_t *errors);
 /* True for a kernel that no rank can leave before all have entered. */
 bool clockkernels_is_meeting(const char *name);
 

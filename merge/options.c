@@ -202,9 +202,10 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "exit 4 when the clocks of two ranks may be further apart than that, "
          "5 when that is not known; with its unit (10us)"},
         {CK_CLI_CHOICE, "clock-facts", 0, NULL, &o->clock_facts,
-         "all|probes|messages",
+         "all|probes|messages|kernels",
          "what places clocks on one axis: probes, messages with collectives, "
-         "or all of it (default)"},
+         "collective kernels (of profiles: not their dates), or all of it "
+         "(default)"},
         {CK_CLI_HEADING, "Profiles of devices", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_FLAG, "kernel-only", 0, NULL, &o->is_kernel_only, NULL,
          "merge profiles of devices (PyTorch traces, nkipy's "

@@ -25,7 +25,8 @@ struct options {
     int64_t from;       /* ns after the run's start; -1 = not given */
     int64_t to;
     int64_t max_clock_error; /* ns; -1 = not given */
-    const char *clock_facts; /* "all", "probes", "messages" */
+    const char *clock_facts; /* "all", "probes", "messages",
+                                "kernels" */
     bool is_forced;          /* an output may replace a file that is not ours */
     bool is_all_ranks;
     bool is_plain;

@@ -229,6 +229,46 @@ void region_begins(struct cast *cast,
     }
 }
 
+/* The window of a profile: its recording, and all that is in it. */
+static void window_add(const struct cast *cast,
+                       const struct align *align,
+                       const struct cast_process *process,
+                       struct cast_physical *physical)
+{
+    struct region window = {physical->from, physical->to};
+
+    physical->has_window =
+        physical->has_window && cast->agents[process->agent].is_profile;
+    agent_add(cast, align, process->agent, &window);
+    region_add(align, process->agent, &process->whole, &window);
+    physical->from = window.start;
+    physical->to = window.end;
+}
+
+void region_windows(struct cast *cast, const struct align *align)
+{
+    for (size_t i = 0; i < cast->physicals_count; i++) {
+        struct cast_physical *physical = &cast->physicals[i];
+
+        physical->has_window = true;
+        physical->from = INT64_MAX;
+        physical->to = INT64_MIN;
+    }
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        const struct cast_process *process = &cast->processes[i];
+
+        for (size_t k = 0; k < process->devices_count; k++) {
+            window_add(cast, align, process,
+                       &cast->physicals[process->devices[k].physical]);
+        }
+    }
+    for (size_t i = 0; i < cast->physicals_count; i++) {
+        cast->physicals[i].has_window =
+            cast->physicals[i].has_window &&
+            cast->physicals[i].from < cast->physicals[i].to;
+    }
+}
+
 struct region region_calls(const struct report *report)
 {
     struct region always = {INT64_MIN, INT64_MAX};

@@ -25,6 +25,10 @@ void region_begins(struct cast *cast,
                    const struct align *align,
                    const struct report *report);
 
+/* Once clocks are settled: in which time each device was recorded, of those
+ * that only profiles know of. */
+void region_windows(struct cast *cast, const struct align *align);
+
 /* What calls are counted in: the whole run, where the program marks no part of
  * it and nobody asked for one.
  */

@@ -50,6 +50,8 @@ struct report_device {
     ck_time_t comm_wait; /* of comm, until the last device had begun */
     ck_time_t comm_waited; /* the same, with what computed beside it */
     ck_time_t comm_caused; /* that others waited for this one */
+    ck_time_t comm_hidden; /* may have been waited, but the clocks' error
+                              hides it */
     ck_time_t copy;        /* copies, where no kernel ran */
     ck_time_t idle;
     ck_time_t core; /* sum of all lengths */
@@ -605,7 +607,8 @@ struct report {
     size_t failures_count;
     struct report_copy_place *copy_places; /* longest first */
     size_t copy_places_count;
-    struct report_device all; /* sums over devices; wall = devices * region */
+    struct report_device all;   /* sums over devices, also of wall */
+    ck_time_t comm_hidden_most; /* of one call of a collective kernel */
     struct report_efficiency efficiency;
     struct report_load load;
     struct report_cause *causes; /* longest first, then the start's */
@@ -675,6 +678,7 @@ struct report {
     struct report_domain *domains;
     size_t domains_count;
     struct report_causality causality;
+    struct report_dates clock_dates;
     const struct clocksolve_fault **conflicts; /* between clock facts */
     size_t conflicts_count;
     struct report_probes probes;

@@ -52,6 +52,15 @@ struct report_domain {
     size_t watched_count;
 };
 
+/* Whether profiles are taken as one clock, by their dates. */
+struct report_dates {
+    bool is_believed;
+    bool is_refuted;
+    uint64_t kernels; /* collective kernels that they were compared with */
+    ck_time_t worst;  /* how long before the last enters a rank leaves; 0 */
+    ck_time_t error;  /* of a believed date, by where the kernels end */
+};
+
 /* What launches and synchronisations say of a device's clock. */
 struct report_device_clock {
     uint32_t agent;

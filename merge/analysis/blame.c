@@ -13,7 +13,6 @@
 #include "merge/analysis/causes.h"
 #include "merge/analysis/delay.h"
 #include "merge/analysis/efficiency.h"
-#include "merge/analysis/devicewaits.h"
 #include "merge/analysis/edges.h"
 #include "merge/analysis/hotspots.h"
 #include "merge/analysis/ledger.h"
@@ -45,7 +44,6 @@ struct blame {
     struct replay *replay;
     struct hotspots *hotspots;
     struct edges *edges;
-    struct devicewaits *devicewaits;
     struct stuck *stuck; /* NULL = all ended well */
     struct region region;
     ck_time_t *unknown; /* by rank of the cast: in calls of which it is not
@@ -139,13 +137,11 @@ struct blame *blame_create(const struct cast *cast,
         blame->replay = replay_create(cast, region);
         blame->hotspots = hotspots_create(cast, blame->scene, region);
         blame->edges = edges_create(cast, blame->scene);
-        blame->devicewaits = devicewaits_create(cast, blame->scene, region);
     }
     if (blame->pendings == NULL || blame->ledger == NULL ||
         blame->waitstates == NULL || blame->replay == NULL ||
         blame->hotspots == NULL || blame->edges == NULL ||
-        blame->devicewaits == NULL || blame->delay == NULL ||
-        blame->unknown == NULL ||
+        blame->delay == NULL || blame->unknown == NULL ||
         ledger_delay(blame->ledger, blame->delay) != 0 ||
         waitstates_delay(blame->waitstates, blame->delay) != 0 ||
         dark_cover(blame, cast, align) != 0) {
@@ -166,7 +162,6 @@ void blame_destroy(struct blame *blame)
     replay_destroy(blame->replay);
     hotspots_destroy(blame->hotspots);
     edges_destroy(blame->edges);
-    devicewaits_destroy(blame->devicewaits);
     stuck_destroy(blame->stuck);
     free(blame->unknown);
     delay_destroy(blame->delay);
@@ -566,9 +561,7 @@ int blame_take(void *state, const struct timeline_event *event)
         return hotspots_take(blame->hotspots, event);
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
-        return devicewaits_take(blame->devicewaits, event) != 0
-                   ? -1
-                   : ledger_take(blame->ledger, event);
+        return ledger_take(blame->ledger, event);
     default:
         return 0;
     }
@@ -665,7 +658,6 @@ int blame_report(struct blame *blame, struct report *report)
         ranks_report(blame, report) != 0) {
         return -1;
     }
-    devicewaits_report(blame->devicewaits, report);
     efficiency_report(blame->cast, blame->replay, scene_counts(blame->scene),
                       report);
     if (steps_report(blame->steps, report) != 0) {

@@ -60,7 +60,7 @@ static int event_take(struct sharing *sharing,
         return -1;
     }
     setting.set = (uint32_t)number;
-    return region_clip(sharing->books->region, &piece.start, &piece.end)
+    return region_clip(sharing_region(sharing), &piece.start, &piece.end)
                ? chain_follow(sharing->books->scene, thread, piece, setter_take,
                               &setting)
                : 0;

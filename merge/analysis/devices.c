@@ -94,17 +94,23 @@ struct devices *devices_create(const struct cast *cast,
         devices_destroy(devices);
         return NULL;
     }
-    for (size_t i = 0; i < cast->physicals_count; i++) {
-        interval_union_init(&devices->items[i].compute, region);
-        interval_union_init(&devices->items[i].kernels, region);
-        interval_union_init(&devices->items[i].all, region);
-        interval_union_init(&devices->items[i].comm, region);
-        interval_union_init(&devices->items[i].copy, region);
-        interval_union_init(&devices->items[i].run, whole);
+    for (uint32_t i = 0; i < cast->physicals_count; i++) {
+        struct region part = device_region(cast, i, region);
+
+        interval_union_init(&devices->items[i].compute, part);
+        interval_union_init(&devices->items[i].kernels, part);
+        interval_union_init(&devices->items[i].all, part);
+        interval_union_init(&devices->items[i].comm, part);
+        interval_union_init(&devices->items[i].copy, part);
+        interval_union_init(&devices->items[i].run,
+                            device_region(cast, i, whole));
     }
     for (size_t i = 0; i < cast->subs_count; i++) {
-        interval_union_init(&devices->parts[i].kernels, region);
-        interval_union_init(&devices->parts[i].all, region);
+        struct region part =
+            device_region(cast, cast->subs[i].physical, region);
+
+        interval_union_init(&devices->parts[i].kernels, part);
+        interval_union_init(&devices->parts[i].all, part);
     }
     return devices;
 }

@@ -8,6 +8,14 @@
 #include "merge/report.h"
 #include "merge/timeline.h"
 
+/* The part of a region in which the device was recorded. */
+static inline struct region
+device_region(const struct cast *cast, uint32_t physical, struct region region)
+{
+    cast_window(cast, physical, &region.start, &region.end);
+    return region;
+}
+
 struct devices;
 /* `cast` is borrowed. NULL with ENOMEM. */
 struct devices *devices_create(const struct cast *cast,

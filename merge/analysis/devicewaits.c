@@ -26,6 +26,9 @@ struct part {
 
 struct call {
     uint32_t arrived;
+    uint32_t last;      /* that began last, once all have */
+    bool is_certain;    /* no clock's error can make another the last one */
+    ck_time_t latest;   /* when the last one may have begun */
     struct part *parts; /* by physical device; NULL = free */
 };
 
@@ -33,6 +36,7 @@ struct sums {
     ck_time_t alone;  /* waited with no kernel beside it */
     ck_time_t waited; /* in all */
     ck_time_t caused; /* that others waited because of it */
+    ck_time_t hidden; /* that may have been waited, and nobody can tell */
 };
 
 struct row {
@@ -44,6 +48,7 @@ struct row {
     ck_time_t *frontier; /* up to where a wait was counted */
     ck_time_t *computed; /* up to there */
     struct sums *sums;
+    ck_time_t hidden_most; /* of one call */
 };
 
 #define NAMES_KNOWN 64
@@ -165,8 +170,75 @@ static void wait_add(struct devicewaits *waits,
     if (wait.start < wait.end &&
         region_clip(waits->region, &wait.start, &wait.end)) {
         row->sums[device].waited += region_length(wait);
-        row->sums[device].alone += region_length(wait) - (after - before);
+        if (after - before < region_length(wait)) {
+            row->sums[device].alone += region_length(wait) - (after - before);
+        }
     }
+}
+
+/* From then on it may have waited, and for so long, but for its own end. */
+static void hidden_add(struct row *row,
+                       uint32_t device,
+                       const struct part *part,
+                       struct region hidden)
+{
+    ck_time_t most;
+
+    hidden.start = part->start > hidden.start ? part->start : hidden.start;
+    hidden.end = part->end < hidden.end ? part->end : hidden.end;
+    most = hidden.end > hidden.start ? region_length(hidden) : 0;
+    row->sums[device].hidden += most;
+    row->hidden_most = most > row->hidden_most ? most : row->hidden_most;
+}
+
+/* What the clocks' error leaves of who began last, and when. */
+static void call_doubt(const struct devicewaits *waits, struct call *call)
+{
+    ck_time_t now = call->parts[call->last].start, error;
+
+    call->is_certain = true;
+    call->latest = now;
+    for (uint32_t i = 0; i < waits->cast->physicals_count; i++) {
+        const struct part *part = &call->parts[i];
+
+        if (i == call->last) {
+            continue;
+        }
+        if (!scene_error(waits->scene, part->thread,
+                         call->parts[call->last].thread, now, &error)) {
+            call->is_certain = false;
+            continue;
+        }
+        call->is_certain = call->is_certain && now - part->start >= error;
+        if (part->start + error > call->latest) {
+            call->latest = part->start + error;
+        }
+    }
+}
+
+/* What a device waited for certain, and what the clocks' error hides. */
+static void part_close(struct devicewaits *waits,
+                       struct row *row,
+                       const struct call *call,
+                       uint32_t device)
+{
+    const struct part *part = &call->parts[device];
+    const struct part *last = &call->parts[call->last];
+    ck_time_t before = row->sums[device].waited, now = last->start, error;
+
+    if (!scene_error(waits->scene, part->thread, last->thread, now, &error)) {
+        row->is_unfit = row->is_unfit || part->end < now;
+        return;
+    }
+    row->is_unfit = row->is_unfit || part->end + error < now;
+    if (now - error > part->start) {
+        wait_add(waits, row, device, part, now - error);
+    }
+    if (call->is_certain) {
+        row->sums[call->last].caused += row->sums[device].waited - before;
+    }
+    hidden_add(row, device, part,
+               (struct region){now - error, call->latest + error});
 }
 
 /* All have begun; the last one now, on that device. */
@@ -175,21 +247,16 @@ static void call_close(struct devicewaits *waits,
                        struct call *call,
                        uint32_t last)
 {
-    ck_time_t now = call->parts[last].start;
-
+    call->last = last;
+    call_doubt(waits, call);
     for (uint32_t i = 0; i < waits->cast->physicals_count; i++) {
-        const struct part *part = &call->parts[i];
-        ck_time_t before = row->sums[i].waited, error;
-
-        row->is_unfit = row->is_unfit || part->end < now;
-        if (i != last &&
-            scene_error(waits->scene, part->thread, call->parts[last].thread,
-                        now, &error) &&
-            now - part->start > error) {
-            wait_add(waits, row, i, part, now);
-            row->sums[last].caused += row->sums[i].waited - before;
+        if (i != last) {
+            part_close(waits, row, call, i);
         }
     }
+    /* The last one may have waited for another, if that was later. */
+    hidden_add(row, last, &call->parts[last],
+               (struct region){call->parts[last].start, call->latest});
     memset(call->parts, 0, waits->cast->physicals_count * sizeof(*call->parts));
     call->arrived = 0;
 }
@@ -294,9 +361,14 @@ void devicewaits_report(const struct devicewaits *waits, struct report *report)
             device->comm_wait += alone;
             device->comm_waited += sums->waited;
             device->comm_caused += sums->caused;
+            device->comm_hidden += sums->hidden;
             report->all.comm_wait += alone;
             report->all.comm_waited += sums->waited;
             report->all.comm_caused += sums->caused;
+            report->all.comm_hidden += sums->hidden;
+        }
+        if (is_fit(waits, row) && row->hidden_most > report->comm_hidden_most) {
+            report->comm_hidden_most = row->hidden_most;
         }
     }
 }

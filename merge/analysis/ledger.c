@@ -127,7 +127,7 @@ launch_add(struct sharing *sharing, uint32_t call, struct region launch)
     struct region part = launch;
     int64_t number = CAST_NONE;
 
-    if (region_clip(books->region, &part.start, &part.end)) {
+    if (region_clip(sharing_region(sharing), &part.start, &part.end)) {
         number = launching_call(books->scene, sharing->thread, call, launch);
     }
     return number < 0 ? -1
@@ -198,7 +198,7 @@ static int startup_add(struct sharing *sharing, struct region gap)
 {
     struct starting starting = {.sharing = sharing};
 
-    if (!region_clip(sharing->books->region, &gap.start, &gap.end)) {
+    if (!region_clip(sharing_region(sharing), &gap.start, &gap.end)) {
         return 0;
     }
     if (sharing->thread == HOST_NONE ||
@@ -255,7 +255,7 @@ static int starved_add(struct sharing *sharing, struct region starved)
     if (sharing->thread == HOST_NONE || !host_is_seen(host, sharing->thread)) {
         return sharing_plain(sharing, starved, CAUSE_NO_HOST_DATA, CAST_NONE);
     }
-    return region_clip(sharing->books->region, &starved.start, &starved.end)
+    return region_clip(sharing_region(sharing), &starved.start, &starved.end)
                ? host_walk(host, sharing->thread, starved, sharing_host,
                            sharing)
                : 0;
@@ -498,7 +498,7 @@ static int tail_add(struct ledger *ledger,
                                       .rank = physical->ranks_count > 0
                                                   ? physical->ranks[0]
                                                   : CAST_RANK_UNKNOWN}};
-    struct region tail = ledger->books.region;
+    struct region tail = sharing_region(&sharing);
     struct region open = {tail.end, tail.end};
 
     if (device->is_used && device->frontier > tail.start) {

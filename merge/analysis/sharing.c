@@ -62,7 +62,7 @@ int sharing_piece(struct sharing *sharing, struct region piece)
     struct books *books = sharing->books;
 
     if (piece.start >= piece.end ||
-        !region_clip(books->region, &piece.start, &piece.end)) {
+        !region_clip(sharing_region(sharing), &piece.start, &piece.end)) {
         return 0;
     }
     while (piece.start < piece.end) {

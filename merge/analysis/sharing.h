@@ -41,6 +41,16 @@ struct sharing {
     uint32_t site;         /* of the call that is waited in */
 };
 
+/* The part of the region in which the device was recorded. */
+static inline struct region sharing_region(const struct sharing *sharing)
+{
+    struct region region = sharing->books->region;
+
+    cast_window(sharing->books->cast, sharing->device, &region.start,
+                &region.end);
+    return region;
+}
+
 /* Enter a piece that has that cause, because of an activity of h (CAST_NONE =
  * none). 0, or -1 with ENOMEM, as the next ones. */
 int sharing_plain(struct sharing *sharing,

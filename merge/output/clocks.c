@@ -61,6 +61,52 @@ static void put_one(const struct page *page)
     fputc('\n', page->file);
 }
 
+/* Profiles that are one clock, by their dates. */
+static void put_dates(const struct page *page)
+{
+    const struct report_dates *dates = &page->report->clock_dates;
+
+    fprintf(page->file,
+            "%zu profiles taken as one clock, by their dates (assumed): %s "
+            "collective\n",
+            page->report->domains_count, word_count(dates->kernels).text);
+    fprintf(page->file,
+            MARGIN "kernel%s agree with these to +- %s; what is shorter is "
+                   "not claimed.\n",
+            word_s(dates->kernels), word_time(dates->error).text);
+    fputs(MARGIN "--clock-facts=kernels does not believe dates\n", page->file);
+}
+
+static void put_refuted(const struct page *page)
+{
+    const struct report_dates *dates = &page->report->clock_dates;
+
+    if (dates->is_refuted) {
+        fprintf(page->file,
+                MARGIN "the profiles' dates are not believed: by them a rank "
+                       "left a collective kernel\n" MARGIN
+                       "  %s before another entered it\n",
+                word_time(dates->worst).text);
+    }
+}
+
+/* What no merge can tell where clocks are estimated. */
+static void put_hidden(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    if (report->comm_hidden_most == 0) {
+        return;
+    }
+    fputs(MARGIN "a rank that comes late by the same time to each collective "
+                 "kernel, and a clock\n",
+          page->file);
+    fprintf(page->file,
+            MARGIN "  that is off by as much, cannot be told apart: up to %s a "
+                   "kernel is not claimed\n",
+            word_time(report->comm_hidden_most).text);
+}
+
 static void put_several(const struct page *page)
 {
     const struct report *report = page->report;
@@ -471,9 +517,13 @@ void page_clocks(const struct page *page)
 
     if (report->domains_count == 1) {
         put_one(page);
+    } else if (report->clock_dates.is_believed) {
+        put_dates(page);
     } else {
         put_several(page);
+        put_refuted(page);
     }
+    put_hidden(page);
     put_clocks(page);
     put_cure(page);
     put_dropped(page);

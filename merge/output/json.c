@@ -307,6 +307,7 @@ static void put_device(struct ck_json *j,
     ck_json_int(j, "comm_union_ns", device->comm_all);
     ck_json_int(j, "comm_waited_ns", device->comm_waited);
     ck_json_int(j, "comm_caused_ns", device->comm_caused);
+    ck_json_int(j, "comm_hidden_ns", device->comm_hidden);
     ck_json_int(j, "comm_overlap_ns", device->overlap);
     ck_json_int(j, "copy_union_ns", device->copy_all);
     ck_json_int(j, "run_wall_ns", device->run_wall);
@@ -561,6 +562,20 @@ static void put_inputs(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+static void put_dates(struct ck_json *j, const struct report *report)
+{
+    const struct report_dates *dates = &report->clock_dates;
+
+    ck_json_object(j, "clock_dates");
+    ck_json_bool(j, "believed", dates->is_believed);
+    ck_json_bool(j, "refuted", dates->is_refuted);
+    ck_json_uint(j, "kernels", dates->kernels);
+    ck_json_int(j, "worst_ns", dates->worst);
+    ck_json_int(j, "error_ns", dates->error);
+    ck_json_int(j, "hidden_max_ns", report->comm_hidden_most);
+    ck_json_end(j);
+}
+
 static void put_scalene(struct ck_json *j, const struct report_scalene *scalene)
 {
     if (scalene->path == NULL) {
@@ -606,6 +621,7 @@ void output_json_put(struct ck_json *j,
     put_inputs(j, report);
     if (report->inputs_count > 0) {
         ck_json_bool(j, "dates", report->has_dates);
+        put_dates(j, report);
     }
     put_scalene(j, &report->scalene);
     json_ranks(j, report);

@@ -343,10 +343,9 @@ static void put_steps(const struct page *page)
     }
 }
 
-/* Of that, what was waited for the last device, and which that was most. */
-static void put_device_waits(const struct page *page)
+/* The device that others waited for most in collective kernels. NULL = none. */
+static const struct report_device *latest(const struct report *report)
 {
-    const struct report *report = page->report;
     const struct report_device *worst = NULL;
 
     for (size_t i = 0; i < report->devices_count; i++) {
@@ -357,6 +356,54 @@ static void put_device_waits(const struct page *page)
             worst = device;
         }
     }
+    return worst;
+}
+
+static void put_waited_kernels(const struct page *page)
+{
+    const struct report_device *all = &page->report->all;
+    const struct report_device *worst = latest(page->report);
+    bool is_missing = page->report->present < (uint32_t)page->report->size;
+
+    fprintf(page->file, " They waited %s%s",
+            all->comm_hidden > all->comm_waited / 100 ? "at least " : "",
+            word_time(all->comm_waited).text);
+    fprintf(page->file,
+            " in collective kernels for the last %srank to begin, %s %% of all "
+            "device time",
+            is_missing ? "recorded " : "",
+            word_percent(all->comm_waited, all->wall).text);
+    if (worst != NULL && worst->ranks_count > 0) {
+        fprintf(page->file, ":\n %s %% of that for rank ",
+                word_percent(worst->comm_caused, all->comm_waited).text);
+        page_rank(page, worst->ranks[0]);
+    }
+    fputs(".\n", page->file);
+}
+
+void page_meetings_answer(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_device *all = &report->all;
+
+    if (all->comm_waited > all->wall / WORTH_SHARE) {
+        put_waited_kernels(page);
+    }
+    if (all->comm_hidden > all->wall / WORTH_SHARE) {
+        fprintf(page->file,
+                " Which rank came late to collective kernels by up to %s each "
+                "is not known: clocks\n are estimated by these kernels "
+                "themselves (TRUST).\n",
+                word_time(report->comm_hidden_most).text);
+    }
+}
+
+/* Of that, what was waited for the last device, and which that was most. */
+static void put_device_waits(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_device *worst = latest(report);
+
     if (worst == NULL || report->all.comm_wait == 0) {
         return;
     }

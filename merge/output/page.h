@@ -107,6 +107,9 @@ void page_windows(const struct page *page,
                   const struct report_windows *windows);
 /* Late ranks, waits in MPI, steps and efficiencies (mpi.c). */
 void page_mpi(const struct page *page);
+/* What devices waited for the last rank in collective kernels, as sentences of
+ * the answer (mpi.c). */
+void page_meetings_answer(const struct page *page);
 /* Where there is no device: the first sentences, a row for each rank (hosts.c).
  */
 void page_host_answer(const struct page *page);

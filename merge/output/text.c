@@ -299,6 +299,7 @@ static void put_answer(const struct page *page)
             word_time(idle).text);
     page_undone_answer(page);
     page_copies_answer(page);
+    page_meetings_answer(page);
     if (most->ranks_count > 0 && is_uneven(report, most)) {
         fputs(" Most idle: ", page->file);
         if (most->number >= 0) {

@@ -42,13 +42,17 @@ class World:
     """What the ranks do, in true time."""
 
     def __init__(self, seed, device_offset=0, with_syncs=True, ranks=RANKS,
-                 seconds=SECONDS, by_stream=False):
+                 seconds=SECONDS, by_stream=False, late=0, date=None):
         self.by_stream = by_stream  # not for the device, for its stream
+        self.late = late            # rank 5, before each collective
+        self.date = date            # that all clocks say; then they are one
         self.ranks = ranks
         self.random = random.Random(seed)
         self.hosts = [Clock(self.random.randint(-5 * S, 5 * S),
                             self.random.uniform(-20, 20))
                       for _ in range(self.ranks)]
+        if date is not None:
+            self.hosts = [Clock(0, 0) for _ in range(self.ranks)]
         self.device_offset = device_offset  # of rank 2's device to its host
         self.with_syncs = with_syncs
         self.calls = [[] for _ in range(self.ranks)]    # name, start, end, id
@@ -71,6 +75,8 @@ class World:
             start = launch + rand(5 * US, 9 * US)
             end = start + rand(100 * US, 2000 * US)
             self.kernel(rank, "gemm", launch, start, end)
+            if rank == 5:
+                end += self.late
             enters.append((end + 20 * US, end + 26 * US))
         last = max(start for _, start in enters)
         for rank, (launch, start) in enumerate(enters):
@@ -92,6 +98,8 @@ class World:
         for rank in range(self.ranks):
             events = []
             base = 1000 * S * (rank + 1)  # no dates in common
+            if self.date is not None:
+                base = 0
 
             def put(cat, name, start, end, args):
                 events.append({"ph": "X", "cat": cat, "name": name,
@@ -115,6 +123,8 @@ class World:
             with open(paths[-1], "w") as file:
                 json.dump({"distributedInfo": {"rank": rank,
                                                "world_size": self.ranks},
+                           **({} if self.date is None else
+                              {"baseTimeNanoseconds": self.date}),
                            "traceEvents": events}, file)
         return paths
 
@@ -198,6 +208,56 @@ class Profiles(unittest.TestCase):
                            merged.report["clocks"][pair["b"]]["bound_max_ns"])
             self.assertLessEqual(pair["bound_max_ns"], sum_of_both)
             self.assertGreater(pair["bound_max_ns"], 0)
+
+    def test_a_rank_that_is_always_late_is_named_where_dates_agree(self):
+        world = World(SEED + 7, ranks=8, seconds=20, late=5 * 10**6,
+                      date=1700000000 * S)
+        merged = Merged(world)
+        report = merged.report
+        self.assertEqual(merged.status, 0, merged.text)
+        self.assertTrue(report["clock_dates"]["believed"])
+        self.assertEqual(report["clock_dates"]["kernels"], 40)
+        caused = {d["ranks"][0]: d["comm_caused_ns"]
+                  for d in report["devices"]}
+        waited = report["all_devices"]["comm_waited_ns"]
+        truth = 0
+        for at in range(1, 80, 2):  # each second kernel is a collective
+            starts = [sorted(world.kernels[r], key=lambda k: k[1])[at][1]
+                      for r in range(8)]
+            truth += sum(max(starts) - s for s in starts)
+        self.assertGreater(caused[5], 0.9 * truth)
+        self.assertLessEqual(waited, truth)
+        self.assertGreater(waited, 0.95 * truth)
+        self.assertIn("8 profiles taken as one clock, by their dates (assumed)",
+                      merged.text)
+        self.assertIn("of that for rank 5", merged.text.split("WHY")[0])
+
+    def test_without_dates_lateness_and_offset_are_not_told_apart(self):
+        world = World(SEED + 7, ranks=8, seconds=20, late=5 * 10**6,
+                      date=1700000000 * S)
+        believed = Merged(world).report
+        merged = Merged(world, "--clock-facts=kernels")
+        report = merged.report
+        self.assertFalse(report["clock_dates"]["believed"])
+        self.assertGreater(report["clock_dates"]["hidden_max_ns"], 10**6)
+        self.assertIn("cannot be told apart: up to", merged.text)
+        for device, same in zip(report["devices"], believed["devices"]):
+            self.assertLessEqual(device["comm_caused_ns"],
+                                 same["comm_caused_ns"] + US)
+            self.assertGreater(device["comm_waited_ns"] +
+                               device["comm_hidden_ns"] + US,
+                               same["comm_waited_ns"])
+            for key in ("wall_ns", "busy_ns", "compute_ns", "comm_ns",
+                        "copy_ns", "idle_ns", "core_ns", "longest_gap_ns"):
+                self.assertEqual(device[key], same[key], key)
+
+    def test_dates_that_kernels_contradict_are_not_believed(self):
+        world = World(SEED + 8, seconds=20, date=1700000000 * S)
+        world.hosts[2] = Clock(-50 * 10**6, 0)
+        merged = Merged(world)
+        self.assertTrue(merged.report["clock_dates"]["refuted"])
+        self.assertIn("the profiles' dates are not believed", merged.text)
+        self.assertEqual(merged.report["clocks"][2]["method"], "kernels")
 
     def test_of_many_clocks_the_worst_pair_is_certain(self):
         world = World(SEED + 5, with_syncs=False, ranks=MANY, seconds=5)

@@ -1,0 +1,232 @@
+#!/usr/bin/python3
+"""profileworlds.py - random jobs as profiles of their ranks: nothing wrong said
+
+SPDX-License-Identifier: Apache-2.0
+
+Usage: profileworlds.py CKMERGE. Each world is a job of some ranks whose kernels
+meet in collective kernels, written as PyTorch traces: clocks that are one,
+shifted by much or little, or drifting; nobody late, or one rank by the same or
+by a changing time, or a rank in turn; all ranks, or one lost. Of each:
+
+- every device's figures are those of its own profile, to the nanosecond;
+- what a device is said to have waited is no more than the truth, and no less but
+  for what is said to be hidden;
+- who is said to have been waited for was, and for no longer;
+- where the clocks are one, the late rank is named with nearly all of its time.
+
+CK_WORLDS says how many (default 12), CK_SEED repeats a run.
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+CKMERGE = sys.argv[1]
+WORLDS = int(os.environ.get("CK_WORLDS", "12"))
+SEED = int(os.environ.get("CK_SEED", "20261122"))
+US, MS, S = 10**3, 10**6, 10**9
+MEETING = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+CLOCKS = ("one", "one", "far", "near", "drift")
+LATE = ("none", "constant", "varying", "turns")
+
+
+def union(spans):
+    """Length of the union."""
+    total, until = 0, None
+    for start, end in sorted(spans):
+        if until is None or start > until:
+            total += end - start
+            until = end
+        elif end > until:
+            total += end - until
+            until = end
+    return total
+
+
+class World:
+    def __init__(self, seed):
+        rand = self.rand = random.Random(seed)
+        self.ranks = rand.randint(2, 6)
+        self.calls = rand.randint(6, 40)
+        self.clocks = rand.choice(CLOCKS)
+        self.kind = rand.choice(LATE)
+        self.late = rand.randrange(self.ranks)
+        self.lateness = int(10 ** rand.uniform(5, 7.3))
+        self.jitter = rand.choice((0, 2 * US, 20 * US))
+        self.ends = rand.choice((0, 1 * US, 10 * US))
+        self.transfer = rand.randint(30 * US, 2 * MS)
+        self.lost = rand.randrange(self.ranks) \
+            if self.ranks > 2 and rand.random() < 0.2 else None
+        self.work = [[] for _ in range(self.ranks)]  # kind, name, start, end
+        self.meets = []                               # starts by rank
+        time = 5 * S
+        for call in range(self.calls):
+            time = self.step(call, time)
+        self.offsets = [self.offset() for _ in range(self.ranks)]
+        self.ppms = [rand.uniform(-20, 20) if self.clocks == "drift" else 0
+                     for _ in range(self.ranks)]
+
+    def offset(self):
+        return {"one": 0, "far": self.rand.randint(-3600 * S, 3600 * S),
+                "near": self.rand.randint(-20 * MS, 20 * MS),
+                "drift": self.rand.randint(-100 * US, 100 * US)}[self.clocks]
+
+    def lateness_of(self, rank, call):
+        if self.kind == "turns":
+            return self.lateness if call % self.ranks == rank else 0
+        if self.kind == "none" or rank != self.late:
+            return 0
+        return self.lateness if self.kind == "constant" else \
+            self.rand.randint(0, 2 * self.lateness)
+
+    def step(self, call, time):
+        rand = self.rand
+        starts = []
+        compute = rand.randint(50 * US, 3 * MS)
+        for rank in range(self.ranks):
+            start = time + rand.randint(0, self.jitter)
+            end = start + compute
+            self.work[rank].append(("kernel", "gemm", start, end))
+            if rand.random() < 0.3:  # beside it, on another stream
+                at = start + rand.randint(0, compute)
+                self.work[rank].append(
+                    ("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at,
+                     at + rand.randint(1, compute)))
+            starts.append(end + rand.randint(1 * US, 5 * US) +
+                          rand.randint(0, self.jitter) +
+                          self.lateness_of(rank, call))
+        last = max(starts) + self.transfer
+        ends = [last + rand.randint(0, self.ends) for _ in starts]
+        for rank in range(self.ranks):
+            self.work[rank].append(
+                ("kernel", MEETING, starts[rank], ends[rank]))
+        self.meets.append(starts)
+        return max(ends) + rand.randint(1 * US, 100 * US)
+
+    def present(self):
+        return [r for r in range(self.ranks) if r != self.lost]
+
+    def at(self, rank, time):
+        """Own clock."""
+        return time + self.offsets[rank] + \
+            round((time - 5 * S) * self.ppms[rank] / 10**6)
+
+    def own(self, rank):
+        return [(kind, name, self.at(rank, start), self.at(rank, end))
+                for kind, name, start, end in self.work[rank]]
+
+    def write(self, where):
+        paths = []
+        for rank in self.present():
+            base = 1700000000 * S + self.rand.randint(0, 100) * S
+            zero = base - 1700000000 * S  # the same date by another base
+            events = [{"ph": "X", "cat": kind, "name": name, "pid": rank,
+                       "tid": 7 if kind == "kernel" else 8,
+                       "ts": (start - zero + 4000 * S) / 1000,
+                       "dur": (end - start) / 1000,
+                       "args": {"device": rank, "stream":
+                                7 if kind == "kernel" else 8}}
+                      for kind, name, start, end in self.own(rank)]
+            paths.append(os.path.join(where, "rank%d.json" % rank))
+            with open(paths[-1], "w") as file:
+                json.dump({"distributedInfo": {"rank": rank,
+                                               "world_size": self.ranks},
+                           "baseTimeNanoseconds": base,
+                           "traceEvents": events}, file)
+        return paths
+
+    def figures(self, rank):
+        own = self.own(rank)
+        spans = [(s, e) for _, _, s, e in own]
+        kernels = [(s, e) for k, n, s, e in own if k == "kernel"]
+        compute = [(s, e) for k, n, s, e in own if n == "gemm"]
+        wall = max(e for _, e in spans) - min(s for s, _ in spans)
+        busy = union(spans)
+        return {"wall_ns": wall, "busy_ns": busy, "idle_ns": wall - busy,
+                "compute_ns": union(compute),
+                "comm_ns": union(kernels) - union(compute),
+                "copy_ns": busy - union(kernels),
+                "core_ns": sum(e - s for s, e in spans)}
+
+    def waits(self):
+        """By rank: what it waited, and was waited for."""
+        waited = dict.fromkeys(self.present(), 0)
+        caused = dict.fromkeys(self.present(), 0)
+        for starts in self.meets:
+            last = max(self.present(), key=lambda r: starts[r])
+            for rank in self.present():
+                waited[rank] += starts[last] - starts[rank]
+                caused[last] += starts[last] - starts[rank]
+        return waited, caused
+
+
+def merge(world):
+    with tempfile.TemporaryDirectory() as where:
+        paths = world.write(where)
+        report = os.path.join(where, "report.json")
+        done = subprocess.run(
+            [CKMERGE, "--kernel-only", "-q", "-o", "json=" + report, *paths,
+             os.path.join(where, "out.json")], capture_output=True, text=True)
+        wanted = 3 if world.lost is not None else 0
+        assert done.returncode == wanted, (done.returncode, done.stderr)
+        with open(report) as file:
+            return json.load(file)
+
+
+def check(world, report, said):
+    devices = {d["ranks"][0]: d for d in report["devices"]}
+    assert sorted(devices) == world.present()
+    for rank, device in devices.items():
+        for key, value in world.figures(rank).items():
+            assert device[key] == value, (rank, key, device[key], value)
+        assert sum(device["ledger"].values()) == device["wall_ns"]
+    waited, caused = world.waits()
+    dates = report["clock_dates"]
+    room = 20 * world.calls  # a map is exact to some ns
+    if dates["believed"] and world.clocks != "one":
+        room += world.ends * world.calls  # what is seen of a date's error
+    for rank, device in devices.items():
+        known = device["comm_waited_ns"]
+        assert known <= waited[rank] + room, (rank, known, waited[rank])
+        assert waited[rank] <= known + room + device["comm_hidden_ns"], \
+            (rank, known, device["comm_hidden_ns"], waited[rank])
+        assert device["comm_caused_ns"] <= caused[rank] + \
+            room * len(devices), \
+            (rank, device["comm_caused_ns"], caused[rank])
+        assert device["comm_caused_ns"] == 0 or caused[rank] > 0
+    said[world.clocks, dates["believed"]] = \
+        said.get((world.clocks, dates["believed"]), 0) + 1
+    late = caused.get(world.late, 0)
+    if world.clocks == "one":
+        assert dates["believed"] and not dates["refuted"]
+        if world.kind == "constant" and world.late in caused and \
+                world.lateness > 20 * (world.jitter + world.ends + 5 * US):
+            found = devices[world.late]["comm_caused_ns"]
+            assert found > 0.9 * late, (found, late)
+    elif world.kind == "constant" and not dates["believed"] and \
+            world.late in caused and len(world.present()) > 1:
+        assert dates["hidden_max_ns"] >= 0.9 * world.lateness or \
+            devices[world.late]["comm_caused_ns"] > 0, dates
+
+
+def main():
+    said = {}
+    for number in range(WORLDS):
+        seed = SEED * 100000 + number
+        world = World(seed)
+        try:
+            check(world, merge(world), said)
+        except AssertionError:
+            print("world %d of CK_SEED=%d: %s" % (
+                number, SEED, {k: v for k, v in vars(world).items()
+                               if k not in ("work", "meets", "rand")}))
+            raise
+    print("%d worlds (CK_SEED=%d); clocks, dates believed: %s" % (
+        WORLDS, SEED, ", ".join("%s %s %d" % (*k, n)
+                                for k, n in sorted(said.items()))))
+
+
+if __name__ == "__main__":
+    main()
