@@ -46,6 +46,8 @@ enum ck_flag {
     CK_FLAG_FORTRAN = 16,    /* called through a Fortran entry point */
     CK_FLAG_PERSISTENT = 32, /* a persistent request's start */
     CK_FLAG_PART = 64,       /* another core's part of the kernel before it */
+    CK_FLAG_SITE = 128,      /* a kernel of an imported profile without a call
+                                of its own: correlation is its call site */
 };
 
 /* Why records are missing (ck_counter.reason of a LOST record). */

@@ -56,6 +56,8 @@ struct import_facts {
     uint64_t by_id;       /* of them, those whose launch was found by its id */
     uint64_t by_order;    /* ... by its place in the order alone */
     uint64_t groups;      /* nkipy: calls on several cores */
+    uint64_t submits;     /* nkipy: submissions by the host, */
+    int64_t submit;       /* and how long they took */
     int64_t device_clock; /* nkipy: sum of lengths by the device's own clock */
     uint64_t unused;      /* events that ck has no use for */
 };

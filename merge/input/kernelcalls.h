@@ -6,7 +6,9 @@
  * An execution whose tracking id is that of a submission belongs to it. Where
  * ids do not tell, the order does, and only if it must: as many submissions as
  * calls, a whole multiple of executions, and the executions of each call
- * overlapping. Else they stay without a call.
+ * overlapping. Where submissions are not as many as calls, or there are none,
+ * executions may fit the calls in the same way: then they have name and line
+ * of their call. Else they stay without.
  */
 #ifndef CK_MERGE_INPUT_KERNELCALLS_H
 #define CK_MERGE_INPUT_KERNELCALLS_H

@@ -379,7 +379,7 @@ class Nkipy(Case):
                 for i in range(2)]
         submits = [("nrt_execute", 10 + i, 2 * i * MS, (2 * i + 1) * MS)
                    for i in range(2)]
-        for spans, word in ((runs + submits[:1], "not as many submissions"),
+        for spans, word in ((runs[:1] + submits[:1], "not as many submissions"),
                             (runs[:1] + submits, "executions do not fit")):
             if os.path.exists(self.out):
                 os.remove(self.out)
@@ -387,6 +387,51 @@ class Nkipy(Case):
                                       self.out)
             self.assertEqual(status, 3)
             self.assertIn(word, report["ck"]["trust"]["notes"][0]["text"])
+
+    def lines(self, *spans):
+        if os.path.exists(self.out):
+            os.remove(self.out)
+        status, _, report = merge(self.nkipy("p.json", self.CALLS, spans),
+                                  self.out)
+        return status, {(l["file"], l["line"], l["kernel"], l["busy_ns"])
+                        for l in report["ck"]["lines"]}, report
+
+    def test_lines_are_known_without_submissions(self):
+        runs = [("nc_exec_running", i, (2 * i + 1) * MS, (3 * i + 2) * MS)
+                for i in range(2)]
+        wanted = {("/w/model.py", 42, "attn", 1 * MS),
+                  ("/w/model.py", 55, "ffn", 2 * MS)}
+        status, lines, report = self.lines(*runs)
+        self.assertEqual((status, lines), (0, wanted))
+        self.assertEqual([(l["lineno"], l["nc_time_ms"],
+                           l["nc_execute_count"])
+                          for l in report["files"]["/w/model.py"]["lines"]],
+                         [(42, 1, 1), (55, 2, 1)])
+        # Nothing is invented of the host.
+        self.assertGreater(report["ck"]["devices"][0]["ledger"]
+                           ["no_host_data"], 0)
+
+    def test_a_lost_submission_takes_no_line_away(self):
+        runs = [("nc_exec_running", 7 + i, (2 * i + 1) * MS, (3 * i + 2) * MS)
+                for i in range(2)]
+        wanted = {("/w/model.py", 42, "attn", 1 * MS),
+                  ("/w/model.py", 55, "ffn", 2 * MS)}
+        # Of the second call: with its id, and with another.
+        for number in (8, 99):
+            status, lines, report = self.lines(
+                *runs, ("nrt_execute", number, 2 * MS, 3 * MS))
+            self.assertEqual((status, lines), (0, wanted))
+            self.assertEqual(report["ck"]["inputs"][0]["correlated_by_id"],
+                             number == 8)
+
+    def test_calls_that_do_not_fit_name_no_kernel(self):
+        # Two calls, three submissions with the ids of three executions.
+        status, lines, _ = self.lines(*[
+            span for i in range(3) for span in (
+                ("nrt_execute", i, 4 * i * MS, (4 * i + 1) * MS),
+                ("nc_exec_running", i, (4 * i + 1) * MS, (4 * i + 2) * MS))])
+        self.assertEqual(status, 3)
+        self.assertEqual(lines, {(None, 0, "nc_exec_running", 3 * MS)})
 
     def test_calls_are_found_by_id_where_ids_agree(self):
         path = self.nkipy("p.json", self.CALLS, [
@@ -418,6 +463,31 @@ class Nkipy(Case):
         self.assertEqual(device["nkipy"], {
             "d2h_transfer": 0, "h2d_transfer": 0, "memory_mgmt": 0,
             "exec_overhead": 8 * MS, "sync_wait": 2 * MS})
+
+    def test_submission_and_classes_are_in_the_text(self):
+        def spans(submit):
+            return [("nrt_execute", 1, 1 * MS, (1 + submit) * MS),
+                    ("nc_exec_running", 1, 11 * MS, 31 * MS),
+                    ("nrt_async_sema_wait", 2, 32 * MS, 35 * MS),
+                    ("nrt_execute", 3, 35 * MS, (35 + submit) * MS),
+                    ("nc_exec_running", 3, 45 * MS, 55 * MS)]
+        first = self.nkipy("kp_rank0.json", self.CALLS, spans(6), 56 * MS)
+        other = self.nkipy("kp_rank1.json", self.CALLS, spans(2), 56 * MS)
+        scalene = self.write("s.json", {"files": {}, "growth_rate": 0,
+                                        "elapsed_time_sec": 1})
+        done = subprocess.run([CKMERGE, "--kernel-only", first, other,
+                               self.out], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("device 60.0 ms / submission 16.0 ms = 3.75, "
+                      "asynchronous", done.stdout)
+        self.assertRegex(done.stdout, r"sync waits 6\.00 ms \(")
+        self.assertNotIn("scalene,", done.stdout)
+        done = subprocess.run([CKMERGE, "--scalene", scalene, first, other,
+                               self.out], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("a submission took 6.00 ms under scalene (rank 0) and "
+                      "2.00 ms without (1 rank): 3.00 times as long",
+                      done.stdout)
 
     def test_random_gaps_sum_to_idle(self):
         rng = random.Random(SEED)
