@@ -421,6 +421,8 @@ int kernelonly_report(const struct kernelonly *all, struct report *report)
             .by_order = facts->by_order,
             .unused = facts->unused,
             .device_clock = facts->device_clock,
+            .submits = facts->submits,
+            .submit = facts->submit,
         };
     }
     return 0;

@@ -355,6 +355,8 @@ struct report_input {
     uint64_t by_order;      /* ... by its place in the order alone */
     uint64_t unused;        /* events that ck has no use for */
     ck_time_t device_clock; /* sum of lengths by the device's own clock */
+    uint64_t submits;       /* nkipy: nrt_execute; 0 = none recorded */
+    ck_time_t submit;       /* how long they took */
 };
 
 /* The profile of scalene that the results are joined with. */

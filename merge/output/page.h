@@ -142,6 +142,9 @@ void page_failures(const struct page *page);
 /* What was copied, in a sentence and from which lines (copies.c). */
 void page_copies_answer(const struct page *page);
 void page_copies(const struct page *page);
+/* Of profiles of nkipy: submission against device time, and idle time by
+ * nkipy's classes (submits.c). */
+void page_submits(const struct page *page);
 /* Why the devices were idle (why.c). */
 void page_why(const struct page *page);
 /* The program's ranges (ranges.c). */

@@ -560,6 +560,7 @@ void output_text(const struct report *report,
     } else {
         page_hosts(&page);
     }
+    page_submits(&page);
     page_kernels(&page);
     page_copies(&page);
     page_mpi(&page);
