@@ -158,7 +158,9 @@ class World:
             last = max(self.present(), key=lambda r: starts[r])
             for rank in self.present():
                 waited[rank] += starts[last] - starts[rank]
-                caused[last] += starts[last] - starts[rank]
+                for who in self.present():  # of two at once either one
+                    if starts[who] == starts[last]:
+                        caused[who] += starts[last] - starts[rank]
         return waited, caused
 
 
