@@ -362,7 +362,9 @@ void ck_ring_writer_fini(struct ck_ring_writer *writer, struct ck_ring *ring)
     writer->body = NULL;
     if (atomic_fetch_sub(&slot->users, 1) == 1) {
         slot->body = 0;
-        (void)munmap(body, 2 * (writer->mask + 1) * CK_UNIT_BYTES);
+        if (!ring->is_closed) {
+            (void)munmap(body, 2 * (writer->mask + 1) * CK_UNIT_BYTES);
+        }
         slot_end(ring->header, slot);
     }
 }

@@ -212,6 +212,8 @@ struct ck_ring {
     _Atomic uint32_t incarnation; /* 0 = not entered */
     enum ck_clock clock;
     bool is_child; /* of fork(), without an exec since */
+    /* The process allows no system call of ours any more. */
+    _Atomic bool is_closed;
     char path[256];
 };
 

@@ -21,7 +21,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/inject/filter.h"
+
 #define OFFERS_MAX 1024
+#define SLOW_PAUSES 1000
 
 enum thread_state {
     THREAD_NONE = 0,
@@ -48,6 +51,53 @@ static _Atomic(struct inject_text *) text_table[INJECT_TEXTS_MAX];
 static _Alignas(struct inject_text) char text_pool[INJECT_TEXT_BYTES];
 static _Atomic size_t text_pool_used;
 
+void (*inject_closing)(enum inject_closing how);
+
+static _Atomic uint32_t slow_calls; /* between enter and leave */
+
+bool inject_slow_enter(void)
+{
+    (void)atomic_fetch_add(&slow_calls, 1);
+    if (!atomic_load(&inject_ring.is_closed)) {
+        return true;
+    }
+    inject_slow_leave();
+    return false;
+}
+
+void inject_slow_leave(void)
+{
+    (void)atomic_fetch_sub(&slow_calls, 1);
+}
+
+/* Other threads leave, unless this one is a handler that interrupted them. */
+static void slow_wait(void)
+{
+    static const struct timespec pause = {.tv_nsec = 100000};
+
+    for (int i = 0; i < SLOW_PAUSES && atomic_load(&slow_calls) > 0; i++) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+/* Where a thread of the process recorded before, this one gets its slot now. */
+static void library_close(enum inject_closing how)
+{
+    if (inject_closing != NULL) {
+        inject_closing(how);
+    }
+    if (how == INJECT_CLOSE_THREAD) {
+        inject_thread.slot = NULL;
+        thread_state = THREAD_ENDED;
+        return;
+    }
+    if (atomic_load(&inject_ring.incarnation) != 0) {
+        (void)inject_writer();
+    }
+    atomic_store(&inject_ring.is_closed, true);
+    slow_wait();
+}
+
 static void thread_end(void *unused)
 {
     (void)unused;
@@ -61,6 +111,7 @@ static void child_after_fork(void)
     inject_thread.slot = NULL;
     thread_state = THREAD_NONE;
     thread_pause = 0;
+    atomic_store(&slow_calls, 0);
 }
 
 /* Fork handlers and keys outlive a fork: set them up once an image. */
@@ -144,11 +195,16 @@ struct ck_ring_writer *inject_writer_slow(void)
         atomic_fetch_add(&inject_ring.header->noslot, 1);
         return NULL;
     }
+    if (!inject_slow_enter()) {
+        atomic_fetch_add(&inject_ring.header->noslot, 1);
+        return NULL;
+    }
     thread_state = THREAD_CLAIMING;
     if (process_enter() == 0 && !atomic_load(&inject_ring.header->is_off)) {
         writer = thread_claim();
     }
     thread_state = THREAD_NONE;
+    inject_slow_leave();
     if (writer != NULL) {
         atomic_fetch_add(&inject_ring.header->noslot,
                          atomic_exchange(&missed, 0));
@@ -167,6 +223,9 @@ void inject_load(enum ck_library library)
         call_site_load();
         if (hooks_install() == 0) {
             atomic_store(&is_ready, 1);
+            if (ck_filter_join != NULL) {
+                ck_filter_join(library_close);
+            }
         }
     }
     errno = saved;

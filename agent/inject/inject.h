@@ -40,6 +40,21 @@ struct inject_label {
  */
 void inject_load(enum ck_library library);
 
+/* What a library does when the program is about to forbid system calls. */
+enum inject_closing {
+    INJECT_CLOSE_PROCESS = 0, /* by a filter: no thread gets a slot any more */
+    INJECT_CLOSE_THREAD = 1,  /* strictly, the clocks too: this thread ends */
+};
+/* A function of the library's own for that, besides what inject.c does; NULL.
+ * Called before. */
+extern void (*inject_closing)(enum inject_closing how);
+
+/* Around what takes system calls after the start of the process: false where
+ * they are forbidden now, and then nothing is to be left. They are not
+ * forbidden between the two. Async-signal-safe. */
+bool inject_slow_enter(void);
+void inject_slow_leave(void);
+
 /* The slow path of inject_writer(): enter on first use in a process, claim
  * a slot on first use in a thread. NULL if there is no agent, recording is
  * off, the thread is at its end, or no slot was free (counted). Keeps errno.

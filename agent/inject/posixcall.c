@@ -35,6 +35,7 @@ static int64_t loaded_raw;
 static int64_t loaded_ticks;
 static _Atomic uint64_t tick_scale; /* ns of a tick << 32; 0 = not known */
 
+__thread bool posix_is_blind;
 static __thread int64_t said_at; /* RAW, totals of this thread */
 static __thread bool is_attaching;
 static __thread int8_t is_our_own; /* 1 a thread of ours, -1 not, 0 unknown */
@@ -72,8 +73,9 @@ posix_next_f posix_next_find(struct posix_entry *entry)
 
 bool posix_is_worth_it(void)
 {
-    return loaded_raw != 0 && (inject_thread.slot != NULL ||
-                               ck_time_raw() - loaded_raw >= LIFE_MIN);
+    return loaded_raw != 0 && !posix_is_blind &&
+           (inject_thread.slot != NULL ||
+            ck_time_raw() - loaded_raw >= LIFE_MIN);
 }
 
 /* Over the whole life so far: at least LIFE_MIN, so the error of the two
@@ -96,7 +98,7 @@ int64_t posix_elapsed(const struct posix_call *call, int64_t *end)
     uint64_t scale;
 
     if (call->is_raw) {
-        *end = ck_time_raw();
+        *end = posix_now_raw();
         return *end - call->start;
     }
     *end = inject_now();
@@ -114,9 +116,10 @@ static bool is_own_thread(void)
 {
     char name[17] = "";
 
-    if (is_our_own == 0) {
+    if (is_our_own == 0 && inject_slow_enter()) {
         (void)prctl(PR_GET_NAME, name);
         is_our_own = strncmp(name, "ck-", 3) == 0 ? 1 : -1;
+        inject_slow_leave();
     }
     return is_our_own > 0;
 }
@@ -212,6 +215,9 @@ void posix_record(const struct posix_call *call,
     int saved = errno;
     int64_t now;
 
+    if (posix_is_blind) {
+        return;
+    }
     if (posix_is_wait(entry->function)) {
         posix_has_waited = true;
     } else if (object->bytes > 0 && posix_is_read(entry->function)) {
@@ -228,6 +234,19 @@ void posix_record(const struct posix_call *call,
     errno = saved;
 }
 
+/* Before the program forbids system calls: the thread that does it records on
+ * in its slot, if it has lived that long. */
+static void call_close(enum inject_closing how)
+{
+    if (how == INJECT_CLOSE_THREAD) {
+        posix_counts_say();
+        posix_is_blind = true;
+    } else if (!is_own_thread()) {
+        (void)posix_counts_claim();
+        (void)writer_first();
+    }
+}
+
 static void child_after_fork(void)
 {
     loaded_raw = ck_time_raw();
@@ -240,5 +259,6 @@ void posix_call_load(void)
 {
     loaded_raw = ck_time_raw();
     loaded_ticks = ck_time_ticks();
+    inject_closing = call_close;
     (void)pthread_atfork(NULL, NULL, child_after_fork);
 }

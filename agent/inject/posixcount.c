@@ -113,8 +113,9 @@ struct posix_counts *posix_counts_claim(void)
 {
     int saved = errno;
 
-    if (is_ended) {
-        return NULL;
+    if (posix_mine != NULL || is_ended || posix_is_blind ||
+        !inject_slow_enter()) {
+        return posix_mine;
     }
     for (unsigned i = 0; i < POSIX_THREADS; i++) {
         struct posix_counts *counts = &pool[i];
@@ -132,9 +133,11 @@ struct posix_counts *posix_counts_claim(void)
         if (atomic_load(&has_key)) {
             (void)pthread_setspecific(key, counts);
         }
+        inject_slow_leave();
         errno = saved;
         return counts;
     }
+    inject_slow_leave();
     atomic_fetch_add(&uncounted, 1);
     is_ended = true;
     errno = saved;
@@ -158,7 +161,9 @@ static void child_after_fork(void)
         }
     }
     atomic_store(&uncounted, 0);
-    counted_pid = getpid();
+    if (!inject_ring.is_closed) {
+        counted_pid = getpid();
+    }
     posix_mine = NULL;
     if (atomic_load(&has_key)) {
         (void)pthread_setspecific(key, NULL);
@@ -179,8 +184,8 @@ void posix_counts_last(void)
 {
     struct posix_counts rest;
 
-    if (getpid() != counted_pid || !posix_is_worth_it() ||
-        inject_writer() == NULL) {
+    if (posix_is_blind || (!inject_ring.is_closed && getpid() != counted_pid) ||
+        !posix_is_worth_it() || inject_writer() == NULL) {
         return;
     }
     for (unsigned i = 0; i < atomic_load(&pool_used); i++) {

@@ -90,9 +90,13 @@ void posix_socket_look(int fd)
     char text[2 * END_BYTES + 8];
     int saved = errno;
 
-    if (fd >= 0 && posix_path_is_unknown(fd) && connection_find(fd, text)) {
+    if (fd < 0 || !posix_path_is_unknown(fd) || !inject_slow_enter()) {
+        return;
+    }
+    if (connection_find(fd, text)) {
         posix_path_set(fd, text);
     }
+    inject_slow_leave();
     errno = saved;
 }
 

@@ -106,6 +106,7 @@ compiled musl musl-gcc &
 compiled static gcc -static &
 compiled static-pie gcc -static-pie &
 compiled plain gcc &
+gcc -pthread -o "$built/seccomp" "$sources/seccomp.c" 2>/dev/null &
 wait
 
 # ---- shells and what they start ---------------------------------------------
@@ -156,6 +157,9 @@ for name in asan tsan ubsan lsan clang-asan clang-tsan clang-msan m32 musl \
     static static-pie plain; do
     kind "$name" "$built/$name" "run \$B/$name"
     kind "child-$name" "$built/$name" "run sh -c '\$B/$name; \$B/plain'"
+done
+for name in strict filter syscall early; do
+    kind "seccomp-$name" "$built/seccomp" "run \$B/seccomp $name; echo \$?"
 done
 kind asan-finds "$built/asan" 'run $B/asan x 2>&1 | grep -c "heap-buffer-over"'
 kind mpi-openmpi "$tests/refused.openmpi" "run $tests/refused.openmpi"

@@ -1,0 +1,128 @@
+/* filter.c - the program sets a seccomp filter, or the strict mode
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From then on a system call of ours may end the program; in strict mode a
+ * read of the processor's counter does, too. So each library of this process
+ * is called before: the thread gets its slot while it can, and needs no system
+ * call to record into it. Filters are set by prctl() or syscall(). What sets
+ * one without libc is not seen.
+ */
+#include "agent/inject/filter.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define LIBRARIES 16
+
+typedef long (*prctl_f)(int, long, long, long, long);
+typedef long (*syscall_f)(long, long, long, long, long, long, long);
+
+static _Atomic(filter_close_f) libraries[LIBRARIES];
+static _Atomic(prctl_f) next_prctl;
+static _Atomic(syscall_f) next_syscall;
+static _Atomic int is_said;
+
+void ck_filter_join(filter_close_f close)
+{
+    for (unsigned i = 0; i < LIBRARIES; i++) {
+        filter_close_f none = NULL;
+
+        if (atomic_compare_exchange_strong(&libraries[i], &none, close) ||
+            none == close) {
+            return;
+        }
+    }
+}
+
+static void note(enum inject_closing how)
+{
+    if (how == INJECT_CLOSE_THREAD) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "a thread went into seccomp's strict mode: what it "
+                         "did from then on was not recorded");
+    } else if (inject_ring.incarnation != 0 &&
+               atomic_exchange(&is_said, 1) == 0) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "a process set a seccomp filter: threads that it "
+                         "started later were not recorded, and connections "
+                         "that it opened later have no name");
+    }
+}
+
+static void libraries_close(enum inject_closing how)
+{
+    int saved = errno;
+
+    note(how);
+    for (unsigned i = 0; i < LIBRARIES; i++) {
+        filter_close_f close = atomic_load(&libraries[i]);
+
+        if (close != NULL) {
+            close(how);
+        }
+    }
+    errno = saved;
+}
+
+static void prctl_look(int operation, long mode)
+{
+    if (operation == PR_SET_SECCOMP) {
+        libraries_close(mode == SECCOMP_MODE_STRICT ? INJECT_CLOSE_THREAD
+                                                    : INJECT_CLOSE_PROCESS);
+    }
+}
+
+static void *next_find(const char *symbol)
+{
+    return dlsym(RTLD_NEXT, symbol);
+}
+
+EXPORT long
+entry_prctl(int operation, long a, long b, long c, long d) __asm__("prctl");
+long entry_prctl(int operation, long a, long b, long c, long d)
+{
+    prctl_f next = atomic_load_explicit(&next_prctl, memory_order_relaxed);
+
+    if (__builtin_expect(next == NULL, 0)) {
+        next = (prctl_f)(uintptr_t)next_find("prctl");
+        atomic_store_explicit(&next_prctl, next, memory_order_relaxed);
+    }
+    prctl_look(operation, a);
+    return next(operation, a, b, c, d);
+}
+
+EXPORT long entry_syscall(long number,
+                          long a,
+                          long b,
+                          long c,
+                          long d,
+                          long e,
+                          long f) __asm__("syscall");
+long entry_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    syscall_f next = atomic_load_explicit(&next_syscall, memory_order_relaxed);
+
+    if (__builtin_expect(next == NULL, 0)) {
+        next = (syscall_f)(uintptr_t)next_find("syscall");
+        atomic_store_explicit(&next_syscall, next, memory_order_relaxed);
+    }
+    if (number == SYS_prctl) {
+        prctl_look((int)a, b);
+    } else if (number == SYS_seccomp &&
+               (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)) {
+        libraries_close(a == SECCOMP_SET_MODE_STRICT ? INJECT_CLOSE_THREAD
+                                                     : INJECT_CLOSE_PROCESS);
+    }
+    return next(number, a, b, c, d, e, f);
+}
+
+__attribute__((constructor)) static void filter_load(void)
+{
+    atomic_store(&next_prctl, (prctl_f)(uintptr_t)next_find("prctl"));
+    atomic_store(&next_syscall, (syscall_f)(uintptr_t)next_find("syscall"));
+}
