@@ -60,13 +60,17 @@ static inline const struct ck_api *ck_api_find(void)
     if (symbol.object != 0) {
         api = symbol.get(CK_H_VERSION);
     }
-    ck_api_found = api != 0 ? api : &nobody;
-    return ck_api_found;
+    if (api == 0) {
+        api = &nobody;
+    }
+    /* Threads may come here at the same time: all find the same. */
+    __atomic_store_n(&ck_api_found, api, __ATOMIC_RELEASE);
+    return api;
 }
 
 static inline const struct ck_api *ck_api_current(void)
 {
-    const struct ck_api *api = ck_api_found;
+    const struct ck_api *api = __atomic_load_n(&ck_api_found, __ATOMIC_ACQUIRE);
 
     return api != 0 ? api : ck_api_find();
 }
