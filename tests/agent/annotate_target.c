@@ -7,6 +7,7 @@
 #include <agent/inject/ck.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,9 @@
 #define THREADS_AT_ONCE 10
 #define MARKS 20
 #define SIGNALS 20000
+/* Signals that are waited for, and what is recorded meanwhile. */
+#define SIGNALS_ALONE 100
+#define MADE_ALONE 500
 
 static int nested(void)
 {
@@ -142,8 +146,17 @@ static void handler(int number)
     ck_range_pop();
 }
 
+/* The first ones one by one, so that none is merged with another. */
 static void *thread_signals(void *main_thread)
 {
+    for (int i = 0; i < SIGNALS_ALONE; i++) {
+        sig_atomic_t before = handled;
+
+        pthread_kill(*(pthread_t *)main_thread, SIGUSR1);
+        while (handled == before) {
+            sched_yield();
+        }
+    }
     for (int i = 0; i < SIGNALS; i++) {
         pthread_kill(*(pthread_t *)main_thread, SIGUSR1);
     }
@@ -168,6 +181,14 @@ static int interrupted(void)
     raise(SIGUSR1);
     if (pthread_create(&sender, NULL, thread_signals, &self) != 0) {
         return 1;
+    }
+    while (handled < 1 + SIGNALS_ALONE) {
+        /* Bounded, so that there is room for all records of the handler. */
+        if (made < MADE_ALONE) {
+            ck_range_push("range");
+            ck_mark("main", ++made);
+            ck_range_pop();
+        }
     }
     while (handled < 500 || made < 100000) {
         ck_range_push("range");

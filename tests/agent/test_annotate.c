@@ -363,7 +363,9 @@ static void a_handler_loses_records_only_by_count(void **state)
             by_handler = taken->mark.value;
         }
     }
-    assert_true(handled > 0 && by_handler > 0);
+    /* The first signal was raised in the open, the others came from a thread
+     * at any moment; those of 100 that did not interrupt a record are kept. */
+    assert_true(handled > 100 && by_handler > 1);
     assert_int_equal(scene->count + atomic_load(&slot->dropped) +
                          atomic_load(&slot->reentered) +
                          atomic_load(&scene->ring.header->noslot),
