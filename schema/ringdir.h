@@ -18,7 +18,8 @@
 /* A ring file while it is being made. */
 #define CK_RING_SUFFIX_NEW ".ring.new"
 
-/* Directories of this user: in /dev/shm, in TMPDIR. */
+/* Directories of this user: in /dev/shm, in TMPDIR; both in CK_TEST_RINGS where
+ * a test sets it. */
 #define CK_RING_DIRS 2
 #define CK_RING_DIR_BYTES 200
 void ck_ring_dirs(char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES]);

@@ -27,7 +27,8 @@ class Case(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="ck-site-",
                                          ignore_cleanup_errors=True) as folder:
             run = os.path.join(folder, "run")
-            environment = {**os.environ, "XDG_RUNTIME_DIR": folder}
+            environment = {**os.environ, "XDG_RUNTIME_DIR": folder,
+                           "CK_TEST_RINGS": folder}
             done = subprocess.run([os.path.join(BIN, "ckagent"), "--dir", run,
                                    "--posix-threshold", "1ns",
                                    "--", TARGET], env=environment, timeout=60,

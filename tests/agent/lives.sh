@@ -11,7 +11,8 @@ bin=$1 tests=$2 source=$3
 work=$(mktemp -d "${TMPDIR:-/tmp}/ck-lives.XXXXXX")
 export XDG_RUNTIME_DIR=$work
 . "$(dirname "${BASH_SOURCE[0]}")/../discard.sh"
-trap 'discard "$work"' EXIT
+. "$(dirname "${BASH_SOURCE[0]}")/../rings.sh"
+trap 'discard "$work" "$rings"' EXIT
 count=40000
 
 fail() {

@@ -75,7 +75,8 @@ class Case(unittest.TestCase):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
                 out.write(text)
         run = os.path.join(folder, "run")
-        environment = {**os.environ, "XDG_RUNTIME_DIR": folder}
+        environment = {**os.environ, "XDG_RUNTIME_DIR": folder,
+                       "CK_TEST_RINGS": folder}
         program = os.path.join(folder, "plain.py")
         subprocess.run([os.path.join(BIN, "ckagent"), "--dir", run, "--",
                         python, program], env=environment, timeout=60,

@@ -228,7 +228,7 @@ static void who_finds_another_looking_does_not_look(void **state)
     int fd;
 
     (void)state;
-    assert_int_equal(setenv("TMPDIR", work, 1), 0);
+    assert_int_equal(setenv("CK_TEST_RINGS", work, 1), 0);
     ck_ring_dirs(dirs);
     assert_int_equal(mkdir(dirs[1], 0700), 0);
     (void)snprintf(run, sizeof(run), "%s/swept", work);
@@ -255,7 +255,7 @@ static void who_is_asked_to_clean_looks_in_any_case(void **state)
     int fd;
 
     (void)state;
-    assert_int_equal(setenv("TMPDIR", work, 1), 0);
+    assert_int_equal(setenv("CK_TEST_RINGS", work, 1), 0);
     ck_ring_dirs(dirs);
     (void)snprintf(run, sizeof(run), "%s/cleaned", work);
     ring_leave(path, run);
@@ -285,7 +285,7 @@ static void ring_leave_in_place(char moved[512], const char *run)
     char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
     char path[256];
 
-    assert_int_equal(setenv("TMPDIR", work, 1), 0);
+    assert_int_equal(setenv("CK_TEST_RINGS", work, 1), 0);
     ck_ring_dirs(dirs);
     (void)mkdir(dirs[1], 0700);
     ring_leave(path, run);
@@ -359,6 +359,7 @@ static void a_run_directory_of_others_is_not_written_to(void **state)
     (void)state;
     (void)snprintf(run, sizeof(run), "%s/everybodys", work);
     assert_int_equal(setenv("TMPDIR", work, 1), 0);
+    assert_int_equal(setenv("CK_TEST_RINGS", work, 1), 0);
     assert_int_equal(mkdir(run, 0700), 0);
     assert_int_equal(chmod(run, 0777), 0);
     ring_leave(path, run);

@@ -11,7 +11,8 @@ export XDG_RUNTIME_DIR=$work TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 unset CKAGENT_DIR CKAGENT_OPTIONS CKAGENT_AGGREGATOR
 . "$(dirname "${BASH_SOURCE[0]}")/../discard.sh"
-trap 'discard "$work"' EXIT
+. "$(dirname "${BASH_SOURCE[0]}")/../rings.sh"
+trap 'discard "$work" "$rings"' EXIT
 cd "$work"
 nobody=ipc://$work/nobody
 

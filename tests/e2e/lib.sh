@@ -16,6 +16,7 @@ bin=$build/bin
 tests=$build/tests
 cache=${CK_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ck-tests}
 work=$(mktemp -d "${TMPDIR:-/tmp}/ck-e2e.XXXXXX")
+. "$here/../rings.sh"
 export XDG_RUNTIME_DIR=$work/runtime
 export POCL_CACHE_DIR=$cache/pocl
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -25,6 +26,7 @@ chmod 700 "$XDG_RUNTIME_DIR"
 
 cleanup() {
     [ -n "${CK_KEEP:-}" ] || discard "$work"
+    discard "$rings"
 }
 trap cleanup EXIT
 # No script ends without a word.

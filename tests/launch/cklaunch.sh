@@ -11,7 +11,8 @@ command -v mpirun >/dev/null || {
 }
 work=$(mktemp -d "${TMPDIR:-/tmp}/ck-cklaunch.XXXXXX")
 . "$(dirname "${BASH_SOURCE[0]}")/../discard.sh"
-trap 'discard "$work"' EXIT
+. "$(dirname "${BASH_SOURCE[0]}")/../rings.sh"
+trap 'discard "$work" "$rings"' EXIT
 export XDG_RUNTIME_DIR=$work/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \

@@ -6,7 +6,8 @@ set -euo pipefail
 build=${1:?build folder}
 work=$(mktemp -d "${TMPDIR:-/tmp}/ck-install.XXXXXX")
 . "$(dirname "${BASH_SOURCE[0]}")/../discard.sh"
-trap 'discard "$work"' EXIT
+. "$(dirname "${BASH_SOURCE[0]}")/../rings.sh"
+trap 'discard "$work" "$rings"' EXIT
 export XDG_RUNTIME_DIR=$work/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 

@@ -7,7 +7,8 @@ set -uo pipefail
 bin=$(cd "${1:?build folder}/bin" && pwd) || exit 2
 work=$(mktemp -d "${TMPDIR:-/tmp}/ck-misuse.XXXXXX")
 . "$(dirname "${BASH_SOURCE[0]}")/../discard.sh"
-trap 'discard "$work"' EXIT
+. "$(dirname "${BASH_SOURCE[0]}")/../rings.sh"
+trap 'discard "$work" "$rings"' EXIT
 export XDG_RUNTIME_DIR=$work
 unset CKAGENT_OPTIONS CKMERGE_OPTIONS CKAGENT_RANKS CKAGENT_AGGREGATOR \
     CKAGG_KEYFILE

@@ -24,6 +24,7 @@ static void the_second_directory_follows_tmpdir(void **state)
     (void)state;
     (void)snprintf(expected, sizeof(expected), "/dev/shm/ck-%u",
                    (unsigned)geteuid());
+    assert_int_equal(unsetenv("CK_TEST_RINGS"), 0);
     assert_int_equal(setenv("TMPDIR", "/some/where", 1), 0);
     ck_ring_dirs(dirs);
     assert_string_equal(dirs[0], expected);
@@ -32,6 +33,20 @@ static void the_second_directory_follows_tmpdir(void **state)
     assert_int_equal(setenv("TMPDIR", "relative", 1), 0);
     ck_ring_dirs(dirs);
     assert_memory_equal(dirs[1], "/tmp/ck-", 8);
+}
+
+static void a_test_has_both_directories_of_its_own(void **state)
+{
+    char all[CK_RING_DIRS_MOST][CK_RING_DIR_BYTES];
+
+    (void)state;
+    assert_int_equal(setenv("TMPDIR", "/some/where", 1), 0);
+    assert_int_equal(setenv("CK_TEST_RINGS", "/of/a/test", 1), 0);
+    assert_int_equal(ck_ring_dirs_all(all), CK_RING_DIRS);
+    for (size_t i = 0; i < CK_RING_DIRS; i++) {
+        assert_memory_equal(all[i], "/of/a/test/", 11);
+    }
+    assert_string_not_equal(all[0], all[1]);
 }
 
 static void names_are_told_from_others(void **state)
@@ -73,6 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_second_directory_follows_tmpdir),
+        cmocka_unit_test(a_test_has_both_directories_of_its_own),
         cmocka_unit_test(names_are_told_from_others),
         cmocka_unit_test(a_path_is_of_its_agent_and_fits),
     };

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# rings.sh - every test that starts ckagent keeps its ring files apart
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Else the wreckage of another job of the same user is salvaged and reported in
+# the midst of a test. Benchmarks are run by hand.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+status=0
+while read -r file; do
+    # NAME.py may be started by NAME.sh.
+    grep -qsE '/(lib|rings)\.sh"|CK_TEST_RINGS' "$file" "${file%.py}.sh" || {
+        echo "tests/$file: starts ckagent without tests/rings.sh"
+        status=1
+    }
+done < <(grep -rlE '(bin"?/|BIN, "|bin \+ "/)ckagent"?' --include='*.sh' \
+    --include='*.py' agent e2e launch merge schema aggregator)
+exit $status
