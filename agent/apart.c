@@ -125,7 +125,9 @@ void apart_go(bool keeps_stderr, struct apart_cpus *home)
     sigset_t none;
 
     (void)setpgid(0, 0);
+    /* What came to the group until now was not for us: ignoring drops it. */
     for (int i = 1; i < NSIG; i++) {
+        (void)signal(i, SIG_IGN);
         (void)signal(i, SIG_DFL);
     }
     for (size_t i = 0; i < sizeof(unheard) / sizeof(unheard[0]); i++) {

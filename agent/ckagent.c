@@ -12,6 +12,7 @@
 #include "agent/clocksync.h"
 #include "agent/front.h"
 #include "agent/identity.h"
+#include "agent/inherited.h"
 #include "agent/libraries.h"
 #include "agent/lookup.h"
 #include "agent/places.h"
@@ -167,6 +168,7 @@ static int run_plain(char **argv)
 {
     int failed;
 
+    inherited_restore();
     target_exec(argv, environ);
     failed = errno;
     ck_error("cannot run '%s': %s", argv[0], strerror(failed));
@@ -430,6 +432,11 @@ static int run_recorded(char **argv,
     int failed = 0;
     int status;
 
+    if (!inherited_has_files()) {
+        (void)ck_err_set(&err, "fewer than %d files may be open (ulimit -n)",
+                         INHERITED_FILES_LEAST);
+        return run_unrecorded(argv, &err);
+    }
     if (options.is_strict && target_missing(argv[0]) != 0) {
         return run_plain(argv); /* says why, without a trace */
     }
@@ -523,6 +530,13 @@ static int run_lines(void)
     return lookup_run(stdin, stdout) == 0 ? CK_EXIT_DONE : CK_EXIT_AGENT_FAILED;
 }
 
+static bool is_off(void)
+{
+    const char *off = variable("CKAGENT_OFF");
+
+    return off != NULL && strcmp(off, "0") != 0;
+}
+
 int main(int argc, char **argv)
 {
     struct identity identity;
@@ -530,6 +544,7 @@ int main(int argc, char **argv)
     struct ck_err err;
     enum ck_cli_result result;
 
+    inherited_take();
     ck_log_init("ckagent", -1, CK_LOG_WARN);
     result = options_read(&argc, &argv, &err);
     if (result == CK_CLI_DONE) {
@@ -546,8 +561,7 @@ int main(int argc, char **argv)
         ck_error("no program given; try: mpirun -n 4 ckagent -- ./train");
         return CK_EXIT_AGENT_FAILED;
     }
-    if (variable("CKAGENT_OFF") != NULL &&
-        strcmp(getenv("CKAGENT_OFF"), "0") != 0) {
+    if (is_off()) {
         return run_plain(argv);
     }
     if (options_check(&err) != 0) {

@@ -15,16 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/channel.h"
 #include "agent/counters.h"
-#include "agent/groupwatch.h"
 #include "agent/restart.h"
 #include "agent/sampler.h"
+#include "agent/signals.h"
 #include "agent/target.h"
 #include "launch/child.h"
 #include "launch/cli.h"
@@ -43,14 +42,13 @@
 struct front {
     struct front_wish *wish; /* borrowed */
     struct target target;
-    struct groupwatch watch;
+    struct signals signals;
     struct counters *counters;
     struct sampler *sampler;
     struct ck_err counters_err; /* why there are none */
     struct ck_err sampler_err;
     pid_t collector; /* 0 = none */
     int channel;     /* -1 = none */
-    int signals;     /* signalfd */
     struct restart restart;
     bool is_ended; /* the target */
     int status;
@@ -63,34 +61,7 @@ struct front {
     char why[512];      /* there is none; "" = not known */
     struct channel_end end;
     char place[4096]; /* where the run, or the spool, lies */
-    sigset_t first_mask;
 };
-
-static const int handed_on[] = {SIGHUP,   SIGINT,  SIGQUIT, SIGTERM,
-                                SIGUSR1,  SIGUSR2, SIGCONT, SIGALRM,
-                                SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU};
-
-/* Block what we hand on (unless it was ignored when we came) and SIGCHLD. */
-static int signals_open(struct front *front)
-{
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
-    for (size_t i = 0; i < sizeof(handed_on) / sizeof(handed_on[0]); i++) {
-        struct sigaction action;
-
-        if (sigaction(handed_on[i], NULL, &action) == 0 &&
-            action.sa_handler != SIG_IGN) {
-            (void)sigaddset(&set, handed_on[i]);
-        }
-    }
-    if (sigprocmask(SIG_BLOCK, &set, &front->first_mask) != 0) {
-        return -1;
-    }
-    front->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return front->signals < 0 ? -1 : 0;
-}
 
 static void fd_close(int fd)
 {
@@ -112,8 +83,8 @@ static int collector_start(struct front *front)
     pid = fork();
     if (pid == 0) {
         (void)close(ends[0]);
-        (void)close(front->signals);
-        fd_close(front->watch.hold);
+        (void)close(front->signals.fd);
+        fd_close(front->signals.watch.hold);
         fd_close(front->channel);
         fd_close(front->target.go);
         fd_close(front->target.result);
@@ -265,16 +236,9 @@ static void children_reap(struct front *front)
         } else if (pid == front->collector && !WIFSTOPPED(status)) {
             collector_died(front, status);
         } else if (!WIFSTOPPED(status)) {
-            (void)groupwatch_reaped(&front->watch, pid);
+            (void)groupwatch_reaped(&front->signals.watch, pid);
         }
     }
-}
-
-/* Asks us to end. */
-static bool is_ending(int number)
-{
-    return number == SIGTERM || number == SIGINT || number == SIGHUP ||
-           number == SIGQUIT;
 }
 
 /* The end is near, and whoever reads this may not see the report itself: a
@@ -309,34 +273,31 @@ static void hurry(struct front *front, int number)
     report_promise(front);
 }
 
-static void signal_take(struct front *front, int number)
+static void signal_take(struct front *front,
+                        const struct signalfd_siginfo *info)
 {
-    bool is_own_group = getpgid(front->target.pid) != getpgrp();
+    int32_t number = (int32_t)info->ssi_signo;
+    bool is_ending = signals_is_ending(&front->signals, number);
 
-    if (number == SIGCHLD) {
-        children_reap(front);
-        return;
-    }
     /* A target that had ended was not asked to. */
-    if (is_ending(number)) {
+    if (number == SIGCHLD || is_ending) {
         children_reap(front);
     }
     /* The collector learns what may end us, and that we go on after a stop. */
-    if ((is_ending(number) || number == SIGCONT) && front->channel >= 0) {
-        int32_t told = number;
-
-        (void)channel_send(front->channel, CHANNEL_FLUSH, &told, sizeof(told));
+    if ((is_ending || number == SIGCONT) && front->channel >= 0) {
+        (void)channel_send(front->channel, CHANNEL_FLUSH, &number,
+                           sizeof(number));
     }
-    if (front->is_ended && is_ending(number)) {
+    if (front->is_ended && is_ending) {
         hurry(front, number);
-    } else if (number == SIGTERM && front->wish->collector.is_begun) {
+    } else if (number == SIGTERM && is_ending &&
+               front->wish->collector.is_begun) {
         report_promise(front);
     }
-    /* Asked in any case: the watcher's answer is used up by asking. */
-    if (!groupwatch_has(&front->watch, number) || is_own_group) {
-        if (!front->is_ended) {
-            (void)kill(front->target.pid, number);
-        }
+    if (front->is_ended) {
+        signals_forget(&front->signals, info);
+    } else {
+        signals_hand_on(&front->signals, info, front->target.pid);
     }
 }
 
@@ -344,8 +305,8 @@ static void signals_step(struct front *front)
 {
     struct signalfd_siginfo info;
 
-    while (read(front->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        signal_take(front, (int)info.ssi_signo);
+    while (signals_read(&front->signals, &info)) {
+        signal_take(front, &info);
     }
 }
 
@@ -354,7 +315,7 @@ static void signals_step(struct front *front)
 static void front_wait(struct front *front, int64_t limit_ms)
 {
     struct pollfd items[2] = {
-        {.fd = front->signals, .events = POLLIN},
+        {.fd = front->signals.fd, .events = POLLIN},
         {.fd = front->channel, .events = POLLIN},
     };
 
@@ -569,32 +530,29 @@ static int front_live(struct front *front)
 
 static void front_fini(struct front *front)
 {
-    groupwatch_stop(&front->watch);
+    signals_close(&front->signals);
     counters_destroy(front->counters);
     sampler_destroy(front->sampler);
     fd_close(front->channel);
-    fd_close(front->signals);
 }
 
 int front_run(struct front_wish *wish)
 {
     struct front front = {.wish = wish,
                           .channel = -1,
-                          .signals = -1,
-                          .target = {.go = -1, .result = -1},
-                          .watch = {.hold = -1}};
+                          .signals = {.fd = -1, .watch = {.hold = -1}},
+                          .target = {.go = -1, .result = -1}};
     int status;
 
-    if (signals_open(&front) != 0 ||
-        target_fork(&front.target, wish->argv, wish->env, &front.first_mask) !=
-            0) {
+    if (signals_open(&front.signals) != 0 ||
+        target_fork(&front.target, wish->argv, wish->env) != 0) {
         ck_error("cannot start '%s': %s", wish->argv[0], strerror(errno));
         ringfile_unlink(wish->collector.ring);
         return CK_EXIT_AGENT_FAILED;
     }
     meters_open(&front);
     wish->collector.target = front.target.pid;
-    groupwatch_start(&front.watch);
+    groupwatch_start(&front.signals.watch);
     if (collector_start(&front) != 0) {
         recording_off(&front, "cannot start the collector");
     }

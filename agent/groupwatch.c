@@ -6,22 +6,46 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Blocks everything and waits for the end of file; inherits the mask of its
- * creator, which has all signals blocked during the fork. */
+/* A machine under load may let the watcher wait; one that is stopped while we
+ * run answers never. */
+#define ANSWER_MS 5000
+
+/* How often the watcher got each signal since it was last asked. */
+struct answer {
+    uint32_t counts[GROUPWATCH_SIGNALS];
+};
+
+/* Inherits the mask of its creator, which has all signals blocked during the
+ * fork. Answers each byte; the end of file ends it. */
 static void watcher_run(int hold)
 {
+    const uint64_t all = ~(uint64_t)0;
+    int fd = (int)syscall(SYS_signalfd4, -1, &all, sizeof(all), SFD_NONBLOCK);
+    struct signalfd_siginfo info;
+    struct answer answer;
+    ssize_t got;
     char byte;
 
     (void)prctl(PR_SET_NAME, "ckagent-group");
-    while (read(hold, &byte, 1) < 0 && errno == EINTR) {
+    while ((got = read(hold, &byte, 1)) != 0) {
+        if (got < 0 && errno != EINTR) {
+            break;
+        }
+        memset(&answer, 0, sizeof(answer));
+        while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+            answer.counts[info.ssi_signo % GROUPWATCH_SIGNALS]++;
+        }
+        (void)!send(hold, &answer, sizeof(answer), MSG_NOSIGNAL);
     }
     _exit(0);
 }
@@ -42,24 +66,24 @@ static void files_close(int keep)
 
 void groupwatch_start(struct groupwatch *watch)
 {
-    sigset_t all;
-    sigset_t before;
+    const uint64_t all = ~(uint64_t)0;
+    uint64_t before = 0;
     int ends[2];
 
-    watch->pid = 0;
+    memset(watch, 0, sizeof(*watch));
     watch->hold = -1;
-    if (pipe2(ends, O_CLOEXEC) != 0) {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         return;
     }
-    (void)sigfillset(&all);
-    (void)sigprocmask(SIG_BLOCK, &all, &before);
+    /* By system call: the C library leaves its own two signals out. */
+    (void)syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all));
     watch->pid = fork();
     if (watch->pid == 0) {
         (void)close(ends[1]);
         files_close(ends[0]);
         watcher_run(ends[0]);
     }
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(all));
     (void)close(ends[0]);
     if (watch->pid < 0) {
         watch->pid = 0;
@@ -80,39 +104,50 @@ void groupwatch_stop(struct groupwatch *watch)
     }
 }
 
-/* Signals pending for the process as a whole, as /proc shows them. */
-static unsigned long long pending_read(pid_t pid)
+/* Ask the watcher. False: it does not answer. */
+static bool counts_take(struct groupwatch *watch)
 {
-    unsigned long long pending = 0;
-    char path[64];
-    char line[256];
-    FILE *file;
+    struct pollfd item = {.fd = watch->hold, .events = POLLIN};
+    struct answer answer;
+    int rc;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        if (strncmp(line, "ShdPnd:", 7) == 0) {
-            pending = strtoull(line + 7, NULL, 16);
-            break;
+    if (send(watch->hold, "?", 1, MSG_NOSIGNAL) != 1) {
+        return false;
+    }
+    do {
+        rc = poll(&item, 1, ANSWER_MS);
+    } while (rc < 0 && errno == EINTR);
+    if (rc <= 0 || recv(watch->hold, &answer, sizeof(answer), MSG_DONTWAIT) !=
+                       (ssize_t)sizeof(answer)) {
+        return false;
+    }
+    for (unsigned i = 0; i < GROUPWATCH_SIGNALS; i++) {
+        watch->counts[i] += answer.counts[i];
+        /* Others than real-time signals are one while they are pending. */
+        if (i < (unsigned)__SIGRTMIN && watch->counts[i] > 1) {
+            watch->counts[i] = 1;
         }
     }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return pending;
+    return true;
 }
 
 bool groupwatch_has(struct groupwatch *watch, int signal_number)
 {
-    if (watch->pid <= 0) {
+    uint32_t *count;
+
+    if (watch->pid <= 0 || signal_number < 0 ||
+        signal_number >= GROUPWATCH_SIGNALS) {
         return true;
     }
-    if ((pending_read(watch->pid) >> (signal_number - 1) & 1) == 0) {
+    count = &watch->counts[signal_number];
+    /* One of several real-time signals is ours, else all that came so far. */
+    if ((*count == 0 || signal_number < __SIGRTMIN) && !counts_take(watch)) {
+        return true;
+    }
+    if (*count == 0) {
         return false;
     }
-    /* What is pending stays so: only a fresh watcher can tell the next. */
-    groupwatch_stop(watch);
-    groupwatch_start(watch);
+    --*count;
     return true;
 }
 

@@ -5,7 +5,6 @@
 #ifndef CK_AGENT_TARGET_H
 #define CK_AGENT_TARGET_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -33,11 +32,9 @@ struct target {
 };
 
 /* Fork. The child keeps stdin, stdout, stderr, process group, CPU mask and
- * gets `mask` as its signal mask. 0, or -1 with errno. */
-int target_fork(struct target *target,
-                char *const *argv,
-                char *const *env,
-                const sigset_t *mask);
+ * gets back what ckagent changed of itself (inherited.h). 0, or -1 with
+ * errno. */
+int target_fork(struct target *target, char *const *argv, char *const *env);
 /* Let it exec. 0, or the errno of the exec (it has ended then). */
 int target_go(struct target *target);
 

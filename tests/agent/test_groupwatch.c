@@ -73,6 +73,37 @@ static int group_steps(void)
     return 0;
 }
 
+/* Real-time signals queue up: each is told. */
+static int burst_steps(void)
+{
+    struct groupwatch watch;
+
+    (void)signal(SIGRTMIN, taken);
+    groupwatch_start(&watch);
+    for (int i = 0; i < 5; i++) {
+        (void)kill(0, SIGRTMIN);
+    }
+    for (int i = 0; i < 5; i++) {
+        if (!groupwatch_has(&watch, SIGRTMIN)) {
+            return 1;
+        }
+    }
+    if (groupwatch_has(&watch, SIGRTMIN)) {
+        return 2;
+    }
+    /* Two of the group that were one to us leave nothing behind. */
+    (void)kill(0, SIGTERM);
+    if (groupwatch_has(&watch, SIGUSR1)) {
+        return 3;
+    }
+    (void)kill(0, SIGTERM);
+    if (!groupwatch_has(&watch, SIGTERM) || groupwatch_has(&watch, SIGTERM)) {
+        return 4;
+    }
+    groupwatch_stop(&watch);
+    return 0;
+}
+
 static int dead_steps(void)
 {
     struct groupwatch watch;
@@ -106,6 +137,12 @@ static void a_signal_to_the_group_is_told_each_time(void **state)
     assert_int_equal(in_a_group(group_steps), 0);
 }
 
+static void each_of_a_burst_to_the_group_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(in_a_group(burst_steps), 0);
+}
+
 static void a_watcher_that_died_is_replaced(void **state)
 {
     (void)state;
@@ -117,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_to_us_alone_is_not_the_groups),
         cmocka_unit_test(a_signal_to_the_group_is_told_each_time),
+        cmocka_unit_test(each_of_a_burst_to_the_group_is_told),
         cmocka_unit_test(a_watcher_that_died_is_replaced),
     };
 

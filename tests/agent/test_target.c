@@ -72,11 +72,9 @@ static void libraries_that_were_not_built_change_nothing(void **state)
 static int run(char *const *argv, int *status)
 {
     struct target target;
-    sigset_t none;
     int failed;
 
-    (void)sigemptyset(&none);
-    assert_int_equal(target_fork(&target, argv, environ, &none), 0);
+    assert_int_equal(target_fork(&target, argv, environ), 0);
     /* Held: it has not become the program yet. */
     assert_int_equal(waitpid(target.pid, status, WNOHANG), 0);
     failed = target_go(&target);
