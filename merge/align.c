@@ -445,6 +445,56 @@ int align_pair_bound(const struct align *align,
     return 0;
 }
 
+int align_bound_parts(const struct align *align,
+                      uint32_t agent,
+                      const ck_time_t stretch[2],
+                      ck_time_t parts[CLOCKPARTS])
+{
+    const struct map *map = &align->maps[align->domains[agent]];
+
+    if (!map->domain.is_calibrated) {
+        return -1;
+    }
+    if (map->clock == NULL) {
+        memset(parts, 0, CLOCKPARTS * sizeof(*parts));
+    } else {
+        clockparts_fill(map->clock, stretch[0], stretch[1], parts);
+    }
+    return 0;
+}
+
+int align_pair_parts(const struct align *align,
+                     uint32_t agent,
+                     uint32_t other,
+                     const ck_time_t stretch[2],
+                     ck_time_t parts[CLOCKPARTS])
+{
+    ck_time_t theirs[CLOCKPARTS], pair[CLOCKPARTS];
+    uint32_t domain = align->domains[agent];
+    uint32_t its = align->domains[other];
+    bool is_solved;
+
+    if (align_bound_parts(align, agent, stretch, parts) != 0 ||
+        align_bound_parts(align, other, stretch, theirs) != 0) {
+        return -1;
+    }
+    is_solved =
+        align->maps[domain].clock != NULL && align->maps[its].clock != NULL &&
+        calibration_pair_parts(align->calibration, domain, its, stretch, pair);
+    for (size_t i = 0; i < CLOCKPARTS; i++) {
+        bool is_known = parts[i] != CLOCKMAP_ERROR_UNKNOWN &&
+                        theirs[i] != CLOCKMAP_ERROR_UNKNOWN;
+
+        parts[i] = domain == its ? 0
+                   : is_known    ? parts[i] + theirs[i]
+                                 : CLOCKMAP_ERROR_UNKNOWN;
+        if (is_known && is_solved && pair[i] < parts[i]) {
+            parts[i] = pair[i];
+        }
+    }
+    return 0;
+}
+
 const struct calibration *align_calibration(const struct align *align)
 {
     return align->calibration;

@@ -18,6 +18,7 @@
 
 #include "merge/calibration.h"
 #include "merge/cast.h"
+#include "merge/clockparts.h"
 #include "merge/clockwatch.h"
 #include "schema/event.h"
 #include "schema/time.h"
@@ -72,6 +73,18 @@ int align_pair_bound(const struct align *align,
                      uint32_t other,
                      ck_time_t time,
                      ck_time_t *bound);
+/* The largest bound of an agent's clock in each part of a stretch of the axis;
+ * CLOCKMAP_ERROR_UNKNOWN: not known there. 0, or -1: not calibrated. */
+int align_bound_parts(const struct align *align,
+                      uint32_t agent,
+                      const ck_time_t stretch[2],
+                      ck_time_t parts[CLOCKPARTS]);
+/* The same of two agents, relative to each other. */
+int align_pair_parts(const struct align *align,
+                     uint32_t agent,
+                     uint32_t other,
+                     const ck_time_t stretch[2],
+                     ck_time_t parts[CLOCKPARTS]);
 /* Borrowed. */
 const struct calibration *align_calibration(const struct align *align);
 /* A device with a clock of its own (clockdevices.h): how far that is from its

@@ -546,6 +546,16 @@ ck_time_t calibration_pair(const struct calibration *calibration,
                : clockpair_bound(calibration->pair, a, b, time);
 }
 
+bool calibration_pair_parts(const struct calibration *calibration,
+                            uint32_t a,
+                            uint32_t b,
+                            const ck_time_t stretch[2],
+                            ck_time_t parts[CLOCKPARTS])
+{
+    return calibration->pair != NULL &&
+           clockpair_parts(calibration->pair, a, b, stretch, parts);
+}
+
 bool calibration_pair_is_solved(const struct calibration *calibration,
                                 uint32_t a,
                                 uint32_t b,

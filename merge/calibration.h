@@ -20,6 +20,7 @@
 #include "merge/cast.h"
 #include "merge/clockgraph.h"
 #include "merge/clockmap.h"
+#include "merge/clockparts.h"
 #include "schema/clockband.h"
 #include "schema/event.h"
 #include "schema/time.h"
@@ -91,6 +92,13 @@ ck_time_t calibration_pair(const struct calibration *calibration,
                            uint32_t a,
                            uint32_t b,
                            ck_time_t time);
+/* The largest of it in each part of a stretch of the axis. False: no more is
+ * known than of each alone. */
+bool calibration_pair_parts(const struct calibration *calibration,
+                            uint32_t a,
+                            uint32_t b,
+                            const ck_time_t stretch[2],
+                            ck_time_t parts[CLOCKPARTS]);
 /* Is that so? True as well where their sum is all that can be known: next to
  * the axis, and where each has been probed alone. */
 bool calibration_pair_is_solved(const struct calibration *calibration,

@@ -391,3 +391,19 @@ clockpair_bound(struct clockpair *pair, uint32_t a, uint32_t b, ck_time_t time)
     error = clockmap_error(&maps[other], time);
     return error == CLOCKMAP_ERROR_UNKNOWN ? CK_CLOCK_NONE : error;
 }
+
+bool clockpair_parts(struct clockpair *pair,
+                     uint32_t a,
+                     uint32_t b,
+                     const ck_time_t stretch[2],
+                     ck_time_t parts[CLOCKPARTS])
+{
+    struct clockmap *maps = a == b ? NULL : against(pair, a < b ? a : b);
+    uint32_t other = a < b ? b : a;
+
+    if (maps == NULL || maps[other].count == 0) {
+        return false;
+    }
+    clockparts_fill(&maps[other], stretch[0], stretch[1], parts);
+    return true;
+}

@@ -10,9 +10,11 @@
 #ifndef CK_MERGE_CLOCKPAIR_H
 #define CK_MERGE_CLOCKPAIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "merge/clockparts.h"
 #include "merge/clocksolve.h"
 #include "schema/time.h"
 
@@ -29,5 +31,12 @@ void clockpair_destroy(struct clockpair *pair);
  * is known than of each alone. */
 ck_time_t
 clockpair_bound(struct clockpair *pair, uint32_t a, uint32_t b, ck_time_t time);
+/* The largest bound in each part of a stretch of the axis. False: no more is
+ * known than of each alone. */
+bool clockpair_parts(struct clockpair *pair,
+                     uint32_t a,
+                     uint32_t b,
+                     const ck_time_t stretch[2],
+                     ck_time_t parts[CLOCKPARTS]);
 
 #endif

@@ -13,8 +13,6 @@
 
 #include "merge/calibration.h"
 
-/* Instants of the region at which a pair is looked at. */
-#define INSTANTS 201
 /* Of so many domains each pair is told. */
 #define DOMAINS_TOLD 32
 /* Pairs that are looked at of more. */
@@ -57,31 +55,26 @@ static int worst_first(const void *a, const void *b)
                         : (x->b > y->b) - (x->b < y->b);
 }
 
-/* Two domains against each other, at many instants of the region. Where they
- * are not known everywhere it remains their sum. */
+/* Two domains against each other over the region. Where they are not known
+ * everywhere it remains their sum. */
 static void pair_look(const struct align *align,
                       const struct report *report,
                       const uint32_t *agents,
                       struct report_clock_pair *pair)
 {
-    ck_time_t bounds[INSTANTS];
-    ck_time_t length = report->region.end - report->region.start;
-    uint32_t a = agents[pair->a], b = agents[pair->b];
+    const ck_time_t stretch[2] = {report->region.start, report->region.end};
+    ck_time_t parts[CLOCKPARTS];
 
-    for (int i = 0; i < INSTANTS; i++) {
-        ck_time_t at = report->region.start +
-                       (ck_time_t)((__int128)length * i / (INSTANTS - 1));
-
-        if (align_pair_bound(align, a, b, at, &bounds[i]) != 0) {
-            return;
-        }
+    if (align_pair_parts(align, agents[pair->a], agents[pair->b], stretch,
+                         parts) != 0) {
+        return;
     }
-    qsort(bounds, INSTANTS, sizeof(*bounds), time_order);
-    pair->bound_median = bounds[INSTANTS / 2];
-    pair->bound_max = bounds[INSTANTS - 1];
+    qsort(parts, CLOCKPARTS, sizeof(*parts), time_order);
+    pair->bound_median = parts[CLOCKPARTS / 2];
+    pair->bound_max = parts[CLOCKPARTS - 1];
     pair->is_sum =
         !calibration_pair_is_solved(align_calibration(align), pair->a, pair->b,
-                                    report->region.start + length / 2);
+                                    stretch[0] + (stretch[1] - stretch[0]) / 2);
 }
 
 /* All pairs, by the sum of both. The caller's to free, NULL with ENOMEM. */

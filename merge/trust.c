@@ -12,9 +12,6 @@
 #include "merge/clockworst.h"
 #include "schema/run.h"
 
-/* Instants of the region at which bounds are looked at. */
-#define BOUNDS 1001
-
 #define GAPS_REASON "damaged, cut off or never arrived"
 #define ABSENT_REASON "their segments are not in the run any more"
 
@@ -136,31 +133,25 @@ static int time_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median and maximum of a domain's bound over the region, at many instants. */
+/* Median and maximum of a domain's bound over the region. */
 static void bound_report(const struct cast *cast,
                          const struct align *align,
                          uint32_t domain,
                          const struct report *report,
                          struct report_domain *row)
 {
-    ck_time_t bounds[BOUNDS];
-    ck_time_t length = report->region.end - report->region.start;
-    size_t count = 0;
+    const ck_time_t stretch[2] = {report->region.start, report->region.end};
+    ck_time_t parts[CLOCKPARTS];
     uint32_t agent = 0;
 
     while (agent < cast->agents_count && cast->agents[agent].domain != domain) {
         agent++;
     }
-    for (size_t i = 0; agent < cast->agents_count && i < BOUNDS; i++) {
-        ck_time_t raw = report->region.start - row->offset +
-                        (ck_time_t)((__int128)length * (int)i / (BOUNDS - 1));
-
-        count += align_bound(align, agent, false, raw, &bounds[count]) == 0;
-    }
-    if (count > 0) {
-        qsort(bounds, count, sizeof(*bounds), time_order);
-        row->bound_median = bounds[count / 2];
-        row->bound_max = bounds[count - 1];
+    if (agent < cast->agents_count &&
+        align_bound_parts(align, agent, stretch, parts) == 0) {
+        qsort(parts, CLOCKPARTS, sizeof(*parts), time_order);
+        row->bound_median = parts[CLOCKPARTS / 2];
+        row->bound_max = parts[CLOCKPARTS - 1];
     }
     row->grade = calibration_grade(row->bound_max);
 }

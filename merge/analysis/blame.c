@@ -107,8 +107,7 @@ static bool others_wait(const void *state,
            (edges_is_final(blame->edges, thread, call)
                 ? stuck_final(blame->stuck, thread, call, wait)
                 : stuck_find(blame->stuck, thread, call, wait)) &&
-           scene_error(blame->scene, thread, wait->thread, wait->until,
-                       &wait->error);
+           scene_error(blame->scene, thread, call->start, wait);
 }
 
 struct blame *blame_create(const struct cast *cast,

@@ -191,6 +191,21 @@ static void hidden_add(struct row *row,
     row->hidden_most = most > row->hidden_most ? most : row->hidden_most;
 }
 
+/* By how much two parts may compare wrong. False: they cannot be compared. */
+static bool parts_error(const struct devicewaits *waits,
+                        const struct part *part,
+                        const struct part *last,
+                        ck_time_t *error)
+{
+    struct wait wait = {.until = last->start, .thread = last->thread};
+
+    if (!scene_error(waits->scene, part->thread, part->start, &wait)) {
+        return false;
+    }
+    *error = wait.error;
+    return true;
+}
+
 /* What the clocks' error leaves of who began last, and when. */
 static void call_doubt(const struct devicewaits *waits, struct call *call)
 {
@@ -204,8 +219,7 @@ static void call_doubt(const struct devicewaits *waits, struct call *call)
         if (i == call->last) {
             continue;
         }
-        if (!scene_error(waits->scene, part->thread,
-                         call->parts[call->last].thread, now, &error)) {
+        if (!parts_error(waits, part, &call->parts[call->last], &error)) {
             call->is_certain = false;
             continue;
         }
@@ -226,7 +240,7 @@ static void part_close(struct devicewaits *waits,
     const struct part *last = &call->parts[call->last];
     ck_time_t before = row->sums[device].waited, now = last->start, error;
 
-    if (!scene_error(waits->scene, part->thread, last->thread, now, &error)) {
+    if (!parts_error(waits, part, last, &error)) {
         row->is_unfit = row->is_unfit || part->end < now;
         return;
     }

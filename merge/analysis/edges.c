@@ -89,6 +89,7 @@ void edges_enter(struct edges *edges,
 static bool side_wait(const struct edges *edges,
                       enum edge edge,
                       uint32_t thread,
+                      ck_time_t start,
                       struct wait *wait)
 {
     const struct side *side = &edges->sides[edge];
@@ -98,8 +99,7 @@ static bool side_wait(const struct edges *edges,
                           .thread = side->thread,
                           .mark = side->mark};
     return side->arrived == (uint32_t)cast_size(edges->cast) &&
-           scene_error(edges->scene, thread, side->thread, side->enter,
-                       &wait->error);
+           scene_error(edges->scene, thread, start, wait);
 }
 
 bool edges_is_final(const struct edges *edges,
@@ -115,7 +115,7 @@ bool edges_find(const struct edges *edges,
                 struct wait *wait)
 {
     return edges_is_final(edges, thread, call) &&
-           side_wait(edges, EDGE_FINALIZE, thread, wait);
+           side_wait(edges, EDGE_FINALIZE, thread, call->start, wait);
 }
 
 int edges_leave(struct edges *edges,
@@ -125,7 +125,7 @@ int edges_leave(struct edges *edges,
 {
     struct wait wait;
 
-    return side_wait(edges, edge, thread, &wait)
+    return side_wait(edges, edge, thread, call.start, &wait)
                ? waitstates_add(edges->waitstates, thread, call, &wait)
                : 0;
 }

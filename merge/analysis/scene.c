@@ -162,11 +162,10 @@ struct waits *scene_waits(const struct scene *scene)
 
 bool scene_error(const struct scene *scene,
                  uint32_t thread,
-                 uint32_t other,
-                 ck_time_t time,
-                 ck_time_t *error)
+                 ck_time_t start,
+                 struct wait *wait)
 {
-    return waits_error(scene->waits, thread, other, time, error);
+    return waits_error(scene->waits, thread, start, wait);
 }
 
 const struct sockets_stretch *scene_stretch(const struct scene *scene)
@@ -204,7 +203,7 @@ bool scene_data_wait(const struct scene *scene,
                           .thread = scene_main(scene, stretch->peer),
                           .mark = INT64_MIN};
     return wait->thread != HOST_NONE &&
-           scene_error(scene, thread, wait->thread, wait->until, &wait->error);
+           scene_error(scene, thread, call->start, wait);
 }
 
 int64_t scene_activity(struct scene *scene, const struct host_state *did)

@@ -74,9 +74,8 @@ bool scene_data_wait(const struct scene *scene,
 /* As waits_error(). */
 bool scene_error(const struct scene *scene,
                  uint32_t thread,
-                 uint32_t other,
-                 ck_time_t time,
-                 ck_time_t *error);
+                 ck_time_t start,
+                 struct wait *wait);
 /* Number of what a thread did, and what it counts as; -1 with ENOMEM. */
 int64_t scene_activity(struct scene *scene, const struct host_state *did);
 /* The same, and what was seen of the thread in that part of it (samples, the

@@ -472,15 +472,21 @@ int waits_take(struct waits *waits,
 
 bool waits_error(const struct waits *waits,
                  uint32_t thread,
-                 uint32_t other,
-                 ck_time_t time,
-                 ck_time_t *error)
+                 ck_time_t start,
+                 struct wait *wait)
 {
     const struct cast *cast = waits->cast;
     uint32_t agent = cast->processes[cast->threads[thread].process].agent;
-    uint32_t its = cast->processes[cast->threads[other].process].agent;
+    uint32_t its = cast->processes[cast->threads[wait->thread].process].agent;
+    ck_time_t early;
 
-    return align_pair_bound(waits->align, agent, its, time, error) == 0;
+    if (align_pair_bound(waits->align, agent, its, start, &early) != 0 ||
+        align_pair_bound(waits->align, agent, its, wait->until, &wait->error) !=
+            0) {
+        return false;
+    }
+    wait->error = early > wait->error ? early : wait->error;
+    return true;
 }
 
 static void wait_widen(struct wait *wait,
@@ -553,8 +559,7 @@ static bool facts_find(const struct waits *waits,
         is_found = true;
     }
     return is_found && (wait->thread == CAST_NONE ||
-                        waits_error(waits, number, wait->thread, wait->until,
-                                    &wait->error));
+                        waits_error(waits, number, call->start, wait));
 }
 
 bool waits_find(const struct waits *waits,

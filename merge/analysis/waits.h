@@ -59,13 +59,13 @@ bool waits_find(const struct waits *waits,
                 uint32_t thread,
                 const struct host_span *call,
                 struct wait *wait);
-/* By how much the times of two threads may compare wrong: within a clock domain
- * not at all. False when they cannot be compared. */
+/* Write into a wait of a thread that began at `start` by how much it may be
+ * wrong at most, at its start or at its end: within a clock domain not at all.
+ * False when the two clocks cannot be compared. */
 bool waits_error(const struct waits *waits,
                  uint32_t thread,
-                 uint32_t other,
-                 ck_time_t time,
-                 ck_time_t *error);
+                 ck_time_t start,
+                 struct wait *wait);
 struct match_counts waits_counts(const struct waits *waits);
 
 #endif

@@ -175,10 +175,27 @@ static void put_no_device(const struct page *page)
     }
 }
 
-/* Waits that would print as 0.0 %, though some of it is not known. */
-static bool is_unknown(ck_time_t waited, ck_time_t unknown, ck_time_t whole)
+/* Whether a rank's clock cannot be compared with the others'. */
+static bool has_strange_clock(const struct report *report)
 {
-    return waited * PRINTED < whole && unknown * PRINTED >= whole;
+    for (size_t i = 0; i < report->domains_count; i++) {
+        if (report->domains[i].ranks > 0 && !report->domains[i].is_calibrated) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Waits that would print as 0.0 %, though some of it is not known; where clocks
+ * cannot be compared, however little it is. */
+static bool is_unknown(const struct report *report,
+                       ck_time_t waited,
+                       ck_time_t unknown,
+                       ck_time_t whole)
+{
+    return waited * PRINTED < whole &&
+           (unknown * PRINTED >= whole ||
+            (unknown > waited && has_strange_clock(report)));
 }
 
 /* " and waited 42.8 % in MPI for each other." */
@@ -191,11 +208,13 @@ static void put_waited(const struct page *page, ck_time_t all)
     for (size_t i = 0; i < report->ranks_count; i++) {
         unknown += report->ranks[i].waited_unknown;
     }
-    if (is_unknown(waited, unknown, all)) {
-        fprintf(page->file,
-                ".\n How long they waited for others is unknown: %s %% is in "
-                "calls of MPI of which that is not recorded.\n",
-                word_percent(unknown, all).text);
+    if (is_unknown(report, waited, unknown, all)) {
+        fprintf(
+            page->file,
+            ".\n How long they waited for others is unknown: %s (%s %%) is in "
+            "calls of MPI of which that is not %s.\n",
+            word_time(unknown).text, word_percent(unknown, all).text,
+            has_strange_clock(report) ? "known" : "recorded");
         return;
     }
     fprintf(page->file, " and waited %s %%%s%s.\n",
@@ -266,7 +285,7 @@ static void put_rank(const struct page *page, const struct report_rank *rank)
 
     fprintf(page->file, "%5d  %9s %9s %9s %14s  ", rank->number,
             word_percent(outside, region).text,
-            is_unknown(rank->waited, rank->waited_unknown, region)
+            is_unknown(report, rank->waited, rank->waited_unknown, region)
                 ? "unknown"
                 : word_percent(rank->waited, region).text,
             word_percent(rank->mpi > waited_mpi ? rank->mpi - waited_mpi : 0,

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "merge/clockmap.h"
+#include "merge/clockparts.h"
 #include "tests/merge/clockworld.h"
 
 #define POINTS 2000
@@ -156,6 +159,59 @@ static void without_points_there_is_no_map(void **state)
     assert_int_equal(clockmap_make(&map, NULL, 0), -1);
 }
 
+/* Jumps of up to 50 ms, each after some 100 points. */
+static void jumps_make(struct clockmap_point *points)
+{
+    ck_time_t jumped = 0;
+
+    for (size_t i = 0; i < POINTS; i++) {
+        points[i].offset += jumped;
+        points[i].bound += (ck_time_t)world_between(&random_state, 0, 1e5);
+        if (i % 100 == 50) {
+            points[i].is_last = true;
+            jumped += (ck_time_t)world_between(&random_state, -5e7, 5e7);
+        }
+    }
+}
+
+static void the_error_of_a_stretch_is_the_largest_of_its_instants(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        struct clockmap_point points[POINTS];
+        struct clockmap map = {0};
+        ck_time_t parts[CLOCKPARTS], most = 0, told = 0, from, to, start, end;
+
+        points_make(points, -20000, 1000);
+        jumps_make(points);
+        assert_int_equal(clockmap_make(&map, points, POINTS), 0);
+        from = points[round].at - round % 2 * 1000 * CK_TIME_S;
+        to = points[100 + 80 * round].at;
+        start = from + clock_map(&map, from);
+        end = to + clock_map(&map, to);
+        clockparts_fill(&map, start, end, parts);
+        for (int i = 0; i <= 20000; i++) {
+            ck_time_t at = from + (ck_time_t)((double)(to - from) * i / 20000);
+            ck_time_t time = at + clock_map(&map, at);
+            ck_time_t error = clockmap_error(&map, at);
+            double part =
+                (double)(time - start) * CLOCKPARTS / (double)(end - start);
+
+            if (time < start || time > end) {
+                continue;
+            }
+            assert_true(parts[(int)fmin(part, CLOCKPARTS - 1)] >= error);
+            most = error > most ? error : most;
+        }
+        for (int i = 0; i < CLOCKPARTS; i++) {
+            told = parts[i] > told ? parts[i] : told;
+        }
+        assert_true(told >= most);
+        assert_true((double)told <= 1.02 * (double)most);
+        clockmap_fini(&map);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +221,7 @@ int main(void)
         cmocka_unit_test(beyond_its_ends_a_map_goes_on_and_the_error_grows),
         cmocka_unit_test(a_jump_is_marked_and_either_side_is_inside),
         cmocka_unit_test(without_points_there_is_no_map),
+        cmocka_unit_test(the_error_of_a_stretch_is_the_largest_of_its_instants),
     };
 
     worldrandom_init(&random_state, 20261121);

@@ -106,7 +106,7 @@ static void probe_put(struct synth *synth, int64_t at, int64_t delay)
 }
 
 /* What a run holds. */
-enum world { PROBED, BLIND, ONE_WAY, TIED };
+enum world { PROBED, BLIND, ONE_WAY, TIED, LATE };
 
 static void rank_put(const char *dir, int rank, enum world world)
 {
@@ -132,10 +132,11 @@ static void rank_put(const char *dir, int rank, enum world world)
         synth_text(synth, CK_KIND_NAME, i + 1, 0, 0, names[i],
                    strlen(names[i]));
     }
-    for (int i = 0; world == TIED && i < SECONDS; i++) {
+    for (int i = 0; (world == TIED || world == LATE) && i < SECONDS; i++) {
         late_put(synth, rank, i);
     }
-    for (int second = 0; world != TIED && second < SECONDS; second++) {
+    for (int second = 0; world != TIED && world != LATE && second < SECONDS;
+         second++) {
         int64_t at = 2000 * S + second * S;
 
         if (world != ONE_WAY) {
@@ -159,6 +160,7 @@ struct fixture {
     char *blind;   /* the same without probes */
     char *one_way; /* only messages from rank 0 */
     char *tied;    /* probes of 3 ms, waits of 2 and of 10 ms */
+    char *late;    /* the same without probes */
     char *text;    /* of the last command */
 };
 
@@ -170,11 +172,13 @@ static int fixture_setup(void **state)
     fixture->blind = synth_dir();
     fixture->one_way = synth_dir();
     fixture->tied = synth_dir();
+    fixture->late = synth_dir();
     for (int rank = 0; rank < 2; rank++) {
         rank_put(fixture->probed, rank, PROBED);
         rank_put(fixture->blind, rank, BLIND);
         rank_put(fixture->one_way, rank, ONE_WAY);
         rank_put(fixture->tied, rank, TIED);
+        rank_put(fixture->late, rank, LATE);
     }
     *state = fixture;
     return 0;
@@ -188,6 +192,7 @@ static int fixture_teardown(void **state)
     synth_remove(fixture->blind);
     synth_remove(fixture->one_way);
     synth_remove(fixture->tied);
+    synth_remove(fixture->late);
     free(fixture->text);
     free(fixture);
     return 0;
@@ -324,6 +329,18 @@ static void why_a_clock_is_not_calibrated_is_said_with_a_cure(void **state)
     assert_null(strstr(fixture->text, "not calibrated"));
 }
 
+/* Calls that may have been waits are no "0.0 %". */
+static void waits_across_a_clock_that_is_not_known_are_unknown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge(fixture, "--clock-facts=probes", fixture->late), 0);
+    if (strstr(fixture->text, "waited 0.0 %") != NULL ||
+        strstr(fixture->text, "unknown") == NULL) {
+        fail_msg("%s", fixture->text);
+    }
+}
+
 static void what_the_clocks_do_not_tell_is_a_tie(void **state)
 {
     struct fixture *fixture = *state;
@@ -389,6 +406,7 @@ int main(void)
         cmocka_unit_test(what_is_used_can_be_chosen_and_is_said),
         cmocka_unit_test(messages_that_run_backwards_are_found),
         cmocka_unit_test(why_a_clock_is_not_calibrated_is_said_with_a_cure),
+        cmocka_unit_test(waits_across_a_clock_that_is_not_known_are_unknown),
         cmocka_unit_test(what_the_clocks_do_not_tell_is_a_tie),
         cmocka_unit_test(facts_that_tell_leave_no_tie),
         cmocka_unit_test(the_gate_wants_a_unit),
