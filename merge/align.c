@@ -265,6 +265,53 @@ static int devices_place(struct align *align, const struct clockedges *edges)
     return 0;
 }
 
+/* CLOCK_MONOTONIC and RAW of a domain, as its collectors read them. */
+static int readings_fill(const struct align *align,
+                         uint32_t domain,
+                         struct clockstep_clock *clock)
+{
+    clock->readings =
+        malloc((align->pairs_count + 1) * sizeof(*clock->readings));
+    if (clock->readings == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < align->pairs_count; i++) {
+        const struct pair *pair = &align->pairs[i];
+
+        if (pair->clock == CK_CLOCK_MONOTONIC &&
+            align->domains[pair->agent] == domain) {
+            clock->readings[clock->readings_count++] =
+                (struct clockstep_reading){pair->raw, pair->stamp, pair->width};
+        }
+    }
+    return 0;
+}
+
+/* Name the steps on the clocks that jumped. 0, or -1 with ENOMEM. */
+static int steps_blame(struct align *align)
+{
+    struct clockstep_clock *clocks =
+        calloc(align->maps_count + 1, sizeof(*clocks));
+    bool is_any = false;
+    int rc = clocks == NULL ? -1 : 0;
+
+    for (uint32_t i = 0; i < align->maps_count; i++) {
+        is_any |= calibration_fault(align->calibration, i, 0) != NULL;
+    }
+    for (uint32_t i = 0; is_any && rc == 0 && i < align->maps_count; i++) {
+        rc = readings_fill(align, i, &clocks[i]);
+    }
+    if (rc == 0 && is_any) {
+        rc = calibration_blame(align->calibration, clocks);
+    }
+    for (uint32_t i = 0; clocks != NULL && i < align->maps_count; i++) {
+        free(clocks[i].faults);
+        free(clocks[i].readings);
+    }
+    free(clocks);
+    return rc;
+}
+
 int align_settle(struct align *align, const struct clockedges *edges)
 {
     ck_time_t *errors = calloc(align->maps_count + 1, sizeof(*errors));
@@ -277,6 +324,7 @@ int align_settle(struct align *align, const struct clockedges *edges)
         rc = calibration_solve(align->calibration, edges, errors);
     }
     free(errors);
+    rc = rc == 0 ? steps_blame(align) : rc;
     for (uint32_t i = 0; rc == 0 && i < align->maps_count; i++) {
         map_place(align, i);
     }

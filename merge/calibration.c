@@ -25,6 +25,7 @@ struct domain {
     struct calibration_domain facts;
     struct clockmap map;
     struct ck_clock_fault *jumps; /* without a band: by all facts */
+    bool is_blamed;               /* jumps are the clock's own, of all kinds */
 };
 
 struct calibration {
@@ -272,11 +273,11 @@ static int band_map(struct domain *domain)
         count += rc == 0;
     }
     if (rc == 0 && count > 0) {
+        domain->facts.drift_ppb = clockjump_drift(points, count);
         rc =
             clockmap_make(&domain->map, points, clockjump_clear(points, count));
     }
     free(points);
-    domain->facts.drift_ppb = domain->facts.band.drift_ppb;
     return rc;
 }
 
@@ -441,13 +442,11 @@ static int knots_map(const struct calibration *calibration,
     }
     if (rc == 0 && kept > 0) {
         ck_time_t span = points[kept - 1].at - points[0].at;
-        ck_time_t moved = points[kept - 1].offset - points[0].offset;
 
+        of->facts.drift_ppb = clockjump_drift(points, kept);
         rc = clockmap_make(&of->map, points, clockjump_clear(points, kept));
         facts_count(calibration, domain, &of->facts);
         of->facts.offset = clock_map(&of->map, points[0].at + span / 2);
-        of->facts.drift_ppb =
-            span == 0 ? 0 : (int64_t)((__int128)moved * 1000000000 / span);
     }
     free(points);
     return rc;
@@ -517,6 +516,76 @@ void calibration_believe(struct calibration *calibration)
     }
 }
 
+/* A domain's faults, with the clock that they were found against. */
+static int faults_collect(const struct calibration *calibration,
+                          uint32_t number,
+                          struct clockstep_clock *clock)
+{
+    const struct domain *domain = &calibration->domains[number];
+    struct clockmap *map = calibration_map(calibration, number);
+    const struct ck_clock_fault *fault;
+
+    clock->against = CLOCKSTEP_NONE;
+    if (domain->band != NULL && calibration->reference != CAST_NONE) {
+        clock->against = calibration->reference;
+    } else if (domain->band == NULL && number != 0 && map != NULL) {
+        clock->against = 0;
+    }
+    for (size_t i = 0;
+         (fault = calibration_fault(calibration, number, i)) != NULL; i++) {
+        struct clockstep_fault step = {*fault, fault->from, fault->to};
+        struct ck_clock_offset from = {0, 0}, to = {0, 0};
+
+        if (domain->band != NULL) {
+            (void)ck_clockband_at(domain->band, fault->from, &from);
+            (void)ck_clockband_at(domain->band, fault->to, &to);
+        } else if (map != NULL) {
+            from.offset = clock_map(map, fault->from);
+            to.offset = clock_map(map, fault->to);
+        }
+        step.from += from.offset;
+        step.to += to.offset;
+        if (clockstep_add(clock, &step) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int faults_keep(struct domain *domain,
+                       const struct clockstep_clock *clock)
+{
+    struct ck_clock_fault *kept = calloc(clock->count + 1, sizeof(*kept));
+
+    if (kept == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < clock->count; i++) {
+        kept[i] = clock->faults[i].fault;
+    }
+    free(domain->jumps);
+    domain->jumps = kept;
+    domain->facts.band.faults = clock->count;
+    domain->is_blamed = true;
+    return 0;
+}
+
+int calibration_blame(struct calibration *calibration,
+                      struct clockstep_clock *clocks)
+{
+    size_t count = calibration->domains_count;
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < count; i++) {
+        rc = faults_collect(calibration, i, &clocks[i]);
+    }
+    rc = rc == 0 ? clockstep_blame(clocks, count) : rc;
+    for (uint32_t i = 0; rc == 0 && i < count; i++) {
+        rc = faults_keep(&calibration->domains[i], &clocks[i]);
+    }
+    return rc;
+}
+
 struct clockmap *calibration_map(const struct calibration *calibration,
                                  uint32_t domain_number)
 {
@@ -584,7 +653,7 @@ const struct ck_clock_fault *calibration_fault(
 {
     const struct domain *of = &calibration->domains[domain];
 
-    if (of->band != NULL) {
+    if (!of->is_blamed && of->band != NULL) {
         return ck_clockband_fault(of->band, index);
     }
     return index < of->facts.band.faults ? &of->jumps[index] : NULL;

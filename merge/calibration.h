@@ -21,6 +21,7 @@
 #include "merge/clockgraph.h"
 #include "merge/clockmap.h"
 #include "merge/clockparts.h"
+#include "merge/clockstep.h"
 #include "schema/clockband.h"
 #include "schema/event.h"
 #include "schema/time.h"
@@ -69,6 +70,11 @@ void calibration_believe(struct calibration *calibration);
 
 /* The reference's number among the domains, CAST_NONE = it is none of them. */
 uint32_t calibration_reference(const struct cast *cast);
+/* Once solved: name each step on the clock that jumped. Of the clocks, as many
+ * as there are domains, the readings are given; their faults are the caller's
+ * to free. 0, or -1 with ENOMEM. */
+int calibration_blame(struct calibration *calibration,
+                      struct clockstep_clock *clocks);
 /* The map of a domain's RAW to the axis; NULL = there is none: it is the axis,
  * or not calibrated. */
 struct clockmap *calibration_map(const struct calibration *calibration,

@@ -44,6 +44,19 @@ int clockjump_points(const struct clocksolve_knot *knots,
     return 0;
 }
 
+int64_t clockjump_drift(const struct clockmap_point *points, size_t count)
+{
+    __int128 moved = 0, span = 0;
+
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (!points[i].is_last) {
+            moved += points[i + 1].offset - points[i].offset;
+            span += points[i + 1].at - points[i].at;
+        }
+    }
+    return span == 0 ? 0 : (int64_t)(moved * 1000000000 / span);
+}
+
 /* What is between a point and the next, and how well that is known. */
 static ck_time_t step_of(const struct clockmap_point *point, ck_time_t *bound)
 {
@@ -104,12 +117,13 @@ int clockjump_find(const struct clockmap_point *points,
             *found = 0;
             return -1;
         }
-        (*faults)[(*found)++] =
-            (struct ck_clock_fault){.kind = CK_CLOCK_FAULT_STEP,
-                                    .from = points[i].at,
-                                    .to = points[i + 1].at,
-                                    .step = step,
-                                    .bound = bound};
+        (*faults)[(*found)++] = (struct ck_clock_fault){
+            .kind = CK_CLOCK_FAULT_STEP,
+            .from = points[i].at,
+            .to = points[i + 1].at,
+            .step = step,
+            .bound =
+                bound + ck_clock_drift(step < 0 ? -step : step, RATE_BLIND)};
     }
     return 0;
 }

@@ -17,6 +17,9 @@ int clockjump_points(const struct clocksolve_knot *knots,
                      size_t count,
                      struct clockmap_point **points,
                      size_t *kept);
+/* How fast an offset moves, ppb: over the stretches between jumps, each for as
+ * long as it lasts. */
+int64_t clockjump_drift(const struct clockmap_point *points, size_t count);
 /* A clock that was set backwards reads the same twice, and no map can tell the
  * two apart. Leave out the points where that may be, so that the jump's bound
  * covers them. Returns how many stay. */

@@ -181,6 +181,24 @@ way_report(const struct cast *cast, uint32_t domain, struct report_domain *row)
     }
 }
 
+/* The axis may have jumped, too. 0 or -1. */
+static int faults_report(const struct align *align,
+                         uint32_t domain,
+                         struct report_domain *row)
+{
+    size_t count = align_domain(align, domain).clock.band.faults;
+
+    row->faults = calloc(count + 1, sizeof(struct ck_clock_fault *));
+    if (row->faults == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        row->faults[i] = calibration_fault(align_calibration(align), domain, i);
+    }
+    row->faults_count = count;
+    return 0;
+}
+
 /* What the probes said of a domain. 0 or -1. */
 static int clock_report(const struct align *align,
                         uint32_t domain,
@@ -192,7 +210,7 @@ static int clock_report(const struct align *align,
     row->is_bounded = clock.method == CALIBRATION_FACTS;
     row->is_probed = row->is_bounded && clock.used[CLOCK_SOURCE_PROBE] > 0;
     if (!row->is_bounded) {
-        return 0;
+        return faults_report(align, domain, row);
     }
     row->offset = clock.offset;
     row->drift_ppb = clock.drift_ppb;
@@ -204,16 +222,7 @@ static int clock_report(const struct align *align,
         row->lost = clock.lost;
         row->dropped = clock.band.dropped;
     }
-    row->faults =
-        calloc(clock.band.faults + 1, sizeof(struct ck_clock_fault *));
-    if (row->faults == NULL) {
-        return -1;
-    }
-    for (size_t i = 0; i < clock.band.faults; i++) {
-        row->faults[i] = calibration_fault(align_calibration(align), domain, i);
-    }
-    row->faults_count = clock.band.faults;
-    return 0;
+    return faults_report(align, domain, row);
 }
 
 static int conflicts_report(const struct align *align, struct report *report)

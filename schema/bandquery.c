@@ -202,10 +202,13 @@ bool ck_clockband_knot(const struct ck_clockband *band,
            !ck_clock_knot_is_bounded(&band->knots[at])) {
         at++;
     }
-    if (at == band->knot_count ||
-        ck_clockband_at(band, band->knots[at].at, &knot->theta) != 0) {
+    if (at == band->knot_count) {
         return false;
     }
+    /* Its own limits: a jump behind it is none of its instant. */
+    knot->theta.offset = band->knots[at].trend + band->knots[at].lower +
+                         (band->knots[at].upper - band->knots[at].lower) / 2;
+    knot->theta.bound = (band->knots[at].upper - band->knots[at].lower + 1) / 2;
     knot->at = band->knots[at].at;
     knot->rate_ppb = band->knots[at].rate_ppb;
     knot->is_last = band->knots[at].is_last;

@@ -349,7 +349,10 @@ static void steps_measure(struct ck_clockband *band)
                       (a->lower + (a->upper - a->lower) / 2 + a->trend);
         fault->bound =
             (a->upper - a->lower + b->upper - b->lower + 1) / 2 +
-            ck_clock_drift(b->at - a->at, band->options.rate_blind_ppb);
+            /* Of a clock set backwards more time has passed than it shows. */
+            ck_clock_drift(b->at - a->at +
+                               (fault->step < 0 ? -fault->step : fault->step),
+                           band->options.rate_blind_ppb);
     }
 }
 

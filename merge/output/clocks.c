@@ -500,6 +500,12 @@ static void put_clocks(const struct page *page)
         shown++;
         if (report->domains[i].is_bounded) {
             put_bounded(page, i);
+        } else if (report->domains[i].faults_count > 0) {
+            fputs(MARGIN, page->file);
+            put_clock(page, i);
+            fputs(": the clock that the others are compared with\n",
+                  page->file);
+            put_faults(page, &report->domains[i]);
         }
         put_machines(page, i);
         put_watched(page, i);

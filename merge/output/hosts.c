@@ -211,9 +211,9 @@ static void put_waited(const struct page *page, ck_time_t all)
     if (is_unknown(report, waited, unknown, all)) {
         fprintf(
             page->file,
-            ".\n How long they waited for others is unknown: %s (%s %%) is in "
+            ".\n How long they waited for others is unknown: %s %% (%s) is in "
             "calls of MPI of which that is not %s.\n",
-            word_time(unknown).text, word_percent(unknown, all).text,
+            word_percent(unknown, all).text, word_time(unknown).text,
             has_strange_clock(report) ? "known" : "recorded");
         return;
     }
