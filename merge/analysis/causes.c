@@ -27,6 +27,14 @@ struct item {
     const struct report_activity *did;
 };
 
+/* Those that are told of together. */
+struct group {
+    const struct item *items;
+    size_t count;
+    ck_time_t ns;
+    int32_t rank; /* the first one */
+};
+
 /* Items on their way into groups. */
 struct grouping {
     const struct causes_from *from;
@@ -176,12 +184,8 @@ static int ranks_count(struct grouping *grouping,
                        size_t count,
                        struct report_cause *cause)
 {
-    cause->rank = items[0].row->rank;
     for (size_t i = 0; i < count; i++) {
         grouping->rows[i] = items[i].row;
-        if (items[i].row->rank < cause->rank) {
-            cause->rank = items[i].row->rank;
-        }
     }
     cause->ranks =
         rows_ranks(scene_cast(grouping->scene), grouping->rows, count);
@@ -347,14 +351,17 @@ static int windows_find(struct grouping *grouping,
 
 /* 0, or -1 with ENOMEM. */
 static int group_report(struct grouping *grouping,
-                        const struct item *items,
-                        size_t count,
+                        const struct group *group,
                         struct report_cause *cause)
 {
-    memset(cause, 0, sizeof(*cause));
+    const struct item *items = group->items;
+    size_t count = group->count;
+
     cause->cause = items[0].row->cause;
     cause->blamed = items[0].row->blamed;
     cause->is_start = items[0].row->is_start;
+    cause->ns = group->ns;
+    cause->rank = group->rank;
     if (cause->cause == CAUSE_MPI_WAIT) {
         cause->wait = wait_kind_name(items[0].row->wait);
         cause->last = last_find(grouping, items, count);
@@ -362,7 +369,6 @@ static int group_report(struct grouping *grouping,
     for (size_t i = 0; i < count; i++) {
         const struct ledger_row *row = items[i].row;
 
-        cause->ns += row->ns;
         cause->count += row->count;
         cause->error += row->error;
         cause->wrong_order += row->wrong;
@@ -392,13 +398,42 @@ static int group_report(struct grouping *grouping,
     return 0;
 }
 
-/* NULL with ENOMEM. */
-static struct report_cause *
-groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
+static struct group group_of(const struct item *items, size_t count)
 {
-    const struct item *items = grouping->items;
-    struct report_cause *causes = calloc(1, sizeof(*causes));
+    struct group group = {items, count, 0, items[0].row->rank};
+
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_row *row = items[i].row;
+
+        group.ns += row->ns;
+        group.rank = row->rank < group.rank ? row->rank : group.rank;
+    }
+    return group;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct group *a = left;
+    const struct group *b = right;
+    int order = compare_ints(b->ns, a->ns);
+
+    if (order == 0) {
+        order = compare_ints(a->items[0].row->cause, b->items[0].row->cause);
+    }
+    if (order == 0) {
+        order =
+            compare_ints(a->items[0].row->is_start, b->items[0].row->is_start);
+    }
+    return order != 0 ? order : compare_ints(a->rank, b->rank);
+}
+
+/* Groups of the items, which are in order, the longest first. NULL with ENOMEM.
+ */
+static struct group *
+groups_find(const struct item *items, size_t items_count, size_t *count)
+{
     size_t room = 1;
+    struct group *groups = calloc(room, sizeof(*groups));
 
     *count = 0;
     for (size_t first = 0, last; first < items_count; first = last) {
@@ -407,25 +442,46 @@ groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
              compare_groups(&items[first], &items[last]) == 0;) {
             last++;
         }
-        if (causes == NULL ||
-            array_grow(&causes, &room, *count, sizeof(*causes)) != 0 ||
-            group_report(grouping, &items[first], last - first,
-                         &causes[(*count)++]) != 0) {
-            free(causes);
+        if (groups == NULL ||
+            array_grow(&groups, &room, *count, sizeof(*groups)) != 0) {
+            free(groups);
             return NULL;
         }
+        groups[(*count)++] = group_of(&items[first], last - first);
     }
-    if (causes == NULL) {
+    if (groups != NULL) {
+        qsort(groups, *count, sizeof(*groups), by_time);
+    }
+    return groups;
+}
+
+/* All that is known of the groups that are listed. NULL with ENOMEM. */
+static struct report_cause *
+groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
+{
+    struct group *groups = groups_find(grouping->items, items_count, count);
+    struct report_cause *causes;
+    int rc = 0;
+
+    if (groups == NULL) {
         return NULL;
     }
-    qsort(causes, *count, sizeof(*causes), by_length);
-    if (*count > CAUSES_LISTED_MAX) {
-        for (size_t i = CAUSES_LISTED_MAX; i < *count; i++) {
+    *count = *count > CAUSES_LISTED_MAX ? CAUSES_LISTED_MAX : *count;
+    causes = calloc(*count + 1, sizeof(*causes));
+    for (size_t i = 0; causes != NULL && rc == 0 && i < *count; i++) {
+        rc = group_report(grouping, &groups[i], &causes[i]);
+    }
+    free(groups);
+    if (rc != 0) {
+        for (size_t i = 0; i < *count; i++) {
             free(causes[i].delays.items);
         }
-        *count = CAUSES_LISTED_MAX;
+        free(causes);
+        return NULL;
     }
-    qsort(causes, *count, sizeof(*causes), by_recurrence);
+    if (causes != NULL) {
+        qsort(causes, *count, sizeof(*causes), by_recurrence);
+    }
     return causes;
 }
 
@@ -503,15 +559,16 @@ struct report_cause *causes_group(const struct causes_from *from,
     return causes;
 }
 
-/* The device of a row, if the report has it. */
-static bool is_reported(const struct report *report, uint32_t physical)
+/* Which devices the report has, by their number in the cast; the caller's to
+ * free. NULL with ENOMEM. */
+static bool *reported_find(const struct cast *cast, const struct report *report)
 {
-    for (size_t i = 0; i < report->devices_count; i++) {
-        if (report->devices[i].physical == physical) {
-            return true;
-        }
+    bool *is_reported = calloc(cast->physicals_count + 1, sizeof(*is_reported));
+
+    for (size_t i = 0; is_reported != NULL && i < report->devices_count; i++) {
+        is_reported[report->devices[i].physical] = true;
     }
-    return false;
+    return is_reported;
 }
 
 /* The idle time of a row goes to the range that its launching thread was in. */
@@ -595,6 +652,7 @@ int causes_report(struct ledger *ledger,
                   const struct causes_from *from,
                   struct report *report)
 {
+    bool *is_reported;
     struct ledger_row *kept;
     const struct ledger_row *rows;
     size_t count, used = 0;
@@ -602,17 +660,21 @@ int causes_report(struct ledger *ledger,
     if (ledger_finish(ledger) != 0) {
         return -1;
     }
+    is_reported = reported_find(scene_cast(from->scene), report);
     rows = ledger_rows(ledger, &count);
     kept = calloc(count + 1, sizeof(*kept));
-    if (kept == NULL) {
+    if (kept == NULL || is_reported == NULL) {
+        free(kept);
+        free(is_reported);
         return -1;
     }
     for (size_t i = 0; i < count; i++) {
-        if (is_reported(report, rows[i].device)) {
+        if (is_reported[rows[i].device]) {
             kept[used++] = rows[i];
             range_close(from->scene, &rows[i], report);
         }
     }
+    free(is_reported);
     devices_close(ledger, report);
     hosts_close(report);
     report->causes = causes_group(from, kept, used, &report->causes_count);
