@@ -20,8 +20,8 @@ struct sync {
 };
 
 struct thread {
-    struct sync *syncs; /* by time; NULL = none yet */
-    size_t syncs_count;
+    struct sync *syncs; /* by time */
+    size_t syncs_count, syncs_room;
     uint32_t inside;   /* MPI calls that were not looked at */
     ck_time_t entered; /* the first of them */
     ck_time_t kept;    /* the scene was asked to keep spans from there on */
@@ -178,11 +178,10 @@ static int sync_add(struct delay *delay, uint32_t thread, struct sync sync)
     struct thread *its = &delay->threads[thread];
     size_t at;
 
-    if (its->syncs == NULL) {
-        its->syncs = malloc(DELAY_SYNCS_MAX * sizeof(*its->syncs));
-        if (its->syncs == NULL) {
-            return -1;
-        }
+    if (its->syncs_count < DELAY_SYNCS_MAX &&
+        array_grow(&its->syncs, &its->syncs_room, its->syncs_count,
+                   sizeof(*its->syncs)) != 0) {
+        return -1;
     }
     at = its->syncs_count;
     while (at > 0 && its->syncs[at - 1].at > sync.at) {

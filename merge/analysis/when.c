@@ -96,6 +96,24 @@ static void when_fold(struct when *when)
     }
 }
 
+/* Most of many things have one cell or two. */
+static int series_room(struct series *series, size_t wanted)
+{
+    size_t room = series->room * 2 > wanted ? series->room * 2 : wanted;
+    ck_time_t *grown;
+
+    if (wanted <= series->room) {
+        return 0;
+    }
+    grown = realloc(series->cells, room * sizeof(*grown));
+    if (grown == NULL) {
+        return -1;
+    }
+    series->cells = grown;
+    series->room = room;
+    return 0;
+}
+
 /* Room for the cell; the new ones are 0. 0, or -1 with ENOMEM. */
 static int series_reach(struct series *series, size_t cell)
 {
@@ -107,11 +125,8 @@ static int series_reach(struct series *series, size_t cell)
 
     end = series->count == 0 || cell >= end ? cell + 1 : end;
     wanted = end - first;
-    while (series->room < wanted) {
-        if (array_grow(&series->cells, &series->room, series->room,
-                       sizeof(*series->cells)) != 0) {
-            return -1;
-        }
+    if (series_room(series, wanted) != 0) {
+        return -1;
     }
     if (before > 0) {
         memmove(series->cells + before, series->cells,
