@@ -83,25 +83,24 @@ void account_begin(const struct account *account)
     }
 }
 
-void account_alive(const struct account *account, ck_time_t now)
+void account_alive(struct account *account, ck_time_t now)
 {
-    struct ck_ring_header *header = account->wish->ring->header;
     struct ck_counter away = {
         .e = {.kind = CK_KIND_AWAY,
               .units = sizeof(away) / CK_UNIT_BYTES,
               .flags = CK_FLAG_RAW,
-              .start = header->alive},
-        .enabled = now - header->alive,
+              .start = account->alive},
+        .enabled = now - account->alive,
     };
 
     if (account->life->is_end_known || account->life->over_at != 0) {
         return;
     }
-    if (header->alive != 0 && away.enabled >= ACCOUNT_AWAY_LEAST) {
+    if (account->alive != 0 && away.enabled >= ACCOUNT_AWAY_LEAST) {
         (void)own_put(account->own, &away.e);
         (void)own_flush(account->own); /* before it is forgotten */
     }
-    header->alive = now;
+    account->alive = account->wish->ring->header->alive = now;
 }
 
 static bool is_status_known(const struct account *account)

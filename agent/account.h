@@ -29,6 +29,7 @@ struct account {
     const struct clockprobe *clock;
     struct own *own;
     const struct life *life;
+    ck_time_t alive; /* as the ring's header, which the target can write to */
 };
 
 /* Lines of a BEAT and of a GOODBYE (docs/protocol.md). */
@@ -42,7 +43,7 @@ void account_begin(const struct account *account);
 void account_identity(const struct account *account);
 /* We run; how long nobody did while the target ran, this collector or one
  * before it, is recorded. */
-void account_alive(const struct account *account, ck_time_t now);
+void account_alive(struct account *account, ck_time_t now);
 /* The EXIT record. */
 void account_exit(const struct account *account);
 

@@ -93,6 +93,7 @@ static void parts_join(struct collector *collector)
 {
     collector->processes = (struct processes){
         .header = collector->wish->ring->header,
+        .slots = collector->wish->ring->plan.slots,
         .own = collector->own,
         .symbols = collector->symbols,
         .env = collector->wish->env,
@@ -116,6 +117,7 @@ static void parts_join(struct collector *collector)
         .own = collector->own,
         .clock = collector->clock,
         .life = &collector->life,
+        .alive = ringfile_alive(collector->wish->ring),
     };
     collector->herald = (struct herald){
         .wish = collector->wish,
@@ -148,16 +150,14 @@ static int collector_open(struct collector *collector,
     collector->spool = spool_create(wish->dir, wish->fallback,
                                     wish->identity->agent, wish->spool_limit);
     if (collector->spool == NULL ||
-        outlet_init(&collector->outlet, ring->outbox,
-                    ring->header->outbox_bytes, collector->spool,
-                    wish->identity->agent) != 0) {
+        outlet_init(&collector->outlet, ring->outbox, ring->plan.outbox_bytes,
+                    collector->spool, wish->identity->agent) != 0) {
         return ck_err_set(err, "cannot use the outbox: %s", strerror(errno));
     }
     collector->outlet.pack = wish->pack;
-    clocksync_init(&collector->sync, (enum ck_clock)ring->header->clock);
+    clocksync_init(&collector->sync, ring->clock);
     collector->own =
-        own_create(&collector->outlet, (enum ck_clock)ring->header->clock,
-                   (uint32_t)getpid());
+        own_create(&collector->outlet, ring->clock, (uint32_t)getpid());
     collector->symbols = symbols_create();
     collector->clock = collector->own == NULL
                            ? NULL
@@ -281,6 +281,7 @@ static void last_words(struct collector *collector, ck_time_t now)
 {
     char text[256];
 
+    drain_check(collector->drain);
     atomic_store(&collector->wish->ring->header->is_off, 1);
     processes_step(&collector->processes);
     (void)drain_step(collector->drain, now, true);

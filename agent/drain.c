@@ -37,6 +37,8 @@ struct drain {
     uint32_t used_count;
     uint32_t claims; /* header->claims when `used` was made */
     uint32_t images; /* header->incarnations at the last turn */
+    bool was_off;    /* recording had ended before this collector */
+    bool is_checked;
 };
 
 struct drain *drain_create(struct ringfile *ring,
@@ -50,13 +52,14 @@ struct drain *drain_create(struct ringfile *ring,
     if (drain == NULL) {
         return NULL;
     }
-    drain->slots = calloc(ring->header->slots, sizeof(*drain->slots));
-    drain->used = calloc(ring->header->slots, sizeof(*drain->used));
+    drain->slots = calloc(ring->plan.slots, sizeof(*drain->slots));
+    drain->used = calloc(ring->plan.slots, sizeof(*drain->used));
     if (drain->slots == NULL || drain->used == NULL) {
         drain_destroy(drain);
         return NULL;
     }
     drain->claims = atomic_load(&ring->header->claims) - 1;
+    drain->was_off = atomic_load(&ring->header->is_off) != 0;
     drain->ring = ring;
     drain->outlet = outlet;
     drain->own = own;
@@ -64,7 +67,7 @@ struct drain *drain_create(struct ringfile *ring,
     drain->limit = limit;
     drain->losses = (struct losses){.own = own, .sync = sync};
     losses_inherit(&drain->losses, &ring->header->noslot_told);
-    for (uint32_t i = 0; i < ring->header->slots; i++) {
+    for (uint32_t i = 0; i < ring->plan.slots; i++) {
         losses_inherit_slot(&drain->losses, &ck_ring_heads(ring->header)[i],
                             &drain->slots[i]);
     }
@@ -494,6 +497,13 @@ static void slot_find_dead(struct drain *drain, uint32_t index, bool is_end)
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
     uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 
+    if (is_end && (state == CK_SLOT_UNBACKED || state > CK_SLOT_ENDED)) {
+        /* No state of a slot with memory: the target wrote there. */
+        drain->losses.broken++;
+        atomic_store(&slot->state, CK_SLOT_ENDED);
+        (void)slot_step(drain, index, drain->turn_at + 1, true);
+        return;
+    }
     if (drain->slots[index].incarnation == 0 ||
         (state != CK_SLOT_LIVE && state != CK_SLOT_CLAIMED)) {
         return;
@@ -520,6 +530,16 @@ void drain_find_dead(struct drain *drain, bool is_end)
     }
 }
 
+void drain_check(struct drain *drain)
+{
+    bool is_off = drain->was_off || drain->losses.limit_at != 0;
+
+    if (!drain->is_checked && ringfile_is_overwritten(drain->ring, is_off)) {
+        drain->losses.broken++;
+    }
+    drain->is_checked = true;
+}
+
 void drain_losses(struct drain *drain)
 {
     struct ck_ring_header *header = drain->ring->header;
@@ -528,6 +548,8 @@ void drain_losses(struct drain *drain)
     for (uint32_t i = 0; i < drain->ring->backed; i++) {
         losses_slot(&drain->losses, &heads[i], &drain->slots[i]);
     }
+    drain->losses.broken += drain->outlet->outbox.broken;
+    drain->outlet->outbox.broken = 0;
     losses_record(&drain->losses, atomic_load(&header->noslot));
     if (!losses_frame(&drain->losses)) {
         return;
@@ -567,6 +589,9 @@ void drain_give_up(struct drain *drain)
 
             drain->losses.spool += records;
             tail = whole == 0 ? head : tail + whole;
+        }
+        if (head - tail > mask + 1) {
+            drain->losses.broken++; /* somebody wrote where he should not */
         }
         atomic_store(&heads[i].tail, head);
     }

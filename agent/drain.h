@@ -59,6 +59,10 @@ void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end);
  * given back. */
 void drain_find_dead(struct drain *drain, bool is_end);
 
+/* Before the end: has the target overwritten what never changes, or ended the
+ * recording? That is counted as a loss. */
+void drain_check(struct drain *drain);
+
 /* Record what was lost since the last time. */
 void drain_losses(struct drain *drain);
 

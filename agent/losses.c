@@ -18,6 +18,33 @@ void losses_limit(struct losses *losses, uint64_t records, ck_time_t since)
     }
 }
 
+/* Records since the count was `before`. Nobody loses more than one in each
+ * nanosecond since the machine began: such a count was overwritten. */
+static uint64_t lost_since(struct losses *losses, uint64_t now, uint64_t before)
+{
+    if (now - before <= (uint64_t)ck_time_raw()) {
+        return now - before;
+    }
+    losses->broken++;
+    return 0;
+}
+
+/* A span of the ring's clock that a slot's writer noted, as far as that can
+ * be. */
+static void span_take(const struct losses *losses,
+                      const struct ck_ring_slot *slot,
+                      struct ck_counter *lost)
+{
+    int64_t now = lost->e.start;
+    int64_t first = clocksync_raw(losses->sync, atomic_load(&slot->lost_first));
+    int64_t last = clocksync_raw(losses->sync, atomic_load(&slot->lost_last));
+
+    if (first > 0 && first <= last && last <= now) {
+        lost->e.start = first;
+        lost->enabled = last - first;
+    }
+}
+
 static void lost_put(struct losses *losses,
                      enum ck_lost reason,
                      uint64_t records,
@@ -38,11 +65,7 @@ static void lost_put(struct losses *losses,
         lost.e.start = losses->limit_at;
     }
     if (slot != NULL && atomic_load(&slot->lost_first) != 0) {
-        lost.e.start =
-            clocksync_raw(losses->sync, atomic_load(&slot->lost_first));
-        lost.enabled =
-            clocksync_raw(losses->sync, atomic_load(&slot->lost_last)) -
-            lost.e.start;
+        span_take(losses, slot, &lost);
     }
     losses->recorded += records;
     (void)own_put(losses->own, &lost.e);
@@ -51,8 +74,8 @@ static void lost_put(struct losses *losses,
 void losses_inherit(struct losses *losses, uint64_t *noslot)
 {
     losses->noslot_told = noslot;
-    losses->noslot = *noslot;
-    losses->recorded = losses->framed = *noslot;
+    losses->noslot = *noslot > (uint64_t)ck_time_raw() ? 0 : *noslot;
+    losses->recorded = losses->framed = losses->noslot;
 }
 
 void losses_inherit_slot(struct losses *losses,
@@ -61,6 +84,11 @@ void losses_inherit_slot(struct losses *losses,
 {
     mirror->dropped = slot->dropped_told;
     mirror->reentered = slot->reentered_told;
+    if (mirror->dropped > (uint64_t)ck_time_raw() ||
+        mirror->reentered > (uint64_t)ck_time_raw()) {
+        mirror->dropped = mirror->reentered = 0; /* overwritten */
+        losses->broken++;
+    }
     losses->recorded += mirror->dropped + mirror->reentered;
     losses->framed = losses->recorded;
 }
@@ -91,12 +119,14 @@ void losses_slot(struct losses *losses,
     uint64_t reentered = atomic_load(&slot->reentered);
 
     if (dropped != mirror->dropped) {
-        lost_put(losses, CK_LOST_RING, dropped - mirror->dropped, slot);
+        lost_put(losses, CK_LOST_RING,
+                 lost_since(losses, dropped, mirror->dropped), slot);
         mirror->dropped = dropped;
         atomic_store(&slot->lost_first, 0);
     }
     if (reentered != mirror->reentered) {
-        lost_put(losses, CK_LOST_REENTRY, reentered - mirror->reentered, slot);
+        lost_put(losses, CK_LOST_REENTRY,
+                 lost_since(losses, reentered, mirror->reentered), slot);
         mirror->reentered = reentered;
     }
 }
@@ -104,7 +134,8 @@ void losses_slot(struct losses *losses,
 void losses_record(struct losses *losses, uint64_t noslot)
 {
     if (noslot != losses->noslot) {
-        lost_put(losses, CK_LOST_NOSLOT, noslot - losses->noslot, NULL);
+        lost_put(losses, CK_LOST_NOSLOT,
+                 lost_since(losses, noslot, losses->noslot), NULL);
         losses->noslot = noslot;
     }
     if (losses->limit != 0) {

@@ -27,35 +27,70 @@ static uint64_t entry_bytes(uint64_t frame)
 
 static struct outbox_entry *entry_at(const struct outbox *outbox, uint64_t at)
 {
-    return (struct outbox_entry *)(outbox->area + at % outbox->head->bytes);
+    return (struct outbox_entry *)(outbox->area + at % outbox->bytes);
 }
 
-static uint64_t entry_whole(const struct outbox_entry *entry)
+/* Bytes of the entry there with all that belongs to it; 0: it is none. */
+static uint64_t entry_whole(const struct outbox *outbox, uint64_t at)
 {
-    return entry->state == OUTBOX_FILLER ? entry->bytes
-                                         : entry_bytes(entry->bytes);
+    const struct outbox_entry *entry = entry_at(outbox, at);
+    const struct outbox_entry seen = *entry;
+    bool is_filler = seen.state == OUTBOX_FILLER;
+    uint64_t whole = is_filler ? seen.bytes : entry_bytes(seen.bytes);
+
+    if (seen.state > OUTBOX_ACKED || whole < sizeof(seen) ||
+        whole % ENTRY_ALIGN != 0 ||
+        whole > outbox->bytes - at % outbox->bytes ||
+        whole > outbox->end - at ||
+        (!is_filler && seen.bytes < sizeof(struct ck_frame_header))) {
+        return 0;
+    }
+    return whole;
+}
+
+static void tail_set(struct outbox *outbox, uint64_t tail)
+{
+    outbox->tail = outbox->head->tail = tail;
+    if (outbox->send < tail) {
+        outbox->send = tail;
+    }
+}
+
+static void end_set(struct outbox *outbox, uint64_t end)
+{
+    /* A killed collector must not leave a moved head and a torn entry. */
+    atomic_thread_fence(memory_order_release);
+    outbox->end = outbox->head->head = end;
+}
+
+/* Where the entry behind this one is. What was overwritten cannot be walked
+ * over: all is dropped, which is counted. */
+static uint64_t entry_next(struct outbox *outbox, uint64_t at)
+{
+    uint64_t whole = entry_whole(outbox, at);
+
+    if (whole == 0) {
+        outbox->broken++;
+        tail_set(outbox, outbox->end);
+        return outbox->end;
+    }
+    return at + whole;
 }
 
 /* Do the entries of a taken-over outbox lie one after the other? */
 static int outbox_check(const struct outbox *outbox)
 {
-    const struct outbox_head *head = outbox->head;
-    uint64_t at = head->tail;
+    uint64_t at = outbox->tail;
 
-    if (head->head < head->tail || head->head - head->tail > head->bytes ||
-        head->tail % ENTRY_ALIGN != 0) {
+    if (outbox->end < outbox->tail ||
+        outbox->end - outbox->tail > outbox->bytes ||
+        outbox->tail % ENTRY_ALIGN != 0) {
         return -1;
     }
-    while (at < head->head) {
-        const struct outbox_entry *entry = entry_at(outbox, at);
-        uint64_t left = head->bytes - at % head->bytes;
-        uint64_t whole = entry_whole(entry);
+    while (at < outbox->end) {
+        uint64_t whole = entry_whole(outbox, at);
 
-        if (entry->state > OUTBOX_ACKED || whole < sizeof(*entry) ||
-            whole % ENTRY_ALIGN != 0 || whole > left ||
-            whole > head->head - at ||
-            (entry->state != OUTBOX_FILLER &&
-             entry->bytes < sizeof(struct ck_frame_header))) {
+        if (whole == 0) {
             return -1;
         }
         at += whole;
@@ -69,18 +104,20 @@ int outbox_init(struct outbox *outbox, void *memory, size_t bytes)
         .head = memory,
         .area = (uint8_t *)memory + sizeof(struct outbox_head),
     };
-    uint64_t area;
 
     if (bytes < sizeof(struct outbox_head) + AREA_LEAST) {
         errno = EINVAL;
         return -1;
     }
-    area = (bytes - sizeof(struct outbox_head)) & ~(ENTRY_ALIGN - 1);
+    made.bytes = (bytes - sizeof(struct outbox_head)) & ~(ENTRY_ALIGN - 1);
     if (made.head->magic != OUTBOX_MAGIC) {
         memset(made.head, 0, sizeof(*made.head));
-        made.head->bytes = area;
+        made.head->bytes = made.bytes;
         made.head->magic = OUTBOX_MAGIC;
-    } else if (made.head->bytes != area || outbox_check(&made) != 0) {
+    }
+    made.end = made.head->head;
+    made.tail = made.head->tail;
+    if (made.head->bytes != made.bytes || outbox_check(&made) != 0) {
         errno = EPROTO;
         return -1;
     }
@@ -116,61 +153,56 @@ void outbox_keep_dir(struct outbox *outbox, const char *dir)
 
 size_t outbox_frame_max(const struct outbox *outbox)
 {
-    return outbox->head->bytes / 2 - sizeof(struct outbox_entry);
+    return outbox->bytes / 2 - sizeof(struct outbox_entry);
 }
 
 /* Free acknowledged entries and fillers at the old end. */
 static void tail_move(struct outbox *outbox)
 {
-    struct outbox_head *head = outbox->head;
+    uint64_t at = outbox->tail;
 
-    while (head->tail < head->head) {
-        struct outbox_entry *entry = entry_at(outbox, head->tail);
+    while (at < outbox->end) {
+        const struct outbox_entry *entry = entry_at(outbox, at);
 
         if (entry->state != OUTBOX_ACKED && entry->state != OUTBOX_FILLER) {
             break;
         }
-        head->tail += entry_whole(entry);
+        at = entry_next(outbox, at);
     }
-    if (outbox->send < head->tail) {
-        outbox->send = head->tail;
-    }
+    tail_set(outbox, at);
 }
 
 /* What is left before the area's end is not used. */
 static void end_skip(struct outbox *outbox, uint64_t left)
 {
-    struct outbox_head *head = outbox->head;
-    struct outbox_entry *entry = entry_at(outbox, head->head);
+    struct outbox_entry *entry = entry_at(outbox, outbox->end);
 
     entry->bytes = (uint32_t)left;
     entry->state = OUTBOX_FILLER;
-    atomic_thread_fence(memory_order_release);
-    head->head += left;
+    end_set(outbox, outbox->end + left);
 }
 
 /* An empty outbox begins again at its start: memory that was used lately is
  * in the caches, and where little waits most of the area is never touched. */
 static void empty_rewind(struct outbox *outbox)
 {
-    uint64_t used = outbox->head->head % outbox->head->bytes;
+    uint64_t used = outbox->end % outbox->bytes;
 
     if (outbox_is_empty(outbox) && used > REWIND_BYTES) {
-        end_skip(outbox, outbox->head->bytes - used);
+        end_skip(outbox, outbox->bytes - used);
         tail_move(outbox);
     }
 }
 
 void *outbox_reserve(struct outbox *outbox, size_t bytes)
 {
-    struct outbox_head *head = outbox->head;
     uint64_t need = entry_bytes(bytes);
     uint64_t left;
     uint64_t room;
 
     empty_rewind(outbox);
-    left = head->bytes - head->head % head->bytes;
-    room = head->bytes - (head->head - head->tail);
+    left = outbox->bytes - outbox->end % outbox->bytes;
+    room = outbox->bytes - (outbox->end - outbox->tail);
     if (bytes > outbox_frame_max(outbox) || bytes > UINT32_MAX ||
         need > (left >= need ? room : room - (left < room ? left : room))) {
         return NULL;
@@ -178,38 +210,37 @@ void *outbox_reserve(struct outbox *outbox, size_t bytes)
     if (left < need) {
         end_skip(outbox, left);
     }
-    return entry_at(outbox, head->head) + 1;
+    return entry_at(outbox, outbox->end) + 1;
 }
 
 void outbox_commit(struct outbox *outbox, size_t bytes)
 {
-    struct outbox_entry *entry = entry_at(outbox, outbox->head->head);
+    struct outbox_entry *entry = entry_at(outbox, outbox->end);
 
     entry->bytes = (uint32_t)bytes;
     entry->state = OUTBOX_SEALED;
     entry->reserved = 0;
-    /* A killed collector must not leave a moved head and a torn entry. */
-    atomic_thread_fence(memory_order_release);
-    outbox->head->head += entry_bytes(bytes);
+    end_set(outbox, outbox->end + entry_bytes(bytes));
 }
 
 const void *outbox_unsent(struct outbox *outbox, size_t *bytes)
 {
-    while (outbox->send < outbox->head->head) {
+    while (outbox->send < outbox->end) {
         struct outbox_entry *entry = entry_at(outbox, outbox->send);
 
-        if (entry->state == OUTBOX_SEALED) {
+        if (entry->state == OUTBOX_SEALED &&
+            entry_whole(outbox, outbox->send) != 0) {
             *bytes = entry->bytes;
             return entry + 1;
         }
-        outbox->send += entry_whole(entry);
+        outbox->send = entry_next(outbox, outbox->send);
     }
     return NULL;
 }
 
 uint64_t outbox_waiting(const struct outbox *outbox)
 {
-    return outbox->head->head - outbox->send;
+    return outbox->end - outbox->send;
 }
 
 void outbox_sent(struct outbox *outbox)
@@ -217,21 +248,21 @@ void outbox_sent(struct outbox *outbox)
     struct outbox_entry *entry = entry_at(outbox, outbox->send);
 
     entry->state = OUTBOX_SENT;
-    outbox->send += entry_whole(entry);
+    outbox->send = entry_next(outbox, outbox->send);
 }
 
 void outbox_rewind(struct outbox *outbox)
 {
-    uint64_t at = outbox->head->tail;
+    uint64_t at = outbox->tail;
 
     outbox->send = at;
-    while (at < outbox->head->head) {
+    while (at < outbox->end) {
         struct outbox_entry *entry = entry_at(outbox, at);
 
         if (entry->state == OUTBOX_SENT) {
             entry->state = OUTBOX_SEALED;
         }
-        at += entry_whole(entry);
+        at = entry_next(outbox, at);
     }
 }
 
@@ -254,10 +285,10 @@ static bool is_acked(const struct outbox_entry *entry,
 size_t
 outbox_ack(struct outbox *outbox, const struct ck_ack *acks, size_t count)
 {
-    uint64_t at = outbox->head->tail;
+    uint64_t at = outbox->tail;
     size_t acked = 0;
 
-    while (at < outbox->head->head) {
+    while (at < outbox->end) {
         struct outbox_entry *entry = entry_at(outbox, at);
 
         if ((entry->state == OUTBOX_SENT || entry->state == OUTBOX_SEALED) &&
@@ -265,7 +296,7 @@ outbox_ack(struct outbox *outbox, const struct ck_ack *acks, size_t count)
             entry->state = OUTBOX_ACKED;
             acked++;
         }
-        at += entry_whole(entry);
+        at = entry_next(outbox, at);
     }
     tail_move(outbox);
     return acked;
@@ -274,30 +305,34 @@ outbox_ack(struct outbox *outbox, const struct ck_ack *acks, size_t count)
 const void *outbox_oldest(struct outbox *outbox, size_t *bytes)
 {
     tail_move(outbox);
+    if (!outbox_is_empty(outbox) && entry_whole(outbox, outbox->tail) == 0) {
+        (void)entry_next(outbox, outbox->tail); /* drops it */
+    }
     if (outbox_is_empty(outbox)) {
         return NULL;
     }
-    *bytes = entry_at(outbox, outbox->head->tail)->bytes;
-    return entry_at(outbox, outbox->head->tail) + 1;
+    *bytes = entry_at(outbox, outbox->tail)->bytes;
+    return entry_at(outbox, outbox->tail) + 1;
 }
 
 void outbox_pop(struct outbox *outbox)
 {
-    entry_at(outbox, outbox->head->tail)->state = OUTBOX_ACKED;
+    entry_at(outbox, outbox->tail)->state = OUTBOX_ACKED;
     tail_move(outbox);
 }
 
 const void *
 outbox_walk(const struct outbox *outbox, uint64_t *at, size_t *bytes)
 {
-    if (*at < outbox->head->tail) {
-        *at = outbox->head->tail;
+    if (*at < outbox->tail) {
+        *at = outbox->tail;
     }
-    while (*at < outbox->head->head) {
+    while (*at < outbox->end) {
         const struct outbox_entry *entry = entry_at(outbox, *at);
+        uint64_t whole = entry_whole(outbox, *at);
 
-        *at += entry_whole(entry);
-        if (entry->state != OUTBOX_FILLER) {
+        *at = whole == 0 ? outbox->end : *at + whole;
+        if (whole != 0 && entry->state != OUTBOX_FILLER) {
             *bytes = entry->bytes;
             return entry + 1;
         }
@@ -307,10 +342,10 @@ outbox_walk(const struct outbox *outbox, uint64_t *at, size_t *bytes)
 
 bool outbox_is_empty(const struct outbox *outbox)
 {
-    return outbox->head->tail == outbox->head->head;
+    return outbox->tail == outbox->end;
 }
 
 uint64_t outbox_used(const struct outbox *outbox)
 {
-    return outbox->head->head - outbox->head->tail;
+    return outbox->end - outbox->tail;
 }

@@ -52,10 +52,16 @@ struct outbox_entry {
     uint64_t reserved;
 };
 
+/* Places are kept here and only noted in the file: what stands there was
+ * checked once, and may be overwritten meanwhile. */
 struct outbox {
     struct outbox_head *head; /* borrowed: the ring file's */
     uint8_t *area;
-    uint64_t send; /* next entry to send */
+    uint64_t bytes;  /* of the area */
+    uint64_t end;    /* as head->head */
+    uint64_t tail;   /* as head->tail */
+    uint64_t send;   /* next entry to send */
+    uint64_t broken; /* times that entries were overwritten, and all dropped */
 };
 
 /* Use `memory` (whole pages): as it is when it holds an outbox, else fresh.

@@ -141,10 +141,8 @@ image_say(struct processes *processes, uint32_t incarnation, uint32_t pid)
 void processes_step(struct processes *processes)
 {
     struct ck_ring_process *table = ck_ring_processes(processes->header);
-    uint32_t given = atomic_load(&processes->header->incarnations);
-    uint32_t told = processes->told;
 
-    if (given == told) {
+    if (atomic_load(&processes->header->incarnations) == processes->told) {
         return;
     }
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
@@ -152,15 +150,11 @@ void processes_step(struct processes *processes)
         uint32_t number =
             atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
 
-        if (number > told && number <= given) {
+        if (number != 0 && number != processes->entries[i]) {
+            processes->entries[i] = number;
             image_say(processes, number, table[i].pid);
             processes->told++;
         }
-    }
-    /* A number given and not yet entered would be told twice next time: the
-     * window is a few stores wide, and the record is harmless. */
-    if (processes->told < given) {
-        processes->told = told;
     }
 }
 
@@ -188,18 +182,18 @@ void processes_maps(struct processes *processes, ck_time_t now)
         uint32_t number =
             atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
 
-        if (number != 0 && number <= processes->told) {
+        if (number != 0 && number == processes->entries[i]) {
             maps_look(processes, number, table[i].pid, now);
         }
     }
     (void)symbols_modules(processes->symbols, processes->own);
 }
 
-static bool has_slot(struct ck_ring_header *header, uint32_t incarnation)
+static bool has_slot(const struct processes *processes, uint32_t incarnation)
 {
-    struct ck_ring_slot *heads = ck_ring_heads(header);
+    struct ck_ring_slot *heads = ck_ring_heads(processes->header);
 
-    for (uint32_t i = 0; i < header->slots; i++) {
+    for (uint32_t i = 0; i < processes->slots; i++) {
         uint32_t state = atomic_load(&heads[i].state);
 
         if (state == CK_SLOT_UNBACKED) {
@@ -212,15 +206,15 @@ static bool has_slot(struct ck_ring_header *header, uint32_t incarnation)
     return false;
 }
 
-static void entry_give_back(struct processes *processes,
-                            struct ck_ring_process *entry,
-                            uint64_t space)
+static void
+entry_give_back(struct processes *processes, unsigned at, uint64_t space)
 {
+    struct ck_ring_process *entry = &ck_ring_processes(processes->header)[at];
     uint32_t number = atomic_load(&entry->incarnation);
 
-    if (number == 0 || number > processes->told || entry->pid_space != space ||
-        space == 0 || !process_is_over(entry->pid) ||
-        has_slot(processes->header, number)) {
+    if (number == 0 || number != processes->entries[at] ||
+        entry->pid_space != space || space == 0 ||
+        !process_is_over(entry->pid) || has_slot(processes, number)) {
         return;
     }
     processes->libraries |= atomic_load(&entry->libraries);
@@ -235,7 +229,6 @@ static void entry_give_back(struct processes *processes,
 
 bool processes_give_back(struct processes *processes)
 {
-    struct ck_ring_process *table = ck_ring_processes(processes->header);
     uint64_t space;
 
     if (processes->told - processes->given_back < CK_RING_PROCESSES / 2) {
@@ -243,7 +236,7 @@ bool processes_give_back(struct processes *processes)
     }
     space = ck_ring_pid_space();
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
-        entry_give_back(processes, &table[i], space);
+        entry_give_back(processes, i, space);
     }
     return processes->told - processes->given_back > CK_RING_PROCESSES / 4 * 3;
 }

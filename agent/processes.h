@@ -15,14 +15,16 @@
 struct symbols;
 
 struct processes {
-    struct ck_ring_header *header; /* borrowed */
-    struct own *own;               /* borrowed */
-    struct symbols *symbols;       /* borrowed, may be NULL */
-    char *const *env;              /* borrowed: the agent's */
-    bool is_told;                  /* symbols_mapped() is called */
-    uint32_t told;                 /* incarnations told, 1..told */
-    uint32_t given_back;           /* entries of the table */
-    uint32_t libraries;            /* of those */
+    struct ck_ring_header *header;       /* borrowed */
+    struct own *own;                     /* borrowed */
+    struct symbols *symbols;             /* borrowed, may be NULL */
+    char *const *env;                    /* borrowed: the agent's */
+    bool is_told;                        /* symbols_mapped() is called */
+    uint32_t slots;                      /* in the ring's table */
+    uint32_t told;                       /* incarnations told */
+    uint32_t entries[CK_RING_PROCESSES]; /* of the table: the last one told */
+    uint32_t given_back;                 /* entries of the table */
+    uint32_t libraries;                  /* of those */
 };
 
 /* Tell images that are new since the last call: a PROCESS record, an IDENTITY

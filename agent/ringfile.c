@@ -94,6 +94,7 @@ static void header_fill(struct ck_ring_header *header,
     header->owner_pid = (uint32_t)getpid();
     header->version = CK_RING_VERSION;
     header->magic = CK_RING_MAGIC;
+    header->layout_sum = ck_ring_layout_sum(header);
 }
 
 /* Half of the memory at most goes to first parts of slots. */
@@ -119,6 +120,15 @@ static int file_size(int fd, uint64_t bytes)
 
     (void)signal(SIGXFSZ, before);
     return rc;
+}
+
+static void constants_take(struct ringfile *ring,
+                           const struct ck_ring_header *header)
+{
+    ring->slot_offset = header->slot_offset;
+    ring->clock = (enum ck_clock)header->clock;
+    ring->rank = header->rank;
+    memcpy(ring->agent, header->agent, sizeof(ring->agent));
 }
 
 /* Size the file, allocate its head and outbox, map them. */
@@ -150,6 +160,7 @@ static int file_fill(struct ringfile *ring,
     ring->plan = *plan;
     ring->first_bytes = first_bytes(plan);
     header_fill(ring->header, plan, wish);
+    constants_take(ring, ring->header);
     return 0;
 }
 
@@ -270,8 +281,9 @@ int ringfile_create(struct ringfile *ring,
 static bool is_header_sound(const struct ck_ring_header *header, uint64_t bytes)
 {
     return header->magic == CK_RING_MAGIC &&
-           header->version == CK_RING_VERSION && header->slots > 0 &&
-           header->slots <= CK_RING_SLOTS_MAX &&
+           header->version == CK_RING_VERSION &&
+           header->layout_sum == ck_ring_layout_sum(header) &&
+           header->slots > 0 && header->slots <= CK_RING_SLOTS_MAX &&
            (header->clock == CK_CLOCK_RAW || header->clock == CK_CLOCK_TSC) &&
            header->header_bytes == ringplan_head(header->slots) &&
            header->outbox_offset == header->header_bytes &&
@@ -309,6 +321,7 @@ static int adopted_map(struct ringfile *ring,
                                    .slot_bytes = header->slot_bytes,
                                    .small_bytes = header->small_bytes,
                                    .outbox_bytes = header->outbox_bytes};
+    constants_take(ring, header);
     ringfile_look(ring);
     return 0;
 }
@@ -375,12 +388,12 @@ void ringfile_fini(struct ringfile *ring)
     int saved = errno;
 
     if (ring->header != NULL) {
-        for (uint32_t i = 0; i < ring->header->slots; i++) {
+        for (uint32_t i = 0; i < ring->plan.slots; i++) {
             if (ring->bodies[i] != NULL) {
                 (void)munmap(ring->bodies[i], 2 * ringfile_body_bytes(ring, i));
             }
         }
-        (void)munmap(ring->header, ring->header->slot_offset);
+        (void)munmap(ring->header, ring->slot_offset);
     }
     free(ring->bodies);
     if (ring->fd >= 0) {
@@ -410,11 +423,10 @@ uint64_t ringfile_body_bytes(const struct ringfile *ring, uint32_t slot)
 
 void ringfile_look(struct ringfile *ring)
 {
-    struct ck_ring_header *header = ring->header;
-    struct ck_ring_slot *heads = ck_ring_heads(header);
+    struct ck_ring_slot *heads = ck_ring_heads(ring->header);
 
     ring->backed = 0;
-    while (ring->backed < header->slots &&
+    while (ring->backed < ring->plan.slots &&
            atomic_load(&heads[ring->backed].state) != CK_SLOT_UNBACKED) {
         ring->backed++;
     }
@@ -452,6 +464,22 @@ unsigned ringfile_free(const struct ringfile *ring)
     return count;
 }
 
+bool ringfile_is_overwritten(const struct ringfile *ring, bool is_off)
+{
+    const struct ck_ring_header *header = ring->header;
+
+    return header->layout_sum != ck_ring_layout_sum(header) ||
+           header->slot_offset != ring->slot_offset ||
+           (!is_off && atomic_load(&header->is_off) != 0);
+}
+
+ck_time_t ringfile_alive(const struct ringfile *ring)
+{
+    ck_time_t alive = ring->header->alive;
+
+    return alive > 0 && alive <= ck_time_raw() ? alive : 0;
+}
+
 uint64_t ringfile_taken(const struct ringfile *ring)
 {
     struct ck_ring_slot *heads = ck_ring_heads(ring->header);
@@ -473,9 +501,8 @@ static bool is_whole(const struct ck_ring_slot *slot)
 static int
 body_back(struct ringfile *ring, uint32_t index, uint64_t from, uint64_t to)
 {
-    struct ck_ring_header *header = ring->header;
-    struct ck_ring_slot *slot = &ck_ring_heads(header)[index];
-    uint64_t at = header->slot_offset + index * ring->plan.slot_bytes + from;
+    struct ck_ring_slot *slot = &ck_ring_heads(ring->header)[index];
+    uint64_t at = ring->slot_offset + index * ring->plan.slot_bytes + from;
 
     if (fallocate(ring->fd, 0, (off_t)at, (off_t)(to - from)) != 0) {
         ring->is_full = true;
@@ -498,7 +525,7 @@ unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most)
     unsigned have = ringfile_free(ring);
 
     while (have + added < ahead && added < most &&
-           ring->backed < header->slots) {
+           ring->backed < ring->plan.slots) {
         if (body_back(ring, ring->backed, 0, ring->first_bytes) != 0) {
             break;
         }
@@ -517,10 +544,14 @@ unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most)
 /* Give the rest of the body its memory. 0 or -1. */
 static int slot_widen(struct ringfile *ring, uint32_t index)
 {
-    struct ck_ring_slot *slot = &ck_ring_heads(ring->header)[index];
+    const struct ck_ring_slot *slot = &ck_ring_heads(ring->header)[index];
+    uint64_t bytes = ringfile_body_bytes(ring, index);
+    uint64_t backed = atomic_load(&slot->backed);
 
-    return body_back(ring, index, atomic_load(&slot->backed) * CK_UNIT_BYTES,
-                     ringfile_body_bytes(ring, index));
+    /* Overwritten by the target: all of it is asked for again. */
+    return body_back(
+        ring, index,
+        backed < bytes / CK_UNIT_BYTES ? backed * CK_UNIT_BYTES : 0, bytes);
 }
 
 /* What has memory is being used up: an eighth by a thread that lives, half by
@@ -559,8 +590,7 @@ const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot)
 {
     const struct ck_ring_slot *head = &ck_ring_heads(ring->header)[slot];
     uint64_t bytes = ringfile_body_bytes(ring, slot);
-    off_t offset =
-        (off_t)(ring->header->slot_offset + slot * ring->plan.slot_bytes);
+    off_t offset = (off_t)(ring->slot_offset + slot * ring->plan.slot_bytes);
     uint8_t *base = ring->bodies[slot];
 
     if (base != NULL) {

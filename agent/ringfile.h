@@ -22,7 +22,13 @@ struct ringfile {
     void *outbox;                  /* mapped, header->outbox_bytes */
     uint8_t **bodies;              /* by slot; NULL = not mapped yet */
     uint32_t backed;               /* slots with some memory, from 0 on */
-    struct ringplan plan; /* the target can write to the header, not here */
+    /* Of all that is decided at creation: the target can write to the header,
+     * not here. */
+    struct ringplan plan;
+    uint64_t slot_offset; /* of body 0 in the file */
+    enum ck_clock clock;
+    uint32_t rank; /* ~0u = not known */
+    uint8_t agent[16];
     uint64_t first_bytes; /* of a slot before it is used */
     uint32_t narrow;   /* slots in use that are small or have not all memory */
     bool is_full;      /* the file system gave no more */
@@ -69,6 +75,11 @@ void ringfile_look(struct ringfile *ring);
 void ringfile_reopen(struct ringfile *ring);
 /* Slots that a thread may claim. */
 unsigned ringfile_free(const struct ringfile *ring);
+/* Has the target overwritten what never changes in the header, or (`is_off` =
+ * whether we did) ended the recording? */
+bool ringfile_is_overwritten(const struct ringfile *ring, bool is_off);
+/* RAW when a collector ran last; 0 = none did, or that was overwritten. */
+ck_time_t ringfile_alive(const struct ringfile *ring);
 /* Units taken so far from all slots, by all collectors of the ring. */
 uint64_t ringfile_taken(const struct ringfile *ring);
 

@@ -111,7 +111,6 @@ static bool is_run_dir(const char *dir)
 
 static int work_open(struct work *work, struct ringfile *ring, const char *dir)
 {
-    const struct ck_ring_header *header = ring->header;
     char fallback[PATH_MAX];
     const char *tmp = getenv("TMPDIR");
 
@@ -123,10 +122,10 @@ static int work_open(struct work *work, struct ringfile *ring, const char *dir)
         fallback[0] = '\0'; /* somebody else made it: no place */
     }
     work->spool = spool_create(is_run_dir(dir) ? dir : fallback, fallback,
-                               header->agent, UINT64_MAX / 2);
+                               ring->agent, UINT64_MAX / 2);
     if (work->spool == NULL ||
-        outlet_init(&work->outlet, ring->outbox, header->outbox_bytes,
-                    work->spool, header->agent) != 0) {
+        outlet_init(&work->outlet, ring->outbox, ring->plan.outbox_bytes,
+                    work->spool, ring->agent) != 0) {
         return -1;
     }
     spool_last(work->spool);
@@ -135,9 +134,8 @@ static int work_open(struct work *work, struct ringfile *ring, const char *dir)
         (void)spool_identity(work->spool, work->outlet.outbox.head->identity,
                              work->outlet.outbox.head->identity_bytes);
     }
-    clocksync_init(&work->sync, (enum ck_clock)header->clock);
-    work->own = own_create(&work->outlet, (enum ck_clock)header->clock,
-                           (uint32_t)getpid());
+    clocksync_init(&work->sync, ring->clock);
+    work->own = own_create(&work->outlet, ring->clock, (uint32_t)getpid());
     if (work->own == NULL) {
         return -1;
     }
@@ -168,7 +166,7 @@ static void away_tell(struct work *work)
         .e = {.kind = CK_KIND_AWAY,
               .units = sizeof(away) / CK_UNIT_BYTES,
               .flags = CK_FLAG_RAW,
-              .start = work->ring->header->alive},
+              .start = ringfile_alive(work->ring)},
     };
 
     if (away.e.start != 0) {
@@ -179,11 +177,11 @@ static void away_tell(struct work *work)
 /* Slots and outbox to the spool. 0, or -1 with errno. */
 static int work_do(struct work *work, uint64_t *records)
 {
-    const struct ck_ring_header *header = work->ring->header;
+    bool is_away_told = ringfile_alive(work->ring) != 0;
     uint64_t before = work->outlet.outbox.head->records;
     uint64_t waiting = outbox_records(&work->outlet.outbox);
     /* Who has none is rank 0 to everybody. */
-    uint32_t rank = header->rank == ~0u ? 0 : header->rank;
+    uint32_t rank = work->ring->rank == ~0u ? 0 : work->ring->rank;
 
     if (outlet_spool_all(&work->outlet) != 0) {
         return -1;
@@ -197,6 +195,7 @@ static int work_do(struct work *work, uint64_t *records)
     ringfile_reopen(work->ring);
     drain_find_dead(work->drain, true);
     (void)drain_step(work->drain, ck_time_raw(), true);
+    drain_check(work->drain);
     drain_losses(work->drain);
     if (!drain_is_empty(work->drain) || own_flush(work->own) != 0 ||
         outlet_spool_all(&work->outlet) != 0) {
@@ -204,8 +203,8 @@ static int work_do(struct work *work, uint64_t *records)
         return -1;
     }
     /* Without our own sentence. */
-    *records = waiting + work->outlet.outbox.head->records - before - 1 -
-               (header->alive != 0);
+    *records =
+        waiting + work->outlet.outbox.head->records - before - 1 - is_away_told;
     return 0;
 }
 
@@ -251,7 +250,7 @@ salvage_ring(const char *path, const char *dir, struct salvage *found)
         return errno == EWOULDBLOCK || errno == ENOENT ? SALVAGE_BUSY
                                                        : SALVAGE_FAILED;
     }
-    found->rank = ring.header->rank;
+    found->rank = ring.rank;
     head = ring.outbox;
     if (dir != NULL && strncmp(head->dir, dir, sizeof(head->dir)) != 0) {
         state = SALVAGE_OTHER;

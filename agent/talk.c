@@ -9,12 +9,12 @@
 bool talk_listens(const struct talk_look *look)
 {
     return look->is_urgent || look->state != SESSION_SENDING ||
-           outbox_used(look->outbox) > look->outbox->head->bytes / 4;
+           outbox_used(look->outbox) > look->outbox->bytes / 4;
 }
 
 static bool is_lot(const struct talk_look *look)
 {
-    uint64_t most = look->outbox->head->bytes / 8;
+    uint64_t most = look->outbox->bytes / 8;
     size_t bytes;
 
     if (most > TALK_BYTES) {

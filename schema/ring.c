@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -40,11 +41,11 @@ static void slot_end(struct ck_ring_header *header, struct ck_ring_slot *slot)
 
 /* Only the thread itself looks for its tid, so find-then-claim is no race. */
 static struct ck_ring_slot *
-slot_find(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
+slot_find(const struct ck_ring *ring, uint32_t incarnation, uint32_t tid)
 {
-    struct ck_ring_slot *heads = ck_ring_heads(header);
+    struct ck_ring_slot *heads = ck_ring_heads(ring->header);
 
-    for (uint32_t i = 0; i < header->slots; i++) {
+    for (uint32_t i = 0; i < ring->layout.slots; i++) {
         struct ck_ring_slot *slot = &heads[i];
         uint32_t state =
             atomic_load_explicit(&slot->state, memory_order_acquire);
@@ -60,7 +61,7 @@ slot_find(struct ck_ring_header *header, uint32_t incarnation, uint32_t tid)
         }
         /* An image that exec has replaced in this very thread. */
         if (slot->incarnation != 0) {
-            slot_end(header, slot);
+            slot_end(ring->header, slot);
         }
     }
     return NULL;
@@ -74,6 +75,9 @@ bool ck_ring_has_room(struct ck_ring_slot *slot, uint64_t mask, unsigned units)
     uint64_t backed = atomic_load_explicit(&slot->backed, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&slot->head, memory_order_relaxed);
 
+    if (backed != CK_RING_BACKED_ALL && backed > size) {
+        return false; /* overwritten */
+    }
     if (backed != CK_RING_BACKED_ALL && backed - seen < size) {
         seen = backed - size; /* may lie before 0: positions are modular */
     }
@@ -81,17 +85,18 @@ bool ck_ring_has_room(struct ck_ring_slot *slot, uint64_t mask, unsigned units)
     return head + units - seen <= size;
 }
 
-static uint64_t body_bytes(struct ck_ring_header *header,
+static uint64_t body_bytes(const struct ck_ring *ring,
                            const struct ck_ring_slot *slot)
 {
-    return ck_ring_body_bytes(header, (uint32_t)(slot - ck_ring_heads(header)));
+    return ck_ring_body_bytes(&ring->layout,
+                              (uint32_t)(slot - ck_ring_heads(ring->header)));
 }
 
 /* As in struct ck_ring_writer. */
-static uint64_t body_mask(struct ck_ring_header *header,
+static uint64_t body_mask(const struct ck_ring *ring,
                           const struct ck_ring_slot *slot)
 {
-    return body_bytes(header, slot) / CK_UNIT_BYTES - 1;
+    return body_bytes(ring, slot) / CK_UNIT_BYTES - 1;
 }
 
 /* What a claim looks for. */
@@ -129,13 +134,13 @@ static bool slot_win(struct ck_ring_slot *slot,
 
 /* The first slot that this thread can win. Its state before, or
  * CK_SLOT_UNBACKED. */
-static uint32_t slot_search(struct ck_ring_header *header,
+static uint32_t slot_search(const struct ck_ring *ring,
                             const struct claim *claim,
                             struct ck_ring_slot **found)
 {
-    struct ck_ring_slot *heads = ck_ring_heads(header);
+    struct ck_ring_slot *heads = ck_ring_heads(ring->header);
 
-    for (uint32_t i = 0; i < header->slots; i++) {
+    for (uint32_t i = 0; i < ring->layout.slots; i++) {
         struct ck_ring_slot *slot = &heads[i];
         uint32_t state =
             atomic_load_explicit(&slot->state, memory_order_acquire);
@@ -146,7 +151,7 @@ static uint32_t slot_search(struct ck_ring_header *header,
         }
         if ((state == CK_SLOT_FREE || state == CK_SLOT_ENDED) &&
             (is_whole || !claim->is_picky) &&
-            slot_win(slot, body_mask(header, slot), state, claim)) {
+            slot_win(slot, body_mask(ring, slot), state, claim)) {
             *found = slot;
             return state;
         }
@@ -155,7 +160,7 @@ static uint32_t slot_search(struct ck_ring_header *header,
 }
 
 /* A slot for this thread. Its state before, or CK_SLOT_UNBACKED. */
-static uint32_t slot_claim(struct ck_ring_header *header,
+static uint32_t slot_claim(const struct ck_ring *ring,
                            uint32_t incarnation,
                            uint32_t tid,
                            struct ck_ring_slot **found)
@@ -164,12 +169,12 @@ static uint32_t slot_claim(struct ck_ring_header *header,
         .incarnation = incarnation,
         .is_picky = true,
     };
-    uint32_t before = slot_search(header, &claim, found);
+    uint32_t before = slot_search(ring, &claim, found);
     struct ck_ring_slot *slot;
 
     if (before == CK_SLOT_UNBACKED) {
         claim.is_picky = false;
-        before = slot_search(header, &claim, found);
+        before = slot_search(ring, &claim, found);
     }
     if (before == CK_SLOT_UNBACKED) {
         errno = EAGAIN;
@@ -183,14 +188,14 @@ static uint32_t slot_claim(struct ck_ring_header *header,
     if (before == CK_SLOT_FREE) {
         slot->calls = 0; /* else unique among all that wait to be read */
     }
-    (void)ck_ring_has_room(slot, body_mask(header, slot), 0);
+    (void)ck_ring_has_room(slot, body_mask(ring, slot), 0);
     slot->body = 0;
     atomic_store(&slot->users, 0);
     atomic_store(&slot->depth, 0);
     /* release: pairs with the acquire loads of state */
     atomic_store_explicit(&slot->state, CK_SLOT_LIVE, memory_order_release);
     /* release: pairs with the acquire in drain_step() */
-    atomic_fetch_add_explicit(&header->claims, 1, memory_order_release);
+    atomic_fetch_add_explicit(&ring->header->claims, 1, memory_order_release);
     return before;
 }
 
@@ -211,7 +216,7 @@ static int halves_copy(uint8_t *base,
                        uint64_t index,
                        uint64_t bytes)
 {
-    uint8_t *from = ring->bodies + index * ring->header->slot_bytes;
+    uint8_t *from = ring->bodies + index * ring->layout.slot_bytes;
 
     if (ring->bodies == NULL || half_copy(from, bytes, base) != 0 ||
         half_copy(from, bytes, base + bytes) != 0) {
@@ -227,7 +232,7 @@ static int halves_map(uint8_t *base,
                       uint64_t bytes)
 {
     off_t offset =
-        (off_t)(ring->header->slot_offset + index * ring->header->slot_bytes);
+        (off_t)(ring->layout.slot_offset + index * ring->layout.slot_bytes);
     int flags = MAP_SHARED | MAP_FIXED;
     int prot = PROT_READ | PROT_WRITE;
     int fd = open(ring->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -253,7 +258,7 @@ static void body_ready(uint8_t *base,
                        const struct ck_ring *ring,
                        const struct ck_ring_slot *slot)
 {
-    uint64_t bytes = body_bytes(ring->header, slot);
+    uint64_t bytes = body_bytes(ring, slot);
     uint64_t backed = atomic_load(&slot->backed);
     uint64_t from = atomic_load(&slot->head) * CK_UNIT_BYTES & (bytes - 1);
     uint64_t to;
@@ -267,6 +272,9 @@ static void body_ready(uint8_t *base,
             to = bytes;
         }
     }
+    if (backed > bytes / CK_UNIT_BYTES) {
+        return; /* overwritten */
+    }
     if (to > backed * CK_UNIT_BYTES) {
         to = backed * CK_UNIT_BYTES & ~(PAGE_BYTES - 1);
     }
@@ -279,7 +287,7 @@ static void body_ready(uint8_t *base,
 static uint8_t *body_map(const struct ck_ring *ring,
                          const struct ck_ring_slot *slot)
 {
-    uint64_t bytes = body_bytes(ring->header, slot);
+    uint64_t bytes = body_bytes(ring, slot);
     uint64_t index = (uint64_t)(slot - ck_ring_heads(ring->header));
     uint8_t *base =
         mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -299,6 +307,33 @@ static uint8_t *body_map(const struct ck_ring *ring,
     return base;
 }
 
+/* An address in shared memory is believed only with the seal of this image: its
+ * random bytes, which no wild write hits. */
+static uint64_t body_seal(const struct ck_ring_slot *slot, uint64_t body)
+{
+    const uint8_t *random = (const uint8_t *)getauxval(AT_RANDOM);
+    uint64_t seal = body ^ atomic_load(&slot->tid);
+
+    for (int i = 0; random != NULL && i < CK_RING_IMAGE_BYTES; i++) {
+        seal = (seal ^ random[i]) * 0x9e3779b97f4a7c15ull;
+    }
+    return seal;
+}
+
+/* The slot's body as another library of this image has mapped it, else mapped
+ * now. NULL with errno. */
+static uint8_t *body_take(const struct ck_ring *ring, struct ck_ring_slot *slot)
+{
+    uint64_t body = slot->body;
+
+    if (body == 0 || slot->body_seal != body_seal(slot, body)) {
+        body = (uintptr_t)body_map(ring, slot);
+        slot->body_seal = body_seal(slot, body);
+        slot->body = body;
+    }
+    return (uint8_t *)(uintptr_t)body;
+}
+
 /* The records of another thread may be right before: say whose these are. The
  * slot was won with half of its room left. */
 static void thread_say(struct ck_ring_writer *writer, struct ck_ring *ring)
@@ -314,24 +349,20 @@ static void thread_say(struct ck_ring_writer *writer, struct ck_ring *ring)
 
 int ck_ring_writer_init(struct ck_ring_writer *writer, struct ck_ring *ring)
 {
-    struct ck_ring_header *header = ring->header;
     struct ck_ring_writer made = {.slot = NULL};
     uint32_t incarnation = atomic_load(&ring->incarnation);
     uint32_t tid = thread_id();
     uint32_t before = CK_SLOT_LIVE;
 
-    made.slot = slot_find(header, incarnation, tid);
+    made.slot = slot_find(ring, incarnation, tid);
     if (made.slot == NULL) {
-        before = slot_claim(header, incarnation, tid, &made.slot);
+        before = slot_claim(ring, incarnation, tid, &made.slot);
     }
     if (before == CK_SLOT_UNBACKED) {
         return -1;
     }
-    made.mask = body_mask(header, made.slot);
-    if (made.slot->body == 0) {
-        made.slot->body = (uintptr_t)body_map(ring, made.slot);
-    }
-    made.body = (uint8_t *)(uintptr_t)made.slot->body;
+    made.mask = body_mask(ring, made.slot);
+    made.body = body_take(ring, made.slot);
     if (made.body == NULL) {
         if (before != CK_SLOT_LIVE) {
             atomic_store(&made.slot->state, CK_SLOT_ENDED);

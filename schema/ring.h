@@ -28,7 +28,7 @@
 
 #define CK_RING_ENV "CKAGENT_RING"
 #define CK_RING_MAGIC 0x3130474e49524b43ull /* "CKRING01" */
-#define CK_RING_VERSION 3
+#define CK_RING_VERSION 4
 #define CK_RING_PROCESSES 1024
 #define CK_RING_SLOTS_MAX 1024
 #define CK_RING_OPEN_MAX 16
@@ -73,8 +73,9 @@ struct ck_ring_slot {
     _Atomic uint32_t users; /* libraries that write to it */
     uint32_t is_told;       /* its owner's THREAD record was written */
     uint8_t pad0[4];
-    uint64_t body; /* where the owner's process mapped it; 0 = not yet */
-    uint8_t pad1[32];
+    uint64_t body;      /* where the owner's process mapped it; 0 = not yet */
+    uint64_t body_seal; /* of `body`, by what only that image knows */
+    uint8_t pad1[24];
     /* Writer. */
     _Atomic uint64_t head;    /* next position to write; release at a commit */
     uint64_t tail_seen;       /* a body before the end of the room known */
@@ -163,7 +164,8 @@ struct ck_ring_header {
     _Atomic uint32_t claims; /* times that a thread got a slot, counted after */
     uint32_t large;          /* slots before it have large bodies, */
     uint64_t small_bytes;    /* the others such: a power of two, whole pages */
-    uint8_t pad0[40];
+    uint64_t layout_sum;     /* ck_ring_layout_sum() */
+    uint8_t pad0[32];
     int64_t alive;        /* RAW when a collector ran last; 0 = none did */
     uint64_t noslot_told; /* of `noslot`, in frames of a collector */
     uint8_t pad[1840];
@@ -195,18 +197,62 @@ static inline struct ck_ring_slot *ck_ring_heads(struct ck_ring_header *header)
     return (struct ck_ring_slot *)((char *)header + CK_RING_HEADS_OFFSET);
 }
 
+/* What is decided when a ring is made. The program can write to the header by
+ * mistake: who uses a ring has a copy of its own of this, and looks there. */
+struct ck_ring_layout {
+    uint32_t header_bytes;
+    uint32_t slots;
+    uint32_t large;
+    uint32_t clock; /* enum ck_clock */
+    uint64_t slot_bytes;
+    uint64_t small_bytes;
+    uint64_t slot_offset;
+};
+
+static inline struct ck_ring_layout
+ck_ring_layout(const struct ck_ring_header *header)
+{
+    return (struct ck_ring_layout){
+        .header_bytes = header->header_bytes,
+        .slots = header->slots,
+        .large = header->large,
+        .clock = header->clock,
+        .slot_bytes = header->slot_bytes,
+        .small_bytes = header->small_bytes,
+        .slot_offset = header->slot_offset,
+    };
+}
+
+/* FNV-1a over all of the header that never changes: whoever opens the ring
+ * later sees by it that somebody wrote there. */
+static inline uint64_t ck_ring_layout_sum(const struct ck_ring_header *header)
+{
+    const uint64_t more[2] = {header->large, header->small_bytes};
+    const uint8_t *bytes = (const uint8_t *)header;
+    uint64_t sum = 0xcbf29ce484222325ull;
+
+    for (size_t i = 0; i < offsetof(struct ck_ring_header, owner_pid); i++) {
+        sum = (sum ^ bytes[i]) * 0x100000001b3ull;
+    }
+    for (size_t i = 0; i < sizeof(more); i++) {
+        sum = (sum ^ ((const uint8_t *)more)[i]) * 0x100000001b3ull;
+    }
+    return sum;
+}
+
 /* Bytes of the slot's body. Where memory is scarce a ring has a few large slots
  * for the first threads and small ones for many. */
-static inline uint64_t ck_ring_body_bytes(const struct ck_ring_header *header,
+static inline uint64_t ck_ring_body_bytes(const struct ck_ring_layout *layout,
                                           uint32_t slot)
 {
-    return slot < header->large ? header->slot_bytes : header->small_bytes;
+    return slot < layout->large ? layout->slot_bytes : layout->small_bytes;
 }
 
 /* A process image's side of the ring; one in each injected library. */
 struct ck_ring {
     struct ck_ring_header *header; /* NULL = not mapped */
-    uint8_t *bodies;               /* reserved, not to be touched; or NULL */
+    struct ck_ring_layout layout;
+    uint8_t *bodies; /* reserved, not to be touched; or NULL */
     /* Threads that enter at the same time store the same. */
     _Atomic(struct ck_ring_process *) process;
     _Atomic uint32_t incarnation; /* 0 = not entered */

@@ -41,6 +41,7 @@ static int header_check(const struct ck_ring_header *header, uint64_t bytes)
                      (uint64_t)header->slots * sizeof(struct ck_ring_slot);
 
     if (header->magic != CK_RING_MAGIC || header->version != CK_RING_VERSION ||
+        header->layout_sum != ck_ring_layout_sum(header) ||
         header->slots == 0 || header->slots > CK_RING_SLOTS_MAX ||
         header->header_bytes < heads || header->header_bytes > bytes ||
         !is_body_size(header->slot_bytes) ||
@@ -54,27 +55,24 @@ static int header_check(const struct ck_ring_header *header, uint64_t bytes)
     return 0;
 }
 
+/* What is checked is a copy: another thread may be writing to the header. */
 static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
 {
-    struct ck_ring_header *header =
-        mmap(NULL, sizeof(*header), PROT_READ, MAP_SHARED, fd, 0);
-    uint64_t bytes;
-    int rc;
+    struct ck_ring_header copy;
+    void *map;
 
-    if (header == MAP_FAILED) {
+    if (pread(fd, &copy, sizeof(copy), 0) != (ssize_t)sizeof(copy) ||
+        header_check(&copy, file_bytes) != 0) {
+        errno = EPROTO;
         return -1;
     }
-    rc = header_check(header, file_bytes);
-    bytes = header->header_bytes;
-    (void)munmap(header, sizeof(*header));
-    if (rc != 0) {
+    map = mmap(NULL, copy.header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+               0);
+    if (map == MAP_FAILED) {
         return -1;
     }
-    header = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (header == MAP_FAILED) {
-        return -1;
-    }
-    ring->header = header;
+    ring->header = map;
+    ring->layout = ck_ring_layout(&copy);
     return 0;
 }
 
@@ -82,9 +80,9 @@ static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
  * program may close what it does not know, change its root or its user. */
 static void bodies_reserve(struct ck_ring *ring, int fd)
 {
-    uint64_t bytes = ring->header->slot_bytes * ring->header->slots;
+    uint64_t bytes = ring->layout.slot_bytes * ring->layout.slots;
     void *map = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd,
-                     (off_t)ring->header->slot_offset);
+                     (off_t)ring->layout.slot_offset);
 
     ring->bodies = map == MAP_FAILED ? NULL : map;
 }
@@ -137,7 +135,7 @@ int ck_ring_map(struct ck_ring *ring)
     if (rc == 0) {
         bodies_reserve(&made, fd);
         strcpy(made.path, path);
-        made.clock = (enum ck_clock)made.header->clock;
+        made.clock = (enum ck_clock)made.layout.clock;
         *ring = made;
     }
     (void)close(fd);
@@ -269,7 +267,7 @@ int ck_ring_attach(struct ck_ring *ring, enum ck_library library)
     if (ck_ring_enter(&made, library) != 0) {
         int saved = errno;
 
-        (void)munmap(made.header, made.header->header_bytes);
+        (void)munmap(made.header, made.layout.header_bytes);
         errno = saved;
         return -1;
     }

@@ -230,6 +230,37 @@ static void an_outbox_whose_tail_lies_within_an_entry_is_refused(void **state)
     assert_int_equal(outbox_init(&next, *state, MEMORY_BYTES), 0);
 }
 
+/* By whom ever: nothing is walked for ever, what was there is dropped. */
+static void entries_that_are_overwritten_are_dropped_and_counted(void **state)
+{
+    static const struct outbox_entry rubbish[] = {
+        {0, OUTBOX_FILLER, 0}, {UINT32_MAX, OUTBOX_FILLER, 0},
+        {8, OUTBOX_SEALED, 0}, {UINT32_MAX, OUTBOX_SENT, 0},
+        {96, 77, 0},           {UINT32_MAX - 15, OUTBOX_ACKED, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(rubbish) / sizeof(rubbish[0]); i++) {
+        struct ck_ack ack = ack_of(0, 1000);
+        struct outbox outbox;
+        size_t bytes;
+
+        memset(*state, 0, MEMORY_BYTES);
+        assert_int_equal(outbox_init(&outbox, *state, MEMORY_BYTES), 0);
+        assert_int_equal(frame_put(&outbox, 0, 0, 96), 0);
+        assert_int_equal(frame_put(&outbox, 0, 10, 96), 0);
+        memset(outbox.head, 0x77, 40);
+        *(struct outbox_entry *)outbox.area = rubbish[i];
+        (void)outbox_unsent(&outbox, &bytes);
+        (void)outbox_ack(&outbox, &ack, 1);
+        outbox_rewind(&outbox);
+        assert_null(outbox_oldest(&outbox, &bytes));
+        assert_true(outbox_is_empty(&outbox));
+        assert_int_equal(outbox.broken, 1);
+        assert_int_equal(frame_put(&outbox, 0, 20, 96), 0);
+        assert_int_equal(frame_first(outbox_unsent(&outbox, &bytes)), 20);
+    }
+}
+
 static void a_walk_sees_each_frame_once(void **state)
 {
     struct outbox outbox;
@@ -257,6 +288,9 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_full_outbox_refuses_and_takes_again_when_freed, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            entries_that_are_overwritten_are_dropped_and_counted, setup,
+            teardown),
         cmocka_unit_test_setup_teardown(an_empty_outbox_is_used_from_its_start,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_frame_larger_than_half_is_refused,

@@ -59,6 +59,7 @@ static int setup(void **state)
     f->header->slot_bytes = SLOT_BYTES;
     f->header->small_bytes = SLOT_BYTES;
     f->header->slot_offset = head;
+    f->header->layout_sum = ck_ring_layout_sum(f->header);
     for (int i = 0; i < SLOTS; i++) {
         atomic_store(&ck_ring_heads(f->header)[i].state, CK_SLOT_FREE);
         atomic_store(&ck_ring_heads(f->header)[i].backed, CK_RING_BACKED_ALL);
@@ -510,6 +511,40 @@ static void without_a_free_slot_a_thread_is_refused(void **state)
     assert_null(writer.slot);
 }
 
+/* What the program writes there by mistake. */
+static void an_overwritten_ring_does_not_move_the_recording(void **state)
+{
+    struct fixture *f = *state;
+    struct ck_ring mpi = {0}, cl = {0}, late = {0};
+    struct ck_ring_writer a = {0}, b = {0};
+    struct ck_ring_slot *slot = head_of(f, 0);
+    uint8_t elsewhere[64];
+
+    memset(elsewhere, 0x55, sizeof(elsewhere));
+    assert_int_equal(ck_ring_attach(&mpi, CK_LIBRARY_MPI), 0);
+    assert_int_equal(ck_ring_attach(&cl, CK_LIBRARY_OPENCL), 0);
+    assert_int_equal(ck_ring_writer_init(&a, &mpi), 0);
+    f->header->slots = f->header->large = UINT32_MAX;
+    f->header->slot_bytes = f->header->slot_offset = (uint64_t)1 << 40;
+    slot->body = (uintptr_t)elsewhere;
+    atomic_store(&slot->backed, (uint64_t)1 << 40);
+    slot->tail_seen = 0 - SLOT_UNITS;
+    assert_int_equal(ck_ring_writer_init(&b, &cl), 0);
+    assert_ptr_not_equal(b.body, elsewhere);
+    assert_int_equal(b.mask, SLOT_UNITS - 1);
+    for (uint64_t i = 0; i < 2 * SLOT_UNITS; i++) {
+        (void)put_mark(&a, 10);
+        (void)put_mark(&b, 20);
+    }
+    for (size_t i = 0; i < sizeof(elsewhere); i++) {
+        assert_int_equal(elsewhere[i], 0x55);
+    }
+    assert_int_equal(ck_ring_attach(&late, CK_LIBRARY_ANNOTATE), -1);
+    assert_int_equal(errno, EPROTO);
+    ck_ring_writer_fini(&b, &cl);
+    ck_ring_writer_fini(&a, &mpi);
+}
+
 static void a_foreign_or_hostile_ring_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -521,19 +556,27 @@ static void a_foreign_or_hostile_ring_is_refused(void **state)
     assert_int_equal(errno, ENOENT);
     assert_int_equal(setenv(CK_RING_ENV, f->path, 1), 0);
     f->header->magic++;
+    f->header->layout_sum = ck_ring_layout_sum(f->header);
     assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), -1);
     assert_int_equal(errno, EPROTO);
     *f->header = good;
     f->header->version++;
+    f->header->layout_sum = ck_ring_layout_sum(f->header);
     assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), -1);
     *f->header = good;
     f->header->slots = CK_RING_SLOTS_MAX + 1;
+    f->header->layout_sum = ck_ring_layout_sum(f->header);
     assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), -1);
     *f->header = good;
     f->header->slot_offset = UINT64_MAX - 4096;
+    f->header->layout_sum = ck_ring_layout_sum(f->header);
     assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), -1);
     *f->header = good;
     f->header->slot_bytes = SLOT_BYTES * 2;
+    f->header->layout_sum = ck_ring_layout_sum(f->header);
+    assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), -1);
+    *f->header = good;
+    f->header->created++;
     assert_int_equal(ck_ring_attach(&ring, CK_LIBRARY_MPI), -1);
     *f->header = good;
     assert_int_equal(truncate(f->path, 100), 0);
@@ -562,6 +605,7 @@ int main(void)
         CASE(whole_slots_are_taken_first),
         CASE(a_reader_sees_whole_records_in_order),
         CASE(without_a_free_slot_a_thread_is_refused),
+        CASE(an_overwritten_ring_does_not_move_the_recording),
         CASE(a_foreign_or_hostile_ring_is_refused),
     };
 

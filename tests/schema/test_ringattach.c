@@ -52,6 +52,7 @@ static int setup(void **state)
     f->header->large = SLOTS;
     f->header->small_bytes = SLOT_BYTES;
     f->header->slot_offset = f->head;
+    f->header->layout_sum = ck_ring_layout_sum(f->header);
     for (int i = 0; i < SLOTS; i++) {
         atomic_store(&ck_ring_heads(f->header)[i].state, CK_SLOT_FREE);
         atomic_store(&ck_ring_heads(f->header)[i].backed, CK_RING_BACKED_ALL);
