@@ -281,6 +281,12 @@ int columns_decode(const struct columns_view *view,
                                "disagree");
     }
     info->skipped = decoder.skipped;
+    info->counted = decoder.skipped;
+    info->held = 0;
+    for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
+        info->counted += view->groups[cls].records;
+        info->held += view->groups[cls].records * ck_class_units(cls);
+    }
     if (!has_wanted(&decoder)) {
         return 0;
     }

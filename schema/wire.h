@@ -31,6 +31,9 @@ struct ck_batch_info {
     uint32_t records; /* set by the encoder and by open */
     uint32_t units;
     uint32_t skipped; /* set by decode: records of unknown class */
+    /* Set by decode, from what is there: */
+    uint32_t counted; /* records of all classes */
+    uint32_t held;    /* units of those that are no texts */
 };
 
 /* An encoder with its buffers; reused, one a thread. NULL with ENOMEM. */

@@ -10,6 +10,9 @@
 #include "merge/array.h"
 #include "schema/run.h"
 
+/* More records than any run has: sums of such guesses stay in range. */
+#define GUESS_MAX 0x1p48
+
 /* By position; of equal ones the longer first, of those the fuller: a thin one
  * may lie beside the one that it is of. */
 static int by_position(const void *a, const void *b)
@@ -76,10 +79,16 @@ static int by_slot(const void *a, const void *b)
     return (left->begin > right->begin) - (left->begin < right->begin);
 }
 
+/* A frame may lie about its place: nothing leaves its range. */
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 static void gap_count(struct cast_agent *agent, uint64_t gaps, uint64_t units)
 {
     agent->gaps += gaps;
-    agent->gap_units += units;
+    agent->gap_units = sum_of(agent->gap_units, units);
 }
 
 /* Units behind the last stored ones of its slots; `ends` = of all slots. What
@@ -110,8 +119,13 @@ static uint64_t records_guess(const struct cast_agent *agent)
     uint64_t records = agent->gap_units;
 
     if (agent->units > 0) {
-        records = (uint64_t)((double)agent->gap_units * (double)agent->records /
-                             (double)agent->units);
+        double guess = (double)agent->gap_units * (double)agent->records /
+                       (double)agent->units;
+
+        records = guess < GUESS_MAX ? (uint64_t)guess : (uint64_t)GUESS_MAX;
+    }
+    if (records > (uint64_t)GUESS_MAX) {
+        records = (uint64_t)GUESS_MAX;
     }
     if (records < agent->gaps) {
         records = agent->gaps;
@@ -221,11 +235,11 @@ static size_t slot_check(const struct store_stream *const *sorted,
            sorted[at]->slot == first->slot;
          at++) {
         if (sorted[at]->begin > *end && agent->discarded.segments > 0) {
-            sums->discarded += sorted[at]->begin - *end;
+            sums->discarded = sum_of(sums->discarded, sorted[at]->begin - *end);
         } else if (sorted[at]->begin > *end) {
             gap_count(agent, 1, sorted[at]->begin - *end);
         }
-        sums->discarded += sorted[at]->discarded;
+        sums->discarded = sum_of(sums->discarded, sorted[at]->discarded);
         agent->has_overlap |= sorted[at]->begin < *end;
         gap_count(agent, sorted[at]->gaps, sorted[at]->gap_units);
         if (sorted[at]->end > *end) {
@@ -309,8 +323,10 @@ int continuity_check(const struct store_stream *streams,
         struct slot_sums sums;
 
         at = slot_check(sorted, count, at, &cast->agents[agent], &sums);
-        ends[agent].end += slot >= CK_SLOT_AGGREGATOR ? 0 : sums.end;
-        ends[agent].discarded += sums.discarded;
+        if (slot < CK_SLOT_AGGREGATOR) {
+            ends[agent].end = sum_of(ends[agent].end, sums.end);
+        }
+        ends[agent].discarded = sum_of(ends[agent].discarded, sums.discarded);
     }
     for (size_t i = 0; i < cast->agents_count; i++) {
         discarded_check(&cast->agents[i], ends[i].discarded);

@@ -90,6 +90,49 @@ static int reading_commit(struct reading *reading,
     return survey_commit(&reading->survey);
 }
 
+/* Units of the texts among the facts. */
+static uint64_t texts_held(const struct store_rows *rows)
+{
+    const uint8_t *at = rows->bytes;
+    const uint8_t *end = at + rows->used;
+    uint64_t units = 0;
+
+    while (at < end) {
+        const struct ck_event *event = (const struct ck_event *)at;
+
+        if (ck_class_units(ck_kind_class(event->kind)) == 0) {
+            units += event->units;
+        }
+        at += (size_t)event->units * CK_UNIT_BYTES;
+    }
+    return units;
+}
+
+/* Who seals a frame may lie in it: what its header, its batch and the records
+ * in it say of each other. One that lies is left out before anybody relies on
+ * its figures. A thin frame keeps the place of the one that it is of. */
+static bool is_true(const struct opened *opened,
+                    const struct store_frame *frame,
+                    const struct store_rows *rows,
+                    struct ck_err *err)
+{
+    const struct ck_frame_header *header = &opened->header;
+    const struct ck_batch_info *info = &opened->info;
+    uint64_t held = info->held + texts_held(rows);
+
+    if (frame->is_thin || frame->trim > 0 ||
+        (header->units == info->units && header->records == info->records &&
+         info->counted == info->records && held <= header->units)) {
+        return true;
+    }
+    (void)ck_err_set(err,
+                     "frame announces %u records in %u units, it has %u in "
+                     "%llu or more",
+                     header->records, header->units, info->counted,
+                     (unsigned long long)held);
+    return false;
+}
+
 int reading_frame(struct reading *reading,
                   struct store_frame *frame,
                   struct ck_err *err)
@@ -104,7 +147,8 @@ int reading_frame(struct reading *reading,
     rc = opened_open(&opened, reading->opener, frame, err);
     reading->told = opened.header.records;
     if (rc != 0 ||
-        opened_decode(&opened, frame, FACTS, &reading->rows, err) != 0) {
+        opened_decode(&opened, frame, FACTS, &reading->rows, err) != 0 ||
+        !is_true(&opened, frame, &reading->rows, err)) {
         return 0;
     }
     if (frame_bind(stream, frame, reading->cast, &opened.info) != 0) {

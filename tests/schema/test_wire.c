@@ -48,7 +48,7 @@ static void a_batch_comes_back_with_its_facts(void **state)
 
     for (int round = 0; round < 200; round++) {
         size_t used = make_records(rows, 1 + records_below(&rng, ROOM));
-        struct ck_batch_info info = {CK_CLOCK_TSC, 77, 78, 0, 0, 0};
+        struct ck_batch_info info = {CK_CLOCK_TSC, 77, 78, 0, 0, 0, 0, 0};
         struct ck_batch_info seen;
         const void *payload;
         size_t bytes;

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""lies.py - frames whose seal is good and whose figures are not
+
+SPDX-License-Identifier: Apache-2.0
+
+    lies.py CKMERGE RUN COUNT SEED
+
+Each time one field of one frame of the run is made wrong (the header's, or some
+bytes of its batch) and the frame is sealed again, as one who holds the key can.
+ckmerge must end by itself with a report of all ranks, and where the report
+differs from the true one in anything that is counted, it must say so: damage, a
+gap, or a stream or agent that was not there.
+"""
+import collections
+import glob
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HEAD = struct.Struct("<4sHBB16sIIQIIIIII")
+FIELDS = ["magic", "version", "pack", "flags", "agent", "incarnation", "slot",
+          "first", "units", "records", "length", "raw", "crc", "reserved"]
+BITS = {"version": 16, "pack": 8, "flags": 8, "first": 64}
+
+TABLE = []
+for number in range(256):
+    for _ in range(8):
+        number = number >> 1 ^ (0x82F63B78 if number & 1 else 0)
+    TABLE.append(number)
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = TABLE[(crc ^ byte) & 255] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def seal(fields, payload):
+    fields = dict(fields, crc=0)
+    crc = crc32c(HEAD.pack(*fields.values()) + payload[:fields["length"]])
+    return HEAD.pack(*dict(fields, crc=crc).values()) + payload
+
+
+def frames(blob):
+    at, out = 0, []
+    while at < len(blob):
+        fields = dict(zip(FIELDS, HEAD.unpack_from(blob, at)))
+        end = at + 64 + (fields["length"] + 7) // 8 * 8
+        out.append((at, end, fields))
+        at = end
+    return out
+
+
+def wrong(source, name, value):
+    """Another value of the field: near, far, zero, the largest, any."""
+    if name == "magic":
+        return bytes(source.randrange(256) for _ in range(4))
+    if name == "agent":
+        return bytes(source.randrange(256) for _ in range(16))
+    top = (1 << BITS.get(name, 32)) - 1
+    choices = [0, 1, top, top - 1, top // 2 + 1, value + 1, value - 1,
+               value * 2, value // 2, value + 1000, value + 2 ** 20,
+               source.randrange(top + 1), source.randrange(1 << 16),
+               0xFFFFFFFE & top, 0xFFFFFFFF & top]
+    return source.choice([c & top for c in choices if c & top != value]
+                         or [value ^ 1])
+
+
+def lie(source, blob, frame):
+    """The file with a lie in this frame, and which."""
+    at, end, fields = frame
+    payload = bytearray(blob[at + 64:end])
+    name = source.choice([f for f in FIELDS if f != "crc"] + ["batch"] * 8)
+    if name == "batch":
+        for _ in range(source.choice([1, 1, 2, 8])):
+            place = source.randrange(max(1, fields["length"]))
+            payload[place] = source.choice(
+                [0, 1, 127, 128, 255, source.randrange(256)])
+    else:
+        fields = dict(fields)
+        fields[name] = wrong(source, name, fields[name])
+    made = seal(fields, bytes(payload))
+    return blob[:at] + made + blob[end:], name
+
+
+def merged(ckmerge, run):
+    done = subprocess.run([ckmerge, "--quiet", "--output", "json", run],
+                          capture_output=True, timeout=120)
+    if done.returncode not in (0, 3):
+        return done.returncode, done.stderr.decode(errors="replace")
+    return done.returncode, json.loads(done.stdout)
+
+
+def ranks(report):
+    return sorted(rank["rank"] for rank in report["ranks"])
+
+
+def main():
+    ckmerge, run, count, seed = (sys.argv[1], sys.argv[2], int(sys.argv[3]),
+                                 int(sys.argv[4]))
+    source = random.Random(seed)
+    work = tempfile.mkdtemp(prefix="ck-lies.")
+    copy = work + "/run"
+    shutil.copytree(run, copy)
+    files = {path: open(path, "rb").read()
+             for path in sorted(glob.glob(copy + "/*.ck"))}
+    places = [(path, frame) for path, blob in files.items()
+              for frame in frames(blob)]
+    status, truth = merged(ckmerge, copy)
+    assert status == 0, (status, truth)
+    tally = collections.Counter()
+    for number in range(count):
+        path, frame = source.choice(places)
+        blob, name = lie(source, files[path], frame)
+        with open(path, "wb") as file:
+            file.write(blob)
+        status, seen = merged(ckmerge, copy)
+        what = f"seed {seed}, lie {number}: {name} of {frame}"
+        if status not in (0, 3):
+            keep = work + "-seen"
+            shutil.copytree(copy, keep)
+            raise AssertionError(f"{what}: status {status}: {seen[-1000:]} "
+                                 f"(see {keep})")
+        assert set(ranks(truth)) <= set(ranks(seen)), (
+            f"{what}: ranks {ranks(seen)}")
+        if seen["trust"]["events"] != truth["trust"]["events"]:
+            assert status == 3, f"{what}: events are missing, status 0"
+        tally[name, status] += 1
+        with open(path, "wb") as file:
+            file.write(files[path])
+    shutil.rmtree(work)
+    for (name, status), times in sorted(tally.items()):
+        print(f"{name:12} status {status}: {times}")
+    print(f"ok: {count} lies, each with a report")
+
+
+main()
