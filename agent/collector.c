@@ -19,6 +19,7 @@
 #include "agent/account.h"
 #include "agent/apart.h"
 #include "agent/channel.h"
+#include "agent/claim.h"
 #include "agent/clockprobe.h"
 #include "agent/clocksync.h"
 #include "agent/drain.h"
@@ -336,6 +337,7 @@ static void spool_rest(struct collector *collector)
             (unsigned long long)drain_lost(collector->drain));
         herald_warn(&collector->herald, text);
     }
+    claim_release(collector->wish->claim); /* the spool says whose it is */
     collector->phase = PHASE_DONE;
 }
 
@@ -344,6 +346,7 @@ static void left_step(struct collector *collector, ck_time_t now)
 {
     const char *dir = session_dir(collector->session);
 
+    claim_release(collector->wish->claim); /* the manifest says whose it is */
     (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
                        strlen(dir));
     collector->phase = PHASE_DONE;

@@ -30,6 +30,7 @@ struct collector_wish {
     const char *aggregator;    /* endpoint text, or NULL */
     const char *dir;           /* run directory */
     const char *fallback;      /* for the spool */
+    int claim;                 /* of `dir` (claim.h), -1 = none */
     const char *keep;          /* how much of the run, NULL = everything */
     const char *obstacle;      /* why no library can be loaded, or NULL */
     char *const *env;          /* the agent's own */

@@ -53,7 +53,8 @@ static void old_remove(const char *dir)
         int fd;
 
         if (strlen(entry->d_name) < 16 ||
-            (strcmp(kind, ".lock") != 0 && strcmp(kind, ".clock") != 0) ||
+            (strcmp(kind, ".lock") != 0 && strcmp(kind, ".clock") != 0 &&
+             strcmp(kind, ".claim") != 0) ||
             fstatat(dirfd(stream), entry->d_name, &st, 0) != 0 ||
             st.st_mtime > before) {
             continue;

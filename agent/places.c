@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/claim.h"
 #include "schema/owner.h"
 #include "schema/time.h"
 
@@ -46,6 +47,18 @@ is_foreign(const char *dir, const struct identity *identity, char *key)
             owner.started < identity->launcher_start * CK_TIME_S - EARLIER);
 }
 
+/* Is the directory this job's? Else *key is that of the other one. */
+static bool
+is_won(struct places *places, const struct identity *identity, char *key)
+{
+    strcpy(key, "that starts now");
+    if (is_foreign(places->dir, identity, key)) {
+        return false;
+    }
+    places->claim = claim_take(places->dir, identity->job_key);
+    return places->claim >= 0 || errno != EWOULDBLOCK;
+}
+
 /* The run of another job in the user's directory stays as it is. */
 static int dir_settle(struct places *places,
                       const struct identity *identity,
@@ -56,7 +69,7 @@ static int dir_settle(struct places *places,
     char other[CK_OWNER_KEY_BYTES];
     size_t length = strlen(places->dir);
 
-    if (!is_foreign(places->dir, identity, first)) {
+    if (is_won(places, identity, first)) {
         return 0;
     }
     for (int i = 2; i < SIBLINGS_MAX; i++) {
@@ -64,7 +77,7 @@ static int dir_settle(struct places *places,
             (int)(PATH_MAX - length)) {
             return ck_err_set(err, "run directory: %s", strerror(ENAMETOOLONG));
         }
-        if (!is_foreign(places->dir, identity, other)) {
+        if (is_won(places, identity, other)) {
             places->is_moved = true;
             (void)ck_err_set(err,
                              "%s holds the run of another job (%.60s): give "
@@ -87,6 +100,7 @@ int places_find(struct places *places,
     size_t length;
 
     places->is_moved = false;
+    places->claim = -1;
     if (identity_run_name(identity, name, sizeof(name)) != 0 ||
         absolute(places->dir, dir != NULL ? dir : name) != 0 ||
         snprintf(places->fallback, PATH_MAX, "%s/%s",

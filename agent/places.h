@@ -16,10 +16,11 @@ struct places {
     char dir[PATH_MAX];      /* run directory */
     char fallback[PATH_MAX]; /* for the spool, where `dir` cannot be written */
     bool is_moved;           /* `dir` is not the one that was given */
+    int claim;               /* of `dir` (claim.h), -1 = none */
 };
 
 /* `dir` is the user's, or NULL. A directory that holds the run of another job
- * is left alone: places->dir is the first of DIR.2, DIR.3 ... that does not,
+ * is left alone, or that another job has claimed: places->dir is the first of DIR.2, DIR.3 ... that does not,
  * which all agents of a job find alike, and *err says so. 0, or -1 with err.
  */
 int places_find(struct places *places,

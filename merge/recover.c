@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "launch/child.h"
@@ -21,25 +22,35 @@
 #include "schema/time.h"
 
 #define RECOVER_LIMIT (60 * CK_TIME_S)
+#define MOVED_LIMIT (20 * CK_TIME_S)
 
-/* A ring file whose lock is free: nobody drains it. */
-static bool is_left(int dir, const char *name)
+enum ring_use {
+    RING_NONE,  /* or its agent lives, which shares the lock */
+    RING_MOVED, /* somebody moves what is in it: the lock is his alone */
+    RING_LEFT,  /* nobody drains it: the lock is free */
+};
+
+static enum ring_use ring_use(int dir, const char *name)
 {
-    bool is_free;
+    enum ring_use use = RING_NONE;
     int fd;
 
     if (!ck_ring_is_name(name)) {
-        return false;
+        return RING_NONE;
     }
     fd = ck_owndir_file(dir, name, O_RDONLY);
-    is_free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        use = RING_LEFT;
+    } else if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0) {
+        use = RING_MOVED;
+    }
     if (fd >= 0) {
         (void)close(fd);
     }
-    return is_free;
+    return use;
 }
 
-static bool has_ring(const char *dir)
+static bool has_ring(const char *dir, enum ring_use use)
 {
     bool is_there = false;
     struct dirent *entry;
@@ -47,7 +58,7 @@ static bool has_ring(const char *dir)
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
 
     while (stream != NULL && !is_there && (entry = readdir(stream)) != NULL) {
-        is_there = is_left(dirfd(stream), entry->d_name);
+        is_there = ring_use(dirfd(stream), entry->d_name) == use;
     }
     if (stream != NULL) {
         (void)closedir(stream);
@@ -57,11 +68,37 @@ static bool has_ring(const char *dir)
     return is_there;
 }
 
-void recover_rings(const char *run)
+static bool have_ring(enum ring_use use)
 {
     char dirs[CK_RING_DIRS_MOST][CK_RING_DIR_BYTES];
     size_t count = ck_ring_dirs_all(dirs);
     bool is_any = false;
+
+    for (size_t i = 0; i < count; i++) {
+        is_any = is_any || has_ring(dirs[i], use);
+    }
+    return is_any;
+}
+
+/* An agent that starts, or another merge, may be moving this run's records
+ * right now: they are in no file yet. */
+static void moved_wait(void)
+{
+    const struct timespec pause = {.tv_nsec = 20 * CK_TIME_MS};
+    ck_time_t until = ck_time_raw() + MOVED_LIMIT;
+
+    while (have_ring(RING_MOVED)) {
+        if (ck_time_raw() > until) {
+            ck_warn("another process still moves records that were left in "
+                    "memory; merge again when it has ended");
+            return;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+void recover_rings(const char *run)
+{
     char program[PATH_MAX];
     char dir[PATH_MAX];
     char *argv[] = {program, "--clean", "--dir", dir, NULL};
@@ -71,10 +108,8 @@ void recover_rings(const char *run)
     pid_t pid;
     int status;
 
-    for (size_t i = 0; i < count; i++) {
-        is_any = is_any || has_ring(dirs[i]);
-    }
-    if (!is_any || realpath(run, dir) == NULL ||
+    moved_wait();
+    if (!have_ring(RING_LEFT) || realpath(run, dir) == NULL ||
         ck_child_find("ckagent", program, NULL) != 0) {
         return;
     }
@@ -85,4 +120,5 @@ void recover_rings(const char *run)
                 "when it has ended",
                 program);
     }
+    moved_wait(); /* ours may have met another one */
 }

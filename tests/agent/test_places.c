@@ -76,6 +76,38 @@ static void a_directory_that_is_new_or_empty_is_taken(void **state)
     found_is("empty///", "empty", false);
 }
 
+/* No manifest says yet whose it is. */
+static void two_jobs_that_begin_at_once_have_two_directories(void **state)
+{
+    struct identity others = identity;
+    struct places first, again, second, third;
+    struct ck_err err = {.text = ""};
+    char dir[128];
+
+    (void)state;
+    (void)snprintf(dir, sizeof(dir), "%s/both", work);
+    strcpy(others.job_key, "theirs");
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", work, 1), 0);
+    assert_int_equal(places_find(&first, &identity, dir, &err), 0);
+    assert_int_equal(places_find(&second, &others, dir, &err), 0);
+    assert_non_null(strstr(err.text, "another job"));
+    assert_int_equal(places_find(&again, &identity, dir, &err), 0);
+    assert_false(first.is_moved);
+    assert_false(again.is_moved);
+    assert_true(second.is_moved);
+    assert_string_not_equal(first.dir, second.dir);
+    /* One agent of the job ends, the other one has it still. */
+    (void)close(first.claim);
+    assert_int_equal(places_find(&third, &others, dir, &err), 0);
+    assert_string_equal(third.dir, second.dir);
+    (void)close(third.claim);
+    (void)close(again.claim);
+    assert_int_equal(places_find(&third, &others, dir, &err), 0);
+    assert_false(third.is_moved);
+    (void)close(third.claim);
+    (void)close(second.claim);
+}
+
 static void the_run_of_this_job_is_gone_on_with(void **state)
 {
     (void)state;
@@ -127,6 +159,7 @@ int main(void)
 #define CASE(name) WORKDIR_CASE(name, setup)
     const struct CMUnitTest tests[] = {
         CASE(a_directory_that_is_new_or_empty_is_taken),
+        CASE(two_jobs_that_begin_at_once_have_two_directories),
         CASE(the_run_of_this_job_is_gone_on_with),
         CASE(the_run_of_another_job_is_left_alone),
         CASE(an_earlier_job_of_the_same_name_is_another_one),

@@ -8,7 +8,7 @@
 # the ring of a killed agent there, which names a run directory. Root's next
 # program runs as ever, is recorded, says in one line why its memory lies
 # elsewhere, and nothing of the ring is read or written. /dev/shm is a new one
-# in a mount namespace.
+# in a mount namespace. CK_FOREIGN_RUNS times each kind (1; in full 50).
 . "$(dirname "$0")/lib.sh"
 need setpriv util-linux
 need unshare util-linux
@@ -59,6 +59,11 @@ plant() {
         mkdir -m 700 "$dir.away"
         as_stranger ln -s "$dir.away" "$dir"
         file=$dir.away/${ring##*/} ;;
+    link-loop) as_stranger ln -s "$dir" "$dir" && return ;;
+    link-dangling) as_stranger ln -s "$dir.away" "$dir" && return ;;
+    socket)
+        as_stranger /usr/bin/python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$dir" && return ;;
     file) as_stranger touch "$dir" && return ;;
     fifo) as_stranger mkfifo -m 666 "$dir" && return ;;
     own-open) mkdir "$dir" && chmod 777 "$dir" ;;
@@ -70,6 +75,18 @@ plant() {
         cp "$ring" "$work/linked.ring" && chown $stranger "$work/linked.ring"
         ln -s "$work/linked.ring" "$file" ;;
     own-fifo) mkfifo -m 600 "$file" ;;
+    own-dir) mkdir -m 700 "$file" && cp "$ring" "$file/" ;;
+    own-hard)
+        [ -e "$dir.hard" ] || install -m 600 "$ring" "$dir.hard"
+        ln "$dir.hard" "$file" ;;
+    own-short)
+        head -c 3000 "$ring" >"$file" && chmod 600 "$file"
+        chown $stranger:$stranger "$file" ;;
+    own-many)
+        for i in $(seq 30); do
+            cp --sparse=always "$ring" "$dir/$i.ring"
+            chown $stranger:$stranger "$dir/$i.ring"
+        done ;;
     *)
         cp --sparse=always "$ring" "$file"
         [ "$kind" = own-loose ] || chown $stranger:$stranger "$file"
@@ -98,7 +115,7 @@ trial() {
     same "$kind: recorded" 1 "$(json "$run/manifest.json" 'j["ranks"]')"
     same "$kind: written to the run that the ring names" "" "$(ls -A "$target")"
     case $kind in
-    own-loose | own-link | own-fifo | own-other) ;;
+    own-[!o]* | own-other) ;;
     *) said=$(grep -c "/ck-0 \(belongs to another user\|is \(a symbolic link\|not a directory\|open to others\)\).*: recording memory lies in /dev/shm/ck-0-" "$work/err" || :)
         same "$kind: lines that say why" 1 "$said" ;;
     esac
@@ -112,7 +129,11 @@ trial() {
     discard /dev/shm/ck-0* "$TMPDIR"/ck-0* "$work/linked.ring"
 }
 
-for kind in 700 755 777 1777 link link-to-own file fifo own-open own-loose \
-    own-link own-fifo own-other; do
-    trial $kind
+for ((turn = 0; turn < ${CK_FOREIGN_RUNS:-1}; turn++)); do
+    for kind in 700 755 777 1777 link link-to-own link-loop link-dangling file \
+        fifo socket own-open own-loose own-link own-hard own-fifo own-dir \
+        own-short own-many own-other; do
+        trial $kind
+        discard "$work/run-$kind"
+    done
 done

@@ -7,9 +7,8 @@ SPDX-License-Identifier: Apache-2.0
 
 Each time one field of one frame of the run is made wrong (the header's, or some
 bytes of its batch) and the frame is sealed again, as one who holds the key can.
-ckmerge must end by itself with a report of all ranks, and where the report
-differs from the true one in anything that is counted, it must say so: damage, a
-gap, or a stream or agent that was not there.
+ckmerge must end by itself with a report. All of the other ranks is in it, and
+where records are missing it ends with 3.
 """
 import collections
 import glob
@@ -98,7 +97,8 @@ def merged(ckmerge, run):
 
 
 def ranks(report):
-    return sorted(rank["rank"] for rank in report["ranks"])
+    """Records of each rank."""
+    return {rank["rank"]: rank["events"] for rank in report["ranks"]}
 
 
 def main():
@@ -127,8 +127,11 @@ def main():
             shutil.copytree(copy, keep)
             raise AssertionError(f"{what}: status {status}: {seen[-1000:]} "
                                  f"(see {keep})")
-        assert set(ranks(truth)) <= set(ranks(seen)), (
-            f"{what}: ranks {ranks(seen)}")
+        # The lie costs its own agent at most.
+        same = [rank for rank, events in ranks(truth).items()
+                if ranks(seen).get(rank) == events]
+        assert len(same) >= len(ranks(truth)) - 1, (
+            f"{what}: ranks {ranks(seen)} of {ranks(truth)}")
         if seen["trust"]["events"] != truth["trust"]["events"]:
             assert status == 3, f"{what}: events are missing, status 0"
         tally[name, status] += 1

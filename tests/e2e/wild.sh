@@ -3,16 +3,16 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# CK_WILD programs (24; in full 1000), each with a wild write of its own into
+# CK_WILD programs (8; in full 1000), each with a wild write of its own into
 # the pages of the ring that are mapped in it. Each prints and ends as without
-# ck, its collector ends and used no more than a second of CPU time, and the
-# run is reported, or refused in one line. CK_WILD_FIRST: the first seed.
+# ck, its collector ends by itself, and the run is reported, or refused in one
+# line. CK_WILD_FIRST: the first seed.
 . "$(dirname "$0")/lib.sh"
-count=${CK_WILD:-24}
+count=${CK_WILD:-8}
 first=${CK_WILD_FIRST:-0}
+step=${CK_WILD:+1}
+step=${step:-9} # of few, each at another place and with other values
 seen=0
-export CKAGENT_DIR=
-unset CKAGENT_DIR
 
 # The collector of the run in $1 has ended.
 collector_gone() {
@@ -24,7 +24,8 @@ collector_gone() {
     return 1
 }
 
-for ((seed = first; seed < first + count; seed++)); do
+for ((i = 0; i < count; i++)); do
+    seed=$((first + i * step))
     run=$work/run
     status=0
     timeout 60 "$bin/ckagent" --report none --dir "$run" -- \

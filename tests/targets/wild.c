@@ -10,6 +10,7 @@
  * anew. Without ckagent nothing is overwritten. Prints "hello", ends with 3.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ struct area {
 static struct area areas[AREAS];
 static size_t areas_count;
 static uint64_t state;
+static atomic_bool is_written;
 
 static uint64_t chance(void)
 {
@@ -158,9 +160,13 @@ static void record(int64_t count)
     }
 }
 
+/* A thread that ends takes its mapping with it: not while it is written to. */
 static void *thread_main(void *unused)
 {
-    record(1500);
+    do {
+        record(300);
+    } while (!atomic_load(&is_written));
+    record(300);
     return unused;
 }
 
@@ -179,6 +185,7 @@ static void threads_run(bool is_wild, unsigned seed)
         if (areas_count > 0) {
             overwrite(seed, seed / 8);
         }
+        atomic_store(&is_written, true);
     }
     record(300);
     for (int i = 0; i < 3; i++) {
