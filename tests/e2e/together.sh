@@ -39,7 +39,7 @@ mkdir -m 700 "$work/moved"
 /usr/bin/python3 - "$work" <<'PY' &
 import fcntl, os, shutil, sys, time
 work = sys.argv[1]
-place = f"/dev/shm/ck-{os.geteuid()}"
+place = f"{os.environ.get('CK_TEST_RINGS', '/dev/shm')}/ck-{os.geteuid()}"
 os.makedirs(place, 0o700, exist_ok=True)
 name = f"{place}/{os.urandom(16).hex()}.ring"
 fd = os.open(name, os.O_CREAT | os.O_RDWR, 0o600)
