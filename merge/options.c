@@ -94,7 +94,8 @@ static int given_check(const struct options *options, struct ck_err *err)
 /* How often stdin is an input. */
 static size_t stdin_count(const struct options *options)
 {
-    size_t count = 0;
+    size_t count =
+        options->scalene != NULL && strcmp(options->scalene, "-") == 0;
 
     for (size_t i = 0; i < options->inputs_count; i++) {
         count += strcmp(options->inputs[i], "-") == 0;

@@ -19,7 +19,10 @@
 #include "schema/json.h"
 
 struct scalenejoin {
-    const char *path; /* borrowed */
+    const char *path; /* what it is called; borrowed */
+    const char *file; /* where it is read, more than once */
+    FILE *kept;       /* what came from stdin; NULL = a file was named */
+    char kept_path[32];
     struct scaleneprofile profile;
     int32_t rank;       /* whose profile it is */
     bool has_overlap;   /* samples can be placed */
@@ -30,6 +33,31 @@ struct scalenejoin {
     size_t reals_count;
 };
 
+/* Copy stdin to a file without a name. 0, or -1 with err. */
+static int stdin_keep(struct scalenejoin *join, struct ck_err *err)
+{
+    static char bytes[1 << 16];
+    size_t got;
+
+    join->kept = tmpfile();
+    if (join->kept == NULL) {
+        return ck_err_set(err, "cannot keep stdin: %s", strerror(errno));
+    }
+    while ((got = fread(bytes, 1, sizeof(bytes), stdin)) > 0) {
+        if (fwrite(bytes, 1, got, join->kept) != got) {
+            return ck_err_set(err, "cannot keep stdin: %s", strerror(errno));
+        }
+    }
+    if (ferror(stdin) || fflush(join->kept) != 0) {
+        return ck_err_set(err, "cannot keep stdin: %s", strerror(errno));
+    }
+    (void)snprintf(join->kept_path, sizeof(join->kept_path), "/proc/self/fd/%d",
+                   fileno(join->kept));
+    join->path = "stdin";
+    join->file = join->kept_path;
+    return 0;
+}
+
 struct scalenejoin *scalenejoin_create(const char *path, struct ck_err *err)
 {
     struct scalenejoin *join = calloc(1, sizeof(*join));
@@ -38,10 +66,11 @@ struct scalenejoin *scalenejoin_create(const char *path, struct ck_err *err)
         (void)ck_err_set(err, "out of memory");
         return NULL;
     }
-    join->path = path;
+    join->path = join->file = path;
     join->rank = CAST_RANK_UNKNOWN;
     join->frontier = INT64_MIN;
-    if (scaleneprofile_read(&join->profile, path, err) != 0) {
+    if ((strcmp(path, "-") == 0 && stdin_keep(join, err) != 0) ||
+        scaleneprofile_read(&join->profile, join->file, err) != 0) {
         scalenejoin_destroy(join);
         return NULL;
     }
@@ -58,6 +87,9 @@ void scalenejoin_destroy(struct scalenejoin *join)
     }
     free(join->reals);
     scaleneprofile_fini(&join->profile);
+    if (join->kept != NULL) {
+        (void)fclose(join->kept);
+    }
     free(join);
 }
 
@@ -447,7 +479,7 @@ int scalenejoin_write(const struct scalenejoin *join,
                       const char *path,
                       struct ck_err *err)
 {
-    struct scalenetext *text = scalenetext_open(join->path, err);
+    struct scalenetext *text = scalenetext_open(join->file, err);
     struct copy copy = {.join = join, .report = report};
     struct target target;
     FILE *file;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "merge/input/chrometrace.h"
+#include "merge/input/convert.h"
 #include "merge/input/gzip.h"
 #include "merge/input/json.h"
 #include "merge/input/kernelprofile.h"
@@ -58,6 +59,24 @@ static enum profile_kind json_kind(struct json *json)
     return PROFILE_UNKNOWN;
 }
 
+/* Is it of a tool whose files are not read? Then err says what converts it. */
+static bool
+convert_say(const struct gzip *gzip, const char *path, struct ck_err *err)
+{
+    char bytes[CONVERT_BYTES] = "";
+    size_t length = sizeof(bytes);
+    const char *text;
+
+    while (length > 0 && !gzip_peek(gzip, bytes, length)) {
+        length--;
+    }
+    text = convert_find(path, bytes, length);
+    if (text != NULL) {
+        (void)ck_err_set(err, "%s: %s", path, text);
+    }
+    return text != NULL;
+}
+
 static enum profile_kind
 file_kind(const char *file, const char *path, struct ck_err *err)
 {
@@ -72,6 +91,10 @@ file_kind(const char *file, const char *path, struct ck_err *err)
     if (gzip_peek(gzip, &magic, sizeof(magic)) && magic == CK_FRAME_MAGIC) {
         gzip_close(gzip);
         return PROFILE_SEGMENT;
+    }
+    if (convert_say(gzip, path, err)) {
+        gzip_close(gzip);
+        return PROFILE_UNKNOWN;
     }
     json = json_create(gzip_read, gzip);
     if (json != NULL) {

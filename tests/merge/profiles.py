@@ -1018,6 +1018,41 @@ class Bad(Case):
         self.assertEqual(status, 3)
         self.assertIn("correlation of another one", notes[0])
 
+    def test_files_that_are_not_read_name_what_converts_them(self):
+        for name, start, words in (
+                ("a.sqlite", b"SQLite format 3\0" + bytes(100),
+                 "nsys2json.py -f X.sqlite"),
+                ("a.db", b"SQLite format 3\0" + bytes(100), "rocpd convert"),
+                ("a.nsys-rep", bytes(100), "nsys export --type sqlite"),
+                ("k.csv", b'"Kind","Agent_Id","Queue_Id"\n', "rocprofv3"),
+                ("r.csv", b"Index,KernelName,gpu-id\n", "rocprof --sys-trace"),
+                ("traces.otf2", b"\x01\x02", "OTF2 is not read"),
+                ("x.pftrace", b"\x0a\x10" + bytes(40), "traceconv json"),
+                ("u.json", '{"traceEvents": []}'.encode("utf-16"),
+                 "iconv -f UTF-16")):
+            with open(self.path(name), "wb") as file:
+                file.write(start)
+            status, said, _ = merge(self.path(name), self.out)
+            self.assertEqual(status, 1, name)
+            self.assertIn(words, said)
+
+    def test_scalenes_profile_from_stdin(self):
+        path = self.nkipy("p.json", [("/w/model.py", 4, "attn")],
+                          [("nc_exec_running", 1, 5 * MS, 9 * MS)])
+        text = json.dumps(Scalene.profile(self))
+        done = subprocess.run([CKMERGE, "--quiet", "--scalene", "-", path,
+                               self.out], input=text, capture_output=True,
+                              text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(self.out) as file:
+            report = json.load(file)
+        self.assertEqual(report["ck"]["scalene"]["path"], "stdin")
+        self.assertIn("attn", str(report["files"]["/w/model.py"]))
+        done = subprocess.run([CKMERGE, "--scalene", "-", "-", self.out],
+                              input=text, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("once only", done.stderr)
+
     def test_a_rank_beyond_the_world(self):
         path = self.kineto("a.json", "--events", "20", "--rank", "9",
                            "--world", "4")
