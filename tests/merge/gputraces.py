@@ -102,7 +102,8 @@ class Traces(unittest.TestCase):
 
     def copy_waits(self, name, way):
         """Idle time between the ends of copies of that way and the returns of
-        the calls that waited for them, ns."""
+        the calls that waited for them, ns. Behind the last work of a device
+        it is end_of_work, whatever the host does."""
         with gzip.open(trace(name)) as file:
             events = [e for e in json.load(file, parse_float=Decimal)
                       ["traceEvents"] if e.get("ph") == "X"]
@@ -125,18 +126,23 @@ class Traces(unittest.TestCase):
                 if end > at and start < back and at < back:
                     total += max(0, start - at)
                     at = max(at, end)
-            total += max(0, back - at)
+            if any(start >= back for start, _ in work):
+                total += max(0, back - at)
         return total
 
     def test_calls_that_waited_for_copies_are_these_copies(self):
-        for name, way in (("dlrm-128-rank1", "DtoH"), ("mi250-rocm", "HtoD")):
-            with self.subTest(name):
-                report = self.merge(trace(name),
-                                    status=3 if "128" in name else 0)
-                sums = report["devices"][0]["ledger"]
-                wanted = self.copy_waits(name, way)
-                self.assertGreater(wanted, 0)
-                self.assertEqual(sums[way.lower().replace("to", "2")], wanted)
+        has_waits = set()
+        for name in ("alexnet-a100", "dlrm-128-rank0", "dlrm-128-rank1",
+                     "event-sync", "mi250-rocm", "triton"):
+            report = self.merge(trace(name), status=3 if "128" in name else 0)
+            sums = report["devices"][0]["ledger"]
+            for way in ("DtoH", "HtoD"):
+                with self.subTest(name=name, way=way):
+                    wanted = self.copy_waits(name, way)
+                    self.assertEqual(sums[way.lower().replace("to", "2")],
+                                     wanted)
+                    has_waits |= {way} if wanted > 0 else set()
+        self.assertEqual(has_waits, {"DtoH", "HtoD"})
 
     def test_the_device_and_what_its_startup_was_spent_in(self):
         report = self.merge(trace("alexnet-a100"))
