@@ -336,11 +336,13 @@ void align_believe(struct align *align,
                    const ck_time_t *errors)
 {
     calibration_believe(align->calibration);
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        struct map *map =
-            &align->maps[cast->agents[cast->ranks[i].agent].domain];
+    for (uint32_t i = 0; i < cast->agents_count; i++) {
+        uint32_t rank = cast_rank_index(cast, cast->agents[i].rank);
+        struct map *map = &align->maps[align->domains[i]];
 
-        map->error = errors[i] > map->error ? errors[i] : map->error;
+        if (rank != CAST_NONE && errors[rank] > map->error) {
+            map->error = errors[rank];
+        }
     }
 }
 

@@ -204,6 +204,24 @@ uint32_t cast_rank_search(const struct cast *cast, int32_t number)
     return CAST_NONE;
 }
 
+/* Another agent is this rank as well: a run and a profile of one rank go
+ * together, and the run says who the rank is. */
+static void
+rank_again(const struct cast *cast, struct cast_rank *rank, uint32_t agent)
+{
+    bool is_profile = cast->agents[agent].is_profile;
+
+    if (rank->agent == agent) {
+        return;
+    }
+    if (is_profile == cast->agents[rank->agent].is_profile || rank->has_both) {
+        rank->is_claimed_twice = true;
+        return;
+    }
+    rank->has_both = true;
+    rank->agent = is_profile ? rank->agent : agent;
+}
+
 /* Insert keeping order. */
 static int rank_add(struct cast *cast, int32_t number, uint32_t agent)
 {
@@ -213,9 +231,7 @@ static int rank_add(struct cast *cast, int32_t number, uint32_t agent)
         at++;
     }
     if (at < cast->ranks_count && cast->ranks[at].number == number) {
-        if (cast->ranks[at].agent != agent) {
-            cast->ranks[at].is_claimed_twice = true;
-        }
+        rank_again(cast, &cast->ranks[at], agent);
         return 0;
     }
     if (array_grow(&cast->ranks, &cast->ranks_room, cast->ranks_count,
@@ -227,6 +243,7 @@ static int rank_add(struct cast *cast, int32_t number, uint32_t agent)
     cast->ranks[at].number = number;
     cast->ranks[at].agent = agent;
     cast->ranks[at].is_claimed_twice = false;
+    cast->ranks[at].has_both = false;
     cast->ranks[at].is_wanted = true;
     cast->ranks_count++;
     return 0;

@@ -56,6 +56,7 @@ struct cast_rank {
     int32_t number;
     uint32_t agent;
     bool is_claimed_twice; /* several agents say that they are this rank */
+    bool has_both;         /* an agent of a run (`agent`), and a profile */
     bool is_wanted;        /* to be looked at (--ranks) */
 };
 

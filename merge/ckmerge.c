@@ -139,6 +139,30 @@ static const char *run_name(struct cast *cast, const char *run)
     return texts_keep(cast->texts, run + start, end - start);
 }
 
+/* Are all profiles of ranks of one run, on one machine? Then its CLOCK_REALTIME
+ * is theirs. More than one clock of runs is calibrated without dates. */
+static bool is_beside_run(const struct cast *cast, bool *has_runs)
+{
+    uint32_t domain = CAST_NONE;
+    bool is_beside = true;
+
+    *has_runs = false;
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        const struct cast_agent *agent = &cast->agents[i];
+        uint32_t rank = cast_rank_index(cast, agent->rank);
+
+        if (agent->is_profile) {
+            is_beside =
+                is_beside && rank != CAST_NONE && cast->ranks[rank].has_both;
+        } else {
+            *has_runs =
+                *has_runs || (domain != CAST_NONE && domain != agent->domain);
+            domain = agent->domain;
+        }
+    }
+    return is_beside && domain != CAST_NONE;
+}
+
 /* Are the dates of profiles believed, which make them one clock? 1 or 0, or -1
  * with ENOMEM. */
 static int dates_believe(struct job *job)
@@ -146,9 +170,11 @@ static int dates_believe(struct job *job)
     struct report_dates *report = &job->report.clock_dates;
     struct clockkernels_dates dates;
     ck_time_t *errors;
+    bool has_runs, is_beside = is_beside_run(job->cast, &has_runs);
     int rc = -1;
 
-    if (job->profiles == NULL || !kernelonly_has_dates(job->profiles) ||
+    if (has_runs || job->profiles == NULL ||
+        !kernelonly_has_dates(job->profiles) ||
         strcmp(job->options->clock_facts, "all") != 0) {
         return 0;
     }
@@ -157,10 +183,12 @@ static int dates_believe(struct job *job)
         *report = (struct report_dates){.kernels = dates.kernels,
                                         .is_refuted = dates.is_refuted,
                                         .worst = dates.worst};
-        report->is_believed = dates.kernels > 0 && !dates.is_refuted;
+        report->is_believed =
+            (dates.kernels > 0 || is_beside) && !dates.is_refuted;
         rc = report->is_believed;
     }
     for (size_t i = 0; rc == 1 && i < job->cast->ranks_count; i++) {
+        errors[i] += dates.kernels == 0 ? CLOCKKERNELS_STAMPS : 0;
         report->error = errors[i] > report->error ? errors[i] : report->error;
     }
     if (rc == 1) {

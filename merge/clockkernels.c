@@ -10,6 +10,7 @@
 
 struct run {
     struct region part; /* on the clock of its rank's domain */
+    uint32_t agent;     /* a profile's, where its rank has a run, too */
     uint32_t device;
 };
 
@@ -124,6 +125,7 @@ int clockkernels_take(void *state, const struct timeline_event *event)
         row->runs[(size_t)rank * CLOCKKERNELS_EACH + row->counts[rank]] =
             (struct run){{align_undo(kernels->align, agent, event->start),
                           align_undo(kernels->align, agent, event->end)},
+                         agent,
                          ((const struct ck_kernel *)event->record)->device};
     }
     row->counts[rank]++;
@@ -153,7 +155,7 @@ static int row_meet(const struct clockkernels *kernels,
             const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
 
             members[i] = (struct clock_member){
-                clockdevices_domain(devices, cast->ranks[i].agent, run->device),
+                clockdevices_domain(devices, run->agent, run->device),
                 run->part.start, run->part.end - CLOCKEDGES_DELAY};
         }
         if (clockedges_meet(edges, members, cast->ranks_count,
@@ -194,13 +196,12 @@ static bool is_backwards(const struct clockkernels *kernels,
     for (size_t i = 0; i < cast->ranks_count; i++) {
         const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
         struct region part = run->part;
-        uint32_t agent = cast->ranks[i].agent;
 
         if (is_aligned) {
-            part.start = align_device_time(kernels->align, agent, run->device,
-                                           part.start);
-            part.end =
-                align_device_time(kernels->align, agent, run->device, part.end);
+            part.start = align_device_time(kernels->align, run->agent,
+                                           run->device, part.start);
+            part.end = align_device_time(kernels->align, run->agent,
+                                         run->device, part.end);
         }
         last = part.start > last ? part.start : last;
         first = part.end < first ? part.end : first;
@@ -265,11 +266,10 @@ static ck_time_t ends_compare(const struct clockkernels *kernels,
 
     for (size_t i = 0; i < cast->ranks_count; i++) {
         const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
-        uint32_t agent = cast->ranks[i].agent;
-        ck_time_t start = align_device_time(kernels->align, agent, run->device,
-                                            run->part.start);
+        ck_time_t start = align_device_time(kernels->align, run->agent,
+                                            run->device, run->part.start);
 
-        ends[i] = align_device_time(kernels->align, agent, run->device,
+        ends[i] = align_device_time(kernels->align, run->agent, run->device,
                                     run->part.end);
         offs[i * stride + k] = ends[i];
         last = start > last ? start : last;

@@ -174,6 +174,8 @@ struct dates {
     bool is_known;      /* of all of them */
     bool has_runs;      /* there are runs of ck among them */
     int64_t runs_start; /* of the runs, ns since 1970 */
+    int64_t runs_stop;
+    bool is_apart; /* a profile shares no time with these */
     int64_t last_start;
     int64_t first_stop;
 };
@@ -212,7 +214,7 @@ runs_look(const struct kernelonly *all, struct dates *dates, struct ck_err *err)
         dates->is_known = dates->is_known && zero != 0;
         if (region_find(cast, align, &report) == 0) {
             dates->runs_start = zero + report.whole.start;
-            dates_add(dates, dates->runs_start, zero + report.whole.end);
+            dates->runs_stop = zero + report.whole.end;
         }
     }
     store_destroy(store);
@@ -228,6 +230,9 @@ static void profiles_look(const struct kernelonly *all, struct dates *dates)
 
         if (all->profiles[i].import != NULL) {
             dates->is_known = dates->is_known && facts->has_epoch;
+            dates->is_apart = dates->is_apart ||
+                              facts->epoch + facts->start > dates->runs_stop ||
+                              facts->epoch + facts->stop < dates->runs_start;
             dates_add(dates, facts->epoch + facts->start,
                       facts->epoch + facts->stop);
         }
@@ -254,7 +259,9 @@ static int all_finish(struct kernelonly *all, struct ck_err *err)
         return -1;
     }
     profiles_look(all, &dates);
-    all->has_dates = dates.is_known && dates.last_start < dates.first_stop;
+    all->has_dates = dates.is_known &&
+                     (dates.has_runs ? !dates.is_apart
+                                     : dates.last_start < dates.first_stop);
     for (size_t i = 0; i < all->count; i++) {
         struct profile *profile = &all->profiles[i];
         int64_t realtime;

@@ -66,6 +66,13 @@ static void put_dates(const struct page *page)
 {
     const struct report_dates *dates = &page->report->clock_dates;
 
+    if (dates->kernels == 0) {
+        fprintf(page->file,
+                "%zu recordings taken as one clock, by their dates (assumed to "
+                "+- %s: each profile\n" MARGIN "is of a rank of the run)\n",
+                page->report->domains_count, word_time(dates->error).text);
+        return;
+    }
     fprintf(page->file,
             "%zu profiles taken as one clock, by their dates (assumed): %s "
             "collective\n",
