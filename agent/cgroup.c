@@ -122,7 +122,8 @@ bool cgroup_folder(const char *groups,
     }
     /* A container's mount shows a part of the hierarchy. */
     length = strcmp(root, "/") == 0 ? 0 : strlen(root);
-    if (length > 0 && strncmp(path, root, length) == 0) {
+    if (length > 0 && strncmp(path, root, length) == 0 &&
+        (path[length] == '/' || path[length] == '\0')) {
         below = path + length;
     }
     below =

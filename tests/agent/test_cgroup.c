@@ -42,6 +42,9 @@ static void the_group_is_found_below_its_mount(void **state)
          "/sys/fs/cgroup/cpu,cpuacct/rank0"},
         {"4:cpu,cpuacct:/docker/abc\n", mounts_v1, false,
          "/sys/fs/cgroup/cpu,cpuacct"},
+        /* Beside what the mount shows, and not below it. */
+        {"4:cpu,cpuacct:/docker/abcd\n", mounts_v1, false,
+         "/sys/fs/cgroup/cpu,cpuacct/docker/abcd"},
         {"3:cpuset:/x\n", mounts_v1, false, NULL},
         {"4:cpu:/x\n", mounts_v2, false, NULL},
         {"0::/x\n", mounts_v1, true, NULL},
