@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/output/symbol.h"
 #include "merge/output/words.h"
 
 /* Functions of more than that are in report.json alone. */
@@ -80,6 +81,26 @@ static bool has_file(const struct place *place)
     return place->file != NULL && place->file[0] != '\0';
 }
 
+/* Columns of a function in front of an address. */
+#define ADDRESSED 16
+
+/* Would both functions look the same on a page? Of C++ only names and scopes
+ * are shown, and cut where there is no room. */
+static bool is_same_plain(const char *a, const char *b)
+{
+    char left[512], right[512];
+    size_t cut = NAME - INDENT;
+
+    if (!symbol_plain(left, sizeof(left), a) ||
+        !symbol_plain(right, sizeof(right), b)) {
+        return plain_length(a) == plain_length(b) &&
+               strncmp(a, b, plain_length(a)) == 0;
+    }
+    return strcmp(strlen(left) > cut ? left + strlen(left) - cut : left,
+                  strlen(right) > cut ? right + strlen(right) - cut : right) ==
+           0;
+}
+
 /* Would both look the same on a page? */
 static bool is_alike(const struct place *a, const struct place *b)
 {
@@ -93,8 +114,24 @@ static bool is_alike(const struct place *a, const struct place *b)
     if (a->function == NULL || b->function == NULL) {
         return a->function == b->function;
     }
-    return plain_length(a->function) == plain_length(b->function) &&
-           strncmp(a->function, b->function, plain_length(a->function)) == 0;
+    return is_same_plain(a->function, b->function);
+}
+
+/* A function of C++ by its address: its arguments are not shown. */
+static void
+address_text(const struct report_call *call, char *text, size_t room)
+{
+    char plain[512];
+    size_t length;
+
+    if (!symbol_plain(plain, sizeof(plain), call->place.function)) {
+        (void)snprintf(text, room, "%s", call->place.function);
+        return;
+    }
+    length = strlen(plain);
+    (void)snprintf(text, room, "%.*s at 0x%llx", ADDRESSED,
+                   length > ADDRESSED ? plain + length - ADDRESSED : plain,
+                   (unsigned long long)call->site);
 }
 
 /* The other place of that function that looks the same; NULL = none. */
@@ -130,7 +167,7 @@ static void place_text(const struct page *page,
     } else if (!page_has_place(place)) {
         (void)snprintf(text, room, "at 0x%llx", (unsigned long long)call->site);
     } else if (!has_file(place)) {
-        (void)snprintf(text, room, "%s", place->function);
+        address_text(call, text, room);
     } else if (place->function != NULL && twin->place.function != NULL &&
                strcmp(place->function, twin->place.function) != 0) {
         (void)snprintf(text, room, "%s:%u (%s)", base_name(place->file),

@@ -12,6 +12,8 @@
 #define TOP_STRAGGLERS 4
 #define TOP_WAITS 5
 #define TOP_STEPS 6
+/* Columns of a place with its offset. */
+#define WAIT_PLACE 26
 #define TOP_EDGES 4
 #define FINALIZE "wait_at_finalize"
 #define INDENT "             "
@@ -127,6 +129,44 @@ static const char *left_out(const struct page *page, int32_t rank)
     return report_is_chosen(page->report, rank) ? "" : "*";
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Do both rows say the same, but for a place in a file without symbols? That is
+ * shown by the file's name alone. */
+static bool is_alike(const struct report_cause *a, const struct report_cause *b)
+{
+    const struct place *left = &a->did.place, *right = &b->did.place;
+
+    return a->cause == b->cause && is_same_text(a->wait, b->wait) &&
+           a->ranks == b->ranks && a->rank == b->rank && a->last == b->last &&
+           a->blamed == b->blamed && is_same_text(a->did.call, b->did.call) &&
+           left->file == NULL && right->file == NULL &&
+           left->function != NULL && right->function != NULL;
+}
+
+/* The place of a wait, with its offset where another row has the same. */
+static void put_wait_place(const struct page *page,
+                           const struct report_cause *wait)
+{
+    const struct report *report = page->report;
+    bool has_twin = false;
+
+    for (size_t i = 0; i < report->waits_count && i < TOP_WAITS; i++) {
+        has_twin = has_twin || (&report->waits[i] != wait &&
+                                is_alike(&report->waits[i], wait));
+    }
+    fputs(" (", page->file);
+    if (has_twin) {
+        page_cell(page, wait->did.place.function, WAIT_PLACE);
+    } else {
+        page_place(page, &wait->did.place);
+    }
+    fputc(')', page->file);
+}
+
 static void put_wait(const struct page *page, const struct report_cause *wait)
 {
     const struct report *report = page->report;
@@ -144,9 +184,7 @@ static void put_wait(const struct page *page, const struct report_cause *wait)
     fputs(" in ", page->file);
     page_cell(page, wait->did.call != NULL ? wait->did.call : "?", 22);
     if (page_has_place(&wait->did.place)) {
-        fputs(" (", page->file);
-        page_place(page, &wait->did.place);
-        fputc(')', page->file);
+        put_wait_place(page, wait);
     }
     if (wait->blamed >= 0) {
         fprintf(page->file, " for %d%s", wait->last,

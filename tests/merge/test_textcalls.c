@@ -101,6 +101,68 @@ static void a_function_of_many_places_hides_no_other(void **state)
     assert_non_null(strstr(text, " 100 B    300 B     50 B     4\n"));
 }
 
+/* Two templates of one name, in a library without lines. */
+static void instances_of_a_template_are_told_apart_by_address(void **state)
+{
+    static const char *const functions[] = {"_ZN3gmx10ddSendrecvIiEEvPKT_",
+                                            "_ZN3gmx10ddSendrecvIfEEvPKT_"};
+    struct report_function row = {.name = "MPI_Sendrecv",
+                                  .kind = "send",
+                                  .calls = 2,
+                                  .total = S,
+                                  .places = 2};
+    struct report_call calls[2];
+    struct report report = {.calls = calls,
+                            .calls_count = 2,
+                            .functions = &row,
+                            .functions_count = 1};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        calls[i] = (struct report_call){.name = "MPI_Sendrecv",
+                                        .kind = "send",
+                                        .place = {functions[i], NULL, 0},
+                                        .site = 0x7f0000001230 + i,
+                                        .calls = 1,
+                                        .total = S};
+    }
+    say(page_calls, &report);
+    assert_non_null(strstr(text, "ddSendrecv<...> at 0x7f0000001230 "));
+    assert_non_null(strstr(text, "ddSendrecv<...> at 0x7f0000001231 "));
+}
+
+/* Two places in a program without symbols. */
+static void waits_in_a_file_without_symbols_have_their_offsets(void **state)
+{
+    struct report_cause waits[2];
+    struct report report = {.region = {0, S},
+                            .size = 2,
+                            .present = 2,
+                            .waits = waits,
+                            .waits_count = 1};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        waits[i] = (struct report_cause){
+            .cause = CAUSE_MPI_WAIT,
+            .wait = "wait_at_nxn",
+            .rank = 1,
+            .ranks = 1,
+            .ns = S,
+            .count = 3,
+            .last = 0,
+            .blamed = 0,
+            .did = {.call = "MPI_Allreduce",
+                    .place = {i == 0 ? "pw.x+0x12b9" : "pw.x+0x77c", NULL, 0}}};
+    }
+    say(page_mpi, &report);
+    assert_non_null(strstr(text, "in MPI_Allreduce (pw.x) for 0"));
+    report.waits_count = 2;
+    say(page_mpi, &report);
+    assert_non_null(strstr(text, "in MPI_Allreduce (pw.x+0x12b9) for 0"));
+    assert_non_null(strstr(text, "in MPI_Allreduce (pw.x+0x77c) for 0"));
+}
+
 static void pairs_of_many_ranks_are_the_largest(void **state)
 {
     struct report_rank ranks[17] = {0};
@@ -208,6 +270,10 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(
             a_file_without_symbols_is_named_with_what_helps_once, teardown),
+        cmocka_unit_test_teardown(
+            instances_of_a_template_are_told_apart_by_address, teardown),
+        cmocka_unit_test_teardown(
+            waits_in_a_file_without_symbols_have_their_offsets, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
