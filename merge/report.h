@@ -455,6 +455,7 @@ struct report_libc {
     uint64_t calls;
     uint64_t bytes;
     ck_time_t total; /* of calls that were timed: not of a free lock */
+    bool is_least;   /* a process that was killed could not say its last ones */
     uint32_t threads;
     uint32_t ranks;
     const struct report_call *call; /* the program's place that it took longest

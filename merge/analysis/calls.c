@@ -385,6 +385,25 @@ int calls_take(void *consumer, const struct timeline_event *event)
     return moved_take(calls, event, cls, site);
 }
 
+size_t calls_count(const struct calls *calls)
+{
+    return calls->count;
+}
+
+bool calls_long_at(const struct calls *calls, size_t i, struct calls_long *out)
+{
+    struct table_key key;
+
+    if (i >= calls->count || calls->sites[i].kind != CK_KIND_POSIX) {
+        return false;
+    }
+    key = table_key(calls->keys, i);
+    *out = (struct calls_long){(uint32_t)key.a, (uint32_t)key.b,
+                               calls->sites[i].calls_in_run,
+                               calls->sites[i].total};
+    return true;
+}
+
 int calls_waits(struct calls *calls, const struct waitstates *waitstates)
 {
     size_t count;

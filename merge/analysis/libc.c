@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "merge/array.h"
 #include "merge/cause.h"
@@ -137,6 +138,118 @@ static int by_length(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
+/* What a process said of a function, and what was recorded of it. */
+struct account {
+    uint64_t said, recorded;
+    ck_time_t said_ns, recorded_ns;
+};
+
+/* Accounts by process and name. */
+struct accounts {
+    struct table *keys;
+    struct account *items;
+    size_t count, room;
+};
+
+static struct account *
+account_find(struct accounts *accounts, uint32_t process, uint32_t name)
+{
+    int64_t number =
+        table_number(accounts->keys, (struct table_key){process, name, 0});
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number == accounts->count) {
+        if (array_grow(&accounts->items, &accounts->room, accounts->count,
+                       sizeof(*accounts->items)) != 0) {
+            return NULL;
+        }
+        accounts->items[accounts->count++] = (struct account){0, 0, 0, 0};
+    }
+    return &accounts->items[number];
+}
+
+static int accounts_fill(const struct making *making, struct accounts *accounts)
+{
+    const struct cast *cast = making->cast;
+    struct calls_long calls;
+
+    for (uint32_t p = 0; p < cast->processes_count; p++) {
+        for (size_t i = 0; i < cast->processes[p].libc_count; i++) {
+            const struct cast_libc *total = &cast->processes[p].libc[i];
+            struct account *account = account_find(accounts, p, total->name);
+
+            if (account == NULL) {
+                return -1;
+            }
+            account->said += total->calls;
+            account->said_ns += total->ns;
+        }
+    }
+    for (size_t i = 0; i < calls_count(making->calls); i++) {
+        if (calls_long_at(making->calls, i, &calls)) {
+            struct account *account =
+                account_find(accounts, calls.process, calls.name);
+
+            if (account == NULL) {
+                return -1;
+            }
+            account->recorded += calls.count;
+            account->recorded_ns += calls.total;
+        }
+    }
+    return 0;
+}
+
+/* Did a signal end it, or is that not known? Then it did not say its last. */
+static bool is_killed(const struct cast *cast, uint32_t process)
+{
+    const struct cast_agent *agent =
+        &cast->agents[cast->processes[process].agent];
+
+    return agent->has_exit &&
+           (!agent->is_exit_known || WIFSIGNALED(agent->status));
+}
+
+/* Calls that have records were made, whatever their process still said. */
+static int
+account_settle(struct making *making, struct table_key key, struct account *of)
+{
+    const struct cast *cast = making->cast;
+    uint32_t process = (uint32_t)key.a;
+    const char *name = cast_name(cast, process, (uint32_t)key.b);
+    struct report_libc *row;
+
+    if (!cast_is_wanted(cast, cast->processes[process].rank) ||
+        (of->recorded <= of->said && !is_killed(cast, process))) {
+        return 0;
+    }
+    row = row_find(making, name == NULL ? "(no name)" : name);
+    if (row == NULL) {
+        return -1;
+    }
+    row->is_least = true;
+    row->calls += of->recorded > of->said ? of->recorded - of->said : 0;
+    row->total +=
+        of->recorded_ns > of->said_ns ? of->recorded_ns - of->said_ns : 0;
+    return 0;
+}
+
+static int accounts_add(struct making *making)
+{
+    struct accounts accounts = {.keys = table_create()};
+    int rc = accounts.keys == NULL ? -1 : accounts_fill(making, &accounts);
+
+    for (size_t i = 0; rc == 0 && i < accounts.count; i++) {
+        rc = account_settle(making, table_key(accounts.keys, i),
+                            &accounts.items[i]);
+    }
+    table_destroy(accounts.keys);
+    free(accounts.items);
+    return rc;
+}
+
 static int totals_add(struct making *making)
 {
     const struct cast *cast = making->cast;
@@ -167,7 +280,7 @@ int libc_report(const struct cast *cast,
     making.threads = table_create();
     if (making.seen != NULL && making.threads != NULL &&
         threads_fill(&making) == 0) {
-        rc = totals_add(&making);
+        rc = totals_add(&making) != 0 ? -1 : accounts_add(&making);
     }
     table_destroy(making.seen);
     table_destroy(making.threads);

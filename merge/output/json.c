@@ -448,6 +448,9 @@ static void put_libc(struct ck_json *j, const struct report *report)
         ck_json_string(j, "name", libc->name);
         ck_json_string(j, "group", libc->group);
         ck_json_uint(j, "calls", libc->calls);
+        if (libc->is_least) {
+            ck_json_bool(j, "at_least", true);
+        }
         ck_json_int(j, "total_ns", libc->total);
         ck_json_uint(j, "bytes", libc->bytes);
         ck_json_uint(j, "threads", libc->threads);

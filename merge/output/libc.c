@@ -83,6 +83,16 @@ static void put_own(const struct page *page)
     fputc('\n', page->file);
 }
 
+static bool has_least(const struct report *report)
+{
+    for (size_t i = 0; i < report->libc_count; i++) {
+        if (report->libc[i].is_least) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void page_libc(const struct page *page)
 {
     const struct report *report = page->report;
@@ -99,6 +109,11 @@ void page_libc(const struct page *page)
             put_libc(page, &report->libc[i]);
             shown++;
         }
+    }
+    if (has_least(report)) {
+        fputs(" At least so many: a process that was killed did not report its "
+              "last second.\n",
+              page->file);
     }
     if (of > shown) {
         fprintf(page->file, " and %zu more function%s (report.json)\n",

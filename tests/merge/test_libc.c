@@ -169,6 +169,38 @@ static void without_mpi_a_thread_in_libevent_is_the_programs(void **state)
     assert_int_equal(row_of(fixture, "poll")->own_calls, 0);
 }
 
+/* What it made in its last second it could not say. */
+static void records_of_a_killed_process_count_beyond_what_it_said(void **state)
+{
+    struct fixture *fixture = *state;
+    struct cast_agent *agent = &fixture->cast->agents[0];
+
+    agent->has_exit = agent->is_exit_known = true;
+    agent->status = 9; /* SIGKILL */
+    for (int i = 0; i < 6; i++) {
+        give(fixture, PROGRAM, POLL, 0x10);
+    }
+    give(fixture, PROGRAM, READ, 0x10);
+    report(fixture);
+
+    assert_int_equal(row_of(fixture, "poll")->calls, 6); /* it said 4 */
+    assert_true(row_of(fixture, "poll")->is_least);
+    assert_int_equal(row_of(fixture, "read")->calls, 30);
+    assert_true(row_of(fixture, "read")->is_least);
+}
+
+static void of_a_process_that_ended_by_itself_all_is_said(void **state)
+{
+    struct fixture *fixture = *state;
+    struct cast_agent *agent = &fixture->cast->agents[0];
+
+    agent->has_exit = agent->is_exit_known = true;
+    give(fixture, PROGRAM, READ, 0x10);
+    report(fixture);
+    assert_int_equal(row_of(fixture, "read")->calls, 30);
+    assert_false(row_of(fixture, "read")->is_least);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +210,10 @@ int main(void)
             a_thread_that_the_program_uses_too_is_the_programs, begin, end),
         cmocka_unit_test_setup_teardown(
             without_mpi_a_thread_in_libevent_is_the_programs, begin, end),
+        cmocka_unit_test_setup_teardown(
+            records_of_a_killed_process_count_beyond_what_it_said, begin, end),
+        cmocka_unit_test_setup_teardown(
+            of_a_process_that_ended_by_itself_all_is_said, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
