@@ -594,3 +594,13 @@ int cast_note(struct cast *cast, const char *text, size_t length)
     cast->notes_count++;
     return 0;
 }
+
+int64_t cast_exit_number(const struct cast_agent *agent, const char *key)
+{
+    char value[32];
+
+    return agent->exit != NULL && ck_lines_get(agent->exit, strlen(agent->exit),
+                                               key, value, sizeof(value))
+               ? strtoll(value, NULL, 10)
+               : 0;
+}

@@ -90,7 +90,8 @@ struct report_usual {
 struct report_efficiency {
     uint32_t ranks; /* that called MPI: N; 0 = the first ones mean nothing */
     ck_time_t region;
-    ck_time_t useful;              /* sum over ranks, outside MPI */
+    ck_time_t gone;   /* sum over ranks, behind their recorded ends */
+    ck_time_t useful; /* sum over ranks, outside MPI */
     struct report_outside outside; /* the same in parts */
     ck_time_t startup; /* sum over ranks, before their return from MPI_Init */
     ck_time_t useful_max;

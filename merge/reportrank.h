@@ -77,6 +77,7 @@ struct report_rank {
     ck_time_t mpi;      /* union of MPI calls over its threads */
     ck_time_t mpi_core; /* their sum */
     uint64_t mpi_calls;
+    ck_time_t gone; /* of the region, behind its recorded end: nobody's time */
     ck_time_t useful;              /* outside MPI; of ranks that called it */
     struct report_outside outside; /* sum: useful, or of a rank that called no
                                       MPI the region */

@@ -385,16 +385,6 @@ static void cost_report(const struct cast *cast, struct report *report)
     }
 }
 
-static int64_t exit_number(const struct cast_agent *agent, const char *key)
-{
-    char value[32];
-
-    return ck_lines_get(agent->exit, strlen(agent->exit), key, value,
-                        sizeof(value))
-               ? strtoll(value, NULL, 10)
-               : 0;
-}
-
 /* What the kernel's rings of samples and switches lost. */
 static void rings_report(const struct cast *cast, struct report *report)
 {
@@ -403,10 +393,12 @@ static void rings_report(const struct cast *cast, struct report *report)
     for (size_t i = 0; i < cast->agents_count; i++) {
         const struct cast_agent *agent = &cast->agents[i];
 
-        samples->records += (uint64_t)exit_number(agent, "samples");
-        samples->records_lost += (uint64_t)exit_number(agent, "samples_lost");
-        samples->switches += (uint64_t)exit_number(agent, "switches");
-        samples->switches_lost += (uint64_t)exit_number(agent, "switches_lost");
+        samples->records += (uint64_t)cast_exit_number(agent, "samples");
+        samples->records_lost +=
+            (uint64_t)cast_exit_number(agent, "samples_lost");
+        samples->switches += (uint64_t)cast_exit_number(agent, "switches");
+        samples->switches_lost +=
+            (uint64_t)cast_exit_number(agent, "switches_lost");
     }
 }
 

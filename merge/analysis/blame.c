@@ -92,6 +92,20 @@ static int dark_cover(struct blame *blame,
     return 0;
 }
 
+/* From its end on a program did nothing. */
+static void ends_say(struct blame *blame,
+                     const struct cast *cast,
+                     const struct align *align)
+{
+    for (uint32_t i = 0; i < cast->agents_count; i++) {
+        if (cast->agents[i].has_exit && cast->agents[i].exit_time != 0) {
+            waitstates_end(
+                blame->waitstates, i,
+                align_time(align, i, false, cast->agents[i].exit_time));
+        }
+    }
+}
+
 /* For whom a thread waited in a call that is no message and no collective. */
 static bool others_wait(const void *state,
                         uint32_t thread,
@@ -147,6 +161,7 @@ struct blame *blame_create(const struct cast *cast,
         blame_destroy(blame);
         return NULL;
     }
+    ends_say(blame, cast, align);
     waitstates_watch(blame->waitstates, blame->late);
     scene_client(blame->scene, blame_horizon, blame);
     waits_others(scene_waits(blame->scene), others_wait, blame);

@@ -26,7 +26,9 @@ static void hosts_report(const struct cast *cast,
             continue;
         }
         row->startup = rank.startup;
-        row->useful = e->region - rank.startup - rank.mpi;
+        row->useful = e->region - rank.startup - rank.mpi - row->gone;
+        row->useful = row->useful < 0 ? 0 : row->useful;
+        e->gone += row->gone;
         outside_fit(&row->outside, row->useful);
         for (int s = 0; s < REPORT_OUTSIDE_STATES; s++) {
             e->outside.ns[s] += row->outside.ns[s];

@@ -52,13 +52,8 @@ struct part {
 static int64_t
 number_of(const struct cast_agent *agent, const char *key, bool *is_sane)
 {
-    char text[32];
-    int64_t value = 0;
+    int64_t value = cast_exit_number(agent, key);
 
-    if (ck_lines_get(agent->exit, strlen(agent->exit), key, text,
-                     sizeof(text))) {
-        value = strtoll(text, NULL, 10);
-    }
     if (value > VALUE_MAX) {
         *is_sane = false;
         value = VALUE_MAX;

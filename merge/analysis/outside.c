@@ -367,14 +367,8 @@ static uint32_t main_thread(const struct outside *outside, int32_t rank)
 /* Are its switches recorded? */
 static bool has_switches(const struct outside *outside, uint32_t agent)
 {
-    const char *exit = outside->cast->agents[agent].exit;
-    char value[32];
-
     return outside->has_switches[agent] ||
-           (exit != NULL &&
-            ck_lines_get(exit, strlen(exit), "switches", value,
-                         sizeof(value)) &&
-            strtoll(value, NULL, 10) > 0);
+           cast_exit_number(&outside->cast->agents[agent], "switches") > 0;
 }
 
 static ck_time_t clip(const struct thread *thread, ck_time_t time)
@@ -382,19 +376,28 @@ static ck_time_t clip(const struct thread *thread, ck_time_t time)
     return time > thread->begin ? time : thread->begin;
 }
 
+/* When the agent's target ended, or the region. */
+static ck_time_t exit_of(const struct outside *outside,
+                         const struct align *align,
+                         uint32_t agent)
+{
+    const struct cast_agent *of = &outside->cast->agents[agent];
+    ck_time_t exited;
+
+    if (!of->has_exit || of->exit_time == 0) {
+        return outside->region.end;
+    }
+    exited = align_time(align, agent, false, of->exit_time);
+    return exited < outside->region.end ? exited : outside->region.end;
+}
+
 /* When nothing of the agent's target is known any more. */
 static ck_time_t
 end_of(const struct outside *outside, const struct align *align, uint32_t agent)
 {
     struct dark dark = dark_find(outside->cast, align, agent);
-    const struct cast_agent *of = &outside->cast->agents[agent];
-    ck_time_t end = outside->region.end;
+    ck_time_t end = exit_of(outside, align, agent);
 
-    if (of->has_exit && of->exit_time != 0) {
-        ck_time_t exited = align_time(align, agent, false, of->exit_time);
-
-        end = exited < end ? exited : end;
-    }
     return dark.reason != REPORT_DARK_NOT && dark.part.start < end
                ? dark.part.start
                : end;
@@ -418,7 +421,7 @@ void outside_rank(struct outside *outside,
     uint32_t number = outside_shown(outside, index);
     struct thread *thread;
     uint32_t agent;
-    ck_time_t head, end;
+    ck_time_t head, end, gone;
 
     *row = (struct report_outside){{0}};
     if (number == CAST_NONE) {
@@ -429,8 +432,10 @@ void outside_rank(struct outside *outside,
     end = clip(thread, end_of(outside, align, agent));
     thread_settle(thread, end);
     *row = thread->did;
-    if (outside->region.end > thread->to) {
-        row->ns[REPORT_OUTSIDE_UNKNOWN] += outside->region.end - thread->to;
+    /* Behind its end there is no time of its own. */
+    gone = clip(thread, exit_of(outside, align, agent));
+    if (gone > thread->to) {
+        row->ns[REPORT_OUTSIDE_UNKNOWN] += gone - thread->to;
     }
     /* Before anything told of it, nothing of it lies in any layer. */
     head = clip(thread, thread->first);

@@ -418,6 +418,11 @@ static void rank_report(struct ranks *ranks,
         (agent->is_gap_exact || agent->gap_records + agent->gap_about == 0) &&
         agent->lost[CK_LOST_LIMIT] == 0;
     row->gaps = agent->gaps;
+    if (end.end_time != 0 && end.end_time < ranks->region.end) {
+        row->gone = ranks->region.end - (end.end_time > ranks->region.start
+                                             ? end.end_time
+                                             : ranks->region.start);
+    }
     end_report(&end, row);
     open_report(cast, align, who, row);
     row->is_unfinalized =

@@ -20,7 +20,8 @@ struct waitstates {
     struct order *order;
     const struct delay *delay; /* borrowed; NULL = nobody asks */
     struct delaysums *delays;
-    uint64_t waits; /* looked at so far */
+    uint64_t waits;  /* looked at so far */
+    ck_time_t *ends; /* by agent: of its program; INT64_MAX = not known */
 };
 
 /* Its rows' devices are ranks. */
@@ -47,10 +48,15 @@ struct waitstates *waitstates_create(const struct cast *cast,
     waitstates->order = order_create(cast->threads_count);
     waitstates->ranks =
         calloc(cast->ranks_count + 1, sizeof(*waitstates->ranks));
+    waitstates->ends =
+        calloc(cast->agents_count + 1, sizeof(*waitstates->ends));
     if (waitstates->rows == NULL || waitstates->ranks == NULL ||
-        waitstates->order == NULL) {
+        waitstates->order == NULL || waitstates->ends == NULL) {
         waitstates_destroy(waitstates);
         return NULL;
+    }
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        waitstates->ends[i] = INT64_MAX;
     }
     return waitstates;
 }
@@ -64,6 +70,7 @@ void waitstates_destroy(struct waitstates *waitstates)
     order_destroy(waitstates->order);
     delaysums_destroy(waitstates->delays);
     free(waitstates->ranks);
+    free(waitstates->ends);
     free(waitstates);
 }
 
@@ -77,6 +84,13 @@ int waitstates_delay(struct waitstates *waitstates, const struct delay *delay)
 struct delaysums *waitstates_delays(const struct waitstates *waitstates)
 {
     return waitstates->delays;
+}
+
+void waitstates_end(struct waitstates *waitstates,
+                    uint32_t agent,
+                    ck_time_t time)
+{
+    waitstates->ends[agent] = time;
 }
 
 void waitstates_watch(struct waitstates *waitstates, struct when *when)
@@ -132,16 +146,19 @@ static int delay_add(const struct standing *standing, ck_time_t ns)
                : delaysums_piece(standing->waitstates->delays, &group, ns);
 }
 
-static int
-blamed_take(void *state, struct region piece, const struct chain_origin *origin)
+/* One that began before the end of the blamed thread's program, or behind it:
+ * then it did nothing. */
+static int blamed_add(struct standing *standing,
+                      struct region piece,
+                      const struct chain_origin *origin,
+                      bool has_ended)
 {
-    struct standing *standing = state;
     struct waitstates *waitstates = standing->waitstates;
     const struct cast *cast = waitstates->cast;
     uint32_t index = rank_of(waitstates, origin->thread);
     int64_t number = CAST_NONE;
 
-    if (origin->did->is_known) {
+    if (origin->did->is_known && !has_ended) {
         number =
             scene_did(waitstates->scene, origin->thread, piece, origin->did);
         if (number < 0) {
@@ -171,6 +188,25 @@ blamed_take(void *state, struct region piece, const struct chain_origin *origin)
     return delay_add(standing, region_length(piece)) != 0
                ? -1
                : row_add(standing, region_length(piece));
+}
+
+static int
+blamed_take(void *state, struct region piece, const struct chain_origin *origin)
+{
+    struct standing *standing = state;
+    const struct waitstates *waitstates = standing->waitstates;
+    const struct cast *cast = waitstates->cast;
+    uint32_t process = cast->threads[origin->thread].process;
+    ck_time_t end = waitstates->ends[cast->processes[process].agent];
+    struct region before = {piece.start, piece.end < end ? piece.end : end};
+
+    if (before.start < before.end &&
+        blamed_add(standing, before, origin, false) != 0) {
+        return -1;
+    }
+    piece.start = piece.start < end ? end : piece.start;
+    return piece.start < piece.end ? blamed_add(standing, piece, origin, true)
+                                   : 0;
 }
 
 /* What the waiting thread was in, for the place of the call. */

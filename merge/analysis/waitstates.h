@@ -28,6 +28,11 @@ void waitstates_destroy(struct waitstates *waitstates);
 /* Say to it (borrowed) when each rank made others wait, by its index in the
  * cast. */
 void waitstates_watch(struct waitstates *waitstates, struct when *when);
+/* The program of the agent ended then: its threads did nothing from there on.
+ */
+void waitstates_end(struct waitstates *waitstates,
+                    uint32_t agent,
+                    ck_time_t time);
 /* A call that the thread was in and what it waited for, once the scene has
  * taken all that began by its return. 0, or -1 with ENOMEM. */
 int waitstates_add(struct waitstates *waitstates,

@@ -233,7 +233,7 @@ void page_host_answer(const struct page *page)
 {
     const struct report *report = page->report;
     const struct report_efficiency *e = &report->efficiency;
-    ck_time_t all = e->region * (ck_time_t)e->ranks;
+    ck_time_t all = e->region * (ck_time_t)e->ranks - e->gone;
 
     put_no_device(page);
     if (e->ranks > 0) {
@@ -280,7 +280,8 @@ static void put_rank(const struct page *page, const struct report_rank *rank)
     const struct report *report = page->report;
     ck_time_t region = region_length(report->region);
     ck_time_t outside =
-        (rank->mpi_calls > 0 ? rank->useful : region) - rank->waited_data;
+        (rank->mpi_calls > 0 ? rank->useful : region - rank->gone) -
+        rank->waited_data;
     ck_time_t waited_mpi = rank->waited - rank->waited_data;
 
     fprintf(page->file, "%5d  %9s %9s %9s %14s  ", rank->number,

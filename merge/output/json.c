@@ -333,6 +333,7 @@ static void put_efficiency(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "ranks", e->ranks);
     ck_json_int(j, "of_ranks", report->size);
     ck_json_int(j, "region_ns", e->region);
+    ck_json_int(j, "gone_ns", e->gone);
     ck_json_int(j, "useful_ns", e->useful);
     json_outside(j, &e->outside);
     ck_json_int(j, "startup_ns", e->startup);
@@ -395,6 +396,24 @@ static void put_kernels(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+/* What calls of one function, or of one of its places, have in common. */
+struct called {
+    uint64_t calls, calls_in_run;
+    const struct report_moved *moved;
+    ck_time_t total, max;
+    uint32_t ranks;
+};
+
+static void put_called(struct ck_json *j, const struct called *called)
+{
+    ck_json_uint(j, "calls", called->calls);
+    ck_json_uint(j, "calls_in_run", called->calls_in_run);
+    json_moved(j, called->moved);
+    ck_json_int(j, "total_ns", called->total);
+    ck_json_int(j, "max_ns", called->max);
+    ck_json_uint(j, "ranks", called->ranks);
+}
+
 static void put_calls(struct ck_json *j, const struct report *report)
 {
     ck_json_array(j, "calls");
@@ -409,13 +428,10 @@ static void put_calls(struct ck_json *j, const struct report *report)
         if (call->is_own) {
             ck_json_bool(j, "mpi_own", true);
         }
-        ck_json_uint(j, "calls", call->calls);
-        ck_json_uint(j, "calls_in_run", call->calls_in_run);
         ck_json_uint(j, "bytes", call->bytes);
-        json_moved(j, &call->moved);
-        ck_json_int(j, "total_ns", call->total);
-        ck_json_int(j, "max_ns", call->max);
-        ck_json_uint(j, "ranks", call->ranks);
+        put_called(j, &(struct called){call->calls, call->calls_in_run,
+                                       &call->moved, call->total, call->max,
+                                       call->ranks});
         ck_json_end(j);
     }
     ck_json_end(j);
@@ -427,12 +443,9 @@ static void put_calls(struct ck_json *j, const struct report *report)
         ck_json_string(j, "name", function->name);
         ck_json_string(j, "kind", function->kind);
         ck_json_uint(j, "places", function->places);
-        ck_json_uint(j, "calls", function->calls);
-        ck_json_uint(j, "calls_in_run", function->calls_in_run);
-        json_moved(j, &function->moved);
-        ck_json_int(j, "total_ns", function->total);
-        ck_json_int(j, "max_ns", function->max);
-        ck_json_uint(j, "ranks", function->ranks);
+        put_called(j, &(struct called){function->calls, function->calls_in_run,
+                                       &function->moved, function->total,
+                                       function->max, function->ranks});
         ck_json_end(j);
     }
     ck_json_end(j);

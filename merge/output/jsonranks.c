@@ -94,6 +94,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
     ck_json_int(j, "mpi_ns", rank->mpi);
     ck_json_int(j, "mpi_core_ns", rank->mpi_core);
     ck_json_uint(j, "mpi_calls", rank->mpi_calls);
+    ck_json_int(j, "gone_ns", rank->gone);
     ck_json_int(j, "useful_ns", rank->useful);
     json_outside(j, &rank->outside);
     ck_json_int(j, "startup_ns", rank->startup);

@@ -48,6 +48,23 @@ static const struct report_cause *seen_find(const struct report *report,
     return NULL;
 }
 
+/* Did most of what others waited for the rank come behind its end? */
+static bool is_gone(const struct report *report,
+                    const struct report_straggler *row)
+{
+    const struct report_cause *wait = seen_find(report, row->rank);
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->number == row->rank) {
+            return rank->gone > 0 && row->delays.ns * 2 < row->caused &&
+                   (wait == NULL || wait->seen_ns * 2 < wait->ns);
+        }
+    }
+    return false;
+}
+
 static void put_straggler(const struct page *page,
                           const struct report_straggler *row)
 {
@@ -72,7 +89,10 @@ static void put_straggler(const struct page *page,
     }
     fputs(".\n", file);
     page_windows(page, &row->windows);
-    if (row->delays.ns * WORTH_DELAY < row->caused && wait != NULL) {
+    if (is_gone(page->report, row)) {
+        fputs("    It had ended before they waited, or while they did.\n",
+              file);
+    } else if (row->delays.ns * WORTH_DELAY < row->caused && wait != NULL) {
         /* It never came, or came late for what nobody recorded. */
         fprintf(file, "    While they waited it was, %s %% of that time,\n    ",
                 word_percent(wait->seen_ns, wait->ns).text);

@@ -236,6 +236,33 @@ static void a_rank_that_died_is_waited_for(void **state)
                            "1 never entered, for 6.00 ms\n"));
 }
 
+/* Rank 1 dies at 8 ms, between two calls; rank 0 waits for it from 6 ms to its
+ * own end at 12. */
+static void behind_its_end_a_rank_has_no_time_and_does_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct synth *dead = begin(fixture->dir, 1, 3 * MS);
+    const char *text;
+
+    stay(begin(fixture->dir, 0, 2 * MS), N_FINALIZE, 6 * MS, 15);
+    synth_exit(dead, 11, 8 * MS, 0);
+    synth_destroy(dead);
+    text = json(fixture, "");
+    assert_non_null(strstr(text, "\"start_ns\": 2000000,\n"
+                                 "    \"end_ns\": 12000000"));
+    /* Rank 1 from 3 to 8 ms, rank 0 from 2 to 6. */
+    assert_non_null(strstr(text, "\"gone_ns\": 4000000,\n"
+                                 "      \"useful_ns\": 5000000"));
+    assert_non_null(strstr(text, "\"gone_ns\": 4000000,\n"
+                                 "    \"useful_ns\": 9000000"));
+    /* Of 6 ms that rank 0 waited it did something in 2. */
+    assert_non_null(strstr(text, "\"seen_ns\": 2000000"));
+    assert_null(strstr(text, "\"seen_ns\": 6000000"));
+    assert_int_equal(program_merge(&fixture->text, "/", "%s", fixture->dir), 0);
+    assert_non_null(strstr(fixture->text, "It had ended before they waited"));
+    assert_null(strstr(fixture->text, "While they waited it was"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +282,9 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_rank_that_died_is_waited_for, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            behind_its_end_a_rank_has_no_time_and_does_nothing, setup,
+            teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
