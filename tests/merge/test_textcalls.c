@@ -13,36 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/output/page.h"
-#include "merge/report.h"
+#include "tests/merge/saying.h"
 
 #define S ((ck_time_t)1000000000)
-
-static char *text;
-
-static int teardown(void **state)
-{
-    (void)state;
-    free(text);
-    text = NULL;
-    return 0;
-}
-
-/* What a part of the page says of that report, in `text`. */
-static void say(void (*part)(const struct page *page),
-                const struct report *report)
-{
-    static const struct text_style style = {.columns = 0};
-    struct page page = {.report = report, .style = &style};
-    size_t length;
-
-    free(text);
-    text = NULL;
-    page.file = open_memstream(&text, &length);
-    assert_non_null(page.file);
-    part(&page);
-    assert_int_equal(fclose(page.file), 0);
-}
 
 /* 12 places of one function, 2 of them on one line, before another function. */
 static void a_function_of_many_places_hides_no_other(void **state)
