@@ -12,12 +12,37 @@
 
 static const char *const region_names[] = {"whole", "mpi",   "steps",
                                            "given", "range", "kept"};
-static void
-put_region(struct ck_json *j, const char *name, struct region region)
+void json_time(struct ck_json *j,
+               const char *name,
+               ck_time_t time,
+               const struct report *report)
+{
+    char key[64];
+
+    (void)snprintf(key, sizeof(key), "%s_ns", name);
+    ck_json_int(j, key, time);
+    (void)snprintf(key, sizeof(key), "%s_rel_ns", name);
+    ck_json_int(j, key, time - report->whole.start);
+}
+
+/* What the times `..._rel_ns` are relative to: as a text, since many readers of
+ * JSON have no integers beyond 2^53. */
+static void put_base(struct ck_json *j, const struct report *report)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%lld", (long long)report->whole.start);
+    ck_json_string(j, "time_base_ns", text);
+}
+
+static void put_region(struct ck_json *j,
+                       const char *name,
+                       struct region region,
+                       const struct report *report)
 {
     ck_json_object(j, name);
-    ck_json_int(j, "start_ns", region.start);
-    ck_json_int(j, "end_ns", region.end);
+    json_time(j, "start", region.start, report);
+    json_time(j, "end", region.end, report);
     ck_json_int(j, "ns", region_length(region));
 }
 
@@ -73,7 +98,8 @@ static void put_head(struct ck_json *j, const struct report *report)
     } else {
         ck_json_null(j, "realtime_of_zero_ns");
     }
-    put_region(j, "whole", report->whole);
+    put_base(j, report);
+    put_region(j, "whole", report->whole, report);
     ck_json_end(j);
     if (report->kept.ranks > 0) {
         ck_json_object(j, "kept");
@@ -83,7 +109,7 @@ static void put_head(struct ck_json *j, const struct report *report)
         ck_json_uint(j, "discarded_bytes", report->kept.bytes);
         ck_json_end(j);
     }
-    put_region(j, "region", report->region);
+    put_region(j, "region", report->region, report);
     ck_json_string(j, "kind", region_names[report->region_kind]);
     json_text(j, "range", report->region_range);
     ck_json_end(j);
@@ -279,7 +305,8 @@ static void put_causes(struct ck_json *j,
 
 static void put_device(struct ck_json *j,
                        const char *name,
-                       const struct report_device *device)
+                       const struct report_device *device,
+                       const struct report *report)
 {
     ck_json_object(j, name);
     if (name == NULL) {
@@ -295,8 +322,8 @@ static void put_device(struct ck_json *j,
         json_text(j, "command", device->command);
         ck_json_uint(j, "pid", device->pid);
         json_rank(j, "number", device->number);
-        ck_json_int(j, "run_first_ns", device->run_first);
-        ck_json_int(j, "run_last_ns", device->run_last);
+        json_time(j, "run_first", device->run_first, report);
+        json_time(j, "run_last", device->run_last, report);
     }
     ck_json_int(j, "wall_ns", device->wall);
     ck_json_int(j, "busy_ns", device->busy);
@@ -645,10 +672,10 @@ void output_json_put(struct ck_json *j,
     json_ranks(j, report);
     ck_json_array(j, "devices");
     for (size_t i = 0; i < report->devices_count; i++) {
-        put_device(j, NULL, &report->devices[i]);
+        put_device(j, NULL, &report->devices[i], report);
     }
     ck_json_end(j);
-    put_device(j, "all_devices", &report->all);
+    put_device(j, "all_devices", &report->all, report);
     json_levels(j, report);
     put_efficiency(j, report);
     put_causes(j, report, "causes", report->causes, report->causes_count);

@@ -10,6 +10,12 @@
 
 /* null where there is no text. */
 void json_text(struct ck_json *j, const char *name, const char *text);
+/* A time on the axis as NAME_ns, and relative to time_base_ns as NAME_rel_ns.
+ */
+void json_time(struct ck_json *j,
+               const char *name,
+               ck_time_t time,
+               const struct report *report);
 /* Its function, file and line. */
 void json_place(struct ck_json *j, const struct place *place);
 /* null where it is unknown. */

@@ -1036,6 +1036,19 @@ class Bad(Case):
             self.assertEqual(status, 1, name)
             self.assertIn(words, said)
 
+    def test_dates_beyond_2_to_53_have_a_base_and_integers_beside(self):
+        path = self.nkipy("p.json", [("/w/model.py", 4, "attn")],
+                          [("nc_exec_running", 1, 5 * MS, 9 * MS + 1)])
+        report = merge(path, self.out)[2]["ck"]
+        base = int(report["time_base_ns"])
+        self.assertGreater(base, 2**53)
+        for place, key in ((report["whole"], "end"), (report["region"], "start"),
+                           (report["devices"][0], "run_first"),
+                           (report["devices"][0], "run_last")):
+            self.assertEqual(base + place[key + "_rel_ns"],
+                             place[key + "_ns"])
+        self.assertEqual(report["devices"][0]["run_last_rel_ns"], 9 * MS + 1)
+
     def test_scalenes_profile_from_stdin(self):
         path = self.nkipy("p.json", [("/w/model.py", 4, "attn")],
                           [("nc_exec_running", 1, 5 * MS, 9 * MS)])
