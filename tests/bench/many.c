@@ -118,11 +118,11 @@ static void rank_expect(int rank, const int64_t *last, int64_t turns)
 
         busy += kernel_dur(skew);
         waited += last[turn] - enter;
+        wait += larger(last[turn] - from, 0);
         if (turn + 1 == turns) {
-            continue; /* behind it there is no work */
+            continue; /* behind that wait there is no work */
         }
         compute += larger(enter - idle, 0) + PERIOD - LEAVE;
-        wait += larger(last[turn] - from, 0);
         transfer += LEAVE - larger(last[turn], from);
     }
     printf("%d %lld %lld %lld %lld %lld %lld\n", rank, (long long)busy,
