@@ -8,7 +8,7 @@ SPDX-License-Identifier: Apache-2.0
 Each time one field of one frame of the run is made wrong (the header's, or some
 bytes of its batch) and the frame is sealed again, as one who holds the key can.
 ckmerge must end by itself with a report. All of the other ranks is in it, and
-where records are missing it ends with 3.
+where a header's figure is wrong and records are missing it ends with 3.
 """
 import collections
 import glob
@@ -132,7 +132,9 @@ def main():
                 if ranks(seen).get(rank) == events]
         assert len(same) >= len(ranks(truth)) - 1, (
             f"{what}: ranks {ranks(seen)} of {ranks(truth)}")
-        if seen["trust"]["events"] != truth["trust"]["events"]:
+        # Other bytes of a batch may be other records, as true as any.
+        if (name != "batch" and
+                seen["trust"]["events"] != truth["trust"]["events"]):
             assert status == 3, f"{what}: events are missing, status 0"
         tally[name, status] += 1
         with open(path, "wb") as file:
