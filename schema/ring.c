@@ -21,7 +21,7 @@
  * calls. */
 #define ROOM_LEAST 1024
 
-#define PAGE_BYTES ((uint64_t)4096)
+#define PAGE_BYTES CK_RING_PAGE_BYTES
 #define READY_BYTES ((uint64_t)64 << 10)
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which older headers lack */
 
@@ -210,19 +210,31 @@ static int half_copy(uint8_t *from, uint64_t bytes, uint8_t *to)
                : -1;
 }
 
-/* Both halves at `base`, which is reserved, from the bodies' reservation. */
+/* Both halves at `base`, which is reserved. All bodies up to this one are
+ * mapped for a moment: from their first page, an old size of 0 gives what
+ * follows it in the file, too. */
 static int halves_copy(uint8_t *base,
                        const struct ck_ring *ring,
                        uint64_t index,
                        uint64_t bytes)
 {
-    uint8_t *from = ring->bodies + index * ring->layout.slot_bytes;
+    uint64_t before = index * ring->layout.slot_bytes;
+    long all = ring->bodies == NULL
+                   ? -1
+                   : syscall(SYS_mremap, ring->bodies, (uint64_t)0,
+                             before + bytes, (unsigned long)MREMAP_MAYMOVE, 0);
+    uint8_t *from = (uint8_t *)all + before;
+    int rc = -1;
 
-    if (ring->bodies == NULL || half_copy(from, bytes, base) != 0 ||
-        half_copy(from, bytes, base + bytes) != 0) {
+    if (all == -1) {
         return -1;
     }
-    return mprotect(base, 2 * bytes, PROT_READ | PROT_WRITE);
+    if (half_copy(from, bytes, base) == 0 &&
+        half_copy(from, bytes, base + bytes) == 0) {
+        rc = mprotect(base, 2 * bytes, PROT_READ | PROT_WRITE);
+    }
+    (void)munmap((void *)all, before + bytes);
+    return rc;
 }
 
 /* The same from the file. */

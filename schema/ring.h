@@ -32,6 +32,7 @@
 #define CK_RING_PROCESSES 1024
 #define CK_RING_SLOTS_MAX 1024
 #define CK_RING_OPEN_MAX 16
+#define CK_RING_PAGE_BYTES ((uint64_t)4096)
 #define CK_RING_ENDPOINT_BYTES 1024
 #define CK_RING_SLOT_BYTES ((uint64_t)4 << 20)   /* default */
 #define CK_RING_OUTBOX_BYTES ((uint64_t)8 << 20) /* default */
@@ -252,7 +253,7 @@ static inline uint64_t ck_ring_body_bytes(const struct ck_ring_layout *layout,
 struct ck_ring {
     struct ck_ring_header *header; /* NULL = not mapped */
     struct ck_ring_layout layout;
-    uint8_t *bodies; /* reserved, not to be touched; or NULL */
+    uint8_t *bodies; /* first page of body 0, not to be touched; or NULL */
     /* Threads that enter at the same time store the same. */
     _Atomic(struct ck_ring_process *) process;
     _Atomic uint32_t incarnation; /* 0 = not entered */

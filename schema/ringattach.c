@@ -76,13 +76,15 @@ static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
     return 0;
 }
 
-/* Addresses for all bodies, so that a slot can be mapped without its file: a
- * program may close what it does not know, change its root or its user. */
-static void bodies_reserve(struct ck_ring *ring, int fd)
+/* The address of one page of the bodies, from which the kernel maps all of them
+ * where they are needed, without the file: a program may close what it does not
+ * know, change its root or its user. All at once would be 1 GiB of its address
+ * space, which it may have limited. */
+static void bodies_anchor(struct ck_ring *ring, int fd)
 {
-    uint64_t bytes = ring->layout.slot_bytes * ring->layout.slots;
-    void *map = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd,
-                     (off_t)ring->layout.slot_offset);
+    void *map =
+        mmap(NULL, CK_RING_PAGE_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE,
+             fd, (off_t)ring->layout.slot_offset);
 
     ring->bodies = map == MAP_FAILED ? NULL : map;
 }
@@ -133,7 +135,7 @@ int ck_ring_map(struct ck_ring *ring)
         rc = header_map(&made, fd, (uint64_t)bytes);
     }
     if (rc == 0) {
-        bodies_reserve(&made, fd);
+        bodies_anchor(&made, fd);
         strcpy(made.path, path);
         made.clock = (enum ck_clock)made.layout.clock;
         *ring = made;
