@@ -1,4 +1,4 @@
-/* cgroup.c - the CPU quota of a process's control groups
+/* cgroup.c - what a process's control groups limit: CPU time and memory
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TEXT_BYTES (64 << 10)
 #define LEVELS_MAX 32
+#define MEMORY_NONE ((uint64_t)1 << 60)
 
 /* A small file's text, NUL-terminated; false when there is none. */
 static bool file_text(const char *path, char *text, size_t room)
@@ -51,18 +53,19 @@ static bool has_word(const char *list, const char *word)
 }
 
 /* The path in "NUMBER:CONTROLLERS:PATH" of the hierarchy; version 2 has no
- * controllers there. */
-static bool group_path(const char *groups, bool is_v2, char path[PATH_MAX])
+ * controllers there: NULL. */
+static bool
+group_path(const char *groups, const char *controller, char path[PATH_MAX])
 {
     for (const char *line = groups; *line != '\0';) {
         size_t length = strcspn(line, "\n");
         char controllers[256] = "";
         char found[PATH_MAX] = "";
 
-        if (is_v2 ? sscanf(line, "0::%4095[^\n]", found) == 1
-                  : sscanf(line, "%*d:%255[^:]:%4095[^\n]", controllers,
-                           found) == 2 &&
-                        has_word(controllers, "cpu")) {
+        if (controller == NULL ? sscanf(line, "0::%4095[^\n]", found) == 1
+                               : sscanf(line, "%*d:%255[^:]:%4095[^\n]",
+                                        controllers, found) == 2 &&
+                                     has_word(controllers, controller)) {
             strcpy(path, found);
             return true;
         }
@@ -72,8 +75,10 @@ static bool group_path(const char *groups, bool is_v2, char path[PATH_MAX])
 }
 
 /* Root and mount point of the hierarchy in a line of mountinfo. */
-static bool
-mount_line(const char *line, bool is_v2, char root[PATH_MAX], char *mount)
+static bool mount_line(const char *line,
+                       const char *controller,
+                       char root[PATH_MAX],
+                       char *mount)
 {
     const char *rest = strstr(line, " - ");
     char type[32], options[256];
@@ -83,12 +88,13 @@ mount_line(const char *line, bool is_v2, char root[PATH_MAX], char *mount)
         sscanf(rest, " - %31s %*s %255[^\n]", type, options) != 2) {
         return false;
     }
-    return is_v2 ? strcmp(type, "cgroup2") == 0
-                 : strcmp(type, "cgroup") == 0 && has_word(options, "cpu");
+    return controller == NULL
+               ? strcmp(type, "cgroup2") == 0
+               : strcmp(type, "cgroup") == 0 && has_word(options, controller);
 }
 
 static bool mount_find(const char *mounts,
-                       bool is_v2,
+                       const char *controller,
                        char root[PATH_MAX],
                        char mount[PATH_MAX])
 {
@@ -97,7 +103,7 @@ static bool mount_find(const char *mounts,
         char text[3 * PATH_MAX];
 
         (void)snprintf(text, sizeof(text), "%.*s", (int)length, line);
-        if (mount_line(text, is_v2, root, mount)) {
+        if (mount_line(text, controller, root, mount)) {
             return true;
         }
         line += length + (line[length] == '\n');
@@ -105,19 +111,20 @@ static bool mount_find(const char *mounts,
     return false;
 }
 
-bool cgroup_folder(const char *groups,
-                   const char *mounts,
-                   bool is_v2,
-                   char folder[PATH_MAX],
-                   char mount[PATH_MAX])
+/* As cgroup_folder(), for any controller; NULL: version 2. */
+static bool folder_find(const char *groups,
+                        const char *mounts,
+                        const char *controller,
+                        char folder[PATH_MAX],
+                        char mount[PATH_MAX])
 {
     char path[PATH_MAX], root[PATH_MAX];
     const char *below = path;
     size_t length;
     int n;
 
-    if (!group_path(groups, is_v2, path) ||
-        !mount_find(mounts, is_v2, root, mount)) {
+    if (!group_path(groups, controller, path) ||
+        !mount_find(mounts, controller, root, mount)) {
         return false;
     }
     /* A container's mount shows a part of the hierarchy. */
@@ -130,6 +137,15 @@ bool cgroup_folder(const char *groups,
         strcmp(below, "/") == 0 || strncmp(below, "/..", 3) == 0 ? "" : below;
     n = snprintf(folder, PATH_MAX, "%s%s", mount, below);
     return n > 0 && n < PATH_MAX;
+}
+
+bool cgroup_folder(const char *groups,
+                   const char *mounts,
+                   bool is_v2,
+                   char folder[PATH_MAX],
+                   char mount[PATH_MAX])
+{
+    return folder_find(groups, mounts, is_v2 ? NULL : "cpu", folder, mount);
 }
 
 /* The quota of one level, in thousandths of a CPU; 0 = none. */
@@ -222,4 +238,64 @@ void cgroup_read(pid_t pid, struct cgroup_quota *quota)
         }
     }
     free(mounts);
+}
+
+/* The limit of one level, in bytes; 0 = none ("max", or a number near 2^63). */
+static uint64_t level_memory(const char *folder)
+{
+    char text[64];
+    uint64_t bytes;
+
+    if (!folder_text(folder, "memory.max", text, sizeof(text)) &&
+        !folder_text(folder, "memory.limit_in_bytes", text, sizeof(text))) {
+        return 0;
+    }
+    bytes = strtoull(text, NULL, 10);
+    return bytes < MEMORY_NONE ? bytes : 0;
+}
+
+uint64_t cgroup_memory_narrowest(const char *folder, const char *mount)
+{
+    uint64_t narrowest = 0;
+    char at[PATH_MAX];
+
+    (void)snprintf(at, sizeof(at), "%s", folder);
+    for (int i = 0; i < LEVELS_MAX && strlen(at) >= strlen(mount); i++) {
+        uint64_t bytes = level_memory(at);
+        char *slash = strrchr(at, '/');
+
+        if (bytes > 0 && (narrowest == 0 || bytes < narrowest)) {
+            narrowest = bytes;
+        }
+        if (slash == NULL || slash == at) {
+            break;
+        }
+        *slash = '\0';
+    }
+    return narrowest;
+}
+
+uint64_t cgroup_memory(void)
+{
+    static const char *const controllers[] = {"memory", NULL};
+    uint64_t least =
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    char *mounts = malloc(TEXT_BYTES);
+    char folder[PATH_MAX], mount[PATH_MAX];
+    char groups[8192];
+
+    if (mounts != NULL &&
+        file_text("/proc/self/cgroup", groups, sizeof(groups)) &&
+        file_text("/proc/self/mountinfo", mounts, TEXT_BYTES)) {
+        for (int i = 0; i < 2; i++) {
+            uint64_t bytes =
+                folder_find(groups, mounts, controllers[i], folder, mount)
+                    ? cgroup_memory_narrowest(folder, mount)
+                    : 0;
+
+            least = bytes > 0 && bytes < least ? bytes : least;
+        }
+    }
+    free(mounts);
+    return least;
 }

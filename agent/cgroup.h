@@ -1,4 +1,4 @@
-/* cgroup.h - the CPU quota of a process's control groups
+/* cgroup.h - what a process's control groups limit: CPU time and memory
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -35,5 +35,11 @@ void cgroup_narrowest(const char *folder,
                       struct cgroup_quota *quota);
 /* Of a process; nothing where none is seen. */
 void cgroup_read(pid_t pid, struct cgroup_quota *quota);
+
+/* The narrowest limit of memory from a folder up to the mount point, in bytes;
+ * 0 = none. */
+uint64_t cgroup_memory_narrowest(const char *folder, const char *mount);
+/* Bytes of memory that this process can have: of its groups and the machine. */
+uint64_t cgroup_memory(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/cgroup.h"
 #include "agent/clocksync.h"
 #include "agent/front.h"
 #include "agent/identity.h"
@@ -32,6 +33,8 @@
 
 /* Of one thread: 32 million marks. */
 #define SLOT_BYTES_MOST ((int64_t)1 << 30)
+/* Rings of a host take one such part of its memory at most. */
+#define MEMORY_PARTS 8
 /* Of a ring with an outbox and a few slots. */
 #define RING_BYTES_LEAST ((int64_t)256 << 10)
 
@@ -301,6 +304,7 @@ static int ring_make(struct ringfile *ring,
     struct ringfile_wish wish = {
         .plan = {.slot_bytes = (uint64_t)options.slot_bytes},
         .bound = (uint64_t)options.ring_bytes,
+        .memory = cgroup_memory() / MEMORY_PARTS,
         .sharers = (unsigned)identity->place.local_size,
         .clock = clocksync_choose(),
         .rank =

@@ -164,27 +164,35 @@ static int file_fill(struct ringfile *ring,
     return 0;
 }
 
-/* What fits there, `least` bytes of bodies or more. 0, or -1 with errno. */
+/* What fits there, `least` bytes of bodies or more, and into the memory that is
+ * allowed. 0, or -1 with errno. */
 static int plan_in(const struct ringplace *place,
                    struct ringplan *plan,
                    const struct ringfile_wish *wish,
                    uint64_t least)
 {
+    uint64_t most = wish->memory / 3 * 4; /* a plan takes three quarters */
     struct statvfs fs;
-    uint64_t available;
+    uint64_t available, total;
 
     if (fstatvfs(place->fd, &fs) != 0) {
         return -1;
     }
     available = (uint64_t)fs.f_bavail * fs.f_frsize;
     if (wish->bound != 0 && wish->bound < available / 4 * 3) {
-        available = wish->bound / 3 * 4; /* a plan takes three quarters */
+        available = wish->bound / 3 * 4;
     }
-    if (ringplan_make(plan, (uint64_t)fs.f_blocks * fs.f_frsize, available,
-                      wish->sharers, &wish->plan) != 0) {
+    total = (uint64_t)fs.f_blocks * fs.f_frsize;
+    if (most != 0 && most < total) {
+        total = most;
+        available = available < most ? available : most;
+    }
+    if (ringplan_make(plan, total, available, wish->sharers, &wish->plan) !=
+        0) {
         return -1;
     }
-    if (ringplan_bodies(plan) < least) {
+    /* Another place has no more where memory is what limits it. */
+    if (ringplan_bodies(plan) < least && total != most) {
         errno = ENOSPC;
         return -1;
     }
@@ -220,6 +228,22 @@ static int create_in(struct ringfile *ring,
     return -1;
 }
 
+/* Is the allowed memory the reason why even the first slots are not large? */
+static bool is_memory_tight(const struct ringfile *ring,
+                            const struct ringfile_wish *wish)
+{
+    uint64_t large = wish->plan.slot_bytes != 0
+                         ? ringplan_power(wish->plan.slot_bytes)
+                         : CK_RING_SLOT_BYTES;
+    struct ringplan all;
+
+    return wish->memory != 0 && ring->plan.slot_bytes < large &&
+           (wish->bound == 0 || wish->bound > wish->memory) &&
+           ringplan_make(&all, wish->memory / 3 * 4, wish->memory / 3 * 4,
+                         wish->sharers, &wish->plan) == 0 &&
+           ringplan_bodies(&all) <= ringplan_bodies(&ring->plan);
+}
+
 /* The same, where `dir` or what stands for it is. */
 static int create_below(struct ringfile *ring,
                         char dir[CK_RING_DIR_BYTES],
@@ -238,6 +262,7 @@ static int create_below(struct ringfile *ring,
     }
     memset(ring, 0, sizeof(*ring));
     rc = create_in(ring, &place, wish, least);
+    ring->is_tight = is_memory_tight(ring, wish);
     saved = errno;
     (void)snprintf(ring->refused, sizeof(ring->refused), "%.159s",
                    refused.text);

@@ -32,6 +32,7 @@ struct ringfile {
     uint64_t first_bytes; /* of a slot before it is used */
     uint32_t narrow;   /* slots in use that are small or have not all memory */
     bool is_full;      /* the file system gave no more */
+    bool is_tight;     /* wish->memory is the reason of its size */
     char refused[160]; /* why it lies in no directory of the usual name, "" */
     int fd;
     char path[256];
@@ -42,6 +43,7 @@ struct ringfile_wish {
     const char *dir; /* NULL: /dev/shm/ck-<uid>, else TMPDIR; see ringdir.h */
     struct ringplan plan;
     uint64_t bound;   /* bytes of the ring at most, 0 = its share */
+    uint64_t memory;  /* bytes that all rings of the host may take; 0: any */
     unsigned sharers; /* agents on this host, 0 = not known */
     enum ck_clock clock;
     uint32_t rank; /* ~0u = not known */

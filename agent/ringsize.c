@@ -111,6 +111,15 @@ static void place_line(const struct ringfile *ring,
         (void)snprintf(line, PART_BYTES,
                        "%s: recording memory lies in %.*s instead",
                        ring->refused, dir_length(ring), ring->path);
+    } else if (ring->is_tight) {
+        (void)snprintf(line, PART_BYTES,
+                       "%s of recording memory in %u slots of %s to %s: an "
+                       "eighth of the %s that this machine or control group "
+                       "has; fast threads may lose records",
+                       size_of(bytes).text, ring->plan.slots,
+                       size_of(ring->plan.small_bytes).text,
+                       size_of(ring->plan.slot_bytes).text,
+                       size_of(wish->memory * 8).text);
     } else if (wish->bound == 0 && bytes < BODIES_LITTLE) {
         (void)snprintf(line, PART_BYTES,
                        "only %s of recording memory are free for this rank in "

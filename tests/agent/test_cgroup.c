@@ -121,9 +121,46 @@ static void version_1_says_the_same_in_other_words(void **state)
     assert_string_equal(quota.folder, "");
 }
 
+static void the_least_memory_of_a_level_counts(void **state)
+{
+    char folder[PATH_MAX];
+
+    (void)state;
+    file_write("", "memory.max", "max\n");
+    file_write("/job", "memory.max", "50331648\n");
+    file_write("/job/rank0", "memory.max", "1073741824\n");
+    (void)snprintf(folder, sizeof(folder), "%s/job/rank0", work);
+    assert_int_equal(cgroup_memory_narrowest(folder, work), 48 << 20);
+    assert_int_equal(cgroup_memory_narrowest(work, work), 0);
+}
+
+static void version_1_has_a_huge_number_for_no_limit_of_memory(void **state)
+{
+    char folder[PATH_MAX];
+
+    (void)state;
+    file_write("", "memory.limit_in_bytes", "9223372036854771712\n");
+    file_write("/job", "memory.limit_in_bytes", "268435456\n");
+    (void)snprintf(folder, sizeof(folder), "%s/job", work);
+    assert_int_equal(cgroup_memory_narrowest(folder, work), 256 << 20);
+    assert_int_equal(cgroup_memory_narrowest(work, work), 0);
+}
+
+static void there_is_memory_here(void **state)
+{
+    (void)state;
+    assert_true(cgroup_memory() > 1 << 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_least_memory_of_a_level_counts,
+                                        workdir_setup, workdir_teardown),
+        cmocka_unit_test_setup_teardown(
+            version_1_has_a_huge_number_for_no_limit_of_memory, workdir_setup,
+            workdir_teardown),
+        cmocka_unit_test(there_is_memory_here),
         cmocka_unit_test(the_group_is_found_below_its_mount),
         cmocka_unit_test_setup_teardown(the_narrowest_level_counts,
                                         workdir_setup, workdir_teardown),

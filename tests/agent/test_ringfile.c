@@ -128,6 +128,32 @@ static void a_slot_gets_all_its_memory_once_it_is_used(void **state)
     ringfile_fini(&file);
 }
 
+static void a_ring_takes_its_share_of_the_memory_allowed(void **state)
+{
+    struct ringfile_wish wish = wish_in(work, 2);
+    struct ringfile file;
+    struct ck_err err;
+    struct stat st;
+
+    (void)state;
+    wish.memory = 6 << 20; /* for two */
+    assert_int_equal(ringfile_create(&file, &wish, &err), 0);
+    assert_true(ringplan_head(file.plan.slots) + file.plan.outbox_bytes +
+                    ringplan_bodies(&file.plan) <=
+                3 << 20);
+    assert_int_equal(stat(file.path, &st), 0);
+    assert_true((uint64_t)st.st_blocks * 512 <= 3 << 20);
+    assert_true(file.is_tight);
+    ringfile_unlink(&file);
+    ringfile_fini(&file);
+    wish = wish_in(work, 1);
+    wish.memory = (uint64_t)1 << 40;
+    assert_int_equal(ringfile_create(&file, &wish, &err), 0);
+    assert_false(file.is_tight);
+    ringfile_unlink(&file);
+    ringfile_fini(&file);
+}
+
 static void only_a_file_that_nobody_holds_is_adopted(void **state)
 {
     struct ringfile_wish wish = wish_in(work, 1);
@@ -270,6 +296,8 @@ int main(void)
                      workdir_setup),
         WORKDIR_CASE(slots_are_backed_ahead_of_need_and_bounded, workdir_setup),
         WORKDIR_CASE(a_slot_gets_all_its_memory_once_it_is_used, workdir_setup),
+        WORKDIR_CASE(a_ring_takes_its_share_of_the_memory_allowed,
+                     workdir_setup),
         WORKDIR_CASE(only_a_file_that_nobody_holds_is_adopted, workdir_setup),
         WORKDIR_CASE(a_file_that_is_no_ring_is_refused, workdir_setup),
         WORKDIR_CASE(a_directory_that_others_can_enter_is_refused,

@@ -165,6 +165,14 @@ kind asan-finds "$built/asan" 'run $B/asan x 2>&1 | grep -c "heap-buffer-over"'
 kind mpi-openmpi "$tests/refused.openmpi" "run $tests/refused.openmpi"
 kind mpi-mpich "$tests/refused.mpich" "run $tests/refused.mpich"
 
+# ---- what they may use -------------------------------------------------------
+kind address-space 'python3' 'run python3 -c "
+import re, time; time.sleep(0.15)
+text = open(\"/proc/self/status\").read()
+print(int(re.search(r\"VmSize:\s*(\d+)\", text)[1]) < 300000)"'
+kind address-limit 'python3' \
+    '(ulimit -v 3300000; run python3 -c "print(len(bytearray(400 << 20)))")'
+
 # ---- how they end -----------------------------------------------------------
 for signal in HUP INT QUIT ILL TRAP BUS FPE KILL SEGV USR1 PIPE ALRM TERM; do
     kind "dies-of-$signal" 'sh' \
