@@ -18,10 +18,13 @@
 /* More faults than this and every cluster is a stretch of its own. */
 #define FAULTS_MAX 1000
 
-/* Constraints [lo, hi), to be solved. */
+/* Constraints [lo, hi), to be solved. Beside a cut they may belong to a burst
+ * in which the clock jumped: what they say holds between two instants. */
 struct stretch {
     size_t lo;
     size_t hi;
+    ck_time_t from;
+    ck_time_t until;
 };
 
 struct ck_clockband {

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "schema/bandstate.h"
 
@@ -25,6 +26,8 @@
 #define RATE_BLIND 100000
 /* Above it a contradiction is called a step, below it a rate: 20 ppm. */
 #define RATE_STEP 20000
+/* A burst and its answers take no longer. */
+#define TORN (20 * CK_TIME_MS)
 
 struct ck_clockband *
 ck_clockband_create(const struct ck_clockband_options *options)
@@ -172,11 +175,24 @@ static void fault_add(struct ck_clockband *band, struct ck_clock_fault fault)
     }
 }
 
-static void stretch_push(struct ck_clockband *band, size_t lo, size_t hi)
+static void stretch_push(struct ck_clockband *band, struct stretch stretch)
 {
-    if (lo < hi) {
-        band->stretches[band->stretch_count++] = (struct stretch){lo, hi};
+    if (stretch.lo < stretch.hi) {
+        band->stretches[band->stretch_count++] = stretch;
     }
+}
+
+/* What is alone beside a cut may be all that a burst has of the other side: the
+ * clock jumped while the burst was under way. */
+static bool is_beside_cut(const struct ck_clockband *band,
+                          const struct stretch *work,
+                          size_t index)
+{
+    ck_time_t at = band->constraints[index].at;
+
+    return (work->lo > 0 && at - band->constraints[work->lo].at <= TORN) ||
+           (work->hi < band->count &&
+            band->constraints[work->hi - 1].at - at <= TORN);
 }
 
 /* Leave out a constraint that is alone against many. */
@@ -188,7 +204,7 @@ static bool stretch_repair(struct ck_clockband *band,
                                            work->hi, &band->trend);
     struct ck_clock_constraint *c;
 
-    if (outlier == SIZE_MAX) {
+    if (outlier == SIZE_MAX || is_beside_cut(band, work, outlier)) {
         return false;
     }
     c = &band->constraints[outlier];
@@ -249,14 +265,18 @@ static void stretch_cut(struct ck_clockband *band,
                                                              (int64_t)needed,
                     });
     cut_widen(band, work, &left, &right);
-    stretch_push(band, work->lo, left);
+    stretch_push(band, (struct stretch){work->lo, left, work->from,
+                                        band->constraints[a].at});
     for (size_t at = left; at < right;) {
         size_t end = ck_clock_cluster(band->constraints, at, right);
 
-        stretch_push(band, at, end);
+        stretch_push(band,
+                     (struct stretch){at, end, band->constraints[end - 1].at,
+                                      INT64_MAX});
         at = end;
     }
-    stretch_push(band, right, work->hi);
+    stretch_push(band, (struct stretch){right, work->hi,
+                                        band->constraints[b].at, work->until});
     /* The earliest belongs on top. */
     for (size_t low = first, high = band->stretch_count; low + 1 < high;) {
         struct stretch swapped = band->stretches[low];
@@ -297,6 +317,40 @@ static int64_t stretch_wander(const struct ck_clockband *band,
                                                : band->options.rate_ppb;
 }
 
+/* Keep what holds within the stretch's instants. Returns how many knots. */
+static size_t knots_sift(const struct ck_clockband *band,
+                         const struct stretch *work,
+                         struct ck_clock_knot *knots,
+                         size_t count)
+{
+    size_t first = 0;
+    ck_time_t moved;
+
+    while (count > 0 && knots[count - 1].at > work->until) {
+        count--;
+    }
+    /* One right behind it serves as well, and gives a slope no rounding. */
+    while (first + 1 < count && work->from != INT64_MIN &&
+           knots[first + 1].at <= work->from + TORN) {
+        first++;
+    }
+    if (count == 0 || work->from > work->until) {
+        return 0;
+    }
+    if (knots[first].at < work->from) {
+        struct ck_clock_knot *knot = &knots[first];
+
+        moved = ck_clock_drift(work->from - knot->at, knot->rate_ppb);
+        knot->upper += knot->upper == CK_CLOCK_NONE ? 0 : moved;
+        knot->lower -= knot->lower == -CK_CLOCK_NONE ? 0 : moved;
+        knot->trend = ck_clocktrend_at(&band->trend, work->from);
+        knot->at = work->from;
+    }
+    memmove(knots, &knots[first], (count - first) * sizeof(*knots));
+    knots[count - first - 1].is_last = true;
+    return count - first;
+}
+
 /* Solve one stretch: append its knots, or put its parts on the stack. */
 static int stretch_solve(struct ck_clockband *band, struct stretch work)
 {
@@ -319,7 +373,7 @@ static int stretch_solve(struct ck_clockband *band, struct stretch work)
             bad = ck_clockpiece_refuted(knots, count);
         }
         if (bad.excess == 0) {
-            band->knot_count += count;
+            band->knot_count += knots_sift(band, &work, knots, count);
             return 0;
         }
         if (!stretch_repair(band, &work, &bad)) {
@@ -338,9 +392,15 @@ static void steps_measure(struct ck_clockband *band)
         struct ck_clock_fault *fault = &band->faults[i];
         size_t x = ck_clockband_near(band, fault->from);
         size_t y = ck_clockband_near(band, fault->to);
-        const struct ck_clock_knot *a = &band->knots[x];
-        const struct ck_clock_knot *b = &band->knots[y];
+        const struct ck_clock_knot *a, *b;
 
+        /* What lay right behind the cut is left out. */
+        while (y == x || (y < band->knot_count &&
+                          !ck_clock_knot_is_bounded(&band->knots[y]))) {
+            y++;
+        }
+        a = &band->knots[x];
+        b = &band->knots[y];
         if (fault->kind == CK_CLOCK_FAULT_PROBE || x == band->knot_count ||
             y == band->knot_count || x == y) {
             continue;
@@ -362,6 +422,56 @@ static int fault_order(const void *a, const void *b)
     const struct ck_clock_fault *y = b;
 
     return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Cuts that touch are one fault: a burst may be torn by what it saw. */
+static void faults_join(struct ck_clockband *band)
+{
+    struct ck_clock_fault *faults = band->faults;
+    size_t kept = 0, last = SIZE_MAX;
+
+    for (size_t i = 0; i < band->fault_count; i++) {
+        if (faults[i].kind == CK_CLOCK_FAULT_PROBE) {
+            faults[kept++] = faults[i];
+        } else if (last != SIZE_MAX &&
+                   faults[i].from <= faults[last].to + TORN) {
+            struct ck_clock_fault *joined = &faults[last];
+
+            joined->to = faults[i].to > joined->to ? faults[i].to : joined->to;
+            if (faults[i].kind == CK_CLOCK_FAULT_STEP) {
+                joined->kind = CK_CLOCK_FAULT_STEP;
+                joined->rate_ppb = 0;
+            }
+        } else {
+            last = kept;
+            faults[kept++] = faults[i];
+        }
+    }
+    band->fault_count = kept;
+}
+
+/* Beside a step that is beyond doubt, cuts whose own step may be none are but
+ * a matter of late answers: the band is as wide there, nothing is named. */
+static void faults_sift(struct ck_clockband *band)
+{
+    size_t kept = 0;
+    bool is_sure = false;
+
+    for (size_t i = 0; i < band->fault_count; i++) {
+        const struct ck_clock_fault *fault = &band->faults[i];
+
+        is_sure = is_sure || (fault->kind == CK_CLOCK_FAULT_STEP &&
+                              ck_clock_distance(fault->step, 0) > fault->bound);
+    }
+    for (size_t i = 0; is_sure && i < band->fault_count; i++) {
+        struct ck_clock_fault fault = band->faults[i];
+
+        if (fault.kind == CK_CLOCK_FAULT_PROBE ||
+            ck_clock_distance(fault.step, 0) > fault.bound) {
+            band->faults[kept++] = fault;
+        }
+    }
+    band->fault_count = is_sure ? kept : band->fault_count;
 }
 
 /* Memory of a solve: at most one knot and one stretch a constraint. */
@@ -410,7 +520,7 @@ int ck_clockband_solve(struct ck_clockband *band)
     if (band_reset(band) != 0) {
         return -1;
     }
-    stretch_push(band, 0, band->count);
+    stretch_push(band, (struct stretch){0, band->count, INT64_MIN, INT64_MAX});
     while (band->stretch_count > 0) {
         if (stretch_solve(band, band->stretches[--band->stretch_count]) != 0) {
             band->knot_count = 0;
@@ -421,7 +531,9 @@ int ck_clockband_solve(struct ck_clockband *band)
         qsort(band->faults, band->fault_count, sizeof(*band->faults),
               fault_order);
     }
+    faults_join(band);
     steps_measure(band);
+    faults_sift(band);
     return 0;
 }
 

@@ -231,6 +231,21 @@ static int64_t slopes_slack(const struct ck_clocktrend *trend)
                                          : (int64_t)slack;
 }
 
+/* No clock drifts like that: a jump lies between two points. */
+static bool is_steep(const struct ck_clocktrend *trend)
+{
+    for (size_t i = 1; i < trend->count; i++) {
+        const struct ck_clock_point *a = &trend->points[i - 1];
+        const struct ck_clock_point *b = &trend->points[i];
+
+        if (ck_clock_distance(a->middle, b->middle) - a->half - b->half >
+            ck_clock_drift(b->at - a->at, CK_CLOCK_RATE_CAP_PPB)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Flat at the first two-sided cluster. */
 static void trend_blind(struct ck_clocktrend *trend,
                         const struct ck_clock_constraint *constraints,
@@ -270,7 +285,7 @@ int ck_clocktrend_fit(struct ck_clocktrend *trend,
             windows_count(span, half, span / (ck_time_t)clusters, wander_ppb));
     }
     rate_ppb = wander_ppb + slopes_slack(trend);
-    if (trend->count < 2 || rate_ppb >= blind_ppb) {
+    if (trend->count < 2 || rate_ppb >= blind_ppb || is_steep(trend)) {
         /* A slope this vague says nothing. */
         trend_blind(trend, constraints, count, blind_ppb);
         return 0;
