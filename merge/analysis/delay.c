@@ -10,21 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/delaysyncs.h"
 #include "merge/array.h"
 
-/* An instant that threads have in common: until then one waited for `source`.
- */
-struct sync {
-    ck_time_t at;
-    uint32_t source; /* thread */
-};
+/* Spans of the holder of a lock that are kept until who waits is looked at. */
+#define HELD_SPANS_MAX ((size_t)1 << 13)
 
 struct thread {
-    struct sync *syncs; /* by time */
-    size_t syncs_count, syncs_room;
+    struct delaysyncs syncs;
     uint32_t inside;   /* MPI calls that were not looked at */
     ck_time_t entered; /* the first of them */
     ck_time_t kept;    /* the scene was asked to keep spans from there on */
+    uint32_t next;     /* that its process looks at; CAST_NONE */
 };
 
 /* Time of a key in the interval that is looked at. */
@@ -49,6 +46,7 @@ struct delay {
     struct delayprofile *profile;
     struct delaysources *sources;
     struct thread *threads;
+    uint32_t *firsts; /* by process: the thread looked at last; CAST_NONE */
     struct sum *sums; /* by key */
     size_t sums_count, sums_room;
     uint32_t *touched; /* keys */
@@ -60,6 +58,49 @@ struct delay {
     uint64_t stamp;
 };
 
+/* Walk a thread that others are looked at for, as far as what it did is known,
+ * by `until` at the latest. 0, or -1 with ENOMEM. */
+static int waiter_extend(struct delay *delay, uint32_t thread, ck_time_t until)
+{
+    const struct thread *its = &delay->threads[thread];
+
+    until = host_settled(scene_host(delay->scene), thread, until);
+    if (its->inside > 0 && its->entered < until) {
+        until = its->entered;
+    }
+    return delayprofile_extend(delay->profile, thread, until);
+}
+
+/* What a thread does while it holds a lock that others wait for is asked for
+ * where these are walked over: until then it stays, unless it is too much. */
+static int
+held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
+{
+    const struct host *host = scene_host(delay->scene);
+    ck_time_t until = scene_held(delay->scene, thread);
+    uint32_t process = scene_cast(delay->scene)->threads[thread].process;
+    size_t worth = delayprofile_spans(delay->profile);
+
+    if (until == INT64_MIN || (spans != SIZE_MAX && spans > HELD_SPANS_MAX)) {
+        return 0;
+    }
+    for (uint32_t waiter = delay->firsts[process]; waiter != CAST_NONE;
+         waiter = delay->threads[waiter].next) {
+        ck_time_t walked = delayprofile_walked(delay->profile, waiter);
+
+        if (waiter == thread || walked >= until) {
+            continue;
+        }
+        if (spans >= worth &&
+            waiter_extend(delay, waiter, host_last_start(host, thread)) != 0) {
+            return -1;
+        }
+        walked = delayprofile_walked(delay->profile, waiter);
+        *from = walked < *from ? walked : *from;
+    }
+    return 0;
+}
+
 /* What the scene may let go of a thread: spans that were taken. */
 static int
 thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
@@ -69,7 +110,7 @@ thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
     ck_time_t until = host_last_start(scene_host(delay->scene), thread);
 
     if (delayprofile_cursor(delay->profile, thread) == INT64_MAX) {
-        return 0;
+        return held_from(delay, thread, spans, from);
     }
     if (its->inside > 0 && its->entered < until) {
         until = its->entered;
@@ -81,7 +122,19 @@ thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
         return -1;
     }
     *from = its->kept = delayprofile_walked(delay->profile, thread);
-    return 0;
+    return held_from(delay, thread, spans, from);
+}
+
+/* Look at the thread from then on. */
+static void thread_begin(struct delay *delay, uint32_t thread, ck_time_t at)
+{
+    uint32_t process = scene_cast(delay->scene)->threads[thread].process;
+
+    if (delayprofile_cursor(delay->profile, thread) == INT64_MAX) {
+        delay->threads[thread].next = delay->firsts[process];
+        delay->firsts[process] = thread;
+    }
+    delayprofile_begin(delay->profile, thread, at);
 }
 
 struct delay *
@@ -101,10 +154,15 @@ delay_create(struct scene *scene, struct region region, size_t limit)
     }
     delay->threads =
         calloc(scene_cast(scene)->threads_count + 1, sizeof(*delay->threads));
+    delay->firsts = malloc((scene_cast(scene)->processes_count + 1) *
+                           sizeof(*delay->firsts));
     if (delay->profile == NULL || delay->sources == NULL ||
-        delay->threads == NULL) {
+        delay->threads == NULL || delay->firsts == NULL) {
         delay_destroy(delay);
         return NULL;
+    }
+    for (size_t i = 0; i < scene_cast(scene)->processes_count; i++) {
+        delay->firsts[i] = CAST_NONE;
     }
     scene_thread_client(scene, thread_from, delay);
     return delay;
@@ -118,9 +176,10 @@ void delay_destroy(struct delay *delay)
     for (size_t i = 0;
          delay->threads != NULL && i < scene_cast(delay->scene)->threads_count;
          i++) {
-        free(delay->threads[i].syncs);
+        delaysyncs_fini(&delay->threads[i].syncs);
     }
     free(delay->threads);
+    free(delay->firsts);
     free(delay->sums);
     free(delay->touched);
     free(delay->weights);
@@ -154,7 +213,7 @@ void delay_enter(struct delay *delay, uint32_t thread, struct region call)
     if (its->inside++ == 0) {
         its->entered = call.start;
     }
-    delayprofile_begin(delay->profile, thread, begin_find(delay, call));
+    thread_begin(delay, thread, begin_find(delay, call));
 }
 
 int delay_leave(struct delay *delay, uint32_t thread, struct region call)
@@ -169,67 +228,6 @@ int delay_leave(struct delay *delay, uint32_t thread, struct region call)
      * from where this one ended. */
     its->entered = call.end;
     return 0;
-}
-
-/* ---- common instants ---------------------------------------------------- */
-
-static int sync_add(struct delay *delay, uint32_t thread, struct sync sync)
-{
-    struct thread *its = &delay->threads[thread];
-    size_t at;
-
-    if (its->syncs_count < DELAY_SYNCS_MAX &&
-        array_grow(&its->syncs, &its->syncs_room, its->syncs_count,
-                   sizeof(*its->syncs)) != 0) {
-        return -1;
-    }
-    at = its->syncs_count;
-    while (at > 0 && its->syncs[at - 1].at > sync.at) {
-        at--;
-    }
-    for (size_t i = at; i > 0 && its->syncs[i - 1].at == sync.at; i--) {
-        if (its->syncs[i - 1].source == sync.source) {
-            return 0;
-        }
-    }
-    if (its->syncs_count == DELAY_SYNCS_MAX) {
-        if (at == 0) {
-            return 0;
-        }
-        at--;
-        memmove(its->syncs, its->syncs + 1, at * sizeof(sync));
-    } else {
-        memmove(its->syncs + at + 1, its->syncs + at,
-                (its->syncs_count++ - at) * sizeof(sync));
-    }
-    its->syncs[at] = sync;
-    return 0;
-}
-
-/* The last instant by `until` that two threads have in common; INT64_MIN = none
- * is known. */
-static ck_time_t
-sync_find(const struct thread *a, const struct thread *b, ck_time_t until)
-{
-    size_t i = a->syncs_count, j = b->syncs_count;
-
-    while (i > 0 && j > 0) {
-        const struct sync *left = &a->syncs[i - 1];
-        const struct sync *right = &b->syncs[j - 1];
-
-        if (left->at > right->at || left->at > until) {
-            i--;
-        } else if (right->at > left->at) {
-            j--;
-        } else if (left->source == right->source) {
-            return left->at;
-        } else if (left->source > right->source) {
-            i--;
-        } else {
-            j--;
-        }
-    }
-    return INT64_MIN;
 }
 
 /* ---- sums --------------------------------------------------------------- */
@@ -510,8 +508,8 @@ static int costs_find(struct delay *delay,
                       uint32_t late,
                       struct region part)
 {
-    ck_time_t from =
-        sync_find(&delay->threads[late], &delay->threads[thread], part.start);
+    ck_time_t from = delaysyncs_find(&delay->threads[late].syncs,
+                                     &delay->threads[thread].syncs, part.start);
     struct side one = {.thread = late, .is_late = true};
     struct side other = {.thread = thread};
     double length = (double)region_length(part);
@@ -544,7 +542,7 @@ static int late_cut(struct delay *delay, uint32_t late, ck_time_t at)
     if (its->inside > 0 && its->entered < at) {
         at = its->entered;
     }
-    delayprofile_begin(delay->profile, late, at);
+    thread_begin(delay, late, at);
     return delayprofile_cursor(delay->profile, late) > at
                ? 0
                : delayprofile_cut(delay->profile, late, at);
@@ -555,9 +553,9 @@ int delay_wait(struct delay *delay,
                struct region part,
                const struct wait *wait)
 {
-    struct sync sync = {part.end, wait->thread};
+    struct delaysync sync = {part.end, wait->thread};
 
-    delayprofile_begin(delay->profile, thread, part.start);
+    thread_begin(delay, thread, part.start);
     if (delayprofile_cut(delay->profile, thread, part.start) != 0) {
         return -1;
     }
@@ -574,8 +572,9 @@ int delay_wait(struct delay *delay,
     return costs_find(delay, thread, wait->thread, part) != 0 ||
                    delayprofile_wait(delay->profile, thread, part.end,
                                      delay->costs, delay->costs_count) != 0 ||
-                   sync_add(delay, thread, sync) != 0 ||
-                   sync_add(delay, wait->thread, sync) != 0
+                   delaysyncs_add(&delay->threads[thread].syncs, sync) != 0 ||
+                   delaysyncs_add(&delay->threads[wait->thread].syncs, sync) !=
+                       0
                ? -1
                : 0;
 }

@@ -29,9 +29,8 @@
 
 #include "merge/analysis/delaysource.h"
 
-/* Costs kept of a wait; instants that a thread shares with others. */
+/* Costs kept of a wait. */
 #define DELAY_COSTS_MAX 32
-#define DELAY_SYNCS_MAX 64
 
 struct delay;
 /* Borrowed; `limit` as in delayprofile.h. NULL with ENOMEM. */

@@ -245,6 +245,21 @@ ck_time_t host_last_start(const struct host *host, uint32_t thread)
     return its->count == 0 ? INT64_MIN : its->spans[its->count - 1].start;
 }
 
+ck_time_t
+host_settled(const struct host *host, uint32_t thread, ck_time_t until)
+{
+    const struct thread *its = &host->threads[thread];
+    const struct host_span *last =
+        its->count == 0 ? NULL : &its->spans[its->count - 1];
+
+    if (last == NULL) {
+        return INT64_MIN;
+    }
+    return last->is_call && last->end >= until ? until
+           : last->start < until               ? last->start
+                                               : until;
+}
+
 /* A call that names a place between calls. One of libc is recorded only when
  * it took long: the next time it may not be there. */
 static bool is_bracket(const struct host_span *span)

@@ -161,4 +161,9 @@ struct host_taker {
 /* Start of the last span of the thread, INT64_MIN = it has none. */
 ck_time_t host_last_start(const struct host *host, uint32_t thread);
 
+/* Up to when what the thread did is known, by `until` at the latest: where it
+ * is between calls, the next one is asked for, too. */
+ck_time_t
+host_settled(const struct host *host, uint32_t thread, ck_time_t until);
+
 #endif

@@ -23,6 +23,7 @@ struct scene {
     bool has_stretch; /* the last event ended one: */
     struct sockets_stretch stretch;
     ck_time_t *inside; /* by thread: until when it is in a library's call */
+    ck_time_t *held;   /* by thread: until when others wait for its lock */
     struct {
         waits_horizon_f horizon;
         const void *client;
@@ -65,13 +66,17 @@ struct scene *scene_create(const struct cast *cast,
     scene->commands = commands_create(cast);
     scene->sockets = sockets_create(cast, SOCKETS_OF_RANKS);
     scene->inside = calloc(cast->threads_count + 1, sizeof(*scene->inside));
+    scene->held = calloc(cast->threads_count + 1, sizeof(*scene->held));
     if (scene->host == NULL || scene->waits == NULL ||
         scene->activities == NULL || scene->evidence == NULL ||
         scene->shadow == NULL || scene->work == NULL ||
         scene->commands == NULL || scene->sockets == NULL ||
-        scene->inside == NULL) {
+        scene->inside == NULL || scene->held == NULL) {
         scene_destroy(scene);
         return NULL;
+    }
+    for (size_t i = 0; i < cast->threads_count; i++) {
+        scene->held[i] = INT64_MIN;
     }
     waits_horizon(scene->waits, scene_horizon, scene);
     return scene;
@@ -91,6 +96,7 @@ void scene_destroy(struct scene *scene)
     commands_destroy(scene->commands);
     sockets_destroy(scene->sockets);
     free(scene->inside);
+    free(scene->held);
     free(scene);
 }
 
@@ -105,6 +111,11 @@ void scene_thread_client(struct scene *scene, scene_thread_f f, void *client)
 {
     scene->thread_from = f;
     scene->thread_client = client;
+}
+
+ck_time_t scene_held(const struct scene *scene, uint32_t thread)
+{
+    return scene->held[thread];
 }
 
 /* What ended by then on the thread may go. 0, or -1 with ENOMEM. */
@@ -443,6 +454,24 @@ static bool is_part(struct scene *scene, const struct timeline_event *event)
     return false;
 }
 
+/* A call of libc: on what it was made. */
+static void libc_take(struct scene *scene,
+                      const struct ck_call *record,
+                      struct host_span *span)
+{
+    bool is_lock = record->object == 0 && record->arg != 0;
+    uint32_t holder = HOST_NONE;
+
+    span->holder = is_lock ? (uint32_t)record->extra : 0;
+    span->path = record->object != 0 ? (uint32_t)record->extra : 0;
+    if (span->holder != 0) {
+        holder = host_thread(scene->host, span->process, span->holder);
+    }
+    if (holder != HOST_NONE && span->end > scene->held[holder]) {
+        scene->held[holder] = span->end;
+    }
+}
+
 /* The thread that was in a call. */
 static uint32_t call_thread(const struct scene *scene,
                             const struct timeline_event *event)
@@ -490,10 +519,7 @@ static int call_take(struct scene *scene, const struct timeline_event *event)
                                .kind = record->e.kind,
                                .is_call = true};
     if (record->e.kind == CK_KIND_POSIX) {
-        bool is_lock = record->object == 0 && record->arg != 0;
-
-        span->holder = is_lock ? (uint32_t)record->extra : 0;
-        span->path = record->object != 0 ? (uint32_t)record->extra : 0;
+        libc_take(scene, record, span);
     }
     host_placed(scene->host, thread);
     return 0;

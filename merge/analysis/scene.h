@@ -37,6 +37,9 @@ typedef int (*scene_thread_f)(void *client,
                               size_t spans,
                               ck_time_t *from);
 void scene_thread_client(struct scene *scene, scene_thread_f f, void *client);
+/* Until when others of the process wait for a lock of the thread, as far as is
+ * known by now; INT64_MIN = never. */
+ck_time_t scene_held(const struct scene *scene, uint32_t thread);
 /* `f` says from when on the client asks. At most SCENE_CLIENTS_MAX. */
 void scene_client(struct scene *scene, waits_horizon_f f, const void *client);
 /* The next event; `mark` belongs to its call. 0, or -1 with ENOMEM. */
