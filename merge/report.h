@@ -194,12 +194,16 @@ struct report_window {
     int64_t first_step, last_step; /* numbers */
     uint64_t of_steps;             /* that there are */
     ck_time_t start, end;
-    double share; /* of all that is known of its time by steps or stretches */
+    double share; /* of all its time */
 };
 #define REPORT_WINDOWS_MAX 3
 struct report_windows {
     struct report_window items[REPORT_WINDOWS_MAX]; /* in order */
     size_t count;                                   /* 0 = none stands out */
+    bool has_event; /* else, most of it was at once: */
+    struct report_window event;
+    double outside; /* part of its time that is in no step, where there are
+                       steps */
 };
 
 /* Idle time of devices that has one cause. */

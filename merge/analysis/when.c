@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/burst.h"
 #include "merge/analysis/window.h"
 #include "merge/array.h"
 
@@ -31,6 +32,8 @@ struct when {
     struct region region;
     struct series *items; /* by thing */
     size_t count, room;
+    struct burst *bursts; /* by thing */
+    size_t bursts_count, bursts_room;
     size_t limit;
     size_t cells;    /* in all series */
     size_t wide;     /* steps a cell */
@@ -61,6 +64,7 @@ void when_destroy(struct when *when)
         free(when->items[i].cells);
     }
     free(when->items);
+    free(when->bursts);
     free(when);
 }
 
@@ -195,6 +199,21 @@ static int step_take(void *state, uint32_t step, struct region inside)
     return cell_add(adding->when, adding->thing, step, region_length(inside));
 }
 
+/* 0, or -1 with ENOMEM. */
+static int
+part_add(struct when *when, uint32_t thing, uint32_t rank, struct region part)
+{
+    while (thing >= when->bursts_count) {
+        if (array_grow(&when->bursts, &when->bursts_room, when->bursts_count,
+                       sizeof(*when->bursts)) != 0) {
+            return -1;
+        }
+        when->bursts[when->bursts_count++] = (struct burst){.all = 0};
+    }
+    burst_add(&when->bursts[thing], rank, part);
+    return 0;
+}
+
 int when_add(struct when *when,
              uint32_t thing,
              uint32_t rank,
@@ -208,6 +227,9 @@ int when_add(struct when *when,
         return 0;
     }
     when->pieces++;
+    if (part_add(when, thing, rank, part) != 0) {
+        return -1;
+    }
     if (steps_are_known(when->steps)) {
         return steps_walk(when->steps, rank, part, step_take, &adding);
     }
@@ -313,19 +335,108 @@ static int windows_at(const struct when *when,
     rc = window_find(values, axis.count, CHANCE, found, &windows->count);
     for (size_t i = 0; rc == 0 && i < windows->count; i++) {
         windows->items[i] = window_report(when, axis, &found[i]);
+        windows->items[i].share *= 1 - windows->outside;
     }
     free(values);
     return rc;
 }
 
-int when_windows(const struct when *when,
-                 const uint32_t *things,
-                 size_t count,
-                 struct report_windows *windows)
+/* ---- one event ---------------------------------------------------------- */
+
+static struct burst
+burst_of(const struct when *when, const uint32_t *things, size_t count)
+{
+    struct burst burst = {.all = 0};
+
+    for (size_t i = 0; i < count; i++) {
+        if (things[i] < when->bursts_count) {
+            burst_join(&burst, &when->bursts[things[i]]);
+        }
+    }
+    return burst;
+}
+
+/* The step in which a part of a rank's time lies most. */
+struct most {
+    uint32_t step;
+    ck_time_t ns;
+};
+
+static int most_take(void *state, uint32_t step, struct region inside)
+{
+    struct most *most = state;
+
+    if (region_length(inside) > most->ns) {
+        *most = (struct most){step, region_length(inside)};
+    }
+    return 0;
+}
+
+/* Do the steps' numbers tell which one it is? */
+static bool are_numbered(const struct steps *steps)
+{
+    size_t count = steps_count(steps);
+
+    return count > 0 && steps_item(steps, count - 1)->number -
+                                steps_item(steps, 0)->number ==
+                            (int64_t)count - 1;
+}
+
+static void event_find(const struct when *when,
+                       const struct burst *burst,
+                       struct report_windows *windows)
+{
+    const struct burst_stretch *most = &burst->most;
+    struct report_window *event = &windows->event;
+    struct most step = {0, 0};
+
+    windows->has_event = windows->count == 0 && burst_is_single(burst);
+    if (!windows->has_event) {
+        return;
+    }
+    *event =
+        (struct report_window){.start = most->part.start,
+                               .end = most->part.end,
+                               .share = (double)most->ns / (double)burst->all};
+    (void)steps_walk(when->steps, most->rank, most->longest, most_take, &step);
+    if (step.ns * 2 >= region_length(most->longest) &&
+        are_numbered(when->steps)) {
+        event->has_steps = true;
+        event->first_step = event->last_step =
+            steps_item(when->steps, step.step)->number;
+        event->of_steps = steps_count(when->steps);
+    }
+}
+
+/* The part of the time that is in no step. */
+static double outside_of(const struct when *when,
+                         const struct burst *burst,
+                         const uint32_t *things,
+                         size_t count)
+{
+    ck_time_t inside = 0;
+
+    if (!steps_are_known(when->steps) || burst->all == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct series *series =
+            things[i] < when->count ? &when->items[things[i]] : NULL;
+
+        for (size_t k = 0; series != NULL && k < series->count; k++) {
+            inside += series->cells[k];
+        }
+    }
+    return inside >= burst->all ? 0 : 1 - (double)inside / (double)burst->all;
+}
+
+static int windows_find(const struct when *when,
+                        const uint32_t *things,
+                        size_t count,
+                        struct report_windows *windows)
 {
     struct axis axis = axis_of(when);
 
-    windows->count = 0;
     while (axis.count >= WINDOW_VALUES_MIN && windows->count == 0) {
         if (windows_at(when, axis, things, count, windows) != 0) {
             return -1;
@@ -337,5 +448,21 @@ int when_windows(const struct when *when,
         axis.wide *= 2;
         axis.count /= 2;
     }
+    return 0;
+}
+
+int when_windows(const struct when *when,
+                 const uint32_t *things,
+                 size_t count,
+                 struct report_windows *windows)
+{
+    struct burst burst = burst_of(when, things, count);
+
+    *windows = (struct report_windows){.count = 0};
+    windows->outside = outside_of(when, &burst, things, count);
+    if (windows_find(when, things, count, windows) != 0) {
+        return -1;
+    }
+    event_find(when, &burst, windows);
     return 0;
 }

@@ -124,6 +124,12 @@ void json_windows(struct ck_json *j, const struct report_windows *windows)
         put_window(j, NULL, &windows->items[i]);
     }
     ck_json_end(j);
+    if (windows->has_event) {
+        put_window(j, "event", &windows->event);
+    } else {
+        ck_json_null(j, "event");
+    }
+    ck_json_double(j, "outside_steps_share", windows->outside);
 }
 
 static void put_stragglers(struct ck_json *j, const struct report *report)

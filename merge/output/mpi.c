@@ -34,6 +34,13 @@ static ck_time_t ranks_time(const struct report *report)
                               (ck_time_t)report_ranks(report);
 }
 
+/* Of the table, or of those that it has no room for as well. */
+static uint64_t steps_all(const struct report *report)
+{
+    return report->table.count < report->steps ? report->steps
+                                               : report->table.count;
+}
+
 /* The longest wait for a rank of which it is known what that one did then. */
 static const struct report_cause *seen_find(const struct report *report,
                                             int32_t rank)
@@ -83,9 +90,11 @@ static void put_straggler(const struct page *page,
     page_error(page, row->error);
     fputs(" for rank ", file);
     page_rank(page, row->rank);
-    if (row->steps > 0) {
-        fprintf(file, ", most in %u of %u steps (median %s)", row->steps,
-                row->of_steps, word_time(row->step_median).text);
+    /* Where it was in a part of the steps only, that says it better. */
+    if (row->steps > 0 && row->windows.count == 0 && !row->windows.has_event) {
+        fprintf(file, ", most in %u of %s steps (median %s)", row->steps,
+                word_count(steps_all(page->report)).text,
+                word_time(row->step_median).text);
     }
     fputs(".\n", file);
     page_windows(page, &row->windows);
@@ -368,8 +377,7 @@ static void put_steps(const struct page *page)
     if (table->count < page->report->steps) {
         fprintf(page->file, "the first %s of ", word_count(table->count).text);
     }
-    all =
-        table->count < page->report->steps ? page->report->steps : table->count;
+    all = steps_all(page->report);
     fprintf(page->file, "%s step%s, median %s (slowest rank of each); ",
             word_count(all).text, word_s(all), word_time(table->median).text);
     if (table->rhythm != NULL) {

@@ -213,6 +213,87 @@ static void what_is_out_of_the_region_is_not_asked(void **state)
     assert_int_equal(windows.items[0].first_step, 100);
 }
 
+/* Both ranks make steps, one of them so much longer. */
+static void steps_make_long(int64_t longer, ck_time_t more)
+{
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        for (int64_t i = 0; i < STEPS; i++) {
+            ck_time_t later = i > longer ? more : 0;
+            struct region part = {step_start(i) + later,
+                                  step_start(i + 1) + later};
+
+            part.end += i == longer ? more : 0;
+            assert_int_equal(steps_add(steps, rank, part, i), 0);
+        }
+    }
+}
+
+/* A hundredth of each step, and 40 of step 700 of each rank. */
+static void hiccup_make(void)
+{
+    when = when_create(steps, region, 0);
+    for (int64_t i = 0; i < STEPS; i++) {
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            ck_time_t begin = step_start(i) + (i > 700 ? 4000 : 0) + 10;
+            struct region part = {begin + rank,
+                                  i == 700 ? begin + 4000 : begin + rank + 1};
+
+            assert_int_equal(when_add(when, 3, rank, part), 0);
+        }
+    }
+}
+
+static void a_single_event_has_its_step_and_time(void **state)
+{
+    (void)state;
+    steps_make_long(700, 4000);
+    hiccup_make();
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.count, 0);
+    assert_true(windows.has_event);
+    assert_true(windows.event.has_steps);
+    assert_int_equal(windows.event.first_step, 700);
+    assert_int_equal(windows.event.last_step, 700);
+    assert_int_equal(windows.event.of_steps, STEPS);
+    assert_int_equal(windows.event.start, step_start(700) + 10);
+    assert_int_equal(windows.event.end, step_start(700) + 4010);
+    assert_true(windows.event.share > 0.75);
+}
+
+static void without_steps_it_has_its_time(void **state)
+{
+    (void)state;
+    hiccup_make();
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_true(windows.has_event);
+    assert_false(windows.event.has_steps);
+    assert_int_equal(windows.event.start, step_start(700) + 10);
+}
+
+static void what_is_in_no_step_is_counted(void **state)
+{
+    struct region before = {step_start(0), step_start(0) + 4500};
+
+    (void)state;
+    for (int64_t i = 50; i < STEPS; i++) {
+        struct region part = {step_start(i), step_start(i + 1)};
+
+        assert_int_equal(steps_add(steps, 0, part, i), 0);
+    }
+    when = when_create(steps, region, 0);
+    for (int64_t i = 50; i < STEPS; i++) {
+        struct region part = {step_start(i), step_start(i) + 10};
+
+        assert_int_equal(when_add(when, 3, 0, part), 0);
+    }
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_true(windows.outside == 0);
+    assert_int_equal(when_add(when, 3, 0, before), 0);
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal((int)(windows.outside * 1000 + 0.5),
+                     4500 * 1000 / (4500 + 9500));
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown_all)
@@ -226,6 +307,9 @@ int main(void)
         CASE(without_steps_a_window_has_times),
         CASE(a_few_pieces_have_no_window),
         CASE(what_is_out_of_the_region_is_not_asked),
+        CASE(a_single_event_has_its_step_and_time),
+        CASE(without_steps_it_has_its_time),
+        CASE(what_is_in_no_step_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
