@@ -703,6 +703,15 @@ struct report {
     bool is_ledger_closed;
 };
 
+/* True when a part of the run was chosen, or is all that was kept: what is of
+ * the whole run must be called so. */
+static inline bool report_is_part(const struct report *report)
+{
+    return report->region_kind == REPORT_REGION_GIVEN ||
+           report->region_kind == REPORT_REGION_RANGE ||
+           report->region_kind == REPORT_REGION_KEPT;
+}
+
 /* True when the region is what the run consists of but its edges: calls and
  * their counts are then of the whole run. */
 static inline bool report_is_run(const struct report *report)

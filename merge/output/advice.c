@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The rules of docs/analysis.md, "What to try". The first one that fits speaks.
+ * The rules of docs/analysis.md, "What to try". The first one that fits counts.
  */
 #include "merge/output/advice.h"
 
@@ -31,14 +31,14 @@ static const struct rule rules[] = {
      "give this rank less of the work, or make this place faster: the others "
      "were there before it."},
     {CAUSE_HOST_COMPUTE, WHO_OWN, SIZE_ANY,
-     "let the device have its next work before the host does this, or do this "
-     "in another thread."},
+     "queue the next kernel before this host work, or do this work in another "
+     "thread."},
     {CAUSE_IO, WHO_ANY, SIZE_SMALL,
      "read or write in larger pieces, or ahead of time in another thread."},
     {CAUSE_IO, WHO_ANY, SIZE_ANY,
      "read or write ahead of time in another thread, or from a faster place."},
     {CAUSE_SLEEP, WHO_ANY, SIZE_ANY,
-     "wait for the event itself: the program sleeps there of its own will."},
+     "wait for the event itself: this is an explicit sleep in your code."},
     {CAUSE_KERNEL, WHO_LATE, SIZE_ANY,
      "give this rank's device less of the work, or see why its kernel takes "
      "longer than the others'."},
@@ -63,12 +63,12 @@ static const struct rule rules[] = {
     {CAUSE_MEM_MGMT, WHO_ANY, SIZE_ANY,
      "allocate once, and use it again in each step."},
     {CAUSE_NO_HOST_DATA, WHO_ANY, SIZE_ANY,
-     "record what the host does, too: then that time has causes."},
+     "record the host too, so that this time can be explained."},
     {CAUSE_MPI_TRANSFER, WHO_ANY, SIZE_ANY,
      "send less, or compute while it is under way (non-blocking calls)."},
 };
 
-/* Any of them, where the thread stood ready and had no CPU. */
+/* Any of them, where the thread was ready and had no CPU. */
 static const char *const no_cpu[] = {
     [REPORT_LOAD_UNKNOWN] =
         "see what else runs on its CPUs, and start no more ranks and threads "
@@ -81,8 +81,8 @@ static const char *const no_cpu[] = {
     [REPORT_LOAD_QUOTA] = "raise the cgroup's CPU quota, or start fewer ranks "
                           "and threads: it was ready to run and stopped.",
     [REPORT_LOAD_OTHERS] =
-        "run it where other programs leave it its CPUs: it was ready to run "
-        "and had none.",
+        "run it on CPUs that no other program uses: it was ready to run and "
+        "had none.",
     [REPORT_LOAD_UNCLEAR] = "bind ranks and threads to CPUs of their own: it "
                             "was ready to run and had none.",
 };

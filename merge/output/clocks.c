@@ -322,8 +322,7 @@ static void put_watched(const struct page *page, uint32_t number)
                 (double)event->from / 1e9, (double)event->to / 1e9);
     }
     if (count > FAULTS_SHOWN) {
-        fprintf(page->file, MARGIN "  and %zu more of the like\n",
-                count - FAULTS_SHOWN);
+        fprintf(page->file, MARGIN "  and %zu more\n", count - FAULTS_SHOWN);
     }
 }
 

@@ -4,6 +4,7 @@
  */
 #include "merge/output/page.h"
 
+#include "merge/output/advice.h"
 #include "merge/output/words.h"
 
 /* One thing that explains so many percent of a delay is named alone. */
@@ -135,11 +136,11 @@ void page_delays(const struct page *page, const struct page_late *late)
     }
     if (delays->ns > 0) {
         put_kind(page, delays);
-        if (delays->kind == CAUSE_OFFCPU_RUNNABLE) {
-            fputs("mostly ready to run without a CPU,\n    ", file);
-        }
         page_activity(page, &delays->did);
         fputs(".\n", file);
+        if (late->advice != NULL) {
+            page_advice(page, late->advice);
+        }
         put_second(page, delays, late->ns);
     }
     if (delays->ns > 0 && delays->unexplained * WORTH_PART > late->ns) {

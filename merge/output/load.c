@@ -13,6 +13,11 @@
 #define WORTH_QUEUE 10
 /* As in analysis/load.c: so much of a CPU is worth a word. */
 #define OTHERS 0.1
+/* Half a thread a rank more is another one. */
+#define CROWD 0.5
+/* Less than an n-th of the ranks' time outside of waits cost next to nothing.
+ */
+#define WORTH_LOSS 50
 
 /* "2 CPUs (all of vm)" */
 static void cpus_text(const struct report_load *load, char *text, size_t room)
@@ -29,47 +34,64 @@ static void cpus_text(const struct report_load *load, char *text, size_t room)
                    load->host != NULL ? load->host : "the host");
 }
 
-static void load_text(const struct report_load *load, char *text, size_t room)
+/* Whose threads waited: of the ranks that share the CPUs, or of all. */
+static void who_text(const struct report *report, char *text, size_t room)
 {
+    const struct report_load *load = &report->load;
+    const char *when = report_is_part(report) ? "In the whole run t" : "T";
+
+    if ((int64_t)load->ranks < report->size) {
+        (void)snprintf(text, room, "%she threads of %u of %d ranks", when,
+                       load->ranks, report->size);
+    } else {
+        (void)snprintf(text, room, "%she job's threads", when);
+    }
+}
+
+static void load_text(const struct report *report, char *text, size_t room)
+{
+    const struct report_load *load = &report->load;
     struct word waited = word_time(load->waited);
-    char cpus[192], others[128] = "";
+    char cpus[192], others[128] = "", who[96];
 
     cpus_text(load, cpus, sizeof(cpus));
+    who_text(report, who, sizeof(who));
     switch (load->verdict) {
     case REPORT_LOAD_QUOTA:
         (void)snprintf(text, room,
                        "A cgroup's quota of %s CPUs stopped the ranks: it "
-                       "was used up in %lld of %lld periods.",
+                       "was used up in %lld of %lld periods%s.",
                        word_number(load->quota).text,
                        (long long)load->throttled_periods,
-                       (long long)load->periods);
+                       (long long)load->periods,
+                       report_is_part(report) ? " (whole run)" : "");
         break;
     case REPORT_LOAD_OWN:
         if (load->others > OTHERS) {
             (void)snprintf(others, sizeof(others),
-                           ", of which other programs used %s",
+                           "; other programs used %s of these",
                            word_number(load->others).text);
         }
         (void)snprintf(text, room,
-                       "The job's threads waited %s for a CPU: %s of them "
+                       "%s waited %s for a CPU: %s of them "
                        "were ready at a time on %s%s.",
-                       waited.text, word_number(load->ready).text, cpus,
+                       who, waited.text, word_number(load->ready).text, cpus,
                        others);
         break;
     case REPORT_LOAD_OTHERS:
         (void)snprintf(text, room,
-                       "The job's threads waited %s for a CPU: other programs "
-                       "used %s of %s, on which %s threads of the job "
-                       "were ready at a time.",
-                       waited.text, word_number(load->others).text, cpus,
-                       word_number(load->ready).text);
+                       "%s waited %s for a CPU: other programs used %s of %s; "
+                       "%s of the job's threads %s ready there at a time.",
+                       who, waited.text, word_number(load->others).text, cpus,
+                       word_number(load->ready).text,
+                       load->ready > 1 ? "were" : "was");
         break;
     default:
         (void)snprintf(text, room,
-                       "The job's threads waited %s for a CPU, though %s of "
+                       "%s waited %s for a CPU, though %s of "
                        "them were ready at a time on %s and other programs "
                        "used %s: in short bursts, or badly placed.",
-                       waited.text, word_number(load->ready).text, cpus,
+                       who, waited.text, word_number(load->ready).text, cpus,
                        word_number(load->others).text);
         break;
     }
@@ -98,10 +120,33 @@ static void put_unknown(const struct page *page)
                     " The job's threads waited %s for a CPU%s; what used the "
                     "CPUs was not recorded.\n",
                     word_time((ck_time_t)counter->value).text,
-                    report->region_kind != REPORT_REGION_WHOLE ? " (whole run)"
-                                                               : "");
+                    report_is_part(report) ? " (whole run)" : "");
         }
     }
+}
+
+/* Did it cost nothing? So it is where no more threads than ranks wanted a CPU,
+ * no longer than the ranks were in MPI, where they waited for each other
+ * anyway. */
+static bool is_free(const struct report *report)
+{
+    const struct report_efficiency *e = &report->efficiency;
+    const struct report_load *load = &report->load;
+    ck_time_t inside = 0, busy = 0,
+              lost = e->outside.ns[REPORT_OUTSIDE_READY] +
+                     e->outside.ns[REPORT_OUTSIDE_UNKNOWN];
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+        ck_time_t waited = rank->waited - rank->waited_data;
+
+        inside += rank->mpi;
+        busy += rank->mpi > waited ? rank->mpi - waited : 0;
+    }
+    return e->ranks > 0 && report->devices_count == 0 &&
+           load->verdict != REPORT_LOAD_QUOTA &&
+           load->ready < load->ranks + CROWD && load->waited <= inside &&
+           (lost + busy) * WORTH_LOSS < e->region * (ck_time_t)e->ranks;
 }
 
 void page_load(const struct page *page)
@@ -111,8 +156,8 @@ void page_load(const struct page *page)
 
     if (load->verdict == REPORT_LOAD_UNKNOWN) {
         put_unknown(page);
-    } else if (load->verdict != REPORT_LOAD_NONE) {
-        load_text(load, text, sizeof(text));
+    } else if (load->verdict != REPORT_LOAD_NONE && !is_free(page->report)) {
+        load_text(page->report, text, sizeof(text));
         fputc(' ', page->file);
         page_wrap(page, text, 1, 3);
         fputc('\n', page->file);

@@ -72,17 +72,28 @@ static bool is_gone(const struct report *report,
     return false;
 }
 
+/* NULL = it is not worth one, or there is none. */
+static const char *straggler_advice(const struct report *report,
+                                    const struct report_straggler *row)
+{
+    struct advice_case of = {.kind = row->delays.kind,
+                             .is_late = true,
+                             .did = &row->delays.did,
+                             .ns = row->delays.ns,
+                             .load = report->load.verdict};
+
+    /* Where devices work, their causes have it. */
+    return report->devices_count == 0 && row->delays.ns > row->caused / 4 &&
+                   row->caused * WORTH_ADVICE > ranks_time(report)
+               ? advice_find(&of)
+               : NULL;
+}
+
 static void put_straggler(const struct page *page,
                           const struct report_straggler *row)
 {
     FILE *file = page->file;
     const struct report_cause *wait = seen_find(page->report, row->rank);
-    struct advice_case of = {.kind = row->delays.kind,
-                             .is_late = true,
-                             .did = &row->delays.did,
-                             .ns = row->delays.ns,
-                             .load = page->report->load.verdict};
-    const char *text = advice_find(&of);
 
     fprintf(file, " %s waited %s",
             page->report->is_filtered ? "Selected ranks" : "Others",
@@ -103,20 +114,16 @@ static void put_straggler(const struct page *page,
               file);
     } else if (row->delays.ns * WORTH_DELAY < row->caused && wait != NULL) {
         /* It never came, or came late for what nobody recorded. */
-        fprintf(file, "    While they waited it was, %s %% of that time,\n    ",
+        fprintf(file, "    During %s %% of the wait it was seen\n    ",
                 word_percent(wait->seen_ns, wait->ns).text);
         page_activity(page, &wait->seen);
         fputs(".\n", file);
     } else {
-        page_delays(page, &(struct page_late){.rank = row->rank,
-                                              .ns = row->caused,
-                                              .delays = &row->delays});
-    }
-    /* Where devices work, their causes have said so. */
-    if (text != NULL && page->report->devices_count == 0 &&
-        row->delays.ns > row->caused / 4 &&
-        row->caused * WORTH_ADVICE > ranks_time(page->report)) {
-        page_advice(page, text);
+        page_delays(page, &(struct page_late){
+                              .rank = row->rank,
+                              .ns = row->caused,
+                              .delays = &row->delays,
+                              .advice = straggler_advice(page->report, row)});
     }
 }
 

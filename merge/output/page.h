@@ -96,6 +96,7 @@ struct page_late {
     ck_time_t ns;     /* that they waited */
     uint64_t waiting; /* how many they are; 0 = several */
     const struct report_delays *delays;
+    const char *advice;                 /* on why it came late; NULL */
     const struct report_activity *seen; /* what it did meanwhile; NULL */
     ck_time_t seen_ns;
 };

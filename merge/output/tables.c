@@ -452,6 +452,9 @@ void page_counters(const struct page *page)
     }
     fprintf(page->file, "\n%s COUNTERS%s    ", page_bold(page),
             page_normal(page));
+    if (report_is_part(report)) {
+        fprintf(page->file, "(whole run)\n%*s", COUNTERS_INDENT, "");
+    }
     if (of_threads < report->counters_count) {
         put_counters(page, false, COUNTERS_INDENT);
     }
@@ -459,8 +462,8 @@ void page_counters(const struct page *page)
         if (of_threads < report->counters_count) {
             fprintf(page->file, "\n%*s", COUNTERS_INDENT, "");
         }
-        fputs("of threads that were seen: ", page->file);
-        put_counters(page, true, COUNTERS_INDENT + 27);
+        fputs("sampled threads only: ", page->file);
+        put_counters(page, true, COUNTERS_INDENT + 22);
     }
     for (size_t i = 0; i < report->rates_count; i++) {
         fprintf(page->file, "%s%s %.3g", i == 0 ? "\n             " : "; ",

@@ -413,7 +413,7 @@ static void put_aways(const struct page *page)
                 away->part.end == INT64_MAX ? ", to its end" : "");
     }
     if (report->aways_count > PAGE_ROWS) {
-        fprintf(page->file, "             and %zu more of the like\n",
+        fprintf(page->file, "             and %zu more\n",
                 report->aways_count - PAGE_ROWS);
     }
 }

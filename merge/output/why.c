@@ -64,10 +64,26 @@ static void put_holder(const struct page *page,
     }
 }
 
+/* Was it without a CPU for most of the time? Then that comes first. */
+static bool is_preempted(const struct report_running *running)
+{
+    return running->preempted > running->total / 2;
+}
+
+static void put_ready(const struct page *page,
+                      const struct report_running *running)
+{
+    if (is_preempted(running)) {
+        fprintf(page->file, "ready to run without a CPU (%s %% of it)\n    ",
+                word_percent(running->preempted, running->total).text);
+    }
+}
+
 static void put_preempted(const struct page *page,
                           const struct report_running *running)
 {
-    if (running->preempted * WORTH_OFF > running->total) {
+    if (!is_preempted(running) &&
+        running->preempted * WORTH_OFF > running->total) {
         fprintf(page->file, ",\n    %s %% of it ready to run, without a CPU",
                 word_percent(running->preempted, running->total).text);
     }
@@ -96,6 +112,7 @@ static void put_in_call(const struct page *page,
     if (did->kernel != NULL) {
         put_kernel(page, did);
     }
+    put_ready(page, &did->running);
     fputs("in ", page->file);
     put_call(page, did->call, &did->place);
     put_range(page, did);
@@ -118,14 +135,15 @@ static void put_between(const struct page *page,
     const struct report_running *running = &did->running;
     struct word lost = page_samples_lost(page);
 
+    put_ready(page, running);
     if (sampled->ns > 0) {
-        fputs("computing in ", page->file);
+        fputs(is_preempted(running) ? "in " : "computing in ", page->file);
         put_call(page, sampled->place.function, &sampled->place);
         put_range(page, did);
         fprintf(page->file, " (%s %% of samples%s%s%s)",
                 page_sampled(page, sampled->ns, sampled->total).text,
-                lost.text[0] != '\0' ? ", of which " : "", lost.text,
-                lost.text[0] != '\0' ? " % are lost" : "");
+                lost.text[0] != '\0' ? "; " : "", lost.text,
+                lost.text[0] != '\0' ? " % of all samples were lost" : "");
     } else {
         fputs("between two calls", page->file);
         put_range(page, did);
@@ -176,6 +194,32 @@ static void put_part(const struct page *page, ck_time_t part, ck_time_t whole)
     }
 }
 
+/* Advice on what took as much as that; NULL = none, or it is not worth one. */
+static const char *advice_worth(const struct page *page,
+                                const struct advice_case *of)
+{
+    return of->ns * WORTH_ADVICE >= page->report->all.wall ? advice_find(of)
+                                                           : NULL;
+}
+
+static const char *cause_advice(const struct page *page,
+                                const struct report_cause *cause)
+{
+    bool is_wait = cause->cause == CAUSE_MPI_WAIT;
+    bool is_others =
+        is_wait || (cause->cause == CAUSE_DEP_EVENT && cause->delays.ns > 0);
+    struct advice_case of = {
+        .kind = is_others ? cause->delays.kind : cause->cause,
+        .is_late = is_wait,
+        .did = is_others ? &cause->delays.did : &cause->did,
+        .count = cause->count,
+        .ns = cause->ns,
+        .load = page->report->load.verdict,
+    };
+
+    return report_is_once(cause) ? NULL : advice_worth(page, &of);
+}
+
 static void put_wait(const struct page *page, const struct report_cause *cause)
 {
     FILE *file = page->file;
@@ -198,9 +242,13 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
         fputs(", which waited itself", file);
     }
     fputs(".\n", file);
-    page_delays(page, &(struct page_late){cause->blamed, cause->ns,
-                                          cause->ranks, &cause->delays,
-                                          &cause->seen, cause->seen_ns});
+    page_delays(page, &(struct page_late){.rank = cause->blamed,
+                                          .ns = cause->ns,
+                                          .waiting = cause->ranks,
+                                          .delays = &cause->delays,
+                                          .advice = cause_advice(page, cause),
+                                          .seen = &cause->seen,
+                                          .seen_ns = cause->seen_ns});
 }
 
 /* Does the device wait for what the program told it to wait for? */
@@ -209,37 +257,26 @@ static bool is_dependent(const struct report_cause *cause)
     return cause->cause == CAUSE_DEP_REMOTE || cause->cause == CAUSE_DEP_EVENT;
 }
 
-/* Advice on what took as much as that. */
-static void put_advice(const struct page *page, const struct advice_case *of)
-{
-    const char *text = advice_find(of);
-
-    if (text != NULL && of->ns * WORTH_ADVICE >= page->report->all.wall) {
-        page_advice(page, text);
-    }
-}
-
+/* A wait for a rank has its advice beside the reason. */
 static void put_try(const struct page *page, const struct report_cause *cause)
 {
-    bool is_wait = cause->cause == CAUSE_MPI_WAIT;
-    bool is_others =
-        is_wait || (cause->cause == CAUSE_DEP_EVENT && cause->delays.ns > 0);
-    struct advice_case of = {
-        .kind = is_others ? cause->delays.kind : cause->cause,
-        .is_late = is_wait,
-        .did = is_others ? &cause->delays.did : &cause->did,
-        .count = cause->count,
-        .ns = cause->ns,
-        .load = page->report->load.verdict,
-    };
+    const char *text =
+        cause->cause == CAUSE_MPI_WAIT ? NULL : cause_advice(page, cause);
 
-    if (!report_is_once(cause)) {
-        put_advice(page, &of);
+    if (text != NULL) {
+        page_advice(page, text);
     }
     for (size_t i = 0; i < cause->parts_count; i++) {
-        of.did = &cause->parts[i].did;
-        of.ns = cause->parts[i].ns;
-        put_advice(page, &of);
+        struct advice_case of = {.kind = cause->cause,
+                                 .did = &cause->parts[i].did,
+                                 .count = cause->count,
+                                 .ns = cause->parts[i].ns,
+                                 .load = page->report->load.verdict};
+
+        text = advice_worth(page, &of);
+        if (text != NULL) {
+            page_advice(page, text);
+        }
     }
 }
 

@@ -50,10 +50,10 @@ static void each_cause_has_its_own_advice_or_none(void **state)
         {CAUSE_H2D, false, CK_TIME_MS, "one piece"},
         {CAUSE_D2H, false, CK_TIME_MS, "read back"},
         {CAUSE_MEM_MGMT, false, CK_TIME_MS, "allocate once"},
-        {CAUSE_SLEEP, true, CK_TIME_MS, "sleeps"},
+        {CAUSE_SLEEP, true, CK_TIME_MS, "explicit sleep"},
         {CAUSE_MPI_TRANSFER, false, CK_TIME_MS, "send less"},
         {CAUSE_LOCK, false, CK_TIME_MS, NULL}, /* nobody is named */
-        {CAUSE_NO_HOST_DATA, false, CK_TIME_MS, "record what the host"},
+        {CAUSE_NO_HOST_DATA, false, CK_TIME_MS, "record the host"},
         {CAUSE_UNATTRIBUTED, false, CK_TIME_MS, NULL},
         {CAUSES, true, CK_TIME_MS, NULL},
     };
@@ -91,7 +91,7 @@ static void who_had_the_cpus_decides_what_to_try(void **state)
     of.load = REPORT_LOAD_OWN;
     advice_is(&of, "no more ranks and threads than the CPUs");
     of.load = REPORT_LOAD_OTHERS;
-    advice_is(&of, "where other programs leave it");
+    advice_is(&of, "no other program uses");
     of.load = REPORT_LOAD_QUOTA;
     advice_is(&of, "raise the cgroup's CPU quota");
     of.load = REPORT_LOAD_UNCLEAR;

@@ -64,7 +64,7 @@ static void who_had_the_cpus_is_one_sentence(void **state)
                               "(allowed by\n   affinity on vm).\n");
     load->others = 0.5;
     say(page_load, &report);
-    assert_non_null(strstr(text, "of which other programs used 0.5"));
+    assert_non_null(strstr(text, "other programs used 0.5 of these"));
     load->verdict = REPORT_LOAD_OTHERS;
     load->limit = REPORT_LIMIT_HOST;
     load->ready = 2;
@@ -363,7 +363,7 @@ static void a_loss_of_samples_is_said_with_what_a_rank_did(void **state)
     (void)state;
     say(half_say, &report);
     assert_non_null(
-        strstr(text, "(50 % of samples, of which 10.0 % are lost)"));
+        strstr(text, "(50 % of samples; 10.0 % of all samples were lost)"));
 }
 
 int main(void)

@@ -1,0 +1,282 @@
+/* test_textlate.c - late ranks and CPUs that were short, as the text has them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/page.h"
+
+#define S CK_TIME_S
+
+static char *text;
+
+static int teardown(void **state)
+{
+    (void)state;
+    free(text);
+    text = NULL;
+    return 0;
+}
+
+static void print(void (*part)(const struct page *page),
+                  const struct report *report)
+{
+    static const struct text_style style = {.columns = 400};
+    struct page_given given = {.count = 0};
+    struct page page = {.report = report, .style = &style, .given = &given};
+    size_t length;
+
+    free(text);
+    text = NULL;
+    page.file = open_memstream(&text, &length);
+    assert_non_null(page.file);
+    part(&page);
+    assert_int_equal(fclose(page.file), 0);
+}
+
+static bool has(const char *part)
+{
+    return strstr(text, part) != NULL;
+}
+
+/* ---- late ranks --------------------------------------------------------- */
+
+static const struct report_activity locked = {
+    .call = "pthread_mutex_lock",
+    .place = {"step", "a.c", 20},
+    .holder = {.tid = 8, .place = {"hold", "a.c", 12}}};
+static const struct report_activity solves = {
+    .sampled = {2 * S, 2 * S, {"solve", "solver.c", 12}},
+    .before = "MPI_Allreduce"};
+
+static struct report_delay items[2];
+static struct report_straggler late;
+static struct report report;
+
+/* Rank 1 of 2, late for a lock and for a computation. */
+static int setup(void **state)
+{
+    (void)state;
+    items[0] = (struct report_delay){.rank = 1, .did = locked, .ns = 2 * S};
+    items[1] = (struct report_delay){.rank = 1, .did = solves, .ns = S};
+    late = (struct report_straggler){.rank = 1,
+                                     .caused = 3 * S,
+                                     .steps = 58,
+                                     .of_steps = 143,
+                                     .step_median = S / 100,
+                                     .delays = {.rank = 1,
+                                                .kind = CAUSE_LOCK,
+                                                .kind_ns = 2 * S,
+                                                .ns = 2 * S,
+                                                .did = locked,
+                                                .items = items,
+                                                .count = 2}};
+    report = (struct report){.present = 2,
+                             .size = 2,
+                             .region = {0, 10 * S},
+                             .stragglers = &late,
+                             .stragglers_count = 1,
+                             .steps = 144,
+                             .efficiency = {.ranks = 2, .region = 10 * S}};
+    return 0;
+}
+
+static void advice_stands_below_the_cause_that_it_is_for(void **state)
+{
+    const char *first, *advice, *second;
+
+    (void)state;
+    print(page_mpi, &report);
+    first = strstr(text, "held by thread 8");
+    advice = strstr(text, "    Try: hold the lock");
+    second = strstr(text, "    And 33.3 %:");
+    assert_non_null(first);
+    assert_non_null(advice);
+    assert_non_null(second);
+    assert_true(first < advice && advice < second);
+}
+
+static void steps_are_those_that_the_table_counts(void **state)
+{
+    (void)state;
+    print(page_mpi, &report);
+    assert_true(has("for rank 1, most in 58 of 144 steps (median 10.0 ms).\n"));
+}
+
+static void a_window_is_not_contradicted(void **state)
+{
+    (void)state;
+    late.windows.count = 1;
+    late.windows.items[0] = (struct report_window){.has_steps = true,
+                                                   .first_step = 40,
+                                                   .last_step = 49,
+                                                   .of_steps = 144,
+                                                   .share = 0.9};
+    print(page_mpi, &report);
+    assert_false(has("most in"));
+    assert_true(
+        has("for rank 1.\n    90.0 % of it in steps 40 to 49 (of 144)"));
+}
+
+static void a_single_event_has_its_time(void **state)
+{
+    (void)state;
+    late.windows.has_event = true;
+    late.windows.event = (struct report_window){.has_steps = true,
+                                                .first_step = 57,
+                                                .last_step = 57,
+                                                .of_steps = 144,
+                                                .start = 2 * S,
+                                                .end = 4 * S,
+                                                .share = 0.96};
+    late.windows.outside = 0.04;
+    print(page_mpi, &report);
+    assert_true(has("for rank 1.\n    96.0 % of it at once, in step 57 (of "
+                    "144), from 2.00 s to 4.00 s of the run.\n"));
+    assert_false(has("in no step"));
+}
+
+static void what_is_before_the_first_step_has_a_line(void **state)
+{
+    (void)state;
+    late.windows.outside = 0.25;
+    print(page_mpi, &report);
+    assert_true(has("\n    25.0 % of it in no step (before the first one, "));
+}
+
+static void who_had_no_cpu_did_not_compute(void **state)
+{
+    (void)state;
+    late.delays.kind = CAUSE_OFFCPU_RUNNABLE;
+    late.delays.did = solves;
+    late.delays.did.running =
+        (struct report_running){.total = S, .preempted = S - S / 1000};
+    print(page_mpi, &report);
+    assert_true(has("ready to run without a CPU (99.9 % of it)\n    in solve "
+                    "(solver.c:12)"));
+    assert_false(has("computing in solve (solver.c:12) (100 % of samples),\n"
+                     "    99.9 %"));
+    late.delays.did.running.preempted = S / 5;
+    print(page_mpi, &report);
+    assert_true(has("computing in solve (solver.c:12)"));
+    assert_true(has("20.0 % of it ready to run, without a CPU"));
+}
+
+/* ---- CPUs --------------------------------------------------------------- */
+
+static struct report_rank rows[2];
+
+/* Two ranks that wait 4 of 10 s each in MPI, where they spin; beside them other
+ * programs. */
+static void load_make(void)
+{
+    for (int i = 0; i < 2; i++) {
+        rows[i] = (struct report_rank){
+            .number = i, .mpi_calls = 9, .mpi = 4 * S, .waited = 4 * S};
+    }
+    report.ranks = rows;
+    report.ranks_count = 2;
+    report.load = (struct report_load){.verdict = REPORT_LOAD_OTHERS,
+                                       .limit = REPORT_LIMIT_HOST,
+                                       .host = "vm",
+                                       .ranks = 2,
+                                       .window = 10 * S,
+                                       .cpus = 2,
+                                       .ready = 2,
+                                       .others = 1,
+                                       .waited = 3 * S};
+}
+
+static void waiting_without_a_cpu_for_others_costs_nothing(void **state)
+{
+    (void)state;
+    load_make();
+    print(page_load, &report);
+    assert_string_equal(text, "");
+}
+
+static void without_a_cpu_outside_of_waits_it_does(void **state)
+{
+    (void)state;
+    load_make();
+    report.efficiency.outside.ns[REPORT_OUTSIDE_READY] = S;
+    print(page_load, &report);
+    assert_true(has("other programs used 1 of 2 CPUs"));
+    report.efficiency.outside.ns[REPORT_OUTSIDE_READY] = 0;
+    rows[0].waited = 3 * S; /* in MPI for longer than it waited */
+    print(page_load, &report);
+    assert_true(has("other programs used 1 of 2 CPUs"));
+}
+
+static void threads_beside_the_ranks_are_not_the_ranks(void **state)
+{
+    (void)state;
+    load_make();
+    report.load.ready = 4;
+    print(page_load, &report);
+    assert_true(has("; 4 of the"));
+    report.load.ready = 2;
+    report.load.waited = 9 * S; /* longer than the ranks were in MPI */
+    print(page_load, &report);
+    assert_true(has(" The job's threads waited 9.00 s for a CPU"));
+}
+
+static void ranks_that_share_no_cpu_with_others_are_left_out(void **state)
+{
+    (void)state;
+    load_make();
+    report.efficiency.outside.ns[REPORT_OUTSIDE_READY] = S;
+    report.load.ranks = 1;
+    report.load.cpus = report.load.ready = 1;
+    report.load.limit = REPORT_LIMIT_AFFINITY;
+    print(page_load, &report);
+    assert_true(has(" The threads of 1 of 2 ranks waited 3.00 s for a CPU"));
+    assert_true(has("1 of the job's threads was ready there"));
+}
+
+static void what_is_of_the_whole_run_is_called_so_in_a_part(void **state)
+{
+    struct report_counter counter = {.name = "page-faults", .value = 12};
+
+    (void)state;
+    load_make();
+    report.efficiency.outside.ns[REPORT_OUTSIDE_READY] = S;
+    report.region_kind = REPORT_REGION_GIVEN;
+    report.counters = &counter;
+    report.counters_count = 1;
+    print(page_load, &report);
+    assert_true(has(" In the whole run the job's threads waited 3.00 s"));
+    print(page_counters, &report);
+    assert_true(has("COUNTERS    (whole run)\n"));
+    report.region_kind = REPORT_REGION_MPI;
+    print(page_counters, &report);
+    assert_false(has("whole run"));
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(advice_stands_below_the_cause_that_it_is_for),
+        CASE(steps_are_those_that_the_table_counts),
+        CASE(a_window_is_not_contradicted),
+        CASE(a_single_event_has_its_time),
+        CASE(what_is_before_the_first_step_has_a_line),
+        CASE(who_had_no_cpu_did_not_compute),
+        CASE(waiting_without_a_cpu_for_others_costs_nothing),
+        CASE(without_a_cpu_outside_of_waits_it_does),
+        CASE(threads_beside_the_ranks_are_not_the_ranks),
+        CASE(ranks_that_share_no_cpu_with_others_are_left_out),
+        CASE(what_is_of_the_whole_run_is_called_so_in_a_part),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
