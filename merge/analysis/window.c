@@ -35,6 +35,13 @@
 #define SHARE_SLOW 0.8
 #define SHARE_ALL 0.5
 #define FITS_MAX 4
+/* Of successive values, at most. */
+#define LIKE_MAX 0.999
+/* And what is less than so many standard errors is none. */
+#define LIKE_ERRORS 1.5
+/* Of the difference of the two levels, that the rest varies by at most where
+ * it is calm. */
+#define CALM 0.05
 
 /* Parts of the values that are above the levels tried. */
 static const double parts[] = {0.5,  0.4,  0.3,  0.2,   0.14,  0.1,
@@ -185,6 +192,22 @@ static double drawn(double all, double slow, double length, double hits)
     return sum;
 }
 
+/* Is what the rest varies by far below the window's level? Then, however alike
+ * successive values are, that makes none of them slow. */
+static bool is_calm(const struct series *series, const struct stretch *stretch)
+{
+    double gap = stretch->inside - stretch->outside, squares = 0;
+    size_t length = stretch->end - stretch->first;
+
+    for (size_t i = 0; i < series->count; i++) {
+        double part = ((double)series->values[i] - stretch->outside) / gap;
+
+        part = part > 1 ? 1 : part < -1 ? -1 : part;
+        squares += i >= stretch->first && i < stretch->end ? 0 : part * part;
+    }
+    return squares < CALM * CALM * (double)(series->count - length);
+}
+
 /* How much less than independent values the series tells: values like those
  * before them, beside the two levels, are as few of which each is new. */
 static double independent_part(const struct series *series,
@@ -214,7 +237,15 @@ static double independent_part(const struct series *series,
         before = value;
     }
     like = squares > 0 ? products / squares : 0;
-    like = like < 0 ? 0 : like;
+    /* No more than independent values show by chance. */
+    if (like * sqrt((double)series->count) < LIKE_ERRORS) {
+        return 1;
+    }
+    /* Of signs the correlation is less than of what they are the signs of
+     * (Sheppard), and few values show less than there is (Kendall). */
+    like = sin(M_PI_2 * like);
+    like += (1 + 3 * like) / (double)series->count;
+    like = like < LIKE_MAX ? like : LIKE_MAX;
     return (1 - like) / (1 + like);
 }
 
@@ -225,7 +256,8 @@ static double order_chance(const struct series *series,
                            double chance)
 {
     double level = (stretch->inside + stretch->outside) / 2;
-    double part = independent_part(series, stretch);
+    double part =
+        is_calm(series, stretch) ? 1 : independent_part(series, stretch);
     double all = (double)series->count * part, slow = 0, hits = 0, sum = 0;
     double excess;
 
@@ -235,9 +267,14 @@ static double order_chance(const struct series *series,
         slow += is_slow;
         hits += is_slow && i >= stretch->first && i < stretch->end;
     }
-    slow *= part;
-    excess = (2 * hits - (double)(stretch->end - stretch->first)) * part;
-    for (double length = excess > 1 ? excess : 1;
+    /* Whole values: of less than one nothing can be told. */
+    all = ceil(all);
+    slow = ceil(slow * part);
+    excess = round((2 * hits - (double)(stretch->end - stretch->first)) * part);
+    if (excess < 1) {
+        return 1;
+    }
+    for (double length = excess;
          length <= all && (excess + length) / 2 <= slow && sum <= chance;
          length += 2) {
         double needed = (excess + length) / 2;

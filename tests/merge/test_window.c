@@ -169,6 +169,41 @@ static double all_of_it(size_t i, double other)
     return each_tenth(i, other) + slow_at_first(i, other) + rising(i, other);
 }
 
+/* Each value resembles the one before, as where a machine is busy for a while:
+ * the series is a first-order autoregression, bent. */
+static double resembling_bent(double bend, double like, double *last)
+{
+    *last = like * *last + sqrt(1 - like * like) * normal();
+    return bend == 0 ? fabs(*last) : exp(bend * *last);
+}
+
+static void what_resembles_what_was_before_is_none(void **state)
+{
+    static const double likes[] = {0.9, 0.95, 0.98};
+    long each = series_each() / 4, all = 0;
+
+    (void)state;
+    chance_seed(29);
+    for (size_t k = 0; k < 3 * sizeof(likes) / sizeof(likes[0]); k++) {
+        long claimed = 0;
+
+        for (long n = 0; n < each; n++) {
+            double last = normal();
+
+            count = count_any();
+            for (size_t i = 0; i < count; i++) {
+                put(i, resembling_bent((double)(k % 3), likes[k / 3], &last));
+            }
+            find();
+            claimed += found_count > 0;
+        }
+        print_message("r %g, bend %zu: claimed in %ld of %ld\n", likes[k / 3],
+                      k % 3, claimed, each);
+        all += claimed;
+    }
+    assert_true(all * 50 <= 9 * each);
+}
+
 static void what_is_none_is_none(void **state)
 {
     static value_f *const kinds[] = {
@@ -407,6 +442,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup(name, setup)
     const struct CMUnitTest tests[] = {
         CASE(what_is_none_is_none),
+        CASE(what_resembles_what_was_before_is_none),
         CASE(a_window_is_found_wherever_it_is),
         CASE(fifty_of_a_thousand_are_found),
         CASE(a_few_steps_are_found_where_they_are_most),
