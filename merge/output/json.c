@@ -19,8 +19,6 @@ void json_time(struct ck_json *j,
 {
     char key[64];
 
-    (void)snprintf(key, sizeof(key), "%s_ns", name);
-    ck_json_int(j, key, time);
     (void)snprintf(key, sizeof(key), "%s_rel_ns", name);
     ck_json_int(j, key, time - report->whole.start);
 }
@@ -43,6 +41,8 @@ static void put_region(struct ck_json *j,
     ck_json_object(j, name);
     json_time(j, "start", region.start, report);
     json_time(j, "end", region.end, report);
+    ck_json_int(j, "start_ns", region.start);
+    ck_json_int(j, "end_ns", region.end);
     ck_json_int(j, "ns", region_length(region));
 }
 
@@ -324,6 +324,8 @@ static void put_device(struct ck_json *j,
         json_rank(j, "number", device->number);
         json_time(j, "run_first", device->run_first, report);
         json_time(j, "run_last", device->run_last, report);
+        ck_json_int(j, "run_first_ns", device->run_first);
+        ck_json_int(j, "run_last_ns", device->run_last);
     }
     ck_json_int(j, "wall_ns", device->wall);
     ck_json_int(j, "busy_ns", device->busy);

@@ -10,7 +10,7 @@
 
 /* null where there is no text. */
 void json_text(struct ck_json *j, const char *name, const char *text);
-/* A time on the axis as NAME_ns, and relative to time_base_ns as NAME_rel_ns.
+/* A time on the axis relative to time_base_ns, as NAME_rel_ns.
  */
 void json_time(struct ck_json *j,
                const char *name,

@@ -215,6 +215,10 @@ void json_aways(struct ck_json *j, const struct report *report)
         json_time(j, "from", away->part.start, report);
         if (away->part.end != INT64_MAX) {
             json_time(j, "to", away->part.end, report);
+        }
+        ck_json_int(j, "from_ns", away->part.start);
+        if (away->part.end != INT64_MAX) {
+            ck_json_int(j, "to_ns", away->part.end);
             ck_json_int(j, "ns", region_length(away->part));
         } else {
             ck_json_null(j, "to_ns");

@@ -45,6 +45,8 @@ static void put_step(struct ck_json *j,
     ck_json_int(j, "number", step->number);
     json_time(j, "start", step->start, report);
     json_time(j, "end", step->end, report);
+    ck_json_int(j, "start_ns", step->start);
+    ck_json_int(j, "end_ns", step->end);
     ck_json_uint(j, "ranks", step->ranks);
     ck_json_int(j, "of_ranks", report->size);
     ck_json_int(j, "shortest_ns", step->shortest);
