@@ -223,8 +223,8 @@ static void put_waited(const struct page *page, ck_time_t all)
             report->is_filtered ? "" : " for each other");
     if (unknown * WORTH_UNKNOWN > all) {
         fprintf(page->file,
-                " Of another %s %% in calls of MPI it is not known whether "
-                "they waited.\n",
+                " Another %s %% was in MPI calls; whether they waited there "
+                "is not known.\n",
                 word_percent(unknown, all).text);
     }
 }
