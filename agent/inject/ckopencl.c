@@ -9,6 +9,7 @@
 #include "agent/inject/opencl.h"
 
 #include <CL/cl_layer.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,28 @@ EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what,
     return CL_SUCCESS;
 }
 
+/* A program may close the OpenCL library before its commands are written down:
+ * the functions that we call stay. */
+static void driver_keep(void)
+{
+    const void *first;
+    Dl_info found;
+
+    memcpy(&first, &driver_table.clGetEventInfo, sizeof(first));
+    if (first != NULL && dladdr(first, &found) != 0 &&
+        found.dli_fname != NULL) {
+        (void)dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
+/* Before the destructors of all libraries, whose order nobody knows. */
+static void opencl_end(void)
+{
+    if (opencl_driver != NULL) {
+        pending_end();
+    }
+}
+
 EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries,
                                       const struct _cl_icd_dispatch *target,
                                       cl_uint *entries_ret,
@@ -106,17 +129,14 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries,
     }
     memcpy(&driver_table, target,
            bytes < sizeof(driver_table) ? bytes : sizeof(driver_table));
+    driver_keep();
+    if (opencl_driver == NULL) {
+        (void)atexit(opencl_end);
+    }
     opencl_driver = &driver_table;
     pending_begin(limit == NULL ? PENDING_MAX
                                 : (uint32_t)strtoul(limit, NULL, 10));
     inject_load(CK_LIBRARY_OPENCL);
     table_fill();
     return CL_SUCCESS;
-}
-
-__attribute__((destructor)) static void opencl_end(void)
-{
-    if (opencl_driver != NULL) {
-        pending_end();
-    }
 }

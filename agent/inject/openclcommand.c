@@ -26,6 +26,9 @@ cl_event *command_enter(struct command *command,
     if (command->call.call.writer != NULL && how->work.kind != CK_KIND_NONE &&
         queue != NULL && queue->device != NULL) {
         pending = pending_take();
+    } else if (command->call.call.writer != NULL && queue == NULL &&
+               how->queue != NULL) {
+        pending_refuse();
     }
     command->pending = pending;
     if (pending == NULL) {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HANDLE_ENTRIES 4096
+#define HANDLE_ENTRIES 131072
 
 struct handle_entry {
     _Atomic uintptr_t key; /* 0 = never used, 1 = removed */

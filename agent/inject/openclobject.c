@@ -40,10 +40,14 @@ wrap_clCreateCommandQueue(cl_context context,
                                                     errcode);
     }
     opencl_returned(&call);
-    if (queue != NULL && is_recording()) {
-        queue_enter(queue, change);
-        call.object = queue_id_of(queue);
+    if (queue != NULL && is_recording() && !queue_enter(queue, change) &&
+        change != QUEUE_UNCHANGED) {
+        /* Nobody would remember what it asked for. */
+        (void)opencl_driver->clReleaseCommandQueue(queue);
+        queue = opencl_driver->clCreateCommandQueue(context, device, asked,
+                                                    errcode);
     }
+    call.object = queue == NULL ? 0 : queue_id_of(queue);
     opencl_leave(&call, queue != NULL);
     return queue;
 }
@@ -103,10 +107,13 @@ wrap_clCreateCommandQueueWithProperties(cl_context context,
             context, device, asked, errcode);
     }
     opencl_returned(&call);
-    if (queue != NULL && is_recording()) {
-        queue_enter(queue, change);
-        call.object = queue_id_of(queue);
+    if (queue != NULL && is_recording() && !queue_enter(queue, change) &&
+        change != QUEUE_UNCHANGED) {
+        (void)opencl_driver->clReleaseCommandQueue(queue);
+        queue = opencl_driver->clCreateCommandQueueWithProperties(
+            context, device, asked, errcode);
     }
+    call.object = queue == NULL ? 0 : queue_id_of(queue);
     opencl_leave(&call, queue != NULL);
     return queue;
 }
@@ -122,7 +129,7 @@ cl_int CL_API_CALL wrap_clReleaseCommandQueue(cl_command_queue queue)
                                              sizeof(references), &references,
                                              NULL) == CL_SUCCESS &&
         references == 1) {
-        queue_forget(queue);
+        queue_release(queue);
     }
     opencl_enter(&call, OPENCL_clReleaseCommandQueue, OPENCL_SITE, id);
     rc = opencl_driver->clReleaseCommandQueue(queue);

@@ -63,7 +63,7 @@ static void lost_say(enum ck_lost reason,
     ck_ring_commit(writer, 2);
 }
 
-static void refused_count(void)
+void pending_refuse(void)
 {
     int64_t none = 0;
 
@@ -113,7 +113,7 @@ struct pending *pending_take(void)
         }
     }
     if (pending == NULL) {
-        refused_count();
+        pending_refuse();
         return NULL;
     }
     pending->is_awaitable = false;
@@ -270,7 +270,7 @@ void pending_watch(struct pending *pending)
             await_forget(event);
         }
         pending_give(pending);
-        refused_count();
+        pending_refuse();
         (void)opencl_driver->clReleaseEvent(event);
     }
 }

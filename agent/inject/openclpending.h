@@ -43,6 +43,8 @@ struct pending {
 void pending_begin(uint32_t entries);
 /* NULL: the pool is exhausted (counted). */
 struct pending *pending_take(void);
+/* Count a command that cannot be followed for another reason. */
+void pending_refuse(void);
 void pending_give(struct pending *pending);
 /* Have the command's end recorded. The entry and the reference to its event
  * are taken in any case. */

@@ -11,16 +11,36 @@
 static struct handle_table queue_handles;
 static struct opencl_queue queues[QUEUE_MAX];
 
-static struct opencl_queue *queue_claim(void)
+/* The first entry in that state, from where the last one was found. */
+static struct opencl_queue *queue_take(int state)
 {
-    for (unsigned i = 0; i < QUEUE_MAX; i++) {
-        int unused = 0;
+    static _Atomic uint32_t next;
+    uint32_t at = atomic_load_explicit(&next, memory_order_relaxed);
 
-        if (atomic_compare_exchange_strong(&queues[i].is_used, &unused, 1)) {
-            return &queues[i];
+    for (uint32_t i = 0; i < QUEUE_MAX; i++) {
+        struct opencl_queue *queue = &queues[(at + i) % QUEUE_MAX];
+        int held = state;
+
+        if (atomic_compare_exchange_strong(&queue->state, &held, QUEUE_TAKEN)) {
+            atomic_store_explicit(&next, at + i + 1, memory_order_relaxed);
+            return queue;
         }
     }
     return NULL;
+}
+
+static struct opencl_queue *queue_claim(void)
+{
+    struct opencl_queue *queue = queue_take(QUEUE_FREE);
+
+    if (queue == NULL) {
+        queue = queue_take(QUEUE_RELEASED);
+        if (queue != NULL) {
+            (void)handle_take(&queue_handles,
+                              (const void *)atomic_load(&queue->handle));
+        }
+    }
+    return queue;
 }
 
 static struct opencl_queue *queue_lookup(cl_command_queue handle)
@@ -51,7 +71,7 @@ static void queue_say(struct opencl_queue *queue, uint32_t id)
     }
 }
 
-void queue_enter(cl_command_queue handle, enum queue_change change)
+bool queue_enter(cl_command_queue handle, enum queue_change change)
 {
     cl_device_id device = NULL;
     struct opencl_queue *queue = queue_lookup(handle);
@@ -59,11 +79,18 @@ void queue_enter(cl_command_queue handle, enum queue_change change)
     if (queue == NULL) {
         queue = queue_claim();
     }
-    if (queue == NULL || opencl_driver->clGetCommandQueueInfo(
-                             handle, CL_QUEUE_DEVICE, sizeof(device), &device,
-                             NULL) != CL_SUCCESS) {
-        return;
+    if (queue == NULL) {
+        return false;
     }
+    if (opencl_driver->clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE,
+                                             sizeof(device), &device,
+                                             NULL) != CL_SUCCESS) {
+        (void)handle_take(&queue_handles, handle);
+        atomic_store(&queue->state, QUEUE_FREE);
+        return false;
+    }
+    atomic_store(&queue->handle, (uintptr_t)handle);
+    atomic_store(&queue->state, QUEUE_TAKEN);
     queue->properties = 0;
     (void)opencl_driver->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES,
                                                sizeof(queue->properties),
@@ -72,20 +99,20 @@ void queue_enter(cl_command_queue handle, enum queue_change change)
     atomic_store(&queue->change, (int)change);
     atomic_store(&queue->known, 0);
     if (!handle_put(&queue_handles, handle, (uint64_t)(uintptr_t)queue)) {
-        atomic_store(&queue->is_used, 0);
-        return;
+        atomic_store(&queue->state, QUEUE_FREE);
+        return false;
     }
     (void)queue_id(queue);
     device_timer_look(queue->device);
+    return true;
 }
 
-void queue_forget(cl_command_queue handle)
+void queue_release(cl_command_queue handle)
 {
-    struct opencl_queue *queue =
-        (struct opencl_queue *)(uintptr_t)handle_take(&queue_handles, handle);
+    struct opencl_queue *queue = queue_lookup(handle);
 
     if (queue != NULL) {
-        atomic_store(&queue->is_used, 0);
+        atomic_store(&queue->state, QUEUE_RELEASED);
     }
 }
 
@@ -94,7 +121,7 @@ struct opencl_queue *queue_find(cl_command_queue handle)
     struct opencl_queue *queue = queue_lookup(handle);
 
     if (queue == NULL && handle != NULL && inject_writer() != NULL) {
-        queue_enter(handle, QUEUE_UNCHANGED);
+        (void)queue_enter(handle, QUEUE_UNCHANGED);
         queue = queue_lookup(handle);
     }
     return queue;

@@ -12,7 +12,7 @@
 #include "agent/inject/opencl.h"
 #include "agent/inject/opencldevice.h"
 
-#define QUEUE_MAX 1024
+#define QUEUE_MAX 65536
 /* Longest property list that is extended by the profiling bit. */
 #define QUEUE_PROPERTIES_MAX 32
 
@@ -24,8 +24,15 @@ enum queue_change {
     QUEUE_LIST = 3,      /* it gave no list at all */
 };
 
+enum queue_state {
+    QUEUE_FREE = 0,
+    QUEUE_TAKEN = 1,
+    QUEUE_RELEASED = 2, /* events may still belong to it */
+};
+
 struct opencl_queue {
-    _Atomic int is_used;
+    _Atomic int state; /* enum queue_state */
+    _Atomic uintptr_t handle;
     _Atomic uint64_t known; /* incarnation << 32 | QUEUE id */
     struct opencl_device *device;
     _Atomic int change; /* enum queue_change */
@@ -34,10 +41,12 @@ struct opencl_queue {
 
 /* The queue's entry, entered now if need be; NULL: no room, or no queue. */
 struct opencl_queue *queue_find(cl_command_queue handle);
-/* Enter a queue just created, replacing what was known of its address. */
-void queue_enter(cl_command_queue handle, enum queue_change change);
-/* The program releases its last reference. */
-void queue_forget(cl_command_queue handle);
+/* Enter a queue just created, replacing what was known of its address. False:
+ * there is no room. */
+bool queue_enter(cl_command_queue handle, enum queue_change change);
+/* The program releases its last reference. Events of the queue may outlive it,
+ * so it is known until another one takes its address, or its room. */
+void queue_release(cl_command_queue handle);
 /* QUEUE id in this process image, said before if need be; 0 = not known. */
 uint32_t queue_id(struct opencl_queue *queue);
 uint32_t queue_id_of(cl_command_queue handle);

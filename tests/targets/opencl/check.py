@@ -209,6 +209,25 @@ class Awaits(Case):
             self.assertGreater(record["correlation"], 0)
 
 
+class Leaving(Case):
+    def test_a_library_that_is_closed_leaves_whole_records(self):
+        for words in ([], ["keep"]):
+            alone = plain("cl_unload", *words)
+            lines, done = traced("cl_unload", *words)
+            self.assertEqual((done.returncode, done.stdout),
+                             (alone.returncode, alone.stdout), done.stderr)
+            self.assertEqual(len(lines.of("fill")), 10)
+
+    def test_queues_and_events_without_end(self):
+        count = int(os.environ.get("CK_QUEUES", "1500"))
+        alone = plain("cl_many", str(count))
+        lines, done = traced("cl_many", str(count))
+        self.assertEqual((done.returncode, done.stdout),
+                         (0, alone.stdout), done.stderr)
+        self.assertEqual(lines.lost_in_ring(), 0)
+        self.assertEqual(len(lines.of("fill")), count)
+
+
 class Threads(Case):
     def test_four_threads_keep_their_own_calls(self):
         before = plain("cl_threads", "4", "50")
