@@ -10,6 +10,7 @@
 
 #define TCP "tcp://"
 #define IPC "ipc://"
+#define READY "ckagg ready "
 #define BLANKS " \t\r\n"
 #define SHOWN 60 /* of a wrong text, in a message */
 #define PORT_MAX 65535
@@ -192,19 +193,36 @@ static int word_parse(char *word, struct ck_endpoint *to, struct ck_err *err)
     return urls_parse(word, to, err);
 }
 
+/* Of what ckagg prints, "ckagg ready ENDPOINT run=DIR", the endpoint: *text is
+ * moved to it. */
+static size_t endpoint_length(const char **text)
+{
+    const char *run;
+
+    *text += strspn(*text, BLANKS);
+    if (begins(*text, READY)) {
+        *text += strlen(READY);
+        run = strstr(*text, " run=");
+        return run != NULL ? (size_t)(run - *text) : strlen(*text);
+    }
+    return strlen(*text);
+}
+
 int ck_endpoint_parse(const char *text,
                       struct ck_endpoint *endpoint,
                       struct ck_err *err)
 {
     struct ck_endpoint found = {.count = 0};
     char copy[CK_ENDPOINT_TEXT_BYTES];
+    size_t length = endpoint_length(&text);
     char *rest;
 
-    if (strlen(text) >= sizeof(copy)) {
+    if (length >= sizeof(copy)) {
         return ck_err_set(err, "endpoint: longer than %zu bytes",
                           sizeof(copy) - 1);
     }
-    strcpy(copy, text);
+    memcpy(copy, text, length);
+    copy[length] = '\0';
     for (char *word = strtok_r(copy, BLANKS, &rest); word;
          word = strtok_r(NULL, BLANKS, &rest)) {
         if (word_parse(word, &found, err) != 0) {

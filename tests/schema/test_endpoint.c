@@ -111,6 +111,29 @@ static void what_is_no_endpoint_is_refused_with_its_word(void **state)
     }
 }
 
+static void the_whole_ready_line_is_an_endpoint(void **state)
+{
+    static const char *const lines[] = {
+        "ckagg ready tcp://10.0.0.1:7700,ipc:///run/x token=0a run=/runs/a",
+        "  ckagg ready tcp://10.0.0.1:7700,ipc:///run/x token=0a run=/a b "
+        "run=c\n",
+        "ckagg ready tcp://10.0.0.1:7700,ipc:///run/x token=0a",
+        "tcp://10.0.0.1:7700,ipc:///run/x token=0a\n",
+    };
+    char text[CK_ENDPOINT_TEXT_BYTES];
+    struct ck_endpoint endpoint;
+    struct ck_err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        assert_int_equal(ck_endpoint_parse(lines[i], &endpoint, &err), 0);
+        ck_endpoint_text(&endpoint, text, sizeof(text));
+        assert_string_equal(text, "tcp://10.0.0.1:7700,ipc:///run/x token=0a");
+    }
+    assert_int_equal(ck_endpoint_parse("ckagg ready  run=/a", &endpoint, &err),
+                     -1);
+}
+
 static void a_text_of_any_length_is_safe(void **state)
 {
     char text[CK_ENDPOINT_TEXT_BYTES + 100];
@@ -173,6 +196,7 @@ int main(void)
         cmocka_unit_test(urls_key_and_token_are_found),
         cmocka_unit_test(a_text_is_taken_apart_and_put_together),
         cmocka_unit_test(what_is_no_endpoint_is_refused_with_its_word),
+        cmocka_unit_test(the_whole_ready_line_is_an_endpoint),
         cmocka_unit_test(a_text_of_any_length_is_safe),
         cmocka_unit_test(a_socket_path_that_is_too_long_is_said),
         cmocka_unit_test(to_listen_a_port_and_a_host_may_be_left_open),
