@@ -41,29 +41,30 @@ struct ringplace {
     int fd;
 };
 
-/* Open a new locked file in the directory: made under a name that no sweep
- * looks at, locked, then renamed. */
+#define NEW_BYTES (sizeof(CK_RING_SUFFIX_NEW) - sizeof(CK_RING_SUFFIX))
+
+/* Open a new locked file in the directory, under a name that no sweep takes for
+ * a ring: who is killed before it is whole leaves nothing to recover. */
 static int file_open(struct ringfile *ring,
                      const struct ringplace *place,
                      const uint8_t *id)
 {
-    char fresh[sizeof(ring->path) + 8];
-    const char *name;
+    const char *fresh;
     int fd;
 
-    if (ck_ring_path(ring->path, sizeof(ring->path), place->dir, id) != 0) {
+    if (ck_ring_path(ring->path, sizeof(ring->path) - NEW_BYTES, place->dir,
+                     id) != 0) {
         return -1;
     }
-    name = strrchr(ring->path, '/') + 1;
-    (void)snprintf(fresh, sizeof(fresh), "%.*s" CK_RING_SUFFIX_NEW,
-                   (int)(strlen(name) - strlen(CK_RING_SUFFIX)), name);
+    strcpy(ring->path + strlen(ring->path) - strlen(CK_RING_SUFFIX),
+           CK_RING_SUFFIX_NEW);
+    fresh = strrchr(ring->path, '/') + 1;
     fd = openat(place->fd, fresh,
                 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return -1;
     }
-    if (flock(fd, LOCK_SH | LOCK_NB) != 0 ||
-        renameat(place->fd, fresh, place->fd, name) != 0) {
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
         int saved = errno;
 
         (void)unlinkat(place->fd, fresh, 0);
@@ -72,6 +73,21 @@ static int file_open(struct ringfile *ring,
         return -1;
     }
     return fd;
+}
+
+/* It is whole: give it the name of a ring. 0, or -1 with errno. */
+static int file_publish(struct ringfile *ring, const struct ringplace *place)
+{
+    char path[sizeof(ring->path)];
+    size_t slash = (size_t)(strrchr(ring->path, '/') - ring->path) + 1;
+
+    strcpy(path, ring->path);
+    path[strlen(path) - NEW_BYTES] = '\0';
+    if (renameat(place->fd, ring->path + slash, place->fd, path + slash) != 0) {
+        return -1;
+    }
+    strcpy(ring->path, path);
+    return 0;
 }
 
 static void header_fill(struct ck_ring_header *header,
@@ -217,7 +233,8 @@ static int create_in(struct ringfile *ring,
     }
     if (file_fill(ring, &plan, wish) == 0 &&
         ringfile_back(ring, RINGPLAN_SLOTS_AT_START, RINGPLAN_SLOTS_AT_START) >
-            0) {
+            0 &&
+        file_publish(ring, place) == 0) {
         (void)ringfile_widen(ring, SLOTS_WHOLE, SLOTS_WHOLE);
         return 0;
     }

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@
 #include "schema/owndir.h"
 #include "schema/ringdir.h"
 
-#define UNBORN_AGE 60 /* s: a file that never got its name */
+/* s: a file that never became a ring; who cleans by hand waits less. */
+#define UNBORN_AGE 60
 
 /* Does a process of the table have the file mapped? */
 static bool has_mapped(uint32_t pid, const char *path)
@@ -299,8 +301,19 @@ ring_guarded(const char *path, const char *dir, struct salvage *found)
                : (enum salvage_state)WEXITSTATUS(status);
 }
 
+/* Nothing was written to it yet: as older versions left a ring when they were
+ * killed at their start. */
+static bool is_blank(int fd)
+{
+    uint64_t magic = 1;
+
+    return pread(fd, &magic, sizeof(magic),
+                 offsetof(struct ck_ring_header, magic)) == 0 ||
+           magic == 0;
+}
+
 /* A file that was being made when its maker was killed. */
-static void unborn_remove(int dir, const char *name)
+static void unborn_remove(int dir, const char *name, time_t age)
 {
     struct stat st;
     int fd = ck_owndir_file(dir, name, O_RDWR);
@@ -308,7 +321,8 @@ static void unborn_remove(int dir, const char *name)
     if (fd < 0) {
         return;
     }
-    if (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > UNBORN_AGE &&
+    if (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > age &&
+        (ck_ring_is_new_name(name) || is_blank(fd)) &&
         flock(fd, LOCK_EX | LOCK_NB) == 0) {
         (void)unlinkat(dir, name, 0);
     }
@@ -374,9 +388,12 @@ void salvage_all(const char *dir,
         }
         while ((entry = readdir(stream)) != NULL &&
                (until == 0 || ck_time_raw() < until)) {
-            if (ck_ring_is_new_name(entry->d_name)) {
-                unborn_remove(dirfd(stream), entry->d_name);
-            } else if (ck_ring_is_name(entry->d_name)) {
+            if (ck_ring_is_new_name(entry->d_name) ||
+                ck_ring_is_name(entry->d_name)) {
+                unborn_remove(dirfd(stream), entry->d_name,
+                              until == 0 ? 1 : UNBORN_AGE);
+            }
+            if (ck_ring_is_name(entry->d_name)) {
                 file_look(dirs[i], entry->d_name, dir, say, context);
             }
         }

@@ -219,6 +219,38 @@ static void count_say(const char *path,
     ++*(int *)context;
 }
 
+/* Killed at its start, by this version or by an older one. */
+static void what_never_became_a_ring_is_removed_in_silence(void **state)
+{
+    static const char *const names[] = {"0011223344556677.ring.new",
+                                        "0011223344556677.ring"};
+    const struct timespec long_ago[2] = {{1000, 0}, {1000, 0}};
+    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
+    char path[CK_RING_DIR_BYTES + 64];
+    int said = 0;
+
+    (void)state;
+    assert_int_equal(setenv("CK_TEST_RINGS", work, 1), 0);
+    ck_ring_dirs(dirs);
+    (void)mkdir(dirs[1], 0700);
+    for (size_t i = 0; i < 2; i++) {
+        int fd;
+
+        (void)snprintf(path, sizeof(path), "%s/%s", dirs[1], names[i]);
+        fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+        assert_int_equal(ftruncate(fd, 1 << 20), 0);
+        assert_int_equal(futimens(fd, long_ago), 0);
+        assert_int_equal(flock(fd, LOCK_SH), 0);
+        salvage_all(NULL, ck_time_raw() + CK_TIME_S, count_say, &said);
+        assert_int_equal(access(path, F_OK), 0); /* its maker lives */
+        (void)close(fd);
+        salvage_all(NULL, ck_time_raw() + CK_TIME_S, count_say, &said);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    assert_int_equal(said, 0);
+    assert_int_equal(rmdir(dirs[1]), 0);
+}
+
 /* Hundreds of agents of a host begin together. */
 static void who_finds_another_looking_does_not_look(void **state)
 {
@@ -377,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_living_programs_ring_stays),
         cmocka_unit_test(what_finds_no_room_stays_in_the_file),
         cmocka_unit_test(what_is_no_ring_is_named_and_stays),
+        cmocka_unit_test(what_never_became_a_ring_is_removed_in_silence),
         cmocka_unit_test(who_finds_another_looking_does_not_look),
         cmocka_unit_test(who_is_asked_to_clean_looks_in_any_case),
         cmocka_unit_test(what_kills_its_reader_kills_nobody_else),
