@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/claim.h"
 #include "agent/cgroup.h"
 #include "agent/clocksync.h"
 #include "agent/front.h"
@@ -400,6 +401,10 @@ static void salvage_tell(const char *path,
 {
     int *failed = context;
 
+    if (state == SALVAGE_FAILED && options.is_clean && options.dir != NULL &&
+        found->is_foreign) {
+        return; /* nobody can tell whether it is of that run */
+    }
     if (state == SALVAGE_FAILED) {
         ck_warn("%s, left by a killed agent, could not be recovered: %s (rm "
                 "removes it)",
@@ -423,10 +428,19 @@ static void salvage_tell(const char *path,
     }
 }
 
-/* The recorded way. */
-static int run_recorded(char **argv,
-                        const struct identity *identity,
-                        const struct places *places)
+/* Nothing of it will be in the run directory. */
+static int run_unclaimed(char **argv,
+                         const struct places *places,
+                         const struct ck_err *err)
+{
+    claim_release(places->claim, places->dir);
+    return run_unrecorded(argv, err);
+}
+
+/* The same, of which something may be. */
+static int run_ringed(char **argv,
+                      const struct identity *identity,
+                      const struct places *places)
 {
     struct front_wish wish = {.argv = argv};
     struct target_injection injection;
@@ -440,7 +454,7 @@ static int run_recorded(char **argv,
     if (!inherited_has_files()) {
         (void)ck_err_set(&err, "fewer than %d files may be open (ulimit -n)",
                          INHERITED_FILES_LEAST);
-        return run_unrecorded(argv, &err);
+        return run_unclaimed(argv, places, &err);
     }
     if (options.is_strict && target_missing(argv[0]) != 0) {
         return run_plain(argv); /* says why, without a trace */
@@ -450,7 +464,7 @@ static int run_recorded(char **argv,
         salvage_all(NULL, ck_time_raw() + SALVAGE_LIMIT, salvage_tell, &failed);
     }
     if (ring_make(&ring, identity, &err) != 0) {
-        return run_unrecorded(argv, &err);
+        return run_unclaimed(argv, places, &err);
     }
     /* 0 in the ring is the library's own default. */
     ring.header->posix_threshold_ns =
@@ -459,7 +473,7 @@ static int run_recorded(char **argv,
         0) {
         if (options.is_strict) {
             ringfile_unlink(&ring);
-            return run_unrecorded(argv, &err);
+            return run_unclaimed(argv, places, &err);
         }
         ck_warn("%s", err.text);
     }
@@ -473,7 +487,7 @@ static int run_recorded(char **argv,
     if (env == NULL) {
         ringfile_unlink(&ring);
         (void)ck_err_set(&err, "out of memory");
-        return run_unrecorded(argv, &err);
+        return run_unclaimed(argv, places, &err);
     }
     wish.env = env;
     wish_fill(&wish, identity, &ring, places);
@@ -481,6 +495,30 @@ static int run_recorded(char **argv,
     target_environment_free(env);
     ringfile_fini(&ring);
     return status;
+}
+
+/* The recorded way. */
+static int run_recorded(char **argv,
+                        const struct identity *identity,
+                        const struct places *places)
+{
+    int status = run_ringed(argv, identity, places);
+
+    claim_release(places->claim, places->dir);
+    return status;
+}
+
+/* Rank 0 is not recorded, others are: something else starts their ckagg. */
+static void standin_offer(const struct identity *identity,
+                          const struct places *places)
+{
+    int recorded = ranks_count(options.ranks, identity->place.size);
+
+    if (identity->place.rank == 0 && options.aggregator == NULL &&
+        recorded > 0) {
+        standin_start(identity, places->dir, options.keep, options.is_insecure,
+                      recorded);
+    }
 }
 
 /* --ranks names ranks that the job does not have: said once, by rank 0. 0, or
@@ -590,7 +628,7 @@ int main(int argc, char **argv)
     }
     if (places_find(&places, &identity, options.dir, &err) != 0 ||
         (places.is_moved && options.is_strict)) {
-        return run_unrecorded(argv, &err);
+        return run_unclaimed(argv, &places, &err);
     }
     if (places.is_moved && is_speaker(&identity)) {
         ck_warn("%s; this run goes to %s", err.text, places.dir);
@@ -598,10 +636,7 @@ int main(int argc, char **argv)
     if (ranks_has(options.ranks, identity.place.rank)) {
         return run_recorded(argv, &identity, &places);
     }
-    if (identity.place.rank == 0 && options.aggregator == NULL &&
-        ranks_count(options.ranks, identity.place.size) > 0) {
-        standin_start(&identity, places.dir, options.keep, options.is_insecure,
-                      ranks_count(options.ranks, identity.place.size));
-    }
+    standin_offer(&identity, &places);
+    claim_release(places.claim, places.dir);
     return run_plain(argv);
 }

@@ -18,12 +18,12 @@
 
 #define TRIES 8
 #define KEY_BYTES 256
+#define PATH_BYTES (EMBEDDED_DIR + 32)
 
-static int file_open(const char *dir)
+static int path_find(const char *dir, char path[PATH_BYTES])
 {
     uint64_t hash = 0xcbf29ce484222325ull;
     char place[EMBEDDED_DIR];
-    char path[EMBEDDED_DIR + 32];
 
     if (embedded_dir(place, NULL) != 0) {
         return -1;
@@ -31,9 +31,18 @@ static int file_open(const char *dir)
     for (const char *at = dir; *at != '\0'; at++) {
         hash = (hash ^ (uint8_t)*at) * 0x100000001b3ull;
     }
-    (void)snprintf(path, sizeof(path), "%s/%016llx.claim", place,
+    (void)snprintf(path, PATH_BYTES, "%s/%016llx.claim", place,
                    (unsigned long long)hash);
-    return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return 0;
+}
+
+static int file_open(const char *dir)
+{
+    char path[PATH_BYTES];
+
+    return path_find(dir, path) != 0
+               ? -1
+               : open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 /* Nobody has it: it is this job's. */
@@ -89,9 +98,17 @@ int claim_take(const char *dir, const char *job_key)
     return -1;
 }
 
-void claim_release(int claim)
+void claim_release(int claim, const char *dir)
 {
-    if (claim >= 0) {
-        (void)flock(claim, LOCK_UN);
+    char path[PATH_BYTES];
+
+    if (claim < 0) {
+        return;
     }
+    /* Who opens it now waits for the lock, and sees then that it is gone. */
+    if (flock(claim, LOCK_EX | LOCK_NB) == 0 && !is_gone(claim) &&
+        path_find(dir, path) == 0) {
+        (void)unlink(path);
+    }
+    (void)flock(claim, LOCK_UN);
 }

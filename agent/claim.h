@@ -15,7 +15,8 @@
  * has it, else no claim can be made here.
  */
 int claim_take(const char *dir, const char *job_key);
-/* Others may take the directory; every copy of the descriptor lets go. */
-void claim_release(int claim);
+/* Others may take the directory; every copy of the descriptor lets go. The last
+ * agent of the job removes the file. */
+void claim_release(int claim, const char *dir);
 
 #endif

@@ -337,7 +337,8 @@ static void spool_rest(struct collector *collector)
             (unsigned long long)drain_lost(collector->drain));
         herald_warn(&collector->herald, text);
     }
-    claim_release(collector->wish->claim); /* the spool says whose it is */
+    /* The spool names the job. */
+    claim_release(collector->wish->claim, collector->wish->dir);
     collector->phase = PHASE_DONE;
 }
 
@@ -346,7 +347,8 @@ static void left_step(struct collector *collector, ck_time_t now)
 {
     const char *dir = session_dir(collector->session);
 
-    claim_release(collector->wish->claim); /* the manifest says whose it is */
+    /* The manifest names the job. */
+    claim_release(collector->wish->claim, collector->wish->dir);
     (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
                        strlen(dir));
     collector->phase = PHASE_DONE;

@@ -245,6 +245,7 @@ salvage_ring(const char *path, const char *dir, struct salvage *found)
 
     memset(found, 0, sizeof(*found));
     if (ringfile_adopt(&ring, path) != 0) {
+        found->is_foreign = errno == EPROTO;
         (void)snprintf(found->why, sizeof(found->why), "%s",
                        errno == EPROTO  ? "not a ring file of this version"
                        : errno == EPERM ? "it is not this user's alone"

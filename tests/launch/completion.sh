@@ -27,7 +27,7 @@ proposes() {
 proposes "--posix --posix-threshold --pack" ckagent --p
 proposes "none lz4 zstd" ckagent --pack ''
 proposes "zstd" ckagent --pack = z
-proposes "all probes messages" ckmerge --clock-facts ''
+proposes "all probes messages kernels" ckmerge --clock-facts ''
 proposes "text json chrome" ckmerge --output ''
 proposes "mpirun hydra srun torchrun" cklaunch --launcher ''
 proposes "merge" cklaunch --dir mer
