@@ -39,13 +39,13 @@ once() {
         kill "-$2" $launcher
     fi
     wait $launcher && fail "mpirun said nothing of the signal"
-    most=$((($(now) - begin) / 1000000)) # and at most
     cp "$run.err" "$run.prompt"
     for _ in $(seq 300); do
         [ ! -s "$run/report.json" ] || ! grep -q '"state": "done"' \
             "$run/manifest.json" || break
         sleep 0.1
     done
+    most=$((($(now) - begin) / 1000000)) # and at most
 }
 
 # hang SHAPE SIGNAL SECONDS: the same. Where mpirun is gone first, Open MPI ends
