@@ -115,8 +115,8 @@ static void the_whole_ready_line_is_an_endpoint(void **state)
 {
     static const char *const lines[] = {
         "ckagg ready tcp://10.0.0.1:7700,ipc:///run/x token=0a run=/runs/a",
-        "  ckagg ready tcp://10.0.0.1:7700,ipc:///run/x token=0a run=/a b "
-        "run=c\n",
+        ("  ckagg ready tcp://10.0.0.1:7700,ipc:///run/x token=0a run=/a b "
+         "run=c\n"),
         "ckagg ready tcp://10.0.0.1:7700,ipc:///run/x token=0a",
         "tcp://10.0.0.1:7700,ipc:///run/x token=0a\n",
     };
