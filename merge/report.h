@@ -179,6 +179,16 @@ struct report_delays {
     ck_time_t others;
     ck_time_t unexplained;
 };
+
+/* How often the analysis of delays reached a bound of what it keeps: then what
+ * it found is less exact. */
+struct report_delay_limits {
+    uint64_t history; /* waits: older items of one of both threads are gone */
+    uint64_t syncs;   /* waits: no common instant is among those kept */
+    uint64_t costs;   /* waits: the smallest of many costs were left out */
+    uint64_t holders; /* locks: what the holder did was not kept */
+};
+
 /* Time of a cause in one activity. */
 struct report_part {
     struct report_activity did;
@@ -628,6 +638,7 @@ struct report {
     size_t edges_count;
     struct report_steps table;
     struct report_delays delays;         /* what all waiting cost */
+    struct report_delay_limits limits;   /* of that */
     struct report_straggler *stragglers; /* worst first */
     size_t stragglers_count;
     struct report_level *levels; /* the job, hosts, ranks, queues */

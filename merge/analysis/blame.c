@@ -672,6 +672,7 @@ int blame_report(struct blame *blame, struct report *report)
         ranks_report(blame, report) != 0) {
         return -1;
     }
+    report->limits = delay_limits(blame->delay);
     efficiency_report(blame->cast, blame->replay, scene_counts(blame->scene),
                       report);
     if (steps_report(blame->steps, report) != 0) {

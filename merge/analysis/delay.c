@@ -22,6 +22,8 @@ struct thread {
     ck_time_t entered; /* the first of them */
     ck_time_t kept;    /* the scene was asked to keep spans from there on */
     uint32_t next;     /* that its process looks at; CAST_NONE */
+    ck_time_t dropped; /* what it did while others waited for its lock until
+                          then was not kept; 0 = none */
 };
 
 /* Time of a key in the interval that is looked at. */
@@ -56,6 +58,7 @@ struct delay {
     struct delay_cost *costs; /* of the wait that is looked at */
     size_t costs_count, costs_room;
     uint64_t stamp;
+    struct report_delay_limits limits;
 };
 
 /* Walk a thread that others are looked at for, as far as what it did is known,
@@ -71,6 +74,27 @@ static int waiter_extend(struct delay *delay, uint32_t thread, ck_time_t until)
     return delayprofile_extend(delay->profile, thread, until);
 }
 
+/* What the thread did while others waited for its lock until then goes: count
+ * the lock where one of its process is not walked over that far. */
+static void held_drop(struct delay *delay, uint32_t thread, ck_time_t until)
+{
+    uint32_t process = scene_cast(delay->scene)->threads[thread].process;
+    uint32_t waiter = delay->firsts[process];
+
+    if (delay->threads[thread].dropped >= until) {
+        return;
+    }
+    while (waiter != CAST_NONE &&
+           (waiter == thread ||
+            delayprofile_walked(delay->profile, waiter) >= until)) {
+        waiter = delay->threads[waiter].next;
+    }
+    if (waiter != CAST_NONE) {
+        delay->threads[thread].dropped = until;
+        delay->limits.holders++;
+    }
+}
+
 /* What a thread does while it holds a lock that others wait for is asked for
  * where these are walked over: until then it stays, unless it is too much. */
 static int
@@ -81,7 +105,11 @@ held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
     uint32_t process = scene_cast(delay->scene)->threads[thread].process;
     size_t worth = delayprofile_spans(delay->profile);
 
-    if (until == INT64_MIN || (spans != SIZE_MAX && spans > HELD_SPANS_MAX)) {
+    if (until == INT64_MIN) {
+        return 0;
+    }
+    if (spans != SIZE_MAX && spans > HELD_SPANS_MAX) {
+        held_drop(delay, thread, until);
         return 0;
     }
     for (uint32_t waiter = delay->firsts[process]; waiter != CAST_NONE;
@@ -188,6 +216,11 @@ void delay_destroy(struct delay *delay)
     delayprofile_destroy(delay->profile);
     delaykeys_destroy(delay->keys);
     free(delay);
+}
+
+struct report_delay_limits delay_limits(const struct delay *delay)
+{
+    return delay->limits;
 }
 
 const struct delaysources *delay_sources(const struct delay *delay)
@@ -482,6 +515,7 @@ static void costs_scale(struct delay *delay, double scale)
     if (delay->costs_count > DELAY_COSTS_MAX) {
         qsort(delay->costs, delay->costs_count, sizeof(*delay->costs), by_cost);
         delay->costs_count = DELAY_COSTS_MAX;
+        delay->limits.costs++;
     }
 }
 
@@ -499,6 +533,22 @@ sides_add(struct delay *delay, struct side *late, struct side *waiting)
         return -1;
     }
     return costs_settle(delay) + unknown;
+}
+
+/* Count a wait whose threads are compared from then on, where that is not their
+ * last common instant, or not all since then is kept. */
+static void bounds_count(struct delay *delay,
+                         const struct side *late,
+                         const struct side *waiting,
+                         ck_time_t from)
+{
+    if (from == INT64_MIN && (delay->threads[late->thread].syncs.is_cut ||
+                              delay->threads[waiting->thread].syncs.is_cut)) {
+        delay->limits.syncs++;
+    } else if (delayprofile_kept(delay->profile, late->thread) > from ||
+               delayprofile_kept(delay->profile, waiting->thread) > from) {
+        delay->limits.history++;
+    }
 }
 
 /* Fill `costs` of a wait of `part` until the late thread came. 0, or -1 with
@@ -519,6 +569,7 @@ static int costs_find(struct delay *delay,
         delayprofile_settle(delay->profile, thread) != 0) {
         return -1;
     }
+    bounds_count(delay, &one, &other, from);
     one.stretch = stretch_find(delay, late, (struct region){from, part.end});
     other.stretch =
         stretch_find(delay, thread, (struct region){from, part.start});

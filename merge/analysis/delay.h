@@ -60,6 +60,8 @@ struct delay_of {
  * not const. */
 struct delay_of
 delay_find(const struct delay *delay, uint32_t thread, struct region part);
+/* How often a bound was reached so far. */
+struct report_delay_limits delay_limits(const struct delay *delay);
 const struct delaysources *delay_sources(const struct delay *delay);
 
 #endif

@@ -40,6 +40,7 @@ struct thread {
     ck_time_t cursor; /* taken up to here; INT64_MAX = not begun */
     ck_time_t walked; /* walked over up to here */
     ck_time_t cut;    /* the last one */
+    ck_time_t kept;   /* items from here on; INT64_MIN = all */
     struct open open;
     ck_time_t *cuts; /* behind `walked`, in order */
     size_t cuts_count, cuts_room;
@@ -86,6 +87,7 @@ delayprofile_create(struct scene *scene, struct delaykeys *keys, size_t limit)
     for (size_t i = 0; i < profile->count; i++) {
         profile->threads[i].cursor = profile->threads[i].walked =
             profile->threads[i].open.start = INT64_MAX;
+        profile->threads[i].kept = INT64_MIN;
     }
     return profile;
 }
@@ -337,6 +339,7 @@ static void items_trim(struct thread *its)
     for (size_t i = 0; i < its->items_count; i++) {
         its->items[i].first -= its->items[i].is_wait ? costs : parts;
     }
+    its->kept = gone > 0 ? its->items[0].start : its->kept;
 }
 
 /* Room for one item and as many parts or costs. */
@@ -396,7 +399,7 @@ static void cuts_trim(struct delayprofile *profile, uint32_t thread)
     struct thread *its = &profile->threads[thread];
     size_t gone = its->cuts_count / 2;
 
-    its->walked = its->cuts[gone - 1];
+    its->walked = its->kept = its->cuts[gone - 1];
     open_clear(profile, thread, its->walked);
     its->items_count = its->parts_count = its->costs_count = 0;
     its->cuts_count -= gone;
@@ -494,6 +497,11 @@ ck_time_t delayprofile_cursor(const struct delayprofile *profile,
                               uint32_t thread)
 {
     return profile->threads[thread].cursor;
+}
+
+ck_time_t delayprofile_kept(const struct delayprofile *profile, uint32_t thread)
+{
+    return profile->threads[thread].kept;
 }
 
 const struct delay_item *delayprofile_items(const struct delayprofile *profile,

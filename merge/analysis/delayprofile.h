@@ -80,6 +80,10 @@ int delayprofile_wait(struct delayprofile *profile,
 /* Up to where it was taken; INT64_MAX = not begun. */
 ck_time_t delayprofile_cursor(const struct delayprofile *profile,
                               uint32_t thread);
+/* Of what the thread did before, items were discarded: more than are kept;
+ * INT64_MIN = none were. */
+ck_time_t delayprofile_kept(const struct delayprofile *profile,
+                            uint32_t thread);
 /* Those kept, by time, and made (delayprofile_settle()); borrowed until the
  * next call that is not const. */
 const struct delay_item *delayprofile_items(const struct delayprofile *profile,

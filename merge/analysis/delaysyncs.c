@@ -18,6 +18,7 @@ void delaysyncs_fini(struct delaysyncs *syncs)
 static size_t sync_place(struct delaysyncs *syncs, size_t at)
 {
     if (syncs->count == DELAY_SYNCS_MAX) {
+        syncs->is_cut = true;
         at--;
         memmove(syncs->items, syncs->items + 1, at * sizeof(*syncs->items));
     } else {
@@ -45,6 +46,7 @@ int delaysyncs_add(struct delaysyncs *syncs, struct delaysync sync)
         }
     }
     if (at == 0 && syncs->count == DELAY_SYNCS_MAX) {
+        syncs->is_cut = true;
         return 0;
     }
     at = sync_place(syncs, at);

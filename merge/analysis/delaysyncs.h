@@ -7,6 +7,7 @@
 #ifndef CK_MERGE_ANALYSIS_DELAYSYNCS_H
 #define CK_MERGE_ANALYSIS_DELAYSYNCS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct delaysync {
 struct delaysyncs {
     struct delaysync *items; /* by time; DELAY_SYNCS_MAX at most */
     size_t count, room;
+    bool is_cut; /* there were more: the first ones are gone */
 };
 
 void delaysyncs_fini(struct delaysyncs *syncs);

@@ -155,3 +155,32 @@ void page_delays(const struct page *page, const struct page_late *late)
         fputs(".\n", file);
     }
 }
+
+void page_delay_limits(const struct page *page)
+{
+    const struct report_delay_limits *limits = &page->report->limits;
+    const struct {
+        uint64_t count;
+        const char *bound, *what;
+    } rows[] = {{limits->history, "history", "wait"},
+                {limits->syncs, "common instants", "wait"},
+                {limits->costs, "causes", "wait"},
+                {limits->holders, "lock holders", "lock"}};
+    char line[256] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].count > 0) {
+            used += (size_t)snprintf(
+                line + used, sizeof(line) - used, "%s%s (%s %s%s)",
+                used == 0 ? "delays are less exact; limits reached: " : ", ",
+                rows[i].bound, word_count(rows[i].count).text, rows[i].what,
+                word_s(rows[i].count));
+        }
+    }
+    if (used > 0) {
+        fputs("             ", page->file);
+        page_wrap(page, line, 13, 15);
+        fputc('\n', page->file);
+    }
+}

@@ -559,6 +559,12 @@ static void put_trust(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "records_gone", report->gone);
     ck_json_uint(j, "unknown_records", report->unknown);
     ck_json_bool(j, "ledger_closed", report->is_ledger_closed);
+    ck_json_object(j, "delay_limits");
+    ck_json_uint(j, "history", report->limits.history);
+    ck_json_uint(j, "common_instants", report->limits.syncs);
+    ck_json_uint(j, "costs", report->limits.costs);
+    ck_json_uint(j, "lock_holders", report->limits.holders);
+    ck_json_end(j);
     json_domains(j, report);
     ck_json_array(j, "notes");
     for (size_t i = 0; i < report->notes_count; i++) {

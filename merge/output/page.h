@@ -102,6 +102,9 @@ struct page_late {
 };
 /* Why it came late; whole lines that begin with four blanks (delays.c). */
 void page_delays(const struct page *page, const struct page_late *late);
+/* How often the analysis of that reached a bound, as a line of TRUST; nothing
+ * where it did not (delays.c). */
+void page_delay_limits(const struct page *page);
 /* "    93 % of it in steps 100 to 149 (of 1,000), from 12.3 s to 18.0 s of the
  * run.", a line; nothing where no window is known (when.c). */
 void page_windows(const struct page *page,

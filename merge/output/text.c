@@ -512,6 +512,7 @@ static void put_trust(const struct page *page)
     put_losses(page);
     put_limits(page);
     put_aways(page);
+    page_delay_limits(page);
     put_notes(page);
     if (report->devices_count > 0) {
         fprintf(

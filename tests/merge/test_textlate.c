@@ -261,6 +261,22 @@ static void what_is_of_the_whole_run_is_called_so_in_a_part(void **state)
     assert_false(has("whole run"));
 }
 
+static void limits_of_the_delays_are_one_line_of_those_reached(void **state)
+{
+    (void)state;
+    print(page_delay_limits, &report);
+    assert_string_equal(text, "");
+    report.limits = (struct report_delay_limits){.history = 1200, .costs = 1};
+    print(page_delay_limits, &report);
+    assert_string_equal(text, "             delays are less exact; limits "
+                              "reached: history (1,200 waits), causes (1 "
+                              "wait)\n");
+    report.limits = (struct report_delay_limits){.syncs = 12, .holders = 3};
+    print(page_delay_limits, &report);
+    assert_true(has(" common instants (12 waits), lock holders (3"));
+    assert_false(has("history"));
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -276,6 +292,7 @@ int main(void)
         CASE(threads_beside_the_ranks_are_not_the_ranks),
         CASE(ranks_that_share_no_cpu_with_others_are_left_out),
         CASE(what_is_of_the_whole_run_is_called_so_in_a_part),
+        CASE(limits_of_the_delays_are_one_line_of_those_reached),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

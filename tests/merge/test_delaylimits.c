@@ -1,0 +1,236 @@
+/* test_delaylimits.c - what the analysis of delays leaves out is counted
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Each bound is approached and crossed: nothing is counted up to it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "merge/analysis/delay.h"
+#include "merge/analysis/delaysyncs.h"
+
+#define RANKS 3
+#define HOLDER_TID 8
+#define NAMES 40
+#define STEP 100
+
+static struct cast *cast;
+static struct align *align;
+static struct scene *scene;
+static struct delay *delay;
+static uint32_t processes[RANKS], mains[RANKS], holder;
+static uint32_t calls;
+
+static void process_make(int rank)
+{
+    uint8_t id[16] = {(uint8_t)(rank + 1)};
+    uint32_t agent = cast_agent_find(cast, id);
+    uint32_t process = processes[rank] = cast_process_find(cast, agent, 1);
+    struct cast_process *p = &cast->processes[process];
+    char name[16];
+
+    mains[rank] = cast_thread_find(cast, process, 7);
+    cast->agents[agent].rank = p->rank = rank;
+    cast->agents[agent].has_identity = true;
+    for (uint32_t i = 1; i <= NAMES; i++) {
+        snprintf(name, sizeof(name), "call%u", i);
+        assert_int_equal(
+            names_set(p->names, i, texts_keep(cast->texts, name, strlen(name))),
+            0);
+    }
+}
+
+/* With so many items a thread; 0 = the default. */
+static void begin(size_t items)
+{
+    calls = 0;
+    cast = cast_create();
+    assert_non_null(cast);
+    for (int rank = 0; rank < RANKS; rank++) {
+        process_make(rank);
+    }
+    holder = cast_thread_find(cast, processes[0], HOLDER_TID);
+    assert_int_equal(cast_close(cast), 0);
+    align = align_create();
+    assert_int_equal(align_close(align, cast), 0);
+    scene = scene_create(cast, align, 4096);
+    assert_non_null(scene);
+    delay = delay_create(scene, (struct region){0, INT64_MAX}, items);
+    assert_non_null(delay);
+}
+
+static struct report_delay_limits end(void)
+{
+    struct report_delay_limits limits = delay_limits(delay);
+
+    delay_destroy(delay);
+    scene_destroy(scene);
+    align_destroy(align);
+    cast_destroy(cast);
+    return limits;
+}
+
+/* A call of MPI that does not wait. */
+static void pass(int rank, ck_time_t start)
+{
+    struct region call = {start, start + 1};
+
+    delay_enter(delay, mains[rank], call);
+    assert_int_equal(delay_leave(delay, mains[rank], call), 0);
+}
+
+/* One that waits for a rank, half a step. */
+static void wait_for(int rank, int late, ck_time_t start)
+{
+    struct region call = {start, start + STEP / 2};
+    struct wait wait = {.thread = mains[late]};
+
+    delay_enter(delay, mains[rank], call);
+    assert_int_equal(delay_wait(delay, mains[rank], call, &wait), 0);
+    assert_int_equal(delay_leave(delay, mains[rank], call), 0);
+}
+
+static void
+libc_call(uint32_t thread, uint32_t name, struct region part, uint32_t lock)
+{
+    uint32_t process = cast->threads[thread].process;
+    struct ck_call record = {
+        .e = {.kind = CK_KIND_POSIX, .name = name, .start = part.start},
+        .dur = part.end - part.start,
+        .call = ++calls,
+        .arg = lock != 0,
+        .extra = lock};
+    struct timeline_event event = {.record = &record.e,
+                                   .start = part.start,
+                                   .end = part.end,
+                                   .rank = cast->processes[process].rank,
+                                   .process = process,
+                                   .thread = thread};
+
+    assert_int_equal(scene_take(scene, &event, 0), 0);
+}
+
+/* ---- history ------------------------------------------------------------ */
+
+/* Two ranks make so many calls, then one waits for the other, twice. */
+static struct report_delay_limits meet_after(int count)
+{
+    begin(8);
+    for (int i = 0; i < count; i++) {
+        pass(0, i * STEP);
+        pass(1, i * STEP);
+    }
+    wait_for(0, 1, count * STEP);
+    wait_for(0, 1, (count + 1) * STEP);
+    return end();
+}
+
+static void a_wait_with_older_items_than_are_kept_is_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(meet_after(4).history, 0);
+    assert_int_equal(meet_after(40).history, 1);
+    assert_int_equal(meet_after(40).syncs, 0);
+}
+
+/* ---- common instants ---------------------------------------------------- */
+
+/* A rank waits for another one, so often for a third one, and for the first
+ * one again. */
+static struct report_delay_limits meet_others(int count)
+{
+    begin(0);
+    wait_for(0, 1, STEP);
+    for (int i = 0; i < count; i++) {
+        wait_for(0, 2, (i + 2) * STEP);
+    }
+    wait_for(0, 1, (count + 2) * STEP);
+    return end();
+}
+
+static void a_wait_without_a_kept_common_instant_is_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(meet_others(DELAY_SYNCS_MAX - 1).syncs, 0);
+    assert_int_equal(meet_others(DELAY_SYNCS_MAX).syncs, 1);
+    assert_int_equal(meet_others(DELAY_SYNCS_MAX).history, 0);
+}
+
+/* ---- costs -------------------------------------------------------------- */
+
+/* A rank waits for one that calls so many functions meanwhile. */
+static struct report_delay_limits wait_for_calls(uint32_t count)
+{
+    ck_time_t until = (ck_time_t)(count + 1) * STEP;
+    struct wait wait = {.thread = CAST_NONE};
+    struct delay_of of;
+
+    begin(0);
+    wait.thread = mains[1];
+    pass(1, 0);
+    for (uint32_t i = 1; i <= count; i++) {
+        ck_time_t at = (ck_time_t)i * STEP;
+
+        libc_call(mains[1], i, (struct region){at, at + STEP / 2}, 0);
+    }
+    delay_enter(delay, mains[0], (struct region){1, until});
+    assert_int_equal(
+        delay_wait(delay, mains[0], (struct region){1, until}, &wait), 0);
+    of = delay_find(delay, mains[0], (struct region){1, until});
+    assert_in_range(of.count, count < DELAY_COSTS_MAX ? count : DELAY_COSTS_MAX,
+                    DELAY_COSTS_MAX);
+    return end();
+}
+
+static void a_wait_with_more_costs_than_are_kept_is_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(wait_for_calls(DELAY_COSTS_MAX - 3).costs, 0);
+    assert_int_equal(wait_for_calls(NAMES).costs, 1);
+}
+
+/* ---- holders of locks --------------------------------------------------- */
+
+/* A thread waits for a lock within a call of MPI that has not ended; the
+ * lock's holder calls functions so often meanwhile. */
+static struct report_delay_limits hold_for(int count)
+{
+    ck_time_t until = (count + 2) * (ck_time_t)STEP;
+
+    begin(0);
+    delay_enter(delay, mains[0], (struct region){1, until});
+    libc_call(mains[0], 1, (struct region){2, until}, HOLDER_TID);
+    for (int i = 1; i <= count; i++) {
+        ck_time_t at = i * (ck_time_t)STEP;
+
+        libc_call(holder, 2, (struct region){at, at + STEP / 2}, 0);
+    }
+    return end();
+}
+
+static void a_lock_whose_holder_did_too_much_is_counted_once(void **state)
+{
+    (void)state;
+    /* Twice as many as are kept: room is made by halves. */
+    assert_int_equal(hold_for(1 << 13).holders, 0);
+    assert_int_equal(hold_for(1 << 15).holders, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wait_with_older_items_than_are_kept_is_counted),
+        cmocka_unit_test(a_wait_without_a_kept_common_instant_is_counted),
+        cmocka_unit_test(a_wait_with_more_costs_than_are_kept_is_counted),
+        cmocka_unit_test(a_lock_whose_holder_did_too_much_is_counted_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
