@@ -159,8 +159,8 @@ static int deed_find(struct delaykeys *keys,
     return 0;
 }
 
-/* False: one of them has none, or nothing but numbers of the thread tells what
- * it did. */
+/* False: one of them has none, or what it did is known by numbers of the thread
+ * alone. */
 static inline bool number_of(const struct host_span *span, uint32_t *number)
 {
     *number = span == NULL ? 0 : span->what;

@@ -43,7 +43,7 @@ int delaykeys_line(struct delaykeys *keys,
                    uint32_t stack,
                    uint32_t *line);
 struct place delaykeys_place(const struct delaykeys *keys, uint32_t line);
-/* Is it time between calls, which lines and the calls around it tell more of?
+/* Is it time between calls? Lines and the calls around it describe it further.
  */
 bool delaykeys_is_between(const struct delaykeys *keys, uint32_t key);
 /* How the thread ran, and a number that is equal for keys that differ by that

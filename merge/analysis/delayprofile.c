@@ -254,7 +254,7 @@ static int deed_add(struct walk *walk,
     return open_add(profile, &part);
 }
 
-/* What a call was made on is told by long calls of libc only. */
+/* Only long calls of libc record what they were made on. */
 static int
 call_weigh(struct walk *walk, struct region piece, const struct host_state *did)
 {

@@ -2,9 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Whether a thread had a CPU while it did something is said of that one thing,
- * though it is compared apart. A computation in several functions is several
- * things.
+ * What a thread did with a CPU and without one is compared apart, but reported
+ * as one thing. A computation in several functions is several things.
  */
 #include "merge/analysis/delayreport.h"
 

@@ -14,7 +14,7 @@
 #include "merge/analysis/delayprofile.h"
 #include "merge/report.h"
 
-/* Parts kept of a source; what is beyond is not told apart. */
+/* Parts kept of a source; what is beyond is not distinguished. */
 #define DELAY_EXCESS_MAX 256
 
 struct delay_source {

@@ -13,7 +13,7 @@
 /* Pairs of a group and a source that are kept; beyond, unexplained. */
 #define DELAYSUMS_MAX ((size_t)1 << 17)
 
-/* Waits that are told of together. */
+/* Waits that are reported together. */
 struct delaysums_group {
     uint32_t site; /* call of the waiting thread: scene_activity_site() */
     int32_t blamed;
@@ -54,9 +54,9 @@ int delaysums_gather(struct delaysums *sums,
                      const struct delaysums_group *group);
 int delaysums_gather_rank(struct delaysums *sums, int32_t blamed);
 int delaysums_gather_all(struct delaysums *sums);
-/* What was gathered, the largest first; borrowed until the next begin. */
 /* Waits that were shared out among what was gathered. */
 uint64_t delaysums_waits(const struct delaysums *sums);
+/* What was gathered, the largest first; borrowed until the next begin. */
 const struct delaysums_cost *delaysums_costs(struct delaysums *sums,
                                              size_t *count);
 

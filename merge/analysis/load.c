@@ -33,7 +33,7 @@ struct cpus {
     uint64_t words[CPUS_MAX / 64];
 };
 
-/* What an agent says, or all of a group. */
+/* What an agent reports, or all of a group. */
 struct part {
     uint32_t domain;
     uint32_t ranks;

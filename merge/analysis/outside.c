@@ -5,7 +5,7 @@
  * What is known of a thread lies in layers over each other: the calls of MPI,
  * times of which records were lost, times without a CPU, calls of devices and
  * of libc, times in which it was blocked. An instant is what the highest layer
- * says that has something there; where none has, it had a CPU, if its switches
+ * with something there is; where none has any, it had a CPU, if its switches
  * are recorded. Everything comes in order of start, so of each layer only the
  * latest end is kept, and a thread's time is settled up to what comes next.
  *
@@ -55,11 +55,11 @@ static const enum report_outside_state states[] = {
 
 struct thread {
     ck_time_t begin;           /* of its part of the region */
-    ck_time_t first;           /* time that anything tells of it */
+    ck_time_t first;           /* time that anything is known of it */
     ck_time_t to;              /* settled up to there */
     uint32_t over;             /* bits of layers that may lie beyond `to` */
     ck_time_t until[LAYERS];   /* latest end */
-    struct report_outside did; /* cpu: where no layer says anything */
+    struct report_outside did; /* cpu: where no layer has anything */
 };
 
 struct outside {
@@ -274,7 +274,7 @@ static void off_take(struct outside *outside,
     }
 }
 
-/* It says that the thread is looked at from then on. */
+/* From then on the thread is looked at. */
 static void sample_take(struct outside *outside,
                         const struct timeline_event *event)
 {
@@ -341,7 +341,7 @@ void outside_take(struct outside *outside, const struct timeline_event *event)
              (struct region){event->start, event->end});
 }
 
-/* ---- what is said ------------------------------------------------------- */
+/* ---- the report --------------------------------------------------------- */
 
 /* The first thread of the rank's largest process, CAST_NONE = none. */
 static uint32_t main_thread(const struct outside *outside, int32_t rank)
@@ -437,7 +437,7 @@ void outside_rank(struct outside *outside,
     if (gone > thread->to) {
         row->ns[REPORT_OUTSIDE_UNKNOWN] += gone - thread->to;
     }
-    /* Before anything told of it, nothing of it lies in any layer. */
+    /* Before its first record, nothing of it lies in any layer. */
     head = clip(thread, thread->first);
     head = head < end ? head : end;
     if (!has_switches(outside, agent)) {

@@ -240,7 +240,7 @@ int when_add(struct when *when,
 
 /* ---- windows ------------------------------------------------------------ */
 
-/* How many steps, or stretches of time, a value stands for, and how many values
+/* How many steps, or stretches of time, one value is for, and how many values
  * there are. */
 struct axis {
     size_t wide;
@@ -302,7 +302,7 @@ static struct report_window window_report(const struct when *when,
         to = steps_item(when->steps, end - 1);
         row.start = from->start;
         row.end = to->end;
-        /* Numbers that begin anew do not tell which steps it is. */
+        /* Numbers that begin anew do not identify the steps. */
         row.has_steps = to->number - from->number == (int64_t)(end - 1 - first);
         row.first_step = from->number;
         row.last_step = to->number;
@@ -372,7 +372,7 @@ static int most_take(void *state, uint32_t step, struct region inside)
     return 0;
 }
 
-/* Do the steps' numbers tell which one it is? */
+/* Do the numbers identify the steps? */
 static bool are_numbered(const struct steps *steps)
 {
     size_t count = steps_count(steps);

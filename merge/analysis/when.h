@@ -5,7 +5,7 @@
  * A thing is a number of the caller's: a rank that others waited for, a cause
  * of idle time. Of each a series of times is kept, by step of the rank whose
  * time it was; in a run without steps by time, a piece counting where it ends.
- * All series together have WHEN_CELLS_MAX cells: beyond, each cell stands for
+ * All series together have WHEN_CELLS_MAX cells: beyond, each cell is for
  * twice as many steps.
  */
 #ifndef CK_MERGE_ANALYSIS_WHEN_H

@@ -208,7 +208,7 @@ static bool is_calm(const struct series *series, const struct stretch *stretch)
     return squares < CALM * CALM * (double)(series->count - length);
 }
 
-/* How much less than independent values the series tells: values like those
+/* How much less than independent values the series shows: values like those
  * before them, beside the two levels, are as few of which each is new. */
 static double independent_part(const struct series *series,
                                const struct stretch *stretch)
@@ -267,7 +267,7 @@ static double order_chance(const struct series *series,
         slow += is_slow;
         hits += is_slow && i >= stretch->first && i < stretch->end;
     }
-    /* Whole values: of less than one nothing can be told. */
+    /* Whole values: less than one is not enough. */
     all = ceil(all);
     slow = ceil(slow * part);
     excess = round((2 * hits - (double)(stretch->end - stretch->first)) * part);
@@ -310,8 +310,8 @@ static bool rises(struct series *series,
            part * (stretch->inside - stretch->outside);
 }
 
-/* The same of a few values, and of as many as tell it from a trend in noise. At
- * an end of the series there is no border. */
+/* The same of a few values, and of as many as separate it from a trend in
+ * noise. At an end of the series there is no border. */
 static bool
 is_sharp(struct series *series, const struct stretch *stretch, bool is_begin)
 {

@@ -211,10 +211,10 @@ static void put_waited(const struct page *page, ck_time_t all)
     if (is_unknown(report, waited, unknown, all)) {
         fprintf(
             page->file,
-            ".\n How long they waited for others is unknown: %s %% (%s) is in "
-            "calls of MPI of which that is not %s.\n",
+            ".\n How long they waited for others is unknown: %s %% (%s) was in "
+            "MPI calls whose waits are %s.\n",
             word_percent(unknown, all).text, word_time(unknown).text,
-            has_strange_clock(report) ? "known" : "recorded");
+            has_strange_clock(report) ? "not known" : "not recorded");
         return;
     }
     fprintf(page->file, " and waited %s %%%s%s.\n",

@@ -306,7 +306,7 @@ static void put_edges(const struct page *page)
         fputs(" for rank ", file);
         page_rank(page, wait->blamed);
         if (wait->seen_ns > 0) {
-            fprintf(file, ",%swhich was, %s %% of it,\n    ",
+            fprintf(file, ".%sFor %s %% of it that rank was\n    ",
                     report_is_chosen(report, wait->blamed) ? " " : "\n    ",
                     word_percent(wait->seen_ns, wait->ns).text);
             page_activity(page, &wait->seen);

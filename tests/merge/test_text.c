@@ -252,6 +252,7 @@ static void what_is_not_known_of_waits_is_not_zero(void **state)
     say(page_host_answer, &report);
     assert_null(strstr(text, "waited 0.0 %"));
     assert_non_null(strstr(text, "unknown: 50.0 %"));
+    assert_non_null(strstr(text, "MPI calls whose waits are not recorded.\n"));
     say(page_hosts, &report);
     assert_non_null(strstr(text, "  unknown "));
     rows[1].waited_unknown = 0;

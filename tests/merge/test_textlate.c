@@ -261,6 +261,26 @@ static void what_is_of_the_whole_run_is_called_so_in_a_part(void **state)
     assert_false(has("whole run"));
 }
 
+static void what_a_rank_did_outside_of_the_region_is_a_sentence(void **state)
+{
+    struct report_cause edge = {.cause = CAUSE_MPI_WAIT,
+                                .wait = "wait_at_init",
+                                .ranks = 1,
+                                .ns = 2 * S,
+                                .did = {.call = "MPI_Init"},
+                                .blamed = 1,
+                                .seen_ns = S,
+                                .seen = solves};
+
+    (void)state;
+    report.whole = (struct region){0, 20 * S};
+    report.edges = &edge;
+    report.edges_count = 1;
+    print(page_mpi, &report);
+    assert_true(has(" waited 2.00 s in MPI_Init for rank 1. For 50.0 % of it "
+                    "that rank was\n    computing in solve"));
+}
+
 static void limits_of_the_delays_are_one_line_of_those_reached(void **state)
 {
     (void)state;
@@ -292,6 +312,7 @@ int main(void)
         CASE(threads_beside_the_ranks_are_not_the_ranks),
         CASE(ranks_that_share_no_cpu_with_others_are_left_out),
         CASE(what_is_of_the_whole_run_is_called_so_in_a_part),
+        CASE(what_a_rank_did_outside_of_the_region_is_a_sentence),
         CASE(limits_of_the_delays_are_one_line_of_those_reached),
     };
 
