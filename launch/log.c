@@ -24,6 +24,7 @@ enum {
     LOG_SITES = 64, /* more share a place with others */
     LOG_BURST = 5,
     LOG_LINE_BYTES = 1024,
+    LOG_LIKE_BYTES = 128, /* of a line that stands for those left out */
 };
 
 static const int64_t log_period_ns = 1000000000;
@@ -33,6 +34,7 @@ struct site {
     int64_t next_ns; /* when one more line is earned */
     int said;        /* of the burst */
     unsigned left_out;
+    char like[LOG_LIKE_BYTES]; /* the last line that passed */
 };
 
 static struct {
@@ -129,7 +131,7 @@ static bool site_may_speak(struct site *site)
 }
 
 static void put_message(enum ck_log_level level,
-                        unsigned left_out,
+                        struct site *site,
                         const char *format,
                         va_list arguments)
 {
@@ -143,10 +145,12 @@ static void put_message(enum ck_log_level level,
         return;
     }
     tame(line + prefix);
+    (void)snprintf(site->like, sizeof(site->like), "%.*s", LOG_LIKE_BYTES - 1,
+                   line + prefix);
     end = prefix + strlen(line + prefix);
-    if (left_out != 0) {
+    if (site->left_out != 0) {
         end += (size_t)snprintf(line + end, sizeof(line) - end - 1,
-                                " (%u more like it left out)", left_out);
+                                " (%u more like it left out)", site->left_out);
     }
     put_line(line, end);
 }
@@ -163,7 +167,7 @@ void ck_log(enum ck_log_level level, const char *format, ...)
         if (site_may_speak(site)) {
             va_start(arguments, format);
             errno = saved;
-            put_message(level, site->left_out, format, arguments);
+            put_message(level, site, format, arguments);
             va_end(arguments);
             site->left_out = 0;
         }
@@ -185,9 +189,8 @@ static void say_left_out(void)
         }
         prefix = put_prefix(line, sizeof(line) - 1, CK_LOG_INFO);
         (void)snprintf(line + prefix, sizeof(line) - prefix - 1,
-                       "%u lines left out that were like: %.80s",
-                       site->left_out, site->format);
-        tame(line + prefix);
+                       "%u lines left out that were like: %s", site->left_out,
+                       site->like);
         put_line(line, strlen(line));
     }
 }

@@ -132,7 +132,26 @@ static void what_was_left_out_is_said_at_exit(void **state)
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_non_null(strstr(logged(), "7 lines left out that were like: "
-                                     "flood"));
+                                     "flood 4\n"));
+}
+
+/* A format is nothing that a person reads. */
+static void what_was_left_out_is_shown_as_it_was_said(void **state)
+{
+    pid_t pid = fork();
+    int status;
+
+    (void)state;
+    if (pid == 0) {
+        for (int i = 0; i < 8; i++) {
+            ck_warn("%s, left by %s: %d %%", "/dev/shm/a", "an agent", i);
+        }
+        exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_non_null(strstr(logged(), "3 lines left out that were like: "
+                                     "/dev/shm/a, left by an agent: 4 %\n"));
+    assert_null(strstr(text, "%s"));
 }
 
 static void a_pipe_has_neither_colour_nor_columns(void **state)
@@ -162,6 +181,8 @@ int main(void)
             repeats_of_one_site_are_limited_and_counted, open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(what_was_left_out_is_said_at_exit,
                                         open_pipe, close_pipe),
+        cmocka_unit_test_setup_teardown(
+            what_was_left_out_is_shown_as_it_was_said, open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(a_pipe_has_neither_colour_nor_columns,
                                         open_pipe, close_pipe),
     };
