@@ -15,6 +15,7 @@
 #include "agent/front.h"
 #include "agent/identity.h"
 #include "agent/inherited.h"
+#include "agent/leftovers.h"
 #include "agent/libraries.h"
 #include "agent/lookup.h"
 #include "agent/places.h"
@@ -393,39 +394,56 @@ static void wish_fill(struct front_wish *wish,
     }
 }
 
-/* What a killed agent left: said where somebody can use it. */
-static void salvage_tell(const char *path,
-                         enum salvage_state state,
-                         const struct salvage *found,
-                         void *context)
+/* One line about all of them. */
+static void leftovers_say(const struct leftovers *leftovers)
 {
+    char line[LEFTOVERS_LINE];
+
+    leftovers_line(leftovers, line);
+    if (leftovers->failed > 0) {
+        ck_warn("%s", line);
+    } else if (line[0] != '\0') {
+        (void)fprintf(stderr, "ckagent: %s\n", line);
+    }
+}
+
+/* --clean: each of them. */
+static void clean_tell(const char *path,
+                       enum salvage_state state,
+                       const struct salvage *found,
+                       void *context)
+{
+    struct leftovers one = {.failed = 0};
     int *failed = context;
 
-    if (state == SALVAGE_FAILED && options.is_clean && options.dir != NULL &&
-        found->is_foreign) {
+    if (state == SALVAGE_FAILED && options.dir != NULL && found->is_foreign) {
         return; /* nobody can tell whether it is of that run */
     }
-    if (state == SALVAGE_FAILED) {
-        ck_warn("%s, left by a killed agent, could not be recovered: %s (rm "
-                "removes it)",
-                path, found->why);
-        ++*failed;
-    } else if (state == SALVAGE_LIVES && options.is_clean) {
+    *failed += state == SALVAGE_FAILED || state == SALVAGE_LIVES;
+    if (state == SALVAGE_LIVES) {
         ck_warn("%s: process %d still runs without its agent; its records are "
                 "recovered when it has ended",
                 path, (int)found->program);
-        ++*failed;
-    } else if (state == SALVAGE_DONE && found->spool[0] != '\0') {
-        char whose[32] = ""; /* no launcher had numbered it */
-
-        if (found->rank != ~0u) {
-            (void)snprintf(whose, sizeof(whose), " of rank %u", found->rank);
-        }
-        (void)fprintf(stderr,
-                      "ckagent: %llu records that a killed agent%s left are "
-                      "now in %s; ckmerge reads them, rm removes them\n",
-                      (unsigned long long)found->records, whose, found->spool);
+        return;
     }
+    leftovers_add(path, state, found, &one);
+    leftovers_say(&one);
+}
+
+/* Before a run: what killed agents of this host left. Records are moved once,
+ * but a file that cannot be read is found by each rank: one reports it. */
+static void leftovers_take(const struct identity *identity)
+{
+    struct leftovers leftovers = {.failed = 0};
+
+    if (identity->place.local_rank > 0) {
+        return; /* one of a host is enough */
+    }
+    salvage_all(NULL, ck_time_raw() + SALVAGE_LIMIT, leftovers_add, &leftovers);
+    if (identity->place.local_rank < 0 && !is_host_speaker(identity)) {
+        leftovers.failed = 0;
+    }
+    leftovers_say(&leftovers);
 }
 
 /* Nothing of it will be in the run directory. */
@@ -448,7 +466,6 @@ static int run_ringed(char **argv,
     struct ringfile ring;
     struct ck_err err;
     char **env;
-    int failed = 0;
     int status;
 
     if (!inherited_has_files()) {
@@ -459,10 +476,7 @@ static int run_ringed(char **argv,
     if (options.is_strict && target_missing(argv[0]) != 0) {
         return run_plain(argv); /* says why, without a trace */
     }
-    /* One of a host is enough. */
-    if (identity->place.local_rank <= 0) {
-        salvage_all(NULL, ck_time_raw() + SALVAGE_LIMIT, salvage_tell, &failed);
-    }
+    leftovers_take(identity);
     if (ring_make(&ring, identity, &err) != 0) {
         return run_unclaimed(argv, places, &err);
     }
@@ -563,7 +577,7 @@ static int run_clean(void)
         ck_error("%s: %s", options.dir, strerror(errno));
         return CK_EXIT_AGENT_FAILED;
     }
-    salvage_all(options.dir != NULL ? dir : NULL, 0, salvage_tell, &failed);
+    salvage_all(options.dir != NULL ? dir : NULL, 0, clean_tell, &failed);
     return failed == 0 ? CK_EXIT_DONE : CK_EXIT_FAILED;
 }
 

@@ -245,7 +245,7 @@ salvage_ring(const char *path, const char *dir, struct salvage *found)
 
     memset(found, 0, sizeof(*found));
     if (ringfile_adopt(&ring, path) != 0) {
-        found->is_foreign = errno == EPROTO;
+        found->is_foreign = true;
         (void)snprintf(found->why, sizeof(found->why), "%s",
                        errno == EPROTO  ? "not a ring file of this version"
                        : errno == EPERM ? "it is not this user's alone"
@@ -283,6 +283,7 @@ ring_guarded(const char *path, const char *dir, struct salvage *found)
         _exit((int)salvage_ring(path, dir, shared));
     }
     memset(found, 0, sizeof(*found));
+    found->is_foreign = true;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     if (pid < 0) {

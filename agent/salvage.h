@@ -27,8 +27,8 @@ enum salvage_state {
 struct salvage {
     uint64_t records;     /* that were moved */
     uint32_t rank;        /* ~0u = not known */
-    bool is_foreign;      /* SALVAGE_FAILED: of another version of ck, or of
-                             something else */
+    bool is_foreign;      /* SALVAGE_FAILED: its run is not known; another
+                             user's, another version's, or no ring at all */
     pid_t program;        /* SALVAGE_LIVES: one of its processes */
     char spool[PATH_MAX]; /* where they are now, "" = there were none */
     char why[256];        /* SALVAGE_FAILED */
