@@ -23,8 +23,8 @@ static int file_endpoint(struct ck_endpoint *to, struct ck_err *err)
     FILE *file = path && path[0] ? fopen(path, "re") : NULL;
 
     if (!path || !path[0]) {
-        return ck_err_set(err, "which ckagg? give its endpoint, as in its "
-                               "ready line");
+        return ck_err_set(err, "which ckagg? give its endpoint, as it "
+                               "printed it");
     }
     if (!file) {
         return ck_err_set(err, "cannot read CKAGG_KEYFILE %s: %s", path,

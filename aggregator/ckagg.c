@@ -118,7 +118,7 @@ static const struct ck_cli cli = {
     .examples =
         "  ckagg --listen tcp://0.0.0.0:7700 --dir runs\n"
         "      a service for many hosts and jobs; prints the endpoint, with\n"
-        "      its keys, for CKAGENT_AGGREGATOR\n"
+        "      its keys, for CKAGENT_AGGREGATOR or --aggregator\n"
         "  ckagg --status tcp://127.0.0.1:7700\n",
     .options = table,
 };
@@ -214,7 +214,8 @@ static int keyfile_write(const char *text, struct ck_err *err)
     return 0;
 }
 
-/* The ready line; the embedded one then lets go of its starter's files. */
+/* On stdout the endpoint alone, to be pasted. An embedded one reports the run
+ * to its starter as well, and then lets go of the starter's files. */
 static int say_ready(const struct agg *agg, const char *dir, struct ck_err *err)
 {
     char text[CK_ENDPOINT_TEXT_BYTES];
@@ -224,11 +225,14 @@ static int say_ready(const struct agg *agg, const char *dir, struct ck_err *err)
     if (keyfile_write(text, err) != 0) {
         return -1;
     }
-    (void)printf("ckagg ready %s run=%s\n", text, dir);
-    (void)fflush(stdout); /* nobody may be reading */
     if (!options.is_embedded) {
+        (void)printf("%s\n", text);
+        (void)fflush(stdout); /* nobody may be reading */
+        ck_info("listens; runs are stored in %s", dir);
         return 0;
     }
+    (void)printf("ckagg ready %s run=%s\n", text, dir);
+    (void)fflush(stdout);
     fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (fd >= 0) {
         (void)dup2(fd, STDIN_FILENO);

@@ -86,7 +86,7 @@ static const struct ck_cli_option option_table[] = {
      "DIR/trace.json; with =FILE each of them that file"},
     {CK_CLI_HEADING, "Aggregator", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "aggregator", 0, "ENDPOINT", &options.aggregator, NULL,
-     "use this running ckagg (its ready line, or the endpoint in it)"},
+     "use this running ckagg: the line that it printed, in single quotes"},
     {CK_CLI_TEXT, "listen", 0, "URL", &options.listen, NULL,
      "where our own ckagg listens when there are several hosts "
      "(tcp://*:0: all addresses, any port)"},

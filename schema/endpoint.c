@@ -193,8 +193,8 @@ static int word_parse(char *word, struct ck_endpoint *to, struct ck_err *err)
     return urls_parse(word, to, err);
 }
 
-/* Of what ckagg prints, "ckagg ready ENDPOINT run=DIR", the endpoint: *text is
- * moved to it. */
+/* Of the line of an embedded ckagg (and of older ones), "ckagg ready ENDPOINT
+ * run=DIR", the endpoint: *text is moved to it. */
 static size_t endpoint_length(const char **text)
 {
     const char *run;
@@ -232,7 +232,7 @@ int ck_endpoint_parse(const char *text,
     if (found.count == 0) {
         return ck_err_set(err, "no endpoint: give tcp://HOST:PORT or "
                                "ipc://PATH, and curve= and token= where "
-                               "ckagg's ready line has them");
+                               "ckagg printed them");
     }
     *endpoint = found;
     return 0;

@@ -4,7 +4,7 @@
  *
  *   URL[,URL...] [curve=Z85KEY] [token=HEX]        (docs/protocol.md)
  *
- * ckagg prints it in its ready line, agents and clients take it.
+ * ckagg prints it, agents and clients take it.
  */
 #ifndef CK_SCHEMA_ENDPOINT_H
 #define CK_SCHEMA_ENDPOINT_H

@@ -48,7 +48,7 @@ struct sim {
     struct ck_control control;
 };
 
-/* The ready line, or nothing when the process ends before it. */
+/* Its first line, or nothing when the process ends before it. */
 static void ready_read(struct sim_agg *agg, int fd)
 {
     char line[sizeof(agg->endpoint)];
@@ -66,6 +66,8 @@ static void ready_read(struct sim_agg *agg, int fd)
         *run = '\0';
         strcpy(agg->endpoint, line + 12);
         (void)snprintf(agg->run, sizeof(agg->run), "%s", run + 5);
+    } else if (strstr(line, "://") && strncmp(line, "ckagg", 5) != 0) {
+        strcpy(agg->endpoint, line); /* not embedded: the endpoint alone */
     }
 }
 

@@ -36,7 +36,7 @@ ckagg=$!
 proxy=0
 trap 'kill -9 $ckagg ${proxy/#0/} 2>/dev/null || :; cleanup' EXIT
 ready "$work/ready"
-endpoint=$(sed 's/^ckagg ready //; s/[ ;,].*//' "$work/ready")
+endpoint=$(cat "$work/ready")
 tcp=${endpoint##*:}
 "$bin/ckagg" --clocks --json "$endpoint" >"$work/clocks.json" ||
     fail "ckagg --clocks"

@@ -75,7 +75,7 @@ for ((i = 0; i < 200; i++)); do
     read -rt 0.05 <> <(:) || :
 done
 [ -s "$work/ready" ] || fail "$(cat "$work/ckagg.log")"
-endpoint=$(sed 's/^ckagg ready //; s/ run=.*//' "$work/ready")
+endpoint=$(cat "$work/ready")
 
 if unshare --net true 2>/dev/null; then
     # Neither UDP nor TCP leaves here.

@@ -125,7 +125,7 @@ for _ in $(seq 100); do
     [ ! -s ready ] || break
     sleep 0.1
 done
-url=$(sed -n 's/^ckagg ready \([^ ]*\) .*/\1/p' ready)
+url=$(cat ready)
 wrong 1 "cannot listen on $url: Address already in use (port 0 takes" \
     ckagg --listen "$url" --dir runs
 kill $agg
