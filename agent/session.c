@@ -170,6 +170,18 @@ static void refusal_take(struct session *session,
     session->state = SESSION_REFUSED;
 }
 
+/* ZeroMQ does not try such a peer again. */
+static void keys_refuse(struct session *session)
+{
+    (void)snprintf(session->refusal, sizeof(session->refusal), "%s",
+                   session->endpoint.curve[0] == '\0'
+                       ? "it wants keys; give the whole line that ckagg "
+                         "printed, with curve= and token="
+                       : "it has no keys; leave curve= and token= out of its "
+                         "endpoint");
+    session->state = SESSION_REFUSED;
+}
+
 static void report_take(struct session *session,
                         const struct ck_control *control)
 {
@@ -282,6 +294,10 @@ void session_step(struct session *session, ck_time_t now, const char *beat)
     while (ship_receive(session->ship, &control) == 1) {
         session->heard = now;
         control_take(session, &control);
+    }
+    if (session->state == SESSION_GREETING &&
+        ship_is_mismatched(session->ship)) {
+        keys_refuse(session);
     }
     state_step(session, now, beat);
 }

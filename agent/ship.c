@@ -18,12 +18,15 @@
 /* A peer that does not answer pings is gone: the connection is made anew. */
 #define HEARTBEAT_MS 2000
 #define HEARTBEAT_TIMEOUT_MS 15000
+/* Where ZeroMQ reports why no connection came about. */
+#define WATCH_URL "inproc://watch"
 /* Heap that is kept for frames under way. */
 #define HEAP_KEPT (SEND_MARK * 256 * 1024)
 
 struct ship {
     void *context;
     void *socket;
+    void *watch; /* NULL: an answer came, or what it is for was seen */
     struct ck_batch_writer *writer;
     uint8_t agent[16];
     int fd;
@@ -80,6 +83,35 @@ static int curve_set(struct ship *ship, const char *server)
     return 0;
 }
 
+static void watch_close(struct ship *ship)
+{
+    if (ship->watch != NULL) {
+        /* Nobody would read it: ZeroMQ's thread would wait for room. */
+        (void)zmq_socket_monitor(ship->socket, NULL, 0);
+        (void)zmq_close(ship->watch);
+        ship->watch = NULL;
+    }
+}
+
+/* Without it only the reason is missing. */
+static void watch_open(struct ship *ship)
+{
+    int no_limit = 0; /* ZeroMQ's thread must never wait for us */
+
+    if (zmq_socket_monitor(ship->socket, WATCH_URL,
+                           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) != 0) {
+        return;
+    }
+    ship->watch = zmq_socket(ship->context, ZMQ_PAIR);
+    if (ship->watch == NULL) {
+        (void)zmq_socket_monitor(ship->socket, NULL, 0);
+    } else if (zmq_setsockopt(ship->watch, ZMQ_RCVHWM, &no_limit,
+                              sizeof(no_limit)) != 0 ||
+               zmq_connect(ship->watch, WATCH_URL) != 0) {
+        watch_close(ship);
+    }
+}
+
 static int
 ship_connect(struct ship *ship, const struct ck_endpoint *endpoint, size_t url)
 {
@@ -98,6 +130,7 @@ ship_connect(struct ship *ship, const struct ck_endpoint *endpoint, size_t url)
         curve_set(ship, endpoint->curve) != 0) {
         return -1;
     }
+    watch_open(ship);
     if (zmq_connect(ship->socket, endpoint->urls[url]) != 0) {
         return -1;
     }
@@ -142,6 +175,7 @@ void ship_destroy(struct ship *ship)
 
     if (ship != NULL) {
         if (ship->socket != NULL) {
+            watch_close(ship);
             (void)zmq_close(ship->socket);
         }
         if (ship->context != NULL) {
@@ -218,9 +252,30 @@ int ship_receive(struct ship *ship, struct ck_control *control)
         (void)zmq_msg_close(&message);
         if (rc == 0 && ck_control_is(ship->buffer, bytes) &&
             ck_control_decode(ship->buffer, bytes, control, NULL) == 0) {
+            watch_close(ship);
             return 1;
         }
     }
+}
+
+bool ship_is_mismatched(struct ship *ship)
+{
+    uint8_t event[sizeof(uint16_t) + sizeof(uint32_t)];
+    char where[1];
+
+    while (ship->watch != NULL &&
+           zmq_recv(ship->watch, event, sizeof(event), ZMQ_DONTWAIT) ==
+               (int)sizeof(event)) {
+        uint32_t value;
+
+        memcpy(&value, event + sizeof(uint16_t), sizeof(value));
+        (void)zmq_recv(ship->watch, where, sizeof(where), ZMQ_DONTWAIT);
+        if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
+            watch_close(ship);
+            return true;
+        }
+    }
+    return false;
 }
 
 int ship_fd(const struct ship *ship)

@@ -9,6 +9,7 @@
 #ifndef CK_AGENT_SHIP_H
 #define CK_AGENT_SHIP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,10 @@ int ship_control(struct ship *ship,
 /* 1 and *control (borrowed until the next call), 0 nothing there. Bytes that
  * are no control message are dropped. */
 int ship_receive(struct ship *ship, struct ck_control *control);
+
+/* One side has keys and the other has none. True once; to be asked in each turn
+ * until an answer comes. */
+bool ship_is_mismatched(struct ship *ship);
 
 /* Readable when ship_receive() may have something; edge-triggered. */
 int ship_fd(const struct ship *ship);

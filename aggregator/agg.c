@@ -27,12 +27,17 @@
 #define HEARTBEAT_MS 2000
 #define HEARTBEAT_TIMEOUT_MS 10000
 #define RECEIVE_BUFFER (1 << 20)
+/* Where ZeroMQ reports whom it does not let in. */
+#define WATCH_URL "inproc://watch"
+#define WATCHED_MOST 1000
 
 enum { SOCKET_IPC, SOCKET_TCP, SOCKETS };
 
 struct agg {
     void *context;
     void *sockets[SOCKETS]; /* NULL: no URL of that kind */
+    void *watch;            /* of the tcp socket; NULL once it was of use */
+    unsigned watched;       /* reports of other reasons */
     bool has_token;         /* of the tcp socket */
     unsigned turn;          /* socket that is asked first */
     zmq_msg_t body;
@@ -187,6 +192,61 @@ static int url_bind(struct agg *agg, const char *url, struct ck_err *err)
     return 0;
 }
 
+/* One report is enough: whoever floods us costs no more. */
+static void watch_close(struct agg *agg)
+{
+    if (agg->watch) {
+        (void)zmq_socket_monitor(agg->sockets[SOCKET_TCP], NULL, 0);
+        (void)zmq_close(agg->watch);
+        agg->watch = NULL;
+    }
+}
+
+/* Before anybody can connect. Without it only the reason is missing. */
+static void watch_open(struct agg *agg)
+{
+    void *tcp = agg->sockets[SOCKET_TCP];
+    int no_limit = 0; /* ZeroMQ's thread must never wait for us */
+
+    if (!tcp || zmq_socket_monitor(tcp, WATCH_URL,
+                                   ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) != 0) {
+        return;
+    }
+    agg->watch = zmq_socket(agg->context, ZMQ_PAIR);
+    if (!agg->watch) {
+        (void)zmq_socket_monitor(tcp, NULL, 0);
+    } else if (zmq_setsockopt(agg->watch, ZMQ_RCVHWM, &no_limit,
+                              sizeof(no_limit)) != 0 ||
+               zmq_connect(agg->watch, WATCH_URL) != 0) {
+        watch_close(agg);
+    }
+}
+
+/* AGG_READY_STRANGER, or nothing: what else came is no ZeroMQ at all. */
+static int watch_take(struct agg *agg)
+{
+    uint8_t event[sizeof(uint16_t) + sizeof(uint32_t)];
+    char where[1];
+
+    while (zmq_recv(agg->watch, event, sizeof(event), ZMQ_DONTWAIT) ==
+           (int)sizeof(event)) {
+        uint32_t value;
+
+        memcpy(&value, event + sizeof(uint16_t), sizeof(value));
+        (void)zmq_recv(agg->watch, where, sizeof(where), ZMQ_DONTWAIT);
+        if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH ||
+            value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC) {
+            watch_close(agg);
+            return AGG_READY_STRANGER;
+        }
+        if (++agg->watched == WATCHED_MOST) {
+            watch_close(agg);
+            break;
+        }
+    }
+    return AGG_READY_NONE;
+}
+
 static int sockets_open(struct agg *agg,
                         const struct agg_options *options,
                         struct ck_err *err)
@@ -209,6 +269,7 @@ static int sockets_open(struct agg *agg,
     if (has_stranger && !options->is_insecure && keys_make(agg, err) != 0) {
         return -1;
     }
+    watch_open(agg);
     for (size_t i = 0; i < options->urls_count; i++) {
         if (url_bind(agg, options->urls[i], err) != 0) {
             return -1;
@@ -250,6 +311,7 @@ void agg_destroy(struct agg *agg)
         return;
     }
     body_close(agg);
+    watch_close(agg);
     for (int i = 0; i < SOCKETS; i++) {
         if (agg->sockets[i]) {
             (void)zmq_close(agg->sockets[i]);
@@ -278,7 +340,7 @@ bool agg_needs_token(const struct agg *agg, const struct route *route)
 
 int agg_wait(struct agg *agg, int fd, int timeout_ms)
 {
-    zmq_pollitem_t items[SOCKETS + 1];
+    zmq_pollitem_t items[SOCKETS + 2];
     int n = 0;
     int ready = AGG_READY_NONE;
 
@@ -290,11 +352,16 @@ int agg_wait(struct agg *agg, int fd, int timeout_ms)
     if (fd >= 0) {
         items[n++] = (zmq_pollitem_t){NULL, fd, ZMQ_POLLIN, 0};
     }
+    if (agg->watch) {
+        items[n++] = (zmq_pollitem_t){agg->watch, 0, ZMQ_POLLIN, 0};
+    }
     if (zmq_poll(items, n, timeout_ms) < 0) {
         return errno == EINTR ? ready : -1;
     }
     for (int i = 0; i < n; i++) {
-        if (items[i].revents) {
+        if (items[i].revents && agg->watch && items[i].socket == agg->watch) {
+            ready |= watch_take(agg);
+        } else if (items[i].revents) {
             ready |= items[i].socket ? AGG_READY_MESSAGE : AGG_READY_FD;
         }
     }
@@ -476,7 +543,8 @@ int agg_ask(const struct agg_question *question,
     if (result != 0) {
         (void)ck_err_set(err, "no answer from %s: %s", question->to->urls[0],
                          saved == EAGAIN ? "nobody there, or its keys are "
-                                           "not ours"
+                                           "not ours (give the whole line "
+                                           "that it printed)"
                                          : zmq_strerror(saved));
     }
     return result;

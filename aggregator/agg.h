@@ -42,6 +42,7 @@ enum agg_ready {
     AGG_READY_NONE = 0,
     AGG_READY_MESSAGE = 1,
     AGG_READY_FD = 2,
+    AGG_READY_STRANGER = 4, /* somebody's keys are not ours; once */
 };
 
 /* Listen on all URLs. NULL with err (and nothing is listened on). */

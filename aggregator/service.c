@@ -520,6 +520,19 @@ static int job_code(const struct job *job)
                : CK_EXIT_PARTIAL;
 }
 
+/* The agent's side gets no answer to its hello. */
+static void stranger_say(const struct service *service)
+{
+    if (agg_endpoint(service->agg)->curve[0]) {
+        ck_warn("a peer without keys, or with other keys, was refused: give "
+                "agents the whole line that this ckagg printed, with curve= "
+                "and token=");
+    } else {
+        ck_warn("a peer with keys was refused, as this ckagg has none: leave "
+                "curve= and token= out of the agents' endpoint");
+    }
+}
+
 int service_run(struct service *service)
 {
     ck_time_t now = ck_time_raw();
@@ -540,6 +553,9 @@ int service_run(struct service *service)
         now = ck_time_raw();
         if (ready & AGG_READY_FD) {
             signal_take(service, now);
+        }
+        if (ready & AGG_READY_STRANGER) {
+            stranger_say(service);
         }
         if (ready & AGG_READY_MESSAGE) {
             messages_take(service, now);

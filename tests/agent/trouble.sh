@@ -115,6 +115,45 @@ runs 0 --strict --dir strict --report none -- sh -c 'echo ran'
 grep -q ran out || fail "--strict kept a program that can be recorded"
 echo "ok: an aggregator that does not answer"
 
+# Keys that one side has and the other has not: both report it, with the fix.
+# ckagg prints the endpoint and nothing else.
+mkdir keyed keyless
+"$bin/ckagg" --no-merge --listen tcp://0.0.0.0:0 --dir keyed >line 2>log &
+keyed=$!
+"$bin/ckagg" --no-merge --listen tcp://127.0.0.1:0 --dir keyless >line2 2>log2 &
+keyless=$!
+wait_for "two ckagg" test -s line -a -s line2
+grep -qx 'tcp://[^ ]*:[0-9]* curve=[^ ]* token=[0-9a-f]*' line ||
+    fail "not an endpoint: $(cat line)"
+grep -qx 'tcp://127.0.0.1:[0-9]*' line2 || fail "not an endpoint: $(cat line2)"
+url=tcp://127.0.0.1:$(sed 's/ .*//; s/.*://' line)
+runs 0 --dir unkeyed --aggregator "$url" -- sh -c 'echo ran'
+grep -qx ran out || fail "the program did not run"
+says "aggregator ($url) refuses: it wants keys; give the whole line that ckagg"
+# Who of both closes the connection first leaves the other without the reason:
+# ckagg gets it from some of several agents.
+refused() {
+    local i
+    for i in $(seq 40); do
+        ! grep -q "$1" "$2" || return 0
+        runs 0 --dir "refused$i" --report none --aggregator "$3" -- sleep 0.1
+    done
+    fail "ckagg did not report it: $(cat "$2")"
+}
+refused 'warn: a peer without keys, or with other keys, was refused: give' \
+    log "$url"
+keys=$(sed 's/[^ ]* //' line)
+runs 0 --dir unkeyed2 --aggregator "$(cat line2) $keys" -- true
+says 'refuses: it has no keys; leave curve= and token= out'
+refused 'warn: a peer with keys was refused' log2 "$(cat line2) $keys"
+runs 0 --dir unkeyed3 --report none --aggregator "$(cat line)" -- true
+lines 0
+is_stored() { ls keyed/*/seg-*.ck; }
+wait_for "the run, with the line as it was printed" is_stored >/dev/null
+kill $keyed $keyless
+wait $keyed $keyless || :
+echo "ok: missing keys"
+
 # Recording memory that is not as large as asked for: what is used instead.
 runs 0 --dir sizes --report none --slot-bytes 1.5M --ring-bytes 1000G -- true
 says 'warn: --slot-bytes: 1 MiB is used in place of 1.5 MiB: a power of two'
