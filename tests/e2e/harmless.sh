@@ -107,6 +107,11 @@ compiled static gcc -static &
 compiled static-pie gcc -static-pie &
 compiled plain gcc &
 gcc -pthread -o "$built/seccomp" "$sources/seccomp.c" 2>/dev/null &
+echo 'fn main() {
+    let sum = std::thread::spawn(|| (1..=5).sum::<i32>()).join().unwrap();
+    println!("{}", sum);
+    std::process::exit(5)
+}' | rustc -o "$built/rust" - 2>/dev/null &
 wait
 
 # ---- shells and what they start ---------------------------------------------
@@ -132,6 +137,17 @@ kind make 'make' 'printf "all: a b\na b:\n\t@echo \$@\n" >Makefile; run make'
 kind find 'find' 'mkdir -p a/b; run find . -type d -exec echo {} +'
 kind tar 'tar gzip' \
     'echo x >f; run tar -czf t.tgz f; run tar -xOzf t.tgz f; run gzip -t t.tgz'
+kind busybox 'busybox' 'run busybox sh -c "busybox seq 3 | busybox tac; exit 4"'
+kind job-control 'bash' 'run bash -mc "sleep 0.05 & fg; sh -c \"exit 3\" & wait %1" 2>/dev/null'
+kind terminal 'script' 'run script -qec "tty | tr -d 0-9; exit 3" /dev/null'
+kind nohup 'nohup' 'run nohup sh -c "echo in; exit 2"'
+kind timeout 'timeout' 'run timeout 0.2 sleep 5'
+kind timeout-shell 'timeout' 'run timeout 0.2 sh -c "trap \"exit 9\" TERM; sleep 5 & wait"'
+kind nice 'nice' 'run nice -n 5 nice'
+kind affinity 'taskset' 'run taskset -c 0 nproc'
+kind limits 'prlimit' 'run prlimit --nofile=64 sh -c "ulimit -n"'
+kind few-files 'sh' '(ulimit -n 8; run sh -c "echo in; exit 6")'
+kind lock 'flock' 'run flock file sh -c "echo in; exit 4"'
 kind git 'git' 'run git init -q .; run git status --porcelain; ls -A'
 kind background 'sh' 'run sh -c "sleep 0.1 & wait \$!; echo \$?"'
 kind daemon 'setsid' 'run setsid -w sh -c "echo in"'
@@ -152,9 +168,59 @@ kind lua 'lua5.4' 'run lua5.4 -e "print(#\"four\") os.exit(8)"'
 kind tcl 'tclsh' 'echo "puts [expr 6*7]; exit 2" | run tclsh'
 kind sqlite 'sqlite3' 'run sqlite3 a.db "create table t(x); select count(*) from t"'
 
+kind python-threads 'python3' 'run python3 -c "
+import threading as t
+k = [t.Thread(target=print, args=(i,)) for i in range(9)]
+[(x.start(), x.join()) for x in k]"'
+kind python-timer 'python3' 'run python3 -c "
+import signal as s
+s.signal(s.SIGALRM, lambda *_: print(1)); s.setitimer(s.ITIMER_REAL, 0.02)
+s.pause()"'
+kind python-socket 'python3' 'run python3 -c "
+import os, socket as s
+a, b = s.socketpair()
+if os.fork() == 0: a.sendall(b\"x\" * 99999); os._exit(0)
+a.close(); print(len(b.makefile(\"rb\").read())); print(os.wait()[1])"'
+kind perl-fork 'perl' \
+    'run perl -e "exit 3 unless \$p = fork; waitpid \$p, 0; print \$? >> 8"'
+kind jq 'jq' 'run jq -n "[1, 2] | add"'
+kind bc 'bc' 'echo "6 * 7" | run bc -q'
+kind m4 'm4' 'echo "eval(6 * 7)" | run m4'
+kind vim 'vim' 'echo a >f; run vim -u NONE -es -c "s/a/b/" -c wq f; cat f'
+kind openssl 'openssl' 'run openssl dgst -sha256 </dev/null'
+kind curl 'curl' 'echo x >f; run curl -s "file://$PWD/f"; run curl -s file:///no'
+kind zstd 'zstd' 'seq 9999 | run zstd -qcT2 | zstd -dc | cksum'
+kind gcc 'gcc' 'echo "int main(){return 3;}" >a.c; run gcc a.c; ./a.out'
+kind cmake 'cmake' 'echo "message(in)" >a.cmake; run cmake -P a.cmake'
+
+# ---- watched, or with other libraries in front ------------------------------
+library() { compgen -G "/usr/lib*/$1" || compgen -G "/usr/lib/*/$1" || echo "$1"; }
+for name in jemalloc.so.2 tcmalloc_minimal.so.4; do
+    path=$(library "lib$name" | head -n 1)
+    kind "${name%%.*}" "$path $built/plain" "LD_PRELOAD=$path run \$B/plain"
+done
+kind stdbuf 'stdbuf' 'run stdbuf -oL sh -c "echo in; exit 4"'
+kind fakeroot 'fakeroot' \
+    'run fakeroot sh -c "touch f; chown 12 f; stat -c %u f"; stat -c %u f'
+kind gdb "gdb $built/plain" \
+    'run gdb -nx -q -batch -ex run $B/plain 2>&1 | grep -c "exited"'
+kind strace 'strace' \
+    'run strace -qq -f -o trace sh -c "sh -c \"exit 3\"; exit 4"'
+kind valgrind "valgrind $built/plain" 'run valgrind -q --tool=none $B/plain'
+
+# ---- elsewhere --------------------------------------------------------------
+kind chroot 'chroot' 'run chroot / /bin/sh -c "echo in; exit 3"'
+kind chroot-empty "chroot $built/static" 'cp $B/static s; run chroot . /s'
+for space in user mount net pid ipc uts; do
+    fork=
+    [ $space = pid ] && fork=--fork
+    kind "namespace-$space" 'unshare' \
+        "run unshare --$space $fork sh -c 'echo in; exit 3'"
+done
+
 # ---- built in other ways ----------------------------------------------------
 for name in asan tsan ubsan lsan clang-asan clang-tsan clang-msan m32 musl \
-    static static-pie plain; do
+    static static-pie rust plain; do
     kind "$name" "$built/$name" "run \$B/$name"
     kind "child-$name" "$built/$name" "run sh -c '\$B/$name; \$B/plain'"
 done
@@ -174,9 +240,13 @@ kind address-limit 'python3' \
     '(ulimit -v 3300000; run python3 -c "print(len(bytearray(400 << 20)))")'
 
 # ---- how they end -----------------------------------------------------------
-for signal in HUP INT QUIT ILL TRAP BUS FPE KILL SEGV USR1 PIPE ALRM TERM; do
+for signal in HUP INT QUIT ILL TRAP BUS FPE KILL SEGV USR1 PIPE ALRM TERM \
+    ABRT XCPU XFSZ VTALRM PROF SYS RTMIN; do
     kind "dies-of-$signal" 'sh' \
         "ulimit -c 0; run sh -c 'kill -$signal \$\$'; echo \$?"
+done
+for signal in URG CHLD WINCH CONT; do
+    kind "ignores-$signal" 'sh' "run sh -c 'kill -$signal \$\$; echo on'"
 done
 kind exit-255 'sh' 'run sh -c "exit 255"'
 kind handled-term 'bash' \
