@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/output/chromewriter.h"
 #include "merge/output/sink.h"
 #include "merge/output/tracks.h"
 
 #define LAUNCHES ((size_t)1 << 17)
-#define UNNAMED "(no name)"
 /* Process number of what belongs to no rank: this + the process. */
 #define NO_RANK 10000000
 
@@ -33,13 +33,12 @@ struct launch {
 struct chrome {
     const struct cast *cast; /* borrowed */
     struct region part;
-    struct sink *sink;
+    struct chromewriter out;
     struct tracks *tracks;
     struct table *pids; /* that were named */
     struct launch *launches;
     uint64_t flows;
     uint64_t flows_lost;
-    bool has_events;
 };
 
 struct chrome *chrome_create(const char *path,
@@ -55,6 +54,7 @@ struct chrome *chrome_create(const char *path,
     }
     chrome->cast = cast;
     chrome->part = part;
+    chrome->out.zero = part.start;
     chrome->tracks = tracks_create();
     chrome->pids = table_create();
     chrome->launches = calloc(LAUNCHES, sizeof(*chrome->launches));
@@ -64,12 +64,13 @@ struct chrome *chrome_create(const char *path,
         chrome_destroy(chrome);
         return NULL;
     }
-    chrome->sink = sink_create(path, err);
-    if (chrome->sink == NULL) {
+    chrome->out.sink = sink_create(path, err);
+    if (chrome->out.sink == NULL) {
         chrome_destroy(chrome);
         return NULL;
     }
-    sink_text(chrome->sink, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+    sink_text(chrome->out.sink,
+              "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     return chrome;
 }
 
@@ -78,77 +79,11 @@ void chrome_destroy(struct chrome *chrome)
     if (chrome == NULL) {
         return;
     }
-    sink_destroy(chrome->sink);
+    sink_destroy(chrome->out.sink);
     tracks_destroy(chrome->tracks);
     table_destroy(chrome->pids);
     free(chrome->launches);
     free(chrome);
-}
-
-/* {"ph":"X","pid":0,"tid":7 */
-static void
-event_begin(struct chrome *chrome, const char *phase, int64_t pid, int64_t tid)
-{
-    struct sink *sink = chrome->sink;
-
-    sink_text(sink, chrome->has_events ? ",\n{\"ph\":\"" : "{\"ph\":\"");
-    chrome->has_events = true;
-    sink_text(sink, phase);
-    sink_text(sink, "\",\"pid\":");
-    sink_int(sink, pid);
-    sink_text(sink, ",\"tid\":");
-    sink_int(sink, tid);
-}
-
-static void event_name(struct chrome *chrome, const char *name)
-{
-    sink_text(chrome->sink, ",\"name\":");
-    sink_string(chrome->sink, name == NULL ? UNNAMED : name);
-}
-
-static void event_time(struct chrome *chrome, ck_time_t time)
-{
-    sink_text(chrome->sink, ",\"ts\":");
-    sink_us(chrome->sink, time - chrome->part.start);
-}
-
-static void event_end(struct chrome *chrome)
-{
-    sink_text(chrome->sink, "}");
-}
-
-static void arg_int(struct chrome *chrome, const char *name, int64_t value)
-{
-    sink_text(chrome->sink, name);
-    sink_int(chrome->sink, value);
-}
-
-/* A metadata event with one argument, a text or a number. */
-static void put_meta(struct chrome *chrome,
-                     const char *kind,
-                     int64_t pid,
-                     int64_t tid,
-                     const char *text)
-{
-    event_begin(chrome, "M", pid, tid);
-    event_name(chrome, kind);
-    sink_text(chrome->sink, ",\"args\":{\"name\":");
-    sink_string(chrome->sink, text);
-    sink_text(chrome->sink, "}");
-    event_end(chrome);
-}
-
-static void put_sort(struct chrome *chrome,
-                     const char *kind,
-                     int64_t pid,
-                     int64_t tid,
-                     int64_t index)
-{
-    event_begin(chrome, "M", pid, tid);
-    event_name(chrome, kind);
-    arg_int(chrome, ",\"args\":{\"sort_index\":", index);
-    sink_text(chrome->sink, "}");
-    event_end(chrome);
 }
 
 /* Number of the event's process in the trace; named at first sight. */
@@ -173,8 +108,8 @@ static int64_t pid_of(struct chrome *chrome, const struct timeline_event *event)
         (void)snprintf(name, sizeof(name), "process %u (%.200s)", process->pid,
                        agent->host);
     }
-    put_meta(chrome, "process_name", pid, 0, name);
-    put_sort(chrome, "process_sort_index", pid, 0, pid);
+    chromewriter_meta(&chrome->out, "process_name", pid, 0, name);
+    chromewriter_sort(&chrome->out, "process_sort_index", pid, 0, pid);
     return pid;
 }
 
@@ -195,8 +130,9 @@ static void track_name(struct chrome *chrome,
     } else {
         (void)snprintf(name, sizeof(name), "%.400s", base);
     }
-    put_meta(chrome, "thread_name", pid, row->tid, name);
-    put_sort(chrome, "thread_sort_index", pid, row->tid, sort + row->number);
+    chromewriter_meta(&chrome->out, "thread_name", pid, row->tid, name);
+    chromewriter_sort(&chrome->out, "thread_sort_index", pid, row->tid,
+                      sort + row->number);
 }
 
 /* The thread's row for a slice or a point. */
@@ -256,14 +192,14 @@ static void put_slice(struct chrome *chrome,
                       int64_t tid,
                       const char *category)
 {
-    event_begin(chrome, "X", pid, tid);
-    event_name(chrome,
-               cast_name(chrome->cast, event->process, event->record->name));
-    sink_text(chrome->sink, ",\"cat\":");
-    sink_string(chrome->sink, category);
-    event_time(chrome, event->start);
-    sink_text(chrome->sink, ",\"dur\":");
-    sink_us(chrome->sink, event->end - event->start);
+    chromewriter_begin(&chrome->out, "X", pid, tid);
+    chromewriter_name(&chrome->out, cast_name(chrome->cast, event->process,
+                                              event->record->name));
+    sink_text(chrome->out.sink, ",\"cat\":");
+    sink_string(chrome->out.sink, category);
+    chromewriter_time(&chrome->out, event->start);
+    sink_text(chrome->out.sink, ",\"dur\":");
+    sink_us(chrome->out.sink, event->end - event->start);
 }
 
 static struct launch *
@@ -297,15 +233,15 @@ static void put_flow(struct chrome *chrome,
                      int64_t tid,
                      ck_time_t time)
 {
-    event_begin(chrome, phase, pid, tid);
-    event_name(chrome, "launch");
-    sink_text(chrome->sink, ",\"cat\":\"launch\",\"id\":");
-    sink_int(chrome->sink, (int64_t)chrome->flows);
-    event_time(chrome, time);
+    chromewriter_begin(&chrome->out, phase, pid, tid);
+    chromewriter_name(&chrome->out, "launch");
+    sink_text(chrome->out.sink, ",\"cat\":\"launch\",\"id\":");
+    sink_int(chrome->out.sink, (int64_t)chrome->flows);
+    chromewriter_time(&chrome->out, time);
     if (phase[0] == 'f') {
-        sink_text(chrome->sink, ",\"bp\":\"e\"");
+        sink_text(chrome->out.sink, ",\"bp\":\"e\"");
     }
-    event_end(chrome);
+    chromewriter_end(&chrome->out);
 }
 
 static void flow_draw(struct chrome *chrome,
@@ -353,21 +289,23 @@ static int take_device(struct chrome *chrome,
     }
     put_slice(chrome, event, pid, row.tid, is_copy ? "copy" : "kernel");
     if (is_copy) {
-        arg_int(chrome, ",\"args\":{\"bytes\":", (int64_t)work->bytes);
+        chromewriter_int(&chrome->out,
+                         ",\"args\":{\"bytes\":", (int64_t)work->bytes);
     } else {
         const struct ck_kernel *kernel = (const struct ck_kernel *)work;
 
-        arg_int(chrome, ",\"args\":{\"global_x\":", kernel->global[0]);
-        arg_int(chrome, ",\"global_y\":", kernel->global[1]);
-        arg_int(chrome, ",\"global_z\":", kernel->global[2]);
-        arg_int(chrome, ",\"local_x\":", kernel->local[0]);
+        chromewriter_int(&chrome->out,
+                         ",\"args\":{\"global_x\":", kernel->global[0]);
+        chromewriter_int(&chrome->out, ",\"global_y\":", kernel->global[1]);
+        chromewriter_int(&chrome->out, ",\"global_z\":", kernel->global[2]);
+        chromewriter_int(&chrome->out, ",\"local_x\":", kernel->local[0]);
     }
     if (work->queued > 0) {
-        sink_text(chrome->sink, ",\"queued_us_before\":");
-        sink_us(chrome->sink, event->start - work->queued);
+        sink_text(chrome->out.sink, ",\"queued_us_before\":");
+        sink_us(chrome->out.sink, event->start - work->queued);
     }
-    sink_text(chrome->sink, "}");
-    event_end(chrome);
+    sink_text(chrome->out.sink, "}");
+    chromewriter_end(&chrome->out);
     flow_draw(chrome, event, pid, row.tid);
     return 0;
 }
@@ -386,8 +324,8 @@ static void arg_place(struct chrome *chrome,
     (void)snprintf(text, sizeof(text), "%.300s (%.200s:%u)",
                    place.function == NULL ? "?" : place.function,
                    place.file == NULL ? "?" : place.file, place.line);
-    sink_text(chrome->sink, ",\"from\":");
-    sink_string(chrome->sink, text);
+    sink_text(chrome->out.sink, ",\"from\":");
+    sink_string(chrome->out.sink, text);
 }
 
 static void put_call_args(struct chrome *chrome,
@@ -395,30 +333,34 @@ static void put_call_args(struct chrome *chrome,
 {
     const struct ck_call *call = (const struct ck_call *)event->record;
 
-    arg_int(chrome, ",\"args\":{\"call\":", call->call);
+    chromewriter_int(&chrome->out, ",\"args\":{\"call\":", call->call);
     switch (ck_kind_class(call->e.kind)) {
     case CK_CLASS_MESSAGE:
-        arg_int(chrome, ",\"peer\":", ((const struct ck_message *)call)->peer);
-        arg_int(chrome, ",\"tag\":", ((const struct ck_message *)call)->tag);
-        arg_int(chrome, ",\"bytes\":",
-                (int64_t)((const struct ck_message *)call)->bytes);
+        chromewriter_int(&chrome->out,
+                         ",\"peer\":", ((const struct ck_message *)call)->peer);
+        chromewriter_int(&chrome->out,
+                         ",\"tag\":", ((const struct ck_message *)call)->tag);
+        chromewriter_int(&chrome->out, ",\"bytes\":",
+                         (int64_t)((const struct ck_message *)call)->bytes);
         break;
     case CK_CLASS_COLLECTIVE:
-        arg_int(chrome, ",\"seq\":", ((const struct ck_collective *)call)->seq);
-        arg_int(chrome, ",\"bytes\":",
-                (int64_t)((const struct ck_collective *)call)->bytes_out);
+        chromewriter_int(&chrome->out, ",\"seq\":",
+                         ((const struct ck_collective *)call)->seq);
+        chromewriter_int(
+            &chrome->out, ",\"bytes\":",
+            (int64_t)((const struct ck_collective *)call)->bytes_out);
         break;
     default:
         if (call->bytes > 0) {
-            arg_int(chrome, ",\"bytes\":", (int64_t)call->bytes);
+            chromewriter_int(&chrome->out, ",\"bytes\":", (int64_t)call->bytes);
         }
         break;
     }
     arg_place(chrome, event, call->site);
     if ((call->e.flags & CK_FLAG_CUT) != 0) {
-        sink_text(chrome->sink, ",\"end\":\"not known\"");
+        sink_text(chrome->out.sink, ",\"end\":\"not known\"");
     }
-    sink_text(chrome->sink, "}");
+    sink_text(chrome->out.sink, "}");
 }
 
 static int take_call(struct chrome *chrome, const struct timeline_event *event)
@@ -434,7 +376,7 @@ static int take_call(struct chrome *chrome, const struct timeline_event *event)
     }
     put_slice(chrome, event, pid, row.tid, ck_kind_name(event->record->kind));
     put_call_args(chrome, event);
-    event_end(chrome);
+    chromewriter_end(&chrome->out);
     if (ck_kind_class(event->record->kind) == CK_CLASS_CALL) {
         launch_keep(chrome, event, row.tid);
     }
@@ -445,13 +387,13 @@ static void put_value(struct chrome *chrome,
                       const struct timeline_event *event,
                       int64_t value)
 {
-    event_begin(chrome, "C", pid_of(chrome, event), 0);
-    event_name(chrome,
-               cast_name(chrome->cast, event->process, event->record->name));
-    event_time(chrome, event->start);
-    arg_int(chrome, ",\"args\":{\"value\":", value);
-    sink_text(chrome->sink, "}");
-    event_end(chrome);
+    chromewriter_begin(&chrome->out, "C", pid_of(chrome, event), 0);
+    chromewriter_name(&chrome->out, cast_name(chrome->cast, event->process,
+                                              event->record->name));
+    chromewriter_time(&chrome->out, event->start);
+    chromewriter_int(&chrome->out, ",\"args\":{\"value\":", value);
+    sink_text(chrome->out.sink, "}");
+    chromewriter_end(&chrome->out);
 }
 
 static int take_mark(struct chrome *chrome, const struct timeline_event *event)
@@ -471,24 +413,24 @@ static int take_mark(struct chrome *chrome, const struct timeline_event *event)
         return -1;
     }
     if (mark->e.kind == CK_KIND_MARK) {
-        event_begin(chrome, "i", pid, row.tid);
-        event_name(chrome,
-                   cast_name(chrome->cast, event->process, mark->e.name));
-        sink_text(chrome->sink, ",\"cat\":\"mark\",\"s\":\"t\"");
-        event_time(chrome, event->start);
+        chromewriter_begin(&chrome->out, "i", pid, row.tid);
+        chromewriter_name(&chrome->out, cast_name(chrome->cast, event->process,
+                                                  mark->e.name));
+        sink_text(chrome->out.sink, ",\"cat\":\"mark\",\"s\":\"t\"");
+        chromewriter_time(&chrome->out, event->start);
     } else if (mark->e.kind == CK_KIND_STEP) {
-        event_begin(chrome, "X", pid, row.tid);
-        arg_int(chrome, ",\"name\":\"step ", mark->value);
-        sink_text(chrome->sink, "\",\"cat\":\"step\"");
-        event_time(chrome, event->start);
-        sink_text(chrome->sink, ",\"dur\":");
-        sink_us(chrome->sink, mark->dur);
+        chromewriter_begin(&chrome->out, "X", pid, row.tid);
+        chromewriter_int(&chrome->out, ",\"name\":\"step ", mark->value);
+        sink_text(chrome->out.sink, "\",\"cat\":\"step\"");
+        chromewriter_time(&chrome->out, event->start);
+        sink_text(chrome->out.sink, ",\"dur\":");
+        sink_us(chrome->out.sink, mark->dur);
     } else {
         put_slice(chrome, event, pid, row.tid, "range");
     }
-    arg_int(chrome, ",\"args\":{\"value\":", mark->value);
-    sink_text(chrome->sink, "}");
-    event_end(chrome);
+    chromewriter_int(&chrome->out, ",\"args\":{\"value\":", mark->value);
+    sink_text(chrome->out.sink, "}");
+    chromewriter_end(&chrome->out);
     return 0;
 }
 
@@ -525,22 +467,23 @@ int chrome_take(void *consumer, const struct timeline_event *event)
     default:
         break;
     }
-    return rc != 0 ? -1 : sink_error(chrome->sink);
+    return rc != 0 ? -1 : sink_error(chrome->out.sink);
 }
 
 void chrome_failed(const struct chrome *chrome, struct ck_err *err)
 {
-    if (sink_error(chrome->sink) != 0) {
-        (void)ck_err_set(err, "cannot write %s: %s", sink_path(chrome->sink),
-                         strerror(errno));
+    if (sink_error(chrome->out.sink) != 0) {
+        (void)ck_err_set(err, "cannot write %s: %s",
+                         sink_path(chrome->out.sink), strerror(errno));
     }
 }
 
 int chrome_finish(struct chrome *chrome, struct ck_err *err)
 {
-    sink_text(chrome->sink, "\n],\"otherData\":{\"producer\":\"ckmerge\"");
-    arg_int(chrome, ",\"arrows\":", (int64_t)chrome->flows);
-    arg_int(chrome, ",\"arrows_left_out\":", (int64_t)chrome->flows_lost);
-    sink_text(chrome->sink, "}}\n");
-    return sink_finish(chrome->sink, err);
+    sink_text(chrome->out.sink, "\n],\"otherData\":{\"producer\":\"ckmerge\"");
+    chromewriter_int(&chrome->out, ",\"arrows\":", (int64_t)chrome->flows);
+    chromewriter_int(&chrome->out,
+                     ",\"arrows_left_out\":", (int64_t)chrome->flows_lost);
+    sink_text(chrome->out.sink, "}}\n");
+    return sink_finish(chrome->out.sink, err);
 }
