@@ -428,6 +428,38 @@ static int job_region(struct job *job, struct ck_err *err)
     return 0;
 }
 
+static int wait_draw(void *chrome, const struct waitstates_seen *seen)
+{
+    const struct chrome_wait wait = {
+        .thread = seen->thread,
+        .whom = seen->is_below ? CAST_NONE : seen->wait->thread,
+        .part = seen->part,
+        .kind = wait_kind_name(seen->wait->kind),
+        .error = seen->wait->error,
+    };
+
+    return chrome_wait(chrome, &wait);
+}
+
+static int job_chrome(struct job *job, struct ck_err *err)
+{
+    struct region part = job->report.region_kind == REPORT_REGION_GIVEN ||
+                                 job->report.region_kind == REPORT_REGION_RANGE
+                             ? job->report.region
+                             : job->report.whole;
+
+    job->chrome =
+        chrome_create(job->chrome_path, job->cast, job->align, part, err);
+    if (job->chrome == NULL) {
+        return -1;
+    }
+    /* Held clocks are not those of the trace. */
+    if (!job->is_held) {
+        blame_see(job->blame, wait_draw, job->chrome);
+    }
+    return 0;
+}
+
 static int job_consumers(struct job *job, struct ck_err *err)
 {
     struct region region = job->report.region;
@@ -467,17 +499,7 @@ static int job_consumers(struct job *job, struct ck_err *err)
             return ck_err_set(err, "out of memory");
         }
     }
-    if (job->chrome_path[0] != '\0') {
-        struct region part =
-            job->report.region_kind == REPORT_REGION_GIVEN ||
-                    job->report.region_kind == REPORT_REGION_RANGE
-                ? region
-                : job->report.whole;
-
-        job->chrome = chrome_create(job->chrome_path, job->cast, part, err);
-        return job->chrome == NULL ? -1 : 0;
-    }
-    return 0;
+    return job->chrome_path[0] != '\0' ? job_chrome(job, err) : 0;
 }
 
 static void progress_show(void *state, double done)

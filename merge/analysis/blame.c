@@ -190,6 +190,11 @@ void blame_destroy(struct blame *blame)
     free(blame);
 }
 
+void blame_see(struct blame *blame, waitstates_see_f f, void *state)
+{
+    waitstates_see(blame->waitstates, f, state);
+}
+
 struct steps *blame_steps(struct blame *blame)
 {
     return blame->steps;

@@ -10,6 +10,7 @@
 
 #include "merge/align.h"
 #include "merge/analysis/impasse.h"
+#include "merge/analysis/waitstates.h"
 #include "merge/report.h"
 #include "merge/timeline.h"
 
@@ -18,7 +19,6 @@ struct delay;
 struct replay;
 struct scene;
 struct steps;
-struct waitstates;
 /* Borrowed. NULL with ENOMEM. */
 struct blame *blame_create(const struct cast *cast,
                            const struct align *align,
@@ -33,6 +33,8 @@ int blame_stopped(struct blame *blame, uint32_t agent, struct region part);
 /* What finds calls that ranks never left; before the first event, and it is to
  * live until blame_report() has returned. 0, or -1 with ENOMEM. */
 int blame_impasse(struct blame *blame, const struct impasse *impasse);
+/* Show each wait in MPI and on sockets; before the first event. */
+void blame_see(struct blame *blame, waitstates_see_f f, void *state);
 /* Borrowed, for those who report of them. */
 struct steps *blame_steps(struct blame *blame);
 const struct scene *blame_scene(const struct blame *blame);

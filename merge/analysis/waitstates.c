@@ -20,8 +20,10 @@ struct waitstates {
     struct order *order;
     const struct delay *delay; /* borrowed; NULL = nobody asks */
     struct delaysums *delays;
-    uint64_t waits;  /* looked at so far */
-    ck_time_t *ends; /* by agent: of its program; INT64_MAX = not known */
+    uint64_t waits;       /* looked at so far */
+    ck_time_t *ends;      /* by agent: of its program; INT64_MAX = not known */
+    waitstates_see_f see; /* NULL = nobody asks */
+    void *see_state;
 };
 
 /* Its rows' devices are ranks. */
@@ -243,6 +245,22 @@ piece_take(void *state, struct region piece, const struct host_state *did)
                         standing);
 }
 
+void waitstates_see(struct waitstates *waitstates,
+                    waitstates_see_f f,
+                    void *state)
+{
+    waitstates->see = f;
+    waitstates->see_state = state;
+}
+
+static int wait_show(const struct waitstates *waitstates,
+                     const struct waitstates_seen *seen)
+{
+    return waitstates->see == NULL
+               ? 0
+               : waitstates->see(waitstates->see_state, seen);
+}
+
 int waitstates_add(struct waitstates *waitstates,
                    uint32_t thread,
                    struct region call,
@@ -257,6 +275,7 @@ int waitstates_add(struct waitstates *waitstates,
                                 .row = {.device = rank_of(waitstates, thread),
                                         .wait = wait->kind,
                                         .rank = process->rank}};
+    bool is_below;
 
     if (wait->kind == WAIT_LATE_SENDER && wait->thread != CAST_NONE &&
         order_receive(waitstates->order, thread, wait->until,
@@ -265,17 +284,21 @@ int waitstates_add(struct waitstates *waitstates,
     }
     part.end = wait->until < part.end ? wait->until : part.end;
     if (!is_shown(cast, standing.row.device) || wait->thread == CAST_NONE ||
-        part.start >= part.end ||
-        !region_clip(waitstates->region, &part.start, &part.end)) {
+        part.start >= part.end) {
         return 0;
     }
-    standing.row.cause = wait->until - call.start > wait->error
-                             ? CAUSE_MPI_WAIT
-                             : CAUSE_BELOW_CLOCK;
+    is_below = wait->until - call.start <= wait->error;
+    if (wait_show(waitstates, &(struct waitstates_seen){thread, part, wait,
+                                                        is_below}) != 0) {
+        return -1;
+    }
+    if (!region_clip(waitstates->region, &part.start, &part.end)) {
+        return 0;
+    }
+    standing.row.cause = is_below ? CAUSE_BELOW_CLOCK : CAUSE_MPI_WAIT;
     standing.row.last =
-        standing.row.cause == CAUSE_BELOW_CLOCK
-            ? CAST_RANK_UNKNOWN
-            : cast->processes[cast->threads[wait->thread].process].rank;
+        is_below ? CAST_RANK_UNKNOWN
+                 : cast->processes[cast->threads[wait->thread].process].rank;
     if (waitstates->delay != NULL) {
         standing.delay = delay_find(waitstates->delay, thread, part);
     }

@@ -33,6 +33,20 @@ void waitstates_watch(struct waitstates *waitstates, struct when *when);
 void waitstates_end(struct waitstates *waitstates,
                     uint32_t agent,
                     ck_time_t time);
+/* A wait of a rank that is shown, whatever the region; borrowed. */
+struct waitstates_seen {
+    uint32_t thread;
+    struct region part; /* of the call, until what it waited for was there */
+    const struct wait *wait;
+    bool is_below; /* within the clock error */
+};
+/* 0, or -1 with ENOMEM. */
+typedef int (*waitstates_see_f)(void *state,
+                                const struct waitstates_seen *seen);
+/* Show each wait that is added from now on. */
+void waitstates_see(struct waitstates *waitstates,
+                    waitstates_see_f f,
+                    void *state);
 /* A call that the thread was in and what it waited for, once the scene has
  * taken all that began by its return. 0, or -1 with ENOMEM. */
 int waitstates_add(struct waitstates *waitstates,

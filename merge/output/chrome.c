@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/output/chromeclocks.h"
 #include "merge/output/chromewriter.h"
 #include "merge/output/sink.h"
 #include "merge/output/tracks.h"
@@ -31,7 +32,8 @@ struct launch {
 };
 
 struct chrome {
-    const struct cast *cast; /* borrowed */
+    const struct cast *cast;   /* borrowed */
+    const struct align *align; /* borrowed */
     struct region part;
     struct chromewriter out;
     struct tracks *tracks;
@@ -43,6 +45,7 @@ struct chrome {
 
 struct chrome *chrome_create(const char *path,
                              const struct cast *cast,
+                             const struct align *align,
                              struct region part,
                              struct ck_err *err)
 {
@@ -53,6 +56,7 @@ struct chrome *chrome_create(const char *path,
         return NULL;
     }
     chrome->cast = cast;
+    chrome->align = align;
     chrome->part = part;
     chrome->out.zero = part.start;
     chrome->tracks = tracks_create();
@@ -96,17 +100,21 @@ static int64_t pid_of(struct chrome *chrome, const struct timeline_event *event)
         event->rank >= 0 ? event->rank : NO_RANK + (int64_t)event->process;
     size_t known = table_count(chrome->pids);
     struct table_key key = {(uint64_t)pid, 0, 0};
+    const char *clock = "";
     char name[512];
 
     if (table_number(chrome->pids, key) != (int64_t)known) {
         return pid;
     }
+    if (!align_domain(chrome->align, agent->domain).is_calibrated) {
+        clock = ", clock not calibrated";
+    }
     if (event->rank >= 0) {
-        (void)snprintf(name, sizeof(name), "rank %d (%.200s)", event->rank,
-                       agent->host);
+        (void)snprintf(name, sizeof(name), "rank %d (%.200s%s)", event->rank,
+                       agent->host, clock);
     } else {
-        (void)snprintf(name, sizeof(name), "process %u (%.200s)", process->pid,
-                       agent->host);
+        (void)snprintf(name, sizeof(name), "process %u (%.200s%s)",
+                       process->pid, agent->host, clock);
     }
     chromewriter_meta(&chrome->out, "process_name", pid, 0, name);
     chromewriter_sort(&chrome->out, "process_sort_index", pid, 0, pid);
@@ -135,6 +143,26 @@ static void track_name(struct chrome *chrome,
                       sort + row->number);
 }
 
+static bool is_main(const struct chrome *chrome, uint32_t number)
+{
+    const struct cast_thread *thread = &chrome->cast->threads[number];
+
+    return thread->tid == chrome->cast->processes[thread->process].pid;
+}
+
+/* "main thread 4711" */
+static void
+thread_title(const struct chrome *chrome, uint32_t number, char title[300])
+{
+    const struct cast_thread *thread = &chrome->cast->threads[number];
+
+    (void)snprintf(title, 300, "%.250s %u",
+                   thread->name != NULL      ? thread->name
+                   : is_main(chrome, number) ? "main thread"
+                                             : "thread",
+                   thread->tid);
+}
+
 /* The thread's row for a slice or a point. */
 static int place_thread(struct chrome *chrome,
                         const struct timeline_event *event,
@@ -142,22 +170,38 @@ static int place_thread(struct chrome *chrome,
                         struct track_row *row)
 {
     const struct cast_thread *thread = &chrome->cast->threads[event->thread];
-    const struct cast_process *process =
-        &chrome->cast->processes[event->process];
     struct table_key key = {0, event->process, thread->tid};
-    bool is_main = thread->tid == process->pid;
     char name[300];
 
     if (tracks_place(chrome->tracks, key, thread->tid, event->start, event->end,
                      row) != 0) {
         return -1;
     }
-    (void)snprintf(name, sizeof(name), "%.250s %u",
-                   thread->name != NULL ? thread->name
-                   : is_main            ? "main thread"
-                                        : "thread",
-                   thread->tid);
-    track_name(chrome, pid, row, name, is_main ? 0 : 100);
+    thread_title(chrome, event->thread, name);
+    track_name(chrome, pid, row, name,
+               is_main(chrome, event->thread) ? 0 : 100);
+    return 0;
+}
+
+/* The row of a thread's waits: they end before their calls do, and come later
+ * than what else is on the thread's own rows. */
+static int place_wait(struct chrome *chrome,
+                      const struct timeline_event *event,
+                      int64_t pid,
+                      struct track_row *row)
+{
+    uint32_t tid = chrome->cast->threads[event->thread].tid;
+    struct table_key key = {2, event->process, tid};
+    char title[300], name[320];
+
+    if (tracks_place(chrome->tracks, key, -1, event->start, event->end, row) !=
+        0) {
+        return -1;
+    }
+    thread_title(chrome, event->thread, title);
+    (void)snprintf(name, sizeof(name), "waits of %s", title);
+    track_name(chrome, pid, row, name,
+               is_main(chrome, event->thread) ? 50 : 150);
     return 0;
 }
 
@@ -470,6 +514,62 @@ int chrome_take(void *consumer, const struct timeline_event *event)
     return rc != 0 ? -1 : sink_error(chrome->out.sink);
 }
 
+/* "wait for rank 3" */
+static void whom_say(const struct chrome *chrome, uint32_t whom, char name[64])
+{
+    const struct cast *cast = chrome->cast;
+    const struct cast_process *process;
+
+    if (whom == CAST_NONE) {
+        (void)snprintf(name, 64, "tie (below clock error)");
+        return;
+    }
+    process = &cast->processes[cast->threads[whom].process];
+    if (process->rank >= 0) {
+        (void)snprintf(name, 64, "wait for rank %d", process->rank);
+    } else {
+        (void)snprintf(name, 64, "wait for process %u", process->pid);
+    }
+}
+
+int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait)
+{
+    uint32_t process = chrome->cast->threads[wait->thread].process;
+    struct timeline_event event = {
+        .start = wait->part.start,
+        .end = wait->part.end,
+        .rank = chrome->cast->processes[process].rank,
+        .process = process,
+        .thread = wait->thread,
+    };
+    struct track_row row;
+    char name[64];
+    int64_t pid;
+
+    if (event.end < chrome->part.start || event.start > chrome->part.end) {
+        return 0;
+    }
+    pid = pid_of(chrome, &event);
+    if (place_wait(chrome, &event, pid, &row) != 0) {
+        return -1;
+    }
+    whom_say(chrome, wait->whom, name);
+    chromewriter_begin(&chrome->out, "X", pid, row.tid);
+    chromewriter_name(&chrome->out, name);
+    sink_text(chrome->out.sink, ",\"cat\":\"wait\"");
+    chromewriter_time(&chrome->out, event.start);
+    sink_text(chrome->out.sink, ",\"dur\":");
+    sink_us(chrome->out.sink, event.end - event.start);
+    chromewriter_int(&chrome->out, ",\"args\":{\"error_ns\":", wait->error);
+    if (wait->kind != NULL) {
+        sink_text(chrome->out.sink, ",\"kind\":");
+        sink_string(chrome->out.sink, wait->kind);
+    }
+    sink_text(chrome->out.sink, "}");
+    chromewriter_end(&chrome->out);
+    return 0;
+}
+
 void chrome_failed(const struct chrome *chrome, struct ck_err *err)
 {
     if (sink_error(chrome->out.sink) != 0) {
@@ -480,10 +580,12 @@ void chrome_failed(const struct chrome *chrome, struct ck_err *err)
 
 int chrome_finish(struct chrome *chrome, struct ck_err *err)
 {
+    chromeclocks_put(&chrome->out, chrome->cast, chrome->align, chrome->part);
     sink_text(chrome->out.sink, "\n],\"otherData\":{\"producer\":\"ckmerge\"");
     chromewriter_int(&chrome->out, ",\"arrows\":", (int64_t)chrome->flows);
     chromewriter_int(&chrome->out,
                      ",\"arrows_left_out\":", (int64_t)chrome->flows_lost);
+    chromeclocks_list(&chrome->out, chrome->cast, chrome->align);
     sink_text(chrome->out.sink, "}}\n");
     return sink_finish(chrome->out.sink, err);
 }

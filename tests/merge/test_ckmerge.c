@@ -491,7 +491,9 @@ static void the_trace_is_json_with_every_slice_and_arrow(void **state)
         "    while s and s[-1] <= round(e[\"ts\"] * 1000): s.pop()\n"
         "    assert not s or end <= s[-1], \"slices overlap\"\n"
         "    s.append(end)\n"
-        "assert len(tracks) == 12\n'",
+        "assert len(tracks) == 12\n"
+        "assert not [e for e in t if e[\"ph\"] == \"C\" and"
+        " e[\"name\"].startswith(\"bound\")], \"one clock\"\n'",
         fixture->run);
     assert_int_equal(system(command), 0);
 }

@@ -367,6 +367,94 @@ static void facts_that_tell_leave_no_tie(void **state)
     assert_null(strstr(fixture->text, "tie (below clock error) rank"));
 }
 
+/* What python sees of a run that is merged by its probes alone: the trace's
+ * events in t, the rest of it in o, the report in j. */
+static void
+trace_holds(struct fixture *fixture, const char *run, const char *it)
+{
+    char args[2048], command[8192];
+
+    (void)snprintf(args, sizeof(args),
+                   "-q --clock-facts=probes -o json=%s/r.json "
+                   "-o chrome=%s/t.json",
+                   run, run);
+    (void)merge(fixture, args, run);
+    (void)snprintf(
+        command, sizeof(command),
+        "python3 -c 'import json\n"
+        "j = json.load(open(\"%s/r.json\"))\n"
+        "o = json.load(open(\"%s/t.json\"))\n"
+        "t = o[\"traceEvents\"]\n"
+        "o = o[\"otherData\"]\n"
+        "hosts = {e[\"args\"][\"name\"] for e in t"
+        " if e[\"name\"] == \"process_name\"}\n"
+        "bounds = {}\n"
+        "for e in t:\n"
+        "    if e[\"ph\"] == \"C\" and e[\"name\"].startswith(\"bound\"):\n"
+        "        bounds.setdefault(e[\"name\"], []).append("
+        "(e[\"ts\"], e[\"args\"][\"value\"]))\n"
+        "waits = [e for e in t if e.get(\"cat\") == \"wait\"]\n"
+        "%s'",
+        run, run, it);
+    assert_int_equal(system(command), 0);
+}
+
+static void the_trace_has_the_clocks_bounds_over_time(void **state)
+{
+    struct fixture *fixture = *state;
+
+    trace_holds(
+        fixture, fixture->tied,
+        "assert hosts == {\"rank 0 (first)\", \"rank 1 (second)\","
+        " \"clocks\"}, hosts\n"
+        "first, second = (\"bound of clock 0 (first), ns\","
+        " \"bound of clock 1 (second), ns\")\n"
+        "assert set(bounds) == {first, second}, set(bounds)\n"
+        "assert [v for _, v in bounds[first]] == [0], bounds[first]\n"
+        "at = [ts for ts, _ in bounds[second]]\n"
+        "v = [v for _, v in bounds[second]]\n"
+        "assert at[0] == 0 and at == sorted(at) and len(at) > 10, at\n"
+        "assert 2900000 < min(v) < max(v), v\n"
+        "clock = [c for c in j[\"clocks\"] if c[\"host\"] == \"second\"][0]\n"
+        "assert max(v) == clock[\"bound_max_ns\"], (max(v), clock)\n");
+}
+
+/* Of 50 barriers, by turns: rank 1 late by 2 ms, rank 0 by 10, rank 1 by 10. */
+static void the_trace_has_the_error_of_each_wait(void **state)
+{
+    struct fixture *fixture = *state;
+
+    trace_holds(
+        fixture, fixture->tied,
+        "n = lambda pid, name: sum(e[\"pid\"] == pid and"
+        " e[\"name\"] == name for e in waits)\n"
+        "assert n(1, \"wait for rank 0\") == 17, waits\n"
+        "assert n(0, \"wait for rank 1\") == 16, waits\n"
+        "assert n(0, \"tie (below clock error)\") == 17, waits\n"
+        "assert len(waits) == 50, len(waits)\n"
+        "for e in waits:\n"
+        "    error = e[\"args\"][\"error_ns\"]\n"
+        "    is_tie = e[\"name\"].startswith(\"tie\")\n"
+        "    assert 2900000 < error < 4000000, e\n"
+        "    assert (e[\"dur\"] * 1000 <= error) == is_tie, e\n"
+        "    assert is_tie or abs(e[\"dur\"] * 1000 - 10000000) <= error, e\n"
+        "    assert e[\"args\"][\"kind\"] == \"wait_at_barrier\", e\n");
+}
+
+static void the_trace_names_hosts_that_are_not_calibrated(void **state)
+{
+    struct fixture *fixture = *state;
+
+    trace_holds(
+        fixture, fixture->late,
+        "assert \"rank 1 (second, clock not calibrated)\" in hosts, hosts\n"
+        "assert \"rank 0 (first)\" in hosts, hosts\n"
+        "assert set(bounds) == {\"bound of clock 0 (first), ns\"}, bounds\n"
+        "assert not waits, waits\n"
+        "assert [(c[\"host\"], c[\"calibrated\"]) for c in o[\"clocks\"]] =="
+        " [(\"first\", True), (\"second\", False)], o\n");
+}
+
 static void the_gate_wants_a_unit(void **state)
 {
     struct fixture *fixture = *state;
@@ -409,6 +497,9 @@ int main(void)
         cmocka_unit_test(waits_across_a_clock_that_is_not_known_are_unknown),
         cmocka_unit_test(what_the_clocks_do_not_tell_is_a_tie),
         cmocka_unit_test(facts_that_tell_leave_no_tie),
+        cmocka_unit_test(the_trace_has_the_clocks_bounds_over_time),
+        cmocka_unit_test(the_trace_has_the_error_of_each_wait),
+        cmocka_unit_test(the_trace_names_hosts_that_are_not_calibrated),
         cmocka_unit_test(the_gate_wants_a_unit),
         cmocka_unit_test(the_gate_passes_fails_or_cannot_tell),
     };
