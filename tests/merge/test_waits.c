@@ -18,6 +18,7 @@
 
 #include "merge/analysis/blame.h"
 #include "merge/analysis/replay.h"
+#include "merge/analysis/waits.h"
 #include "merge/analysis/waitstates.h"
 #include "tests/merge/chance.h"
 #include "tests/merge/play.h"
@@ -269,11 +270,81 @@ static void a_wait_while_another_message_lay_there_is_wrong_order(void **unused)
     cast_destroy(world.cast);
 }
 
+/* An agent with a thread, on a clock of its own. */
+static uint32_t agent_put(struct cast *cast, int32_t rank, const char *timens)
+{
+    uint8_t id[16] = {(uint8_t)(rank + 1)};
+    uint32_t agent = cast_agent_find(cast, id);
+    char lines[200];
+
+    (void)snprintf(lines, sizeof(lines),
+                   "boot_id=b\ntimens=%s\nreference_boot_id=b\n"
+                   "reference_timens=zero\n",
+                   timens);
+    cast->agents[agent].identity =
+        texts_keep(cast->texts, lines, sizeof(lines));
+    cast->agents[agent].rank = rank;
+    (void)cast_thread_find(cast, cast_process_find(cast, agent, 1), 7);
+    return agent;
+}
+
+/* The clock of rank 1 is probed from 50 s to 60 s; far from that it is known
+ * less well. */
+static void a_waits_error_is_the_larger_one_of_both_its_ends(void **unused)
+{
+    static const ck_time_t early = 5 * CK_TIME_S, best = 55 * CK_TIME_S,
+                           late = 155 * CK_TIME_S;
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t first = agent_put(cast, 0, "zero");
+    uint32_t second = agent_put(cast, 1, "one");
+    ck_time_t before, between, after;
+    struct waits *waits;
+    struct wait wait = {.thread = 0}; /* threads are numbered as agents */
+
+    (void)unused;
+    for (ck_time_t at = 50 * CK_TIME_S; at <= 60 * CK_TIME_S; at += CK_TIME_S) {
+        struct ck_clock_fact fact = {
+            .e = {.kind = CK_KIND_CLOCK_PROBE, .start = at},
+            .value = at + 3000,
+            .t3 = at + 5000,
+            .t4 = at + 8000,
+            .width = 20,
+        };
+
+        assert_int_equal(align_fact(align, second, &fact), 0);
+    }
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
+    waits = waits_create(cast, align, 0);
+    assert_non_null(waits);
+    assert_int_equal(align_pair_bound(align, first, second, early, &before), 0);
+    assert_int_equal(align_pair_bound(align, first, second, best, &between), 0);
+    assert_int_equal(align_pair_bound(align, first, second, late, &after), 0);
+    assert_true(between + 10000 < before && before < after);
+    wait.until = best;
+    assert_true(waits_error(waits, 1, early, &wait));
+    assert_int_equal(wait.error, before);
+    wait.until = late;
+    assert_true(waits_error(waits, 1, best, &wait));
+    assert_int_equal(wait.error, after);
+    assert_true(waits_error(waits, 1, early, &wait));
+    assert_int_equal(wait.error, after);
+    /* On one clock there is none. */
+    assert_true(waits_error(waits, 0, early, &wait));
+    assert_int_equal(wait.error, 0);
+    waits_destroy(waits);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_those_of_the_program_to_the_nanosecond),
         cmocka_unit_test(a_wait_while_another_message_lay_there_is_wrong_order),
+        cmocka_unit_test(a_waits_error_is_the_larger_one_of_both_its_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
