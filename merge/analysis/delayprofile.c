@@ -331,11 +331,15 @@ static void items_trim(struct thread *its)
     memmove(its->items, its->items + gone,
             its->items_count * sizeof(*its->items));
     its->parts_count -= parts;
-    memmove(its->parts, its->parts + parts,
-            its->parts_count * sizeof(*its->parts));
+    if (its->parts_count > 0) { /* else there may be no array yet */
+        memmove(its->parts, its->parts + parts,
+                its->parts_count * sizeof(*its->parts));
+    }
     its->costs_count -= costs;
-    memmove(its->costs, its->costs + costs,
-            its->costs_count * sizeof(*its->costs));
+    if (its->costs_count > 0) {
+        memmove(its->costs, its->costs + costs,
+                its->costs_count * sizeof(*its->costs));
+    }
     for (size_t i = 0; i < its->items_count; i++) {
         its->items[i].first -= its->items[i].is_wait ? costs : parts;
     }
