@@ -595,12 +595,14 @@ int cast_note(struct cast *cast, const char *text, size_t length)
     return 0;
 }
 
-int64_t cast_exit_number(const struct cast_agent *agent, const char *key)
+int64_t
+cast_exit_number(const struct cast_agent *agent, const char *key, int64_t none)
 {
-    char value[32];
+    char value[32] = "";
 
-    return agent->exit != NULL && ck_lines_get(agent->exit, strlen(agent->exit),
-                                               key, value, sizeof(value))
-               ? strtoll(value, NULL, 10)
-               : 0;
+    if (agent->exit != NULL) {
+        (void)ck_lines_get(agent->exit, strlen(agent->exit), key, value,
+                           sizeof(value));
+    }
+    return value[0] == '\0' ? none : strtoll(value, NULL, 10);
 }

@@ -406,8 +406,9 @@ static inline bool cast_has_discarded(const struct cast *cast)
     }
     return false;
 }
-/* A number that the collector said at the end; 0 = it said none. */
-int64_t cast_exit_number(const struct cast_agent *agent, const char *key);
+/* A number of the collector's EXIT record; `none` where it has no such. */
+int64_t
+cast_exit_number(const struct cast_agent *agent, const char *key, int64_t none);
 /* True when the program that the agent ran is known to have ended with status
  * 0: what its threads were still in then is of no interest. */
 static inline bool cast_ended_well(const struct cast_agent *agent)

@@ -393,12 +393,12 @@ static void rings_report(const struct cast *cast, struct report *report)
     for (size_t i = 0; i < cast->agents_count; i++) {
         const struct cast_agent *agent = &cast->agents[i];
 
-        samples->records += (uint64_t)cast_exit_number(agent, "samples");
+        samples->records += (uint64_t)cast_exit_number(agent, "samples", 0);
         samples->records_lost +=
-            (uint64_t)cast_exit_number(agent, "samples_lost");
-        samples->switches += (uint64_t)cast_exit_number(agent, "switches");
+            (uint64_t)cast_exit_number(agent, "samples_lost", 0);
+        samples->switches += (uint64_t)cast_exit_number(agent, "switches", 0);
         samples->switches_lost +=
-            (uint64_t)cast_exit_number(agent, "switches_lost");
+            (uint64_t)cast_exit_number(agent, "switches_lost", 0);
     }
 }
 

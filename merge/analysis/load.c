@@ -52,7 +52,7 @@ struct part {
 static int64_t
 number_of(const struct cast_agent *agent, const char *key, bool *is_sane)
 {
-    int64_t value = cast_exit_number(agent, key);
+    int64_t value = cast_exit_number(agent, key, 0);
 
     if (value > VALUE_MAX) {
         *is_sane = false;

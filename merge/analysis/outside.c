@@ -368,7 +368,7 @@ static uint32_t main_thread(const struct outside *outside, int32_t rank)
 static bool has_switches(const struct outside *outside, uint32_t agent)
 {
     return outside->has_switches[agent] ||
-           cast_exit_number(&outside->cast->agents[agent], "switches") > 0;
+           cast_exit_number(&outside->cast->agents[agent], "switches", 0) > 0;
 }
 
 static ck_time_t clip(const struct thread *thread, ck_time_t time)

@@ -208,17 +208,6 @@ static uint64_t lost_all(const struct cast_agent *agent)
     return sum;
 }
 
-/* A number of the agent's word of the end; `none` = it is not in it. */
-static int64_t
-exit_number(const struct cast_agent *agent, const char *key, int64_t none)
-{
-    char number[32] = "";
-
-    (void)ck_lines_get(agent->exit, strlen(agent->exit), key, number,
-                       sizeof(number));
-    return number[0] == '\0' ? none : strtoll(number, NULL, 10);
-}
-
 /* How the program ended that the ckagent ran: the rank, or its launcher. */
 static struct report_launcher
 end_find(const struct cast *cast, uint32_t index, const struct align *align)
@@ -234,8 +223,8 @@ end_find(const struct cast *cast, uint32_t index, const struct align *align)
     if (!agent->has_exit) {
         return row;
     }
-    outlived = exit_number(agent, "outlived_ns", -1);
-    row.asked = (int)exit_number(agent, "asked", 0);
+    outlived = cast_exit_number(agent, "outlived_ns", -1);
+    row.asked = (int)cast_exit_number(agent, "asked", 0);
     row.is_orphan = outlived >= ORPHAN_LEAST;
     if (row.is_orphan && !agent->is_exit_known) {
         row.end = REPORT_END_UNKNOWN;
@@ -243,7 +232,7 @@ end_find(const struct cast *cast, uint32_t index, const struct align *align)
                (outlived >= 0 && !row.is_orphan && WIFSIGNALED(agent->status) &&
                 WTERMSIG(agent->status) == SIGKILL)) {
         row.end = REPORT_END_KILLED;
-        row.code = (int)exit_number(agent, "signal", 0);
+        row.code = (int)cast_exit_number(agent, "signal", 0);
     } else if (WIFSIGNALED(agent->status)) {
         row.end = REPORT_END_SIGNAL;
         row.code = WTERMSIG(agent->status);
