@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/embedded.h"
+#include "schema/fnv.h"
 
 #define TRIES 8
 #define KEY_BYTES 256
@@ -22,17 +23,13 @@
 
 static int path_find(const char *dir, char path[PATH_BYTES])
 {
-    uint64_t hash = 0xcbf29ce484222325ull;
     char place[EMBEDDED_DIR];
 
     if (embedded_dir(place, NULL) != 0) {
         return -1;
     }
-    for (const char *at = dir; *at != '\0'; at++) {
-        hash = (hash ^ (uint8_t)*at) * 0x100000001b3ull;
-    }
     (void)snprintf(path, PATH_BYTES, "%s/%016llx.claim", place,
-                   (unsigned long long)hash);
+                   (unsigned long long)ck_fnv_text(CK_FNV_START, dir));
     return 0;
 }
 

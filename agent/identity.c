@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "schema/fnv.h"
 #include "schema/run.h"
 #include "schema/time.h"
 
@@ -467,22 +468,12 @@ static int64_t realtime_now(void)
     return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
 }
 
-static uint64_t text_hash(const char *text)
-{
-    uint64_t hash = 14695981039346656037ull;
-
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (uint8_t)*text) * 1099511628211ull;
-    }
-    return hash;
-}
-
 /* The name of a host and the addresses of its network adapters, in any order.
  * A clone of a machine has others, or it could not be reached. */
 static void machine_find(struct identity *identity)
 {
     static const char *const pattern = "/sys/class/net/*/device";
-    uint64_t hash = text_hash(identity->host);
+    uint64_t hash = ck_fnv_text(CK_FNV_START, identity->host);
     glob_t found;
 
     if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
@@ -498,7 +489,7 @@ static void machine_find(struct identity *identity)
                 found.gl_pathv[i]);
             file = fopen(path, "re");
             if (file != NULL && fgets(address, sizeof(address), file) != NULL) {
-                hash += text_hash(address);
+                hash += ck_fnv_text(CK_FNV_START, address);
             }
             if (file != NULL) {
                 (void)fclose(file);
@@ -628,13 +619,13 @@ int identity_run_name(const struct identity *identity, char *name, size_t room)
     return n > 0 && (size_t)n < room ? 0 : -1;
 }
 
+/* Not FNV's own start: agents of all versions must agree about a job. */
+#define HASH_START 1469598103934665603u
+
 uint64_t identity_hash(const struct identity *identity)
 {
-    uint64_t hash = 1469598103934665603ull ^ identity->uid;
+    uint64_t hash = ck_fnv_text(HASH_START ^ identity->uid, identity->job_key);
 
-    for (const char *at = identity->job_key; *at != '\0'; at++) {
-        hash = (hash ^ (uint8_t)*at) * 1099511628211ull;
-    }
     /* FNV's high bits are poor for short texts: one round of mixing. */
     hash ^= hash >> 32;
     hash *= 0x9e3779b97f4a7c15ull;

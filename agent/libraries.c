@@ -23,20 +23,11 @@
 
 #include "agent/embedded.h"
 #include "launch/child.h"
+#include "schema/fnv.h"
 
 static bool is_loadable(const char *path)
 {
     return path[strcspn(path, " \t\n:")] == '\0';
-}
-
-static unsigned long long path_hash(const char *path, size_t length)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (unsigned char)path[i]) * 0x100000001b3u;
-    }
-    return hash;
 }
 
 /* `link` leads to `target`: as it is, or made now. 0 or -1. */
@@ -78,7 +69,8 @@ int libraries_link(const char *path, const char *dir, char loadable[PATH_MAX])
     (void)snprintf(target, sizeof(target), "%.*s", (int)(slash - path), path);
     if (!is_loadable(dir) || !is_loadable(slash) ||
         snprintf(link, sizeof(link), "%s/lib-%016llx", dir,
-                 path_hash(path, (size_t)(slash - path))) >= PATH_MAX ||
+                 (unsigned long long)ck_fnv(
+                     CK_FNV_START, path, (size_t)(slash - path))) >= PATH_MAX ||
         snprintf(loadable, PATH_MAX, "%s%s", link, slash) >= PATH_MAX) {
         errno = EINVAL;
         return -1;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "agent/symboltable.h"
+#include "schema/fnv.h"
 
 #define MAPS_BYTES_MAX ((size_t)16 << 20)
 #define PROCESSES_MAX 1024
@@ -151,16 +152,6 @@ static size_t maps_read(struct symbols *symbols, pid_t pid)
     return used;
 }
 
-static uint64_t text_hash(const char *text, size_t length)
-{
-    uint64_t hash = 14695981039346656037ull;
-
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (uint8_t)text[i]) * 1099511628211ull;
-    }
-    return hash;
-}
-
 /* NULL = not seen yet. */
 static struct process *process_find(struct symbols *symbols,
                                     uint32_t incarnation)
@@ -281,7 +272,8 @@ void symbols_seen_process(struct symbols *symbols,
     char *line, *rest = NULL;
 
     if (length == 0 ||
-        !is_changed(symbols, incarnation, text_hash(symbols->maps, length))) {
+        !is_changed(symbols, incarnation,
+                    ck_fnv(CK_FNV_START, symbols->maps, length))) {
         return;
     }
     for (line = strtok_r(symbols->maps, "\n", &rest); line != NULL;

@@ -13,22 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/fnv.h"
+
 struct jobs {
     struct jobs_options options;
     struct routes *routes;
     struct job *items[JOBS_MAX];
     size_t count;
 };
-
-static uint64_t key_hash(const char *key)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (; *key; key++) {
-        hash = (hash ^ (unsigned char)*key) * 0x100000001b3u;
-    }
-    return hash;
-}
 
 static struct job *jobs_add(struct jobs *jobs,
                             const struct job_options *options,
@@ -136,7 +128,7 @@ struct job *jobs_open(struct jobs *jobs,
     }
     job_name_clean(name, clean);
     if (snprintf(dir, sizeof(dir), "%s/ck-%s-%016" PRIx64, jobs->options.dir,
-                 clean, key_hash(key)) >= (int)sizeof(dir)) {
+                 clean, ck_fnv_text(CK_FNV_START, key)) >= (int)sizeof(dir)) {
         (void)ck_err_set(err, "path of the run directory is too long");
         return NULL;
     }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/fnv.h"
+
 #define ROUTES_CHAINS 256
 
 struct route_entry {
@@ -33,12 +35,7 @@ bool route_equal(const struct route *a, const struct route *b)
 
 static uint64_t route_hash(const struct route *route)
 {
-    uint64_t hash = 0xcbf29ce484222325u ^ route->socket;
-
-    for (size_t i = 0; i < route->length; i++) {
-        hash = (hash ^ route->id[i]) * 0x100000001b3u;
-    }
-    return hash;
+    return ck_fnv(CK_FNV_START ^ route->socket, route->id, route->length);
 }
 
 struct routes *routes_create(void)

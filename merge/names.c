@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/fnv.h"
+
 /* Ids are given from 1 upward (agent/inject); a larger one is damage. */
 #define NAMES_ID_MAX ((uint32_t)1 << 22)
 
@@ -26,11 +28,8 @@ struct spot {
 
 static uint64_t hash_bytes(const char *bytes, size_t length)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = ck_fnv(CK_FNV_START, bytes, length);
 
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (uint8_t)bytes[i]) * 0x100000001b3u;
-    }
     return hash ^ (hash >> 29);
 }
 

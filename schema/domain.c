@@ -8,15 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schema/fnv.h"
 #include "schema/skew.h"
-
-static uint64_t text_hash(uint64_t hash, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (uint8_t)*text) * 1099511628211u;
-    }
-    return hash;
-}
 
 static void boot_read(char *boot, int room)
 {
@@ -57,7 +50,7 @@ int ck_domain_read(struct ck_domain *domain, struct ck_err *err)
     length = length > 0 ? length : 0;
     (void)snprintf(domain->timens + length,
                    sizeof(domain->timens) - (size_t)length, "/skew-%08x",
-                   (unsigned)text_hash(14695981039346656037u, skew));
+                   (unsigned)ck_fnv_text(CK_FNV_START, skew));
     return 0;
 }
 
@@ -107,9 +100,9 @@ bool ck_domain_equal(const struct ck_domain *a, const struct ck_domain *b)
 
 uint64_t ck_domain_hash(const struct ck_domain *domain)
 {
-    uint64_t hash = text_hash(14695981039346656037u, domain->boot_id);
+    uint64_t hash = ck_fnv_text(CK_FNV_START, domain->boot_id);
 
-    hash = text_hash(hash * 1099511628211u, domain->timens);
+    hash = ck_fnv_text(hash * CK_FNV_PRIME, domain->timens);
     hash ^= hash >> 32;
     return hash == 0 ? 1 : hash;
 }

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "schema/event.h"
+#include "schema/fnv.h"
 #include "schema/time.h"
 
 #define CK_RING_ENV "CKAGENT_RING"
@@ -229,16 +230,10 @@ ck_ring_layout(const struct ck_ring_header *header)
 static inline uint64_t ck_ring_layout_sum(const struct ck_ring_header *header)
 {
     const uint64_t more[2] = {header->large, header->small_bytes};
-    const uint8_t *bytes = (const uint8_t *)header;
-    uint64_t sum = 0xcbf29ce484222325ull;
+    uint64_t sum = ck_fnv(CK_FNV_START, header,
+                          offsetof(struct ck_ring_header, owner_pid));
 
-    for (size_t i = 0; i < offsetof(struct ck_ring_header, owner_pid); i++) {
-        sum = (sum ^ bytes[i]) * 0x100000001b3ull;
-    }
-    for (size_t i = 0; i < sizeof(more); i++) {
-        sum = (sum ^ ((const uint8_t *)more)[i]) * 0x100000001b3ull;
-    }
-    return sum;
+    return ck_fnv(sum, more, sizeof(more));
 }
 
 /* Bytes of the slot's body. Where memory is scarce a ring has a few large slots

@@ -13,6 +13,7 @@
 
 #include "merge/array.h"
 #include "merge/table.h"
+#include "schema/fnv.h"
 
 /* What the steps must cover of the region, and a part of it that none may
  * exceed. */
@@ -29,8 +30,6 @@
 #define OUTER_MIN 3
 /* Places that are tried, those called least often first. */
 #define TRIES_MAX 64
-#define HASH_START 14695981039346656037u
-#define HASH_TIMES 1099511628211u
 
 /* One call of a site. */
 struct call {
@@ -241,7 +240,7 @@ static bool lane_holds(const struct trial *trial, size_t rank)
     const struct rhythm *rhythm = trial->rhythm;
     ck_time_t covered = 0, begin = 0;
     uint32_t calls = 0, steps = 0;
-    uint64_t hash = HASH_START;
+    uint64_t hash = CK_FNV_START;
 
     for (size_t i = rhythm->lanes[rank];
          i < rhythm->lanes[rank + 1] &&
@@ -251,7 +250,8 @@ static bool lane_holds(const struct trial *trial, size_t rank)
         struct region part = {begin, call->end};
         struct region inside = part;
 
-        hash = (hash ^ (uintptr_t)rhythm->sites[call->site].name) * HASH_TIMES;
+        hash =
+            (hash ^ (uintptr_t)rhythm->sites[call->site].name) * CK_FNV_PRIME;
         if (call->site != trial->site) {
             continue;
         }
@@ -265,7 +265,7 @@ static bool lane_holds(const struct trial *trial, size_t rank)
         }
         calls++;
         begin = call->end;
-        hash = HASH_START;
+        hash = CK_FNV_START;
     }
     return steps >= RHYTHM_MIN &&
            covered / COVER_PERCENT >= region_length(rhythm->region) / 100;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/array.h"
+#include "schema/fnv.h"
 
 #define NAMES_FIRST 1024
 
@@ -25,7 +26,7 @@ static uint64_t hash_of(const char *text, size_t length)
         length -= 8;
     }
     while (length-- > 0) {
-        hash = (hash ^ (uint8_t)*text++) * 0x100000001b3u;
+        hash = (hash ^ (uint8_t)*text++) * CK_FNV_PRIME;
     }
     return hash ^ hash >> 29;
 }
