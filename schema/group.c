@@ -13,7 +13,7 @@
 struct rows {
     uint8_t *const *row;
     const uint8_t *before; /* the row before the first */
-    const uint8_t *const *peer;
+    const uint8_t **peer;  /* of each row: that it is a difference to */
     unsigned count;
     uint64_t left; /* records from here to the end of the group */
 };
@@ -188,10 +188,7 @@ get_head(struct reader *readers, const struct rows *rows, bool *is_still)
  * begins as the copy of its own: then only what differs is left to do.
  */
 static inline __attribute__((always_inline)) void
-copy_peers(struct group *group,
-           const struct rows *rows,
-           const uint8_t **peer,
-           unsigned units)
+copy_peers(struct group *group, const struct rows *rows, unsigned units)
 {
     const size_t head = sizeof(struct ck_event);
 
@@ -202,8 +199,8 @@ copy_peers(struct group *group,
 
         memcpy(&event, row, sizeof(event));
         context = field_context(event.kind, event.name);
-        peer[i] = group->last[context];
-        memcpy(row + head, peer[i] + head, units * CK_UNIT_BYTES - head);
+        rows->peer[i] = group->last[context];
+        memcpy(row + head, rows->peer[i] + head, units * CK_UNIT_BYTES - head);
         group->last[context] = row;
         group->is_touched[context] = 1;
     }
@@ -310,13 +307,11 @@ static int get_block_alone(struct group *group, const struct rows *rows)
 
 /* ---- blocks ------------------------------------------------------------- */
 
-static int get_block(struct group *group, struct rows *rows)
+static int get_block(struct group *group, const struct rows *rows)
 {
     const struct field *fields = ck_fields[group->cls];
-    const uint8_t *peer[FIELD_BLOCK];
     bool is_still;
 
-    rows->peer = peer;
     if (get_head(group->readers, rows, &is_still) != 0) {
         return -1;
     }
@@ -325,13 +320,13 @@ static int get_block(struct group *group, struct rows *rows)
     }
     switch (ck_field_units[group->cls]) {
     case 1:
-        copy_peers(group, rows, peer, 1);
+        copy_peers(group, rows, 1);
         break;
     case 2:
-        copy_peers(group, rows, peer, 2);
+        copy_peers(group, rows, 2);
         break;
     default:
-        copy_peers(group, rows, peer, 3);
+        copy_peers(group, rows, 3);
     }
     for (unsigned c = FIELD_FIRST; fields[c].bytes != 0; c++) {
         if (get_field(&group->readers[c], rows, &fields[c],
@@ -364,8 +359,10 @@ void group_open(struct group *group,
 
 int group_take(struct group *group, uint8_t *const *row, uint32_t count)
 {
+    const uint8_t *peer[FIELD_BLOCK];
+
     for (uint32_t i = 0; i < count; i += FIELD_BLOCK) {
-        struct rows rows = {row + i, group->before, NULL,
+        struct rows rows = {row + i, group->before, peer,
                             count - i < FIELD_BLOCK ? count - i : FIELD_BLOCK,
                             group->left};
 

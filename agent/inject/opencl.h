@@ -31,8 +31,11 @@ enum opencl_function {
 };
 extern struct inject_label opencl_labels[OPENCL_FUNCTIONS];
 
-#define OPENCL_CALL(name) __typeof__(*(cl_api_##name)0) wrap_##name;
-#define OPENCL_QUIET(name) __typeof__(*(cl_api_##name)0) wrap_##name;
+/* A function has the type of its place in the table: headers of different
+ * years name that type differently, and the place alike. */
+#define OPENCL_CALL(name)                                                      \
+    __typeof__(*((struct _cl_icd_dispatch *)0)->name) wrap_##name;
+#define OPENCL_QUIET OPENCL_CALL
 #include "agent/inject/opencl.def"
 
 /* A host call being recorded. */

@@ -500,7 +500,7 @@ int window_find(const ck_time_t *values,
 {
     size_t size = values_count * sizeof(ck_time_t);
     struct series series = {.count = values_count};
-    struct stretch stretch;
+    struct stretch stretch = {0, 0, 0, 0};
     size_t found = 0;
 
     *count = 0;

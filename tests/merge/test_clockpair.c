@@ -175,7 +175,7 @@ static void neighbours_far_away_know_each_other_well(void **state)
     world_solve(&world);
     for (ck_time_t at = START + CK_TIME_S; at < START + SPAN - CK_TIME_S;
          at += CK_TIME_S) {
-        ck_time_t on_axis[2], bounds[2];
+        ck_time_t on_axis[2] = {0, 0}, bounds[2] = {0, 0};
 
         assert_true(solved(&world, 1, at, &on_axis[0], &bounds[0]));
         assert_true(solved(&world, 2, at, &on_axis[1], &bounds[1]));
@@ -193,7 +193,7 @@ static void neighbours_far_away_know_each_other_well(void **state)
 static void the_bound_is_what_the_tightest_path_says(void **state)
 {
     struct world world;
-    ck_time_t on_axis, bound, alone;
+    ck_time_t on_axis = 0, bound, alone;
 
     (void)state;
     world_init(&world, 3);

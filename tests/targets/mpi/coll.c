@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-#ifdef CK_OPENMPI
+#if defined(CK_OPENMPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #define PERSISTENT(call) MPIX_##call
 #else

@@ -24,7 +24,7 @@
 
 #include "agent/inject/ck.h"
 
-#ifdef CK_OPENMPI
+#if defined(CK_OPENMPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #define PERSISTENT(call) MPIX_##call
 #else
