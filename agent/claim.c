@@ -79,8 +79,8 @@ int claim_take(const char *dir, const char *job_key)
         if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
             key_write(fd, job_key);
         }
-        /* Between the two locks another job may come: what stands there once
-         * the lock is shared is what counts. */
+        /* Between the two locks another job may write its key: the key that
+         * is read under the shared lock counts. */
         if (flock(fd, LOCK_SH) == 0 && is_key(fd, job_key) && !is_gone(fd)) {
             return fd;
         }

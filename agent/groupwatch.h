@@ -28,7 +28,7 @@ struct groupwatch {
 void groupwatch_start(struct groupwatch *watch);
 void groupwatch_stop(struct groupwatch *watch);
 
-/* We got this signal: did the group? Each of the group's is told once. */
+/* We got this signal: did the group? True once for each that the group got. */
 bool groupwatch_has(struct groupwatch *watch, int signal_number);
 
 /* `pid` ended: if it is the watcher, start another. True when it was. */

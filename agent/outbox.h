@@ -52,8 +52,8 @@ struct outbox_entry {
     uint64_t reserved;
 };
 
-/* Places are kept here and only noted in the file: what stands there was
- * checked once, and may be overwritten meanwhile. */
+/* Places are kept here; the file has a copy for who reads it after a crash. The
+ * copy is read once, and checked, for a program may overwrite it. */
 struct outbox {
     struct outbox_head *head; /* borrowed: the ring file's */
     uint8_t *area;

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * No instant is left out: what is said of a part holds at all of its instants,
+ * No instant is left out: the error of a part holds at all of its instants,
  * and is reached at one of them.
  */
 #ifndef CK_MERGE_CLOCKPARTS_H

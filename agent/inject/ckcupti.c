@@ -114,7 +114,7 @@ static void CUPTIAPI told(void *unused,
     }
     if (domain == CUPTI_CB_DOMAIN_RUNTIME_API ||
         domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-        call_told(domain, id, data);
+        call_observed(domain, id, data);
     } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         resource_told(id);
     } else if (domain == CUPTI_CB_DOMAIN_STATE) {

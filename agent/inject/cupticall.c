@@ -213,9 +213,9 @@ static void call_leave(struct domain *domain, const CUpti_CallbackData *data)
     inject_call_commit(&outer, 2);
 }
 
-void call_told(CUpti_CallbackDomain domain,
-               CUpti_CallbackId id,
-               const CUpti_CallbackData *data)
+void call_observed(CUpti_CallbackDomain domain,
+                   CUpti_CallbackId id,
+                   const CUpti_CallbackData *data)
 {
     struct domain *of = domain_find(domain);
 

@@ -20,9 +20,9 @@ void call_names_load(void);
  * activity records. Returns the calls that were enabled. */
 unsigned call_enable(CUpti_SubscriberHandle subscriber);
 /* A callback of the runtime or the driver domain. */
-void call_told(CUpti_CallbackDomain domain,
-               CUpti_CallbackId id,
-               const CUpti_CallbackData *data);
+void call_observed(CUpti_CallbackDomain domain,
+                   CUpti_CallbackId id,
+                   const CUpti_CallbackData *data);
 /* Id of the call's NAME record; 0: not one of the chosen. */
 uint32_t call_name(CUpti_CallbackDomain domain, uint32_t id);
 

@@ -27,7 +27,7 @@ struct item {
     const struct report_activity *did;
 };
 
-/* Those that are told of together. */
+/* Items that the report has in one row. */
 struct group {
     const struct item *items;
     size_t count;

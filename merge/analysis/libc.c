@@ -138,10 +138,10 @@ static int by_length(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-/* What a process said of a function, and what was recorded of it. */
+/* What a process counted of a function, and what was recorded of it. */
 struct account {
-    uint64_t said, recorded;
-    ck_time_t said_ns, recorded_ns;
+    uint64_t counted, recorded;
+    ck_time_t counted_ns, recorded_ns;
 };
 
 /* Accounts by process and name. */
@@ -183,8 +183,8 @@ static int accounts_fill(const struct making *making, struct accounts *accounts)
             if (account == NULL) {
                 return -1;
             }
-            account->said += total->calls;
-            account->said_ns += total->ns;
+            account->counted += total->calls;
+            account->counted_ns += total->ns;
         }
     }
     for (size_t i = 0; i < calls_count(making->calls); i++) {
@@ -212,7 +212,7 @@ static bool is_killed(const struct cast *cast, uint32_t process)
            (!agent->is_exit_known || WIFSIGNALED(agent->status));
 }
 
-/* Calls that have records were made, whatever their process still said. */
+/* Calls that have records were made, whatever their process counted. */
 static int
 account_settle(struct making *making, struct table_key key, struct account *of)
 {
@@ -222,7 +222,7 @@ account_settle(struct making *making, struct table_key key, struct account *of)
     struct report_libc *row;
 
     if (!cast_is_wanted(cast, cast->processes[process].rank) ||
-        (of->recorded <= of->said && !is_killed(cast, process))) {
+        (of->recorded <= of->counted && !is_killed(cast, process))) {
         return 0;
     }
     row = row_find(making, name == NULL ? "(no name)" : name);
@@ -230,9 +230,9 @@ account_settle(struct making *making, struct table_key key, struct account *of)
         return -1;
     }
     row->is_least = true;
-    row->calls += of->recorded > of->said ? of->recorded - of->said : 0;
+    row->calls += of->recorded > of->counted ? of->recorded - of->counted : 0;
     row->total +=
-        of->recorded_ns > of->said_ns ? of->recorded_ns - of->said_ns : 0;
+        of->recorded_ns > of->counted_ns ? of->recorded_ns - of->counted_ns : 0;
     return 0;
 }
 

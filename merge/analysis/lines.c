@@ -273,7 +273,7 @@ static void busy_give(void *state, uint32_t owner, ck_time_t ns)
 }
 
 /* Of a kernel that says its call site, since its call is not recorded. */
-static struct call call_told(const struct lines *lines,
+static struct call call_observed(const struct lines *lines,
                              const struct timeline_event *event)
 {
     const struct ck_kernel *record = (const struct ck_kernel *)event->record;
@@ -305,7 +305,7 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
         return share_add(lines->shares[device->physical], NO_ROW, part,
                          busy_give, lines);
     }
-    told = call_told(lines, event);
+    told = call_observed(lines, event);
     number = line_known(lines,
                         is_found            ? call
                         : told.file != NULL ? &told
