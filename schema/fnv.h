@@ -1,5 +1,7 @@
 /* fnv.h - the FNV-1a hash of 64 bits
  *
+ * SPDX-License-Identifier: Apache-2.0
+ *
  * G. Fowler, L. C. Noll, K.-P. Vo, D. Eastlake: The FNV Non-Cryptographic Hash
  * Algorithm (draft-eastlake-fnv), FNV-1a. For tables and file names of our own
  * data: it is no protection against texts that are chosen to collide. Its high

@@ -273,8 +273,8 @@ static void busy_give(void *state, uint32_t owner, ck_time_t ns)
 }
 
 /* Of a kernel that says its call site, since its call is not recorded. */
-static struct call call_observed(const struct lines *lines,
-                             const struct timeline_event *event)
+static struct call kernel_site(const struct lines *lines,
+                               const struct timeline_event *event)
 {
     const struct ck_kernel *record = (const struct ck_kernel *)event->record;
     struct place place = {NULL, NULL, 0};
@@ -293,7 +293,7 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
     size_t at = call_base(event->process, record->tid) + record->call;
     struct call *call = &lines->calls[at % CALLS];
     struct region part = {event->start, event->end};
-    struct call told;
+    struct call site;
     bool is_found = record->call != 0 && call->call == record->call &&
                     call->process == event->process && call->tid == record->tid;
     int64_t number;
@@ -305,10 +305,10 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
         return share_add(lines->shares[device->physical], NO_ROW, part,
                          busy_give, lines);
     }
-    told = call_observed(lines, event);
+    site = kernel_site(lines, event);
     number = line_known(lines,
                         is_found            ? call
-                        : told.file != NULL ? &told
+                        : site.file != NULL ? &site
                                             : NULL,
                         cast_name(lines->cast, event->process, record->e.name));
     if (number < 0) {
