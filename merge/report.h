@@ -473,6 +473,7 @@ struct report_libc {
     bool is_least;   /* a process that was killed could not say its last ones */
     uint32_t threads;
     uint32_t ranks;
+    uint32_t program_ranks;         /* of threads but the MPI library's */
     const struct report_call *call; /* the program's place that it took longest
                                        at; NULL = none known */
     /* Of that, of threads that the MPI library made for itself. */

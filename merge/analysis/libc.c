@@ -17,7 +17,7 @@ struct making {
     const struct cast *cast;
     struct report *report;
     const struct calls *calls;
-    struct table *seen;    /* name's text, rank: counted among a row's ranks */
+    struct table *seen;    /* row, rank, of the program: counted in the row */
     struct table *threads; /* process, tid: numbers as in the cast */
     size_t room;
 };
@@ -68,6 +68,27 @@ static int threads_fill(struct making *making)
     return 0;
 }
 
+/* Count a process's rank among those of a row, and of its program or not;
+ * once. 0, or -1 with ENOMEM. */
+static int rank_count(struct making *making,
+                      const struct report_libc *row,
+                      int32_t rank,
+                      bool is_programs,
+                      uint32_t *ranks)
+{
+    size_t known = table_count(making->seen);
+    int64_t number = table_number(
+        making->seen,
+        (struct table_key){(uint64_t)(row - making->report->libc),
+                           (uint64_t)(uint32_t)rank, (uint64_t)is_programs});
+
+    if (number < 0) {
+        return -1;
+    }
+    *ranks += rank != CAST_RANK_UNKNOWN && (size_t)number == known;
+    return 0;
+}
+
 static int total_add(struct making *making,
                      uint32_t process,
                      const struct cast_libc *total)
@@ -75,26 +96,19 @@ static int total_add(struct making *making,
     const char *name = cast_name(making->cast, process, total->name);
     int32_t rank = making->cast->processes[process].rank;
     struct report_libc *row;
-    struct table_key key;
-    int64_t number;
-    size_t known = table_count(making->seen);
+    bool own = is_own(making, process, total->tid);
 
     row = row_find(making, name == NULL ? "(no name)" : name);
-    if (row == NULL) {
+    if (row == NULL || rank_count(making, row, rank, false, &row->ranks) != 0 ||
+        (!own &&
+         rank_count(making, row, rank, true, &row->program_ranks) != 0)) {
         return -1;
     }
-    key = (struct table_key){(uint64_t)(row - making->report->libc),
-                             (uint64_t)(uint32_t)rank, 0};
-    number = table_number(making->seen, key);
-    if (number < 0) {
-        return -1;
-    }
-    row->ranks += (size_t)number == known && rank != CAST_RANK_UNKNOWN;
     row->threads += total->tid != 0;
     row->calls += total->calls;
     row->bytes += total->bytes;
     row->total += total->ns;
-    if (is_own(making, process, total->tid)) {
+    if (own) {
         row->own_threads++;
         row->own_calls += total->calls;
         row->own_bytes += total->bytes;

@@ -497,6 +497,7 @@ static void put_libc(struct ck_json *j, const struct report *report)
         ck_json_uint(j, "bytes", libc->bytes);
         ck_json_uint(j, "threads", libc->threads);
         ck_json_uint(j, "ranks", libc->ranks);
+        ck_json_uint(j, "program_ranks", libc->program_ranks);
         if (libc->own_calls > 0) {
             ck_json_object(j, "mpi_own");
             ck_json_uint(j, "calls", libc->own_calls);

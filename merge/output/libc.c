@@ -20,17 +20,25 @@ static bool has_program(const struct report_libc *libc)
     return libc->calls > libc->own_calls;
 }
 
+/* Of calls that a process did not report before it was killed, only records
+ * are there. */
+static struct word count_or_dash(uint32_t count)
+{
+    return count > 0 ? word_count(count) : (struct word){"-"};
+}
+
 static void put_libc(const struct page *page, const struct report_libc *libc)
 {
     uint64_t bytes = libc->bytes - libc->own_bytes;
 
     fputc(' ', page->file);
     page_column(page, libc->name, NAME);
-    fprintf(page->file, " %10s %9s %9s %7u %6u  ",
+    fprintf(page->file, " %10s %9s %9s %7s %6s  ",
             word_count(libc->calls - libc->own_calls).text,
             word_seconds(libc->total - libc->own_total).text,
             bytes > 0 ? word_bytes(bytes).text : "-",
-            libc->threads - libc->own_threads, libc->ranks);
+            count_or_dash(libc->threads - libc->own_threads).text,
+            count_or_dash(libc->program_ranks).text);
     if (libc->call != NULL) {
         page_place_in(page, &libc->call->place, FROM);
     } else {

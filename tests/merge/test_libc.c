@@ -138,6 +138,10 @@ static void what_the_mpi_librarys_threads_do_is_apart(void **state)
     assert_int_equal(read->own_calls, 10);
     assert_int_equal(read->own_total, 500);
     assert_int_equal(read->own_bytes, 80);
+    assert_int_equal(read->ranks, 1);
+    assert_int_equal(read->program_ranks, 1);
+    assert_int_equal(row_of(fixture, "poll")->ranks, 1);
+    assert_int_equal(row_of(fixture, "poll")->program_ranks, 0);
     assert_int_equal(read->own_threads, 1);
     assert_string_equal(read->call->place.file, "/w/main.c");
     /* It took longest, but not the program. */
