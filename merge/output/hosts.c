@@ -8,10 +8,15 @@
 
 #include "merge/output/words.h"
 
-/* A quotient above that is as good as one gets. */
 /* Where more than an n-th of the calls of MPI poll, waits are not known. */
 #define POLLS_SHARE 4
+/* A quotient above that is as good as one gets. */
 #define GOOD 0.9
+/* What costs no less than that part of what costs most is printed beside it. */
+#define NEARLY 0.9
+/* A quotient is not called good where more than an n-th is lost elsewhere: work
+ * without a CPU, or what ranks waited for each other in MPI_Init. */
+#define ELSEWHERE 10
 /* Less than half of what a percentage shows is printed as 0.0. */
 #define PRINTED 2000
 /* Less than an n-th of the ranks' time is not worth a line. */
@@ -87,9 +92,9 @@ static uint64_t mpi_count(const struct report *report)
     return count;
 }
 
-/* The quotient that is furthest from 1, in words. A wait for a rank that is not
- * here would count as one for those that are. */
-static void put_weakest(const struct page *page)
+/* The quotient that is furthest from 1, in words, and with it the next one
+ * where it costs nearly as much. */
+static void put_lost(const struct page *page)
 {
     const struct report_efficiency *e = &page->report->efficiency;
     const struct {
@@ -97,15 +102,73 @@ static void put_weakest(const struct page *page)
         const char *words;
     } parts[] = {
         {e->load_balance, "uneven work (load balance"},
-        {e->serialisation, "ranks that wait for each other in turn "
-                           "(serialisation"},
+        {e->serialisation, "ranks that are late in turn (serialisation"},
         {e->transfer, "the network, or ranks without a CPU in MPI (transfer"},
     };
     size_t least = 0;
+    const char *also = "";
 
     for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
         least = parts[i].value < parts[least].value ? i : least;
     }
+    fprintf(page->file, " Parallel efficiency %.2f; the most is lost to ",
+            e->parallel);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (1 - parts[i].value >= NEARLY * (1 - parts[least].value)) {
+            fprintf(page->file, "%s%s %.2f)", also, parts[i].words,
+                    parts[i].value);
+            also = "\n   and ";
+        }
+    }
+    fputs(".\n", page->file);
+}
+
+/* What ranks waited for the last one in MPI_Init. */
+static ck_time_t init_time(const struct report *report)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < report->edges_count; i++) {
+        const struct report_cause *wait = &report->edges[i];
+
+        if (wait->cause == CAUSE_MPI_WAIT &&
+            strcmp(wait->wait, "wait_at_init") == 0) {
+            sum += wait->ns;
+        }
+    }
+    return sum;
+}
+
+static void put_good(const struct page *page)
+{
+    const struct report_efficiency *e = &page->report->efficiency;
+    ck_time_t ready = e->outside.ns[REPORT_OUTSIDE_READY];
+    ck_time_t init = init_time(page->report);
+    ck_time_t whole = region_length(page->report->whole) *
+                      (ck_time_t)report_ranks(page->report);
+
+    fprintf(page->file, " Parallel efficiency %.2f", e->parallel);
+    if (ready > e->useful / ELSEWHERE) {
+        fprintf(page->file,
+                ", but ranks had no CPU for %s %% of what counts as work in "
+                "it.\n",
+                word_percent(ready, e->useful).text);
+    } else if (init > whole / ELSEWHERE) {
+        fprintf(page->file,
+                " from MPI_Init on; before, ranks waited %s there (%s %% of "
+                "their whole time).\n",
+                word_time(init).text, word_percent(init, whole).text);
+    } else {
+        fputs(": little to gain.\n", page->file);
+    }
+}
+
+/* How much of the ranks' time was work, and why no more. A wait for a rank that
+ * is not here would count as one for those that are. */
+static void put_efficiency(const struct page *page)
+{
+    const struct report_efficiency *e = &page->report->efficiency;
+
     if (is_cut_short(page->report)) {
         fprintf(page->file,
                 " Parallel efficiency %.2f, including the time until the job "
@@ -122,8 +185,7 @@ static void put_weakest(const struct page *page)
         return;
     }
     if (e->parallel >= GOOD) {
-        fprintf(page->file, " Parallel efficiency %.2f: little to gain.\n",
-                e->parallel);
+        put_good(page);
         return;
     }
     if (page->report->is_filtered) {
@@ -141,9 +203,7 @@ static void put_weakest(const struct page *page)
                 e->parallel, e->ranks, page->report->size);
         return;
     }
-    fprintf(page->file,
-            " Parallel efficiency %.2f; the most is lost to %s %.2f).\n",
-            e->parallel, parts[least].words, parts[least].value);
+    put_lost(page);
 }
 
 /* Did the program ask a device for anything? */
@@ -246,7 +306,7 @@ void page_host_answer(const struct page *page)
         put_waited(page, all);
         fputs("   ", page->file);
         page_outside(page, 3, 3);
-        put_weakest(page);
+        put_efficiency(page);
     } else if (waited_all(report) > 0) {
         fprintf(page->file, " %s", page_bold(page));
         page_count(page, report_ranks(report));

@@ -281,6 +281,76 @@ static void without_some_ranks_no_loss_of_efficiency_has_a_cause(void **state)
     assert_non_null(strstr(text, "(serialisation 0.20)"));
 }
 
+static void equal_losses_are_both_named(void **state)
+{
+    struct report report = {.present = 4,
+                            .size = 4,
+                            .efficiency = {.ranks = 4,
+                                           .region = S,
+                                           .parallel = 0.25,
+                                           .load_balance = 0.5,
+                                           .serialisation = 0.502,
+                                           .transfer = 0.995}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "(load balance 0.50)\n   and ranks that are "
+                                 "late in turn (serialisation 0.50).\n"));
+    report.efficiency.serialisation = 0.9;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "(load balance 0.50).\n"));
+}
+
+static void work_without_a_cpu_is_not_called_good(void **state)
+{
+    struct report report = {
+        .present = 2,
+        .size = 2,
+        .efficiency = {.ranks = 2,
+                       .region = S,
+                       .parallel = 0.95,
+                       .useful = 2 * S,
+                       .outside = {.ns[REPORT_OUTSIDE_READY] = S},
+                       .load_balance = 0.98,
+                       .serialisation = 0.97,
+                       .transfer = 1}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_null(strstr(text, "little to gain"));
+    assert_non_null(strstr(text, "0.95, but ranks had no CPU for 50.0 % of"));
+    report.efficiency.outside.ns[REPORT_OUTSIDE_READY] = S / 10;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "0.95: little to gain"));
+}
+
+static void a_long_wait_for_the_start_is_not_called_good(void **state)
+{
+    struct report_cause edge = {
+        .cause = CAUSE_MPI_WAIT, .wait = "wait_at_init", .ns = S};
+    struct report report = {.present = 2,
+                            .size = 2,
+                            .whole = {0, 3 * S},
+                            .region = {S, 3 * S},
+                            .edges = &edge,
+                            .edges_count = 1,
+                            .efficiency = {.ranks = 2,
+                                           .region = 2 * S,
+                                           .parallel = 0.99,
+                                           .useful = 4 * S,
+                                           .load_balance = 1,
+                                           .serialisation = 0.99,
+                                           .transfer = 1}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_null(strstr(text, "little to gain"));
+    assert_non_null(strstr(text, "ranks waited 1.00 s there (16.7 % of"));
+    edge.ns = S / 10;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "0.99: little to gain"));
+}
+
 static void ranks_that_poll_may_wait_for_others(void **state)
 {
     struct report_rank ranks[] = {{.number = 0, .mpi_calls = 400},
@@ -393,6 +463,11 @@ int main(void)
             a_collective_in_which_nobody_waited_is_no_news, teardown),
         cmocka_unit_test_teardown(
             without_some_ranks_no_loss_of_efficiency_has_a_cause, teardown),
+        cmocka_unit_test_teardown(equal_losses_are_both_named, teardown),
+        cmocka_unit_test_teardown(work_without_a_cpu_is_not_called_good,
+                                  teardown),
+        cmocka_unit_test_teardown(a_long_wait_for_the_start_is_not_called_good,
+                                  teardown),
         cmocka_unit_test_teardown(ranks_that_poll_may_wait_for_others,
                                   teardown),
     };
