@@ -72,6 +72,7 @@ static void put_kind(const struct page *page,
     if (has_kind(delays)) {
         fprintf(page->file, "in %s,\n    %s (%s %%) ",
                 delays->kind == CAUSE_KERNEL ? "kernels of its device"
+                : delays->kind == CAUSE_IO   ? "I/O"
                                              : cause_name(delays->kind),
                 delays->ns > delays->kind_ns / 2 ? "most of it"
                                                  : "the largest part of it",

@@ -128,14 +128,16 @@ struct pair_wait {
     const char *what;
 };
 
-/* What the two waited for each other's messages, and apart in collectives. */
+/* What the two waited for each other's messages, and apart in collectives; who
+ * calls none still has the last two. */
 static void put_pair_waits(const struct page *page,
                            const struct report_pair *pair)
 {
     const struct pair_wait waits[] = {
         {pair->waits.sender, false, "to send"},
         {pair->waits.receiver, true, "to receive"},
-        {pair->waits.collective, false, "in collectives"},
+        {pair->waits.collective, false,
+         "in collectives, MPI_Init or MPI_Finalize"},
     };
 
     for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {

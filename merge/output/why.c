@@ -145,7 +145,9 @@ static void put_between(const struct page *page,
                 lost.text[0] != '\0' ? "; " : "", lost.text,
                 lost.text[0] != '\0' ? " % of all samples were lost" : "");
     } else {
-        fputs("between two calls", page->file);
+        fputs(did->before != NULL && did->after != NULL ? "between two calls"
+                                                        : "in no recorded call",
+              page->file);
         put_range(page, did);
     }
     put_preempted(page, running);
