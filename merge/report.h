@@ -287,6 +287,13 @@ struct report_steps {
     uint32_t outliers;
 };
 
+/* The steps that most of a thing's time lies in. */
+struct report_slow {
+    uint32_t steps; /* 0 = not known */
+    double share;   /* of all its time */
+    ck_time_t median;
+};
+
 /* A rank that others waited for. */
 struct report_straggler {
     int32_t rank;
@@ -297,6 +304,7 @@ struct report_straggler {
     ck_time_t step_median;
     struct report_delays delays; /* why it came late */
     struct report_windows windows;
+    struct report_slow slow;
 };
 
 /* What devices' busy time is added up by, from the whole to its parts. */

@@ -90,7 +90,8 @@ int stragglers_report(const struct cast *cast,
         struct report_straggler *row = &report->stragglers[i];
         uint32_t index = cast_rank_index(cast, row->rank);
 
-        if (when_windows(when, &index, 1, &row->windows) != 0) {
+        if (when_windows(when, &index, 1, &row->windows) != 0 ||
+            when_slow(when, index, &row->slow) != 0) {
             return -1;
         }
     }

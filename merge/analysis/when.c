@@ -466,3 +466,62 @@ int when_windows(const struct when *when,
     event_find(when, &burst, windows);
     return 0;
 }
+
+/* ---- slow steps --------------------------------------------------------- */
+
+static int by_length(const void *a, const void *b)
+{
+    ck_time_t left = *(const ck_time_t *)a;
+    ck_time_t right = *(const ck_time_t *)b;
+
+    return (left < right) - (left > right);
+}
+
+/* The slow ones of values, and their part of their sum. Puts them in order,
+ * longest first. */
+static struct report_slow slow_of(ck_time_t *values, size_t count)
+{
+    struct report_slow slow = {.steps = 0};
+    ck_time_t all = 0, half = 0, sum = 0;
+    size_t i = 0;
+
+    qsort(values, count, sizeof(*values), by_length);
+    for (size_t k = 0; k < count; k++) {
+        all += values[k];
+    }
+    while (i < count && half < all - half) {
+        half += values[i++];
+    }
+    if (i == 0) {
+        return slow;
+    }
+    half = values[i - 1] / 2;
+    for (i = 0; i < count && values[i] > 0 && values[i] >= half; i++) {
+        sum += values[i];
+    }
+    return (struct report_slow){.steps = (uint32_t)i,
+                                .share = (double)sum / (double)all,
+                                .median = values[i / 2]};
+}
+
+int when_slow(const struct when *when, uint32_t thing, struct report_slow *slow)
+{
+    const struct series *series =
+        thing < when->count ? &when->items[thing] : NULL;
+    ck_time_t *values;
+
+    *slow = (struct report_slow){.steps = 0};
+    if (series == NULL || series->count == 0 || when->wide > 1 ||
+        !steps_are_known(when->steps)) {
+        return 0;
+    }
+    values = malloc(series->count * sizeof(*values));
+    if (values == NULL) {
+        return -1;
+    }
+    memcpy(values, series->cells, series->count * sizeof(*values));
+    *slow = slow_of(values, series->count);
+    slow->share *= 1 - outside_of(when, &when->bursts[thing], &thing, 1);
+    free(values);
+    return 0;
+}

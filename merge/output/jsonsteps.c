@@ -147,6 +147,9 @@ static void put_stragglers(struct ck_json *j, const struct report *report)
         ck_json_uint(j, "steps", row->steps);
         ck_json_uint(j, "of_steps", row->of_steps);
         ck_json_int(j, "step_median_ns", row->step_median);
+        ck_json_uint(j, "slow_steps", row->slow.steps);
+        ck_json_double(j, "slow_steps_share", row->slow.share);
+        ck_json_int(j, "slow_steps_median_ns", row->slow.median);
         ck_json_int(j, "did_ns", row->delays.ns);
         json_activity(j, "did", &row->delays.did);
         json_delays(j, "delays", &row->delays);

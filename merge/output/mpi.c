@@ -102,10 +102,14 @@ static void put_straggler(const struct page *page,
     fputs(" for rank ", file);
     page_rank(page, row->rank);
     /* Where it was in a part of the steps only, that says it better. */
-    if (row->steps > 0 && row->windows.count == 0 && !row->windows.has_event) {
-        fprintf(file, ", most in %u of %s steps (median %s)", row->steps,
-                word_count(steps_all(page->report)).text,
-                word_time(row->step_median).text);
+    if (row->slow.steps > 0 && row->windows.count == 0 &&
+        !row->windows.has_event) {
+        fprintf(
+            file, ", %s %% of it in %s of %s steps (median %s)",
+            word_percent((ck_time_t)(row->slow.share * 1000 + 0.5), 1000).text,
+            word_count(row->slow.steps).text,
+            word_count(steps_all(page->report)).text,
+            word_time(row->slow.median).text);
     }
     fputs(".\n", file);
     page_windows(page, &row->windows);

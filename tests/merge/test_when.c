@@ -294,6 +294,39 @@ static void what_is_in_no_step_is_counted(void **state)
                      4500 * 1000 / (4500 + 9500));
 }
 
+/* Every fifth step takes 50, the others 2. */
+static void most_of_the_time_is_in_the_slow_steps(void **state)
+{
+    struct report_slow slow;
+
+    (void)state;
+    steps_make(STEPS);
+    when = when_create(steps, region, 0);
+    for (int64_t i = 0; i < STEPS; i++) {
+        struct region part = {step_start(i),
+                              step_start(i) + (i % 5 == 0 ? 50 : 2)};
+
+        assert_int_equal(when_add(when, 3, 1, part), 0);
+    }
+    assert_int_equal(when_slow(when, 3, &slow), 0);
+    assert_int_equal(slow.steps, STEPS / 5);
+    assert_int_equal(slow.median, 50);
+    assert_int_equal((int)(slow.share * 1000 + 0.5), 862);
+    assert_int_equal(when_slow(when, 4, &slow), 0);
+    assert_int_equal(slow.steps, 0);
+}
+
+static void steps_that_share_a_cell_are_not_counted(void **state)
+{
+    struct report_slow slow;
+
+    (void)state;
+    steps_make(STEPS);
+    ill_make(3, 0, STEPS, STEPS / 2);
+    assert_int_equal(when_slow(when, 3, &slow), 0);
+    assert_int_equal(slow.steps, 0);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown_all)
@@ -310,6 +343,8 @@ int main(void)
         CASE(a_single_event_has_its_step_and_time),
         CASE(without_steps_it_has_its_time),
         CASE(what_is_in_no_step_is_counted),
+        CASE(most_of_the_time_is_in_the_slow_steps),
+        CASE(steps_that_share_a_cell_are_not_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
