@@ -159,18 +159,14 @@ static void apply_cures(const struct launcher_found *found,
         launcher_cures(found->launcher, plan);
 
     for (; *cure != NULL; cure++) {
-        bool is_set = true;
+        const struct launcher_setting *set = (*cure)->setting;
 
-        for (int i = 0; (*cure)->variables[i] != NULL; i++) {
-            is_set = is_set && getenv((*cure)->variables[i]) != NULL;
-            (void)setenv((*cure)->variables[i], "1", 0);
-        }
-        if (!is_set) {
-            ck_info("%s: set %s=1%s%s%s", (*cure)->reason,
-                    (*cure)->variables[0],
-                    (*cure)->variables[1] != NULL ? " and " : "",
-                    (*cure)->variables[1] != NULL ? (*cure)->variables[1] : "",
-                    (*cure)->variables[1] != NULL ? "=1" : "");
+        for (; set->name != NULL; set++) {
+            if (getenv(set->name) == NULL) {
+                (void)setenv(set->name, set->value, 1);
+                ck_info("%s: set %s=%s", (*cure)->reason, set->name,
+                        set->value);
+            }
         }
     }
 }
@@ -328,6 +324,12 @@ static int finish_job(int code, struct ck_err *err)
     int output;
 
     if (code < 0 || options.output == NULL) {
+        return code;
+    }
+    if (code != 0 && access(options.dir, F_OK) != 0) {
+        ck_warn("nothing was recorded: the launcher ended with status %d and "
+                "%s was not made",
+                code, options.dir);
         return code;
     }
     output = print_output(options.dir, err);

@@ -318,12 +318,15 @@ launcher_cures(const struct launcher *launcher, const struct launch_plan *plan)
 {
     static const struct launcher_cure root = {
         .reason = "mpirun refuses to run as root",
-        .variables = {"OMPI_ALLOW_RUN_AS_ROOT",
-                      "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"},
+        .setting = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}},
     };
     static const struct launcher_cure cores = {
         .reason = "mpirun refuses more ranks than cores",
-        .variables = {"OMPI_MCA_rmaps_base_oversubscribe"},
+        /* Until Open MPI 4, and from 5 on, whose launcher is PRRTE. */
+        .setting = {{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+                    {"PRTE_MCA_rmaps_default_mapping_policy",
+                     ":oversubscribe"}},
     };
     static const struct launcher_cure *needed[3];
     int count = 0;

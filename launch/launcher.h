@@ -49,10 +49,14 @@ int launcher_command(const struct launcher_found *found,
                      struct ck_err *err);
 
 /* A condition under which Open MPI refuses to start, and the variables that
- * cure it. */
+ * cure it, of all its versions: one that it does not know is ignored. */
+struct launcher_setting {
+    const char *name;
+    const char *value;
+};
 struct launcher_cure {
-    const char *reason;       /* "running as root" */
-    const char *variables[3]; /* NULL-terminated; each is set to 1 */
+    const char *reason;                 /* "mpirun refuses to run as root" */
+    struct launcher_setting setting[3]; /* the last name is NULL */
 };
 /* Cures that this launcher needs for this plan now, NULL-terminated; borrowed,
  * valid until the next call. */

@@ -83,7 +83,8 @@ class Trial:
         self.env = dict(os.environ, XDG_RUNTIME_DIR=self.work,
                         OMPI_ALLOW_RUN_AS_ROOT="1",
                         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                        OMPI_MCA_rmaps_base_oversubscribe="1")
+                        OMPI_MCA_rmaps_base_oversubscribe="1",
+                        PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
 
     def start(self):
         agent = [self.bin + "/ckagent", "--report", "none", "--dir", self.run,

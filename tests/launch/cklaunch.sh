@@ -16,7 +16,8 @@ trap 'discard "$work" "$rings"' EXIT
 export XDG_RUNTIME_DIR=$work/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \
-    OMPI_MCA_rmaps_base_oversubscribe CKAGENT_AGGREGATOR
+    OMPI_MCA_rmaps_base_oversubscribe \
+    PRTE_MCA_rmaps_default_mapping_policy CKAGENT_AGGREGATOR
 cd "$work"
 
 fail() {
@@ -45,6 +46,15 @@ grep -q "^cklaunch: .*mpirun -n $many .*ckagent" err || fail "no command shown"
 grep -q 'OMPI_MCA_rmaps_base_oversubscribe=1' err || fail "the cure is not said"
 [ "$(ranks_in "$work/one")" = "$many" ] || fail "ranks of the run"
 python3 -m json.tool <out >/dev/null || fail "--output json is no JSON"
+
+# A launcher that starts nothing leaves no run, and none is named as if it were.
+mkdir "$work/refuses"
+printf '#!/bin/sh\necho "no slots" >&2\nexit 9\n' >"$work/refuses/mpirun"
+chmod +x "$work/refuses/mpirun"
+PATH=$work/refuses:$PATH job 9 -n 1 --dir "$work/none" --output json -- true
+grep -q 'nothing was recorded: the launcher ended with status 9' err ||
+    fail "a launcher that refused is not said"
+! grep -q '^ckmerge' err || fail "ckmerge was given a run that is not there"
 
 # The status of the program comes through.
 job 3 -n 1 --report none --dir "$work/two" -- sh -c 'exit 3'

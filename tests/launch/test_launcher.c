@@ -225,8 +225,12 @@ static void only_open_mpi_needs_cures(void **state)
     put_program("srun", "");
     assert_int_equal(launcher_find("mpirun", &found, &err), 0);
     cures = launcher_cures(found.launcher, &many);
-    assert_string_equal(cures[is_root]->variables[0],
+    assert_string_equal(cures[is_root]->setting[0].name,
                         "OMPI_MCA_rmaps_base_oversubscribe");
+    assert_string_equal(cures[is_root]->setting[1].name,
+                        "PRTE_MCA_rmaps_default_mapping_policy");
+    assert_string_equal(cures[is_root]->setting[1].value, ":oversubscribe");
+    assert_null(cures[is_root]->setting[2].name);
     assert_null(cures[is_root + 1]);
     cures = launcher_cures(found.launcher, &one);
     assert_null(cures[is_root]);
