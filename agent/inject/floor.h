@@ -13,6 +13,20 @@
 #ifndef CK_AGENT_INJECT_FLOOR_H
 #define CK_AGENT_INJECT_FLOOR_H
 
+#include <features.h>
+
+/* strtol() and its kin, and scanf(), are other functions in glibc >= 2.38
+ * where 0b... is to be understood; they would be needed by that name. Its
+ * switch had this first name until 2.39. */
+#ifdef __GLIBC_USE_C2X_STRTOL
+#undef __GLIBC_USE_C2X_STRTOL
+#define __GLIBC_USE_C2X_STRTOL 0
+#endif
+#ifdef __GLIBC_USE_C23_STRTOL
+#undef __GLIBC_USE_C23_STRTOL
+#define __GLIBC_USE_C23_STRTOL 0
+#endif
+
 #if defined(__x86_64__) && defined(__linux__)
 #define FLOOR_BASE "GLIBC_2.2.5"
 #elif defined(__aarch64__) && defined(__linux__)

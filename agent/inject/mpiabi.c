@@ -159,6 +159,18 @@ static void version_find(void)
                    (int)sizeof(mpi_abi.version) - 1, text);
 }
 
+/* Does the version begin with this name and, behind blanks, number? */
+static bool version_is(const char *name, const char *number)
+{
+    const char *rest = mpi_abi.version + strlen(name);
+
+    if (strncmp(mpi_abi.version, name, strlen(name)) != 0) {
+        return false;
+    }
+    rest += strspn(rest, " ");
+    return strncmp(rest, number, strlen(number)) == 0;
+}
+
 static void openmpi_set(void)
 {
     mpi_abi.kind = MPI_ABI_OPENMPI;
@@ -181,6 +193,7 @@ static void openmpi_set(void)
     mpi_abi.cart = 1;
     mpi_abi.graph = 2;
     mpi_abi.dist_graph = 3;
+    mpi_abi.f08_first = 1;
 }
 
 /* A handle of Fortran is the handle of C in the MPICH family. */
@@ -215,6 +228,8 @@ static void mpich_set(void)
     mpi_abi.cart = 2;
     mpi_abi.graph = 1;
     mpi_abi.dist_graph = 3;
+    /* MPICH 4.0 hands out what C said there. */
+    mpi_abi.f08_first = !version_is("MPICH Version:", "4.0.");
 }
 
 /* Families of libraries whose values are those of MPICH's binary interface. */

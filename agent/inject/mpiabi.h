@@ -83,6 +83,7 @@ struct mpi_abi {
     int cart; /* values of PMPI_Topo_test */
     int graph;
     int dist_graph;
+    int f08_first; /* what mpi_f08 counts requests from */
     struct mpi_abi_calls call;
 };
 

@@ -175,10 +175,11 @@ static const void *status_at(const struct mpi_call *call, uint32_t i)
     return (const char *)statuses + (size_t)i * mpi_abi.status_bytes;
 }
 
-/* Fortran counts from 1; MPICH's mpi_f08 hands out what C said. */
+/* Fortran counts from 1. Those forms that are recorded above C are Open MPI's,
+ * which all do, and mpi_f08 of MPICH. */
 static int index_first(const struct mpi_call *call)
 {
-    return call->is_fortran && mpi_abi.kind == MPI_ABI_OPENMPI;
+    return call->is_fortran ? mpi_abi.f08_first : 0;
 }
 
 /* Request number `index` of the call's array. */

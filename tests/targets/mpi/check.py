@@ -35,6 +35,12 @@ def launcher(ranks):
             str(ranks)]
 
 
+def openmpi_major():
+    text = subprocess.run(["mpirun", "--version"], stdout=subprocess.PIPE,
+                          check=True, text=True).stdout
+    return int(text.split("\n")[0].split()[-1].split(".")[0])
+
+
 class Rank:
     """The records of one rank, in the order of its ring."""
 
@@ -287,7 +293,9 @@ def coll_wanted(me):
               call("Waitall", arg=2, extra=2),
               ("complete", "MPI_Waitall", dict(comm=1, request="$b")),
               ("complete", "MPI_Waitall", dict(comm=1, request="$c"))]
-    init = "MPIX_Allreduce_init" if IS_OPENMPI else "MPI_Allreduce_init"
+    init = "MPI_Allreduce_init"
+    if IS_OPENMPI and openmpi_major() < 5:
+        init = "MPIX_Allreduce_init"
     wanted += [("mpi", init, dict(object=1, extra="$p"))]
     for _ in range(2):
         wanted += [call("Start"),
