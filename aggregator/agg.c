@@ -1,4 +1,4 @@
-/* agg.c - the sockets of ckagg: the only file that knows ZeroMQ
+/* agg.c - the sockets of ckagg: with watch.c all that knows ZeroMQ
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -19,6 +19,8 @@
 #include <zmq.h>
 
 #include "aggregator/endpoint.h"
+#include "aggregator/gate.h"
+#include "aggregator/watch.h"
 
 #define LINGER_MS 1000
 #define BACKLOG 4096
@@ -26,18 +28,15 @@
 /* A tcp peer that answers no ping for so long is disconnected. */
 #define HEARTBEAT_MS 2000
 #define HEARTBEAT_TIMEOUT_MS 10000
-#define RECEIVE_BUFFER (1 << 20)
-/* Where ZeroMQ reports whom it does not let in. */
-#define WATCH_URL "inproc://watch"
-#define WATCHED_MOST 1000
 
 enum { SOCKET_IPC, SOCKET_TCP, SOCKETS };
 
 struct agg {
     void *context;
     void *sockets[SOCKETS]; /* NULL: no URL of that kind */
-    void *watch;            /* of the tcp socket; NULL once it was of use */
-    unsigned watched;       /* reports of other reasons */
+    struct gate *gate;      /* of the tcp socket's connections */
+    struct watch *watch;    /* the same; NULL: no tcp socket */
+    uint64_t shut;          /* connections, as reported last */
     bool has_token;         /* of the tcp socket */
     unsigned turn;          /* socket that is asked first */
     zmq_msg_t body;
@@ -86,7 +85,7 @@ static int router_options(void *socket, int kind)
         /* A peer that chose its identity and comes again is the same. */
         {ZMQ_ROUTER_HANDOVER, 1},
         {ZMQ_BACKLOG, BACKLOG},
-        {ZMQ_RCVBUF, RECEIVE_BUFFER},
+        {ZMQ_RCVBUF, GATE_STRANGER_BUFFER},
     };
     const struct option_int tcp[] = {
         {ZMQ_TCP_KEEPALIVE, 1},
@@ -192,59 +191,18 @@ static int url_bind(struct agg *agg, const char *url, struct ck_err *err)
     return 0;
 }
 
-/* One report is enough: whoever floods us costs no more. */
-static void watch_close(struct agg *agg)
+/* Before anybody can connect. */
+static int watch_open(struct agg *agg, struct ck_err *err)
 {
-    if (agg->watch) {
-        (void)zmq_socket_monitor(agg->sockets[SOCKET_TCP], NULL, 0);
-        (void)zmq_close(agg->watch);
-        agg->watch = NULL;
-    }
-}
-
-/* Before anybody can connect. Without it only the reason is missing. */
-static void watch_open(struct agg *agg)
-{
-    void *tcp = agg->sockets[SOCKET_TCP];
-    int no_limit = 0; /* ZeroMQ's thread must never wait for us */
-
-    if (!tcp || zmq_socket_monitor(tcp, WATCH_URL,
-                                   ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) != 0) {
-        return;
-    }
-    agg->watch = zmq_socket(agg->context, ZMQ_PAIR);
-    if (!agg->watch) {
-        (void)zmq_socket_monitor(tcp, NULL, 0);
-    } else if (zmq_setsockopt(agg->watch, ZMQ_RCVHWM, &no_limit,
-                              sizeof(no_limit)) != 0 ||
-               zmq_connect(agg->watch, WATCH_URL) != 0) {
-        watch_close(agg);
-    }
-}
-
-/* AGG_READY_STRANGER, or nothing: what else came is no ZeroMQ at all. */
-static int watch_take(struct agg *agg)
-{
-    uint8_t event[sizeof(uint16_t) + sizeof(uint32_t)];
-    char where[1];
-
-    while (zmq_recv(agg->watch, event, sizeof(event), ZMQ_DONTWAIT) ==
-           (int)sizeof(event)) {
-        uint32_t value;
-
-        memcpy(&value, event + sizeof(uint16_t), sizeof(value));
-        (void)zmq_recv(agg->watch, where, sizeof(where), ZMQ_DONTWAIT);
-        if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH ||
-            value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC) {
-            watch_close(agg);
-            return AGG_READY_STRANGER;
-        }
-        if (++agg->watched == WATCHED_MOST) {
-            watch_close(agg);
-            break;
+    if (agg->sockets[SOCKET_TCP]) {
+        agg->watch =
+            watch_create(agg->context, agg->sockets[SOCKET_TCP], agg->gate);
+        if (!agg->watch) {
+            return ck_err_set(err, "cannot watch connections: %s",
+                              zmq_strerror(errno));
         }
     }
-    return AGG_READY_NONE;
+    return 0;
 }
 
 static int sockets_open(struct agg *agg,
@@ -269,7 +227,9 @@ static int sockets_open(struct agg *agg,
     if (has_stranger && !options->is_insecure && keys_make(agg, err) != 0) {
         return -1;
     }
-    watch_open(agg);
+    if (watch_open(agg, err) != 0) {
+        return -1;
+    }
     for (size_t i = 0; i < options->urls_count; i++) {
         if (url_bind(agg, options->urls[i], err) != 0) {
             return -1;
@@ -282,7 +242,8 @@ struct agg *agg_create(const struct agg_options *options, struct ck_err *err)
 {
     struct agg *agg = calloc(1, sizeof(*agg));
 
-    if (!agg || !(agg->context = zmq_ctx_new())) {
+    if (!agg || !(agg->gate = gate_create()) ||
+        !(agg->context = zmq_ctx_new())) {
         (void)ck_err_set(err, "cannot start ZeroMQ: %s", strerror(errno));
         goto error;
     }
@@ -311,7 +272,7 @@ void agg_destroy(struct agg *agg)
         return;
     }
     body_close(agg);
-    watch_close(agg);
+    watch_destroy(agg->watch);
     for (int i = 0; i < SOCKETS; i++) {
         if (agg->sockets[i]) {
             (void)zmq_close(agg->sockets[i]);
@@ -323,6 +284,7 @@ void agg_destroy(struct agg *agg)
     for (size_t i = 0; i < agg->endpoint.count; i++) {
         endpoint_remove(agg->endpoint.urls[i]);
     }
+    gate_destroy(agg->gate);
     explicit_bzero(agg->secret, sizeof(agg->secret));
     free(agg);
     errno = saved;
@@ -338,8 +300,31 @@ bool agg_needs_token(const struct agg *agg, const struct route *route)
     return route->socket == SOCKET_TCP && agg->has_token;
 }
 
+/* Bits of agg_ready. */
+static int watch_look(struct agg *agg)
+{
+    ck_time_t now = ck_time_raw();
+    int ready = AGG_READY_NONE;
+    uint64_t shut;
+
+    if (!agg->watch) {
+        return ready;
+    }
+    if (watch_take(agg->watch, now)) {
+        ready |= AGG_READY_STRANGER;
+    }
+    gate_look(agg->gate, now);
+    shut = gate_facts(agg->gate).shut;
+    if (shut != agg->shut) {
+        agg->shut = shut;
+        ready |= AGG_READY_SHUT;
+    }
+    return ready;
+}
+
 int agg_wait(struct agg *agg, int fd, int timeout_ms)
 {
+    const int period_ms = (int)(GATE_PERIOD / CK_TIME_MS);
     zmq_pollitem_t items[SOCKETS + 2];
     int n = 0;
     int ready = AGG_READY_NONE;
@@ -353,19 +338,22 @@ int agg_wait(struct agg *agg, int fd, int timeout_ms)
         items[n++] = (zmq_pollitem_t){NULL, fd, ZMQ_POLLIN, 0};
     }
     if (agg->watch) {
-        items[n++] = (zmq_pollitem_t){agg->watch, 0, ZMQ_POLLIN, 0};
+        items[n++] =
+            (zmq_pollitem_t){watch_socket(agg->watch), 0, ZMQ_POLLIN, 0};
+    }
+    if (gate_facts(agg->gate).strangers > 0 && timeout_ms > period_ms) {
+        timeout_ms = period_ms;
     }
     if (zmq_poll(items, n, timeout_ms) < 0) {
         return errno == EINTR ? ready : -1;
     }
+    n -= agg->watch != NULL;
     for (int i = 0; i < n; i++) {
-        if (items[i].revents && agg->watch && items[i].socket == agg->watch) {
-            ready |= watch_take(agg);
-        } else if (items[i].revents) {
+        if (items[i].revents) {
             ready |= items[i].socket ? AGG_READY_MESSAGE : AGG_READY_FD;
         }
     }
-    return ready;
+    return ready | watch_look(agg);
 }
 
 static bool has_more(void *socket)
@@ -411,6 +399,8 @@ static int socket_receive(struct agg *agg, int i, struct agg_message *message)
     }
     message->bytes = zmq_msg_data(&agg->body);
     message->length = zmq_msg_size(&agg->body);
+    message->fd = i == SOCKET_TCP ? zmq_msg_get(&agg->body, ZMQ_SRCFD) : -1;
+    gate_take(agg->gate, message->fd, message->length);
     return 1;
 }
 
@@ -430,6 +420,16 @@ int agg_receive(struct agg *agg, struct agg_message *message)
         }
     }
     return 0;
+}
+
+void agg_accept(struct agg *agg, const struct agg_message *message)
+{
+    gate_accept(agg->gate, message->fd);
+}
+
+uint64_t agg_shut(const struct agg *agg)
+{
+    return gate_facts(agg->gate).shut;
 }
 
 int agg_send(struct agg *agg,

@@ -1,4 +1,4 @@
-/* agg.h - the sockets of ckagg: the only file that knows ZeroMQ
+/* agg.h - the sockets of ckagg: with watch.c all that knows ZeroMQ
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -18,10 +18,12 @@
 #include "schema/err.h"
 #include "schema/frame.h"
 
-/* Longest message taken; ZeroMQ drops the connection of a longer one. */
-#define AGG_MESSAGE_MAX (CK_FRAME_PAYLOAD_MAX + 64 * 1024)
+/* Longest message taken; ZeroMQ drops the connection of a longer one. Agents
+ * cut frames at 2 MiB of records (CK_FRAME_UNITS_MAX); a number takes 10 bytes
+ * at most for 8, and then it is not packed. */
+#define AGG_MESSAGE_MAX ((int64_t)3 << 20)
 /* Messages held a peer in each direction. */
-#define AGG_RECEIVE_HWM 64
+#define AGG_RECEIVE_HWM 16
 #define AGG_SEND_HWM 256
 
 struct agg;
@@ -36,6 +38,7 @@ struct agg_message {
     struct route from;
     const void *bytes; /* borrowed until the next agg_receive() */
     size_t length;
+    int fd; /* of its tcp connection; -1 */
 };
 
 enum agg_ready {
@@ -43,6 +46,7 @@ enum agg_ready {
     AGG_READY_MESSAGE = 1,
     AGG_READY_FD = 2,
     AGG_READY_STRANGER = 4, /* somebody's keys are not ours; once */
+    AGG_READY_SHUT = 8,     /* connections were shut down (gate.h) */
 };
 
 /* Listen on all URLs. NULL with err (and nothing is listened on). */
@@ -61,6 +65,10 @@ int agg_wait(struct agg *agg, int fd, int timeout_ms);
 /* Next message: 1; 0 when there is none now; -1 one was dropped that has not
  * exactly one part. */
 int agg_receive(struct agg *agg, struct agg_message *message);
+/* Its sender said hello, or had the right to ask: it is no stranger. */
+void agg_accept(struct agg *agg, const struct agg_message *message);
+/* Connections that were shut down so far. */
+uint64_t agg_shut(const struct agg *agg);
 /* Send a copy. 0, or -1 with errno: EAGAIN (the peer does not read),
  * EHOSTUNREACH (it is gone). */
 int agg_send(struct agg *agg,

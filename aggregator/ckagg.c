@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@
 
 #define DEFAULT_URL "tcp://127.0.0.1:7700"
 #define LOG_FILE "ckagg.log"
+#define LONG_MESSAGE (512 << 10)
+#define HEAP_KEPT (4 << 20)
 
 struct options {
     struct ck_cli_list listen;
@@ -148,6 +151,14 @@ static void raise_files(void)
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
+}
+
+/* Memory of long messages goes back to the system when they are gone, whatever
+ * strangers send; that of usual frames is kept for the next. */
+static void bound_heap(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, LONG_MESSAGE);
+    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
 }
 
 /* Name of an embedded job's run where --dir gives none. */
@@ -500,6 +511,7 @@ int main(int argc, char **argv)
         return code == CK_EXIT_DONE ? code : die(code, &err);
     }
     raise_files();
+    bound_heap();
     service_block_signals();
     return run();
 }

@@ -320,6 +320,7 @@ static void take_hello(struct intake *intake,
     ck_debug("hello of rank %lld on %s, pid %lld",
              (long long)peer_facts(end.peer)->rank, peer_facts(end.peer)->host,
              (long long)peer_facts(end.peer)->pid);
+    agg_accept(intake->agg, item->message);
     hello_welcome(intake, &end, control);
 }
 
@@ -414,6 +415,7 @@ static void take_client(struct intake *intake,
         hello_refuse(intake, item, "token: missing or wrong");
         return;
     }
+    agg_accept(intake->agg, item->message);
     if (control->type == CK_CONTROL_STATUS) {
         take_status(intake, item, control);
         return;
@@ -452,6 +454,7 @@ static void take_clock(struct intake *intake,
     arrival.length = ck_probe_from_hex(hex, bytes);
     if (clocksessions_answer(clockserve_sessions(intake->clockserve), &arrival,
                              answer) == CLOCKSESSION_GOOD) {
+        agg_accept(intake->agg, item->message);
         ck_probe_to_hex(answer, hex);
         (void)ck_lines_put(line, sizeof(line), &used, "probe", hex);
         (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_CLOCK,
@@ -531,5 +534,8 @@ void intake_take(struct intake *intake,
 
 struct intake_facts intake_facts(const struct intake *intake)
 {
-    return intake->facts;
+    struct intake_facts facts = intake->facts;
+
+    facts.shut = agg_shut(intake->agg);
+    return facts;
 }

@@ -557,6 +557,11 @@ int service_run(struct service *service)
         if (ready & AGG_READY_STRANGER) {
             stranger_say(service);
         }
+        if (ready & AGG_READY_SHUT) {
+            ck_warn("closed %llu connections so far: they sent no hello, or "
+                    "did not end what they began to send",
+                    (unsigned long long)agg_shut(service->agg));
+        }
         if (ready & AGG_READY_MESSAGE) {
             messages_take(service, now);
             service->is_fresh = true;

@@ -40,6 +40,7 @@ static void intake_json(struct ck_json *json, const struct intake_facts *facts)
     ck_json_uint(json, "bytes", facts->bytes);
     ck_json_uint(json, "refused", facts->refused);
     ck_json_uint(json, "strangers", facts->strangers);
+    ck_json_uint(json, "shut", facts->shut);
     ck_json_uint(json, "unwritten", facts->unwritten);
     ck_json_end(json);
 }

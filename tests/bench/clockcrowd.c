@@ -530,7 +530,7 @@ int main(int argc, char **argv)
 
     options_read(argc, argv);
     prepare();
-    ckagg = service_start(root, &endpoint);
+    ckagg = service_start(root, NULL, &endpoint);
     count = workers_start(workers);
     is_good = wait_calibrated();
     first_say();

@@ -19,20 +19,23 @@ static _Noreturn void service_failed(const char *what)
     exit(1);
 }
 
-pid_t service_start(char *root, struct ck_endpoint *endpoint)
+pid_t service_start(char *root, const char *url, struct ck_endpoint *endpoint)
 {
     char program[PATH_MAX];
-    char url[192];
+    char listen[192];
     char line[1024];
-    char *argv[] = {program, "--listen",   url,  "--dir",
-                    root,    "--no-merge", NULL, NULL};
+    char *argv[] = {program, "--listen",   listen, "--dir",
+                    root,    "--no-merge", NULL,   NULL};
     int out[2];
     struct ck_child child = {.path = program, .argv = argv};
     struct ck_err err;
     ssize_t n;
     pid_t pid;
 
-    (void)snprintf(url, sizeof(url), "ipc://%s/bench.sock", root);
+    (void)snprintf(listen, sizeof(listen), "ipc://%s/bench.sock", root);
+    if (url != NULL) {
+        (void)snprintf(listen, sizeof(listen), "%s", url);
+    }
     if (ck_child_find("ckagg", program, &err) != 0 || pipe(out) != 0) {
         service_failed("ckagg");
     }
@@ -44,7 +47,9 @@ pid_t service_start(char *root, struct ck_endpoint *endpoint)
     }
     (void)close(out[1]);
     n = read(out[0], line, sizeof(line) - 1);
-    if (n <= 0 || ck_endpoint_parse(url, endpoint, &err) != 0) {
+    line[n > 0 ? n : 0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    if (ck_endpoint_parse(line, endpoint, &err) != 0) {
         service_failed("ckagg is not ready");
     }
     return pid;

@@ -9,8 +9,9 @@
 
 #include "schema/endpoint.h"
 
-/* ckagg as a service that stores below `root`, ready, and where it listens; its
- * pid. Ends the program with a line on stderr where that fails. */
-pid_t service_start(char *root, struct ck_endpoint *endpoint);
+/* ckagg as a service that stores below `root` and listens on `url` (NULL: ipc),
+ * ready, and where it listens; its pid. Ends the program with a line on stderr
+ * where that fails. */
+pid_t service_start(char *root, const char *url, struct ck_endpoint *endpoint);
 
 #endif

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  *     bench_swarm [--agents N] [--seconds T] [--rate R] [--keep DIR]
+ *                 [--crowd PROGRAM --strangers N]
  *
  * Each agent is the collector's own code from outbox to socket (outlet,
  * session, ship), with an identity of its own and a connection of its own;
@@ -10,7 +11,9 @@
  * the time; then half of the processes are killed by SIGKILL at once and
  * others go on from their outboxes, as a restarted collector does. At the end
  * all say goodbye, and the stored segments are read: each position of each
- * agent must be there, once.
+ * agent must be there, once. From the kill to the end, PROGRAM may hold N
+ * connections beside them (tests/e2e/crowd.c): ckagg may take CROWD_MEMORY
+ * more than before.
  */
 #include <errno.h>
 #include <signal.h>
@@ -41,12 +44,15 @@
 #define STEP (20 * CK_TIME_MS)
 #define JOIN_LIMIT (120 * CK_TIME_S)
 #define LEAVE_LIMIT (120 * CK_TIME_S)
+#define CROWD_MEMORY 64000 /* kB */
 
 static struct {
     int64_t agents;
     int64_t seconds;
     int64_t rate;
+    int64_t strangers;
     const char *keep;
+    const char *crowd;
 } options = {.agents = 4096, .seconds = 20, .rate = 1};
 
 /* What an agent keeps when its process is killed: shared memory. */
@@ -232,8 +238,8 @@ static pid_t worker_start(unsigned first, unsigned count)
     return pid;
 }
 
-/* Resident memory in kB and CPU time in ms of a process. */
-static long memory_of(pid_t pid)
+/* Resident memory of a process in kB: now, or the most until now. */
+static long memory_of(pid_t pid, bool is_most)
 {
     char path[64];
     char line[256];
@@ -243,7 +249,7 @@ static long memory_of(pid_t pid)
     (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        (void)sscanf(line, "VmRSS: %ld", &kb);
+        (void)sscanf(line, is_most ? "VmHWM: %ld" : "VmRSS: %ld", &kb);
     }
     if (file != NULL) {
         (void)fclose(file);
@@ -306,19 +312,19 @@ static void watch(pid_t ckagg, double seconds, const char *what)
 {
     ck_time_t start = ck_time_raw();
     double cpu = cpu_of(ckagg);
-    long first = memory_of(ckagg);
+    long first = memory_of(ckagg, false);
     long most = first;
 
     while ((double)(ck_time_raw() - start) / 1e9 < seconds) {
         struct timespec pause = {.tv_nsec = 200 * CK_TIME_MS};
-        long now = memory_of(ckagg);
+        long now = memory_of(ckagg, false);
 
         most = now > most ? now : most;
         (void)nanosleep(&pause, NULL);
     }
     (void)printf("%-28s RSS %ld kB at first, %ld at most, %ld at last; "
                  "CPU %.1f %% of a core\n",
-                 what, first, most, memory_of(ckagg),
+                 what, first, most, memory_of(ckagg, false),
                  (cpu_of(ckagg) - cpu) / seconds * 100);
 }
 
@@ -376,6 +382,45 @@ static int stored_check(void)
     return wrong == 0 && twice == 0 ? 0 : 1;
 }
 
+/* Its pid; 0: none is wanted. */
+static pid_t crowd_start(void)
+{
+    char count[24];
+    pid_t pid;
+
+    if (options.crowd == NULL) {
+        return 0;
+    }
+    (void)snprintf(count, sizeof(count), "%lld", (long long)options.strangers);
+    pid = fork();
+    if (pid == 0) {
+        (void)execl(options.crowd, options.crowd, count, "600",
+                    endpoint.urls[0], NULL);
+        die(options.crowd);
+    }
+    if (pid < 0) {
+        die("fork");
+    }
+    return pid;
+}
+
+/* 0: it was there to the end, and ckagg took no more than it may. */
+static int crowd_end(pid_t crowd, pid_t ckagg, long before)
+{
+    long most = memory_of(ckagg, true);
+
+    if (crowd == 0) {
+        return 0;
+    }
+    (void)printf("%-28s %ld kB at most, %ld kB before (%lld strangers)\n",
+                 "ckagg beside strangers", most, before,
+                 (long long)options.strangers);
+    return waitpid(crowd, NULL, WNOHANG) == 0 && kill(crowd, SIGKILL) == 0 &&
+                   most - before <= CROWD_MEMORY
+               ? 0
+               : 1;
+}
+
 static void options_read(int argc, char **argv)
 {
     static const struct ck_cli_option table[] = {
@@ -384,6 +429,10 @@ static void options_read(int argc, char **argv)
          "seconds of load (20)"},
         {CK_CLI_INT, "rate", 0, "R", &options.rate, NULL,
          "frames of an agent a second (1)"},
+        {CK_CLI_TEXT, "crowd", 0, "PROGRAM", &options.crowd, NULL,
+         "strangers beside them: tests/crowd"},
+        {CK_CLI_INT, "strangers", 0, "N", &options.strangers, NULL,
+         "connections of theirs (0)"},
         {CK_CLI_TEXT, "keep", 0, "DIR", &options.keep, NULL,
          "work there and leave it (a directory of its own)"},
         {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
@@ -456,8 +505,8 @@ static void half_replace(pid_t *workers, unsigned count)
     took("half killed, back after", start);
 }
 
-/* Everybody says goodbye; ckagg is told to end. */
-static void all_leave(const pid_t *workers, unsigned count, pid_t ckagg)
+/* Everybody says goodbye. */
+static void all_leave(const pid_t *workers, unsigned count)
 {
     ck_time_t start = ck_time_raw();
     int status;
@@ -468,8 +517,6 @@ static void all_leave(const pid_t *workers, unsigned count, pid_t ckagg)
     for (unsigned i = 0; i < count; i++) {
         (void)waitpid(workers[i], &status, 0);
     }
-    (void)kill(ckagg, SIGTERM);
-    (void)waitpid(ckagg, &status, 0);
 }
 
 int main(int argc, char **argv)
@@ -478,13 +525,15 @@ int main(int argc, char **argv)
     char command[192];
     ck_time_t start;
     unsigned count;
-    pid_t ckagg;
+    pid_t ckagg, crowd;
+    long before;
     int rc;
 
     options_read(argc, argv);
     prepare();
     count = ((unsigned)options.agents + AGENTS_A_WORKER - 1) / AGENTS_A_WORKER;
-    ckagg = service_start(root, &endpoint);
+    ckagg = service_start(
+        root, options.crowd != NULL ? "tcp://127.0.0.1:0" : NULL, &endpoint);
     start = ck_time_raw();
     for (unsigned i = 0; i < count; i++) {
         workers[i] = worker_start(i * AGENTS_A_WORKER, share_of(i));
@@ -492,10 +541,15 @@ int main(int argc, char **argv)
     wait_all(false, JOIN_LIMIT, "joined");
     took("all joined after", start);
     watch(ckagg, (double)options.seconds / 2, "steady");
+    before = memory_of(ckagg, true);
+    crowd = crowd_start();
     half_replace(workers, count);
     watch(ckagg, (double)options.seconds / 2, "steady again");
-    all_leave(workers, count, ckagg);
-    rc = stored_check();
+    all_leave(workers, count);
+    rc = crowd_end(crowd, ckagg, before);
+    (void)kill(ckagg, SIGTERM);
+    (void)waitpid(ckagg, NULL, 0);
+    rc |= stored_check();
     if (options.keep == NULL) {
         (void)snprintf(command, sizeof(command), "rm -rf %s", root);
         rc |= system(command) != 0;

@@ -78,7 +78,7 @@ set +f
 # Each outside library has its owners: header pattern, files.
 owners() {
     cat <<'END'
-zmq.*           agent/ship.c aggregator/agg.c
+zmq.*           agent/ship.c aggregator/agg.c aggregator/watch.c
 perfmon/        agent/counters.c agent/sampler.c
 linux/perf_     agent/counters.c agent/event.c agent/event.h agent/perfring.c agent/perfring.h agent/sampler.c
 flatbuffers/    schema/wire.cpp
