@@ -4,6 +4,7 @@
 Python, sharing no code with ck. Prints each record as a line of JSON.
 Usage: reader.py SCHEMA_DIR SEGMENT     (unpacked frames only)"""
 import json, re, struct, sys
+from frames import crc32c
 schema, path = sys.argv[1:]
 kind_def, event_h = (open(f"{schema}/{n}").read() for n in ("kind.def", "event.h"))
 structs = {m[1]: {k: t for t, k in re.findall(r"(u?int\d+)_t (\w+)[;\[]", m[2])}
@@ -19,16 +20,6 @@ for name, number, member, code in re.findall(
     columns[name].append((int(number), member, structs[type_][member.split("[")[0]], code))
 for number, name in re.findall(r"^CK_KIND\((\d+), \w+, (\w+),", kind_def, re.M):
     kinds[int(number)] = name
-table = []
-for b in range(256):
-    for _ in range(8):
-        b = b >> 1 ^ (0x82F63B78 if b & 1 else 0)
-    table.append(b)
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for b in data:
-        crc = crc >> 8 ^ table[(crc ^ b) & 255]
-    return crc ^ 0xFFFFFFFF
 def leb128(data, at):
     value = shift = 0
     while True:
