@@ -39,7 +39,8 @@ wanted=" $* "
 bursts=${CK_BENCH_BURSTS:-500}
 jobs=${CK_BENCH_JOBS:-20}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../rings.sh"
+trap 'rm -rf "$work" "$rings"' EXIT
 export XDG_RUNTIME_DIR=$work/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

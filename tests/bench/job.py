@@ -18,6 +18,13 @@ LIMIT_S = 300
 SKIP = 77
 
 
+def rings_make(work):
+    """A directory for ring files apart from those of other jobs, as of
+    tests/rings.sh (which removes what a killed one left)."""
+    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else work
+    return tempfile.mkdtemp(prefix="ck-test.%d." % os.getpid(), dir=shared)
+
+
 class Bench:
     """A build folder and a folder for runs that goes away at the end."""
 
@@ -26,9 +33,11 @@ class Bench:
         self.work = tempfile.mkdtemp(prefix="ck-bench-")
         runtime = os.path.join(self.work, "runtime")
         os.mkdir(runtime, 0o700)
+        self.rings = rings_make(self.work)
         self.environment = dict(
             os.environ,
             XDG_RUNTIME_DIR=runtime,
+            CK_TEST_RINGS=self.rings,
             OMPI_ALLOW_RUN_AS_ROOT="1",
             OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
             OMPI_MCA_rmaps_base_oversubscribe="1",
@@ -41,6 +50,7 @@ class Bench:
 
     def __exit__(self, *_):
         shutil.rmtree(self.work, ignore_errors=True)
+        shutil.rmtree(self.rings, ignore_errors=True)
 
     def test(self, name):
         return os.path.join(self.build, "tests", name)

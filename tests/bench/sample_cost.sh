@@ -11,7 +11,8 @@ set -u
 build=$1
 rounds=${2:-5}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../rings.sh"
+trap 'rm -rf "$work" "$rings"' EXIT
 for round in $(seq "$rounds"); do
     for rate in off 99 999; do
         "$build/bin/ckagent" --report none --sample "$rate" \

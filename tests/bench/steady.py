@@ -19,6 +19,8 @@ import sys
 import tempfile
 import time
 
+from job import rings_make
+
 
 def children(pid, name):
     with open(f"/proc/{pid}/task/{pid}/children") as file:
@@ -63,12 +65,14 @@ def main():
         rate = int(sys.argv[3])
     keep = ["--keep", sys.argv[4]] if len(sys.argv) > 4 else []
     work = tempfile.mkdtemp(prefix="ck-steady.")
+    rings = rings_make(work)
     run = work + "/run"
     agent = subprocess.Popen(
         [build + "/bin/ckagent", "--report", "none", "--dir", run, *keep,
          "--", build + "/tests/bench_producer", str(rate), str(seconds),
          str(max(1, rate // 1000))],
-        stdout=subprocess.DEVNULL, env=dict(os.environ, XDG_RUNTIME_DIR=work))
+        stdout=subprocess.DEVNULL,
+        env=dict(os.environ, XDG_RUNTIME_DIR=work, CK_TEST_RINGS=rings))
     start = time.monotonic()
     samples = {"collector": [], "ckagg": []}
     pids = {}
@@ -118,6 +122,7 @@ def main():
               "most" % (job.get("discarded_records", 0),
                         job.get("discarded_bytes", 0) / 1e6, most / 1e6))
     shutil.rmtree(work)
+    shutil.rmtree(rings, ignore_errors=True)
     return 0 if is_flat and job["lost"] == 0 else 1
 
 

@@ -44,7 +44,9 @@
 #define STEP (20 * CK_TIME_MS)
 #define JOIN_LIMIT (120 * CK_TIME_S)
 #define LEAVE_LIMIT (120 * CK_TIME_S)
+#ifndef CROWD_MEMORY
 #define CROWD_MEMORY 64000 /* kB */
+#endif
 
 static struct {
     int64_t agents;

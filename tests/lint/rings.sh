@@ -4,16 +4,18 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Else the wreckage of another job of the same user is salvaged and reported in
-# the midst of a test. Benchmarks are run by hand.
+# the midst of a test. Benchmarks that use job.py get them from there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 status=0
+own='/(lib|rings)\.sh"|CK_TEST_RINGS|from job import .*Bench'
+starts='(bin"?/|BIN, "|bin \+ "/|program\(")ckagent"?'
 while read -r file; do
     # NAME.py may be started by NAME.sh.
-    grep -qsE '/(lib|rings)\.sh"|CK_TEST_RINGS' "$file" "${file%.py}.sh" || {
+    grep -qsE "$own" "$file" "${file%.py}.sh" || {
         echo "tests/$file: starts ckagent without tests/rings.sh"
         status=1
     }
-done < <(grep -rlE '(bin"?/|BIN, "|bin \+ "/)ckagent"?' --include='*.sh' \
-    --include='*.py' agent e2e launch merge schema aggregator)
+done < <(grep -rlE "$starts" --include='*.sh' \
+    --include='*.py' agent bench e2e launch merge schema aggregator)
 exit $status
