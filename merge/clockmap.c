@@ -104,8 +104,16 @@ static struct course course_of(const struct clockmap_point *first,
                                const struct clockmap_point *last)
 {
     __int128 slope;
+    __int128 vague;
 
     if (last->at <= first->at) {
+        return (struct course){0, RATE_BLIND};
+    }
+    /* The ends may be wrong, each on another side: of a stretch as short as a
+     * burst the slope says less than nothing. */
+    vague = (__int128)(first->bound + last->bound) * 1000000000 /
+            (last->at - first->at);
+    if (vague + last->rate_ppb > RATE_BLIND) {
         return (struct course){0, RATE_BLIND};
     }
     slope = ((__int128)(last->offset - first->offset) * SLOPE_ONE) /
@@ -113,11 +121,7 @@ static struct course course_of(const struct clockmap_point *first,
     if (slope > SLOPE_MAX || slope < -SLOPE_MAX) {
         return (struct course){0, CK_CLOCK_RATE_CAP_PPB};
     }
-    /* The ends may be wrong, each on another side. */
-    return (struct course){
-        (int64_t)slope,
-        last->rate_ppb + (int64_t)((__int128)(first->bound + last->bound) *
-                                   1000000000 / (last->at - first->at))};
+    return (struct course){(int64_t)slope, last->rate_ppb + (int64_t)vague};
 }
 
 /* A clock that jumped between two points: the line before goes on to the next

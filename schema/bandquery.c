@@ -20,11 +20,17 @@ static void knot_reach(const struct ck_clock_knot *knot,
     bounds[1] = knot->upper + moved + trend;
 }
 
-/* g at `local`, continued from the two knots of one piece around or next to
- * it; a piece of one knot is flat. */
+/* Two knots give a slope from here on: rounded to 1 ns, 0.01 ppm. */
+#define SLOPE_SPAN (100 * CK_TIME_MS)
+
+/* g at `local`, continued from two knots of the piece around or next to it; a
+ * piece of one knot is flat. Beyond its ends no slope is drawn from knots that
+ * are but a burst apart. */
 static ck_time_t
 knots_trend(const struct ck_clockband *band, size_t k, ck_time_t local)
 {
+    const struct ck_clock_knot *first = band->knots;
+    const struct ck_clock_knot *end = band->knots + band->knot_count;
     const struct ck_clock_knot *a = &band->knots[k];
     const struct ck_clock_knot *b;
 
@@ -33,6 +39,14 @@ knots_trend(const struct ck_clockband *band, size_t k, ck_time_t local)
     }
     a = a->is_last ? a - 1 : a;
     b = a + 1;
+    while (local > b->at && b->at - a->at < SLOPE_SPAN && a > first &&
+           !a[-1].is_last) {
+        a--;
+    }
+    while (local < a->at && b->at - a->at < SLOPE_SPAN && b + 1 < end &&
+           !b->is_last) {
+        b++;
+    }
     return a->trend + (ck_time_t)((__int128)(b->trend - a->trend) *
                                   (local - a->at) / (b->at - a->at));
 }

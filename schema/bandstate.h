@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Within clockband.c, which solves, and bandquery.c, which answers, alone.
+ * Within clockband.c, which solves, bandfaults.c, which names faults, and
+ * bandquery.c, which answers, alone.
  */
 #ifndef CK_SCHEMA_BANDSTATE_H
 #define CK_SCHEMA_BANDSTATE_H
@@ -18,13 +19,10 @@
 /* More faults than this and every cluster is a stretch of its own. */
 #define FAULTS_MAX 1000
 
-/* Constraints [lo, hi), to be solved. Beside a cut they may belong to a burst
- * in which the clock jumped: what they say holds between two instants. */
+/* Constraints [lo, hi), to be solved. */
 struct stretch {
     size_t lo;
     size_t hi;
-    ck_time_t from;
-    ck_time_t until;
 };
 
 struct ck_clockband {
@@ -33,9 +31,16 @@ struct ck_clockband {
     size_t count;
     size_t room;
     struct ck_clock_knot *knots;
+    struct ck_clock_knot *narrow; /* without what is hidden; same memory */
     size_t knot_count;
     struct stretch *stretches; /* to do, the earliest on top */
     size_t stretch_count;
+    struct stretch *whole; /* no step in them; within the same memory */
+    size_t whole_count;
+    bool is_wandering;          /* trends are fitted; before, steps are found */
+    int64_t wander_ppb;         /* about a trend */
+    size_t cuts;                /* at that wander */
+    ck_time_t cut_longest;      /* time between both sides of one */
     struct ck_clocktrend trend; /* of the stretch in work */
     struct ck_clock_fault faults[FAULTS_MAX];
     size_t fault_count;
@@ -48,5 +53,11 @@ struct ck_clockband {
 /* Index of the last bounded knot at or before `local`, else of the first
  * after it; knot_count = none. */
 size_t ck_clockband_near(const struct ck_clockband *band, ck_time_t local);
+/* Put the faults in order, those of one step as one, with its size. */
+void ck_clockband_name(struct ck_clockband *band);
+/* There is one cut, between two bursts, and the clock runs alike on both sides:
+ * a small step. A clock that wanders changes its rate, and contradicts itself
+ * again. */
+bool ck_clockband_is_step(const struct ck_clockband *band);
 
 #endif

@@ -8,7 +8,13 @@
  *
  *   one contradicts several, the other only this one -> a bad probe, left out
  *   else -> the clock jumped, or ran too fast, between them: the stretch is
- *           cut there, and what lies between the two is a stretch a knot
+ *           cut there, and what lies between the two is left out
+ *
+ * Steps are looked for first, about one straight line: a trend in pieces is
+ * bent by a step, and then much seems to contradict much. Then trends are
+ * fitted, at a wander that is doubled, with shorter windows, until nothing is
+ * left to cut. What was not refuted at half a wander is solved with the whole:
+ * probes show most of a wander, not all of it.
  *
  * Between two stretches theta lies in the hull of what both say, so a cut
  * needs no belief about its cause.
@@ -26,6 +32,8 @@
 #define RATE_BLIND 100000
 /* Above it a contradiction is called a step, below it a rate: 20 ppm. */
 #define RATE_STEP 20000
+/* The most wander that is tried about a trend: 32 ppm. */
+#define WANDER_MAX 32000
 /* A burst and its answers take no longer. */
 #define TORN (20 * CK_TIME_MS)
 
@@ -219,71 +227,36 @@ static bool stretch_repair(struct ck_clockband *band,
     return true;
 }
 
-/* No burst is torn by a cut between two. */
-static void cut_widen(const struct ck_clockband *band,
-                      const struct stretch *work,
-                      size_t *left,
-                      size_t *right)
-{
-    size_t end = *left, begin = *right;
-    bool is_both;
-
-    for (size_t at = work->lo, next; at <= *right; at = next) {
-        next = ck_clock_burst(band->constraints, at, work->hi, &is_both);
-        end = at < *left ? next : end;
-        begin = at;
-    }
-    if (end <= begin) {
-        *left = end;
-        *right = begin;
-    }
-}
-
-/* Cut between the two origins: left, each knot between, right. */
+/* Cut between the two: what lies there may be of either side. */
 static void stretch_cut(struct ck_clockband *band,
                         const struct stretch *work,
-                        const struct ck_clock_conflict *bad)
+                        const struct ck_clock_conflict *found)
 {
-    bool is_up = bad->upper_of < bad->lower_of;
-    size_t a = is_up ? bad->upper_of : bad->lower_of;
-    size_t b = is_up ? bad->lower_of : bad->upper_of;
+    struct ck_clock_conflict bad =
+        ck_clockpiece_narrow(found, band->constraints, &band->trend);
+    bool is_up = bad.upper_of < bad.lower_of;
+    size_t a = is_up ? bad.upper_of : bad.lower_of;
+    size_t b = is_up ? bad.lower_of : bad.upper_of;
     ck_time_t span = band->constraints[b].at - band->constraints[a].at;
-    ck_time_t excess = bad->excess;
     __int128 needed =
-        span == 0 ? INT64_MAX : (__int128)excess * 1000000000 / span;
-    size_t first = band->stretch_count;
-    size_t left = a + 1, right = b;
+        span == 0 ? INT64_MAX : (__int128)bad.excess * 1000000000 / span;
+    bool is_step = !band->is_wandering || needed > RATE_STEP;
 
-    fault_add(band, (struct ck_clock_fault){
-                        .kind = needed > RATE_STEP ? CK_CLOCK_FAULT_STEP
-                                                   : CK_CLOCK_FAULT_RATE,
-                        .from = band->constraints[a].at,
-                        .to = band->constraints[b].at,
-                        .step = is_up ? excess : -excess,
-                        .rate_ppb = needed > RATE_STEP ? 0
-                                                       : band->trend.rate_ppb +
-                                                             (int64_t)needed,
-                    });
-    cut_widen(band, work, &left, &right);
-    stretch_push(band, (struct stretch){work->lo, left, work->from,
-                                        band->constraints[a].at});
-    for (size_t at = left; at < right;) {
-        size_t end = ck_clock_cluster(band->constraints, at, right);
-
-        stretch_push(band,
-                     (struct stretch){at, end, band->constraints[end - 1].at,
-                                      INT64_MAX});
-        at = end;
+    fault_add(
+        band,
+        (struct ck_clock_fault){
+            .kind = is_step ? CK_CLOCK_FAULT_STEP : CK_CLOCK_FAULT_RATE,
+            .from = band->constraints[a].at,
+            .to = band->constraints[b].at,
+            .step = is_up ? bad.excess : -bad.excess,
+            .rate_ppb = is_step ? 0 : band->trend.rate_ppb + (int64_t)needed,
+        });
+    if (band->is_wandering) {
+        band->cuts++;
+        band->cut_longest = span > band->cut_longest ? span : band->cut_longest;
     }
-    stretch_push(band, (struct stretch){right, work->hi,
-                                        band->constraints[b].at, work->until});
-    /* The earliest belongs on top. */
-    for (size_t low = first, high = band->stretch_count; low + 1 < high;) {
-        struct stretch swapped = band->stretches[low];
-
-        band->stretches[low++] = band->stretches[--high];
-        band->stretches[high] = swapped;
-    }
+    stretch_push(band, (struct stretch){b, work->hi});
+    stretch_push(band, (struct stretch){work->lo, a + 1});
 }
 
 /* So many faults: every cluster alone, which is always true of its instant. */
@@ -300,10 +273,10 @@ static void stretch_shred(struct ck_clockband *band, const struct stretch *work)
     }
 }
 
-/* How far theta may wander about a trend. Of two bursts beside a fault the
- * slope is no evidence: the jump itself may lie between them. */
-static int64_t stretch_wander(const struct ck_clockband *band,
-                              const struct stretch *work)
+/* Of two bursts beside a fault the slope is no evidence: the jump itself may
+ * lie between them. */
+static bool is_scarce(const struct ck_clockband *band,
+                      const struct stretch *work)
 {
     size_t bursts = 0;
 
@@ -313,67 +286,106 @@ static int64_t stretch_wander(const struct ck_clockband *band,
         at = ck_clock_burst(band->constraints, at, work->hi, &is_both);
         bursts += is_both;
     }
-    return band->fault_count > 0 && bursts < 3 ? band->options.rate_blind_ppb
-                                               : band->options.rate_ppb;
+    return band->fault_count > 0 && bursts < 3;
 }
 
-/* Keep what holds within the stretch's instants. Returns how many knots. */
-static size_t knots_sift(const struct ck_clockband *band,
-                         const struct stretch *work,
-                         struct ck_clock_knot *knots,
+/* What the stretch is measured by: one line for steps, else a trend that half
+ * the wander has to do for. */
+static int stretch_trend(struct ck_clockband *band, const struct stretch *work)
+{
+    const struct ck_clock_constraint *first = &band->constraints[work->lo];
+    size_t count = work->hi - work->lo;
+    int64_t blind = band->options.rate_blind_ppb;
+
+    if (!band->is_wandering) {
+        return ck_clocktrend_line(&band->trend, first, count, RATE_STEP, blind);
+    }
+    return ck_clocktrend_fit(&band->trend, first, count,
+                             is_scarce(band, work) ? blind : band->wander_ppb,
+                             blind);
+}
+
+/* The largest contradiction of a stretch, whose knots are made. */
+static struct ck_clock_conflict stretch_knots(struct ck_clockband *band,
+                                              const struct stretch *work,
+                                              struct ck_clock_knot *knots,
+                                              size_t *count)
+{
+    struct ck_clock_conflict bad;
+
+    *count = ck_clockpiece_build(knots, band->constraints, work->lo, work->hi,
+                                 &band->trend);
+    bad = ck_clockpiece_jump(knots, *count);
+    if (bad.excess == 0) {
+        ck_clockpiece_spread(knots, *count);
+        bad = ck_clockpiece_refuted(knots, *count);
+    }
+    return bad;
+}
+
+/* Wide knots about the middles of narrow ones: the middle is the better guess
+ * for a clock that wanders no more than it shows, the bound holds for others
+ * too. */
+static void knots_centre(struct ck_clock_knot *wide,
+                         const struct ck_clock_knot *narrow,
                          size_t count)
 {
-    size_t first = 0;
-    ck_time_t moved;
+    for (size_t k = 0; k < count; k++) {
+        ck_time_t middle, half;
 
-    while (count > 0 && knots[count - 1].at > work->until) {
-        count--;
+        if (!ck_clock_knot_is_bounded(&wide[k])) {
+            continue;
+        }
+        middle = narrow[k].lower + (narrow[k].upper - narrow[k].lower) / 2;
+        half = wide[k].upper - middle > middle - wide[k].lower
+                   ? wide[k].upper - middle
+                   : middle - wide[k].lower;
+        wide[k].lower = middle - half;
+        wide[k].upper = middle + half;
     }
-    /* One right behind it serves as well, and gives a slope no rounding. */
-    while (first + 1 < count && work->from != INT64_MIN &&
-           knots[first + 1].at <= work->from + TORN) {
-        first++;
-    }
-    if (count == 0 || work->from > work->until) {
-        return 0;
-    }
-    if (knots[first].at < work->from) {
-        struct ck_clock_knot *knot = &knots[first];
-
-        moved = ck_clock_drift(work->from - knot->at, knot->rate_ppb);
-        knot->upper += knot->upper == CK_CLOCK_NONE ? 0 : moved;
-        knot->lower -= knot->lower == -CK_CLOCK_NONE ? 0 : moved;
-        knot->trend = ck_clocktrend_at(&band->trend, work->from);
-        knot->at = work->from;
-    }
-    memmove(knots, &knots[first], (count - first) * sizeof(*knots));
-    knots[count - first - 1].is_last = true;
-    return count - first;
 }
 
-/* Solve one stretch: append its knots, or put its parts on the stack. */
-static int stretch_solve(struct ck_clockband *band, struct stretch work)
+/* Nothing contradicts half the wander: its knots, with all of it. */
+static void stretch_keep(struct ck_clockband *band, const struct stretch *work)
 {
     struct ck_clock_knot *knots = &band->knots[band->knot_count];
+    struct ck_clock_knot *narrow = &band->narrow[band->knot_count];
+    struct ck_clocktrend *trend = &band->trend;
+    size_t count;
 
+    if (trend->rate_ppb < band->options.rate_blind_ppb) {
+        trend->rate_ppb += band->wander_ppb - band->wander_ppb / 2;
+    }
+    count = ck_clockpiece_build(narrow, band->constraints, work->lo, work->hi,
+                                trend);
+    ck_clockpiece_spread(narrow, count);
+    trend->rate_ppb += trend->hidden_ppb;
+    (void)ck_clockpiece_build(knots, band->constraints, work->lo, work->hi,
+                              trend);
+    ck_clockpiece_spread(knots, count);
+    knots_centre(knots, narrow, count);
+    band->knot_count += count;
+}
+
+/* Solve one stretch: put its parts on the stack, or keep it, for the next pass
+ * or with its knots. */
+static int stretch_solve(struct ck_clockband *band, struct stretch work)
+{
     while (band->fault_count < FAULTS_MAX) {
         struct ck_clock_conflict bad;
         size_t count;
 
-        if (ck_clocktrend_fit(&band->trend, &band->constraints[work.lo],
-                              work.hi - work.lo, stretch_wander(band, &work),
-                              band->options.rate_blind_ppb) != 0) {
+        if (stretch_trend(band, &work) != 0) {
             return -1;
         }
-        count = ck_clockpiece_build(knots, band->constraints, work.lo, work.hi,
-                                    &band->trend);
-        bad = ck_clockpiece_jump(knots, count);
-        if (bad.excess == 0) {
-            ck_clockpiece_spread(knots, count);
-            bad = ck_clockpiece_refuted(knots, count);
+        bad =
+            stretch_knots(band, &work, &band->knots[band->knot_count], &count);
+        if (bad.excess == 0 && !band->is_wandering) {
+            band->whole[band->whole_count++] = work;
+            return 0;
         }
         if (bad.excess == 0) {
-            band->knot_count += knots_sift(band, &work, knots, count);
+            stretch_keep(band, &work);
             return 0;
         }
         if (!stretch_repair(band, &work, &bad)) {
@@ -381,121 +393,107 @@ static int stretch_solve(struct ck_clockband *band, struct stretch work)
             return 0;
         }
     }
-    stretch_shred(band, &work);
+    if (!band->is_wandering) {
+        band->whole[band->whole_count++] = work;
+    } else {
+        stretch_shred(band, &work);
+    }
     return 0;
-}
-
-/* Size of each step from the knots on both sides of it. */
-static void steps_measure(struct ck_clockband *band)
-{
-    for (size_t i = 0; i < band->fault_count; i++) {
-        struct ck_clock_fault *fault = &band->faults[i];
-        size_t x = ck_clockband_near(band, fault->from);
-        size_t y = ck_clockband_near(band, fault->to);
-        const struct ck_clock_knot *a, *b;
-
-        /* What lay right behind the cut is left out. */
-        while (y == x || (y < band->knot_count &&
-                          !ck_clock_knot_is_bounded(&band->knots[y]))) {
-            y++;
-        }
-        a = &band->knots[x];
-        b = &band->knots[y];
-        if (fault->kind == CK_CLOCK_FAULT_PROBE || x == band->knot_count ||
-            y == band->knot_count || x == y) {
-            continue;
-        }
-        fault->step = (b->lower + (b->upper - b->lower) / 2 + b->trend) -
-                      (a->lower + (a->upper - a->lower) / 2 + a->trend);
-        fault->bound =
-            (a->upper - a->lower + b->upper - b->lower + 1) / 2 +
-            /* Of a clock set backwards more time has passed than it shows. */
-            ck_clock_drift(b->at - a->at +
-                               (fault->step < 0 ? -fault->step : fault->step),
-                           band->options.rate_blind_ppb);
-    }
-}
-
-static int fault_order(const void *a, const void *b)
-{
-    const struct ck_clock_fault *x = a;
-    const struct ck_clock_fault *y = b;
-
-    return (x->from > y->from) - (x->from < y->from);
-}
-
-/* Cuts that touch are one fault: a burst may be torn by what it saw. */
-static void faults_join(struct ck_clockband *band)
-{
-    struct ck_clock_fault *faults = band->faults;
-    size_t kept = 0, last = SIZE_MAX;
-
-    for (size_t i = 0; i < band->fault_count; i++) {
-        if (faults[i].kind == CK_CLOCK_FAULT_PROBE) {
-            faults[kept++] = faults[i];
-        } else if (last != SIZE_MAX &&
-                   faults[i].from <= faults[last].to + TORN) {
-            struct ck_clock_fault *joined = &faults[last];
-
-            joined->to = faults[i].to > joined->to ? faults[i].to : joined->to;
-            if (faults[i].kind == CK_CLOCK_FAULT_STEP) {
-                joined->kind = CK_CLOCK_FAULT_STEP;
-                joined->rate_ppb = 0;
-            }
-        } else {
-            last = kept;
-            faults[kept++] = faults[i];
-        }
-    }
-    band->fault_count = kept;
-}
-
-/* Beside a step that is beyond doubt, cuts whose own step may be none are but
- * a matter of late answers: the band is as wide there, nothing is named. */
-static void faults_sift(struct ck_clockband *band)
-{
-    size_t kept = 0;
-    bool is_sure = false;
-
-    for (size_t i = 0; i < band->fault_count; i++) {
-        const struct ck_clock_fault *fault = &band->faults[i];
-
-        is_sure = is_sure || (fault->kind == CK_CLOCK_FAULT_STEP &&
-                              ck_clock_distance(fault->step, 0) > fault->bound);
-    }
-    for (size_t i = 0; is_sure && i < band->fault_count; i++) {
-        struct ck_clock_fault fault = band->faults[i];
-
-        if (fault.kind == CK_CLOCK_FAULT_PROBE ||
-            ck_clock_distance(fault.step, 0) > fault.bound) {
-            band->faults[kept++] = fault;
-        }
-    }
-    band->fault_count = is_sure ? kept : band->fault_count;
 }
 
 /* Memory of a solve: at most one knot and one stretch a constraint. */
 static int band_reset(struct ck_clockband *band)
 {
     struct ck_clock_knot *knots =
-        realloc(band->knots, band->count * sizeof(*knots));
+        realloc(band->knots, 2 * band->count * sizeof(*knots));
     struct stretch *stretches;
 
     if (knots == NULL) {
         return -1;
     }
     band->knots = knots;
+    band->narrow = knots + band->count;
     stretches =
-        realloc(band->stretches, (band->count + 1) * sizeof(*stretches));
+        realloc(band->stretches, 2 * (band->count + 1) * sizeof(*stretches));
     if (stretches == NULL) {
         return -1;
     }
     band->stretches = stretches;
+    band->whole = stretches + band->count + 1;
     band->stretch_count = 0;
+    band->whole_count = 0;
     band->knot_count = 0;
     band->fault_count = 0;
     band->dropped = 0;
     return 0;
+}
+
+static int stretches_solve(struct ck_clockband *band)
+{
+    while (band->stretch_count > 0) {
+        if (stretch_solve(band, band->stretches[--band->stretch_count]) != 0) {
+            band->knot_count = 0;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What the search for steps left behind, to begin again from there. */
+struct start {
+    size_t faults;
+    uint64_t dropped;
+};
+
+/* The stretches between steps, with trends, at one wander. What an earlier one
+ * left out is back. */
+static int wander_try(struct ck_clockband *band,
+                      const struct start *start,
+                      int64_t wander_ppb)
+{
+    while (band->fault_count > start->faults) {
+        const struct ck_clock_fault *fault = &band->faults[--band->fault_count];
+
+        for (size_t i = 0;
+             fault->kind == CK_CLOCK_FAULT_PROBE && i < band->count; i++) {
+            if (band->constraints[i].at == fault->from) {
+                band->constraints[i].is_dropped = false;
+            }
+        }
+    }
+    band->dropped = start->dropped;
+    band->wander_ppb = wander_ppb;
+    band->cuts = 0;
+    band->cut_longest = 0;
+    band->knot_count = 0;
+    for (size_t i = band->whole_count; i > 0; i--) {
+        stretch_push(band, band->whole[i - 1]);
+    }
+    return stretches_solve(band);
+}
+
+static int band_pass(struct ck_clockband *band)
+{
+    struct start start;
+    int64_t wander = band->options.rate_ppb;
+
+    band->is_wandering = false;
+    stretch_push(band, (struct stretch){0, band->count});
+    if (stretches_solve(band) != 0) {
+        return -1;
+    }
+    start = (struct start){band->fault_count, band->dropped};
+    band->is_wandering = true;
+    while (wander_try(band, &start, wander) == 0) {
+        bool is_first = wander == band->options.rate_ppb;
+
+        if (band->cuts == 0 || (is_first && ck_clockband_is_step(band)) ||
+            wander >= WANDER_MAX) {
+            return 0;
+        }
+        wander *= 2;
+    }
+    return -1;
 }
 
 int ck_clockband_solve(struct ck_clockband *band)
@@ -517,23 +515,10 @@ int ck_clockband_solve(struct ck_clockband *band)
               constraint_order);
         band->is_sorted = true;
     }
-    if (band_reset(band) != 0) {
+    if (band_reset(band) != 0 || band_pass(band) != 0) {
         return -1;
     }
-    stretch_push(band, (struct stretch){0, band->count, INT64_MIN, INT64_MAX});
-    while (band->stretch_count > 0) {
-        if (stretch_solve(band, band->stretches[--band->stretch_count]) != 0) {
-            band->knot_count = 0;
-            return -1;
-        }
-    }
-    if (band->fault_count > 0) {
-        qsort(band->faults, band->fault_count, sizeof(*band->faults),
-              fault_order);
-    }
-    faults_join(band);
-    steps_measure(band);
-    faults_sift(band);
+    ck_clockband_name(band);
     return 0;
 }
 

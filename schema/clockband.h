@@ -14,8 +14,11 @@
  * Source: Halpern, Megiddo, Munshi, "Optimal precision in the presence of
  * uncertainty" (1985); Attiya, Herzberg, Rajsbaum (1996). docs/clock.md.
  *
- * The bound is unconditional at the probes; between them it holds if the rate
- * stays within the hypothesis, which the data can refute but not prove.
+ * The interval of one probe holds at its instant whatever the clock does. The
+ * band is narrower, since it carries limits from other probes: it holds, at
+ * the probes too, if the clock keeps to a rate about its trend. That rate is
+ * twice what the data do not refute, and more for vague probes; they cannot
+ * prove it.
  * Times are ns.
  */
 #ifndef CK_SCHEMA_CLOCKBAND_H
@@ -40,7 +43,7 @@ struct ck_clock_probe {
 /* Zeros mean the defaults. */
 struct ck_clockband_options {
     ck_time_t delay_min;    /* least one-way delay that is sure (0) */
-    int64_t rate_ppb;       /* wander about the trend (1000 = 1 ppm) */
+    int64_t rate_ppb;       /* least wander about the trend (1000 = 1 ppm) */
     int64_t rate_blind_ppb; /* without a trend (100000 = 100 ppm) */
 };
 

@@ -222,3 +222,82 @@ size_t ck_clockpiece_outlier(const struct ck_clock_conflict *conflict,
     }
     return SIZE_MAX;
 }
+
+/* What an upper and a lower limit contradict each other by, if positive. */
+static ck_time_t pair_excess(const struct ck_clock_constraint *constraints,
+                             size_t upper,
+                             size_t lower,
+                             const struct ck_clocktrend *trend)
+{
+    const struct ck_clock_constraint *u = &constraints[upper];
+    const struct ck_clock_constraint *l = &constraints[lower];
+
+    return (l->value - ck_clocktrend_at(trend, l->at)) -
+           (u->value - ck_clocktrend_at(trend, u->at)) -
+           ck_clock_drift(ck_clock_distance(u->at, l->at), trend->rate_ppb);
+}
+
+/* The same of one before and one after a jump up or down. */
+static ck_time_t jump_excess(const struct ck_clock_constraint *constraints,
+                             size_t before,
+                             size_t after,
+                             const struct ck_clocktrend *trend)
+{
+    return constraints[before].is_upper
+               ? pair_excess(constraints, before, after, trend)
+               : pair_excess(constraints, after, before, trend);
+}
+
+/* A later limit of the same side says more than an earlier one, from its
+ * instant on. */
+static bool is_tighter(const struct ck_clock_constraint *constraints,
+                       size_t later,
+                       size_t earlier,
+                       const struct ck_clocktrend *trend)
+{
+    const struct ck_clock_constraint *a = &constraints[earlier];
+    const struct ck_clock_constraint *b = &constraints[later];
+    ck_time_t gained = (b->value - ck_clocktrend_at(trend, b->at)) -
+                       (a->value - ck_clocktrend_at(trend, a->at));
+    ck_time_t moved = ck_clock_drift(b->at - a->at, trend->rate_ppb);
+
+    return a->is_upper ? gained < moved : -gained < moved;
+}
+
+struct ck_clock_conflict
+ck_clockpiece_narrow(const struct ck_clock_conflict *conflict,
+                     const struct ck_clock_constraint *constraints,
+                     const struct ck_clocktrend *trend)
+{
+    bool is_up = conflict->upper_of < conflict->lower_of;
+    size_t first = is_up ? conflict->upper_of : conflict->lower_of;
+    size_t last = is_up ? conflict->lower_of : conflict->upper_of;
+    size_t tight = first, at = first + 1;
+
+    for (; at < last; at++) {
+        const struct ck_clock_constraint *c = &constraints[at];
+
+        if (c->is_dropped) {
+            continue;
+        }
+        if (c->is_upper != is_up) {
+            if (jump_excess(constraints, tight, at, trend) > 0) {
+                break;
+            }
+        } else if (is_tighter(constraints, at, tight, trend)) {
+            tight = at;
+        }
+    }
+    last = at;
+    for (at = last - 1; at > tight; at--) {
+        const struct ck_clock_constraint *c = &constraints[at];
+
+        if (!c->is_dropped && c->is_upper == is_up &&
+            jump_excess(constraints, at, last, trend) > 0) {
+            break;
+        }
+    }
+    return (struct ck_clock_conflict){
+        is_up ? at : last, is_up ? last : at,
+        jump_excess(constraints, at, last, trend)};
+}

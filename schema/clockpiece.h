@@ -61,6 +61,12 @@ void ck_clockpiece_spread(struct ck_clock_knot *knots, size_t count);
 /* The largest conflict of all, once spread. */
 struct ck_clock_conflict
 ck_clockpiece_refuted(const struct ck_clock_knot *knots, size_t count);
+/* Of what contradicts each other within the constraints of a conflict, two with
+ * little time between: what comes first, with the last one before it. */
+struct ck_clock_conflict
+ck_clockpiece_narrow(const struct ck_clock_conflict *conflict,
+                     const struct ck_clock_constraint *constraints,
+                     const struct ck_clocktrend *trend);
 /* Of a conflict, the constraint that contradicts several others near by while
  * the other one contradicts none but it; SIZE_MAX when neither is alone. */
 size_t ck_clockpiece_outlier(const struct ck_clock_conflict *conflict,

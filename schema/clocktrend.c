@@ -14,13 +14,25 @@
 #include "schema/clocktrend.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define CLUSTER_SPAN (2 * CK_TIME_MS)
 /* theta may move while a cluster lasts: 100 ppm, 200 ns. */
 #define CLUSTER_RATE_PPB 100000
+/* Shorter for a clock that wanders by more than 1 ppm. */
 #define WINDOW_MIN (20 * CK_TIME_S)
+#define WINDOW_PPB 1000
 #define WINDOW_PERIODS 5
+#define WINDOW_PERIODS_LEAST 2
+/* A swing of the rate within 30 s that limits 2 us apart do not refute. */
+#define HIDDEN_PPB 300
+#define HIDDEN_MAX_PPB 8000
+/* Points of a line, and what part of them lies between the two of a pair. */
+#define LINE_POINTS 512
+#define LINE_LEAST 6
+#define LINE_SPAN (1000 * CK_TIME_S)
+#define LINE_SHARE 4
 #define SPAN_MIN (100 * CK_TIME_MS)
 #define POINTS_MAX 4096
 
@@ -42,6 +54,7 @@ void ck_clocktrend_flatten(struct ck_clocktrend *trend, int64_t rate_ppb)
 {
     trend->count = 0;
     trend->rate_ppb = rate_ppb;
+    trend->hidden_ppb = 0;
 }
 
 size_t ck_clock_cluster(const struct ck_clock_constraint *constraints,
@@ -168,12 +181,16 @@ static size_t windows_count(ck_time_t span,
                             int64_t wander_ppb)
 {
     __int128 window = (__int128)half * 8 * 1000000000 / wander_ppb;
+    bool is_calm = wander_ppb <= WINDOW_PPB;
+    ck_time_t least =
+        is_calm ? WINDOW_MIN : WINDOW_MIN / wander_ppb * WINDOW_PPB;
     __int128 count;
 
-    if (window < WINDOW_MIN) {
-        window = WINDOW_MIN;
+    if (window < least) {
+        window = least;
     }
-    count = span / (window + WINDOW_PERIODS * period);
+    count = span / (window +
+                    (is_calm ? WINDOW_PERIODS : WINDOW_PERIODS_LEAST) * period);
     if (count < 2) {
         return 2;
     }
@@ -264,6 +281,14 @@ static void trend_blind(struct ck_clocktrend *trend,
     }
 }
 
+/* What wander probes so vague do not show. */
+static int64_t wander_hidden(ck_time_t half)
+{
+    int64_t hidden = half < 0 ? 0 : half * HIDDEN_PPB / CK_TIME_US;
+
+    return hidden > HIDDEN_MAX_PPB ? HIDDEN_MAX_PPB : hidden;
+}
+
 int ck_clocktrend_fit(struct ck_clocktrend *trend,
                       const struct ck_clock_constraint *constraints,
                       size_t count,
@@ -284,13 +309,95 @@ int ck_clocktrend_fit(struct ck_clocktrend *trend,
             trend, constraints, count,
             windows_count(span, half, span / (ck_time_t)clusters, wander_ppb));
     }
-    rate_ppb = wander_ppb + slopes_slack(trend);
+    rate_ppb = wander_ppb / 2 + slopes_slack(trend);
+    trend->hidden_ppb = wander_hidden(half);
     if (trend->count < 2 || rate_ppb >= blind_ppb || is_steep(trend)) {
         /* A slope this vague says nothing. */
         trend_blind(trend, constraints, count, blind_ppb);
         return 0;
     }
     trend->rate_ppb = rate_ppb;
+    return 0;
+}
+
+size_t ck_clock_bursts(const struct ck_clock_constraint *constraints,
+                       size_t count)
+{
+    size_t found = 0;
+
+    for (size_t at = 0; at < count;) {
+        bool is_both;
+
+        at = ck_clock_burst(constraints, at, count, &is_both);
+        found += is_both;
+    }
+    return found;
+}
+
+static int slope_order(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The slopes that pairs of points allow, a quarter of all points between the
+ * two of a pair: of the limits of a slope no more than `apart` are wrong when
+ * the clock jumps once. */
+static bool
+slope_limits(const struct ck_clocktrend *trend, double *low, double *high)
+{
+    double lows[LINE_POINTS], highs[LINE_POINTS];
+    size_t apart = trend->count / LINE_SHARE;
+    size_t count = trend->count - apart;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct ck_clock_point *a = &trend->points[i];
+        const struct ck_clock_point *b = &trend->points[i + apart];
+        double span = (double)(b->at - a->at);
+        double slope = (double)(b->middle - a->middle) / span;
+        double error = (double)(a->half + b->half) / span;
+
+        lows[i] = slope - error;
+        highs[i] = slope + error;
+    }
+    qsort(lows, count, sizeof(*lows), slope_order);
+    qsort(highs, count, sizeof(*highs), slope_order);
+    *low = lows[count - 1 - apart];
+    *high = highs[apart];
+    return *low <= *high;
+}
+
+int ck_clocktrend_line(struct ck_clocktrend *trend,
+                       const struct ck_clock_constraint *constraints,
+                       size_t count,
+                       int64_t wander_ppb,
+                       int64_t blind_ppb)
+{
+    size_t bursts = ck_clock_bursts(constraints, count);
+    size_t windows = bursts / 2 < LINE_POINTS ? bursts / 2 : LINE_POINTS;
+    double low, high;
+
+    ck_clocktrend_flatten(trend, blind_ppb);
+    if (windows >= LINE_LEAST) {
+        points_collect(trend, constraints, count, windows);
+    }
+    if (trend->count < LINE_LEAST) {
+        trend_blind(trend, constraints, count, blind_ppb);
+        return 0;
+    }
+    if (!slope_limits(trend, &low, &high) ||
+        (high - low) / 2 * 1e9 + (double)wander_ppb >= (double)blind_ppb ||
+        fabs(low + high) / 2 * 1e9 > CK_CLOCK_RATE_CAP_PPB) {
+        trend_blind(trend, constraints, count, blind_ppb);
+        return 0;
+    }
+    trend->rate_ppb = wander_ppb + (int64_t)((high - low) / 2 * 1e9) + 1;
+    trend->count = 2;
+    trend->points[1] = trend->points[0];
+    trend->points[1].at += LINE_SPAN;
+    trend->points[1].middle += llround((low + high) / 2 * (double)LINE_SPAN);
     return 0;
 }
 

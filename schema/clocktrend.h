@@ -37,7 +37,8 @@ struct ck_clock_point {
 struct ck_clocktrend {
     struct ck_clock_point *points;
     size_t count;
-    int64_t rate_ppb; /* theta - g moves no faster */
+    int64_t rate_ppb;   /* theta - g moves no faster */
+    int64_t hidden_ppb; /* but for this, which probes so vague do not show */
 };
 
 /* 0, or -1 with ENOMEM. */
@@ -46,15 +47,21 @@ void ck_clocktrend_fini(struct ck_clocktrend *trend);
 
 /* Flat, with this rate. */
 void ck_clocktrend_flatten(struct ck_clocktrend *trend, int64_t rate_ppb);
-/* Fit `count` constraints in order of time. `wander_ppb` is the rate that
- * theta may have about its trend; what is not known of the slope is added.
- * Where that is more than `blind_ppb`, the trend is flat with that rate. 0, or
- * -1 with ENOMEM. */
+/* Fit `count` constraints in order of time. The rate is half of `wander_ppb`,
+ * to be tested, and what is not known of the slope. Where that is more than
+ * `blind_ppb`, the trend is flat with that rate. 0, or -1 with ENOMEM. */
 int ck_clocktrend_fit(struct ck_clocktrend *trend,
                       const struct ck_clock_constraint *constraints,
                       size_t count,
                       int64_t wander_ppb,
                       int64_t blind_ppb);
+/* One straight line, which a jump somewhere in it does not bend; `wander_ppb`
+ * is the rate that theta may have about it. The same otherwise. */
+int ck_clocktrend_line(struct ck_clocktrend *trend,
+                       const struct ck_clock_constraint *constraints,
+                       size_t count,
+                       int64_t wander_ppb,
+                       int64_t blind_ppb);
 /* g(at): linear between points, the outer slopes beyond them. */
 ck_time_t ck_clocktrend_at(const struct ck_clocktrend *trend, ck_time_t at);
 
@@ -72,6 +79,10 @@ size_t ck_clock_burst(const struct ck_clock_constraint *constraints,
                       size_t first,
                       size_t end,
                       bool *is_both);
+
+/* How many of them have both sides. */
+size_t ck_clock_bursts(const struct ck_clock_constraint *constraints,
+                       size_t count);
 
 /* ceil(span * ppb / 1e9) for span >= 0: a bound may only grow. */
 static inline ck_time_t ck_clock_drift(ck_time_t span, int64_t ppb)

@@ -257,7 +257,7 @@ static void a_probed_domain_is_put_on_the_references_axis(void **state)
         ck_time_t truth = at + probed_theta(at);
 
         assert_int_equal(align_bound(align, second, false, at, &bound), 0);
-        assert_true(bound < 8000);
+        assert_true(bound < 9000);
         assert_true(llabs(time - truth) <= bound);
         assert_true(llabs(time - truth) <= 1000);
         assert_true(time > last);
