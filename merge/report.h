@@ -187,6 +187,9 @@ struct report_delay_limits {
     uint64_t syncs;   /* waits: no common instant is among those kept */
     uint64_t costs;   /* waits: the smallest of many costs were left out */
     uint64_t holders; /* locks: what the holder did was not kept */
+    uint64_t parts;   /* intervals: the rest of many things is one */
+    uint64_t pairs;   /* costs: unexplained, as too many were kept */
+    uint64_t places;  /* causes: later code places of them were left out */
 };
 
 /* Time of a cause in one activity. */

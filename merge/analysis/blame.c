@@ -678,6 +678,9 @@ int blame_report(struct blame *blame, struct report *report)
         return -1;
     }
     report->limits = delay_limits(blame->delay);
+    report->limits.pairs =
+        delaysums_left_out(ledger_delays(blame->ledger)) +
+        delaysums_left_out(waitstates_delays(blame->waitstates));
     efficiency_report(blame->cast, blame->replay, scene_counts(blame->scene),
                       report);
     if (steps_report(blame->steps, report) != 0) {

@@ -220,7 +220,11 @@ void delay_destroy(struct delay *delay)
 
 struct report_delay_limits delay_limits(const struct delay *delay)
 {
-    return delay->limits;
+    struct report_delay_limits limits = delay->limits;
+
+    limits.parts = delayprofile_full(delay->profile);
+    limits.places = delaysources_full(delay->sources);
+    return limits;
 }
 
 const struct delaysources *delay_sources(const struct delay *delay)

@@ -26,6 +26,7 @@ struct open {
     ck_time_t start; /* INT64_MAX = not begun */
     struct delay_part *parts;
     size_t count, room;
+    bool is_full; /* something found no room of its own */
 };
 
 /* Finds the parts of the one open item that was added to last. */
@@ -59,7 +60,13 @@ struct delayprofile {
     struct index index;
     struct thread *threads;
     size_t count;
+    uint64_t full; /* items that became so */
 };
+
+uint64_t delayprofile_full(const struct delayprofile *profile)
+{
+    return profile->full;
+}
 
 struct delayprofile *
 delayprofile_create(struct scene *scene, struct delaykeys *keys, size_t limit)
@@ -181,6 +188,7 @@ open_clear(struct delayprofile *profile, uint32_t thread, ck_time_t start)
         index_clear(&profile->index);
     }
     profile->threads[thread].open.count = 0;
+    profile->threads[thread].open.is_full = false;
     profile->threads[thread].open.start = start;
 }
 
@@ -195,10 +203,12 @@ static int open_add(struct delayprofile *profile, const struct delay_part *what)
         open->parts[index->slots[slot] - 1].ns += what->ns;
         return 0;
     }
-    if (open->count + 1 == DELAY_PARTS_MAX && what->key != DELAY_REST) {
+    if (open->count + 1 >= DELAY_PARTS_MAX && what->key != DELAY_REST) {
         struct delay_part rest = {
             .key = DELAY_REST, .did = DELAY_NONE, .ns = what->ns};
 
+        profile->full += !open->is_full;
+        open->is_full = true;
         return what->is_line ? 0 : open_add(profile, &rest);
     }
     if (array_grow(&open->parts, &open->room, open->count,

@@ -84,6 +84,8 @@ ck_time_t delayprofile_cursor(const struct delayprofile *profile,
  * INT64_MIN = none were. */
 ck_time_t delayprofile_kept(const struct delayprofile *profile,
                             uint32_t thread);
+/* Items in which threads did more than DELAY_PARTS_MAX things. */
+uint64_t delayprofile_full(const struct delayprofile *profile);
 /* Those kept, by time, and made (delayprofile_settle()); borrowed until the
  * next call that is not const. */
 const struct delay_item *delayprofile_items(const struct delayprofile *profile,

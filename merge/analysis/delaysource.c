@@ -21,6 +21,7 @@ struct source {
     uint32_t did;
     struct excess *excess;
     size_t count, room;
+    bool is_full; /* more places were seen than are kept */
 };
 
 struct delaysources {
@@ -29,7 +30,13 @@ struct delaysources {
     struct table *numbers;        /* thread, key */
     struct source *items;
     size_t count, room;
+    uint64_t full; /* sources that became so */
 };
+
+uint64_t delaysources_full(const struct delaysources *sources)
+{
+    return sources->full;
+}
 
 struct delaysources *delaysources_create(struct scene *scene,
                                          const struct delaykeys *keys)
@@ -112,6 +119,8 @@ int delaysources_weigh(struct delaysources *sources,
     }
     if (i == source->count) {
         if (i >= DELAY_EXCESS_MAX) {
+            sources->full += !source->is_full;
+            source->is_full = true;
             return 0;
         }
         if (array_grow(&source->excess, &source->room, i,

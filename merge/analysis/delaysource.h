@@ -26,6 +26,8 @@ struct delaysources;
 /* Borrowed. NULL with ENOMEM. */
 struct delaysources *delaysources_create(struct scene *scene,
                                          const struct delaykeys *keys);
+/* Those of which more than DELAY_EXCESS_MAX places were seen. */
+uint64_t delaysources_full(const struct delaysources *sources);
 void delaysources_destroy(struct delaysources *sources);
 /* Its number; `did` is an activity of the thread with that key. -1 with ENOMEM.
  */

@@ -46,6 +46,7 @@ struct delaysums {
     struct table *entries_keys; /* group, source */
     struct entry *entries;
     size_t entries_count, entries_room;
+    uint64_t left_out;        /* costs that found no entry */
     struct table *found_keys; /* NULL = not gathering */
     struct delaysums_cost *found;
     size_t found_count, found_room;
@@ -72,6 +73,11 @@ struct delaysums *delaysums_create(void)
         return NULL;
     }
     return sums;
+}
+
+uint64_t delaysums_left_out(const struct delaysums *sums)
+{
+    return sums->left_out;
 }
 
 void delaysums_destroy(struct delaysums *sums)
@@ -126,6 +132,7 @@ entry_add(struct delaysums *sums, uint32_t group, uint32_t source, ck_time_t ns)
     }
     if (sums->entries_count >= DELAYSUMS_MAX && source != DELAY_NONE &&
         !table_has(sums->entries_keys, key)) {
+        sums->left_out++;
         source = DELAY_NONE;
         key.b = source;
     }

@@ -25,6 +25,8 @@ struct delaysums;
 /* NULL with ENOMEM. */
 struct delaysums *delaysums_create(void);
 void delaysums_destroy(struct delaysums *sums);
+/* Costs that became unexplained beyond DELAYSUMS_MAX. */
+uint64_t delaysums_left_out(const struct delaysums *sums);
 /* So much of the wait that is looked at belongs to the group. 0, or -1 with
  * ENOMEM. */
 int delaysums_piece(struct delaysums *sums,

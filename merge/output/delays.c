@@ -166,8 +166,11 @@ void page_delay_limits(const struct page *page)
     } rows[] = {{limits->history, "history", "wait"},
                 {limits->syncs, "common instants", "wait"},
                 {limits->costs, "causes", "wait"},
-                {limits->holders, "lock holders", "lock"}};
-    char line[256] = "";
+                {limits->holders, "lock holders", "lock"},
+                {limits->parts, "activities", "interval"},
+                {limits->pairs, "causes by wait", "cost"},
+                {limits->places, "code places", "cause"}};
+    char line[384] = "";
     size_t used = 0;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -565,6 +565,9 @@ static void put_trust(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "common_instants", report->limits.syncs);
     ck_json_uint(j, "costs", report->limits.costs);
     ck_json_uint(j, "lock_holders", report->limits.holders);
+    ck_json_uint(j, "activities", report->limits.parts);
+    ck_json_uint(j, "causes_by_wait", report->limits.pairs);
+    ck_json_uint(j, "code_places", report->limits.places);
     ck_json_end(j);
     json_domains(j, report);
     ck_json_array(j, "notes");

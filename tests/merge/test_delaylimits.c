@@ -14,11 +14,13 @@
 #include <string.h>
 
 #include "merge/analysis/delay.h"
+#include "merge/analysis/delaysums.h"
 #include "merge/analysis/delaysyncs.h"
 
 #define RANKS 3
 #define HOLDER_TID 8
-#define NAMES 40
+#define NAMES 160
+#define CALLS 40 /* more than costs are kept */
 #define STEP 100
 
 static struct cast *cast;
@@ -193,7 +195,84 @@ static void a_wait_with_more_costs_than_are_kept_is_counted(void **state)
 {
     (void)state;
     assert_int_equal(wait_for_calls(DELAY_COSTS_MAX - 3).costs, 0);
-    assert_int_equal(wait_for_calls(NAMES).costs, 1);
+    assert_int_equal(wait_for_calls(CALLS).costs, 1);
+}
+
+static void an_interval_of_too_many_activities_is_counted_once(void **state)
+{
+    (void)state;
+    assert_int_equal(wait_for_calls(CALLS).parts, 0);
+    assert_int_equal(wait_for_calls(NAMES).parts, 1);
+}
+
+/* One wait is given to so many places. */
+static uint64_t share_out(uint32_t places)
+{
+    struct delaysums *sums = delaysums_create();
+    struct region part = {STEP, 2 * STEP};
+    struct wait wait;
+    struct delay_of of;
+    uint64_t left_out;
+
+    begin(0);
+    wait = (struct wait){.thread = mains[1]};
+    pass(1, 0);
+    libc_call(mains[1], 1, (struct region){2, STEP * 2 - 1}, 0);
+    delay_enter(delay, mains[0], part);
+    assert_int_equal(delay_wait(delay, mains[0], part, &wait), 0);
+    of = delay_find(delay, mains[0], part);
+    assert_true(of.count > 0);
+    for (uint32_t i = 0; i < places; i++) {
+        struct delaysums_group group = {.site = i, .blamed = 1};
+
+        assert_int_equal(delaysums_piece(sums, &group, STEP), 0);
+        assert_int_equal(delaysums_share(sums, cast, delay, &of), 0);
+    }
+    left_out = delaysums_left_out(sums);
+    delaysums_destroy(sums);
+    (void)end();
+    return left_out;
+}
+
+static void costs_beyond_the_pairs_kept_are_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(share_out(1000), 0);
+    assert_true(share_out(DELAYSUMS_MAX + 10) >= 10);
+}
+
+/* Samples at so many lines of one cause. */
+static uint64_t weigh(uint32_t places)
+{
+    struct delaykeys *keys;
+    struct delaysources *sources;
+    int64_t number;
+    uint64_t full;
+
+    begin(0);
+    keys = delaykeys_create(scene);
+    sources = delaysources_create(scene, keys);
+    number = delaysources_find(sources, &(struct delay_source){mains[1], 1},
+                               DELAY_NONE);
+    assert_true(number >= 0);
+    for (uint32_t i = 0; i < places; i++) {
+        struct delay_part part = {.part = i, .is_line = true};
+
+        assert_int_equal(
+            delaysources_weigh(sources, (uint32_t)number, &part, 1), 0);
+    }
+    full = delaysources_full(sources);
+    delaysources_destroy(sources);
+    delaykeys_destroy(keys);
+    (void)end();
+    return full;
+}
+
+static void a_cause_at_too_many_lines_is_counted_once(void **state)
+{
+    (void)state;
+    assert_int_equal(weigh(DELAY_EXCESS_MAX), 0);
+    assert_int_equal(weigh(DELAY_EXCESS_MAX + 9), 1);
 }
 
 /* ---- holders of locks --------------------------------------------------- */
@@ -229,6 +308,9 @@ int main(void)
         cmocka_unit_test(a_wait_with_older_items_than_are_kept_is_counted),
         cmocka_unit_test(a_wait_without_a_kept_common_instant_is_counted),
         cmocka_unit_test(a_wait_with_more_costs_than_are_kept_is_counted),
+        cmocka_unit_test(an_interval_of_too_many_activities_is_counted_once),
+        cmocka_unit_test(costs_beyond_the_pairs_kept_are_counted),
+        cmocka_unit_test(a_cause_at_too_many_lines_is_counted_once),
         cmocka_unit_test(a_lock_whose_holder_did_too_much_is_counted_once),
     };
 

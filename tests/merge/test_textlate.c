@@ -297,6 +297,12 @@ static void limits_of_the_delays_are_one_line_of_those_reached(void **state)
     print(page_delay_limits, &report);
     assert_true(has(" common instants (12 waits), lock holders (3"));
     assert_false(has("history"));
+    report.limits = (struct report_delay_limits){.parts = 1, .places = 3};
+    print(page_delay_limits, &report);
+    assert_true(has("reached: activities (1 interval), code places"));
+    report.limits = (struct report_delay_limits){.pairs = 2};
+    print(page_delay_limits, &report);
+    assert_true(has("reached: causes by wait (2 costs)\n"));
 }
 
 int main(void)
