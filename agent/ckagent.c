@@ -439,7 +439,8 @@ static void leftovers_take(const struct identity *identity)
     if (identity->place.local_rank > 0) {
         return; /* one of a host is enough */
     }
-    salvage_all(NULL, ck_time_raw() + SALVAGE_LIMIT, leftovers_add, &leftovers);
+    salvage_all(NULL, ck_time_raw() + SALVAGE_LIMIT, SALVAGE_RING_LIMIT,
+                leftovers_add, &leftovers);
     if (identity->place.local_rank < 0 && !is_host_speaker(identity)) {
         leftovers.failed = 0;
     }
@@ -577,7 +578,8 @@ static int run_clean(void)
         ck_error("%s: %s", options.dir, strerror(errno));
         return CK_EXIT_AGENT_FAILED;
     }
-    salvage_all(options.dir != NULL ? dir : NULL, 0, clean_tell, &failed);
+    salvage_all(options.dir != NULL ? dir : NULL, 0, SALVAGE_RING_LIMIT,
+                clean_tell, &failed);
     return failed == 0 ? CK_EXIT_DONE : CK_EXIT_FAILED;
 }
 

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #include "agent/own.h"
 #include "agent/ringfile.h"
 #include "agent/spool.h"
+#include "launch/child.h"
 #include "schema/owndir.h"
 #include "schema/ringdir.h"
 
@@ -269,38 +271,69 @@ salvage_ring(const char *path, const char *dir, struct salvage *found)
     return state;
 }
 
-/* In a process of its own: who can shorten the file, or write to it meanwhile,
- * ends that process and not the one that is to run the program. */
+/* Why the process that moved a ring's records ended without an answer. */
+static void why_not(struct salvage *found, int status, ck_time_t limit)
+{
+    if (limit > 0) {
+        (void)snprintf(found->why, sizeof(found->why),
+                       "it was not moved within %.3g s",
+                       (double)limit / (double)CK_TIME_S);
+    } else {
+        (void)snprintf(found->why, sizeof(found->why),
+                       "it is damaged, or changed while it was read (%s)",
+                       strsignal(WTERMSIG(status)));
+    }
+}
+
+/* Its answer, or why there is none: it failed, was killed, or takes longer. */
 static enum salvage_state
-ring_guarded(const char *path, const char *dir, struct salvage *found)
+answer_wait(pid_t pid, ck_time_t limit, struct salvage *found)
+{
+    int status = 0;
+    int ended = ck_child_wait(pid, limit, &status);
+
+    if (ended == 0) {
+        (void)kill(pid, SIGKILL);
+        /* One that the kernel holds is not waited for, either. */
+        (void)ck_child_wait(pid, CK_TIME_S, &status);
+    }
+    if (ended < 0 || !WIFEXITED(status)) {
+        why_not(found, status, ended == 0 ? limit : 0);
+        return SALVAGE_FAILED;
+    }
+    return (enum salvage_state)WEXITSTATUS(status);
+}
+
+/* In a process of its own: who can shorten the file, or write to it meanwhile,
+ * ends that process and not the one that is to run the program; nor does that
+ * one wait for a disk that does not answer. */
+static enum salvage_state ring_guarded(const char *path,
+                                       const char *dir,
+                                       ck_time_t limit,
+                                       struct salvage *found)
 {
     struct salvage *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t pid = shared == MAP_FAILED ? -1 : fork();
-    int status = 0;
+    enum salvage_state state = SALVAGE_FAILED;
 
     if (pid == 0) {
         _exit((int)salvage_ring(path, dir, shared));
     }
     memset(found, 0, sizeof(*found));
     found->is_foreign = true;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
     if (pid < 0) {
         (void)snprintf(found->why, sizeof(found->why), "%s", strerror(errno));
-    } else if (WIFSIGNALED(status)) {
-        (void)snprintf(found->why, sizeof(found->why),
-                       "it is damaged, or changed while it was read (%s)",
-                       strsignal(WTERMSIG(status)));
     } else {
-        *found = *shared;
+        state = answer_wait(pid, limit, found);
+        if (found->why[0] == '\0') {
+            *found = *shared;
+        }
     }
     if (shared != MAP_FAILED) {
         (void)munmap(shared, sizeof(*shared));
     }
-    return pid < 0 || WIFSIGNALED(status)
-               ? SALVAGE_FAILED
-               : (enum salvage_state)WEXITSTATUS(status);
+    return state;
 }
 
 /* Nothing was written to it yet: as older versions left a ring when they were
@@ -331,12 +364,18 @@ static void unborn_remove(int dir, const char *name, time_t age)
     (void)close(fd);
 }
 
+/* Whom to tell, and how long each file may take. */
+struct telling {
+    salvage_say *say;
+    void *context;
+    ck_time_t limit;
+};
+
 /* One of the files of a directory: something to tell? */
 static void file_look(const char *dir,
                       const char *name,
                       const char *run,
-                      salvage_say *say,
-                      void *context)
+                      const struct telling *telling)
 {
     struct salvage found;
     enum salvage_state state;
@@ -344,9 +383,9 @@ static void file_look(const char *dir,
 
     (void)snprintf(path, sizeof(path), "%.*s/%s", CK_RING_DIR_BYTES - 1, dir,
                    name);
-    state = ring_guarded(path, run, &found);
+    state = ring_guarded(path, run, telling->limit, &found);
     if (state != SALVAGE_BUSY && state != SALVAGE_OTHER) {
-        say(path, state, &found, context);
+        telling->say(path, state, &found, telling->context);
     }
 }
 
@@ -372,11 +411,13 @@ static DIR *place_open(const char *dir)
 
 void salvage_all(const char *dir,
                  ck_time_t until,
+                 ck_time_t limit,
                  salvage_say *say,
                  void *context)
 {
     char dirs[CK_RING_DIRS_MOST][CK_RING_DIR_BYTES];
     size_t count = ck_ring_dirs_all(dirs);
+    struct telling telling = {say, context, limit};
 
     for (size_t i = 0; i < count; i++) {
         DIR *stream = place_open(dirs[i]);
@@ -396,7 +437,7 @@ void salvage_all(const char *dir,
                               until == 0 ? 1 : UNBORN_AGE);
             }
             if (ck_ring_is_name(entry->d_name)) {
-                file_look(dirs[i], entry->d_name, dir, say, context);
+                file_look(dirs[i], entry->d_name, dir, &telling);
             }
         }
         (void)closedir(stream);

@@ -45,10 +45,14 @@ typedef void salvage_say(const char *path,
                          const struct salvage *found,
                          void *context);
 
+/* A ring file that takes longer is left: its disk does not answer. */
+#define SALVAGE_RING_LIMIT (60 * CK_TIME_S)
+
 /* All ring files of this user; begins none after `until` (RAW ns, 0 = no
- * limit). */
+ * limit), and gives each one `limit`. */
 void salvage_all(const char *dir,
                  ck_time_t until,
+                 ck_time_t limit,
                  salvage_say *say,
                  void *context);
 

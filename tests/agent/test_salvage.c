@@ -241,10 +241,12 @@ static void what_never_became_a_ring_is_removed_in_silence(void **state)
         assert_int_equal(ftruncate(fd, 1 << 20), 0);
         assert_int_equal(futimens(fd, long_ago), 0);
         assert_int_equal(flock(fd, LOCK_SH), 0);
-        salvage_all(NULL, ck_time_raw() + CK_TIME_S, count_say, &said);
+        salvage_all(NULL, ck_time_raw() + CK_TIME_S, SALVAGE_RING_LIMIT,
+                    count_say, &said);
         assert_int_equal(access(path, F_OK), 0); /* its maker lives */
         (void)close(fd);
-        salvage_all(NULL, ck_time_raw() + CK_TIME_S, count_say, &said);
+        salvage_all(NULL, ck_time_raw() + CK_TIME_S, SALVAGE_RING_LIMIT,
+                    count_say, &said);
         assert_int_equal(access(path, F_OK), -1);
     }
     assert_int_equal(said, 0);
@@ -270,11 +272,13 @@ static void who_finds_another_looking_does_not_look(void **state)
     fd = open(dirs[1], O_RDONLY | O_DIRECTORY);
     assert_true(fd >= 0);
     assert_int_equal(flock(fd, LOCK_EX), 0);
-    salvage_all(run, ck_time_raw() + CK_TIME_S, count_say, &said);
+    salvage_all(run, ck_time_raw() + CK_TIME_S, SALVAGE_RING_LIMIT, count_say,
+                &said);
     assert_int_equal(said, 0);
     assert_int_equal(access(moved, F_OK), 0);
     (void)close(fd);
-    salvage_all(run, ck_time_raw() + CK_TIME_S, count_say, &said);
+    salvage_all(run, ck_time_raw() + CK_TIME_S, SALVAGE_RING_LIMIT, count_say,
+                &said);
     assert_int_equal(said, 1);
     assert_int_equal(access(moved, F_OK), -1);
 }
@@ -296,7 +300,7 @@ static void who_is_asked_to_clean_looks_in_any_case(void **state)
     fd = open(dirs[1], O_RDONLY | O_DIRECTORY);
     assert_true(fd >= 0);
     assert_int_equal(flock(fd, LOCK_EX), 0);
-    salvage_all(run, 0, count_say, &said);
+    salvage_all(run, 0, SALVAGE_RING_LIMIT, count_say, &said);
     assert_int_equal(said, 1);
     (void)close(fd);
 }
@@ -325,6 +329,39 @@ static void ring_leave_in_place(char moved[512], const char *run)
     assert_int_equal(rename(path, moved), 0);
 }
 
+static void stay(int signal)
+{
+    (void)signal;
+    for (;;) {
+        (void)pause();
+    }
+}
+
+/* As where a disk does not answer: the reader stays in its write. */
+static void who_takes_too_long_is_ended_and_the_file_stays(void **state)
+{
+    struct rlimit full = {64, RLIM_INFINITY};
+    char why[sizeof(((struct salvage *)NULL)->why)] = "";
+    struct rlimit before;
+    char moved[512], run[96];
+    int said = 0;
+
+    (void)state;
+    (void)snprintf(run, sizeof(run), "%s/staying", work);
+    ring_leave_in_place(moved, run);
+    (void)signal(SIGXFSZ, stay);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+    salvage_all(run, 0, 100 * CK_TIME_MS, reason_say, why);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    assert_string_equal(why, "it was not moved within 0.1 s");
+    assert_int_equal(access(moved, F_OK), 0);
+    salvage_all(run, 0, SALVAGE_RING_LIMIT, count_say, &said);
+    assert_int_equal(said, 1);
+    assert_int_equal(access(moved, F_OK), -1);
+}
+
 /* As a file that is shortened meanwhile does with a SIGBUS: here the disk's
  * limit, with a SIGXFSZ. */
 static void what_kills_its_reader_kills_nobody_else(void **state)
@@ -340,7 +377,7 @@ static void what_kills_its_reader_kills_nobody_else(void **state)
     (void)signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
-    salvage_all(run, 0, reason_say, why);
+    salvage_all(run, 0, SALVAGE_RING_LIMIT, reason_say, why);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_non_null(strstr(why, "changed while it was read"));
     assert_int_equal(unlink(moved), 0);
@@ -358,12 +395,12 @@ static void a_place_that_others_may_write_to_is_not_looked_at(void **state)
     slash = strrchr(moved, '/');
     *slash = '\0';
     assert_int_equal(chmod(moved, 0777), 0);
-    salvage_all(run, 0, count_say, &said);
+    salvage_all(run, 0, SALVAGE_RING_LIMIT, count_say, &said);
     assert_int_equal(said, 0);
     assert_int_equal(chmod(moved, 0700), 0);
     *slash = '/';
     assert_int_equal(access(moved, F_OK), 0);
-    salvage_all(run, 0, count_say, &said);
+    salvage_all(run, 0, SALVAGE_RING_LIMIT, count_say, &said);
     assert_int_equal(said, 1);
 }
 
@@ -376,7 +413,7 @@ static void a_file_that_others_may_write_to_is_not_read(void **state)
     (void)snprintf(run, sizeof(run), "%s/loose", work);
     ring_leave_in_place(moved, run);
     assert_int_equal(chmod(moved, 0666), 0);
-    salvage_all(run, 0, reason_say, why);
+    salvage_all(run, 0, SALVAGE_RING_LIMIT, reason_say, why);
     assert_non_null(strstr(why, "not this user's alone"));
     assert_int_equal(access(run, F_OK), -1);
     assert_int_equal(unlink(moved), 0);
@@ -412,6 +449,7 @@ int main(void)
         cmocka_unit_test(what_never_became_a_ring_is_removed_in_silence),
         cmocka_unit_test(who_finds_another_looking_does_not_look),
         cmocka_unit_test(who_is_asked_to_clean_looks_in_any_case),
+        cmocka_unit_test(who_takes_too_long_is_ended_and_the_file_stays),
         cmocka_unit_test(what_kills_its_reader_kills_nobody_else),
         cmocka_unit_test(a_place_that_others_may_write_to_is_not_looked_at),
         cmocka_unit_test(a_file_that_others_may_write_to_is_not_read),
