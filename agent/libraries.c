@@ -131,15 +131,15 @@ int libraries_find(struct libraries *libraries,
                    bool has_posix,
                    struct ck_err *err)
 {
-    static const char *const preloads[] = {"libckmpi.so", "libckannotate.so",
-                                           "libckposix.so"};
-    size_t count = sizeof(preloads) / sizeof(preloads[0]);
+    static const char *const all[] = {"libck.so"};
+    static const char *const no_posix[] = {"libckmpi.so", "libckannotate.so"};
+    const char *const *preloads = has_posix ? all : no_posix;
+    size_t count = has_posix ? 1 : 2;
     char path[PATH_MAX];
     size_t used = 0;
     int rc = 0;
 
     libraries->preload[0] = '\0';
-    count -= !has_posix;
     for (size_t i = 0; i < count; i++) {
         rc |= library_find(preloads[i], path, err);
         if (path[0] != '\0') {

@@ -9,7 +9,6 @@
  */
 #include "agent/inject/callsite.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 
 #include "agent/inject/ehframe.h"
 #include "agent/inject/inject.h"
+#include "agent/inject/symbol.h"
 
 #define PROBES 16
 #define PATH_BYTES 4096
@@ -273,7 +273,7 @@ void call_site_load(void)
     union {
         void *object;
         int (*call)(void *, struct found_object *);
-    } find = {dlsym(RTLD_DEFAULT, "_dl_find_object")};
+    } find = {symbol_first("_dl_find_object")};
     struct found_object found;
 
     python_site_load();

@@ -76,16 +76,51 @@
 #define WORDS_12 WORDS_11, words[11]
 #define WORDS_13 WORDS_12, words[12]
 
-#define FUNCTION(symbol, fortran_name, n, CLASS, DETAIL, large, letters)       \
-    static struct mpi_function function_##symbol = {                           \
-        .label = INJECT_LABEL(#symbol),                                        \
-        .fortran = fortran_name,                                               \
-        .roles = letters,                                                      \
+enum mpi_function_number {
+#define MPI_FUNCTION(symbol, fortran, n, CLASS, DETAIL, roles) NUMBER_##symbol,
+#define MPI_LARGE(symbol, n, CLASS, DETAIL, roles) NUMBER_##symbol,
+#include "agent/inject/mpi.def"
+    NUMBER_LIMIT
+};
+
+#define FUNCTION(symbol, n, CLASS, DETAIL, large)                              \
+    [NUMBER_##symbol] = {                                                      \
         .arguments = n,                                                        \
         .cls = MPI_CLASS_##CLASS,                                              \
         .detail = DETAIL,                                                      \
         .is_large = large,                                                     \
-    };
+    },
+
+struct mpi_function mpi_functions[] = {
+#define MPI_FUNCTION(symbol, fortran, n, CLASS, DETAIL, roles)                 \
+    FUNCTION(symbol, n, CLASS, DETAIL, 0)
+#define MPI_LARGE(symbol, n, CLASS, DETAIL, roles)                             \
+    FUNCTION(symbol, n, CLASS, DETAIL, 1)
+#include "agent/inject/mpi.def"
+};
+
+const unsigned mpi_functions_count = NUMBER_LIMIT;
+
+static void function_fill(enum mpi_function_number number,
+                          const char *name,
+                          const char *fortran,
+                          const char *roles)
+{
+    struct mpi_function *function = &mpi_functions[number];
+
+    function->label.text = name;
+    function->fortran = fortran;
+    function->roles = roles;
+}
+
+void mpi_functions_fill(void)
+{
+#define MPI_FUNCTION(symbol, fortran, n, CLASS, DETAIL, roles)                 \
+    function_fill(NUMBER_##symbol, #symbol, #fortran, roles);
+#define MPI_LARGE(symbol, n, CLASS, DETAIL, roles)                             \
+    function_fill(NUMBER_##symbol, #symbol, NULL, roles);
+#include "agent/inject/mpi.def"
+}
 
 /* MANY_...: the room for requests that some need. */
 #define MANY_NONE call.many = NULL;
@@ -102,7 +137,7 @@
         struct mpi_call call;                                                  \
         int rc = MPI_MISSING;                                                  \
                                                                                \
-        MANY mpi_call_enter(&call, &function_##symbol, words,                  \
+        MANY mpi_call_enter(&call, &mpi_functions[NUMBER_##symbol], words,     \
                             __builtin_return_address(0));                      \
         if (__builtin_expect(call.next != NULL, 1)) {                          \
             rc = ((int (*)(TYPES_##n))call.next)(WORDS_##n);                   \
@@ -117,7 +152,7 @@
     {                                                                          \
         long words[MPI_WORDS] = {NAMES_16};                                    \
                                                                                \
-        mpi_call_fortran(&function_##symbol, ENTRY, words,                     \
+        mpi_call_fortran(&mpi_functions[NUMBER_##symbol], ENTRY, words,        \
                          __builtin_return_address(0));                         \
     }
 
@@ -127,24 +162,10 @@
     FORTRAN_ENTRY(symbol, fortran##_f08ts_, MPI_ENTRY_F08TS)
 
 #define MPI_FUNCTION(symbol, fortran, n, CLASS, DETAIL, roles)                 \
-    FUNCTION(symbol, #fortran, n, CLASS, DETAIL, 0, roles)                     \
     C_ENTRY(symbol, n, MANY_NONE)                                              \
     FORTRAN_ENTRIES(symbol, fortran)
-#define MPI_LARGE(symbol, n, CLASS, DETAIL, roles)                             \
-    FUNCTION(symbol, NULL, n, CLASS, DETAIL, 1, roles)                         \
-    C_ENTRY(symbol, n, MANY_NONE)
+#define MPI_LARGE(symbol, n, CLASS, DETAIL, roles) C_ENTRY(symbol, n, MANY_NONE)
 #define MPI_MANY(symbol, fortran, n, CLASS, roles)                             \
-    FUNCTION(symbol, #fortran, n, CLASS, 0, 0, roles)                          \
     C_ENTRY(symbol, n, MANY_ROOM)                                              \
     FORTRAN_ENTRIES(symbol, fortran)
 #include "agent/inject/mpi.def"
-
-struct mpi_function *const mpi_functions[] = {
-#define MPI_FUNCTION(symbol, fortran, n, CLASS, DETAIL, roles)                 \
-    &function_##symbol,
-#define MPI_LARGE(symbol, n, CLASS, DETAIL, roles) &function_##symbol,
-#include "agent/inject/mpi.def"
-};
-
-const unsigned mpi_functions_count =
-    sizeof(mpi_functions) / sizeof(mpi_functions[0]);

@@ -10,11 +10,12 @@
  */
 #include "agent/inject/filter.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+
+#include "agent/inject/symbol.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define LIBRARIES 16
@@ -77,11 +78,6 @@ static void prctl_look(int operation, long mode)
     }
 }
 
-static void *next_find(const char *symbol)
-{
-    return dlsym(RTLD_NEXT, symbol);
-}
-
 EXPORT long
 entry_prctl(int operation, long a, long b, long c, long d) __asm__("prctl");
 long entry_prctl(int operation, long a, long b, long c, long d)
@@ -89,7 +85,7 @@ long entry_prctl(int operation, long a, long b, long c, long d)
     prctl_f next = atomic_load_explicit(&next_prctl, memory_order_relaxed);
 
     if (__builtin_expect(next == NULL, 0)) {
-        next = (prctl_f)(uintptr_t)next_find("prctl");
+        next = (prctl_f)(uintptr_t)symbol_next("prctl");
         atomic_store_explicit(&next_prctl, next, memory_order_relaxed);
     }
     prctl_look(operation, a);
@@ -108,7 +104,7 @@ long entry_syscall(long number, long a, long b, long c, long d, long e, long f)
     syscall_f next = atomic_load_explicit(&next_syscall, memory_order_relaxed);
 
     if (__builtin_expect(next == NULL, 0)) {
-        next = (syscall_f)(uintptr_t)next_find("syscall");
+        next = (syscall_f)(uintptr_t)symbol_next("syscall");
         atomic_store_explicit(&next_syscall, next, memory_order_relaxed);
     }
     if (number == SYS_prctl) {
@@ -119,10 +115,4 @@ long entry_syscall(long number, long a, long b, long c, long d, long e, long f)
                                                      : INJECT_CLOSE_PROCESS);
     }
     return next(number, a, b, c, d, e, f);
-}
-
-__attribute__((constructor)) static void filter_load(void)
-{
-    atomic_store(&next_prctl, (prctl_f)(uintptr_t)next_find("prctl"));
-    atomic_store(&next_syscall, (syscall_f)(uintptr_t)next_find("syscall"));
 }

@@ -63,4 +63,16 @@ FLOOR(sem_wait)
 #undef FLOOR
 #endif
 
+/* A preloaded library names no library but libc. Before glibc 2.34 a program
+ * may have none of these: the loader is not to refuse it for that. They are
+ * called where MPI is, which has them, for threads, or after a look. */
+#ifdef FLOOR_IS_PRELOADED
+__asm__(".weak dlsym");
+__asm__(".weak dlopen");
+__asm__(".weak dlclose");
+__asm__(".weak pthread_key_create");
+__asm__(".weak pthread_setspecific");
+__asm__(".weak pthread_testcancel");
+#endif
+
 #endif

@@ -41,8 +41,14 @@ static __thread uint32_t thread_offers; /* header->offers at the last try */
 static __thread uint32_t thread_pause;  /* offers until the next; 0 = none */
 static _Atomic int is_ready; /* ring mapped, fork handler and thread key set */
 static pthread_key_t thread_key;
+static bool has_key;
 
 static _Atomic uint64_t missed; /* records during an entry or a claim */
+static _Atomic int is_placing;  /* call sites are being prepared, or are */
+
+/* Weak as in floor.h: a program that has none of its own has one thread, which
+ * ends with it. */
+#pragma weak pthread_key_create
 
 /* Texts of the program: a table of pointers into a pool that only grows, so
  * that a signal handler may enter one.
@@ -52,6 +58,7 @@ static _Alignas(struct inject_text) char text_pool[INJECT_TEXT_BYTES];
 static _Atomic size_t text_pool_used;
 
 void (*inject_closing)(enum inject_closing how);
+void (*inject_claiming)(void);
 
 static _Atomic uint32_t slow_calls; /* between enter and leave */
 
@@ -117,19 +124,23 @@ static void child_after_fork(void)
 /* Fork handlers and keys outlive a fork: set them up once an image. */
 static int hooks_install(void)
 {
-    if (pthread_key_create(&thread_key, thread_end) != 0) {
-        return -1;
+    if (pthread_key_create != NULL) {
+        if (pthread_key_create(&thread_key, thread_end) != 0) {
+            return -1;
+        }
+        has_key = true;
     }
-    if (pthread_atfork(NULL, NULL, child_after_fork) != 0) {
-        (void)pthread_key_delete(thread_key);
-        return -1;
-    }
-    return 0;
+    return pthread_atfork(NULL, NULL, child_after_fork);
 }
 
-/* A full table is final; another thread that is just entering is not. */
+/* A full table is final; another thread that is just entering is not. The
+ * places of calls are needed from now on: most processes never come here. */
 static int process_enter(void)
 {
+    if (atomic_load(&inject_ring.incarnation) == 0 &&
+        atomic_exchange(&is_placing, 1) == 0) {
+        call_site_load();
+    }
     if (atomic_load(&inject_ring.incarnation) != 0 ||
         ck_ring_enter(&inject_ring, inject_library) == 0) {
         return 0;
@@ -165,7 +176,9 @@ static struct ck_ring_writer *thread_claim(void)
         return NULL;
     }
     thread_pause = 0;
-    (void)pthread_setspecific(thread_key, &inject_ring);
+    if (has_key) {
+        (void)pthread_setspecific(thread_key, &inject_ring);
+    }
     if (inject_thread.slot->is_told == 0) {
         inject_thread.slot->is_told = 1;
         thread_say();
@@ -200,6 +213,9 @@ struct ck_ring_writer *inject_writer_slow(void)
         return NULL;
     }
     thread_state = THREAD_CLAIMING;
+    if (inject_claiming != NULL) {
+        inject_claiming();
+    }
     if (process_enter() == 0 && !atomic_load(&inject_ring.header->is_off)) {
         writer = thread_claim();
     }
@@ -213,14 +229,23 @@ struct ck_ring_writer *inject_writer_slow(void)
     return writer;
 }
 
+/* A word that all processes of the job share is written when it changes. */
+static void ring_join(enum ck_library library)
+{
+    if ((atomic_load(&inject_ring.header->loaded) & (uint32_t)library) == 0) {
+        atomic_fetch_or(&inject_ring.header->loaded, (uint32_t)library);
+    }
+}
+
 void inject_load(enum ck_library library)
 {
     int saved = errno;
 
-    if (atomic_load(&is_ready) == 0 && ck_ring_map(&inject_ring) == 0) {
+    if (atomic_load(&is_ready) != 0) { /* two of them in one */
+        ring_join(library);
+    } else if (ck_ring_map(&inject_ring) == 0) {
         inject_library = library;
-        atomic_fetch_or(&inject_ring.header->loaded, (uint32_t)library);
-        call_site_load();
+        ring_join(library);
         if (hooks_install() == 0) {
             atomic_store(&is_ready, 1);
             if (ck_filter_join != NULL) {

@@ -33,10 +33,10 @@ struct inject_label {
         literal, 0                                                             \
     }
 
-/* To be called from the library's constructor (or its entry point): maps the
- * ring, notes the library in its header and sets up the fork and thread hooks,
- * if there is an agent. The process enters the ring with its first record.
- * Keeps errno.
+/* To be called from the library's constructor (or its entry point), once for
+ * each part of the library: maps the ring, notes the library in its header and
+ * sets up the fork and thread hooks, if there is an agent. The process enters
+ * the ring with its first record. Keeps errno.
  */
 void inject_load(enum ck_library library);
 
@@ -48,6 +48,9 @@ enum inject_closing {
 /* A function of the library's own for that, besides what inject.c does; NULL.
  * Called before. */
 extern void (*inject_closing)(enum inject_closing how);
+
+/* Called before a thread asks for its slot; NULL. */
+extern void (*inject_claiming)(void);
 
 /* Around what takes system calls after the start of the process: false where
  * they are forbidden now, and then nothing is to be left. They are not

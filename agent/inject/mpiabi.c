@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/inject/symbol.h"
+
 /* The largest text of MPI_Get_library_version of the known libraries. */
 #define VERSION_BYTES_MAX 8192
 
@@ -61,7 +63,7 @@ static void *library_symbol(const char *name)
 
 void *mpi_abi_symbol(const char *name)
 {
-    void *found = dlsym(RTLD_NEXT, name);
+    void *found = symbol_next(name);
 
     return found != NULL ? found : library_symbol(name);
 }

@@ -29,6 +29,7 @@ enum process_state {
 };
 
 static _Atomic int process_state = PROCESS_UNKNOWN;
+static _Atomic bool has_texts;          /* mpi_functions_fill() was here */
 static _Atomic uint64_t passed_through; /* calls into an unreadable library */
 
 struct thread_guard {
@@ -133,7 +134,7 @@ static int process_start(void)
     }
     if (getenv(CK_RING_ENV) != NULL) {
         for (unsigned i = 0; i < mpi_functions_count; i++) {
-            roles_place(mpi_functions[i]);
+            roles_place(&mpi_functions[i]);
         }
         mpi_abi_find();
         state =
@@ -192,6 +193,11 @@ static mpi_next_f next_find(struct mpi_function *function, enum mpi_entry entry)
     } found;
     char name[64];
 
+    /* Threads may come here at once: all write the same. */
+    if (!atomic_load_explicit(&has_texts, memory_order_acquire)) {
+        mpi_functions_fill();
+        atomic_store_explicit(&has_texts, true, memory_order_release);
+    }
     (void)snprintf(name, sizeof(name), "%s%s",
                    entry == MPI_ENTRY_C ? function->label.text
                                         : function->fortran,

@@ -98,8 +98,13 @@ struct mpi_function {
 };
 
 /* All of mpi.def (ckmpi.c). */
-extern struct mpi_function *const mpi_functions[];
+extern struct mpi_function mpi_functions[];
 extern const unsigned mpi_functions_count;
+
+/* Put the texts into them, when the first is called: pointers that the loader
+ * had to put there would cost each program of a script, with MPI or without,
+ * a fault a page. */
+void mpi_functions_fill(void);
 
 /* Requests of a call on several; lies in the wrappers that need it. */
 struct mpi_many {

@@ -8,7 +8,6 @@
  */
 #include "agent/inject/posixcall.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "agent/inject/posixpath.h"
 #include "agent/inject/posixsocket.h"
+#include "agent/inject/symbol.h"
 
 #define LIFE_MIN (100 * CK_TIME_MS)
 #define SAY_EACH CK_TIME_S
@@ -40,33 +40,13 @@ static __thread int64_t said_at; /* RAW, totals of this thread */
 static __thread bool is_attaching;
 static __thread int8_t is_our_own; /* 1 a thread of ours, -1 not, 0 unknown */
 
-/* libc has two versions of these, of which dlsym() may find the old one. What
- * a sanitizer's library has in front of it has no version. */
-static void *condition_find(const char *symbol, void *found)
-{
-    void *versioned = NULL;
-    Dl_info first, second;
-
-#if defined(__x86_64__)
-    versioned = dlvsym(RTLD_NEXT, symbol, "GLIBC_2.3.2");
-#endif
-    return versioned != NULL && found != NULL && dladdr(found, &first) != 0 &&
-                   dladdr(versioned, &second) != 0 &&
-                   first.dli_fbase == second.dli_fbase
-               ? versioned
-               : found;
-}
-
 posix_next_f posix_next_find(struct posix_entry *entry)
 {
     union {
         void *object;
         posix_next_f call;
-    } found = {dlsym(RTLD_NEXT, entry->symbol)};
+    } found = {symbol_next(entry->symbol)};
 
-    if (strncmp(entry->symbol, "pthread_cond_", 13) == 0) {
-        found.object = condition_find(entry->symbol, found.object);
-    }
     atomic_store_explicit(&entry->next, found.call, memory_order_relaxed);
     return found.call;
 }
@@ -78,14 +58,16 @@ bool posix_is_worth_it(void)
             ck_time_raw() - loaded_raw >= LIFE_MIN);
 }
 
-/* Over the whole life so far: at least LIFE_MIN, so the error of the two
- * pairs of reads is below 1e-5. */
+/* Over the whole life so far: from LIFE_MIN on the error of the two pairs of
+ * reads is below 1e-5. */
 static void scale_find(void)
 {
     int64_t ticks = ck_time_ticks() - loaded_ticks;
     int64_t ns = ck_time_raw() - loaded_raw;
+    bool is_known =
+        atomic_load_explicit(&tick_scale, memory_order_relaxed) != 0;
 
-    if (ticks > 0 && ns > 0) {
+    if (ticks > 0 && ns > (is_known ? LIFE_MIN : 0)) {
         atomic_store_explicit(
             &tick_scale,
             (uint64_t)(((unsigned __int128)ns << 32) / (uint64_t)ticks),
@@ -124,6 +106,16 @@ static bool is_own_thread(void)
     return is_our_own > 0;
 }
 
+/* Whichever part of this library asks for the slot: calls of libc have stamps
+ * of the ring as soon as the thread has it. */
+static void thread_claiming(void)
+{
+    scale_find();
+    if (inject_ring.header->posix_threshold_ns != 0) {
+        posix_threshold = inject_ring.header->posix_threshold_ns;
+    }
+}
+
 /* What a signal handler ends while its thread is at this is in the totals and
  * no loss. Threads that wake each other come here together, with what may be a
  * long wait for one of them: none stands back. */
@@ -135,9 +127,6 @@ static struct ck_ring_writer *writer_first(void)
         return NULL;
     }
     is_attaching = true;
-    if (atomic_load_explicit(&tick_scale, memory_order_relaxed) == 0) {
-        scale_find();
-    }
     writer = inject_writer();
     is_attaching = false;
     return writer;
@@ -164,9 +153,6 @@ static struct ck_ring_writer *writer_find(void)
         return NULL;
     }
     writer = writer_first();
-    if (writer != NULL && inject_ring.header->posix_threshold_ns != 0) {
-        posix_threshold = inject_ring.header->posix_threshold_ns;
-    }
     return writer == NULL || posix_is_inside() ? NULL : writer;
 }
 
@@ -228,6 +214,7 @@ void posix_record(const struct posix_call *call,
         now = ck_time_raw();
         if (now - said_at >= SAY_EACH) {
             said_at = now;
+            scale_find();
             posix_counts_say();
         }
     }
@@ -260,5 +247,6 @@ void posix_call_load(void)
     loaded_raw = ck_time_raw();
     loaded_ticks = ck_time_ticks();
     inject_closing = call_close;
+    inject_claiming = thread_claiming;
     (void)pthread_atfork(NULL, NULL, child_after_fork);
 }

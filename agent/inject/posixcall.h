@@ -42,7 +42,7 @@ struct posix_entry {
 };
 
 /* Find the next definition; again when it is not there (never in practice).
- * Async-signal-safe only once posix_call_load() has run. */
+ * Async-signal-safe, and takes no lock. */
 posix_next_f posix_next_find(struct posix_entry *entry);
 
 static inline posix_next_f posix_next(struct posix_entry *entry)
@@ -129,15 +129,9 @@ static inline void posix_end(const struct posix_call *call,
  * are bounded, and a script starts many short-lived programs. */
 bool posix_is_worth_it(void);
 
-/* To be called by the library's constructor, after all entries were found. */
+/* To be called by the library's constructor. */
 void posix_call_load(void);
 /* The names of the functions, by enum posix_function. */
 extern struct inject_label posix_labels[];
-
-/* Entries of posixexit.c, posixlock.c and posixstream.c, to be found at the
- * start. */
-void posix_exit_load(void);
-void posix_lock_load(void);
-void posix_stream_load(void);
 
 #endif

@@ -24,6 +24,8 @@ static _Atomic unsigned pool_used; /* blocks that were ever in use, from 0 on */
 static _Atomic uint64_t others[POSIX_FUNCTIONS][3]; /* calls, ns, bytes */
 static _Atomic uint32_t uncounted;                  /* threads */
 static pid_t counted_pid; /* not that of a child that shares our memory */
+/* Weak as in floor.h. */
+#pragma weak pthread_key_create
 static pthread_key_t key;
 static _Atomic int has_key;
 
@@ -174,7 +176,8 @@ void posix_counts_load(void)
 {
     counted_pid = getpid();
     /* Before inject.c's key: a thread says its counts while it has a slot. */
-    if (pthread_key_create(&key, thread_end) == 0) {
+    if (pthread_key_create != NULL &&
+        pthread_key_create(&key, thread_end) == 0) {
         atomic_store(&has_key, 1);
     }
     (void)pthread_atfork(NULL, NULL, child_after_fork);

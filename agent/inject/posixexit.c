@@ -48,10 +48,3 @@ void entry_quick_exit(int status)
 {
     leave(&data_quick_exit, status);
 }
-
-void posix_exit_load(void)
-{
-    (void)posix_next_find(&data__exit);
-    (void)posix_next_find(&data__Exit);
-    (void)posix_next_find(&data_quick_exit);
-}

@@ -12,12 +12,14 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 
 #include "agent/inject/posixcall.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+/* Weak as in floor.h. */
+#pragma weak pthread_testcancel
 
 struct timespec;
 
@@ -45,8 +47,6 @@ LOCK(pthread_rwlock_tryrdlock, pthread_rwlock_rdlock);
 LOCK(pthread_rwlock_trywrlock, pthread_rwlock_wrlock);
 LOCK(sem_trywait, sem_wait);
 
-static _Atomic int is_loaded;
-
 /* A lock that was free. */
 static inline void count_free(enum posix_function function)
 {
@@ -70,18 +70,8 @@ static uint32_t mutex_holder(const void *mutex)
 #endif
 }
 
-/* The try of this entry, or `first` while the next one is not known. */
-static inline int lock_try(struct posix_entry *entry, wait_f first, void *lock)
-{
-    posix_next_f next =
-        atomic_load_explicit(&entry->next, memory_order_relaxed);
-
-    return __builtin_expect(next != NULL, 1) ? ((wait_f)next)(lock)
-                                             : first(lock);
-}
-
 /* For pthread_mutex_trylock and so on. */
-#define TRY(symbol, lock) lock_try(&data_##symbol, (wait_f)symbol, lock)
+#define TRY(symbol, lock) ((wait_f)posix_next(&data_##symbol))(lock)
 
 /* One wait; which of the forms is called depends on what is given. */
 struct lock_wait {
@@ -93,25 +83,10 @@ struct lock_wait {
     const void *site;
 };
 
-/* dlsym() itself may take a lock before we know the next definition. */
-static int wait_early(void *mutex)
-{
-    while (pthread_mutex_trylock(mutex) == EBUSY) {
-        (void)sched_yield();
-    }
-    return 0;
-}
-
 static int lock_call(const struct lock_wait *wait)
 {
-    posix_next_f next =
-        atomic_load_explicit(&wait->entry->next, memory_order_relaxed);
+    posix_next_f next = posix_next(wait->entry);
 
-    if (next == NULL && !atomic_load(&is_loaded) &&
-        wait->entry == &data_pthread_mutex_lock) {
-        return wait_early(wait->lock);
-    }
-    next = posix_next(wait->entry);
     if (next == NULL) {
         return ENOSYS;
     }
@@ -239,7 +214,9 @@ int entry_sem_wait(void *semaphore)
     int saved = errno;
 
     /* sem_wait() is a point of cancellation, sem_trywait() is none. */
-    pthread_testcancel();
+    if (pthread_testcancel != NULL) {
+        pthread_testcancel();
+    }
     if (__builtin_expect(TRY(sem_trywait, semaphore) == 0, 1)) {
         if (!posix_is_inside()) {
             count_free(POSIX_sem_wait);
@@ -256,28 +233,4 @@ entry_sem_timedwait(void *semaphore,
 int entry_sem_timedwait(void *semaphore, const struct timespec *limit)
 {
     return WAIT(sem_timedwait, semaphore, limit, -1, 0);
-}
-
-void posix_lock_load(void)
-{
-    static struct posix_entry *const entries[] = {
-        &data_pthread_mutex_lock,
-        &data_pthread_mutex_timedlock,
-        &data_pthread_mutex_clocklock,
-        &data_pthread_rwlock_rdlock,
-        &data_pthread_rwlock_wrlock,
-        &data_pthread_rwlock_timedrdlock,
-        &data_pthread_rwlock_timedwrlock,
-        &data_sem_wait,
-        &data_sem_timedwait,
-        &data_pthread_mutex_trylock,
-        &data_pthread_rwlock_tryrdlock,
-        &data_pthread_rwlock_trywrlock,
-        &data_sem_trywait,
-    };
-
-    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-        (void)posix_next_find(entries[i]);
-    }
-    atomic_store(&is_loaded, 1);
 }

@@ -188,15 +188,3 @@ size_t entry_fwrite(const void *data, size_t size, size_t count, FILE *stream)
                         &(struct request){data, size, count, stream},
                         __builtin_return_address(0));
 }
-
-void posix_stream_load(void)
-{
-    static struct posix_entry *const entries[] = {
-        &data_fopen,  &data_fopen64, &data_fclose,
-        &data_fflush, &data_fread,   &data_fwrite,
-    };
-
-    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-        (void)posix_next_find(entries[i]);
-    }
-}

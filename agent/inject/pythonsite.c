@@ -14,11 +14,11 @@
  */
 #include "agent/inject/pythonsite.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
 #include "agent/inject/inject.h"
+#include "agent/inject/symbol.h"
 
 /* Frames that are looked at, entries of a line table, bytes of a text. */
 #define FRAMES_MAX 64
@@ -339,21 +339,21 @@ uint64_t python_site_find(uint64_t site)
     return site;
 }
 
-static uint64_t symbol_find(const char *name)
+static uint64_t address_find(const char *name)
 {
-    return (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, name);
+    return (uint64_t)(uintptr_t)symbol_first(name);
 }
 
 /* A build without a global lock has objects of another shape; before 3.11
  * nothing tells the version. */
 static const struct layout *layout_find(void)
 {
-    const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version");
+    const unsigned long *version = symbol_first("Py_Version");
 
     for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
         if (version != NULL && *version >> 16 == layouts[i].version &&
             sizeof(void *) == 8 &&
-            symbol_find("_Py_MergeZeroLocalRefcount") == 0) {
+            address_find("_Py_MergeZeroLocalRefcount") == 0) {
             return &layouts[i];
         }
     }
@@ -365,11 +365,11 @@ void python_site_load(void)
     union {
         void *object;
         uint64_t (*call)(void);
-    } state = {dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState")};
+    } state = {symbol_first("PyGILState_GetThisThreadState")};
 
-    type_code = symbol_find("PyCode_Type");
-    type_text = symbol_find("PyUnicode_Type");
-    type_bytes = symbol_find("PyBytes_Type");
+    type_code = address_find("PyCode_Type");
+    type_text = address_find("PyUnicode_Type");
+    type_bytes = address_find("PyBytes_Type");
     if (state.object == NULL || type_code == 0 || type_text == 0 ||
         type_bytes == 0) {
         return;

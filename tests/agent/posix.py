@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "targets"))
 import ringlines  # noqa: E402
 
 BUILD = sys.argv.pop(1)
-LIBRARY = os.path.join(BUILD, "lib", "ck", "libckposix.so")
+LIBRARY = os.path.join(BUILD, "lib", "ck", "libck.so")
 RINGRUN = os.path.join(BUILD, "tests", "ringrun")
 TARGET = os.path.join(BUILD, "tests", "posix_target")
 HOLD = 100e6

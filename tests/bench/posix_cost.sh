@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 for round in $(seq "$rounds"); do
     "$build/tests/posix_cost" | sed 's/^/plain /'
     "$build/tests/ringrun" "$work/out" --tsc -- \
-        env LD_PRELOAD="$build/lib/ck/libckposix.so" \
+        env LD_PRELOAD="$build/lib/ck/libck.so" \
         "$build/tests/posix_cost" | sed 's/^/ck /'
 done >"$work/lines"
 awk '

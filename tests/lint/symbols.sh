@@ -21,7 +21,7 @@ allowed() {
     libcknccl.so) echo '^(ncclProfiler(_v[0-9]+|Plugin_v[0-9]+))$' ;;
     libckannotate.so) echo '^(ck_api_get|ck_filter_join|prctl|syscall|__asan_default_options)$' ;;
     libckpython.so) echo '^(ck_[a-z_]+|PyEval_[A-Za-z]+)$' ;;
-    libckposix.so) echo '^([a-z_0-9]+|_Exit)$' ;;
+    libck.so) echo '^([a-z_0-9]+|_Exit|MPIX?_[A-Za-z_]+)$' ;;
     *) echo '^$' ;;
     esac
 }
