@@ -4,14 +4,19 @@
  */
 #include "agent/clocksync.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "agent/own.h"
+#include "schema/clocksource.h"
 #include "schema/event.h"
 
 #define READINGS 16
+/* The clocksource is read again; merge counts on it (ticksfit.c). */
+#define SOURCE_PERIOD (10 * CK_TIME_S)
+/* No rate changes by so much. */
+#define JUMP 1e-3
 #define CLOCKSOURCE                                                            \
     "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
@@ -56,22 +61,30 @@ static struct pair pair_read(enum ck_clock clock)
     return best;
 }
 
-enum ck_clock clocksync_choose(void)
+/* What the kernel keeps time by, as a number; 0 = it does not tell. */
+static int64_t source_read(void)
 {
-    enum ck_clock clock = CK_CLOCK_RAW;
-#if defined(__x86_64__)
     char source[32] = "";
     FILE *file = fopen(CLOCKSOURCE, "re");
 
-    if (file != NULL) {
-        if (fgets(source, sizeof(source), file) != NULL &&
-            strcmp(source, "tsc\n") == 0) {
-            clock = CK_CLOCK_TSC;
-        }
-        (void)fclose(file);
+    if (file == NULL) {
+        return 0;
+    }
+    if (fgets(source, sizeof(source), file) == NULL) {
+        source[0] = '\0';
+    }
+    (void)fclose(file);
+    return ck_clocksource_number(source);
+}
+
+enum ck_clock clocksync_choose(void)
+{
+#if defined(__x86_64__)
+    if (source_read() == CK_CLOCKSOURCE_TSC) {
+        return CK_CLOCK_TSC;
     }
 #endif
-    return clock;
+    return CK_CLOCK_RAW;
 }
 
 void clocksync_init(struct clocksync *sync, enum ck_clock clock)
@@ -79,10 +92,32 @@ void clocksync_init(struct clocksync *sync, enum ck_clock clock)
     struct pair pair = pair_read(CK_CLOCK_TSC);
 
     *sync = (struct clocksync){
-        .clock = clock, .ticks0 = pair.other, .raw0 = pair.raw};
+        .clock = clock,
+        .ticks0 = pair.other,
+        .raw0 = pair.raw,
+        .source_until = INT64_MIN,
+    };
 }
 
-static void pair_put(struct own *own, enum ck_clock clock, struct pair pair)
+void clocksync_learn(struct clocksync *sync, int64_t ticks, ck_time_t raw)
+{
+    double rate = (double)(raw - sync->raw0) / (double)(ticks - sync->ticks0);
+
+    if (raw - sync->raw0 < CK_TIME_MS) {
+        return;
+    }
+    /* A counter that jumped: the rate of before is as good as any. */
+    if (ticks > sync->ticks0 &&
+        (sync->ns_per_tick <= 0 ||
+         fabs(rate - sync->ns_per_tick) < JUMP * sync->ns_per_tick)) {
+        sync->ns_per_tick = rate;
+    }
+    sync->ticks0 = ticks;
+    sync->raw0 = raw;
+}
+
+static void
+pair_put(struct own *own, enum ck_clock clock, struct pair pair, int64_t source)
 {
     struct ck_clock_fact fact = {
         .e = {.kind = CK_KIND_CLOCK_PAIR,
@@ -90,6 +125,7 @@ static void pair_put(struct own *own, enum ck_clock clock, struct pair pair)
               .start = pair.other},
         .value = pair.raw,
         .width = pair.width,
+        .t3 = source,
         .clock = (uint32_t)clock,
     };
 
@@ -104,14 +140,15 @@ void clocksync_record(struct clocksync *sync, struct own *own)
     if (sync->clock == CK_CLOCK_TSC) {
         struct pair pair = pair_read(CK_CLOCK_TSC);
 
-        if (pair.other > sync->ticks0) {
-            sync->ns_per_tick = (double)(pair.raw - sync->raw0) /
-                                (double)(pair.other - sync->ticks0);
+        if (pair.raw >= sync->source_until) {
+            sync->source = source_read();
+            sync->source_until = pair.raw + SOURCE_PERIOD;
         }
-        pair_put(own, CK_CLOCK_TSC, pair);
+        clocksync_learn(sync, pair.other, pair.raw);
+        pair_put(own, CK_CLOCK_TSC, pair, sync->source);
     }
     for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
-        pair_put(own, seconds[i], pair_read(seconds[i]));
+        pair_put(own, seconds[i], pair_read(seconds[i]), 0);
     }
 }
 

@@ -18,9 +18,11 @@ struct own;
 
 struct clocksync {
     enum ck_clock clock; /* the ring's */
-    int64_t ticks0;      /* first pair */
+    int64_t ticks0;      /* latest pair */
     ck_time_t raw0;
-    double ns_per_tick; /* from the first to the latest pair; 0 = not yet */
+    double ns_per_tick;     /* up to it; 0 = not yet */
+    int64_t source;         /* the kernel's clocksource (clocksource.h) */
+    ck_time_t source_until; /* RAW: then it is read again */
 };
 
 /* TSC where the kernel itself keeps time by it, else RAW. */
@@ -28,6 +30,9 @@ enum ck_clock clocksync_choose(void);
 
 /* Take the first pair. */
 void clocksync_init(struct clocksync *sync, enum ck_clock clock);
+
+/* Go on from another pair, also of a counter that jumped. */
+void clocksync_learn(struct clocksync *sync, int64_t ticks, ck_time_t raw);
 
 /* Record one fact for each clock: the best of some readings. */
 void clocksync_record(struct clocksync *sync, struct own *own);
