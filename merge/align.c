@@ -12,6 +12,7 @@
 #include "merge/clockedges.h"
 #include "merge/clockmap.h"
 #include "merge/ticks.h"
+#include "schema/clocktrend.h"
 #include "schema/run.h"
 
 /* Between two points, and beyond them, a device may lead a little more. */
@@ -24,6 +25,7 @@ struct pair {
     int64_t stamp;
     int64_t raw;
     int64_t width;
+    int64_t source; /* of the counter: the kernel's clocksource; 0 = unknown */
 };
 
 struct map {
@@ -58,6 +60,7 @@ struct align {
     struct calibration *calibration;
     uint32_t *domains; /* by agent */
     size_t agents_count;
+    bool has_edges; /* the maps' facts are of stamps, not of RAW */
 };
 
 struct align *align_create(void)
@@ -113,6 +116,7 @@ int align_fact(struct align *align,
     pair->stamp = fact->e.start;
     pair->raw = fact->value;
     pair->width = fact->width < 0 ? -fact->width : fact->width;
+    pair->source = fact->t3;
     return 0;
 }
 
@@ -129,7 +133,6 @@ static int by_stamp(const void *a, const void *b)
     return (left->stamp > right->stamp) - (left->stamp < right->stamp);
 }
 
-/* The pairs of a domain, which are sorted by stamp. */
 static int
 map_fill(struct align *align, const struct cast *cast, uint32_t domain)
 {
@@ -146,14 +149,15 @@ map_fill(struct align *align, const struct cast *cast, uint32_t domain)
             /* Unknown ranks lead last. */
             pairs[count++] = (struct ticks_pair){
                 pair->agent, (uint32_t)cast->agents[pair->agent].rank,
-                pair->stamp, pair->raw, pair->width};
+                pair->stamp, pair->raw,
+                pair->width, pair->source};
         }
     }
     if (rc == 0) {
         rc = ticks_make(&map->ticks, pairs, count);
     }
     map->domain.pairs = map->ticks.count;
-    map->domain.bound = map->ticks.bound;
+    map->domain.bound = map->ticks.worst;
     free(pairs);
     return rc;
 }
@@ -318,8 +322,9 @@ int align_settle(struct align *align, const struct clockedges *edges)
     int rc = -1;
 
     for (size_t i = 0; errors != NULL && i < align->maps_count; i++) {
-        errors[i] = align->maps[i].domain.bound;
+        errors[i] = align->maps[i].ticks.bound;
     }
+    align->has_edges = edges != NULL && clockedges_kept(edges) > 0;
     if (errors != NULL) {
         rc = calibration_solve(align->calibration, edges, errors);
     }
@@ -440,6 +445,35 @@ ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time)
     return time - clock_map(map->clock, raw);
 }
 
+/* What a map of ticks adds to the error of its domain's clock between two times
+ * of RAW. Where messages were solved, it is of RAW as the ticks have it. */
+static ck_time_t ticks_more(const struct align *align,
+                            const struct map *map,
+                            ck_time_t from,
+                            ck_time_t to)
+{
+    ck_time_t error = ticks_error_between(&map->ticks, from, to);
+
+    return align->has_edges && error <= TICKS_DOUBT ? 0 : error;
+}
+
+/* The same of two stamps of one clock: nothing but where it is doubtful. */
+static ck_time_t
+ticks_doubt(const struct map *map, ck_time_t from, ck_time_t to)
+{
+    ck_time_t error = ticks_error_between(&map->ticks, from, to);
+
+    return error <= TICKS_DOUBT ? 0 : 2 * error;
+}
+
+ck_time_t align_doubt(const struct align *align, uint32_t agent, ck_time_t time)
+{
+    return ticks_doubt(&align->maps[align->domains[agent]],
+                       align_undo(align, agent, time),
+                       align_undo(align, agent, time)) /
+           2;
+}
+
 int align_bound(const struct align *align,
                 uint32_t agent,
                 bool is_ticks,
@@ -448,13 +482,14 @@ int align_bound(const struct align *align,
 {
     struct map *map = &align->maps[align->domains[agent]];
     struct clockmap *clock = map->held != NULL ? map->held : map->clock;
+    ck_time_t more = is_ticks ? ticks_error(&map->ticks, stamp) : 0;
     ck_time_t error;
 
     if (!map->domain.is_calibrated) {
         return -1;
     }
     if (clock == NULL) {
-        *bound = map->error;
+        *bound = map->error + more;
         return 0;
     }
     error =
@@ -462,7 +497,22 @@ int align_bound(const struct align *align,
     if (error == CLOCKMAP_ERROR_UNKNOWN) {
         return -1;
     }
-    *bound = error;
+    *bound = error + more;
+    return 0;
+}
+
+/* Of records at a time on the axis, whatever clock stamped them. */
+static int bound_at(const struct align *align,
+                    uint32_t agent,
+                    ck_time_t time,
+                    ck_time_t *bound)
+{
+    ck_time_t raw = align_undo(align, agent, time);
+
+    if (align_bound(align, agent, false, raw, bound) != 0) {
+        return -1;
+    }
+    *bound += ticks_more(align, &align->maps[align->domains[agent]], raw, raw);
     return 0;
 }
 
@@ -478,21 +528,50 @@ int align_pair_bound(const struct align *align,
 
     *bound = 0;
     if (domain == its) {
+        ck_time_t raw = align_undo(align, agent, time);
+
+        *bound = ticks_doubt(&align->maps[domain], raw, raw);
         return 0;
     }
-    if (align_bound(align, agent, false, align_undo(align, agent, time),
-                    &mine) != 0 ||
-        align_bound(align, other, false, align_undo(align, other, time),
-                    &theirs) != 0) {
+    if (bound_at(align, agent, time, &mine) != 0 ||
+        bound_at(align, other, time, &theirs) != 0) {
         return -1;
     }
     *bound = mine + theirs;
     /* Next to a clock that is exact there is nothing to gain. */
-    if (mine > 0 && theirs > 0) {
+    if (mine > 0 && theirs > 0 && align->maps[domain].clock != NULL &&
+        align->maps[its].clock != NULL) {
         pair = calibration_pair(align->calibration, domain, its, time);
+        pair += pair == CK_CLOCK_NONE ? 0
+                                      : align_doubt(align, agent, time) +
+                                            align_doubt(align, other, time);
         *bound = pair < *bound ? pair : *bound;
     }
     return 0;
+}
+
+/* What ticks add to it: in each part the largest, of one clock or of two stamps
+ * of one. */
+static void parts_ticks(const struct align *align,
+                        uint32_t agent,
+                        const ck_time_t stretch[2],
+                        bool is_one,
+                        ck_time_t parts[CLOCKPARTS])
+{
+    const struct map *map = &align->maps[align->domains[agent]];
+    double width = (double)(stretch[1] - stretch[0]) / CLOCKPARTS;
+
+    for (size_t i = 0; map->ticks.count > 1 && i < CLOCKPARTS; i++) {
+        ck_time_t from = stretch[0] + (ck_time_t)(width * (double)i);
+        ck_time_t to = stretch[0] + (ck_time_t)(width * (double)(i + 1)) + 1;
+
+        from = align_undo(align, agent, from);
+        to = align_undo(align, agent, to);
+        if (parts[i] != CLOCKMAP_ERROR_UNKNOWN) {
+            parts[i] += is_one ? ticks_doubt(map, from, to)
+                               : ticks_more(align, map, from, to);
+        }
+    }
 }
 
 int align_bound_parts(const struct align *align,
@@ -505,11 +584,13 @@ int align_bound_parts(const struct align *align,
     if (!map->domain.is_calibrated) {
         return -1;
     }
-    if (map->clock == NULL) {
-        memset(parts, 0, CLOCKPARTS * sizeof(*parts));
-    } else {
+    for (size_t i = 0; map->clock == NULL && i < CLOCKPARTS; i++) {
+        parts[i] = map->error;
+    }
+    if (map->clock != NULL) {
         clockparts_fill(map->clock, stretch[0], stretch[1], parts);
     }
+    parts_ticks(align, agent, stretch, false, parts);
     return 0;
 }
 
@@ -528,16 +609,23 @@ int align_pair_parts(const struct align *align,
         align_bound_parts(align, other, stretch, theirs) != 0) {
         return -1;
     }
+    if (domain == its) {
+        memset(parts, 0, CLOCKPARTS * sizeof(*parts));
+        parts_ticks(align, agent, stretch, true, parts);
+        return 0;
+    }
     is_solved =
         align->maps[domain].clock != NULL && align->maps[its].clock != NULL &&
         calibration_pair_parts(align->calibration, domain, its, stretch, pair);
+    if (is_solved) {
+        parts_ticks(align, agent, stretch, false, pair);
+        parts_ticks(align, other, stretch, false, pair);
+    }
     for (size_t i = 0; i < CLOCKPARTS; i++) {
         bool is_known = parts[i] != CLOCKMAP_ERROR_UNKNOWN &&
                         theirs[i] != CLOCKMAP_ERROR_UNKNOWN;
 
-        parts[i] = domain == its ? 0
-                   : is_known    ? parts[i] + theirs[i]
-                                 : CLOCKMAP_ERROR_UNKNOWN;
+        parts[i] = is_known ? parts[i] + theirs[i] : CLOCKMAP_ERROR_UNKNOWN;
         if (is_known && is_solved && pair[i] < parts[i]) {
             parts[i] = pair[i];
         }
@@ -592,27 +680,72 @@ ck_time_t align_lead(const struct align *align, uint32_t agent)
     return lead;
 }
 
+/* The same clock's stamps on the axis; of ticks that jumped the lowest is not
+ * always the first. */
+static void stamps_span(const struct align *align,
+                        uint32_t agent,
+                        const struct stamps *stamps,
+                        unsigned clock,
+                        bool is_safe,
+                        ck_time_t span[2])
+{
+    struct map *map = &align->maps[align->domains[agent]];
+    int64_t ends[2] = {stamps->first[clock], stamps->last[clock]};
+
+    if (clock == 1) {
+        ticks_span(&map->ticks, ends, is_safe, ends);
+    }
+    for (int end = 0; end < 2; end++) {
+        span[end] = align_time(align, agent, false, ends[end]);
+    }
+}
+
+static bool spans_join(const struct align *align,
+                       uint32_t agent,
+                       const struct stamps *stamps,
+                       bool is_safe,
+                       ck_time_t span[2])
+{
+    bool is_any = false;
+
+    for (unsigned clock = 0; clock < 2; clock++) {
+        ck_time_t its[2];
+
+        if (stamps->first[clock] > stamps->last[clock]) {
+            continue;
+        }
+        stamps_span(align, agent, stamps, clock, is_safe, its);
+        span[0] = is_any && span[0] < its[0] ? span[0] : its[0];
+        span[1] = is_any && span[1] > its[1] ? span[1] : its[1];
+        is_any = true;
+    }
+    return is_any;
+}
+
+ck_time_t align_floor(const struct align *align,
+                      uint32_t agent,
+                      const struct stamps *stamps)
+{
+    ck_time_t span[2] = {INT64_MIN, INT64_MAX};
+
+    (void)spans_join(align, agent, stamps, true, span);
+    return span[0];
+}
+
 bool align_stamps(const struct align *align,
                   uint32_t agent,
                   const struct stamps *stamps,
                   ck_time_t *first,
                   ck_time_t *last)
 {
-    bool is_any = false;
+    ck_time_t span[2];
 
-    for (unsigned clock = 0; clock < 2; clock++) {
-        ck_time_t begin, end;
-
-        if (stamps->first[clock] > stamps->last[clock]) {
-            continue;
-        }
-        begin = align_time(align, agent, clock == 1, stamps->first[clock]);
-        end = align_time(align, agent, clock == 1, stamps->last[clock]);
-        *first = is_any && *first < begin ? *first : begin;
-        *last = is_any && *last > end ? *last : end;
-        is_any = true;
+    if (!spans_join(align, agent, stamps, false, span)) {
+        return false;
     }
-    return is_any;
+    *first = span[0];
+    *last = span[1];
+    return true;
 }
 
 /* start and dur lie next to each other in every record that has both. */
@@ -714,6 +847,52 @@ struct align_domain align_domain(const struct align *align, uint32_t domain)
     return row;
 }
 
+/* What befell the counter between a point and the next. False: nothing. */
+static bool counter_event(const struct ticks *ticks,
+                          size_t at,
+                          struct clockwatch_event *event)
+{
+    const struct ticks_point *point = &ticks->points[at];
+
+    *event = (struct clockwatch_event){
+        .kind = CLOCKWATCH_COUNTER, .from = point->raw, .to = point[1].raw};
+    if (point->is_last) {
+        event->step = ticks_jump(ticks, at);
+        return true;
+    }
+    event->kind = CLOCKWATCH_SOURCE;
+    event->source = point[1].source;
+    return point->source != 0 && point[1].source != 0 &&
+           point->source != point[1].source;
+}
+
+/* Add what happened to a domain's counter. 0, or -1 with ENOMEM. */
+static int ticks_watch(const struct ticks *ticks,
+                       struct clockwatch_event **events,
+                       size_t *count)
+{
+    struct clockwatch_event event;
+    size_t more = 0;
+
+    for (size_t i = 0; i + 1 < ticks->count; i++) {
+        more += counter_event(ticks, i, &event);
+    }
+    if (more > 0) {
+        void *grown = realloc(*events, (*count + more) * sizeof(event));
+
+        if (grown == NULL) {
+            return -1;
+        }
+        *events = grown;
+    }
+    for (size_t i = 0; i + 1 < ticks->count; i++) {
+        if (counter_event(ticks, i, &event)) {
+            (*events)[(*count)++] = event;
+        }
+    }
+    return 0;
+}
+
 int align_watch(const struct align *align,
                 uint32_t domain,
                 struct clockwatch_event **events,
@@ -739,7 +918,8 @@ int align_watch(const struct align *align,
     }
     rc = clockwatch_find(readings, kept, domain, events, count);
     free(readings);
-    return rc;
+    return rc == 0 ? ticks_watch(&align->maps[domain].ticks, events, count)
+                   : -1;
 }
 
 int64_t align_realtime(const struct align *align)

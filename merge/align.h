@@ -104,6 +104,15 @@ ck_time_t align_device_time(const struct align *align,
 ck_time_t align_lead(const struct align *align, uint32_t agent);
 /* A time on the axis as the agent's own RAW had it, within some ns. */
 ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time);
+/* By how much a stamp of an agent that is put at a time may be off against
+ * others of its own clock: ticks of a counter that jumped there. Mostly 0. */
+ck_time_t
+align_doubt(const struct align *align, uint32_t agent, ck_time_t time);
+/* Nothing with stamps from the first to the last is earlier on the axis;
+ * INT64_MIN: there are none. */
+ck_time_t align_floor(const struct align *align,
+                      uint32_t agent,
+                      const struct stamps *stamps);
 /* First and last of stamps, on the axis; false when there were none. */
 bool align_stamps(const struct align *align,
                   uint32_t agent,
@@ -155,7 +164,7 @@ struct align_domain {
     struct calibration_domain clock;
     bool has_place;   /* else it starts where domain 0 starts */
     size_t pairs;     /* (ticks, RAW) pairs of its map */
-    ck_time_t bound;  /* of the map: half the widest bracket */
+    ck_time_t bound;  /* of the map: the most that it is off by */
     ck_time_t offset; /* added to its RAW where it is not calibrated */
     bool lacks_pairs; /* ticks were recorded and no pair was stored */
 };

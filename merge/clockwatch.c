@@ -70,9 +70,9 @@ static int steps_find(const struct clockwatch_reading *readings,
         if (absolute(change) >
                 STEP_MIN + a->width + b->width +
                     ck_clock_drift(b->raw - a->raw, SLEW_MAX_PPB) &&
-            event_add(events, (struct clockwatch_event){CLOCKWATCH_STEP, a->raw,
-                                                        b->raw, change, 0}) !=
-                0) {
+            event_add(events,
+                      (struct clockwatch_event){CLOCKWATCH_STEP, a->raw, b->raw,
+                                                change, 0, 0}) != 0) {
             return -1;
         }
     }
@@ -110,7 +110,7 @@ static int slews_find(const struct clockwatch_reading *readings,
                 event_add(events,
                           (struct clockwatch_event){
                               CLOCKWATCH_SLEW, readings[middle].raw,
-                              readings[i].raw, 0, after - before}) != 0) {
+                              readings[i].raw, 0, after - before, 0}) != 0) {
                 return -1;
             }
         }
@@ -134,7 +134,7 @@ static int suspends_find(const struct clockwatch_reading *readings,
                 SUSPEND_MIN + ck_clock_drift(b->raw - a->raw, SLEW_MAX_PPB) &&
             event_add(events,
                       (struct clockwatch_event){CLOCKWATCH_SUSPEND, a->raw,
-                                                b->raw, slept, 0}) != 0) {
+                                                b->raw, slept, 0, 0}) != 0) {
             return -1;
         }
     }
@@ -153,7 +153,7 @@ static int pauses_find(const struct clockwatch_reading *readings,
         if (gap > PAUSE_MIN &&
             event_add(events, (struct clockwatch_event){
                                   CLOCKWATCH_PAUSE, from, readings[i].raw,
-                                  gap - CK_TIME_S, 0}) != 0) {
+                                  gap - CK_TIME_S, 0, 0}) != 0) {
             return -1;
         }
     }
@@ -221,8 +221,9 @@ int clockwatch_find(struct clockwatch_reading *readings,
 
 const char *clockwatch_name(enum clockwatch_kind kind)
 {
-    static const char *const names[CLOCKWATCH_KINDS] = {"realtime_step", "slew",
-                                                        "suspend", "pause"};
+    static const char *const names[CLOCKWATCH_KINDS] = {
+        "realtime_step", "slew",         "suspend",
+        "pause",         "counter_jump", "clocksource"};
 
     return names[kind];
 }

@@ -1,10 +1,11 @@
-/* clockwatch.h - what happened to a host's other clocks, and to the host
+/* clockwatch.h - what happened to a host's clocks, and to the host
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * Each second a collector stores what REALTIME, MONOTONIC and BOOTTIME read
  * when RAW read so much. None of them stamps an event, so what befalls them
- * touches no figure; but it is said.
+ * touches no figure; but it is said. The counter does: what a jump of it leaves
+ * open is part of the bounds (ticks.h).
  */
 #ifndef CK_MERGE_CLOCKWATCH_H
 #define CK_MERGE_CLOCKWATCH_H
@@ -19,6 +20,8 @@ enum clockwatch_kind {
     CLOCKWATCH_SLEW,    /* MONOTONIC's rate was changed */
     CLOCKWATCH_SUSPEND, /* the machine slept: BOOTTIME went on alone */
     CLOCKWATCH_PAUSE,   /* no collector of the host ran */
+    CLOCKWATCH_COUNTER, /* the counter that stamps records jumped */
+    CLOCKWATCH_SOURCE,  /* the kernel keeps time by another clock */
     CLOCKWATCH_KINDS
 };
 
@@ -26,8 +29,10 @@ struct clockwatch_event {
     enum clockwatch_kind kind;
     ck_time_t from; /* RAW */
     ck_time_t to;
-    ck_time_t step;   /* of REALTIME; how long it slept, or did not run */
+    ck_time_t step;   /* of REALTIME, of the counter; how long it slept, or did
+                         not run */
     int64_t rate_ppb; /* SLEW: change of the rate */
+    int64_t source;   /* SOURCE: the new one (clocksource.h) */
 };
 
 /* A reading of another clock. */

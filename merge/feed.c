@@ -221,10 +221,13 @@ static ck_time_t piece_bound(const struct feed *feed,
     const struct store_frame *frame = feed->frame;
     bool is_ticks = frame->stamps.first[1] <= frame->stamps.last[1];
     uint64_t after = source->stream->bounds[frame->bound + piece];
+    struct stamps rest = frame->stamps;
 
-    return align_time(source->align, source->stream->agent, is_ticks,
-                      frame->stamps.first[is_ticks] +
-                          (int64_t)(after << frame->shift)) -
+    rest.first[is_ticks] += (int64_t)(after << frame->shift);
+    if (rest.first[is_ticks] > rest.last[is_ticks]) {
+        rest.first[is_ticks] = rest.last[is_ticks];
+    }
+    return align_floor(source->align, source->stream->agent, &rest) -
            source->lead;
 }
 

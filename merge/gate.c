@@ -50,6 +50,12 @@ int gate_clocks(const struct report *report, ck_time_t limit)
                      clock_text(domain, a));
             return CK_EXIT_GATE_UNKNOWN;
         }
+        if (domain->ranks > 0 && domain->doubt > limit) {
+            ck_error("--max-clock-error: the counter of %s jumped: its times "
+                     "are known to +- %.3f us only",
+                     clock_text(domain, a), (double)domain->doubt / 1e3);
+            return CK_EXIT_GATE;
+        }
     }
     if (worst->bound_max > limit) {
         ck_error("--max-clock-error: the clocks of %s and %s are known to "

@@ -87,16 +87,15 @@ struct lane *lane_create(const struct feed_source *source)
     }
     for (size_t i = 0; i < stream->frames_count; i++) {
         struct visit *visit = &lane->visits[lane->visits_count];
-        ck_time_t last;
 
         if ((stream->frames[i].classes & source->classes) == 0) {
             continue;
         }
         visit->frame = &stream->frames[i];
         visit->past_time = INT64_MIN;
-        lane->visits_count +=
-            align_stamps(source->align, stream->agent, &visit->frame->stamps,
-                         &visit->time, &last);
+        visit->time =
+            align_floor(source->align, stream->agent, &visit->frame->stamps);
+        lane->visits_count += visit->time != INT64_MIN;
         visit->time -= lane->source.lead;
     }
     qsort(lane->visits, lane->visits_count, sizeof(*lane->visits), by_time);

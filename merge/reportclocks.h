@@ -28,6 +28,8 @@ struct report_domain {
     bool has_place;
     bool lacks_pairs;
     ck_time_t bound; /* of its map of ticks */
+    ck_time_t doubt; /* two of its own times may be off by it: its counter
+                        jumped; 0 = exact */
     size_t pairs;
     bool is_bounded;              /* by facts; else what follows is 0 */
     bool is_probed;               /* some facts are probes */

@@ -153,6 +153,11 @@ static void bound_report(const struct cast *cast,
         row->bound_median = parts[CLOCKPARTS / 2];
         row->bound_max = parts[CLOCKPARTS - 1];
     }
+    if (agent < cast->agents_count &&
+        align_pair_parts(align, agent, agent, stretch, parts) == 0) {
+        qsort(parts, CLOCKPARTS, sizeof(*parts), time_order);
+        row->doubt = parts[CLOCKPARTS - 1];
+    }
     row->grade = calibration_grade(row->bound_max);
 }
 

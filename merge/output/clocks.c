@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/output/words.h"
+#include "schema/clocksource.h"
 #include "schema/clocktrend.h"
 
 #define MARGIN "             "
@@ -301,7 +302,9 @@ static void put_watched(const struct page *page, uint32_t number)
     static const char *const texts[CLOCKWATCH_KINDS] = {
         [CLOCKWATCH_STEP] = "CLOCK_REALTIME was set by",
         [CLOCKWATCH_SUSPEND] = "the machine slept for",
+        [CLOCKWATCH_COUNTER] = "the counter that stamps records jumped by",
     };
+    char name[9];
 
     for (size_t i = 0; i < domain->watched_count; i++) {
         const struct clockwatch_event *event = &domain->watched[i];
@@ -314,6 +317,10 @@ static void put_watched(const struct page *page, uint32_t number)
         if (event->kind == CLOCKWATCH_SLEW) {
             fprintf(page->file, ": CLOCK_MONOTONIC was slewed by %+.1f ppm",
                     (double)event->rate_ppb / 1e3);
+        } else if (event->kind == CLOCKWATCH_SOURCE) {
+            fprintf(page->file,
+                    ": the kernel's clocksource was found to be %s now",
+                    ck_clocksource_name(event->source, name));
         } else {
             fprintf(page->file, ": %s %s", texts[event->kind],
                     word_time(event->step).text);

@@ -4,6 +4,7 @@
  */
 #include "merge/output/jsonclocks.h"
 
+#include "schema/clocksource.h"
 #include "schema/clocktrend.h"
 
 /* Of more pairs the worst is told alone. */
@@ -68,6 +69,7 @@ static void put_watched(struct ck_json *j, const struct report_domain *domain)
     ck_json_array(j, "host_events");
     for (size_t i = 0; i < domain->watched_count; i++) {
         const struct clockwatch_event *event = &domain->watched[i];
+        char name[9];
 
         ck_json_object(j, NULL);
         ck_json_string(j, "kind", clockwatch_name(event->kind));
@@ -75,6 +77,10 @@ static void put_watched(struct ck_json *j, const struct report_domain *domain)
         ck_json_int(j, "to_ns", event->to);
         ck_json_int(j, "ns", event->step);
         ck_json_int(j, "rate_ppb", event->rate_ppb);
+        if (event->kind == CLOCKWATCH_SOURCE) {
+            ck_json_string(j, "clocksource",
+                           ck_clocksource_name(event->source, name));
+        }
         ck_json_end(j);
     }
     ck_json_end(j);

@@ -166,7 +166,7 @@ static void feed(struct standstill *standstill, struct world *world)
 /* What is proven; {0, 0} = nothing. */
 static struct region found_as(struct world *world, enum clockwatch_kind kind)
 {
-    struct clockwatch_event event = {kind, FROM, TO, 0, 0};
+    struct clockwatch_event event = {kind, FROM, TO, 0, 0, 0};
     struct region on_axis = {FROM, TO};
     struct standstill_part part = {0, {0, 0}};
     struct standstill *standstill =
@@ -315,7 +315,7 @@ static void a_silence_shorter_than_the_delay_explains_nothing(void **state)
 static void a_step_of_realtime_is_no_suspicion(void **state)
 {
     struct world *world = *state;
-    struct clockwatch_event event = {CLOCKWATCH_STEP, FROM, TO, 5, 0};
+    struct clockwatch_event event = {CLOCKWATCH_STEP, FROM, TO, 5, 0, 0};
     struct standstill *standstill =
         standstill_create(world->cast, world->align, world->host);
 

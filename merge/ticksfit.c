@@ -1,0 +1,226 @@
+/* ticksfit.c - how well the stretches between pairs of clocks fit together
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A stretch lies between two neighbouring points. A pair says the counter's
+ * value at a time of RAW that is known to its width; what the counter did in
+ * between is not seen. It is taken that at most one thing happens in a stretch:
+ * a jump, or a change of the rate. Before it the line of the stretches in front
+ * holds, after it that of those behind. So a stretch whose rate is that of a
+ * neighbour has nothing in it that is larger than what the pairs leave open,
+ *
+ *   error = width + |rate - neighbour's| ticks + what both are not known by
+ *
+ * and one that fits none lies between the two lines: its error is the larger
+ * distance to them. Next to another one that fits none no line is known, and
+ * any time between the two points is possible.
+ *
+ * While the kernel keeps RAW by this counter, RAW is a multiple of it. By any
+ * other clocksource the rate may wander by 1 ppm (clockband.h assumes it, too).
+ */
+#include "merge/ticksfit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "schema/clocksource.h"
+
+/* The counter is read without a fence, so beside its bracket. */
+#define PAIR_SLACK 5.0
+/* Of the rate, where RAW is not kept by the counter. */
+#define WANDER 1e-6
+/* A clocksource is read so often: it may have changed before. */
+#define SOURCE_PERIOD (11 * CK_TIME_S)
+/* What differs by more of its length is a jump. */
+#define JUMP 500e-6
+
+/* From a point to the next. */
+struct stretch {
+    double ticks;
+    double ns;
+    double rate;
+    double room; /* ns that its length may be wrong by */
+};
+
+static struct stretch stretch_of(const struct ticks_point *points, size_t at)
+{
+    const struct ticks_point *from = &points[at];
+    const struct ticks_point *to = &points[at + 1];
+    struct stretch stretch = {
+        .ticks = (double)(to->ticks - from->ticks),
+        .ns = (double)(to->raw - from->raw),
+        .room = (double)(from->width + to->width) + 2 * PAIR_SLACK,
+    };
+
+    stretch.rate = stretch.ticks > 0 ? stretch.ns / stretch.ticks : 0;
+    if (from->is_foreign || to->is_foreign) {
+        stretch.room += WANDER * stretch.ns;
+    }
+    return stretch;
+}
+
+static double apart(double a, double b)
+{
+    return fabs(a - b);
+}
+
+/* Whether two may have one rate. */
+static bool is_alike(const struct ticks_point *points, size_t a, size_t b)
+{
+    struct stretch one = stretch_of(points, a);
+    struct stretch other = stretch_of(points, b);
+
+    return one.ticks > 0 && other.ticks > 0 &&
+           apart(one.rate, other.rate) <=
+               one.room / one.ticks + other.room / other.ticks;
+}
+
+/* It fits none of its neighbours. */
+static bool is_odd(const struct ticks_point *points, size_t count, size_t at)
+{
+    if (points[at + 1].ticks <= points[at].ticks) {
+        return true;
+    }
+    return count > 2 && !(at > 0 && is_alike(points, at, at - 1)) &&
+           !(at + 2 < count && is_alike(points, at, at + 1));
+}
+
+/* Of more than one stretch it would be better known, but would not show a small
+ * change between them. */
+static struct ticksfit_rate
+rate_of(const struct ticks_point *points, size_t count, size_t at)
+{
+    struct stretch stretch = stretch_of(points, at);
+
+    if (is_odd(points, count, at)) {
+        return (struct ticksfit_rate){0, 0};
+    }
+    return (struct ticksfit_rate){stretch.rate, stretch.room / stretch.ticks};
+}
+
+struct ticksfit_rate
+ticksfit_before(const struct ticks_point *points, size_t count, size_t point)
+{
+    return point == 0 ? (struct ticksfit_rate){0, 0}
+                      : rate_of(points, count, point - 1);
+}
+
+struct ticksfit_rate
+ticksfit_behind(const struct ticks_point *points, size_t count, size_t point)
+{
+    return point + 1 >= count ? (struct ticksfit_rate){0, 0}
+                              : rate_of(points, count, point);
+}
+
+/* How far a stretch's line may be from a neighbour's. */
+static double away(const struct stretch *stretch, struct ticksfit_rate beside)
+{
+    return (apart(stretch->rate, beside.rate) + beside.doubt) * stretch->ticks +
+           stretch->room;
+}
+
+/* A stretch that fits a neighbour, the better one of two. */
+static double
+plain_error(const struct ticks_point *points, size_t count, size_t at)
+{
+    struct stretch stretch = stretch_of(points, at);
+    struct ticksfit_rate left = ticksfit_before(points, count, at);
+    struct ticksfit_rate right = ticksfit_behind(points, count, at + 1);
+    double error = left.rate > 0 ? away(&stretch, left) : INFINITY;
+    double other = right.rate > 0 ? away(&stretch, right) : INFINITY;
+
+    error = other < error ? other : error;
+    /* The only one: nothing to compare it with. */
+    return isinf(error) ? stretch.room : error;
+}
+
+/* A stretch that fits none. *is_jump: it is no line at all. */
+static double odd_error(const struct ticks_point *points,
+                        size_t count,
+                        size_t at,
+                        bool *is_jump)
+{
+    struct stretch stretch = stretch_of(points, at);
+    struct ticksfit_rate left = ticksfit_before(points, count, at);
+    struct ticksfit_rate right = ticksfit_behind(points, count, at + 1);
+    double error = 0;
+    double least = INFINITY;
+
+    for (int side = 0; side < 2; side++) {
+        struct ticksfit_rate beside = side == 0 ? left : right;
+        bool is_edge = side == 0 ? at == 0 : at + 2 == count;
+        double its = beside.rate > 0 ? away(&stretch, beside) : stretch.ns;
+
+        if (beside.rate > 0 || !is_edge) {
+            error = its > error ? its : error;
+            least = its < least ? its : least;
+        }
+    }
+    *is_jump = stretch.ticks <= 0 ||
+               (!isinf(least) && least > stretch.room + JUMP * stretch.ns);
+    /* Whatever happened, RAW went from one point to the other. */
+    return error > stretch.ns || stretch.ticks <= 0 ? stretch.ns : error;
+}
+
+/* Whether RAW is kept by another clock than the counter: what is so at a point,
+ * may have been so since the clocksource was read before. */
+static void foreign_set(struct ticks_point *points, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (points[i].source == 0 || points[i].source == CK_CLOCKSOURCE_TSC) {
+            continue;
+        }
+        points[i].is_foreign = true;
+        for (size_t k = i; k-- > 0 && !points[k].is_foreign &&
+                           points[i].raw - points[k].raw <= SOURCE_PERIOD;) {
+            points[k].is_foreign = true;
+        }
+    }
+}
+
+static ck_time_t rounded(double error)
+{
+    return error < 1e18 ? (ck_time_t)ceil(error) : (ck_time_t)1e18;
+}
+
+static void error_add(struct ticks_point *point, double error)
+{
+    if (rounded(error) > point->error) {
+        point->error = rounded(error);
+    }
+}
+
+int ticksfit_points(struct ticks_point *points, size_t count)
+{
+    double *odd = calloc(count + 1, sizeof(*odd));
+
+    if (odd == NULL) {
+        return -1;
+    }
+    foreign_set(points, count);
+    for (size_t i = 0; i + 1 < count; i++) {
+        struct stretch stretch = stretch_of(points, i);
+        ck_time_t width = points[i].width > points[i + 1].width
+                              ? points[i].width
+                              : points[i + 1].width;
+
+        points[i].slope = stretch.rate;
+        if (is_odd(points, count, i)) {
+            odd[i] = odd_error(points, count, i, &points[i].is_last);
+            points[i].error = width + rounded(odd[i]);
+        } else {
+            points[i].error = width + rounded(plain_error(points, count, i));
+        }
+    }
+    /* A small step back puts stamps a little beyond the two points. */
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (odd[i] > 0 && !points[i].is_last) {
+            if (i > 0) {
+                error_add(&points[i - 1], (double)points[i - 1].error + odd[i]);
+            }
+            error_add(&points[i + 1], (double)points[i + 1].error + odd[i]);
+        }
+    }
+    free(odd);
+    return 0;
+}
