@@ -574,10 +574,11 @@ static void parts_ticks(const struct align *align,
     }
 }
 
-int align_bound_parts(const struct align *align,
-                      uint32_t agent,
-                      const ck_time_t stretch[2],
-                      ck_time_t parts[CLOCKPARTS])
+/* Whatever clock stamped the records. */
+static int bound_parts(const struct align *align,
+                       uint32_t agent,
+                       const ck_time_t stretch[2],
+                       ck_time_t parts[CLOCKPARTS])
 {
     const struct map *map = &align->maps[align->domains[agent]];
 
@@ -594,6 +595,24 @@ int align_bound_parts(const struct align *align,
     return 0;
 }
 
+int align_bound_parts(const struct align *align,
+                      uint32_t agent,
+                      const ck_time_t stretch[2],
+                      ck_time_t parts[CLOCKPARTS])
+{
+    const struct map *map = &align->maps[align->domains[agent]];
+
+    if (bound_parts(align, agent, stretch, parts) != 0) {
+        return -1;
+    }
+    /* The axis is exact but where its counter is doubtful. */
+    for (size_t i = 0; map->clock == NULL && i < CLOCKPARTS; i++) {
+        parts[i] -=
+            parts[i] - map->error <= TICKS_DOUBT ? parts[i] - map->error : 0;
+    }
+    return 0;
+}
+
 int align_pair_parts(const struct align *align,
                      uint32_t agent,
                      uint32_t other,
@@ -605,8 +624,8 @@ int align_pair_parts(const struct align *align,
     uint32_t its = align->domains[other];
     bool is_solved;
 
-    if (align_bound_parts(align, agent, stretch, parts) != 0 ||
-        align_bound_parts(align, other, stretch, theirs) != 0) {
+    if (bound_parts(align, agent, stretch, parts) != 0 ||
+        bound_parts(align, other, stretch, theirs) != 0) {
         return -1;
     }
     if (domain == its) {
