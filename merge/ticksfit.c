@@ -31,6 +31,8 @@
 #define WANDER 1e-6
 /* A clocksource is read so often: it may have changed before. */
 #define SOURCE_PERIOD (11 * CK_TIME_S)
+/* Stretches that one is compared with, on each side. */
+#define NEIGHBOURS 3
 /* What differs by more of its length is a jump. */
 #define JUMP 500e-6
 
@@ -75,14 +77,20 @@ static bool is_alike(const struct ticks_point *points, size_t a, size_t b)
                one.room / one.ticks + other.room / other.ticks;
 }
 
-/* It fits none of its neighbours. */
+/* It fits none of its neighbours. Not only the nearest ones: what is next to a
+ * jump at either end of a run has no other one. */
 static bool is_odd(const struct ticks_point *points, size_t count, size_t at)
 {
+    bool is_alone = true;
+
     if (points[at + 1].ticks <= points[at].ticks) {
         return true;
     }
-    return count > 2 && !(at > 0 && is_alike(points, at, at - 1)) &&
-           !(at + 2 < count && is_alike(points, at, at + 1));
+    for (size_t by = 1; by <= NEIGHBOURS && count > 2 && is_alone; by++) {
+        is_alone = !(at >= by && is_alike(points, at, at - by)) &&
+                   !(at + by + 1 < count && is_alike(points, at, at + by));
+    }
+    return count > 2 && is_alone;
 }
 
 /* Of more than one stretch it would be better known, but would not show a small
@@ -119,17 +127,29 @@ static double away(const struct stretch *stretch, struct ticksfit_rate beside)
            stretch->room;
 }
 
-/* A stretch that fits a neighbour, the better one of two. */
+/* A stretch that fits a neighbour: by the one that says most. */
 static double
 plain_error(const struct ticks_point *points, size_t count, size_t at)
 {
     struct stretch stretch = stretch_of(points, at);
-    struct ticksfit_rate left = ticksfit_before(points, count, at);
-    struct ticksfit_rate right = ticksfit_behind(points, count, at + 1);
-    double error = left.rate > 0 ? away(&stretch, left) : INFINITY;
-    double other = right.rate > 0 ? away(&stretch, right) : INFINITY;
+    double error = INFINITY;
 
-    error = other < error ? other : error;
+    for (size_t by = 1; by <= NEIGHBOURS; by++) {
+        struct ticksfit_rate left = {0, 0}, right = {0, 0};
+
+        if (at >= by) {
+            left = rate_of(points, count, at - by);
+        }
+        if (at + by + 1 < count) {
+            right = rate_of(points, count, at + by);
+        }
+        if (left.rate > 0) {
+            error = fmin(error, away(&stretch, left));
+        }
+        if (right.rate > 0) {
+            error = fmin(error, away(&stretch, right));
+        }
+    }
     /* The only one: nothing to compare it with. */
     return isinf(error) ? stretch.room : error;
 }
