@@ -15,9 +15,11 @@
 #include "merge/table.h"
 #include "schema/fnv.h"
 
-/* What the steps must cover of the region, and a part of it that none may
- * exceed. */
+/* What the steps must cover of the region, if what is outside of them took
+ * twice as long: by so much it differs from run to run. And a part of the
+ * region that none may exceed. */
 #define COVER_PERCENT 80
+#define OUTSIDE_TIMES 2
 #define LONGEST_PART 4
 /* A place called in each n-th step, from that n on, is beside the work (output,
  * not a loop of some stages), if it adds no more than this to the time. */
@@ -234,6 +236,13 @@ static bool step_holds(const struct trial *trial,
                region_length(trial->rhythm->region) / LONGEST_PART;
 }
 
+static bool is_covered(const struct rhythm *rhythm, ck_time_t covered)
+{
+    ck_time_t outside = region_length(rhythm->region) - covered;
+
+    return covered / COVER_PERCENT >= (covered + outside * OUTSIDE_TIMES) / 100;
+}
+
 /* The same of all of a rank's steps, and are they enough of the region? */
 static bool lane_holds(const struct trial *trial, size_t rank)
 {
@@ -267,8 +276,7 @@ static bool lane_holds(const struct trial *trial, size_t rank)
         begin = call->end;
         hash = CK_FNV_START;
     }
-    return steps >= RHYTHM_MIN &&
-           covered / COVER_PERCENT >= region_length(rhythm->region) / 100;
+    return steps >= RHYTHM_MIN && is_covered(rhythm, covered);
 }
 
 static int by_time(const void *a, const void *b)

@@ -176,6 +176,23 @@ static void nor_has_a_run_of_which_they_cover_three_quarters(void **state)
     assert_int_equal(found(), 0);
 }
 
+/* 85 %: another run of the program may have less than 80 %. */
+static void nor_has_one_of_which_they_may_cover_too_little(void **state)
+{
+    (void)state;
+    say(7, 47, "4A");
+    say(7, 7, "4");
+    assert_int_equal(found(), 0);
+}
+
+static void what_is_clear_of_the_limit_has_steps(void **state)
+{
+    (void)state;
+    say(7, 47, "4A");
+    say(7, 3, "4");
+    assert_int_equal(found(), 46);
+}
+
 static void a_step_longer_than_a_quarter_is_none(void **state)
 {
     (void)state;
@@ -321,6 +338,8 @@ int main(void)
         CASE(twelve_are),
         CASE(a_set_up_of_many_collectives_has_no_steps),
         CASE(nor_has_a_run_of_which_they_cover_three_quarters),
+        CASE(nor_has_one_of_which_they_may_cover_too_little),
+        CASE(what_is_clear_of_the_limit_has_steps),
         CASE(a_step_longer_than_a_quarter_is_none),
         CASE(ranks_that_call_other_functions_have_no_steps_in_common),
         CASE(nor_have_ranks_of_which_one_calls_more_in_a_step),
