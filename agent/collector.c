@@ -47,6 +47,10 @@
 /* So long a target that could not be run waits for an aggregator that other
  * ranks start. */
 #define NEVER_LIMIT (3 * CK_TIME_S)
+/* So long the end waits for room on the aggregator's disk, and for an answer
+ * when all is in the spool. */
+#define FULL_LIMIT (1 * CK_TIME_S)
+#define FAREWELL_LIMIT (2 * CK_TIME_S)
 #define HEARD_LATELY (2500 * CK_TIME_MS)
 /* So long it looks often for an aggregator that is about to be there. */
 #define YOUNG CK_TIME_S
@@ -80,7 +84,8 @@ struct collector {
     int stderr_fd; /* of the launcher, for a report without a front */
     struct apart_cpus home;
     struct talk talk;
-    bool has_word; /* of the front, as poll says */
+    bool has_word;   /* of the front, as poll says */
+    bool is_spooled; /* what nobody had room for */
     ck_time_t phase_at;
     ck_time_t second_at;
     ck_time_t open_at;
@@ -314,13 +319,14 @@ static void last_words(struct collector *collector, ck_time_t now)
     collector->phase_at = ck_time_raw();
 }
 
-/* Nobody fetches the frames: keep them on disk, say where. */
+/* Nobody fetches the frames: keep them on disk, say where. An aggregator that
+ * answers, but has no room, is told where. */
 static void spool_rest(struct collector *collector)
 {
-    char text[256];
+    char text[SESSION_GOODBYE_BYTES];
 
-    herald_spooled(&collector->herald);
     drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
+    herald_spooled(&collector->herald, session_full(collector->session));
     if (own_flush(collector->own) != 0) {
         own_drop(collector->own);
     }
@@ -340,17 +346,37 @@ static void spool_rest(struct collector *collector)
     /* The spool names the job. */
     claim_release(collector->wish->claim, collector->wish->dir);
     collector->phase = PHASE_DONE;
+    if (session_full(collector->session)[0] != '\0') {
+        account_goodbye(&collector->account, text, sizeof(text));
+        session_leave_rest(collector->session, text);
+        collector->phase = PHASE_LEAVING;
+        collector->phase_at = ck_time_raw();
+        collector->is_spooled = true;
+    }
 }
 
-/* Everything is stored: say where, wait for the report. */
+/* The aggregator has what it had room for, and perhaps a note of the rest. */
+static void kept_tell(struct collector *collector)
+{
+    bool is_noted = session_is_noted(collector->session);
+
+    herald_kept(&collector->herald, session_full(collector->session),
+                is_noted ? session_dir(collector->session) : NULL);
+}
+
+/* Everything is stored or kept: say where, wait for the report. */
 static void left_step(struct collector *collector, ck_time_t now)
 {
     const char *dir = session_dir(collector->session);
 
     /* The manifest names the job. */
     claim_release(collector->wish->claim, collector->wish->dir);
-    (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
-                       strlen(dir));
+    if (collector->is_spooled) {
+        kept_tell(collector);
+    } else {
+        (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
+                           strlen(dir));
+    }
     collector->phase = PHASE_DONE;
     if (herald_patience(&collector->herald) > 0 && !collector->life.is_never) {
         collector->phase = PHASE_REPORT;
@@ -362,14 +388,21 @@ static void left_step(struct collector *collector, ck_time_t now)
 static void leaving_step(struct collector *collector, ck_time_t now)
 {
     ck_time_t heard = session_heard(collector->session);
-    ck_time_t until =
-        silence_until(&collector->herald.silence, heard, collector->phase_at);
+    ck_time_t until = session_full(collector->session)[0] != '\0'
+                          ? collector->phase_at + FULL_LIMIT
+                          : silence_until(&collector->herald.silence, heard,
+                                          collector->phase_at);
 
     if (session_state(collector->session) == SESSION_LEFT) {
         left_step(collector, now);
     } else if (collector->life.is_never) {
         /* Nothing was recorded: without an aggregator there is no trace. */
         if (now - collector->phase_at > NEVER_LIMIT) {
+            collector->phase = PHASE_DONE;
+        }
+    } else if (collector->is_spooled) {
+        if (now - collector->phase_at > FAREWELL_LIMIT) {
+            kept_tell(collector);
             collector->phase = PHASE_DONE;
         }
     } else if (collector->herald.is_hopeless || now > until) {

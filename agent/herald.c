@@ -220,15 +220,59 @@ void herald_wait(struct herald *herald,
     }
 }
 
-void herald_spooled(struct herald *herald)
+/* No disk took anything: there is nothing to merge. */
+static void unkept_say(const struct herald *herald, const char *what)
 {
-    char what[CK_ENDPOINT_URL_BYTES + 64];
+    char text[TEXT_BYTES];
 
-    if (!herald->is_hopeless) {
+    (void)snprintf(text, sizeof(text),
+                   "%s; and nothing could be kept in %s or %s: make room there "
+                   "and run the job again",
+                   what, herald->wish->dir, herald->wish->fallback);
+    host_warn(herald, text);
+}
+
+void herald_spooled(struct herald *herald, const char *full)
+{
+    char what[CK_ENDPOINT_URL_BYTES + 640];
+    char said[PATH_MAX];
+
+    strcpy(said, herald->kept);
+    if (full[0] != '\0') {
+        rank_note(herald, full);
+        return;
+    }
+    if (herald->is_hopeless) {
+        (void)snprintf(what, sizeof(what), "%.512s is full", said);
+    } else {
         (void)snprintf(what, sizeof(what), "the aggregator (%s) did not answer",
                        url(herald));
+    }
+    if (spool_bytes(herald->spool) == 0) {
+        unkept_say(herald, what);
+    } else if (!herald->is_hopeless || strcmp(kept_find(herald), said) != 0) {
         kept_say(herald, what);
         rank_note(herald, what);
+    }
+}
+
+void herald_kept(struct herald *herald, const char *full, const char *run)
+{
+    char what[CK_ENDPOINT_URL_BYTES + 640];
+    char text[TEXT_BYTES];
+
+    (void)snprintf(what, sizeof(what), "the aggregator (%s) %s", url(herald),
+                   full);
+    if (spool_bytes(herald->spool) == 0) {
+        unkept_say(herald, what);
+    } else if (run == NULL) {
+        kept_say(herald, what);
+    } else {
+        (void)snprintf(text, sizeof(text),
+                       "%s; the rest is kept in %s, and the report of all made "
+                       "by: ckmerge %s",
+                       what, spool_path(herald->spool), run);
+        host_warn(herald, text);
     }
 }
 

@@ -55,8 +55,12 @@ void herald_wait(struct herald *herald,
                  ck_time_t since,
                  ck_time_t now,
                  ck_time_t until);
-/* The data stays in the spool. */
-void herald_spooled(struct herald *herald);
+/* The data stays in the spool; `full`: what the aggregator said of its disk,
+ * "" = nothing; else the user is told by herald_kept(). */
+void herald_spooled(struct herald *herald, const char *full);
+/* The aggregator knows of the spool or did not answer; `run`: the directory
+ * where it noted that, NULL = nowhere. */
+void herald_kept(struct herald *herald, const char *full, const char *run);
 
 /* Do we lead in place of rank 0? The front is told once. */
 void herald_lead(struct herald *herald, bool leads);

@@ -243,6 +243,7 @@ uint64_t outlet_spool_rest(struct outlet *outlet)
             outbox_pop(&outlet->outbox);
         }
     }
+    outlet->outbox.head->records -= lost;
     return lost;
 }
 

@@ -39,7 +39,10 @@ struct session {
     bool is_held;
     bool wants_report;
     ck_time_t asked_at;
-    char goodbye[1024];
+    bool is_rest_kept; /* what is not acknowledged stays in the spool */
+    char goodbye[SESSION_GOODBYE_BYTES + 1100];
+    char full[512];
+    bool is_noted;
     char dir[1024];
     char refusal[256];
     char *report;
@@ -146,6 +149,7 @@ static void welcome_take(struct session *session,
                        sizeof(session->dir));
     reference_take(session, control);
     session->welcomes++;
+    session->full[0] = '\0';
     outbox_rewind(&session->outlet->outbox);
     spool_rewind(session->outlet->spool);
     if (session->state == SESSION_GREETING) {
@@ -206,10 +210,15 @@ static void control_take(struct session *session,
         acks_take(session, control);
         break;
     case CK_CONTROL_FAREWELL:
+        session->is_noted = strcmp(control->text, "noted") == 0;
         session->state = SESSION_LEFT;
         break;
     case CK_CONTROL_REFUSED:
         refusal_take(session, control);
+        break;
+    case CK_CONTROL_FULL:
+        (void)snprintf(session->full, sizeof(session->full), "%s",
+                       control->text);
         break;
     case CK_CONTROL_REPORT:
         report_take(session, control);
@@ -253,9 +262,12 @@ static void state_step(struct session *session, ck_time_t now, const char *beat)
         hello_say(session, now);
     }
     if (session->state == SESSION_SENDING) {
-        frames_send(session);
-        if (session->is_leaving && !session->is_held &&
-            outlet_is_empty(session->outlet) &&
+        if (!session->is_rest_kept) {
+            frames_send(session);
+        }
+        if (session->is_leaving &&
+            (session->is_rest_kept ||
+             (!session->is_held && outlet_is_empty(session->outlet))) &&
             ship_control(session->ship, CK_CONTROL_GOODBYE, session->goodbye) ==
                 0) {
             session->state = SESSION_LEAVING;
@@ -306,6 +318,20 @@ void session_leave(struct session *session, const char *text)
 {
     (void)snprintf(session->goodbye, sizeof(session->goodbye), "%s", text);
     session->is_leaving = true;
+}
+
+void session_leave_rest(struct session *session, const char *text)
+{
+    const char *path = spool_path(session->outlet->spool);
+    size_t used;
+
+    session_leave(session, text);
+    session->is_rest_kept = true;
+    used = strlen(session->goodbye);
+    (void)ck_lines_put(session->goodbye, sizeof(session->goodbye) - 1, &used,
+                       "spool_path",
+                       spool_bytes(session->outlet->spool) == 0 ? "" : path);
+    session->goodbye[used] = '\0';
 }
 
 void session_hold(struct session *session, bool is_held)
@@ -362,6 +388,16 @@ const char *session_dir(const struct session *session)
 const char *session_refusal(const struct session *session)
 {
     return session->refusal;
+}
+
+const char *session_full(const struct session *session)
+{
+    return session->full;
+}
+
+bool session_is_noted(const struct session *session)
+{
+    return session->is_noted;
 }
 
 const char *session_report(const struct session *session, size_t *length)

@@ -32,6 +32,8 @@ enum session_state {
     SESSION_REFUSED = 5,
 };
 
+#define SESSION_GOODBYE_BYTES 1024
+
 struct session;
 
 /* All borrowed. `clock_key` is told in HELLO (NULL = none). NULL with ENOMEM.
@@ -53,6 +55,9 @@ void session_step(struct session *session, ck_time_t now, const char *beat);
 
 /* Say goodbye when the outlet is empty. `text` is copied. */
 void session_leave(struct session *session, const char *text);
+/* Say goodbye though there are frames: they stay in the spool, which is named
+ * to the aggregator. */
+void session_leave_rest(struct session *session, const char *text);
 /* Keep the goodbye back as long as it is held. */
 void session_hold(struct session *session, bool is_held);
 /* What the last WELCOME said of the aggregator's clock, and where that is
@@ -74,6 +79,11 @@ void session_forgive(struct session *session, ck_time_t away);
 const char *session_dir(const struct session *session);
 /* Why it was refused; borrowed. */
 const char *session_refusal(const struct session *session);
+/* What the aggregator says of its disk, which is full; "" = it is not;
+ * borrowed. */
+const char *session_full(const struct session *session);
+/* The aggregator could note our spool in the run. */
+bool session_is_noted(const struct session *session);
 /* REPORT's text as it came, or NULL; borrowed. */
 const char *session_report(const struct session *session, size_t *length);
 

@@ -16,10 +16,13 @@
 
 #include "schema/run.h"
 #include "schema/segment.h"
+#include "schema/time.h"
 
 #define WINDOW_FRAMES 32
 /* Identity, losses and the end, with some room to spare. */
 #define ROOM_KEPT ((uint64_t)16 << 10)
+/* Between two tries of the other directory, which is full as well. */
+#define MOVE_PAUSE (50 * CK_TIME_MS)
 
 struct sent_frame {
     struct ck_stream stream;
@@ -35,6 +38,7 @@ struct spool {
     bool is_last;
     uint8_t agent[16];
     uint64_t limit;
+    ck_time_t move_at; /* when the other directory is tried again */
     struct ck_segment *segment;
     struct ck_segment_reader *reader; /* NULL = to be opened at `next` */
     uint64_t frames;                  /* in the file */
@@ -81,6 +85,9 @@ void spool_destroy(struct spool *spool)
 
     if (spool != NULL) {
         prepared_remove(spool);
+        if (spool->segment != NULL && ck_segment_bytes(spool->segment) == 0) {
+            (void)unlink(spool->path); /* its disk took nothing */
+        }
         ck_segment_reader_destroy(spool->reader);
         ck_segment_destroy(spool->segment);
         free(spool->identity);
@@ -198,8 +205,66 @@ bool spool_is_last(const struct spool *spool)
     return spool->is_last;
 }
 
+/* Append so that the kept room stays, but for the last words. 0 or -1. */
+static int frame_append(const struct spool *spool,
+                        struct ck_segment *segment,
+                        const void *frame,
+                        size_t bytes)
+{
+    return (!spool->is_last &&
+            ck_segment_reserve(segment, bytes + ROOM_KEPT) != 0) ||
+                   ck_segment_append(segment, frame, bytes) != 0
+               ? -1
+               : 0;
+}
+
+/* Is the file to be left when its disk is full? Only as long as it has nothing
+ * but who we are: a spool is one file. */
+static bool may_move(const struct spool *spool)
+{
+    return spool->frames <= (spool->identity != NULL) &&
+           spool->fallback[0] != '\0' &&
+           strncmp(spool->path, spool->fallback, strlen(spool->fallback)) != 0;
+}
+
+/* The frame into a file in the fallback directory, which then is the spool.
+ * -1: that one is full, too; nothing has changed. */
+static int file_move(struct spool *spool, const void *frame, size_t bytes)
+{
+    struct ck_segment *segment = NULL;
+    char path[PATH_MAX];
+    bool is_made = ck_run_create(spool->fallback, NULL) == 0;
+
+    if (!is_made ||
+        ck_run_segment_path(path, spool->fallback, spool->agent, true) != 0) {
+        return -1;
+    }
+    segment = ck_segment_create(path, NULL);
+    if (segment == NULL ||
+        (spool->identity != NULL &&
+         ck_segment_append(segment, spool->identity, spool->identity_bytes) !=
+             0) ||
+        frame_append(spool, segment, frame, bytes) != 0) {
+        ck_segment_destroy(segment);
+        (void)unlink(path);
+        (void)rmdir(spool->fallback); /* unless somebody uses it */
+        return -1;
+    }
+    (void)unlink(spool->path);
+    ck_segment_reader_destroy(spool->reader);
+    ck_segment_destroy(spool->segment);
+    spool->reader = NULL;
+    spool->segment = segment;
+    spool->frames = spool->identity != NULL;
+    spool->prepared[0] = '\0';
+    strcpy(spool->path, path);
+    return 0;
+}
+
 int spool_append(struct spool *spool, const void *frame, size_t bytes)
 {
+    int rc;
+
     if (spool->segment == NULL && file_open(spool) != 0) {
         return -1;
     }
@@ -207,9 +272,13 @@ int spool_append(struct spool *spool, const void *frame, size_t bytes)
         errno = ENOSPC;
         return -1;
     }
-    if ((!spool->is_last &&
-         ck_segment_reserve(spool->segment, bytes + ROOM_KEPT) != 0) ||
-        ck_segment_append(spool->segment, frame, bytes) != 0) {
+    rc = frame_append(spool, spool->segment, frame, bytes);
+    if (rc != 0 && may_move(spool) && ck_time_raw() >= spool->move_at) {
+        rc = file_move(spool, frame, bytes);
+        spool->move_at = ck_time_raw() + MOVE_PAUSE;
+    }
+    if (rc != 0) {
+        errno = ENOSPC;
         return -1;
     }
     spool->frames++;

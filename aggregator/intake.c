@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,12 +130,28 @@ static void stranger(struct intake *intake, const struct intake_item *item)
                      REPLY_HELLO_FIRST);
 }
 
-static void frame_full(struct intake *intake, const struct intake_item *item)
+/* The first frame that finds no room: the agent is told, and keeps its own. */
+static void
+frame_full(struct intake *intake, const struct intake_item *item, bool is_told)
 {
+    const struct peer_facts *facts = peer_facts(item->from.peer);
+    char text[PATH_MAX + 128];
+    int error = errno;
+
     intake->facts.unwritten++;
-    ck_error("cannot write to %s: %s; not acknowledged, %llu frames so far",
-             job_facts(item->from.job)->dir, strerror(errno),
-             (unsigned long long)intake->facts.unwritten);
+    if (is_told) {
+        return;
+    }
+    if (peer_is_due(item->from.peer)) {
+        (void)reply_acks(intake->reply, item->from.peer);
+        errno = error;
+    }
+    (void)snprintf(text, sizeof(text), "cannot write to %s: %s",
+                   job_facts(item->from.job)->dir, strerror(errno));
+    ck_error("%s; not acknowledged, rank %lld on %s keeps its data", text,
+             (long long)facts->rank, facts->host);
+    (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_FULL,
+                     text);
 }
 
 static void take_frame(struct intake *intake, const struct intake_item *item)
@@ -141,6 +159,7 @@ static void take_frame(struct intake *intake, const struct intake_item *item)
     const struct agg_message *message = item->message;
     struct ck_frame_header header;
     struct ck_err err = {"it is cut off"};
+    bool was_full;
     int64_t length =
         ck_frame_check(message->bytes, message->length, &header, &err);
 
@@ -158,6 +177,7 @@ static void take_frame(struct intake *intake, const struct intake_item *item)
         return;
     }
     peer_heard(item->from.peer, item->now);
+    was_full = peer_is_full(item->from.peer);
     switch (peer_frame(item->from.peer, &header, message->bytes)) {
     case PEER_STORED:
     case PEER_STORED_BEFORE:
@@ -166,7 +186,7 @@ static void take_frame(struct intake *intake, const struct intake_item *item)
         refuse(intake, item, "a frame of another agent");
         return;
     case PEER_FULL:
-        frame_full(intake, item);
+        frame_full(intake, item, was_full);
         return;
     case PEER_REFUSED:
         refuse(intake, item, "too many streams");
@@ -334,7 +354,7 @@ static void take_goodbye(struct intake *intake,
     if (peer_is_due(peer)) {
         (void)reply_acks(intake->reply, peer);
     }
-    if (peer_is_full(peer)) {
+    if (peer_is_full(peer) && !peer_is_kept(peer)) {
         /* Not all is stored: it is asked to send again when there is room. */
         peer_heard(peer, item->now);
         return;
@@ -347,7 +367,9 @@ static void take_goodbye(struct intake *intake,
     }
     job_touch(item->from.job);
     (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_FAREWELL,
-                     "");
+                     peer_is_kept(peer) && job_save(item->from.job, NULL) == 0
+                         ? REPLY_NOTED
+                         : "");
 }
 
 /* The job that a client or a peer asks about. */

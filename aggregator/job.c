@@ -25,6 +25,7 @@ struct job {
     bool is_touched; /* the manifest is older than this */
     bool has_probes;
     struct job_probes probes_before; /* that came before the job */
+    char *report;                    /* NULL = report.txt has it */
     struct route waiters[JOB_WAITERS_MAX];
     size_t waiters_count;
 };
@@ -165,9 +166,10 @@ struct job *job_create(const struct job_options *options, struct ck_err *err)
     job->is_touched = true;
     if (ck_run_create(job->facts.dir, err) != 0 ||
         job_check_owner(job, err) != 0 || job_reopen(job, err) != 0 ||
-        job_save(job, err) != 0) {
+        (job_save(job, err) != 0 && errno != ENOSPC && errno != EDQUOT)) {
         goto error;
     }
+    /* A full disk may have room later: until then agents keep their data. */
     return job;
 error:
     job_destroy(job);
@@ -183,6 +185,7 @@ void job_destroy(struct job *job)
             peer_destroy(job->peers[i]);
         }
         free(job->peers);
+        free(job->report);
         free(job);
     }
     errno = saved;
@@ -439,6 +442,23 @@ void job_set_merge_exit(struct job *job, int code)
 void job_count_refused(struct job *job)
 {
     job->facts.refused++;
+}
+
+/* Only of a run whose disk was full: else report.txt has it. */
+void job_keep_report(struct job *job, const char *text)
+{
+    bool is_kept = false;
+
+    for (size_t i = 0; i < job->peers_count; i++) {
+        is_kept = is_kept || peer_is_kept(job->peers[i]);
+    }
+    free(job->report);
+    job->report = is_kept && text ? strdup(text) : NULL;
+}
+
+const char *job_report(const struct job *job)
+{
+    return job->report;
 }
 
 int job_wait_add(struct job *job, const struct route *route)

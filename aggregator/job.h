@@ -129,6 +129,10 @@ const char *job_end_name(enum job_end end);
 /* `from` as a file name's part: letters, digits, '.', '-', '_'. */
 void job_name_clean(const char *from, char name[JOB_NAME_BYTES]);
 
+/* Keep a report that its disk may not have taken; copied, NULL = none. */
+void job_keep_report(struct job *job, const char *text);
+const char *job_report(const struct job *job);
+
 /* Make or reopen the run directory. NULL with err. */
 struct job *job_create(const struct job_options *options, struct ck_err *err);
 void job_destroy(struct job *job);

@@ -5,9 +5,13 @@
 #include "aggregator/manifest.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "schema/run.h"
+
+/* Room that is kept for the next manifest, beside twice the last one's. */
+#define SPARE_LEAST ((size_t)4096)
 
 static void manifest_peer(struct ck_json *json, struct peer *peer)
 {
@@ -45,7 +49,11 @@ static void manifest_peer(struct ck_json *json, struct peer *peer)
     if (stored.undiscarded > 0) {
         ck_json_uint(json, "failed_discards", stored.undiscarded);
     }
+    ck_json_uint(json, "made_records", facts->events);
     ck_json_uint(json, "lost", facts->lost);
+    if (peer_is_kept(peer)) {
+        ck_json_string(json, "spool", facts->spool_path);
+    }
     ck_json_uint(json, "spool_bytes", facts->spool_bytes);
     ck_json_uint(json, "cpu_ns", facts->cpu_ns);
     ck_json_end(json);
@@ -99,9 +107,40 @@ void manifest_job(struct ck_json *json, const struct job *job)
     ck_json_end(json);
 }
 
+static bool is_full(int error)
+{
+    return error == ENOSPC || error == EDQUOT;
+}
+
+/* Replace the file. Where its disk is full, in the spare room. */
+static int manifest_put(const struct job *job,
+                        const char *text,
+                        size_t length,
+                        struct ck_err *err)
+{
+    const char *dir = job_facts(job)->dir;
+    int error;
+
+    if (ck_run_replace(dir, CK_RUN_MANIFEST, text, length, err) != 0) {
+        error = errno;
+        if (!is_full(error) ||
+            ck_run_spare_use(dir, CK_RUN_MANIFEST, text, length, NULL) != 0) {
+            errno = error;
+            return -1;
+        }
+    }
+    if (job_facts(job)->state == JOB_DONE) {
+        ck_run_spare_remove(dir, CK_RUN_MANIFEST);
+    } else {
+        (void)ck_run_spare(dir, CK_RUN_MANIFEST, 2 * length + SPARE_LEAST);
+    }
+    return 0;
+}
+
 int manifest_write(const struct job *job, struct ck_err *err)
 {
     struct ck_json *json = ck_json_create(NULL, true);
+    int saved;
     const char *text;
     size_t length;
     int result;
@@ -119,9 +158,10 @@ int manifest_write(const struct job *job, struct ck_err *err)
             ck_err_set(err, "cannot write the manifest: %s", strerror(errno));
     } else {
         text = ck_json_text(json, &length);
-        result = ck_run_replace(job_facts(job)->dir, CK_RUN_MANIFEST, text,
-                                length, err);
+        result = manifest_put(job, text, length, err);
     }
+    saved = errno;
     ck_json_destroy(json);
+    errno = saved;
     return result;
 }

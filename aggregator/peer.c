@@ -19,6 +19,7 @@ struct peer {
     struct route route;
     bool has_route;
     bool is_full;
+    bool is_kept;
     bool is_due;
     bool is_local; /* its pid means something here */
     uint64_t bytes_due;
@@ -166,6 +167,8 @@ void peer_hello(struct peer *peer,
     peer->route = *route;
     peer->has_route = true;
     peer->is_full = false;
+    peer->is_kept = false;
+    peer->facts.spool_path[0] = '\0';
     peer->last_heard = now;
     (void)peer_take(peer, PEER_HELLO, now);
 }
@@ -183,6 +186,12 @@ void peer_count(struct peer *peer, const char *lines, size_t length)
         (uint64_t)lines_number(lines, length, "cpu_ns", (int64_t)facts->cpu_ns);
     facts->spool_bytes = (uint64_t)lines_number(lines, length, "spool",
                                                 (int64_t)facts->spool_bytes);
+    if (ck_lines_get(lines, length, "spool_path", facts->spool_path,
+                     sizeof(facts->spool_path))) {
+        lines_text(lines, length, "spool_path", facts->spool_path,
+                   sizeof(facts->spool_path));
+        peer->is_kept = true;
+    }
     if (status >= 0) {
         facts->status = status;
         facts->has_status = true;
@@ -259,6 +268,11 @@ enum peer_verdict peer_frame(struct peer *peer,
 bool peer_is_full(const struct peer *peer)
 {
     return peer->is_full;
+}
+
+bool peer_is_kept(const struct peer *peer)
+{
+    return peer->is_kept;
 }
 
 uint64_t peer_bytes_due(const struct peer *peer)

@@ -62,7 +62,8 @@ struct peer_facts {
     uint64_t lost;
     uint64_t cpu_ns;
     uint64_t spool_bytes;
-    int64_t status; /* wait status of its target */
+    char spool_path[1024]; /* where it left what found no room here */
+    int64_t status;        /* wait status of its target */
     bool has_status;
 };
 
@@ -97,6 +98,8 @@ enum peer_verdict peer_frame(struct peer *peer,
                              const void *frame);
 /* True since a frame met a full disk, until the next hello. */
 bool peer_is_full(const struct peer *peer);
+/* It said goodbye, and that it keeps what is not stored. */
+bool peer_is_kept(const struct peer *peer);
 /* Bytes stored since the last acknowledgement was taken. */
 uint64_t peer_bytes_due(const struct peer *peer);
 /* An acknowledgement is owed for something. */

@@ -18,6 +18,8 @@
 
 /* Text of REFUSED that makes an agent say hello and send again. */
 #define REPLY_HELLO_FIRST "hello first"
+/* To a farewell: the manifest names the agent's spool. */
+#define REPLY_NOTED "noted"
 
 struct reply;
 

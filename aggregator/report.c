@@ -54,6 +54,9 @@ void report_send(struct reply *reply,
     (void)ck_lines_put_number(answer, REPORT_HEAD_BYTES, &used, "exit",
                               facts->merge_exit);
     answer[used++] = '\n';
+    if (!text) {
+        text = job_report(job);
+    }
     if (text) {
         (void)snprintf(answer + used, room - used, "%s", text);
     } else {

@@ -41,6 +41,7 @@ struct service {
     ck_time_t next_merge;
     ck_time_t next_judge;
     ck_time_t next_save;
+    struct ck_err unsaved; /* said last of a manifest */
     ck_time_t next_full;
     ck_time_t next_end;
     uint64_t goodbyes; /* that were looked at */
@@ -184,7 +185,9 @@ static void saves_write(struct service *service)
     struct ck_err err;
 
     for (size_t i = 0; i < jobs_count(service->jobs); i++) {
-        if (job_save(jobs_at(service->jobs, i), &err) != 0) {
+        if (job_save(jobs_at(service->jobs, i), &err) != 0 &&
+            strcmp(err.text, service->unsaved.text) != 0) {
+            service->unsaved = err;
             ck_error("%s", err.text);
         }
     }
@@ -213,6 +216,7 @@ static void job_done(struct service *service, struct job *job, const char *text)
     if (job_save(job, &err) != 0) {
         ck_error("%s", err.text);
     }
+    job_keep_report(job, text);
     report_send_all(service->reply, job, text);
     if (!service->options.is_embedded && service->options.retain > 0) {
         retain_runs(service->options.dir, service->options.retain,

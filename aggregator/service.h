@@ -25,7 +25,7 @@
  * the end of a merge. */
 #define SERVICE_END_PERIOD (10 * CK_TIME_MS)
 /* Peers that met a full disk are asked to send again so often. */
-#define SERVICE_FULL_PERIOD (2 * CK_TIME_S)
+#define SERVICE_FULL_PERIOD (500 * CK_TIME_MS)
 #define SERVICE_FULL_ROOM ((uint64_t)16 << 20)
 /* An embedded ckagg stays so long after the merge for late questions. */
 #define SERVICE_STAY CK_TIME_S

@@ -335,6 +335,71 @@ error_unlink:
     return ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
 }
 
+/* "DIR/.NAME.spare" */
+static int spare_path(char path[PATH_MAX], const char *dir, const char *name)
+{
+    if (snprintf(path, PATH_MAX, "%s/.%s.spare", dir, name) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return 0;
+}
+
+int ck_run_spare(const char *dir, const char *name, size_t bytes)
+{
+    char path[PATH_MAX];
+    int fd, rc;
+
+    if (spare_path(path, dir, name) != 0) {
+        return -1;
+    }
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return -1;
+    }
+    rc = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes);
+    (void)close(fd);
+    return rc;
+}
+
+void ck_run_spare_remove(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+
+    if (spare_path(path, dir, name) == 0) {
+        (void)unlink(path);
+    }
+}
+
+int ck_run_spare_use(const char *dir,
+                     const char *name,
+                     const char *text,
+                     size_t length,
+                     struct ck_err *err)
+{
+    char path[PATH_MAX];
+    char spare[PATH_MAX];
+    int fd = -1;
+    int rc = -1;
+
+    if (spare_path(spare, dir, name) == 0 &&
+        snprintf(path, sizeof(path), "%s/%s", dir, name) < PATH_MAX) {
+        fd = open(spare, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    }
+    if (fd >= 0 && write_whole(fd, text, length) == 0 &&
+        ftruncate(fd, (off_t)length) == 0 && fdatasync(fd) == 0) {
+        rc = rename(spare, path);
+    }
+    if (rc != 0) {
+        rc = ck_err_set(err, "cannot write %s in %s: %s", name, dir,
+                        strerror(errno));
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return rc;
+}
+
 bool ck_lines_get(
     const char *lines, size_t length, const char *key, char *value, size_t room)
 {

@@ -81,6 +81,18 @@ int ck_run_replace(const char *dir,
                    size_t length,
                    struct ck_err *err);
 
+/* Keep room of so many bytes for a file of the directory, so that it can be
+ * replaced when the disk is full. 0, or -1 with errno. */
+int ck_run_spare(const char *dir, const char *name, size_t bytes);
+void ck_run_spare_remove(const char *dir, const char *name);
+/* Replace the file with the text in the room that was kept, which is used up
+ * then. 0, or -1 with err: the file is as it was. */
+int ck_run_spare_use(const char *dir,
+                     const char *name,
+                     const char *text,
+                     size_t length,
+                     struct ck_err *err);
+
 /* Value of `key` in key=value lines (identity, exit, device ... texts),
  * copied into value. True when found. Values have no newline; writers turn
  * control characters into '?'. */

@@ -157,6 +157,8 @@ enum ck_control_type {
     CK_CONTROL_STOP = 10,    /* client: end the job now */
     CK_CONTROL_CLOCK = 11,   /* agent, ckagg: text = a clock probe as hex, where
                                 neither UDP nor TCP passes */
+    CK_CONTROL_FULL = 12,    /* ckagg: text = what it cannot write to, and why;
+                                nothing is stored until the next WELCOME */
 };
 
 struct ck_ack {
