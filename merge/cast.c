@@ -67,6 +67,7 @@ void cast_destroy(struct cast *cast)
     free(cast->domains);
     free(cast->notes);
     free(cast->absents);
+    free(cast->spools);
     texts_destroy(cast->texts);
     free(cast);
 }

@@ -150,6 +150,9 @@ struct cast_agent {
                              itself; all of them when that is exact */
     uint64_t gap_about;   /* as many at a guess, by their size */
     bool is_gap_exact;
+    uint64_t elsewhere;    /* records in a spool that is not here, or lost as
+                              only that one says */
+    bool is_end_unknown;   /* it never said how much it made */
     uint64_t gone;         /* of these, that the manifest says were stored */
     uint64_t stored;       /* records in the frames of its segment */
     uint64_t undecoded;    /* of these, in frames that do not decode */
@@ -285,6 +288,16 @@ struct cast_absent {
     uint64_t records; /* that were in it */
 };
 
+/* What an agent kept itself because its aggregator had no room, and is not
+ * here. */
+struct cast_spool {
+    int32_t rank; /* -1 = none */
+    const char *host;
+    const char *path; /* "" = no disk took it: it is gone */
+    uint64_t records; /* in it */
+    uint64_t lost;    /* beside these */
+};
+
 struct cast {
     struct texts *texts;
     uint32_t comms; /* communicators of the run */
@@ -308,6 +321,8 @@ struct cast {
     size_t notes_count, notes_room;
     struct cast_absent *absents;
     size_t absents_count, absents_room;
+    struct cast_spool *spools;
+    size_t spools_count, spools_room;
 };
 
 /* NULL with ENOMEM. */

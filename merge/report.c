@@ -64,6 +64,7 @@ void report_fini(struct report *report)
     free(report->rates);
     free(report->losses);
     free(report->aways);
+    free(report->spools);
     for (size_t i = 0; i < report->domains_count; i++) {
         free(report->domains[i].faults);
         free(report->domains[i].watched);

@@ -576,6 +576,15 @@ struct report_loss {
     uint64_t about; /* at a guess; 0 = there is none */
 };
 
+/* A file of an agent that is not here; texts borrowed from the cast. */
+struct report_spool {
+    int32_t rank; /* -1 = none */
+    const char *host;
+    const char *path; /* "" = there is none: no disk took it */
+    uint64_t records; /* in it, or that would be */
+    uint64_t lost;    /* beside these */
+};
+
 /* Time in which a rank had no collector. */
 struct report_away {
     int32_t rank;
@@ -697,6 +706,8 @@ struct report {
     size_t aways_count;
     struct report_loss *losses;
     size_t losses_count;
+    struct report_spool *spools; /* that are not here */
+    size_t spools_count;
     uint64_t gaps; /* in streams, with how many units */
     uint64_t gap_units;
     uint64_t damage_places;

@@ -14,6 +14,10 @@
 
 #define GAPS_REASON "damaged, cut off or never arrived"
 #define ABSENT_REASON "their segments are not in the run any more"
+#define SPOOLS_REASON "kept in a file that is not in this run"
+#define SPOOLS_CURE                                                            \
+    "copy the file named below into the run directory and run ckmerge again."
+#define LOSSES_MORE 4 /* that no agent recorded itself */
 
 /* In a person's words, by enum ck_lost; and what to try. */
 static const struct {
@@ -52,6 +56,11 @@ static void loss_add(struct report *report, struct report_loss loss)
 static void gaps_report(const struct cast *cast, struct report *report)
 {
     struct report_loss gaps = {.reason = GAPS_REASON, .is_exact = true};
+    struct report_loss kept = {
+        .reason = SPOOLS_REASON, .cure = SPOOLS_CURE, .is_exact = true};
+    struct report_loss unkept = {.reason = reasons[CK_LOST_SPOOL].reason,
+                                 .cure = reasons[CK_LOST_SPOOL].cure,
+                                 .is_exact = true};
     struct report_loss absent = {.reason = ABSENT_REASON, .is_exact = true};
 
     for (size_t i = 0; i < cast->agents_count; i++) {
@@ -62,11 +71,21 @@ static void gaps_report(const struct cast *cast, struct report *report)
         gaps.about += agent->gap_about;
         gaps.is_exact = gaps.is_exact && (agent->is_gap_exact || !is_any);
         report->gone += agent->gone;
+        report->is_lost_exact = report->is_lost_exact && !agent->is_end_unknown;
     }
     for (size_t i = 0; i < cast->absents_count; i++) {
         absent.records += cast->absents[i].records;
     }
+    for (size_t i = 0; i < cast->spools_count; i++) {
+        const struct cast_spool *spool = &cast->spools[i];
+
+        *(spool->path[0] != '\0' ? &kept.records : &unkept.records) +=
+            spool->records;
+        unkept.records += spool->lost;
+    }
     report->gone += absent.records;
+    loss_add(report, kept);
+    loss_add(report, unkept);
     loss_add(report, gaps);
     loss_add(report, absent);
 }
@@ -74,7 +93,8 @@ static void gaps_report(const struct cast *cast, struct report *report)
 /* From --limit on the program's libraries do not even count. */
 static int losses_report(const struct cast *cast, struct report *report)
 {
-    report->losses = calloc(CAST_REASONS + 2, sizeof(*report->losses));
+    report->losses =
+        calloc(CAST_REASONS + LOSSES_MORE, sizeof(*report->losses));
     if (report->losses == NULL) {
         return -1;
     }
@@ -93,6 +113,26 @@ static int losses_report(const struct cast *cast, struct report *report)
         loss_add(report, loss);
     }
     gaps_report(cast, report);
+    return 0;
+}
+
+/* 0 or -1. */
+static int spools_report(const struct cast *cast, struct report *report)
+{
+    report->spools = calloc(cast->spools_count + 1, sizeof(*report->spools));
+    if (report->spools == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < cast->spools_count; i++) {
+        const struct cast_spool *spool = &cast->spools[i];
+
+        report->spools[i] = (struct report_spool){.rank = spool->rank,
+                                                  .host = spool->host,
+                                                  .path = spool->path,
+                                                  .records = spool->records,
+                                                  .lost = spool->lost};
+    }
+    report->spools_count = cast->spools_count;
     return 0;
 }
 
@@ -415,7 +455,7 @@ int trust_report(const struct cast *cast,
     store_report(cast, store, report);
     cost_report(cast, report);
     rings_report(cast, report);
-    if (losses_report(cast, report) != 0 ||
+    if (losses_report(cast, report) != 0 || spools_report(cast, report) != 0 ||
         aways_report(cast, align, report) != 0 ||
         domains_report(cast, align, report) != 0 ||
         clockworst_report(cast, align, report) != 0 ||

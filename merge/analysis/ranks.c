@@ -200,7 +200,7 @@ int ranks_take(void *consumer, const struct timeline_event *event)
 
 static uint64_t lost_all(const struct cast_agent *agent)
 {
-    uint64_t sum = agent->gap_records;
+    uint64_t sum = agent->gap_records + agent->elsewhere;
 
     for (size_t i = 0; i < CAST_REASONS; i++) {
         sum += agent->lost[i];
@@ -405,7 +405,7 @@ static void rank_report(struct ranks *ranks,
     row->lost = lost_all(agent);
     row->is_lost_exact =
         (agent->is_gap_exact || agent->gap_records + agent->gap_about == 0) &&
-        agent->lost[CK_LOST_LIMIT] == 0;
+        agent->lost[CK_LOST_LIMIT] == 0 && !agent->is_end_unknown;
     row->gaps = agent->gaps;
     if (end.end_time != 0 && end.end_time < ranks->region.end) {
         row->gone = ranks->region.end - (end.end_time > ranks->region.start

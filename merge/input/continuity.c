@@ -275,6 +275,65 @@ static int absent_add(struct cast *cast, const struct manifest_agent *told)
     return 0;
 }
 
+static uint64_t lost_sum(const struct cast_agent *agent)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < CAST_REASONS; i++) {
+        sum = sum_of(sum, agent->lost[i]);
+    }
+    return sum;
+}
+
+/* What an agent said that it keeps, where its last words are not here: they lie
+ * beside it. `agent`: NULL = nothing of it is. 0 or -1. */
+static int spool_take(struct cast *cast,
+                      const struct manifest_agent *told,
+                      struct cast_agent *agent)
+{
+    uint64_t there = agent == NULL ? 0 : agent->records;
+    /* What it dropped may have been stored all the same. */
+    uint64_t lost = (agent == NULL ? 0 : lost_sum(agent)) +
+                    (there > told->made ? there - told->made : 0);
+    struct cast_spool spool = {
+        .rank = told->rank,
+        .records = told->made > there ? told->made - there : 0,
+        .lost = told->lost > lost ? told->lost - lost : 0,
+    };
+    const char *host = told->host == NULL ? "" : told->host;
+    /* One that is here has no more to give. */
+    const char *path = agent != NULL && agent->has_spool ? "" : told->spool;
+
+    if (told->spool == NULL || (agent != NULL && agent->has_exit)) {
+        return 0;
+    }
+    spool.host = texts_keep(cast->texts, host, strlen(host));
+    spool.path = texts_keep(cast->texts, path, strlen(path));
+    if (spool.host == NULL || spool.path == NULL ||
+        array_grow(&cast->spools, &cast->spools_room, cast->spools_count,
+                   sizeof(spool)) != 0) {
+        return -1;
+    }
+    cast->spools[cast->spools_count++] = spool;
+    if (agent != NULL) {
+        agent->elsewhere = sum_of(spool.records, spool.lost);
+    }
+    return 0;
+}
+
+/* Its last words are missing, and nobody recovered what it had: how much that
+ * is, nobody knows. */
+static bool is_end_unknown(const struct manifest_agent *told,
+                           const struct cast_agent *agent)
+{
+    for (size_t i = 0; i < agent->aways_count; i++) {
+        if (agent->aways[i].length == 0) {
+            return false; /* without a collector to its end: recovered */
+        }
+    }
+    return !agent->has_exit && told->has_made && told->spool == NULL;
+}
+
 int continuity_tell(const struct manifest *manifest, struct cast *cast)
 {
     if (!manifest->is_read || !manifest->is_final) {
@@ -284,6 +343,9 @@ int continuity_tell(const struct manifest *manifest, struct cast *cast)
         const struct manifest_agent *told = &manifest->agents[i];
         struct cast_agent *agent = agent_find(cast, told->id);
 
+        if (spool_take(cast, told, agent) != 0) {
+            return -1;
+        }
         if (agent == NULL) {
             if (told->records > 0 && absent_add(cast, told) != 0) {
                 return -1;
@@ -293,6 +355,7 @@ int continuity_tell(const struct manifest *manifest, struct cast *cast)
         agent->is_told = true;
         agent->told = told->records;
         agent->told_missing = told->missing_units;
+        agent->is_end_unknown = is_end_unknown(told, agent);
     }
     return 0;
 }

@@ -83,6 +83,20 @@ static bool id_read(struct json *json, struct manifest *manifest, uint8_t *id)
     return false;
 }
 
+/* A text, taken. */
+static bool text_take(struct json *json, struct manifest *manifest, char **text)
+{
+    const struct json_token *token = json_next(json);
+
+    if (token->type != JSON_STRING || token->length >= PATH_MAX) {
+        why_set(manifest, "a name in it is no text");
+        return false;
+    }
+    free(*text);
+    *text = strndup(token->text, token->length);
+    return *text != NULL;
+}
+
 /* A member of an agent whose name was the last token. */
 static bool agent_member(struct json *json,
                          struct manifest *manifest,
@@ -107,7 +121,31 @@ static bool agent_member(struct json *json,
     if (json_is(name, "missing_units")) {
         return count_read(json, manifest, &agent->missing_units);
     }
+    if (json_is(name, "made_records")) {
+        agent->has_made = true;
+        return count_read(json, manifest, &agent->made);
+    }
+    if (json_is(name, "lost")) {
+        return count_read(json, manifest, &agent->lost);
+    }
+    if (json_is(name, "host")) {
+        return text_take(json, manifest, &agent->host);
+    }
+    if (json_is(name, "spool")) {
+        return text_take(json, manifest, &agent->spool);
+    }
     return json_skip(json);
+}
+
+static void agents_free(struct manifest *manifest)
+{
+    for (size_t i = 0; i < manifest->agents_count; i++) {
+        free(manifest->agents[i].host);
+        free(manifest->agents[i].spool);
+    }
+    free(manifest->agents);
+    manifest->agents = NULL;
+    manifest->agents_count = manifest->agents_room = 0;
 }
 
 /* The array of agents. 1 = it is whole, 0 = not, -1 = ENOMEM. */
@@ -302,9 +340,7 @@ int manifest_read(struct manifest *manifest, const char *dir)
     json_destroy(json);
     (void)close(fd);
     if (rc != 1) {
-        free(manifest->agents);
-        manifest->agents = NULL;
-        manifest->agents_count = manifest->agents_room = 0;
+        agents_free(manifest);
         manifest->is_final = false;
         manifest->probes.is_said = false;
     }
@@ -313,6 +349,6 @@ int manifest_read(struct manifest *manifest, const char *dir)
 
 void manifest_fini(struct manifest *manifest)
 {
-    free(manifest->agents);
+    agents_free(manifest);
     memset(manifest, 0, sizeof(*manifest));
 }

@@ -20,6 +20,12 @@ struct manifest_agent {
     int32_t rank;           /* -1 = none */
     uint64_t records;       /* in its segment, of all frames */
     uint64_t missing_units; /* between them: these never came */
+    bool has_made;          /* the agent said: */
+    uint64_t made;          /* records that it made in all */
+    uint64_t lost;          /* beside these */
+    char *host;             /* "" = not said */
+    char *spool; /* file with what found no room; "" = none did; NULL = all that
+                    was made was stored, or nobody said */
 };
 
 /* Clock probes that ckagg got. */

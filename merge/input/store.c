@@ -15,6 +15,7 @@
 #include "merge/input/files.h"
 #include "merge/input/pieces.h"
 #include "merge/input/reading.h"
+#include "merge/input/spools.h"
 #include "merge/table.h"
 #include "schema/run.h"
 
@@ -295,6 +296,45 @@ static int store_open(struct store *store,
     return 0;
 }
 
+/* Spools that lie elsewhere. 0, or -1 with err. */
+static int spools_take(struct store *store, const char *dir, struct ck_err *err)
+{
+    struct manifest manifest;
+    int rc;
+
+    if (manifest_read(&manifest, dir) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    rc = spools_add(&store->files, &manifest, err);
+    manifest_fini(&manifest);
+    return rc;
+}
+
+/* Nothing can be read: is it all in a spool elsewhere? */
+static void spools_name(const char *dir, struct ck_err *err)
+{
+    struct manifest manifest;
+
+    if (manifest_read(&manifest, dir) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < manifest.agents_count; i++) {
+        const struct manifest_agent *agent = &manifest.agents[i];
+
+        if (agent->spool != NULL && agent->spool[0] != '\0') {
+            (void)ck_err_set(err,
+                             "%s has no records: its disk was full. Those of "
+                             "rank %d are on %s in %s: copy that file into the "
+                             "run directory and run ckmerge again",
+                             dir, (int)agent->rank,
+                             agent->host == NULL ? "its host" : agent->host,
+                             agent->spool);
+            break;
+        }
+    }
+    manifest_fini(&manifest);
+}
+
 struct store *store_create(const char *dir,
                            struct cast *cast,
                            struct align *align,
@@ -329,8 +369,14 @@ struct store *store_create_all(const char *const *paths,
     for (size_t i = 0; rc == 0 && i < count; i++) {
         rc = files_append(&store->files, paths[i], err);
     }
+    if (rc == 0 && is_run) {
+        rc = spools_take(store, paths[0], err);
+    }
     if (rc != 0 ||
         store_open(store, cast, align, is_run ? paths[0] : NULL, err) != 0) {
+        if (is_run && store->streams_count == 0) {
+            spools_name(paths[0], err);
+        }
         store_destroy(store);
         return NULL;
     }

@@ -533,6 +533,24 @@ static void put_counters(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+/* Files that are elsewhere. */
+static void put_spools(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "spools");
+    for (size_t i = 0; i < report->spools_count; i++) {
+        const struct report_spool *spool = &report->spools[i];
+
+        ck_json_object(j, NULL);
+        ck_json_int(j, "rank", spool->rank);
+        ck_json_string(j, "host", spool->host);
+        ck_json_string(j, "path", spool->path);
+        ck_json_uint(j, "records", spool->records);
+        ck_json_uint(j, "lost", spool->lost);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
 static void put_trust(struct ck_json *j, const struct report *report)
 {
     ck_json_object(j, "trust");
@@ -549,6 +567,7 @@ static void put_trust(struct ck_json *j, const struct report *report)
         ck_json_end(j);
     }
     ck_json_end(j);
+    put_spools(j, report);
     json_aways(j, report);
     ck_json_uint(j, "gaps", report->gaps);
     ck_json_uint(j, "gap_units", report->gap_units);

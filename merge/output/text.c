@@ -394,6 +394,33 @@ static void put_limits(const struct page *page)
     }
 }
 
+/* Files with records of this run that are not here. */
+static void put_spools(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t shown = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->spools_count; i++) {
+        const struct report_spool *spool = &report->spools[i];
+
+        if (spool->path[0] == '\0') {
+            continue;
+        }
+        if (count++ < PAGE_ROWS) {
+            fprintf(page->file, "             %s records of %s are on %s in\n",
+                    word_count(spool->records).text,
+                    page_who(page, spool->rank).text,
+                    spool->host[0] == '\0' ? "its host" : spool->host);
+            fprintf(page->file, "               %s\n", spool->path);
+            shown++;
+        }
+    }
+    if (count > shown) {
+        fprintf(page->file, "             and %zu more files\n", count - shown);
+    }
+}
+
 /* Ranks that had no collector for a while. */
 static void put_aways(const struct page *page)
 {
@@ -510,6 +537,7 @@ static void put_trust(const struct page *page)
     page_clocks(page);
     put_inputs(page);
     put_losses(page);
+    put_spools(page);
     put_limits(page);
     put_aways(page);
     page_delay_limits(page);

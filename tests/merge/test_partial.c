@@ -280,6 +280,82 @@ static void a_run_without_its_manifest_is_merged_and_partial(void **state)
     synth_remove(dir);
 }
 
+#define AGENT_9 "6167656e742d39000000000000000000"
+#define AGENT_8 "6167656e742d38000000000000000000"
+
+/* The manifest says where the agent has what its ckagg had no room for. */
+static void spool_tell(const char *dir, const char *at, const char *agent)
+{
+    char text[8192];
+
+    (void)snprintf(text, sizeof(text),
+                   "{\"agent\": \"" AGENT_9 "\", \"rank\": 0, \"host\": "
+                   "\"far\", \"records\": 8, \"made_records\": 28, "
+                   "\"lost\": 5, \"spool\": \"%s/spool-%s.ck\"}",
+                   at, agent);
+    synth_manifest(dir, text);
+}
+
+static void a_spool_that_is_elsewhere_is_counted_and_named(void **state)
+{
+    char *text = NULL;
+    char *dir = ended_run(false, 0);
+
+    (void)state;
+    spool_tell(dir, "/nowhere", AGENT_9);
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 3);
+    assert_non_null(strstr(text, "not all was kept: 25 of "));
+    assert_non_null(strstr(text, "20 lost: kept in a file that is not in "));
+    assert_non_null(strstr(text, "20 records of rank 0 are on far in\n"));
+    assert_non_null(strstr(text, "/nowhere/spool-" AGENT_9 ".ck\n"));
+    assert_non_null(strstr(text, "5 lost: outbox and spool were full"));
+    free(text);
+    synth_remove(dir);
+}
+
+/* Its name came from an agent: no file of another name is opened. */
+static void a_spool_that_is_here_is_read_if_it_is_that_agents(void **state)
+{
+    char command[8192];
+    char *text = NULL;
+    char *dir = ended_run(false, 0);
+    char *place = ended_run(true, 0);
+
+    (void)state;
+    (void)snprintf(command, sizeof(command),
+                   "cd %s && mv seg-" AGENT_9 ".ck spool-" AGENT_9 ".ck",
+                   place);
+    assert_int_equal(system(command), 0);
+    spool_tell(dir, place, AGENT_9);
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 0);
+    assert_non_null(strstr(text, "TRUST       0 of "));
+    assert_non_null(strstr(text, "1 of 1 rank recorded to the end"));
+    (void)snprintf(command, sizeof(command),
+                   "cd %s && mv spool-" AGENT_9 ".ck spool-" AGENT_8 ".ck",
+                   place);
+    assert_int_equal(system(command), 0);
+    spool_tell(dir, place, AGENT_8);
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 3);
+    assert_non_null(strstr(text, "not all was kept: 25 of "));
+    free(text);
+    synth_remove(dir);
+    synth_remove(place);
+}
+
+static void without_last_words_the_loss_is_at_least(void **state)
+{
+    char *text = NULL;
+    char *dir = ended_run(false, 0);
+
+    (void)state;
+    synth_manifest(dir, "{\"agent\": \"" AGENT_9 "\", \"rank\": 0, "
+                        "\"records\": 8, \"made_records\": 8}");
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 3);
+    assert_non_null(strstr(text, "TRUST       at least 0 of "));
+    free(text);
+    synth_remove(dir);
+}
+
 /* The manifest had counted the records of a segment that is gone. */
 static void records_that_are_gone_are_counted_exactly(void **state)
 {
@@ -317,6 +393,9 @@ int main(void)
         cmocka_unit_test(
             a_time_without_a_collector_is_told_by_rank_on_the_axis),
         cmocka_unit_test(an_end_without_finalize_is_named),
+        cmocka_unit_test(a_spool_that_is_elsewhere_is_counted_and_named),
+        cmocka_unit_test(a_spool_that_is_here_is_read_if_it_is_that_agents),
+        cmocka_unit_test(without_last_words_the_loss_is_at_least),
         cmocka_unit_test(a_run_without_its_manifest_is_merged_and_partial),
         cmocka_unit_test(records_that_are_gone_are_counted_exactly),
     };
