@@ -219,7 +219,7 @@ all_cells() {
         for places in R1 RT1 RM1 RTM1; do echo "$when:$places"; done
     done
 }
-cells=${CK_CELLS:-mid:R start:RS mid:RST free:R1 mid:R1}
+cells=${CK_CELLS:-mid:R mid:RST mid:R1 free:R1}
 [ "$cells" != all ] || cells=$(all_cells)
 for one in $cells; do run_cell "$one"; done
 
