@@ -331,7 +331,8 @@ static bool is_end_unknown(const struct manifest_agent *told,
             return false; /* without a collector to its end: recovered */
         }
     }
-    return !agent->has_exit && told->has_made && told->spool == NULL;
+    return !agent->has_exit && told->has_made && !told->is_left &&
+           told->spool == NULL;
 }
 
 int continuity_tell(const struct manifest *manifest, struct cast *cast)

@@ -121,6 +121,10 @@ static bool agent_member(struct json *json,
     if (json_is(name, "missing_units")) {
         return count_read(json, manifest, &agent->missing_units);
     }
+    if (json_is(name, "state")) {
+        agent->is_left = json_is(json_next(json), "left");
+        return json_last(json)->type == JSON_STRING;
+    }
     if (json_is(name, "made_records")) {
         agent->has_made = true;
         return count_read(json, manifest, &agent->made);

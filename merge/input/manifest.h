@@ -20,6 +20,7 @@ struct manifest_agent {
     int32_t rank;           /* -1 = none */
     uint64_t records;       /* in its segment, of all frames */
     uint64_t missing_units; /* between them: these never came */
+    bool is_left;           /* it said goodbye: all it made was stored, or: */
     bool has_made;          /* the agent said: */
     uint64_t made;          /* records that it made in all */
     uint64_t lost;          /* beside these */

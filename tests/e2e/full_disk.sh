@@ -74,7 +74,7 @@ wait_gone() {
     fail "$1: processes stay behind"
 }
 
-# numbers DIR: marks that are merged, records lost, exactly or not; "0 -1" where
+# numbers DIR: marks that are merged (where their name was lost, too), records lost, exactly or not; "0 -1" where
 # ckmerge refuses. What it says is in $work/err.
 numbers() {
     local status=0
@@ -84,7 +84,8 @@ numbers() {
     case $status in
     0 | 3)
         echo "$(json "$work/trace.json" \
-            "len({e['args']['value'] for e in j['traceEvents'] if e['name'] == 'number'})")" \
+            "len({e['args']['value'] for e in j['traceEvents']
+                if e['ph'] == 'i' and 'value' in e['args']})")" \
             "$(json "$work/report.json" \
                 "j['trust']['lost'], int(j['trust']['lost_exact'])" | tr -d '(),')"
         ;;
