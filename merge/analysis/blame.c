@@ -37,7 +37,7 @@ struct blame {
     struct scene *scene;
     struct steps *steps;
     struct when *late; /* what each rank made others wait */
-    struct when *idle; /* each row of the ledger */
+    struct when *idle; /* each cause: causekeys.h */
     struct ledger *ledger;
     struct waitstates *waitstates;
     struct delay *delay;

@@ -44,8 +44,10 @@ struct grouping {
     const struct ledger_row **rows;     /* of a group */
     struct report_activity *activities; /* by number; the last one: none */
     bool *is_known;
-    uint32_t *things; /* numbers of a group's rows */
-    size_t none;      /* number of that last one */
+    uint32_t *keys;     /* of a group's rows, each once */
+    bool *is_key_taken; /* by key; false between uses */
+    size_t keys_count;
+    size_t none;     /* number of that last one */
     ck_time_t *sums; /* by activity or by index of a rank; zeros between uses */
 };
 
@@ -339,14 +341,23 @@ static int windows_find(struct grouping *grouping,
                         struct report_cause *cause)
 {
     const struct when *when = grouping->from->when;
+    size_t keys = 0;
 
     if (when == NULL || cause->ns < grouping->worth || report_is_once(cause)) {
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
-        grouping->things[i] = items[i].row->number;
+        uint32_t key = items[i].row->key;
+
+        if (key != ROWS_NO_KEY && !grouping->is_key_taken[key]) {
+            grouping->is_key_taken[key] = true;
+            grouping->keys[keys++] = key;
+        }
     }
-    return when_windows(when, grouping->things, count, &cause->windows);
+    for (size_t i = 0; i < keys; i++) {
+        grouping->is_key_taken[grouping->keys[i]] = false;
+    }
+    return when_windows(when, grouping->keys, keys, &cause->windows);
 }
 
 /* 0, or -1 with ENOMEM. */
@@ -491,7 +502,8 @@ static void grouping_fini(struct grouping *grouping)
     free(grouping->rows);
     free(grouping->activities);
     free(grouping->is_known);
-    free(grouping->things);
+    free(grouping->keys);
+    free(grouping->is_key_taken);
     free(grouping->sums);
 }
 
@@ -507,10 +519,15 @@ static int grouping_init(struct grouping *grouping,
         if (rows[i].did != CAST_NONE && rows[i].did >= grouping->none) {
             grouping->none = (size_t)rows[i].did + 1;
         }
+        if (rows[i].key != ROWS_NO_KEY && rows[i].key >= grouping->keys_count) {
+            grouping->keys_count = (size_t)rows[i].key + 1;
+        }
     }
     grouping->worth /= WINDOW_WORTH;
     grouping->items = calloc(count + 1, sizeof(*grouping->items));
-    grouping->things = calloc(count + 1, sizeof(*grouping->things));
+    grouping->keys = calloc(count + 1, sizeof(*grouping->keys));
+    grouping->is_key_taken =
+        calloc(grouping->keys_count + 1, sizeof(*grouping->is_key_taken));
     grouping->rows = calloc(count + 1, sizeof(*grouping->rows));
     grouping->activities =
         calloc(grouping->none + 1, sizeof(*grouping->activities));
@@ -520,7 +537,8 @@ static int grouping_init(struct grouping *grouping,
         calloc(grouping->none + ranks + 1, sizeof(*grouping->sums));
     return grouping->items == NULL || grouping->rows == NULL ||
                    grouping->activities == NULL || grouping->is_known == NULL ||
-                   grouping->sums == NULL || grouping->things == NULL
+                   grouping->sums == NULL || grouping->keys == NULL ||
+                   grouping->is_key_taken == NULL
                ? -1
                : 0;
 }

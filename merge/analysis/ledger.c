@@ -44,6 +44,15 @@ struct device {
     unsigned rivals_count;
 };
 
+/* The device that has kept the host's past longest. Starts never step back but
+ * where a device is used first: as long as it is where it was, it is still the
+ * one. */
+struct oldest {
+    bool is_known;
+    uint32_t device; /* CAST_NONE = there is none */
+    ck_time_t start; /* INT64_MAX */
+};
+
 struct ledger {
     struct books books;
     struct device *devices;
@@ -51,6 +60,7 @@ struct ledger {
     size_t waiting_count;
     ck_time_t due;         /* earliest end of a gap that waits */
     uint64_t before_first; /* events before any device was used */
+    struct oldest *oldest;
 };
 
 static ck_time_t ledger_horizon(const void *state, ck_time_t now);
@@ -79,12 +89,15 @@ struct ledger *ledger_create(const struct cast *cast,
     ledger->books.rows = rows_create(cast, scene, is_shown, 0);
     ledger->devices =
         calloc(cast->physicals_count + 1, sizeof(*ledger->devices));
+    ledger->oldest = calloc(1, sizeof(*ledger->oldest));
     ledger->waiting =
         calloc(cast->physicals_count + 1, sizeof(*ledger->waiting));
+    ledger->books.keys = causekeys_create(cast, scene, is_shown);
     ledger->books.sums = calloc((cast->physicals_count + 1) * CAUSES,
                                 sizeof(*ledger->books.sums));
-    if (ledger->books.rows == NULL || ledger->books.sums == NULL ||
-        ledger->devices == NULL || ledger->waiting == NULL) {
+    if (ledger->books.rows == NULL || ledger->books.keys == NULL ||
+        ledger->books.sums == NULL || ledger->devices == NULL ||
+        ledger->waiting == NULL || ledger->oldest == NULL) {
         ledger_destroy(ledger);
         return NULL;
     }
@@ -100,9 +113,11 @@ void ledger_destroy(struct ledger *ledger)
         return;
     }
     rows_destroy(ledger->books.rows);
+    causekeys_destroy(ledger->books.keys);
     free(ledger->books.sums);
     delaysums_destroy(ledger->books.delays);
     free(ledger->devices);
+    free(ledger->oldest);
     free(ledger->waiting);
     free(ledger);
 }
@@ -345,24 +360,41 @@ static int gaps_close(struct ledger *ledger, ck_time_t now)
     return 0;
 }
 
+/* From when on it is asked what the host did. */
+static ck_time_t device_start(const struct device *device)
+{
+    return device->has_gap ? device->gap.start : device->frontier;
+}
+
+static void oldest_find(const struct ledger *ledger, struct oldest *oldest)
+{
+    *oldest = (struct oldest){true, CAST_NONE, INT64_MAX};
+    for (uint32_t i = 0; i < ledger->books.cast->physicals_count; i++) {
+        const struct device *device = &ledger->devices[i];
+        ck_time_t start = device_start(device);
+
+        if (device->is_used && start < oldest->start &&
+            start < ledger->books.region.end) {
+            oldest->device = i;
+            oldest->start = start;
+        }
+    }
+}
+
 /* What began before and ended by then is of no interest any more. */
 static ck_time_t ledger_horizon(const void *state, ck_time_t now)
 {
     const struct ledger *ledger = state;
+    struct oldest *oldest = ledger->oldest;
     ck_time_t horizon =
         ledger->before_first < STARTUP_EVENTS_MAX ? INT64_MIN : now;
 
-    for (size_t i = 0; i < ledger->books.cast->physicals_count; i++) {
-        const struct device *device = &ledger->devices[i];
-        ck_time_t start =
-            device->has_gap ? device->gap.start : device->frontier;
-
-        if (device->is_used && start < horizon &&
-            start < ledger->books.region.end) {
-            horizon = start;
-        }
+    if (!oldest->is_known ||
+        (oldest->device != CAST_NONE &&
+         device_start(&ledger->devices[oldest->device]) != oldest->start)) {
+        oldest_find(ledger, oldest);
     }
-    return horizon;
+    return oldest->start < horizon ? oldest->start : horizon;
 }
 
 /* What is seen first of the process is not its first. */
@@ -412,7 +444,10 @@ static int operation_take(struct ledger *ledger,
         device->process = operation->process;
         device->tid = operation->tid;
     }
-    device->is_used = true;
+    if (!device->is_used) {
+        device->is_used = true;
+        ledger->oldest->is_known = false;
+    }
     ledger->before_first = STARTUP_EVENTS_MAX;
     return 0;
 }
@@ -577,5 +612,5 @@ const struct ledger_row *ledger_rows(const struct ledger *ledger, size_t *count)
 ck_time_t
 ledger_time(const struct ledger *ledger, uint32_t device, enum cause cause)
 {
-    return ledger->books.sums[device * CAUSES + cause];
+    return ledger->books.sums[device * CAUSES + cause].ns;
 }

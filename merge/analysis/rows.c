@@ -87,7 +87,7 @@ static struct ledger_row *row_new(struct rows *rows,
     }
     row = &rows->items[rows->count++];
     *row = *what;
-    row->number = (uint32_t)(rows->count - 1);
+    row->key = ROWS_NO_KEY;
     row->ns = 0;
     row->count = 0;
     row->error = 0;
@@ -223,6 +223,37 @@ struct ledger_row *rows_find(struct rows *rows, const struct ledger_row *what)
     number = table_find(rows->own.keys, key);
     return number < 0 ? shared_find(rows, what)
                       : &rows->items[rows->own.rows[number]];
+}
+
+/* Would rows_find() find it for that? */
+static bool is_row(const struct ledger_row *row, const struct ledger_row *what)
+{
+    return row->ranks == NULL && row->device == what->device &&
+           row->cause == what->cause && row->rank == what->rank &&
+           row->wait == what->wait && row->last == what->last &&
+           row->blamed == what->blamed && row->did == what->did &&
+           row->blamed_did == what->blamed_did &&
+           row->is_start == what->is_start;
+}
+
+struct ledger_row *rows_again(struct rows *rows,
+                              const struct ledger_row *what,
+                              uint32_t last[ROWS_LAST])
+{
+    struct ledger_row *row;
+
+    for (size_t i = 0; i < ROWS_LAST && last[i] > 0; i++) {
+        row = &rows->items[last[i] - 1];
+        if (is_row(row, what)) {
+            return row;
+        }
+    }
+    row = rows_find(rows, what);
+    if (row != NULL) {
+        last[1] = last[0];
+        last[0] = (uint32_t)(row - rows->items) + 1;
+    }
+    return row;
 }
 
 struct ledger_row *rows_all(const struct rows *rows, size_t *count)

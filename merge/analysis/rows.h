@@ -14,10 +14,14 @@
 
 /* Rows with a pair of ranks each. */
 #define ROWS_MAX ((size_t)1 << 16)
+#define ROWS_NO_KEY UINT32_MAX
+/* Rows that rows_again() looks at. */
+#define ROWS_LAST 2
 
 /* Time of a device with one cause, from one activity to one blamed one. */
 struct ledger_row {
-    uint32_t number; /* among the rows; set by rows_find() */
+    uint32_t key;    /* of its cause (causekeys.h); ROWS_NO_KEY = not asked yet,
+                        the caller's to set */
     uint32_t device; /* physical; the first of several */
     enum cause cause;
     int32_t rank; /* of the launching thread, or the device's first; the lowest
@@ -53,6 +57,11 @@ void rows_destroy(struct rows *rows);
 /* The row for such time, made when there is none; ns, count and error are the
  * caller's to add to. Valid until the next call. NULL with ENOMEM. */
 struct ledger_row *rows_find(struct rows *rows, const struct ledger_row *what);
+/* The same, looking first at those found last for what is often alike (their
+ * places + 1; at first 0). */
+struct ledger_row *rows_again(struct rows *rows,
+                              const struct ledger_row *what,
+                              uint32_t last[ROWS_LAST]);
 struct ledger_row *rows_all(const struct rows *rows, size_t *count);
 /* How many different ranks the rows are of. 0 with ENOMEM. */
 uint32_t rows_ranks(const struct cast *cast,

@@ -6,11 +6,29 @@
 
 #include "merge/analysis/chain.h"
 
+/* The time of its cause. 0, or -1 with ENOMEM. */
+static int cause_add(struct books *books,
+                     struct ledger_row *row,
+                     uint32_t rank,
+                     struct region part)
+{
+    if (row->key == ROWS_NO_KEY) {
+        int64_t key = causekeys_find(books->keys, row);
+
+        if (key < 0) {
+            return -1;
+        }
+        row->key = (uint32_t)key;
+    }
+    return when_add(books->when, row->key, rank, part);
+}
+
 static int
 row_add(struct books *books, const struct ledger_row *what, struct region part)
 {
     uint32_t rank = cast_rank_index(books->cast, what->rank);
-    struct ledger_row *row = rows_find(books->rows, what);
+    struct books_sum *sum = &books->sums[what->device * CAUSES + what->cause];
+    struct ledger_row *row = rows_again(books->rows, what, sum->last);
 
     if (row == NULL) {
         return -1;
@@ -18,12 +36,12 @@ row_add(struct books *books, const struct ledger_row *what, struct region part)
     row->ns += what->ns;
     row->count++;
     row->error += what->error;
-    books->sums[what->device * CAUSES + what->cause] += what->ns;
+    sum->ns += what->ns;
     if (books->when == NULL || rank == CAST_NONE) {
         return 0;
     }
     steps_idle(books->steps, rank, part, what->cause);
-    return when_add(books->when, row->number, rank, part);
+    return cause_add(books, row, rank, part);
 }
 
 /* What a piece of a wait cost. */

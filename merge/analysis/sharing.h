@@ -8,21 +8,29 @@
 #ifndef CK_MERGE_ANALYSIS_SHARING_H
 #define CK_MERGE_ANALYSIS_SHARING_H
 
+#include "merge/analysis/causekeys.h"
 #include "merge/analysis/delaysums.h"
 #include "merge/analysis/rows.h"
 #include "merge/analysis/scene.h"
 #include "merge/analysis/when.h"
 #include "merge/cast.h"
 
+/* The time of a device with a cause. */
+struct books_sum {
+    ck_time_t ns;
+    uint32_t last[ROWS_LAST]; /* rows that were added to last */
+};
+
 /* Where it goes. */
 struct books {
     const struct cast *cast; /* borrowed */
     struct scene *scene;     /* borrowed */
-    struct when *when;       /* borrowed; NULL = nobody asks */
-    struct steps *steps;     /* of that */
+    struct when *when;       /* by cause; borrowed, NULL = nobody asks */
+    struct causekeys *keys;
+    struct steps *steps; /* of that */
     struct region region;
     struct rows *rows;
-    ck_time_t *sums;           /* device * CAUSES + cause */
+    struct books_sum *sums;    /* device * CAUSES + cause */
     const struct delay *delay; /* borrowed; NULL = nobody asks */
     struct delaysums *delays;  /* NULL = the same */
 };

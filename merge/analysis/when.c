@@ -20,11 +20,14 @@
 _Static_assert(WINDOWS_MAX == REPORT_WINDOWS_MAX,
                "a report has room for all windows");
 
-/* One thing's cells, from the first that has something. */
+/* One thing's cells, from the first that has something. They are short until
+ * one of them has more than such can have: of many ranks they are most of the
+ * memory. */
 struct series {
-    ck_time_t *cells;
+    void *cells; /* uint32_t, or ck_time_t where it is long */
     size_t first;
     size_t count, room;
+    bool is_long;
 };
 
 struct when {
@@ -75,41 +78,110 @@ struct steps *when_steps(const struct when *when)
 
 /* ---- cells -------------------------------------------------------------- */
 
-/* Each cell takes in the next one. */
-static void when_fold(struct when *when)
+static size_t cell_bytes(const struct series *series)
+{
+    return series->is_long ? sizeof(ck_time_t) : sizeof(uint32_t);
+}
+
+static ck_time_t cell_get(const struct series *series, size_t at)
+{
+    return series->is_long ? ((const ck_time_t *)series->cells)[at]
+                           : ((const uint32_t *)series->cells)[at];
+}
+
+/* Cells that have room for any time. 0, or -1 with ENOMEM. */
+static int series_lengthen(struct series *series)
+{
+    ck_time_t *cells = malloc(series->room * sizeof(*cells));
+
+    if (cells == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < series->count; i++) {
+        cells[i] = cell_get(series, i);
+    }
+    free(series->cells);
+    series->cells = cells;
+    series->is_long = true;
+    return 0;
+}
+
+/* 0, or -1 with ENOMEM. */
+static int cell_set(struct series *series, size_t at, ck_time_t ns)
+{
+    if (!series->is_long && ns > UINT32_MAX && series_lengthen(series) != 0) {
+        return -1;
+    }
+    if (series->is_long) {
+        ((ck_time_t *)series->cells)[at] = ns;
+    } else {
+        ((uint32_t *)series->cells)[at] = (uint32_t)ns;
+    }
+    return 0;
+}
+
+/* Give back what is not used: each cell is for more time now, so few more are
+ * to come. */
+static void series_shrink(struct series *series)
+{
+    void *kept =
+        series->count == 0
+            ? NULL
+            : realloc(series->cells, series->count * cell_bytes(series));
+
+    if (kept != NULL) {
+        series->cells = kept;
+        series->room = series->count;
+    }
+}
+
+/* Each cell takes in the next one. 0, or -1 with ENOMEM. */
+static int series_fold(struct series *series)
+{
+    size_t count = 0;
+
+    for (size_t k = 0; k < series->count; count++) {
+        ck_time_t sum = cell_get(series, k);
+
+        k++;
+        if (k < series->count && (series->first + k) % 2 == 1) {
+            sum += cell_get(series, k++);
+        }
+        if (cell_set(series, count, sum) != 0) {
+            return -1;
+        }
+    }
+    series->first /= 2;
+    series->count = count;
+    series_shrink(series);
+    return 0;
+}
+
+static int when_fold(struct when *when)
 {
     when->cells = 0;
     when->wide *= 2;
     for (size_t i = 0; i < when->count; i++) {
-        struct series *series = &when->items[i];
-        size_t first = series->first / 2;
-        size_t count = 0;
-
-        for (size_t k = 0; k < series->count; k++) {
-            size_t to = (series->first + k) / 2 - first;
-            ck_time_t value = series->cells[k];
-
-            if (to == count) {
-                series->cells[count++] = 0;
-            }
-            series->cells[to] += value;
+        if (series_fold(&when->items[i]) != 0) {
+            return -1;
         }
-        series->first = first;
-        series->count = count;
-        when->cells += count;
+        when->cells += when->items[i].count;
     }
+    return 0;
 }
 
-/* Most of many things have one cell or two. */
+/* Most of many things have one cell or two; together they are the most memory
+ * that an analysis of many ranks needs. */
 static int series_room(struct series *series, size_t wanted)
 {
-    size_t room = series->room * 2 > wanted ? series->room * 2 : wanted;
-    ck_time_t *grown;
+    size_t room = series->room + series->room / 4 + 4;
+    void *grown;
 
     if (wanted <= series->room) {
         return 0;
     }
-    grown = realloc(series->cells, room * sizeof(*grown));
+    room = room > wanted ? room : wanted;
+    grown = realloc(series->cells, room * cell_bytes(series));
     if (grown == NULL) {
         return -1;
     }
@@ -125,20 +197,21 @@ static int series_reach(struct series *series, size_t cell)
         series->count == 0 || cell < series->first ? cell : series->first;
     size_t end = series->first + series->count;
     size_t before = series->count == 0 ? 0 : series->first - first;
-    size_t wanted;
+    size_t bytes = cell_bytes(series), wanted;
+    char *cells;
 
     end = series->count == 0 || cell >= end ? cell + 1 : end;
     wanted = end - first;
     if (series_room(series, wanted) != 0) {
         return -1;
     }
+    cells = series->cells;
     if (before > 0) {
-        memmove(series->cells + before, series->cells,
-                series->count * sizeof(*series->cells));
-        memset(series->cells, 0, before * sizeof(*series->cells));
+        memmove(cells + before * bytes, cells, series->count * bytes);
+        memset(cells, 0, before * bytes);
     }
-    memset(series->cells + before + series->count, 0,
-           (wanted - before - series->count) * sizeof(*series->cells));
+    memset(cells + (before + series->count) * bytes, 0,
+           (wanted - before - series->count) * bytes);
     series->first = first;
     series->count = wanted;
     return 0;
@@ -161,28 +234,31 @@ static int
 cell_add(struct when *when, uint32_t thing, size_t place, ck_time_t ns)
 {
     struct series *series;
+    size_t at;
 
     while (thing >= when->count) {
         if (array_grow(&when->items, &when->room, when->count,
                        sizeof(*when->items)) != 0) {
             return -1;
         }
-        when->items[when->count++] = (struct series){NULL, 0, 0, 0};
+        when->items[when->count++] = (struct series){.cells = NULL};
     }
     series = &when->items[thing];
     while (when->wide < STEPS_MAX &&
            when->cells - series->count +
                    series_length(series, place / when->wide) >
                when->limit) {
-        when_fold(when);
+        if (when_fold(when) != 0) {
+            return -1;
+        }
     }
     when->cells -= series->count;
     if (series_reach(series, place / when->wide) != 0) {
         return -1;
     }
     when->cells += series->count;
-    series->cells[place / when->wide - series->first] += ns;
-    return 0;
+    at = place / when->wide - series->first;
+    return cell_set(series, at, cell_get(series, at) + ns);
 }
 
 /* ---- adding ------------------------------------------------------------- */
@@ -274,7 +350,7 @@ static void values_add(const struct when *when,
         size_t at = (series->first + i) * when->wide / axis.wide;
 
         if (at < axis.count) {
-            values[at] += series->cells[i];
+            values[at] += cell_get(series, i);
         }
     }
 }
@@ -424,7 +500,7 @@ static double outside_of(const struct when *when,
             things[i] < when->count ? &when->items[things[i]] : NULL;
 
         for (size_t k = 0; series != NULL && k < series->count; k++) {
-            inside += series->cells[k];
+            inside += cell_get(series, k);
         }
     }
     return inside >= burst->all ? 0 : 1 - (double)inside / (double)burst->all;
@@ -519,7 +595,9 @@ int when_slow(const struct when *when, uint32_t thing, struct report_slow *slow)
     if (values == NULL) {
         return -1;
     }
-    memcpy(values, series->cells, series->count * sizeof(*values));
+    for (size_t i = 0; i < series->count; i++) {
+        values[i] = cell_get(series, i);
+    }
     *slow = slow_of(values, series->count);
     slow->share *= 1 - outside_of(when, &when->bursts[thing], &thing, 1);
     free(values);

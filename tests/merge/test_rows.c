@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "merge/analysis/causekeys.h"
 #include "merge/analysis/rows.h"
 #include "tests/merge/chance.h"
 
@@ -127,10 +128,86 @@ static void rows_that_are_shared_say_the_same_of_each_rank(void **state)
     rows_destroy(whole);
 }
 
+/* The report tells of both together. */
+static bool is_one_cause(const struct ledger_row *a, const struct ledger_row *b)
+{
+    if (a->cause != b->cause || a->blamed != b->blamed ||
+        a->is_start != b->is_start ||
+        is_shown(&cast, a->device) != is_shown(&cast, b->device)) {
+        return false;
+    }
+    return a->cause == CAUSE_MPI_WAIT ? a->wait == b->wait : a->rank == b->rank;
+}
+
+static void rows_that_are_told_of_together_have_one_key(void **state)
+{
+    unsigned seed = chance_rand_seed();
+    struct causekeys *keys = causekeys_create(&cast, NULL, is_shown);
+    static struct ledger_row rows[400];
+    static int64_t numbers[400];
+
+    (void)state;
+    assert_non_null(keys);
+    for (size_t i = 0; i < 400; i++) {
+        rows[i] = any_row(&seed);
+        rows[i].is_start = rand_r(&seed) % 8 == 0;
+        numbers[i] = causekeys_find(keys, &rows[i]);
+        assert_true(numbers[i] >= 0);
+        for (size_t k = 0; k < i; k++) {
+            assert_int_equal(numbers[i] == numbers[k],
+                             is_one_cause(&rows[i], &rows[k]));
+        }
+    }
+    causekeys_destroy(keys);
+}
+
+static void waits_for_a_device_are_told_of_by_device(void **state)
+{
+    struct causekeys *keys = causekeys_create(&cast, NULL, is_shown);
+    struct ledger_row row = {.device = 3,
+                             .cause = CAUSE_DEP_REMOTE,
+                             .rank = 9,
+                             .last = 4,
+                             .blamed = CAST_RANK_UNKNOWN,
+                             .did = CAST_NONE};
+    int64_t number = causekeys_find(keys, &row);
+
+    (void)state;
+    row.blamed_did = 7; /* makes no difference */
+    assert_int_equal(causekeys_find(keys, &row), number);
+    row.last = 6;
+    assert_int_not_equal(causekeys_find(keys, &row), number);
+    row.last = 4;
+    row.device = 2;
+    assert_int_not_equal(causekeys_find(keys, &row), number);
+    causekeys_destroy(keys);
+}
+
+static void a_row_is_the_same_however_it_is_looked_for(void **state)
+{
+    unsigned seed = chance_rand_seed();
+    struct rows *rows = rows_create(&cast, NULL, is_shown, (size_t)1 << 30);
+    static uint32_t last[RANKS][CAUSES][ROWS_LAST];
+
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct ledger_row what = any_row(&seed);
+        struct ledger_row *again =
+            rows_again(rows, &what, last[what.device][what.cause]);
+
+        assert_non_null(again);
+        assert_ptr_equal(rows_find(rows, &what), again);
+    }
+    rows_destroy(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_that_are_shared_say_the_same_of_each_rank),
+        cmocka_unit_test(rows_that_are_told_of_together_have_one_key),
+        cmocka_unit_test(waits_for_a_device_are_told_of_by_device),
+        cmocka_unit_test(a_row_is_the_same_however_it_is_looked_for),
     };
 
     return cmocka_run_group_tests(tests, setup, NULL);

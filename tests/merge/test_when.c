@@ -159,6 +159,33 @@ static void in_little_memory_borders_are_coarse_and_sums_are_not(void **state)
     assert_true(windows.items[0].share < 0.6);
 }
 
+/* Cells hold 4.29 s until there is more: 10 s in each of the window's. */
+static void cells_hold_any_time_before_and_after_they_are_folded(void **state)
+{
+    static const size_t limits[] = {0, 300};
+    const ck_time_t second = 1000000000;
+    const struct region wide = {0, 1000 * second};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        when_destroy(when);
+        when = when_create(steps, wide, limits[i]);
+        for (int64_t piece = 0; piece < 100000; piece++) {
+            ck_time_t at = piece * second / 100;
+            bool is_ill = piece >= 40000 && piece < 50000;
+            struct region part = {at,
+                                  at + (is_ill ? second / 10 : second / 1000)};
+
+            assert_int_equal(when_add(when, 3, 1, part), 0);
+        }
+        assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+        assert_int_equal(windows.count, 1);
+        assert_in_range(windows.items[0].start, 395 * second, 405 * second);
+        assert_in_range(windows.items[0].end, 495 * second, 505 * second);
+        assert_in_range((int)(windows.items[0].share * 1000 + 0.5), 905, 925);
+    }
+}
+
 static void numbers_that_begin_anew_are_not_said(void **state)
 {
     (void)state;
@@ -336,6 +363,7 @@ int main(void)
         CASE(what_comes_out_of_order_counts_too),
         CASE(a_part_of_many_steps_is_shared_out),
         CASE(in_little_memory_borders_are_coarse_and_sums_are_not),
+        CASE(cells_hold_any_time_before_and_after_they_are_folded),
         CASE(numbers_that_begin_anew_are_not_said),
         CASE(without_steps_a_window_has_times),
         CASE(a_few_pieces_have_no_window),

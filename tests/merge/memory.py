@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""memory.py - an analysis needs memory for its ranks, not for its events
+
+SPDX-License-Identifier: Apache-2.0
+
+memory.py BENCH_MANY CKMERGE: made-up runs, merged where the kernel gives no
+more than so much memory of its own to a process (RLIMIT_DATA counts what is
+asked for, so the same run needs the same each time). Not for sanitizers.
+"""
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+MIB = 1 << 20
+# Ranks, turns of three events, limit. Of many ranks 64 MiB and 32 KiB for each
+# (81 MiB are needed); of few 10 MiB are, however many turns there are.
+RUNS = ((1024, 40, 64 * MIB + 1024 * 32 * 1024),
+        (16, 16000, 24 * MIB))
+
+
+def merges(ckmerge, run, limit):
+    """Does ckmerge do with that?"""
+    def bound():
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+    done = subprocess.run([ckmerge, "-q", run], preexec_fn=bound,
+                          stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL)
+    return done.returncode == 0 and os.path.exists(
+        os.path.join(run, "report.json"))
+
+
+def main():
+    many, ckmerge = sys.argv[1:3]
+    failed = 0
+    for ranks, turns, limit in RUNS:
+        with tempfile.TemporaryDirectory() as run:
+            subprocess.run([many, "--write", run, str(ranks), str(turns)],
+                           check=True, stdout=subprocess.DEVNULL)
+            # Where the limit is not kept nothing is shown.
+            if merges(ckmerge, run, 4 * MIB):
+                sys.exit("ckmerge does with 4 MiB: no limit is kept here")
+            is_enough = merges(ckmerge, run, limit)
+        print("%d ranks, %d events, %d MiB: %s" % (
+            ranks, ranks * turns * 3, limit // MIB,
+            "enough" if is_enough else "NOT ENOUGH"))
+        failed += not is_enough
+    return int(failed > 0)
+
+
+sys.exit(main())
