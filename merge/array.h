@@ -57,4 +57,25 @@ static inline size_t array_until(
     return low;
 }
 
+/* The same, from the last item backwards in steps that double: quick where few
+ * are behind `at`, however many there are. */
+static inline size_t array_until_late(
+    const void *items, size_t count, size_t size, size_t offset, int64_t at)
+{
+    size_t high = count, step = 1;
+
+    while (high > 0) {
+        size_t low = high > step ? high - step : 0;
+        const char *item = (const char *)items + low * size;
+
+        if (*(const int64_t *)(const void *)(item + offset) <= at) {
+            return low + 1 +
+                   array_until(item + size, high - low - 1, size, offset, at);
+        }
+        high = low;
+        step *= 2;
+    }
+    return 0;
+}
+
 #endif

@@ -19,10 +19,22 @@ struct kept {
     uint32_t site;   /* the same */
 };
 
+/* What is known of a span by the host's number of it. An activity in a call, or
+ * between two, lies at that of the call, or of the next one: with very many
+ * ranks each look into a table would miss the cache. */
+struct what {
+    uint32_t place;  /* NO_PLACE = not asked yet */
+    uint32_t range;  /* of the last activity in this call: */
+    uint32_t number; /* + 1; 0 = none */
+    uint32_t before; /* of the last one that this call ended: */
+    uint32_t between_range;
+    uint32_t between; /* number + 1; 0 = none */
+};
+
 struct activities {
     const struct cast *cast; /* borrowed */
     struct table *places;    /* process | kind, name, site */
-    uint32_t *whats;         /* the same by the host's number; NO_PLACE */
+    struct what *whats;      /* by the host's number */
     size_t whats_count, whats_room;
     struct table *keys;    /* owner | range, call | before, kernel | after */
     struct table *texts;   /* of places: name, file, function and line */
@@ -75,9 +87,10 @@ what_keep(struct activities *activities, uint32_t what, uint32_t number)
                        sizeof(*activities->whats)) != 0) {
             return -1;
         }
-        activities->whats[activities->whats_count++] = NO_PLACE;
+        activities->whats[activities->whats_count++] =
+            (struct what){.place = NO_PLACE};
     }
-    activities->whats[what] = number;
+    activities->whats[what].place = number;
     return 0;
 }
 
@@ -91,8 +104,8 @@ static int64_t place_number(struct activities *activities,
         return NO_PLACE;
     }
     if (span->what < activities->whats_count &&
-        activities->whats[span->what] != NO_PLACE) {
-        return activities->whats[span->what];
+        activities->whats[span->what].place != NO_PLACE) {
+        return activities->whats[span->what].place;
     }
     number = table_number(
         activities->places,
@@ -137,8 +150,8 @@ static int activity_keep(struct activities *activities,
     return 0;
 }
 
-int64_t activity_number(struct activities *activities,
-                        const struct host_state *did)
+static int64_t number_find(struct activities *activities,
+                           const struct host_state *did)
 {
     int64_t range = place_number(activities, did->range);
     int64_t call = place_number(activities, did->call);
@@ -153,7 +166,7 @@ int64_t activity_number(struct activities *activities,
         return -1;
     }
     bare.kernel = NULL;
-    own = did->kernel == NULL ? 0 : activity_number(activities, &bare);
+    own = did->kernel == NULL ? 0 : number_find(activities, &bare);
     number = table_number(
         activities->keys,
         (struct table_key){owner_of(did) << 32 | (uint64_t)range,
@@ -169,6 +182,50 @@ int64_t activity_number(struct activities *activities,
                                                         : CAUSE_KERNEL_GAP;
     kept.call = (uint32_t)(did->kernel == NULL ? number : own);
     return activity_keep(activities, &kept) != 0 ? -1 : number;
+}
+
+/* The host's number of a span that has one; 0 = there is no span. False: there
+ * is one without a number. */
+static inline bool what_of(const struct host_span *span, uint32_t *what)
+{
+    *what = span == NULL ? 0 : span->what;
+    return span == NULL || *what != 0;
+}
+
+int64_t activity_number(struct activities *activities,
+                        const struct host_state *did)
+{
+    const struct host_span *last = did->call != NULL ? did->call : did->after;
+    uint32_t range, before;
+    struct what *what;
+    int64_t number;
+
+    if (last == NULL || did->kernel != NULL || last->what == 0 ||
+        last->what >= activities->whats_count || !what_of(did->range, &range) ||
+        !what_of(did->before, &before) ||
+        (did->call != NULL && (did->before != NULL || did->after != NULL))) {
+        return number_find(activities, did);
+    }
+    what = &activities->whats[last->what];
+    if (did->call != NULL ? what->number != 0 && what->range == range
+                          : what->between != 0 && what->before == before &&
+                                what->between_range == range) {
+        return (did->call != NULL ? what->number : what->between) - 1;
+    }
+    number = number_find(activities, did);
+    if (number < 0) {
+        return -1;
+    }
+    what = &activities->whats[last->what];
+    if (did->call != NULL) {
+        what->range = range;
+        what->number = (uint32_t)number + 1;
+    } else {
+        what->before = before;
+        what->between_range = range;
+        what->between = (uint32_t)number + 1;
+    }
+    return number;
 }
 
 enum cause activity_cause(const struct activities *activities, uint32_t number)

@@ -326,11 +326,11 @@ stretch_find(const struct delay *delay, uint32_t thread, struct region part)
     const struct delay_item *items =
         delayprofile_items(delay->profile, thread, &count);
 
-    first =
-        part.start == INT64_MIN
-            ? 0
-            : array_until(items, count, sizeof(*items),
-                          offsetof(struct delay_item, start), part.start - 1);
+    first = part.start == INT64_MIN
+                ? 0
+                : array_until_late(items, count, sizeof(*items),
+                                   offsetof(struct delay_item, start),
+                                   part.start - 1);
     while (count > first && items[count - 1].end > part.end) {
         count--;
     }
@@ -641,8 +641,8 @@ delay_find(const struct delay *delay, uint32_t thread, struct region part)
     const struct delay_item *items =
         delayprofile_items(delay->profile, thread, &count);
 
-    at = array_until(items, count, sizeof(*items),
-                     offsetof(struct delay_item, end), part.start);
+    at = array_until_late(items, count, sizeof(*items),
+                          offsetof(struct delay_item, end), part.start);
     for (; at < count && items[at].start < part.end; at++) {
         if (items[at].is_wait) {
             return (struct delay_of){

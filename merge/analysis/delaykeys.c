@@ -27,6 +27,12 @@ struct quick {
     struct delay_deed deed; /* key 0 = empty */
 };
 
+/* What is known of an activity. */
+struct own {
+    uint32_t keys[OFFS]; /* DELAY_UNKNOWN = not asked yet */
+    uint32_t common;     /* where one of them is known */
+};
+
 struct kept {
     uint32_t base;
     enum host_off off;
@@ -38,7 +44,7 @@ struct delaykeys {
     struct table *keys;  /* common number of an activity, state */
     struct kept *kept;   /* by key - KEYS_FIRST */
     size_t count, room;
-    uint32_t (*deeds)[OFFS]; /* keys by activity; DELAY_UNKNOWN */
+    struct own *deeds; /* by activity */
     size_t deeds_count, deeds_room;
     struct table *stacks; /* process, stack */
     uint32_t *lines;      /* by number of that; DELAY_NONE */
@@ -121,17 +127,17 @@ static int64_t key_make(struct delaykeys *keys,
     return key < 0 ? -1 : key + KEYS_FIRST;
 }
 
-/* The keys of an activity; NULL with ENOMEM. */
-static uint32_t *deeds_of(struct delaykeys *keys, int64_t activity)
+/* NULL with ENOMEM. */
+static struct own *own_of(struct delaykeys *keys, int64_t activity)
 {
     while (keys->deeds_count <= (size_t)activity) {
         if (array_grow(&keys->deeds, &keys->deeds_room, keys->deeds_count,
                        sizeof(*keys->deeds)) != 0) {
             return NULL;
         }
-        memset(keys->deeds[keys->deeds_count++], 0, sizeof(*keys->deeds));
+        keys->deeds[keys->deeds_count++] = (struct own){{DELAY_UNKNOWN}, 0};
     }
-    return keys->deeds[activity];
+    return &keys->deeds[activity];
 }
 
 static int deed_find(struct delaykeys *keys,
@@ -140,22 +146,22 @@ static int deed_find(struct delaykeys *keys,
                      struct delay_deed *deed)
 {
     int64_t number = scene_activity(keys->scene, did);
-    int64_t common =
-        number < 0 ? -1 : scene_activity_common(keys->scene, (uint32_t)number);
-    uint32_t *deeds = common < 0 ? NULL : deeds_of(keys, number);
+    struct own *own = number < 0 ? NULL : own_of(keys, number);
 
-    if (deeds == NULL) {
+    if (own == NULL) {
         return -1;
     }
-    if (deeds[off] == DELAY_UNKNOWN) {
-        int64_t key = key_make(keys, did, off, common);
+    if (own->keys[off] == DELAY_UNKNOWN) {
+        int64_t common = scene_activity_common(keys->scene, (uint32_t)number);
+        int64_t key = common < 0 ? -1 : key_make(keys, did, off, common);
 
         if (key < 0) {
             return -1;
         }
-        deeds[off] = (uint32_t)key;
+        own->keys[off] = (uint32_t)key;
+        own->common = (uint32_t)common;
     }
-    *deed = (struct delay_deed){deeds[off], (uint32_t)common, (uint32_t)number};
+    *deed = (struct delay_deed){own->keys[off], own->common, (uint32_t)number};
     return 0;
 }
 

@@ -20,13 +20,19 @@ struct item {
     uint32_t next; /* CAST_NONE = the last */
 };
 
+/* What is known of one activity. */
+struct known {
+    int64_t offs[EVIDENCE_OFFS]; /* ns; of all, so not among the items */
+    uint32_t first;              /* item; CAST_NONE */
+};
+
 struct evidence {
     const struct cast *cast; /* borrowed */
     struct table *keys;      /* activity | kind, a, b */
     struct item *items;
     size_t count, room;
-    uint32_t *firsts; /* by activity */
-    size_t firsts_count, firsts_room;
+    struct known *known; /* by activity */
+    size_t known_count, known_room;
 };
 
 struct evidence *evidence_create(const struct cast *cast)
@@ -52,38 +58,52 @@ void evidence_destroy(struct evidence *evidence)
     }
     table_destroy(evidence->keys);
     free(evidence->items);
-    free(evidence->firsts);
+    free(evidence->known);
     free(evidence);
 }
 
-static int item_append(struct evidence *evidence, uint32_t activity)
+/* NULL with ENOMEM. */
+static struct known *known_of(struct evidence *evidence, uint32_t activity)
 {
-    while (evidence->firsts_count <= activity) {
-        if (array_grow(&evidence->firsts, &evidence->firsts_room,
-                       evidence->firsts_count,
-                       sizeof(*evidence->firsts)) != 0) {
-            return -1;
+    while (evidence->known_count <= activity) {
+        if (array_grow(&evidence->known, &evidence->known_room,
+                       evidence->known_count, sizeof(*evidence->known)) != 0) {
+            return NULL;
         }
-        evidence->firsts[evidence->firsts_count++] = CAST_NONE;
+        evidence->known[evidence->known_count++] =
+            (struct known){.first = CAST_NONE};
     }
+    return &evidence->known[activity];
+}
+
+static int item_append(struct evidence *evidence, struct known *known)
+{
     if (array_grow(&evidence->items, &evidence->room, evidence->count,
                    sizeof(*evidence->items)) != 0) {
         return -1;
     }
-    evidence->items[evidence->count] =
-        (struct item){0, evidence->firsts[activity]};
-    evidence->firsts[activity] = (uint32_t)evidence->count++;
+    evidence->items[evidence->count] = (struct item){0, known->first};
+    known->first = (uint32_t)evidence->count++;
     return 0;
 }
 
 int evidence_add(struct evidence *evidence, const struct evidence_item *item)
 {
-    struct table_key key = {
-        (uint64_t)item->activity << 8 | (uint64_t)item->kind, item->a, item->b};
-    int64_t number = table_number(evidence->keys, key);
+    struct known *known = known_of(evidence, item->activity);
+    int64_t number;
 
+    if (known == NULL) {
+        return -1;
+    }
+    if (item->kind == EVIDENCE_OFF) {
+        known->offs[item->a] += item->weight;
+        return 0;
+    }
+    number = table_number_of(
+        evidence->keys, (uint64_t)item->activity << 8 | (uint64_t)item->kind,
+        item->a, item->b);
     if (number < 0 || ((size_t)number == evidence->count &&
-                       item_append(evidence, item->activity) != 0)) {
+                       item_append(evidence, known) != 0)) {
         return -1;
     }
     evidence->items[number].weight += item->weight;
@@ -102,8 +122,8 @@ static bool item_next(const struct evidence *evidence,
 
     if (*at > 0) {
         index = evidence->items[*at - 1].next;
-    } else if (activity < evidence->firsts_count) {
-        index = evidence->firsts[activity];
+    } else if (activity < evidence->known_count) {
+        index = evidence->known[activity].first;
     }
     for (; index != CAST_NONE; index = evidence->items[index].next) {
         struct table_key key = table_key(evidence->keys, index);
@@ -144,16 +164,18 @@ bool evidence_top(const struct evidence *evidence,
 struct report_running evidence_running(const struct evidence *evidence,
                                        uint32_t activity)
 {
-    struct report_running running = {0};
-    struct evidence_item item;
-    size_t at = 0;
+    const int64_t *offs;
 
-    while (item_next(evidence, activity, EVIDENCE_OFF, &at, &item)) {
-        running.total += item.weight;
-        running.preempted += item.a == EVIDENCE_PREEMPTED ? item.weight : 0;
-        running.blocked += item.a == EVIDENCE_BLOCKED ? item.weight : 0;
+    if (activity >= evidence->known_count) {
+        return (struct report_running){0};
     }
-    return running;
+    offs = evidence->known[activity].offs;
+    return (struct report_running){
+        .total = offs[EVIDENCE_ON] + offs[EVIDENCE_PREEMPTED] +
+                 offs[EVIDENCE_BLOCKED],
+        .preempted = offs[EVIDENCE_PREEMPTED],
+        .blocked = offs[EVIDENCE_BLOCKED],
+    };
 }
 
 /* Addresses of a library without symbols ("libz.so.1+0xab3b") are one place. */

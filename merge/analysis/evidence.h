@@ -24,6 +24,7 @@ enum evidence_off {
     EVIDENCE_ON,
     EVIDENCE_PREEMPTED,
     EVIDENCE_BLOCKED,
+    EVIDENCE_OFFS,
 };
 
 struct evidence_item {
