@@ -116,10 +116,12 @@ static int feed_compact(struct feed *feed)
     return 0;
 }
 
-/* Room for the entries of all rows behind `from`. 0, or -1 with ENOMEM. */
-static int feed_room(struct feed *feed, size_t from)
+/* Room for the entries of all rows behind `from`, `most` at most. 0, or -1 with
+ * ENOMEM. */
+static int feed_room(struct feed *feed, size_t from, size_t most)
 {
-    size_t wanted = feed->count + (feed->rows.used - from) / CK_UNIT_BYTES;
+    size_t units = (feed->rows.used - from) / CK_UNIT_BYTES;
+    size_t wanted = feed->count + (units < most ? units : most);
     struct feed_entry *grown;
 
     if (wanted <= feed->entries_room) {
@@ -247,7 +249,7 @@ static int feed_more(struct feed *feed,
     if (done < 0) {
         return -1;
     }
-    if (feed_room(feed, from) != 0) {
+    if (feed_room(feed, from, pieces_most(feed->pieces, source->pieces)) != 0) {
         return ck_err_set(err, "out of memory");
     }
     feed_order(feed, source, from);

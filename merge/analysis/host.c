@@ -459,6 +459,13 @@ size_t host_count(const struct host *host, uint32_t thread)
     return host->threads[thread].count;
 }
 
+ck_time_t host_first_start(const struct host *host, uint32_t thread)
+{
+    const struct thread *its = &host->threads[thread];
+
+    return its->count > 0 ? its->spans[0].start : INT64_MAX;
+}
+
 struct host_span *host_next(struct host *host, uint32_t number)
 {
     struct thread *thread = &host->threads[number];

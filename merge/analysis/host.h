@@ -78,6 +78,8 @@ host_place(struct host *host, uint32_t thread, ck_time_t horizon);
 void host_placed(struct host *host, uint32_t thread);
 /* Spans kept of a thread. */
 size_t host_count(const struct host *host, uint32_t thread);
+/* When the first of those began; INT64_MAX = there is none. */
+ck_time_t host_first_start(const struct host *host, uint32_t thread);
 /* True when the next two will not need a horizon. */
 bool host_has_off_room(const struct host *host, uint32_t thread);
 bool host_has_sample_room(const struct host *host, uint32_t thread);

@@ -24,6 +24,8 @@ struct scene {
     struct sockets_stretch stretch;
     ck_time_t *inside; /* by thread: until when it is in a library's call */
     ck_time_t *held;   /* by thread: until when others wait for its lock */
+    uint32_t *firsts;  /* by process: its first thread; CAST_NONE */
+    uint32_t *nexts;   /* by thread: the next one of its process */
     struct {
         waits_horizon_f horizon;
         const void *client;
@@ -47,6 +49,23 @@ static ck_time_t scene_horizon(const void *state, ck_time_t now)
     return horizon;
 }
 
+/* The threads of each process. */
+static void threads_chain(struct scene *scene)
+{
+    const struct cast *cast = scene->cast;
+
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        scene->firsts[i] = CAST_NONE;
+    }
+    for (uint32_t i = 0; i < cast->threads_count; i++) {
+        uint32_t *first = &scene->firsts[cast->threads[i].process];
+
+        scene->held[i] = INT64_MIN;
+        scene->nexts[i] = *first;
+        *first = i;
+    }
+}
+
 struct scene *scene_create(const struct cast *cast,
                            const struct align *align,
                            uint64_t eager_bytes)
@@ -67,17 +86,19 @@ struct scene *scene_create(const struct cast *cast,
     scene->sockets = sockets_create(cast, SOCKETS_OF_RANKS);
     scene->inside = calloc(cast->threads_count + 1, sizeof(*scene->inside));
     scene->held = calloc(cast->threads_count + 1, sizeof(*scene->held));
+    scene->firsts =
+        malloc((cast->processes_count + 1) * sizeof(*scene->firsts));
+    scene->nexts = malloc((cast->threads_count + 1) * sizeof(*scene->nexts));
     if (scene->host == NULL || scene->waits == NULL ||
         scene->activities == NULL || scene->evidence == NULL ||
         scene->shadow == NULL || scene->work == NULL ||
         scene->commands == NULL || scene->sockets == NULL ||
-        scene->inside == NULL || scene->held == NULL) {
+        scene->inside == NULL || scene->held == NULL || scene->firsts == NULL ||
+        scene->nexts == NULL) {
         scene_destroy(scene);
         return NULL;
     }
-    for (size_t i = 0; i < cast->threads_count; i++) {
-        scene->held[i] = INT64_MIN;
-    }
+    threads_chain(scene);
     waits_horizon(scene->waits, scene_horizon, scene);
     return scene;
 }
@@ -97,6 +118,8 @@ void scene_destroy(struct scene *scene)
     sockets_destroy(scene->sockets);
     free(scene->inside);
     free(scene->held);
+    free(scene->firsts);
+    free(scene->nexts);
     free(scene);
 }
 
@@ -632,6 +655,21 @@ static void copy_take(struct scene *scene, const struct timeline_event *event)
     }
 }
 
+/* Nobody asks what the devices of a process did before the calls that are kept
+ * of its threads. */
+static ck_time_t calls_from(const struct scene *scene, uint32_t process)
+{
+    ck_time_t from = INT64_MAX;
+
+    for (uint32_t thread = scene->firsts[process]; thread != CAST_NONE;
+         thread = scene->nexts[thread]) {
+        ck_time_t first = host_first_start(scene->host, thread);
+
+        from = first < from ? first : from;
+    }
+    return from;
+}
+
 static int work_take(struct scene *scene, const struct timeline_event *event)
 {
     struct region part = {event->start, event->end};
@@ -641,7 +679,10 @@ static int work_take(struct scene *scene, const struct timeline_event *event)
         return 0;
     }
     copy_take(scene, event);
-    if (work_place(scene->work, event->process, part, &item) != 0) {
+    if ((work_is_full(scene->work, event->process) &&
+         work_make_room(scene->work, event->process,
+                        calls_from(scene, event->process)) != 0) ||
+        work_place(scene->work, event->process, part, &item) != 0) {
         return -1;
     }
     if (item == NULL) {

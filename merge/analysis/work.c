@@ -57,15 +57,23 @@ static inline struct work_item *ring_at(const struct ring *ring, size_t number)
     return &ring->items[number & (ring->room - 1)];
 }
 
+static bool is_full(const struct ring *ring, size_t limit)
+{
+    return ring->count - ring->begun == ring->room && ring->room < limit;
+}
+
+bool work_is_full(const struct work *work, uint32_t process)
+{
+    return is_full(&work->rings[process], work->limit);
+}
+
 /* Twice the room, until the limit is reached. 0, or -1 with ENOMEM. */
 static int ring_grow(struct ring *ring, size_t limit)
 {
     struct ring grown = *ring;
 
-    if (ring->count - ring->begun < ring->room || ring->room == limit) {
-        return 0;
-    }
-    grown.room = ring->room == 0 ? WORK_MIN : ring->room * 2;
+    grown.room = ring->room == 0 ? WORK_FIRST : ring->room * 2;
+    grown.room = grown.room < limit ? grown.room : limit;
     grown.items = malloc(grown.room * sizeof(*grown.items));
     if (grown.items == NULL) {
         return -1;
@@ -76,6 +84,20 @@ static int ring_grow(struct ring *ring, size_t limit)
     free(ring->items);
     *ring = grown;
     return 0;
+}
+
+int work_make_room(struct work *work, uint32_t process, ck_time_t from)
+{
+    struct ring *ring = &work->rings[process];
+
+    while (ring->begun < ring->count &&
+           ring_at(ring, ring->begun)->end <= from) {
+        ring->begun++;
+    }
+    /* With little room it would soon be asked again. */
+    return ring->count - ring->begun <= ring->room / 2 && ring->room > 0
+               ? 0
+               : ring_grow(ring, work->limit);
 }
 
 int work_place(struct work *work,
@@ -93,7 +115,7 @@ int work_place(struct work *work,
     if (part.start >= part.end) {
         return 0;
     }
-    if (ring_grow(ring, work->limit) != 0) {
+    if (is_full(ring, work->limit) && ring_grow(ring, work->limit) != 0) {
         return -1;
     }
     *place = ring_at(ring, ring->count++);

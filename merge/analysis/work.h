@@ -20,6 +20,8 @@
 #define WORK_MAX ((size_t)1 << 13)
 #define WORK_ALL ((size_t)1 << 18)
 #define WORK_MIN ((size_t)1 << 8)
+/* At first there is room for so many. */
+#define WORK_FIRST ((size_t)1 << 5)
 
 struct work_item {
     ck_time_t start;
@@ -41,6 +43,11 @@ int work_place(struct work *work,
                uint32_t process,
                struct region part,
                struct work_item **place);
+/* The next item needs room: say first from when on it is asked for (INT64_MIN =
+ * nobody knows), then it may take that of those that ended by then. 0, or -1
+ * with ENOMEM. */
+bool work_is_full(const struct work *work, uint32_t process);
+int work_make_room(struct work *work, uint32_t process, ck_time_t from);
 /* Calls `take` for each piece of `part`, in order, without holes, with what ran
  * there; where nothing did, as far as is known, with what ran next, NULL = it
  * has not begun yet. */

@@ -98,6 +98,11 @@ pieces_whole(struct pieces *pieces, struct store_rows *rows, struct ck_err *err)
     return UINT32_MAX;
 }
 
+size_t pieces_most(const struct pieces *pieces, unsigned count)
+{
+    return pieces->is_whole ? SIZE_MAX : (size_t)count * CK_BATCH_PIECE;
+}
+
 int64_t pieces_next(struct pieces *pieces,
                     unsigned count,
                     struct store_rows *rows,

@@ -21,6 +21,8 @@ int pieces_open(struct pieces *pieces,
                 const struct store_frame *frame,
                 uint32_t classes,
                 struct ck_err *err);
+/* Records that as many pieces have at most; SIZE_MAX = that is not known. */
+size_t pieces_most(const struct pieces *pieces, unsigned count);
 /* Append the records of so many pieces to the rows: how many pieces are done
  * then (UINT32_MAX: all), or -1 with err. */
 int64_t pieces_next(struct pieces *pieces,

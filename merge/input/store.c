@@ -98,6 +98,25 @@ stream_find(struct store *store, uint32_t agent, struct ck_stream name)
     return stream;
 }
 
+/* Room for one frame more: of very many streams most have a few. 0, or -1 with
+ * ENOMEM. */
+static int frames_room(struct store_stream *stream)
+{
+    size_t room = stream->frames_room + stream->frames_room / 2 + 2;
+    struct store_frame *grown;
+
+    if (stream->frames_count < stream->frames_room) {
+        return 0;
+    }
+    grown = realloc(stream->frames, room * sizeof(*grown));
+    if (grown == NULL) {
+        return -1;
+    }
+    stream->frames = grown;
+    stream->frames_room = room;
+    return 0;
+}
+
 static int frame_enter(struct store *store,
                        struct cast *cast,
                        uint32_t file,
@@ -111,9 +130,7 @@ static int frame_enter(struct store *store,
         return -1;
     }
     stream = stream_find(store, agent, header->stream);
-    if (stream == NULL ||
-        array_grow(&stream->frames, &stream->frames_room, stream->frames_count,
-                   sizeof(*frame)) != 0) {
+    if (stream == NULL || frames_room(stream) != 0) {
         return -1;
     }
     frame = &stream->frames[stream->frames_count++];

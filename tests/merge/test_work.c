@@ -112,11 +112,48 @@ static void only_the_latest_are_kept(void **unused)
     work_destroy(work);
 }
 
+static void room_is_made_of_what_is_not_asked_for(void **unused)
+{
+    struct work *work = work_create(1);
+    ck_time_t kept = 3 * (ck_time_t)WORK_FIRST;
+    ck_time_t end = 40 * kept;
+    ck_time_t known = 0;
+
+    (void)unused;
+    assert_non_null(work);
+    for (ck_time_t i = 0; i < end; i++) {
+        if (work_is_full(work, 0)) {
+            assert_int_equal(work_make_room(work, 0, i - kept), 0);
+        }
+        assert_false(work_is_full(work, 0));
+        kernel_add(work, 0, (struct region){i, i + 1}, 1);
+    }
+    assert_int_equal(
+        work_walk(work, 0, (struct region){0, end}, count_take, &known), 0);
+    assert_true(known >= kept);
+    assert_true(known <= 8 * (ck_time_t)WORK_FIRST);
+    /* Where nobody knows, all are kept that there is room for. */
+    for (ck_time_t i = end; i < end + (ck_time_t)WORK_MAX; i++) {
+        if (work_is_full(work, 0)) {
+            assert_int_equal(work_make_room(work, 0, INT64_MIN), 0);
+        }
+        kernel_add(work, 0, (struct region){i, i + 1}, 1);
+    }
+    known = 0;
+    assert_int_equal(work_walk(work, 0,
+                               (struct region){0, end + (ck_time_t)WORK_MAX},
+                               count_take, &known),
+                     0);
+    assert_int_equal(known, WORK_MAX);
+    work_destroy(work);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_tell_which_kernel_began_first),
         cmocka_unit_test(only_the_latest_are_kept),
+        cmocka_unit_test(room_is_made_of_what_is_not_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
