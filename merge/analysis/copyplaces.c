@@ -117,39 +117,49 @@ static int by_total(const void *left, const void *right)
     return (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
 
-/* Kept texts: equal ones are one pointer. */
-static bool is_same(const struct report_copy_place *a,
-                    const struct report_copy_place *b)
+/* Add the copies of one process to those of all. 0, or -1 with ENOMEM. */
+static int place_join(const struct copyplaces *places,
+                      size_t number,
+                      struct table *texts,
+                      struct report *report)
 {
-    return a->name == b->name && a->place.file == b->place.file &&
-           a->place.line == b->place.line &&
-           a->place.function == b->place.function;
+    struct table_key key = table_key(places->keys, number);
+    struct report_copy_place row = {
+        .name = ck_kind_name((unsigned)key.b),
+        .place = cast_place(places->cast, (uint32_t)key.a, key.c)};
+    /* Kept texts: equal ones are one pointer. */
+    int64_t at = table_number_of(texts, (uintptr_t)row.place.function,
+                                 (uintptr_t)row.place.file,
+                                 (uint64_t)row.place.line << 16 | key.b);
+
+    if (at < 0) {
+        return -1;
+    }
+    if ((size_t)at == report->copy_places_count) {
+        report->copy_places[report->copy_places_count++] = row;
+    }
+    report->copy_places[at].calls += places->sums[number].calls;
+    report->copy_places[at].bytes += places->sums[number].bytes;
+    report->copy_places[at].total += places->sums[number].total;
+    return 0;
 }
 
 int copyplaces_report(const struct copyplaces *places, struct report *report)
 {
+    struct table *texts = table_create();
+    int rc = texts == NULL ? -1 : 0;
+
     report->copy_places =
         calloc(places->count + 1, sizeof(*report->copy_places));
     if (report->copy_places == NULL) {
-        return -1;
+        rc = -1;
     }
-    for (size_t i = 0; i < places->count; i++) {
-        struct table_key key = table_key(places->keys, i);
-        struct report_copy_place row = {
-            .name = ck_kind_name((unsigned)key.b),
-            .place = cast_place(places->cast, (uint32_t)key.a, key.c)};
-        size_t at = 0;
-
-        while (at < report->copy_places_count &&
-               !is_same(&report->copy_places[at], &row)) {
-            at++;
-        }
-        if (at == report->copy_places_count) {
-            report->copy_places[report->copy_places_count++] = row;
-        }
-        report->copy_places[at].calls += places->sums[i].calls;
-        report->copy_places[at].bytes += places->sums[i].bytes;
-        report->copy_places[at].total += places->sums[i].total;
+    for (size_t i = 0; rc == 0 && i < places->count; i++) {
+        rc = place_join(places, i, texts, report);
+    }
+    table_destroy(texts);
+    if (rc != 0) {
+        return -1;
     }
     qsort(report->copy_places, report->copy_places_count,
           sizeof(*report->copy_places), by_total);
