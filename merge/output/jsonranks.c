@@ -52,6 +52,29 @@ void json_outside(struct ck_json *j, const struct report_outside *outside)
     ck_json_end(j);
 }
 
+/* The call it was in, and the last one that it left. */
+static void put_calls(struct ck_json *j, const struct report_rank *rank)
+{
+    if (rank->open != NULL) {
+        ck_json_object(j, "open_call");
+        ck_json_string(j, "name", rank->open);
+        json_place(j, &rank->open_place);
+        ck_json_int(j, "ns", rank->open_ns);
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "open_call");
+    }
+    if (rank->last != NULL) {
+        ck_json_object(j, "last_call");
+        ck_json_string(j, "name", rank->last);
+        json_place(j, &rank->last_place);
+        ck_json_int(j, "end_ns", rank->last_end);
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "last_call");
+    }
+}
+
 static void put_rank(struct ck_json *j, const struct report_rank *rank)
 {
     ck_json_object(j, NULL);
@@ -72,24 +95,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
         ck_json_null(j, "dark_since_ns");
     }
     ck_json_bool(j, "no_finalize", rank->is_unfinalized);
-    if (rank->open != NULL) {
-        ck_json_object(j, "open_call");
-        ck_json_string(j, "name", rank->open);
-        json_place(j, &rank->open_place);
-        ck_json_int(j, "ns", rank->open_ns);
-        ck_json_end(j);
-    } else {
-        ck_json_null(j, "open_call");
-    }
-    if (rank->last != NULL) {
-        ck_json_object(j, "last_call");
-        ck_json_string(j, "name", rank->last);
-        json_place(j, &rank->last_place);
-        ck_json_int(j, "end_ns", rank->last_end);
-        ck_json_end(j);
-    } else {
-        ck_json_null(j, "last_call");
-    }
+    put_calls(j, rank);
     ck_json_bool(j, "claimed_twice", rank->is_claimed_twice);
     ck_json_int(j, "mpi_ns", rank->mpi);
     ck_json_int(j, "mpi_core_ns", rank->mpi_core);
