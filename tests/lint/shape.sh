@@ -30,7 +30,7 @@ function parameters(text,   n, i, depth, c, count) {
     }
     return count + 1
 }
-FNR == 1 { flush_file(); name = FILENAME; lines = 0; open = 0; head = "" }
+FNR == 1 { flush_file(); name = FILENAME; lines = 0; open = 0; head = ""; may_be_long = -13 }
 {
     lines = FNR
     if (!open) {
