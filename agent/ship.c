@@ -6,9 +6,12 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
+
+#include "agent/mechanism.h"
 
 /* Frames of 256 KiB under way at once. */
 #define SEND_MARK 16
@@ -29,6 +32,8 @@ struct ship {
     void *watch; /* NULL: an answer came, or what it is for was seen */
     struct ck_batch_writer *writer;
     uint8_t agent[16];
+    char url[CK_ENDPOINT_URL_BYTES];
+    bool has_keys;
     int fd;
     void *buffer; /* of the message received last, 8-aligned */
     size_t buffer_room;
@@ -99,7 +104,8 @@ static void watch_open(struct ship *ship)
     int no_limit = 0; /* ZeroMQ's thread must never wait for us */
 
     if (zmq_socket_monitor(ship->socket, WATCH_URL,
-                           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) != 0) {
+                           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                               ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) != 0) {
         return;
     }
     ship->watch = zmq_socket(ship->context, ZMQ_PAIR);
@@ -116,7 +122,11 @@ static int
 ship_connect(struct ship *ship, const struct ck_endpoint *endpoint, size_t url)
 {
     size_t length = sizeof(ship->fd);
+    bool is_tcp = ck_endpoint_is_tcp(endpoint->urls[url]);
 
+    (void)snprintf(ship->url, sizeof(ship->url), "%s", endpoint->urls[url]);
+    /* Only tcp is encrypted: the service's ipc sockets do not speak CURVE. */
+    ship->has_keys = endpoint->curve[0] != '\0' && is_tcp;
     ship->context = zmq_ctx_new();
     if (ship->context == NULL) {
         return -1;
@@ -125,12 +135,12 @@ ship_connect(struct ship *ship, const struct ck_endpoint *endpoint, size_t url)
     if (ship->socket == NULL || options_set(ship) != 0) {
         return -1;
     }
-    /* Only tcp is encrypted: the service's ipc sockets do not speak CURVE. */
-    if (endpoint->curve[0] != '\0' && ck_endpoint_is_tcp(endpoint->urls[url]) &&
-        curve_set(ship, endpoint->curve) != 0) {
+    if (ship->has_keys && curve_set(ship, endpoint->curve) != 0) {
         return -1;
     }
-    watch_open(ship);
+    if (is_tcp) {
+        watch_open(ship);
+    }
     if (zmq_connect(ship->socket, endpoint->urls[url]) != 0) {
         return -1;
     }
@@ -258,24 +268,34 @@ int ship_receive(struct ship *ship, struct ck_control *control)
     }
 }
 
-bool ship_is_mismatched(struct ship *ship)
+/* True when there was a report of a handshake that failed. */
+static bool watch_take(struct ship *ship)
 {
     uint8_t event[sizeof(uint16_t) + sizeof(uint32_t)];
     char where[1];
+    bool had_report = false;
 
     while (ship->watch != NULL &&
            zmq_recv(ship->watch, event, sizeof(event), ZMQ_DONTWAIT) ==
                (int)sizeof(event)) {
-        uint32_t value;
-
-        memcpy(&value, event + sizeof(uint16_t), sizeof(value));
         (void)zmq_recv(ship->watch, where, sizeof(where), ZMQ_DONTWAIT);
-        if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
-            watch_close(ship);
-            return true;
-        }
+        had_report = true;
     }
-    return false;
+    return had_report;
+}
+
+bool ship_is_mismatched(struct ship *ship)
+{
+    enum mechanism_match match;
+
+    if (!watch_take(ship)) {
+        return false;
+    }
+    match = mechanism_ask(ship->url, ship->has_keys);
+    if (match != MECHANISM_UNKNOWN) {
+        watch_close(ship);
+    }
+    return match == MECHANISM_OTHER;
 }
 
 int ship_fd(const struct ship *ship)

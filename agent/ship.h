@@ -38,8 +38,9 @@ int ship_control(struct ship *ship,
  * are no control message are dropped. */
 int ship_receive(struct ship *ship, struct ck_control *control);
 
-/* One side has keys and the other has none. True once; to be asked in each turn
- * until an answer comes. */
+/* One side has keys and the other has none. True once, and then the other side
+ * knows, too; to be asked in each turn until an answer comes. Waits, a second
+ * at most, where a handshake failed. */
 bool ship_is_mismatched(struct ship *ship);
 
 /* Readable when ship_receive() may have something; edge-triggered. */
