@@ -253,16 +253,25 @@ static int say_ready(const struct agg *agg, const char *dir, struct ck_err *err)
     return 0;
 }
 
-/* From now on stderr is the run's log. */
+/* From now on stderr is the run's log. A link or a pipe of that name is not
+ * followed or waited for: somebody else may have put it there. */
 static int log_open(const char *dir, struct ck_err *err)
 {
+    const int flags =
+        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     char path[PATH_MAX + sizeof(LOG_FILE)];
+    struct stat facts;
     int fd;
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, LOG_FILE);
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    fd = open(path, flags, 0600);
     if (fd < 0) {
         return ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
+    }
+    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        (void)close(fd);
+        return ck_err_set(err, "%s is no plain file, and is not written to",
+                          path);
     }
     (void)dup2(fd, STDERR_FILENO);
     (void)close(fd);

@@ -147,6 +147,19 @@ kill $keyed $keyless
 wait $keyed $keyless || :
 echo "ok: missing keys"
 
+# A link or a pipe in the place of ckagg's log is neither followed nor waited for.
+mkdir linked piped
+echo kept >other
+ln -s "$work/other" linked/ckagg.log
+mkfifo piped/ckagg.log
+for dir in linked piped; do
+    ! timeout 10 "$bin/ckagg" --embedded --listen "ipc://$work/$dir.sock" \
+        --dir $dir >line3 2>log3 || fail "ckagg serves without a log"
+    grep -q 'error: .*/ckagg.log' log3 || fail "it reported: $(cat log3)"
+done
+[ "$(cat other)" = kept ] || fail "ckagg wrote through a link"
+echo "ok: the place of the log"
+
 # Recording memory that is not as large as asked for: what is used instead.
 runs 0 --dir sizes --report none --slot-bytes 1.5M --ring-bytes 1000G -- true
 says 'warn: --slot-bytes: 1 MiB is used in place of 1.5 MiB: a power of two'
