@@ -296,7 +296,7 @@ static void put_causes(struct ck_json *j,
             put_blamed(j, cause);
         }
         if (strcmp(name, "causes") == 0) {
-            json_windows(j, &cause->windows);
+            json_windows(j, &cause->windows, report);
         }
         ck_json_end(j);
     }

@@ -38,7 +38,9 @@ void json_outside(struct ck_json *j, const struct report_outside *outside);
 /* load (jsonload.c). */
 void json_load(struct ck_json *j, const struct report *report);
 /* window and windows. */
-void json_windows(struct ck_json *j, const struct report_windows *windows);
+void json_windows(struct ck_json *j,
+                  const struct report_windows *windows,
+                  const struct report *report);
 /* sampled and hot_spots (jsonhot.c). */
 void json_hot(struct ck_json *j, const struct report *report);
 /* idle: by cause; those that are none are left out. */

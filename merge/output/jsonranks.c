@@ -53,7 +53,9 @@ void json_outside(struct ck_json *j, const struct report_outside *outside)
 }
 
 /* The call it was in, and the last one that it left. */
-static void put_calls(struct ck_json *j, const struct report_rank *rank)
+static void put_calls(struct ck_json *j,
+                      const struct report_rank *rank,
+                      const struct report *report)
 {
     if (rank->open != NULL) {
         ck_json_object(j, "open_call");
@@ -68,6 +70,7 @@ static void put_calls(struct ck_json *j, const struct report_rank *rank)
         ck_json_object(j, "last_call");
         ck_json_string(j, "name", rank->last);
         json_place(j, &rank->last_place);
+        json_time(j, "end", rank->last_end, report);
         ck_json_int(j, "end_ns", rank->last_end);
         ck_json_end(j);
     } else {
@@ -75,7 +78,9 @@ static void put_calls(struct ck_json *j, const struct report_rank *rank)
     }
 }
 
-static void put_rank(struct ck_json *j, const struct report_rank *rank)
+static void put_rank(struct ck_json *j,
+                     const struct report_rank *rank,
+                     const struct report *report)
 {
     ck_json_object(j, NULL);
     ck_json_int(j, "rank", rank->number);
@@ -95,7 +100,7 @@ static void put_rank(struct ck_json *j, const struct report_rank *rank)
         ck_json_null(j, "dark_since_ns");
     }
     ck_json_bool(j, "no_finalize", rank->is_unfinalized);
-    put_calls(j, rank);
+    put_calls(j, rank, report);
     ck_json_bool(j, "claimed_twice", rank->is_claimed_twice);
     ck_json_int(j, "mpi_ns", rank->mpi);
     ck_json_int(j, "mpi_core_ns", rank->mpi_core);
@@ -185,7 +190,7 @@ void json_ranks(struct ck_json *j, const struct report *report)
 {
     ck_json_array(j, "ranks");
     for (size_t i = 0; i < report->ranks_count; i++) {
-        put_rank(j, &report->ranks[i]);
+        put_rank(j, &report->ranks[i], report);
     }
     ck_json_end(j);
     ck_json_array(j, "launchers");

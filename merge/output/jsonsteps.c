@@ -91,7 +91,8 @@ static void put_steps(struct ck_json *j, const struct report *report)
 
 static void put_window(struct ck_json *j,
                        const char *name,
-                       const struct report_window *window)
+                       const struct report_window *window,
+                       const struct report *report)
 {
     ck_json_object(j, name);
     if (window->has_steps) {
@@ -101,13 +102,17 @@ static void put_window(struct ck_json *j,
         ck_json_null(j, "first_step");
         ck_json_null(j, "last_step");
     }
+    json_time(j, "start", window->start, report);
+    json_time(j, "end", window->end, report);
     ck_json_int(j, "start_ns", window->start);
     ck_json_int(j, "end_ns", window->end);
     ck_json_double(j, "share", window->share);
     ck_json_end(j);
 }
 
-void json_windows(struct ck_json *j, const struct report_windows *windows)
+void json_windows(struct ck_json *j,
+                  const struct report_windows *windows,
+                  const struct report *report)
 {
     const struct report_window *most = NULL;
 
@@ -119,15 +124,15 @@ void json_windows(struct ck_json *j, const struct report_windows *windows)
     if (most == NULL) {
         ck_json_null(j, "window");
     } else {
-        put_window(j, "window", most);
+        put_window(j, "window", most, report);
     }
     ck_json_array(j, "windows");
     for (size_t i = 0; i < windows->count; i++) {
-        put_window(j, NULL, &windows->items[i]);
+        put_window(j, NULL, &windows->items[i], report);
     }
     ck_json_end(j);
     if (windows->has_event) {
-        put_window(j, "event", &windows->event);
+        put_window(j, "event", &windows->event, report);
     } else {
         ck_json_null(j, "event");
     }
@@ -153,7 +158,7 @@ static void put_stragglers(struct ck_json *j, const struct report *report)
         ck_json_int(j, "did_ns", row->delays.ns);
         json_activity(j, "did", &row->delays.did);
         json_delays(j, "delays", &row->delays);
-        json_windows(j, &row->windows);
+        json_windows(j, &row->windows, report);
         ck_json_end(j);
     }
     ck_json_end(j);

@@ -159,8 +159,10 @@ static void put_head(const struct page *page)
         fprintf(page->file, " %s %u host%s", point, report->hosts,
                 word_s(report->hosts));
     } else {
-        fprintf(page->file, " %s %zu clock%s", point, report->domains_count,
-                word_s(report->domains_count));
+        size_t clocks =
+            report->clock_dates.is_believed ? 1 : report->domains_count;
+
+        fprintf(page->file, " %s %zu clock%s", point, clocks, word_s(clocks));
     }
     fprintf(page->file, " %s ", point);
     put_region(page);

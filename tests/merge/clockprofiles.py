@@ -228,6 +228,7 @@ class Profiles(unittest.TestCase):
         self.assertGreater(caused[5], 0.9 * truth)
         self.assertLessEqual(waited, truth)
         self.assertGreater(waited, 0.95 * truth)
+        self.assertRegex(merged.text.splitlines()[0], r"\b1 clock\b")
         self.assertIn("8 profiles taken as one clock, by their dates (assumed)",
                       merged.text)
         self.assertIn("of that for rank 5", merged.text.split("WHY")[0])
