@@ -168,7 +168,7 @@ static void conflicts_give_up(struct clocksolve *solve)
     }
 }
 
-static void nodes_reset(struct clocksolve *solve)
+void clocksystem_reset(struct clocksolve *solve)
 {
     for (size_t k = 0; k < solve->relax.nodes_count; k++) {
         struct clockrelax_node *node = &solve->relax.nodes[k];
@@ -211,7 +211,7 @@ int clocksystem_relax(struct clocksolve *solve)
         } else {
             conflicts_give_up(solve);
         }
-        nodes_reset(solve);
+        clocksystem_reset(solve);
     }
     return 0;
 }

@@ -216,6 +216,32 @@ window_fit(struct fitter *fitter, size_t lo, size_t hi, struct gap *gap)
     return true;
 }
 
+/* Facts that are that vague may fit a line that the clock does not follow: how
+ * narrow its gap is says nothing of that. */
+static ck_time_t
+window_vague(const struct fitter *fitter, size_t lo, size_t hi, double slope)
+{
+    const struct ck_clock_constraint *last = NULL;
+    double least = INFINITY;
+
+    for (size_t i = lo; i < hi; i++) {
+        const struct ck_clock_constraint *fact = &fitter->facts[i];
+
+        if (fact->is_dropped) {
+            continue;
+        }
+        if (last != NULL && last->is_upper != fact->is_upper) {
+            double width = (double)(fact->value - last->value) -
+                           slope * (double)(fact->at - last->at);
+
+            width = fact->is_upper ? width : -width;
+            least = width < least ? width : least;
+        }
+        last = fact;
+    }
+    return least > 0 && least < INFINITY ? (ck_time_t)(least / 2) : 0;
+}
+
 /* Append the point of a window that fitted. */
 static int
 window_point(struct fitter *fitter, size_t lo, size_t hi, const struct gap *gap)
@@ -229,6 +255,7 @@ window_point(struct fitter *fitter, size_t lo, size_t hi, const struct gap *gap)
             .at = fitter->middle,
             .theta = fitter->base + (ck_time_t)llround(gap->value),
             .half = (ck_time_t)ceil(gap->half) + 1,
+            .vague = window_vague(fitter, lo, hi, gap->slope),
             .rate_ppb = (int64_t)ceil(gap->slope_slack * 1e9),
             .since = fitter->facts[lo].at,
             .until = fitter->facts[hi - 1].at,

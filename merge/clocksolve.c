@@ -6,6 +6,8 @@
  * sums stay in 64 bits. Events of one clock within so short a time that its
  * rate cannot matter share a node. The first trends come from clockplace; once
  * solved, the bounds give better trends, and with these it is solved again.
+ * Where facts contradict each other at half of the wander, it is doubled and
+ * all begins anew.
  */
 #include "merge/clocksolve.h"
 
@@ -16,6 +18,8 @@
 #include "merge/clocksystem.h"
 
 #define WANDER_DEFAULT 1000
+/* 1, 2, 4 to 32 ppm. */
+#define WANDER_TRIES 6
 #define BLIND_DEFAULT 100000
 /* Events of a node are so near that theta moves less than 1 ns. */
 #define CLUSTER_SPAN(rate) (1000000000 / ((rate) + 1))
@@ -35,16 +39,18 @@ struct clocksolve *clocksolve_create(struct clockgraph *graph,
         return NULL;
     }
     solve->graph = graph;
-    solve->rates.wander_ppb = options != NULL && options->wander_ppb > 0
-                                  ? options->wander_ppb
-                                  : WANDER_DEFAULT;
+    solve->wander_ppb = options != NULL && options->wander_ppb > 0
+                            ? options->wander_ppb
+                            : WANDER_DEFAULT;
     solve->rates.blind_ppb = options != NULL && options->blind_ppb > 0
                                  ? options->blind_ppb
                                  : BLIND_DEFAULT;
     solve->lines = calloc((size_t)graph->domains + 1, sizeof(*solve->lines));
     solve->first = calloc((size_t)graph->domains + 2, sizeof(*solve->first));
     solve->order = calloc((size_t)graph->domains + 1, sizeof(*solve->order));
-    if (solve->lines == NULL || solve->first == NULL || solve->order == NULL) {
+    solve->hidden = calloc((size_t)graph->domains + 1, sizeof(*solve->hidden));
+    if (solve->lines == NULL || solve->first == NULL || solve->order == NULL ||
+        solve->hidden == NULL) {
         clocksolve_destroy(solve);
         return NULL;
     }
@@ -65,6 +71,7 @@ void clocksolve_destroy(struct clocksolve *solve)
     free(solve->relax.places);
     free(solve->relax.links);
     free(solve->order);
+    free(solve->hidden);
     free(solve->relax.groups);
     free(solve->first);
     free(solve->knots);
@@ -408,28 +415,166 @@ static int refits_needed(const struct clocksolve *solve)
     return REFITS;
 }
 
-int clocksolve_run(struct clocksolve *solve, uint32_t root)
+/* What the facts of each clock, as they came, do not show of a wander. */
+static void hidden_find(struct clocksolve *solve)
+{
+    for (uint32_t d = 0; d < solve->graph->domains; d++) {
+        const struct clockline *line = &solve->lines[d];
+        ck_time_t sum = 0;
+
+        for (size_t i = 0; i < line->count; i++) {
+            ck_time_t vague = line->points[i].vague;
+
+            sum += vague < CK_TIME_S ? vague : CK_TIME_S;
+        }
+        solve->hidden[d] =
+            line->count == 0 || d == solve->root
+                ? 0
+                : ck_clocktrend_hidden(sum / (ck_time_t)line->count);
+    }
+}
+
+/* Let clocks wander by more than was tested. */
+static void lines_loosen(struct clocksolve *solve, int64_t more_ppb)
+{
+    for (uint32_t d = 0; d < solve->graph->domains; d++) {
+        struct clockline *line = &solve->lines[d];
+
+        for (size_t i = 0; i < line->count && d != solve->root; i++) {
+            struct clockline_point *point = &line->points[i];
+
+            if (point->rate_ppb < solve->rates.blind_ppb) {
+                point->rate_ppb += more_ppb;
+            }
+        }
+    }
+}
+
+/* Slack for what is hidden, between the nodes of every clock. */
+static void slack_widen(struct clocksolve *solve)
+{
+    struct clockrelax *relax = &solve->relax;
+
+    for (uint32_t d = 0; d < solve->graph->domains; d++) {
+        for (size_t k = solve->first[d]; k + 1 < solve->first[d + 1]; k++) {
+            ck_time_t span = relax->places[k + 1].at - relax->places[k].at;
+
+            if (relax->nodes[k].slack != CK_CLOCK_NONE) {
+                relax->nodes[k].slack += ck_clock_drift(span, solve->hidden[d]);
+            }
+        }
+    }
+}
+
+/* Bounds that hold for what is hidden too, about the middles that are there:
+ * those are the better guess, and break no fact. */
+static int bounds_widen(struct clocksolve *solve)
+{
+    struct clockrelax_node *nodes = solve->relax.nodes;
+    size_t count = solve->first[solve->graph->domains];
+    ck_time_t *middles = malloc((count + 1) * sizeof(*middles));
+    struct clockrelax_conflict conflict;
+
+    if (middles == NULL) {
+        return -1;
+    }
+    for (size_t k = 0; k < count; k++) {
+        middles[k] =
+            node_is_bounded(&nodes[k])
+                ? nodes[k].lower + (nodes[k].upper - nodes[k].lower) / 2
+                : CK_CLOCK_NONE;
+    }
+    slack_widen(solve);
+    clocksystem_reset(solve);
+    if (clockrelax_run(&solve->relax, &conflict) != 0) {
+        free(middles);
+        return -1;
+    }
+    for (size_t k = 0; k < count; k++) {
+        if (middles[k] != CK_CLOCK_NONE && node_is_bounded(&nodes[k])) {
+            ck_time_t above = nodes[k].upper - middles[k];
+            ck_time_t below = middles[k] - nodes[k].lower;
+            ck_time_t half = above > below ? above : below;
+
+            nodes[k].upper = middles[k] + half;
+            nodes[k].lower = middles[k] - half;
+        }
+    }
+    free(middles);
+    return 0;
+}
+
+static int lines_solve(struct clocksolve *solve)
+{
+    return solve_build(solve) != 0 || clocksystem_relax(solve) != 0 ? -1 : 0;
+}
+
+/* Solve with a wander, after a test with half of it, whose bounds serve for
+ * nothing else: they may be too small. *faults: the most contradictions that
+ * were met at once. */
+static int
+wander_solve(struct clocksolve *solve, int64_t wander_ppb, size_t *faults)
 {
     int refits;
 
-    solve->root = root;
     solve->faults_count = 0;
     solve->dropped = 0;
+    solve->rates.wander_ppb = wander_ppb / 2;
     for (uint32_t d = 0; d < solve->graph->domains; d++) {
         clockline_fini(&solve->lines[d]);
     }
-    if (clockplace_run(solve->graph, root, &solve->rates, solve->lines,
-                       solve->order) != 0) {
+    if (clockplace_run(solve->graph, solve->root, &solve->rates, solve->lines,
+                       solve->order) != 0 ||
+        lines_solve(solve) != 0) {
         return -1;
     }
+    *faults = solve->faults_count;
+    solve->rates.wander_ppb = wander_ppb;
+    hidden_find(solve);
+    lines_loosen(solve, wander_ppb - wander_ppb / 2);
     refits = refits_needed(solve);
     for (int i = 0; i <= refits; i++) {
-        if ((i > 0 && lines_refit(solve) != 0) || solve_build(solve) != 0 ||
-            clocksystem_relax(solve) != 0) {
+        if ((i > 0 && lines_refit(solve) != 0) || lines_solve(solve) != 0) {
             return -1;
         }
+        *faults = solve->faults_count > *faults ? solve->faults_count : *faults;
     }
-    return knots_make(solve);
+    return bounds_widen(solve);
+}
+
+/* What was left out only because clocks were taken to be steadier is back. */
+static void edges_restore(struct clockgraph *graph)
+{
+    for (size_t i = 0; i < graph->count; i++) {
+        graph->edges[i].is_dropped = false;
+    }
+    graph->dropped = 0;
+}
+
+int clocksolve_run(struct clocksolve *solve, uint32_t root)
+{
+    size_t faults[WANDER_TRIES];
+    int64_t wander_ppb = solve->wander_ppb;
+    bool is_whole = solve->graph->dropped == 0;
+    size_t tries = 0, best = 0;
+
+    solve->root = root;
+    while (wander_solve(solve, wander_ppb, &faults[tries]) == 0) {
+        best = faults[tries] < faults[best] ? tries : best;
+        if (faults[tries] == 0 || !is_whole) {
+            return knots_make(solve);
+        }
+        edges_restore(solve->graph);
+        if (++tries == WANDER_TRIES) {
+            /* What no wander explains is no wander. */
+            return wander_solve(solve, solve->wander_ppb << best,
+                                &faults[best]) != 0
+                       ? -1
+                       : knots_make(solve);
+        }
+        wander_ppb *= 2;
+    }
+    return -1;
 }
 
 const struct clocksolve_knot *

@@ -15,9 +15,11 @@
 
 struct clocksolve {
     struct clockgraph *graph; /* borrowed */
+    int64_t wander_ppb;       /* least wander that is assumed */
     struct clockplace_rates rates;
     struct clockline *lines; /* by domain */
     struct clockrelax relax;
+    int64_t *hidden; /* by domain: wander that its facts do not show, ppb */
     uint32_t *order; /* of the domains, from the root outwards */
     size_t *first;   /* node of each domain, and behind the last */
     size_t nodes_room, places_room;
@@ -31,5 +33,7 @@ struct clocksolve {
 /* Relax until no fact contradicts the others; what was dropped stays so. 0, or
  * -1 with ENOMEM. */
 int clocksystem_relax(struct clocksolve *solve);
+/* Nothing is known of any node but the root's. */
+void clocksystem_reset(struct clocksolve *solve);
 
 #endif

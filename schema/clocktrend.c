@@ -281,8 +281,7 @@ static void trend_blind(struct ck_clocktrend *trend,
     }
 }
 
-/* What wander probes so vague do not show. */
-static int64_t wander_hidden(ck_time_t half)
+int64_t ck_clocktrend_hidden(ck_time_t half)
 {
     int64_t hidden = half < 0 ? 0 : half * HIDDEN_PPB / CK_TIME_US;
 
@@ -310,7 +309,7 @@ int ck_clocktrend_fit(struct ck_clocktrend *trend,
             windows_count(span, half, span / (ck_time_t)clusters, wander_ppb));
     }
     rate_ppb = wander_ppb / 2 + slopes_slack(trend);
-    trend->hidden_ppb = wander_hidden(half);
+    trend->hidden_ppb = ck_clocktrend_hidden(half);
     if (trend->count < 2 || rate_ppb >= blind_ppb || is_steep(trend)) {
         /* A slope this vague says nothing. */
         trend_blind(trend, constraints, count, blind_ppb);

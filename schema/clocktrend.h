@@ -62,6 +62,8 @@ int ck_clocktrend_line(struct ck_clocktrend *trend,
                        size_t count,
                        int64_t wander_ppb,
                        int64_t blind_ppb);
+/* What wander limits that leave theta `half` to both sides do not show. */
+int64_t ck_clocktrend_hidden(ck_time_t half);
 /* g(at): linear between points, the outer slopes beyond them. */
 ck_time_t ck_clocktrend_at(const struct ck_clocktrend *trend, ck_time_t at);
 

@@ -459,6 +459,73 @@ static void edges_without_sense_are_refused(void **state)
     clockgraph_destroy(graph);
 }
 
+/* Worlds of a test: CK_WORLDS, else as many as are quick. */
+static int worlds(int otherwise)
+{
+    const char *given = getenv("CK_WORLDS");
+
+    return given != NULL ? atoi(given) : otherwise;
+}
+
+/* Rates of each clock that swing by up to `most` ppm within 30 s or longer: how
+ * many instants of how many are outside of their bound, and the faults `rate`.
+ */
+static void wander_count(int rounds, double most, int outside[3])
+{
+    for (int round = 0; round < rounds; round++) {
+        struct world world;
+
+        world_init(&world, 2 + (uint32_t)between(0, 3),
+                   (ck_time_t)between(20e9, 120e9));
+        for (uint32_t i = 0; i < world.count; i++) {
+            world.clocks[i].wander_ppm = between(0, most);
+            world.clocks[i].wander_period_s = between(30, 300);
+        }
+        if (round % 3 > 0) {
+            probes_put(&world, CK_TIME_S);
+        }
+        if (round % 3 < 2) {
+            messages_put(&world, (ck_time_t)between(1e7, 1e9));
+        }
+        world_solve(&world);
+        for (int i = 0; i < 500; i++) {
+            uint32_t d = 1 + (uint32_t)between(0, world.count - 1);
+            ck_time_t at = START + (ck_time_t)between(0, (double)world.span);
+            ck_time_t local = worldclock_at(&world.clocks[d], at);
+            struct ck_clock_offset offset;
+            size_t count;
+            const struct clocksolve_knot *knots =
+                clocksolve_knots(world.solve, d, &count);
+
+            if (world_solved(knots, count, local, &offset)) {
+                ck_time_t error =
+                    local + offset.offset - worldclock_at(&world.clocks[0], at);
+
+                outside[0]++;
+                outside[1] += llabs(error) > offset.bound;
+            }
+        }
+        outside[2] += clocksolve_fault(world.solve, 0) != NULL;
+        assert_int_equal(world_violations(world.graph, world.solve), 0);
+        world_fini(&world);
+    }
+}
+
+static void clocks_that_wander_are_covered(void **state)
+{
+    int rounds = worlds(20);
+    int counts[3] = {0, 0, 0};
+
+    (void)state;
+    wander_count(rounds, 2.5, counts);
+    print_message("%d of %d instants outside, faults in %d of %d worlds\n",
+                  counts[1], counts[0], counts[2], rounds);
+    assert_true(counts[0] > 100 * rounds);
+    /* What a clock does between two facts is assumed, not known. */
+    assert_true(counts[1] <= counts[0] / 10000);
+    assert_true(counts[2] <= 1 + rounds / 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +538,7 @@ int main(void)
         cmocka_unit_test(a_ring_of_one_direction_bounds_everybody),
         cmocka_unit_test(a_mesh_without_answers_breaks_no_fact),
         cmocka_unit_test(one_direction_alone_places_nobody),
+        cmocka_unit_test(clocks_that_wander_are_covered),
         cmocka_unit_test(edges_without_sense_are_refused),
     };
 
