@@ -103,7 +103,8 @@ run_in() {
 # Committed = merged + said to be lost. The few records of ck's own that are
 # lost as well are the slack.
 balance() { # balance WHAT MARKS LOST EXACT
-    local missing=$((count - $2))
+    [ -n "${4:-}" ] || fail "$1: no figures of ckmerge"
+    local missing=$((count - ${2:-0}))
     [ "$3" -ge "$missing" ] || [ "$4" = 0 ] ||
         fail "$1: $missing marks missing, $3 records lost, said exactly"
     [ "$3" -le $((missing + 300)) ] ||
