@@ -114,6 +114,34 @@ static void a_jump_of_the_counter_is_in_every_bound(void **state)
     cast_destroy(cast);
 }
 
+/* The error that is assumed of a date is in each part of a stretch. */
+static void a_believed_date_is_as_wrong_in_each_part(void **state)
+{
+    const ck_time_t stretch[2] = {0, 10000000000};
+    const ck_time_t errors[2] = {50, 7000};
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t near = agent_make(cast, 1, 0, "near", 90000);
+    uint32_t far = agent_make(cast, 2, 1, "far", 90000);
+    ck_time_t parts[CLOCKPARTS];
+
+    (void)state;
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    align_believe(align, cast, errors);
+    assert_int_equal(align_settle(align, NULL), 0);
+    assert_int_equal(align_bound_parts(align, near, stretch, parts), 0);
+    for (size_t i = 0; i < CLOCKPARTS; i++) {
+        assert_int_equal(parts[i], 50);
+    }
+    assert_int_equal(align_bound_parts(align, far, stretch, parts), 0);
+    for (size_t i = 0; i < CLOCKPARTS; i++) {
+        assert_int_equal(parts[i], 7000);
+    }
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
 static void stamps_never_step_back_over_the_points(void **state)
 {
     unsigned seed = (unsigned)ck_time_raw();
@@ -362,6 +390,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_follow_a_counter_whose_rate_changes),
         cmocka_unit_test(a_jump_of_the_counter_is_in_every_bound),
+        cmocka_unit_test(a_believed_date_is_as_wrong_in_each_part),
         cmocka_unit_test(stamps_never_step_back_over_the_points),
         cmocka_unit_test(ranks_of_one_domain_share_the_lowest_ranks_map),
         cmocka_unit_test(
