@@ -274,6 +274,8 @@ static int band_map(struct domain *domain)
     }
     if (rc == 0 && count > 0) {
         domain->facts.drift_ppb = clockjump_drift(points, count);
+        domain->facts.wander_ppb = domain->facts.band.wander_ppb;
+        domain->facts.hidden_ppb = domain->facts.band.hidden_ppb;
         rc =
             clockmap_make(&domain->map, points, clockjump_clear(points, count));
     }
@@ -444,6 +446,8 @@ static int knots_map(const struct calibration *calibration,
         ck_time_t span = points[kept - 1].at - points[0].at;
 
         of->facts.drift_ppb = clockjump_drift(points, kept);
+        of->facts.wander_ppb = clocksolve_wander(calibration->solve, domain,
+                                                 &of->facts.hidden_ppb);
         rc = clockmap_make(&of->map, points, clockjump_clear(points, kept));
         facts_count(calibration, domain, &of->facts);
         of->facts.offset = clock_map(&of->map, points[0].at + span / 2);

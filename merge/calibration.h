@@ -84,6 +84,8 @@ struct calibration_domain {
     enum calibration_method method;
     ck_time_t offset;             /* in the middle of what its map covers */
     int64_t drift_ppb;            /* over all of it */
+    int64_t wander_ppb;           /* about its trend, as is assumed */
+    int64_t hidden_ppb;           /* more for the bound, as facts are vague */
     uint64_t lost;                /* probes without an answer */
     uint64_t used[CLOCK_SOURCES]; /* facts, by source */
     uint64_t dropped; /* of them, no probes, that contradicted the others */

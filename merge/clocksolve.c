@@ -17,7 +17,6 @@
 #include "merge/array.h"
 #include "merge/clocksystem.h"
 
-#define WANDER_DEFAULT 1000
 /* 1, 2, 4 to 32 ppm. */
 #define WANDER_TRIES 6
 #define BLIND_DEFAULT 100000
@@ -41,7 +40,7 @@ struct clocksolve *clocksolve_create(struct clockgraph *graph,
     solve->graph = graph;
     solve->wander_ppb = options != NULL && options->wander_ppb > 0
                             ? options->wander_ppb
-                            : WANDER_DEFAULT;
+                            : CK_CLOCK_WANDER_PPB;
     solve->rates.blind_ppb = options != NULL && options->blind_ppb > 0
                                  ? options->blind_ppb
                                  : BLIND_DEFAULT;
@@ -593,6 +592,14 @@ const struct clocksolve_fault *clocksolve_fault(const struct clocksolve *solve,
 uint64_t clocksolve_dropped(const struct clocksolve *solve)
 {
     return solve->dropped;
+}
+
+int64_t clocksolve_wander(const struct clocksolve *solve,
+                          uint32_t domain,
+                          int64_t *hidden_ppb)
+{
+    *hidden_ppb = solve->hidden[domain];
+    return domain == solve->root ? 0 : solve->rates.wander_ppb;
 }
 
 void clocksolve_size(const struct clocksolve *solve,

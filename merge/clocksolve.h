@@ -72,6 +72,11 @@ const struct clocksolve_fault *clocksolve_fault(const struct clocksolve *solve,
                                                 size_t index);
 /* Facts that were left out. */
 uint64_t clocksolve_dropped(const struct clocksolve *solve);
+/* The wander about its trend that a domain was solved with, ppb; *hidden_ppb:
+ * what was added to it for the bound, as its facts are vague. */
+int64_t clocksolve_wander(const struct clocksolve *solve,
+                          uint32_t domain,
+                          int64_t *hidden_ppb);
 /* Sizes of the last solve. */
 void clocksolve_size(const struct clocksolve *solve,
                      size_t *nodes,

@@ -67,7 +67,9 @@ void report_fini(struct report *report)
     free(report->spools);
     for (size_t i = 0; i < report->domains_count; i++) {
         free(report->domains[i].faults);
+        free(report->domains[i].faults_at);
         free(report->domains[i].watched);
+        free(report->domains[i].watched_at);
     }
     free(report->domains);
     free(report->conflicts);

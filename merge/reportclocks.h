@@ -13,6 +13,7 @@
 
 #include "merge/clocksolve.h"
 #include "merge/clockwatch.h"
+#include "merge/interval.h"
 #include "schema/clockband.h"
 #include "schema/time.h"
 
@@ -39,9 +40,11 @@ struct report_domain {
     uint64_t refuted;             /* left out: they contradict the others */
     ck_time_t offset;             /* of the reference: added to its times */
     int64_t drift_ppb;
-    ck_time_t rtt_min; /* -1 = none */
-    const char *way;   /* "UDP" ...: of its last probes; NULL = not said */
-    bool has_stamps;   /* the kernel stamped them, both ways */
+    int64_t wander_ppb; /* assumed of its rate, about a trend */
+    int64_t hidden_ppb; /* more for the bound, as its facts are vague */
+    ck_time_t rtt_min;  /* -1 = none */
+    const char *way;    /* "UDP" ...: of its last probes; NULL = not said */
+    bool has_stamps;    /* the kernel stamped them, both ways */
     uint64_t probes;
     uint64_t lost;
     uint64_t dropped;       /* bad ones, left out */
@@ -49,8 +52,10 @@ struct report_domain {
     ck_time_t bound_max;
     char grade; /* A B C D by bound_max */
     const struct ck_clock_fault **faults;
+    struct region *faults_at; /* from, to on the axis */
     size_t faults_count;
     struct clockwatch_event *watched; /* of the host's other clocks */
+    struct region *watched_at;        /* as faults_at */
     size_t watched_count;
 };
 

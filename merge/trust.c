@@ -173,6 +173,17 @@ static int time_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* An agent of a domain, CAST_NONE = it has none. */
+static uint32_t agent_of(const struct cast *cast, uint32_t domain)
+{
+    for (uint32_t i = 0; i < cast->agents_count; i++) {
+        if (cast->agents[i].domain == domain) {
+            return i;
+        }
+    }
+    return CAST_NONE;
+}
+
 /* Median and maximum of a domain's bound over the region. */
 static void bound_report(const struct cast *cast,
                          const struct align *align,
@@ -182,18 +193,15 @@ static void bound_report(const struct cast *cast,
 {
     const ck_time_t stretch[2] = {report->region.start, report->region.end};
     ck_time_t parts[CLOCKPARTS];
-    uint32_t agent = 0;
+    uint32_t agent = agent_of(cast, domain);
 
-    while (agent < cast->agents_count && cast->agents[agent].domain != domain) {
-        agent++;
-    }
-    if (agent < cast->agents_count &&
+    if (agent != CAST_NONE &&
         align_bound_parts(align, agent, stretch, parts) == 0) {
         qsort(parts, CLOCKPARTS, sizeof(*parts), time_order);
         row->bound_median = parts[CLOCKPARTS / 2];
         row->bound_max = parts[CLOCKPARTS - 1];
     }
-    if (agent < cast->agents_count &&
+    if (agent != CAST_NONE &&
         align_pair_parts(align, agent, agent, stretch, parts) == 0) {
         qsort(parts, CLOCKPARTS, sizeof(*parts), time_order);
         row->doubt = parts[CLOCKPARTS - 1];
@@ -259,6 +267,8 @@ static int clock_report(const struct align *align,
     }
     row->offset = clock.offset;
     row->drift_ppb = clock.drift_ppb;
+    row->wander_ppb = clock.wander_ppb;
+    row->hidden_ppb = clock.hidden_ppb;
     memcpy(row->used, clock.used, sizeof(row->used));
     row->refuted = clock.dropped;
     if (row->is_probed) {
@@ -268,6 +278,40 @@ static int clock_report(const struct align *align,
         row->dropped = clock.band.dropped;
     }
     return faults_report(align, domain, row);
+}
+
+/* Times of a domain's own clock on the axis. */
+static struct region axis_part(const struct align *align,
+                               uint32_t agent,
+                               ck_time_t from,
+                               ck_time_t to)
+{
+    return (struct region){align_time(align, agent, false, from),
+                           align_time(align, agent, false, to)};
+}
+
+/* When its faults and events were, as the report's other times. 0 or -1. */
+static int times_report(const struct cast *cast,
+                        const struct align *align,
+                        uint32_t domain,
+                        struct report_domain *row)
+{
+    uint32_t agent = agent_of(cast, domain);
+
+    row->faults_at = calloc(row->faults_count + 1, sizeof(*row->faults_at));
+    row->watched_at = calloc(row->watched_count + 1, sizeof(*row->watched_at));
+    if (row->faults_at == NULL || row->watched_at == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; agent != CAST_NONE && i < row->faults_count; i++) {
+        row->faults_at[i] =
+            axis_part(align, agent, row->faults[i]->from, row->faults[i]->to);
+    }
+    for (size_t i = 0; agent != CAST_NONE && i < row->watched_count; i++) {
+        row->watched_at[i] =
+            axis_part(align, agent, row->watched[i].from, row->watched[i].to);
+    }
+    return 0;
 }
 
 static int conflicts_report(const struct align *align, struct report *report)
@@ -325,7 +369,8 @@ static int domains_report(const struct cast *cast,
                        : clocklack_text(clocklack_find(cast, i));
         way_report(cast, i, row);
         if (clock_report(align, i, row) != 0 ||
-            align_watch(align, i, &row->watched, &row->watched_count) != 0) {
+            align_watch(align, i, &row->watched, &row->watched_count) != 0 ||
+            times_report(cast, align, i, row) != 0) {
             return -1;
         }
         bound_report(cast, align, i, report, row);

@@ -189,6 +189,8 @@ void ck_clockband_summarise(const struct ck_clockband *band,
         .probes = band->probes,
         .dropped = band->dropped,
         .rtt_min = band->rtt_min,
+        .wander_ppb = band->wander_ppb,
+        .hidden_ppb = band->hidden_ppb,
         .faults = band->fault_count,
     };
     bounds_summarise(band, summary);

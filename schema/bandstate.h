@@ -39,6 +39,7 @@ struct ck_clockband {
     size_t whole_count;
     bool is_wandering;          /* trends are fitted; before, steps are found */
     int64_t wander_ppb;         /* about a trend */
+    int64_t hidden_ppb;         /* the most that was added for vague probes */
     size_t cuts;                /* at that wander */
     ck_time_t cut_longest;      /* time between both sides of one */
     struct ck_clocktrend trend; /* of the stretch in work */

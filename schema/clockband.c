@@ -28,7 +28,6 @@
 
 #include "schema/bandstate.h"
 
-#define RATE_DEFAULT 1000
 #define RATE_BLIND 100000
 /* Above it a contradiction is called a step, below it a rate: 20 ppm. */
 #define RATE_STEP 20000
@@ -49,7 +48,7 @@ ck_clockband_create(const struct ck_clockband_options *options)
         band->options = *options;
     }
     if (band->options.rate_ppb == 0) {
-        band->options.rate_ppb = RATE_DEFAULT;
+        band->options.rate_ppb = CK_CLOCK_WANDER_PPB;
     }
     if (band->options.rate_blind_ppb == 0) {
         band->options.rate_blind_ppb = RATE_BLIND;
@@ -360,6 +359,9 @@ static void stretch_keep(struct ck_clockband *band, const struct stretch *work)
                                 trend);
     ck_clockpiece_spread(narrow, count);
     trend->rate_ppb += trend->hidden_ppb;
+    if (trend->hidden_ppb > band->hidden_ppb) {
+        band->hidden_ppb = trend->hidden_ppb;
+    }
     (void)ck_clockpiece_build(knots, band->constraints, work->lo, work->hi,
                               trend);
     ck_clockpiece_spread(knots, count);
@@ -463,6 +465,7 @@ static int wander_try(struct ck_clockband *band,
     }
     band->dropped = start->dropped;
     band->wander_ppb = wander_ppb;
+    band->hidden_ppb = 0;
     band->cuts = 0;
     band->cut_longest = 0;
     band->knot_count = 0;

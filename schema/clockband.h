@@ -40,6 +40,9 @@ struct ck_clock_probe {
     ck_time_t error_backward; /* r3 and a4 */
 };
 
+/* The wander about a trend that is assumed at least: 1 ppm. */
+#define CK_CLOCK_WANDER_PPB 1000
+
 /* Zeros mean the defaults. */
 struct ck_clockband_options {
     ck_time_t delay_min;    /* least one-way delay that is sure (0) */
@@ -73,6 +76,8 @@ struct ck_clockband_summary {
     uint64_t dropped;       /* bad probes left out */
     ck_time_t rtt_min;      /* of probes with all four stamps; -1 = none */
     int64_t drift_ppb;      /* slope of the trend over all */
+    int64_t wander_ppb;     /* about it, that the band was solved with */
+    int64_t hidden_ppb;     /* more for the bound: the most, for vague probes */
     ck_time_t bound_median; /* over the probes' instants */
     ck_time_t bound_max;
     ck_time_t from; /* local times that probes cover */

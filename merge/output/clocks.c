@@ -209,6 +209,23 @@ static void put_means(const struct page *page,
     fputc('\n', page->file);
 }
 
+/* What the bound rests on, where it is more than usual or nothing but messages
+ * could refute it. */
+static void put_assumed(const struct page *page,
+                        const struct report_domain *domain)
+{
+    int64_t assumed_ppb = domain->wander_ppb + domain->hidden_ppb;
+
+    if (domain->wander_ppb <= CK_CLOCK_WANDER_PPB && domain->is_probed) {
+        return;
+    }
+    fprintf(page->file,
+            MARGIN "  assumed: its rate wanders by no more than %.1f ppm about "
+                   "its trend%s\n",
+            (double)assumed_ppb / 1e3,
+            domain->is_probed ? "" : ";\n" MARGIN "  no probe confirms that");
+}
+
 static void put_bounded(const struct page *page, uint32_t number)
 {
     const struct report_domain *domain = &page->report->domains[number];
@@ -222,6 +239,7 @@ static void put_bounded(const struct page *page, uint32_t number)
     fprintf(page->file, " (max %s), grade %c, by %s\n",
             word_time(domain->bound_max).text, domain->grade, domain->method);
     put_means(page, domain);
+    put_assumed(page, domain);
     put_faults(page, domain);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "merge/output/jsonclocks.h"
 
+#include "merge/output/jsonparts.h"
 #include "schema/clocksource.h"
 #include "schema/clocktrend.h"
 
@@ -46,7 +47,24 @@ void json_domains(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
-static void put_faults(struct ck_json *j, const struct report_domain *domain)
+/* From and to of a domain's own clock, and where it has a place on the axis,
+ * there. */
+static void put_times(struct ck_json *j,
+                      const ck_time_t own[2],
+                      const struct region *part,
+                      const struct report *report)
+{
+    ck_json_int(j, "from_ns", own[0]);
+    ck_json_int(j, "to_ns", own[1]);
+    if (part != NULL) {
+        json_time(j, "from", part->start, report);
+        json_time(j, "to", part->end, report);
+    }
+}
+
+static void put_faults(struct ck_json *j,
+                       const struct report_domain *domain,
+                       const struct report *report)
 {
     ck_json_array(j, "faults");
     for (size_t i = 0; i < domain->faults_count; i++) {
@@ -54,8 +72,8 @@ static void put_faults(struct ck_json *j, const struct report_domain *domain)
 
         ck_json_object(j, NULL);
         ck_json_string(j, "kind", report_fault_name(fault->kind));
-        ck_json_int(j, "from_ns", fault->from);
-        ck_json_int(j, "to_ns", fault->to);
+        put_times(j, (const ck_time_t[2]){fault->from, fault->to},
+                  domain->has_place ? &domain->faults_at[i] : NULL, report);
         ck_json_int(j, "step_ns", fault->step);
         ck_json_int(j, "bound_ns", fault->bound);
         ck_json_int(j, "rate_ppb", fault->rate_ppb);
@@ -64,7 +82,9 @@ static void put_faults(struct ck_json *j, const struct report_domain *domain)
     ck_json_end(j);
 }
 
-static void put_watched(struct ck_json *j, const struct report_domain *domain)
+static void put_watched(struct ck_json *j,
+                        const struct report_domain *domain,
+                        const struct report *report)
 {
     ck_json_array(j, "host_events");
     for (size_t i = 0; i < domain->watched_count; i++) {
@@ -73,8 +93,8 @@ static void put_watched(struct ck_json *j, const struct report_domain *domain)
 
         ck_json_object(j, NULL);
         ck_json_string(j, "kind", clockwatch_name(event->kind));
-        ck_json_int(j, "from_ns", event->from);
-        ck_json_int(j, "to_ns", event->to);
+        put_times(j, (const ck_time_t[2]){event->from, event->to},
+                  domain->has_place ? &domain->watched_at[i] : NULL, report);
         ck_json_int(j, "ns", event->step);
         ck_json_int(j, "rate_ppb", event->rate_ppb);
         if (event->kind == CLOCKWATCH_SOURCE) {
@@ -107,6 +127,8 @@ put_clock(struct ck_json *j, const struct report *report, uint32_t number)
         ck_json_int(j, "bound_max_ns", domain->bound_max);
     }
     if (domain->is_bounded) {
+        ck_json_int(j, "wander_ppb", domain->wander_ppb);
+        ck_json_int(j, "wander_hidden_ppb", domain->hidden_ppb);
         ck_json_uint(j, "messages",
                      domain->used[CLOCK_SOURCE_MESSAGE] +
                          domain->used[CLOCK_SOURCE_COLLECTIVE]);
@@ -124,8 +146,8 @@ put_clock(struct ck_json *j, const struct report *report, uint32_t number)
         ck_json_uint(j, "lost", domain->lost);
         ck_json_uint(j, "dropped", domain->dropped);
     }
-    put_faults(j, domain);
-    put_watched(j, domain);
+    put_faults(j, domain, report);
+    put_watched(j, domain, report);
     ck_json_end(j);
 }
 

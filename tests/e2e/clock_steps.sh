@@ -98,6 +98,10 @@ print(time.clock_gettime_ns(4))')
         [[f['kind'] for f in c['faults']] for c in j['clocks']])")
     echo "rank $STEP_RANK, $STEP_NS ns after $STEP_AFTER s: $looked pairs of" \
         "marks, off by $worst ns at most; known to +- $said"
+    same "faults at times of the run" True "$(json "$work/report.json" \
+        "all(-1e9 < f[at] < j['whole']['ns'] + 1e9 for at in
+             ('from_rel_ns', 'to_rel_ns') for c in j['clocks']
+             for f in c['faults'])")"
     [ "$looked" -ge 20 ] || fail "only $looked pairs of marks"
     same "outside of their bounds" 0 "$outside"
     status=0

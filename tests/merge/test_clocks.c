@@ -248,6 +248,7 @@ static void the_report_says_offset_drift_and_bound(void **state)
     assert_int_equal(merge(fixture, "", fixture->probed), 0);
     assert_non_null(strstr(fixture->text, "2 clock domains, all calibrated"));
     assert_non_null(strstr(fixture->text, "50 probes, 0 lost"));
+    assert_null(strstr(fixture->text, "assumed: its rate"));
 }
 
 static void no_message_runs_backwards_once_aligned(void **state)
@@ -282,11 +283,15 @@ static void messages_alone_recover_the_offset(void **state)
                       (1000 * S + (20245 * S / 10) / 50000)) < 10000);
     assert_true(llabs(number(text, "messages", "\"drift_ppb\"") - 20000) < 500);
     assert_true(number(text, "messages", "\"bound_max_ns\"") < 20000);
+    assert_int_equal(number(text, "messages", "\"wander_ppb\""), 1000);
+    assert_in_range(number(text, "messages", "\"wander_hidden_ppb\""), 1, 8000);
     (void)merge(fixture, "--verify", fixture->blind);
     assert_non_null(strstr(fixture->text, "0 of 100 receives"));
     assert_non_null(strstr(fixture->text, "0 of 50 collectives"));
     (void)merge(fixture, "", fixture->blind);
     assert_non_null(strstr(fixture->text, "by messages"));
+    assert_non_null(strstr(fixture->text, "assumed: its rate wanders by no "));
+    assert_non_null(strstr(fixture->text, "no probe confirms that"));
 }
 
 static void what_is_used_can_be_chosen_and_is_said(void **state)

@@ -526,6 +526,34 @@ static void clocks_that_wander_are_covered(void **state)
     assert_true(counts[2] <= 1 + rounds / 1000);
 }
 
+/* One clock swings by 8 ppm, or by none, and nothing but messages says so. */
+static void the_wander_that_messages_need_is_told(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        struct world world;
+        int64_t wander, hidden;
+
+        world_init(&world, 2, 120 * CK_TIME_S);
+        for (uint32_t i = 0; i < world.count; i++) {
+            world.clocks[i].wander_ppm = round * i * 8.0;
+            world.clocks[i].wander_period_s = 30;
+        }
+        messages_put(&world, 20 * CK_TIME_MS);
+        world_solve(&world);
+        wander = clocksolve_wander(world.solve, 1, &hidden);
+        assert_true(hidden > 0 && hidden <= 8000);
+        if (round == 0) {
+            assert_int_equal(wander, CK_CLOCK_WANDER_PPB);
+        } else {
+            assert_in_range(wander, 4 * CK_CLOCK_WANDER_PPB, 32000);
+        }
+        assert_int_equal(clocksolve_wander(world.solve, 0, &hidden), 0);
+        assert_int_equal(hidden, 0);
+        world_fini(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -539,6 +567,7 @@ int main(void)
         cmocka_unit_test(a_mesh_without_answers_breaks_no_fact),
         cmocka_unit_test(one_direction_alone_places_nobody),
         cmocka_unit_test(clocks_that_wander_are_covered),
+        cmocka_unit_test(the_wander_that_messages_need_is_told),
         cmocka_unit_test(edges_without_sense_are_refused),
     };
 

@@ -492,6 +492,30 @@ static void a_clock_that_wanders_is_covered(void **state)
     assert_true(faults <= 1 + rounds / 1000);
 }
 
+/* The least at which nothing has to be cut, and what vague probes add. */
+static void the_wander_that_was_assumed_is_told(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        struct world w = {.drift_ppm = 20,
+                          .wander_ppm = round * 5.0,
+                          .wander_period = 30 * CK_TIME_S,
+                          .forward = 1000,
+                          .backward = 1000,
+                          .tail = 200};
+        struct ck_clockband *band = world_probe(&w, 300 * CK_TIME_S, CK_TIME_S);
+        struct ck_clockband_summary s;
+
+        assert_int_equal(ck_clockband_solve(band), 0);
+        ck_clockband_summarise(band, &s);
+        assert_in_range(s.wander_ppb,
+                        (round == 0 ? 1 : 4) * CK_CLOCK_WANDER_PPB,
+                        (round == 0 ? 1 : 16) * CK_CLOCK_WANDER_PPB);
+        assert_in_range(s.hidden_ppb, 100, 1000);
+        ck_clockband_destroy(band);
+    }
+}
+
 /* The same with a step that no delay hides. */
 static void a_step_of_a_clock_that_wanders_is_covered(void **state)
 {
@@ -616,6 +640,7 @@ int main(void)
         cmocka_unit_test(a_step_of_any_size_is_found_and_measured),
         cmocka_unit_test(a_step_under_load_is_covered),
         cmocka_unit_test(a_clock_that_wanders_is_covered),
+        cmocka_unit_test(the_wander_that_was_assumed_is_told),
         cmocka_unit_test(a_step_of_a_clock_that_wanders_is_covered),
         cmocka_unit_test(a_step_just_beyond_the_round_trip_is_found),
         cmocka_unit_test(one_bad_stamp_is_left_out_and_counted),
