@@ -8,17 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/kernelgroup.h"
+
 struct run {
     struct region part; /* on the clock of its rank's domain */
     uint32_t agent;     /* a profile's, where its rank has a run, too */
     uint32_t device;
 };
 
-/* Kernels of one name: the first ones of each rank. */
+/* Kernels of one name and process group: the first ones of each rank. */
 struct row {
-    const char *name; /* kept */
-    uint64_t *counts; /* by rank of the cast */
-    struct run *runs; /* EACH a rank */
+    const char *name;    /* kept */
+    const char *group;   /* kept; NULL = of all ranks */
+    bool *is_member;     /* by rank of the cast */
+    size_t members, any; /* how many are, and one of them */
+    uint64_t *counts;    /* by rank of the cast */
+    struct run *runs;    /* EACH a rank */
 };
 
 struct clockkernels {
@@ -66,39 +71,57 @@ void clockkernels_destroy(struct clockkernels *kernels)
         return;
     }
     for (size_t i = 0; i < kernels->count; i++) {
+        free(kernels->rows[i].is_member);
         free(kernels->rows[i].counts);
         free(kernels->rows[i].runs);
     }
     free(kernels);
 }
 
-/* The row of a name; there is room. NULL with ENOMEM. */
-static struct row *row_find(struct clockkernels *kernels, const char *name)
+static void row_fill(const struct cast *cast, struct row *row)
+{
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        if (kernelgroup_has(cast, row->group, cast->ranks[i].number)) {
+            row->is_member[i] = true;
+            row->members++;
+            row->any = i;
+        }
+    }
+}
+
+/* The row of a name and group, a new one if there is room; *row NULL: there is
+ * none. 0, or -1 with ENOMEM. */
+static int row_find(struct clockkernels *kernels,
+                    const char *name,
+                    const char *group,
+                    struct row **found)
 {
     size_t ranks = kernels->cast->ranks_count;
     struct row *row;
 
     for (size_t i = 0; i < kernels->count; i++) {
-        if (kernels->rows[i].name == name) {
-            return &kernels->rows[i];
+        row = &kernels->rows[i];
+        if (row->name == name && row->group == group) {
+            *found = row;
+            return 0;
         }
     }
-    row = &kernels->rows[kernels->count];
+    *found = NULL;
+    if (kernels->count == CLOCKKERNELS_NAMES) {
+        return 0;
+    }
+    row = &kernels->rows[kernels->count++];
     row->name = name;
+    row->group = group;
+    row->is_member = calloc(ranks, sizeof(*row->is_member));
     row->counts = calloc(ranks, sizeof(*row->counts));
     row->runs = calloc(ranks * CLOCKKERNELS_EACH, sizeof(*row->runs));
-    kernels->count++;
-    return row->counts == NULL || row->runs == NULL ? NULL : row;
-}
-
-static bool is_known(const struct clockkernels *kernels, const char *name)
-{
-    for (size_t i = 0; i < kernels->count; i++) {
-        if (kernels->rows[i].name == name) {
-            return true;
-        }
+    if (row->is_member == NULL || row->counts == NULL || row->runs == NULL) {
+        return -1;
     }
-    return kernels->count < CLOCKKERNELS_NAMES;
+    row_fill(kernels->cast, row);
+    *found = row;
+    return 0;
 }
 
 int clockkernels_take(void *state, const struct timeline_event *event)
@@ -114,12 +137,17 @@ int clockkernels_take(void *state, const struct timeline_event *event)
         return 0;
     }
     name = cast_name(kernels->cast, event->process, event->record->name);
-    if (!clockkernels_is_meeting(name) || !is_known(kernels, name)) {
+    if (!clockkernels_is_meeting(name)) {
         return 0;
     }
-    row = row_find(kernels, name);
-    if (row == NULL) {
+    if (row_find(kernels, name,
+                 kernelgroup_of(kernels->cast, event->process,
+                                (const struct ck_kernel *)event->record),
+                 &row) != 0) {
         return -1;
+    }
+    if (row == NULL) {
+        return 0;
     }
     if (row->counts[rank] < CLOCKKERNELS_EACH) {
         row->runs[(size_t)rank * CLOCKKERNELS_EACH + row->counts[rank]] =
@@ -132,14 +160,23 @@ int clockkernels_take(void *state, const struct timeline_event *event)
     return 0;
 }
 
+/* All of the group have equally many, and nobody else has any. */
 static bool is_even(const struct clockkernels *kernels, const struct row *row)
 {
-    for (size_t i = 1; i < kernels->cast->ranks_count; i++) {
-        if (row->counts[i] != row->counts[0]) {
+    for (size_t i = 0; i < kernels->cast->ranks_count; i++) {
+        if (row->counts[i] != (row->is_member[i] ? row->counts[row->any] : 0)) {
             return false;
         }
     }
-    return true;
+    return row->members > 1;
+}
+
+/* How many each has that are looked at. */
+static uint64_t row_calls(const struct row *row)
+{
+    uint64_t count = row->counts[row->any];
+
+    return count < CLOCKKERNELS_EACH ? count : CLOCKKERNELS_EACH;
 }
 
 static int row_meet(const struct clockkernels *kernels,
@@ -150,16 +187,19 @@ static int row_meet(const struct clockkernels *kernels,
 {
     const struct cast *cast = kernels->cast;
 
-    for (uint64_t k = 0; k < row->counts[0] && k < CLOCKKERNELS_EACH; k++) {
+    for (uint64_t k = 0; k < row_calls(row); k++) {
+        size_t count = 0;
+
         for (size_t i = 0; i < cast->ranks_count; i++) {
             const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
 
-            members[i] = (struct clock_member){
-                clockdevices_domain(devices, run->agent, run->device),
-                run->part.start, run->part.end - CLOCKEDGES_DELAY};
+            if (row->is_member[i]) {
+                members[count++] = (struct clock_member){
+                    clockdevices_domain(devices, run->agent, run->device),
+                    run->part.start, run->part.end - CLOCKEDGES_DELAY};
+            }
         }
-        if (clockedges_meet(edges, members, cast->ranks_count,
-                            CLOCK_SOURCE_KERNEL) != 0) {
+        if (clockedges_meet(edges, members, count, CLOCK_SOURCE_KERNEL) != 0) {
             return -1;
         }
     }
@@ -197,6 +237,9 @@ static bool is_backwards(const struct clockkernels *kernels,
         const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
         struct region part = run->part;
 
+        if (!row->is_member[i]) {
+            continue;
+        }
         if (is_aligned) {
             part.start = align_device_time(kernels->align, run->agent,
                                            run->device, part.start);
@@ -217,9 +260,7 @@ void clockkernels_report(const struct clockkernels *kernels,
     for (size_t i = 0; i < kernels->count; i++) {
         const struct row *row = &kernels->rows[i];
 
-        for (uint64_t k = 0; is_even(kernels, row) && k < row->counts[0] &&
-                             k < CLOCKKERNELS_EACH;
-             k++) {
+        for (uint64_t k = 0; is_even(kernels, row) && k < row_calls(row); k++) {
             causality->kernels++;
             causality->kernels_before += is_backwards(kernels, row, k, false);
             causality->kernels_after += is_backwards(kernels, row, k, true);
@@ -261,21 +302,26 @@ static ck_time_t ends_compare(const struct clockkernels *kernels,
                               ck_time_t *offs)
 {
     const struct cast *cast = kernels->cast;
-    size_t stride = CLOCKKERNELS_EACH;
+    size_t stride = CLOCKKERNELS_EACH, count = 0;
     ck_time_t last = INT64_MIN, first = INT64_MAX, middle;
 
     for (size_t i = 0; i < cast->ranks_count; i++) {
         const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
-        ck_time_t start = align_device_time(kernels->align, run->agent,
-                                            run->device, run->part.start);
+        ck_time_t start, end;
 
-        ends[i] = align_device_time(kernels->align, run->agent, run->device,
-                                    run->part.end);
-        offs[i * stride + k] = ends[i];
+        if (!row->is_member[i]) {
+            continue;
+        }
+        start = align_device_time(kernels->align, run->agent, run->device,
+                                  run->part.start);
+        end = align_device_time(kernels->align, run->agent, run->device,
+                                run->part.end);
+        ends[count++] = end;
+        offs[i * stride + k] = end;
         last = start > last ? start : last;
-        first = ends[i] < first ? ends[i] : first;
+        first = end < first ? end : first;
     }
-    middle = median(ends, cast->ranks_count);
+    middle = median(ends, count);
     for (size_t i = 0; i < cast->ranks_count; i++) {
         offs[i * stride + k] -= middle;
     }
@@ -325,8 +371,7 @@ static void row_dates(const struct clockkernels *kernels,
 {
     size_t ranks = kernels->cast->ranks_count;
     ck_time_t *offs = room + ranks;
-    uint64_t count =
-        row->counts[0] < CLOCKKERNELS_EACH ? row->counts[0] : CLOCKKERNELS_EACH;
+    uint64_t count = row_calls(row);
 
     for (uint64_t k = 0; k < count; k++) {
         ck_time_t before = ends_compare(kernels, row, k, room, offs);
@@ -335,7 +380,8 @@ static void row_dates(const struct clockkernels *kernels,
     }
     dates->kernels += count;
     for (size_t i = 0; count > 0 && i < ranks; i++) {
-        ck_time_t off = off_of(&offs[i * CLOCKKERNELS_EACH], count);
+        ck_time_t off =
+            row->is_member[i] ? off_of(&offs[i * CLOCKKERNELS_EACH], count) : 0;
 
         errors[i] = off > errors[i] ? off : errors[i];
     }

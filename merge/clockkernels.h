@@ -4,8 +4,9 @@
  *
  * Profiles of devices have no messages, but kernels of NCCL and its like in
  * which every rank's kernel ends after the last one's has begun. The n-th of a
- * name on one rank is the n-th on all others, where all have equally many: a
- * profile that lacks some makes the name useless, and none of it is used.
+ * name and process group (kernelgroup.h) on one rank is the n-th on all others
+ * of the group, where all have equally many: a profile that lacks some makes
+ * the name useless, and none of it is used.
  */
 #ifndef CK_MERGE_CLOCKKERNELS_H
 #define CK_MERGE_CLOCKKERNELS_H
@@ -19,9 +20,9 @@
 #include "merge/report.h"
 #include "merge/timeline.h"
 
-/* Kernels of a name that are looked at, and names. */
+/* Kernels of a name and group that are looked at, and such pairs. */
 #define CLOCKKERNELS_EACH 4096
-#define CLOCKKERNELS_NAMES 16
+#define CLOCKKERNELS_NAMES 64
 /* Stamps of devices, which a tracer made times of the host, may be off by so
  * much: what contradicts dates by more refutes them. */
 #define CLOCKKERNELS_STAMPS (20 * CK_TIME_US)

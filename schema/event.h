@@ -45,6 +45,8 @@ enum ck_flag {
     CK_FLAG_BAD_TIME = 8,    /* the device gave no usable stamps */
     CK_FLAG_FORTRAN = 16,    /* called through a Fortran entry point */
     CK_FLAG_PERSISTENT = 32, /* a persistent request's start */
+    CK_FLAG_GROUP = 32,      /* a collective kernel of an imported profile:
+                                registers is the NAME of its process group */
     CK_FLAG_PART = 64,       /* another core's part of the kernel before it */
     CK_FLAG_SITE = 128,      /* a kernel of an imported profile without a call
                                 of its own: correlation is its call site */

@@ -15,6 +15,7 @@
 #include "merge/analysis/devices.h"
 #include "merge/clockkernels.h"
 #include "merge/interval.h"
+#include "merge/kernelgroup.h"
 
 /* A device's part in a call. */
 struct part {
@@ -40,7 +41,10 @@ struct sums {
 };
 
 struct row {
-    const char *name; /* kept */
+    const char *name;  /* kept */
+    const char *group; /* kept; NULL = of all ranks */
+    bool *is_member;   /* by physical device */
+    uint32_t members;
     bool is_unfit;
     uint64_t first; /* number of the oldest call that is not complete */
     struct call calls[DEVICEWAITS_PENDING];
@@ -101,6 +105,7 @@ void devicewaits_destroy(struct devicewaits *waits)
         for (size_t k = 0; k < DEVICEWAITS_PENDING; k++) {
             free(waits->rows[i].calls[k].parts);
         }
+        free(waits->rows[i].is_member);
         free(waits->rows[i].counts);
         free(waits->rows[i].frontier);
         free(waits->rows[i].computed);
@@ -120,14 +125,30 @@ computed_by(const struct devicewaits *waits, uint32_t device, ck_time_t time)
     return u->closed + (until > u->from ? until - u->from : 0);
 }
 
+/* Which devices are of ranks of its group. */
+static void row_fill(const struct cast *cast, struct row *row)
+{
+    for (size_t i = 0; i < cast->physicals_count; i++) {
+        const struct cast_physical *device = &cast->physicals[i];
+        bool is_member = row->group == NULL;
+
+        for (size_t r = 0; r < device->ranks_count && !is_member; r++) {
+            is_member = kernelgroup_has(cast, row->group, device->ranks[r]);
+        }
+        row->is_member[i] = is_member;
+        row->members += is_member;
+    }
+}
+
 /* NULL with ENOMEM, or when there are too many. */
-static struct row *row_find(struct devicewaits *waits, const char *name)
+static struct row *
+row_find(struct devicewaits *waits, const char *name, const char *group)
 {
     size_t devices = waits->cast->physicals_count;
     struct row *row;
 
     for (size_t i = 0; i < waits->rows_count; i++) {
-        if (waits->rows[i].name == name) {
+        if (waits->rows[i].name == name && waits->rows[i].group == group) {
             return &waits->rows[i];
         }
     }
@@ -136,13 +157,18 @@ static struct row *row_find(struct devicewaits *waits, const char *name)
     }
     row = &waits->rows[waits->rows_count++];
     row->name = name;
+    row->group = group;
+    row->is_member = calloc(devices, sizeof(*row->is_member));
     row->counts = calloc(devices, sizeof(*row->counts));
     row->frontier = malloc(devices * sizeof(*row->frontier));
     row->computed = calloc(devices, sizeof(*row->computed));
     row->sums = calloc(devices, sizeof(*row->sums));
-    row->is_unfit = row->counts == NULL || row->frontier == NULL ||
-                    row->computed == NULL || row->sums == NULL ||
-                    cast_has_discarded(waits->cast);
+    row->is_unfit = row->is_member == NULL || row->counts == NULL ||
+                    row->frontier == NULL || row->computed == NULL ||
+                    row->sums == NULL || cast_has_discarded(waits->cast);
+    if (row->is_member != NULL) {
+        row_fill(waits->cast, row);
+    }
     for (size_t i = 0; row->frontier != NULL && i < devices; i++) {
         row->frontier[i] = INT64_MIN;
     }
@@ -207,7 +233,9 @@ static bool parts_error(const struct devicewaits *waits,
 }
 
 /* What the clocks' error leaves of who began last, and when. */
-static void call_doubt(const struct devicewaits *waits, struct call *call)
+static void call_doubt(const struct devicewaits *waits,
+                       const struct row *row,
+                       struct call *call)
 {
     ck_time_t now = call->parts[call->last].start, error;
 
@@ -216,7 +244,7 @@ static void call_doubt(const struct devicewaits *waits, struct call *call)
     for (uint32_t i = 0; i < waits->cast->physicals_count; i++) {
         const struct part *part = &call->parts[i];
 
-        if (i == call->last) {
+        if (i == call->last || !row->is_member[i]) {
             continue;
         }
         if (!parts_error(waits, part, &call->parts[call->last], &error)) {
@@ -262,9 +290,9 @@ static void call_close(struct devicewaits *waits,
                        uint32_t last)
 {
     call->last = last;
-    call_doubt(waits, call);
+    call_doubt(waits, row, call);
     for (uint32_t i = 0; i < waits->cast->physicals_count; i++) {
-        if (i != last) {
+        if (i != last && row->is_member[i]) {
             part_close(waits, row, call, i);
         }
     }
@@ -283,7 +311,8 @@ static int call_enter(struct devicewaits *waits,
     uint64_t number = row->counts[device]++;
     struct call *call = &row->calls[number % DEVICEWAITS_PENDING];
 
-    if (row->is_unfit || number >= row->first + DEVICEWAITS_PENDING) {
+    if (row->is_unfit || !row->is_member[device] ||
+        number >= row->first + DEVICEWAITS_PENDING) {
         row->is_unfit = true;
         return 0;
     }
@@ -299,7 +328,7 @@ static int call_enter(struct devicewaits *waits,
                       .end = event->end,
                       .computed = computed_by(waits, device, event->start),
                       .thread = event->thread};
-    if (++call->arrived == waits->cast->physicals_count) {
+    if (++call->arrived == row->members) {
         call_close(waits, row, call, device);
         row->first = number + 1;
     }
@@ -344,16 +373,26 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
     if (!clockkernels_is_meeting(name)) {
         return 0;
     }
-    row = row_find(waits, name);
+    row = row_find(waits, name,
+                   kernelgroup_of(waits->cast, event->process, record));
     return row == NULL ? 0 : call_enter(waits, row, device->physical, event);
 }
 
-/* Do all devices have equally many? */
+/* Do all devices of the group have equally many? */
 static bool is_fit(const struct devicewaits *waits, const struct row *row)
 {
-    for (size_t i = 1; !row->is_unfit && i < waits->cast->physicals_count;
+    uint64_t count = 0;
+
+    for (size_t i = 0; !row->is_unfit && i < waits->cast->physicals_count;
          i++) {
-        if (row->counts[i] != row->counts[0]) {
+        if (!row->is_member[i]) {
+            continue;
+        }
+        if (count != 0 && row->counts[i] != count) {
+            return false;
+        }
+        count = row->counts[i];
+        if (count == 0) {
             return false;
         }
     }

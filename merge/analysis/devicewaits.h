@@ -4,9 +4,10 @@
  *
  * A kernel of NCCL and its like that no rank can leave before all have entered
  * (clockkernels.h) waits until the last device has begun its own: [a, L) of
- * [a, e). The n-th of a name on one device is the n-th on all others. Nothing
- * is said of a name where not all devices have equally many, or where one of
- * them ended before another had begun: those were no collectives of all.
+ * [a, e). The n-th of a name on one device is the n-th on all others, or on all
+ * of its process group (kernelgroup.h). Nothing is said of a name where not all
+ * devices have equally many, or where one of them ended before another had
+ * begun: those were no collectives of all.
  */
 #ifndef CK_MERGE_ANALYSIS_DEVICEWAITS_H
 #define CK_MERGE_ANALYSIS_DEVICEWAITS_H
@@ -15,8 +16,9 @@
 #include "merge/report.h"
 #include "merge/timeline.h"
 
-/* Names that are looked at, and calls of one that are not complete. */
-#define DEVICEWAITS_NAMES 16
+/* Names (each of a process group) that are looked at, and calls of one that
+ * are not complete. */
+#define DEVICEWAITS_NAMES 64
 #define DEVICEWAITS_PENDING 64
 
 struct devicewaits;

@@ -70,7 +70,7 @@ static void text_read(struct json *json, struct chrome_event *event)
 {
     const struct json_token *token = json_next(json);
 
-    if (token->type != JSON_STRING) {
+    if (token->type != JSON_STRING || event->has_group) {
         (void)json_skip(json);
         return;
     }
@@ -112,6 +112,61 @@ static void size3_read(struct json *json, uint32_t size[3])
     }
 }
 
+/* Append to the text, of which a byte stays free. False: there is no room. */
+static bool
+text_append(struct chrome_event *event, const char *bytes, size_t length)
+{
+    if (length >= sizeof(event->text) - event->text_length) {
+        return false;
+    }
+    memcpy(event->text + event->text_length, bytes, length);
+    event->text_length += length;
+    return true;
+}
+
+static bool list_append(struct json *json, struct chrome_event *event)
+{
+    const struct json_token *token;
+    bool is_whole = true;
+
+    while ((token = json_element(json)) != NULL) {
+        if (token->type != JSON_NUMBER) {
+            is_whole = false;
+            (void)json_skip(json);
+            continue;
+        }
+        is_whole = is_whole && text_append(event, token->text, token->length) &&
+                   text_append(event, ",", 1);
+    }
+    return is_whole;
+}
+
+/* A line about its process group, "key=value"; none where it has no room. */
+static void
+group_read(struct json *json, const char *key, struct chrome_event *event)
+{
+    const struct json_token *token = json_next(json);
+    size_t before = event->has_group ? event->text_length : 0;
+    bool is_whole;
+
+    event->text_length = before;
+    event->has_group = true;
+    is_whole = text_append(event, key, strlen(key));
+    if (token->type == JSON_ARRAY) {
+        is_whole = list_append(json, event) && is_whole;
+    } else if (token->type == JSON_STRING || token->type == JSON_NUMBER) {
+        is_whole = is_whole && text_append(event, token->text, token->length);
+    } else {
+        is_whole = false;
+        (void)json_skip(json);
+    }
+    if (is_whole) {
+        event->text[event->text_length++] = '\n';
+    } else {
+        event->text_length = before;
+    }
+}
+
 enum arg {
     ARG_NONE,
     ARG_GRID,
@@ -123,6 +178,9 @@ enum arg {
     ARG_CORRELATION,
     ARG_SHARED,
     ARG_REGISTERS,
+    ARG_GROUP,
+    ARG_GROUP_RANKS,
+    ARG_GROUP_SIZE,
 };
 
 /* By length first: this is asked for every member of every event. */
@@ -142,16 +200,26 @@ static enum arg arg_of(const struct json_token *name)
                : json_is(name, "stream") ? ARG_STREAM
                : json_is(name, "labels") ? ARG_TEXT
                                          : ARG_NONE;
+    case 10:
+        return json_is(name, "Group size") ? ARG_GROUP_SIZE : ARG_NONE;
     case 11:
         return json_is(name, "correlation") ? ARG_CORRELATION : ARG_NONE;
     case 13:
         return json_is(name, "shared memory") ? ARG_SHARED : ARG_NONE;
+    case 18:
+        return json_is(name, "Process Group Name") ? ARG_GROUP : ARG_NONE;
+    case 19:
+        return json_is(name, "Process Group Ranks") ? ARG_GROUP_RANKS
+                                                    : ARG_NONE;
     case 20:
         return json_is(name, "registers per thread") ? ARG_REGISTERS : ARG_NONE;
     default:
         return ARG_NONE;
     }
 }
+
+/* Of ARG_GROUP and those behind it. */
+static const char *const group_keys[] = {"name=", "ranks=", "size="};
 
 /* One member of args, whose name was the last token. */
 static void arg_read(struct json *json,
@@ -171,6 +239,10 @@ static void arg_read(struct json *json,
     }
     if (arg == ARG_TEXT) {
         text_read(json, event);
+        return;
+    }
+    if (arg >= ARG_GROUP) {
+        group_read(json, group_keys[arg - ARG_GROUP], event);
         return;
     }
     if (!number_read(json, &value) || value < 0) {

@@ -54,6 +54,7 @@ struct chrome_event {
     uint32_t block[3];
     uint32_t registers;
     uint32_t shared_bytes;
+    bool has_group;     /* text is its process group (kernelgroup.h) */
     size_t text_length; /* args.name, args.labels */
     char text[256];
     char name[CHROMEEVENT_NAME_MAX];

@@ -102,6 +102,11 @@ static int kernel_take(struct chrome_sink *sink, struct chrome_event *event)
         .registers = event->registers,
     };
 
+    if (event->has_group) {
+        kernel.e.flags |= CK_FLAG_GROUP;
+        kernel.registers =
+            import_name(sink->import, event->text, event->text_length);
+    }
     memcpy(kernel.global, event->grid, sizeof(kernel.global));
     memcpy(kernel.local, event->block, sizeof(kernel.local));
     return device_of(sink, event, &kernel.device, &kernel.queue) != 0

@@ -6,7 +6,9 @@ SPDX-License-Identifier: Apache-2.0
 Usage: profileworlds.py CKMERGE. Each world is a job of some ranks whose kernels
 meet in collective kernels, written as PyTorch traces: clocks that are one,
 shifted by much or little, or drifting; nobody late, or one rank by the same or
-by a changing time, or a rank in turn; all ranks, or one lost. Of each:
+by a changing time, or a rank in turn; all ranks, or one lost; all meet together,
+or the tensor groups of two pipeline stages, 5 ms apart, each for itself in
+kernels of one name, with now and then one of all. Of each:
 
 - every device's figures are those of its own profile, to the nanosecond;
 - what a device is said to have waited is no more than the truth, and no less but
@@ -59,7 +61,11 @@ class World:
         self.transfer = rand.randint(30 * US, 2 * MS)
         self.lost = rand.randrange(self.ranks) \
             if self.ranks > 2 and rand.random() < 0.2 else None
-        self.work = [[] for _ in range(self.ranks)]  # kind, name, start, end
+        # A generator of its own: worlds without stages stay what they are.
+        self.stages = 2 if self.ranks in (4, 6) and \
+            random.Random(~seed).random() < 0.5 else 1
+        # kind, name, start, end, and of a meeting its group
+        self.work = [[] for _ in range(self.ranks)]
         self.meets = []                               # starts by rank
         time = 5 * S
         for call in range(self.calls):
@@ -81,11 +87,25 @@ class World:
         return self.lateness if self.kind == "constant" else \
             self.rand.randint(0, 2 * self.lateness)
 
+    def groups(self, call):
+        """Who meets: all, or each stage for itself."""
+        size = self.ranks // self.stages
+        if self.stages == 1 or call % 4 == 3:
+            return [list(range(self.ranks))]
+        return [list(range(s * size, (s + 1) * size))
+                for s in range(self.stages)]
+
     def step(self, call, time):
+        ends = []
+        for number, group in enumerate(self.groups(call)):
+            ends += self.step_of(call, time + number * 5 * MS, group)
+        return max(ends) + self.rand.randint(1 * US, 100 * US)
+
+    def step_of(self, call, time, group):
         rand = self.rand
-        starts = []
+        starts = {}
         compute = rand.randint(50 * US, 3 * MS)
-        for rank in range(self.ranks):
+        for rank in group:
             start = time + rand.randint(0, self.jitter)
             end = start + compute
             self.work[rank].append(("kernel", "gemm", start, end))
@@ -94,16 +114,15 @@ class World:
                 self.work[rank].append(
                     ("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at,
                      at + rand.randint(1, compute)))
-            starts.append(end + rand.randint(1 * US, 5 * US) +
-                          rand.randint(0, self.jitter) +
-                          self.lateness_of(rank, call))
-        last = max(starts) + self.transfer
-        ends = [last + rand.randint(0, self.ends) for _ in starts]
-        for rank in range(self.ranks):
+            starts[rank] = end + rand.randint(1 * US, 5 * US) + \
+                rand.randint(0, self.jitter) + self.lateness_of(rank, call)
+        last = max(starts.values()) + self.transfer
+        ends = [last + rand.randint(0, self.ends) for _ in group]
+        for rank, end in zip(group, ends):
             self.work[rank].append(
-                ("kernel", MEETING, starts[rank], ends[rank]))
+                ("kernel", MEETING, starts[rank], end, group))
         self.meets.append(starts)
-        return max(ends) + rand.randint(1 * US, 100 * US)
+        return ends
 
     def present(self):
         return [r for r in range(self.ranks) if r != self.lost]
@@ -115,7 +134,18 @@ class World:
 
     def own(self, rank):
         return [(kind, name, self.at(rank, start), self.at(rank, end))
-                for kind, name, start, end in self.work[rank]]
+                for kind, name, start, end, *_ in self.work[rank]]
+
+    def args(self, rank, work):
+        """Of an event; of a meeting in stages with its process group."""
+        args = {"device": rank, "stream": 7 if work[0] == "kernel" else 8}
+        if self.stages > 1 and len(work) > 4:
+            args.update({
+                "Collective name": "allreduce", "Group size": len(work[4]),
+                "Process Group Name":
+                    "0" if len(work[4]) == self.ranks else "1",
+                "Process Group Ranks": str(work[4])})
+        return args
 
     def write(self, where):
         paths = []
@@ -126,9 +156,9 @@ class World:
                        "tid": 7 if kind == "kernel" else 8,
                        "ts": (start - zero + 4000 * S) / 1000,
                        "dur": (end - start) / 1000,
-                       "args": {"device": rank, "stream":
-                                7 if kind == "kernel" else 8}}
-                      for kind, name, start, end in self.own(rank)]
+                       "args": self.args(rank, work)}
+                      for (kind, name, start, end), work in
+                      zip(self.own(rank), self.work[rank])]
             paths.append(os.path.join(where, "rank%d.json" % rank))
             with open(paths[-1], "w") as file:
                 json.dump({"distributedInfo": {"rank": rank,
@@ -155,10 +185,13 @@ class World:
         waited = dict.fromkeys(self.present(), 0)
         caused = dict.fromkeys(self.present(), 0)
         for starts in self.meets:
-            last = max(self.present(), key=lambda r: starts[r])
-            for rank in self.present():
+            here = [r for r in self.present() if r in starts]
+            if not here:
+                continue
+            last = max(here, key=lambda r: starts[r])
+            for rank in here:
                 waited[rank] += starts[last] - starts[rank]
-                for who in self.present():  # of two at once either one
+                for who in here:  # of two at once either one
                     if starts[who] == starts[last]:
                         caused[who] += starts[last] - starts[rank]
         return waited, caused

@@ -1,0 +1,28 @@
+/* kernelgroup.h - which ranks meet in a collective kernel
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * PyTorch's profiler says of each such kernel the process group that it is of:
+ * lines `name=`, `ranks=` ("[0, 2]") and `size=`, kept as a NAME. Kernels of
+ * one name are of several groups then (pipeline and tensor parallel ranks),
+ * which meet each apart.
+ */
+#ifndef CK_MERGE_KERNELGROUP_H
+#define CK_MERGE_KERNELGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "merge/cast.h"
+#include "schema/event.h"
+
+/* The group of a kernel, borrowed; equal texts are one pointer. NULL = not
+ * said: it is taken to be of all ranks. */
+const char *kernelgroup_of(const struct cast *cast,
+                           uint32_t process,
+                           const struct ck_kernel *kernel);
+/* Is the rank in it? False as well where its ranks are not all said, and it is
+ * not as large as the world. */
+bool kernelgroup_has(const struct cast *cast, const char *group, int32_t rank);
+
+#endif
