@@ -4,6 +4,8 @@
  *
  * Two to four machines. Machine 0 is the reference, the others probe it each
  * second for a minute; each stores what CLOCK_MONOTONIC reads beside RAW.
+ * CK_WORLDS says how many random worlds of clones, steps and wander, CK_SEED
+ * repeats a run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,11 +14,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "merge/align.h"
+#include "merge/clocktwins.h"
 #include "tests/merge/clockworld.h"
 
 #define MACHINES_MAX 4
@@ -143,11 +147,283 @@ static void of_several_clocks_the_others_tell_which_jumped(void **state)
     }
 }
 
+/* ---- all at once --------------------------------------------------------- */
+
+/* Probes of a burst. */
+#define BURST 8
+
+struct chaos {
+    struct machines machines;
+    struct worldpath path;
+    uint32_t who;   /* whose clock jumps */
+    uint32_t clone; /* names the clock of `twin` as its own; 0 = none */
+    uint32_t twin;
+    bool is_same; /* and that is true */
+};
+
+/* What was found in all worlds. */
+struct tally {
+    long instants, outside, above; /* above: the region's bound is below */
+    int faults, wrong;             /* wrong: of another clock, or no fault */
+    int steps, missed;
+};
+
+static void name_put(struct machines *machines, uint32_t i, uint32_t boot)
+{
+    struct cast_agent *agent = &machines->cast->agents[i];
+    char lines[200];
+    int length = snprintf(lines, sizeof(lines),
+                          "boot_id=b%u\ntimens=t\nmachine=m%u\n"
+                          "reference_boot_id=b0\nreference_timens=t\n",
+                          boot, i);
+
+    agent->identity =
+        texts_keep(machines->cast->texts, lines, (size_t)length + 1);
+    agent->start_raw = 1000;
+}
+
+/* Rates that swing by 2.5 ppm each, so by 5 ppm one against the other. */
+static void clocks_make(struct chaos *chaos)
+{
+    struct machines *machines = &chaos->machines;
+
+    for (uint32_t i = 0; i < machines->count; i++) {
+        struct worldclock *clock = &machines->clocks[i];
+
+        name_put(machines, i, i);
+        clock->offset = (ck_time_t)world_between(&random_state, -1e12, 1e12);
+        clock->wander_ppm = world_between(&random_state, 0, 2.5);
+        clock->wander_period_s = 30 * pow(30, world_unit(&random_state));
+        clock->phase = world_between(&random_state, 0, 6.28);
+    }
+}
+
+/* A step that no delay hides, at any instant, a third of them in a burst. */
+static void step_make(struct chaos *chaos)
+{
+    struct worldclock *clock = &chaos->machines.clocks[chaos->who];
+    double at = world_between(&random_state, 2e9, (SECONDS - 2) * 1e9);
+    double size = 8 * ((double)chaos->path.least + chaos->path.tail) + 60000 +
+                  pow(10, world_between(&random_state, 4, 9));
+
+    if (world_unit(&random_state) < 0.33) {
+        at = floor(at * 1e-9) * 1e9 + world_between(&random_state, 0, 1e6);
+    }
+    clock->step_at = START + (ck_time_t)at;
+    clock->step = (ck_time_t)(world_unit(&random_state) < 0.5 ? size : -size);
+}
+
+static void chaos_init(struct chaos *chaos)
+{
+    uint32_t count = (uint32_t)world_between(&random_state, 2, 5);
+    double base = 250 * pow(80, world_unit(&random_state));
+
+    *chaos = (struct chaos){.machines = machines_make(count)};
+    chaos->path = (struct worldpath){(ck_time_t)base,
+                                     world_between(&random_state, 0, base), 0};
+    clocks_make(chaos);
+    chaos->who = (uint32_t)world_between(&random_state, 0, count);
+    if (world_unit(&random_state) < 0.75) {
+        step_make(chaos);
+    }
+    if (world_unit(&random_state) < 0.5) {
+        chaos->clone = (uint32_t)world_between(&random_state, 1, count);
+        chaos->twin = (uint32_t)world_between(&random_state, 0, chaos->clone);
+        chaos->is_same = world_unit(&random_state) < 0.3;
+        name_put(&chaos->machines, chaos->clone, chaos->twin);
+        if (chaos->is_same) {
+            chaos->machines.clocks[chaos->clone] =
+                chaos->machines.clocks[chaos->twin];
+        }
+    }
+}
+
+static void burst_put(struct chaos *chaos, ck_time_t at)
+{
+    struct machines *machines = &chaos->machines;
+
+    for (uint32_t i = 0; i < machines->count; i++) {
+        ck_time_t time = at;
+
+        for (int k = 0; k < BURST; k++) {
+            struct ck_clock_probe probe = world_probe(
+                &random_state, &machines->clocks[i], &machines->clocks[0],
+                &chaos->path, &chaos->path, time, 20);
+            struct ck_clock_fact fact = {
+                .e = {.kind = CK_KIND_CLOCK_PROBE, .start = probe.a1},
+                .value = probe.r2,
+                .t3 = probe.r3,
+                .t4 = probe.a4,
+                .width = 20,
+            };
+
+            assert_int_equal(align_fact(machines->align, i, &fact), 0);
+            time += 2 * (chaos->path.least + (ck_time_t)chaos->path.tail) +
+                    (ck_time_t)world_between(&random_state, 5e4, 2e5);
+        }
+    }
+}
+
+static void readings_put(struct chaos *chaos, ck_time_t at)
+{
+    for (uint32_t i = 0; i < chaos->machines.count; i++) {
+        struct ck_clock_fact fact = {
+            .e = {.kind = CK_KIND_CLOCK_PAIR, .start = at + 77 * CK_TIME_S},
+            .value = worldclock_at(&chaos->machines.clocks[i], at),
+            .width = 30,
+            .clock = CK_CLOCK_MONOTONIC,
+        };
+
+        assert_int_equal(align_fact(chaos->machines.align, i, &fact), 0);
+    }
+}
+
+static void chaos_settle(struct chaos *chaos)
+{
+    struct machines *machines = &chaos->machines;
+
+    for (int i = 0; i < SECONDS; i++) {
+        burst_put(chaos, START + i * CK_TIME_S);
+        readings_put(chaos, START + i * CK_TIME_S);
+    }
+    assert_int_equal(cast_close(machines->cast), 0);
+    assert_int_equal(
+        clocktwins_split(machines->cast, align_calibration(machines->align)),
+        0);
+    assert_int_equal(align_close(machines->align, machines->cast), 0);
+    assert_int_equal(align_settle(machines->align, NULL), 0);
+}
+
+/* Two machines at random instants: what is said of each, and of the region. */
+static void pair_count(const struct chaos *chaos,
+                       uint32_t a,
+                       uint32_t b,
+                       int checks,
+                       struct tally *tally)
+{
+    const struct align *align = chaos->machines.align;
+    const struct worldclock *clocks = chaos->machines.clocks;
+    ck_time_t step_at = clocks[chaos->who].step_at;
+    ck_time_t first = worldclock_at(&clocks[a], START);
+    ck_time_t last = worldclock_at(&clocks[a], START + SECONDS * CK_TIME_S);
+    ck_time_t stretch[2] = {align_time(align, a, false, first),
+                            align_time(align, a, false, last)};
+    ck_time_t parts[CLOCKPARTS], most = 0;
+
+    assert_int_equal(align_pair_parts(align, a, b, stretch, parts), 0);
+    for (size_t i = 0; i < CLOCKPARTS; i++) {
+        most = parts[i] > most ? parts[i] : most;
+    }
+    for (int i = 0; i < checks; i++) {
+        ck_time_t at = START + (ck_time_t)(world_unit(&random_state) * 1e9 *
+                                           (SECONDS - 1));
+        ck_time_t own[2] = {worldclock_at(&clocks[a], at),
+                            worldclock_at(&clocks[b], at)};
+        ck_time_t x = align_time(align, a, false, own[0]);
+        ck_time_t y = align_time(align, b, false, own[1]);
+        ck_time_t bound, sum[2];
+
+        assert_int_equal(align_pair_bound(align, a, b, x, &bound), 0);
+        assert_int_equal(align_bound(align, a, false, own[0], &sum[0]), 0);
+        assert_int_equal(align_bound(align, b, false, own[1], &sum[1]), 0);
+        tally->above += x >= stretch[0] && x < stretch[1] && bound > most;
+        /* Next to a step one time on the axis may be of two stamps. */
+        if (llabs(at - step_at) < 2 * CK_TIME_S) {
+            bound = sum[0] + sum[1];
+        }
+        tally->instants++;
+        if (llabs(x - y) > bound + 2) {
+            tally->outside++;
+            print_message("machines %u and %u at %.6f: %lld ns apart, bound "
+                          "%lld\n",
+                          a, b, (double)(at - START) * 1e-9, (long long)(x - y),
+                          (long long)bound);
+        }
+    }
+}
+
+/* Faults that are the step, on the clock that made it. */
+static void faults_count(const struct chaos *chaos, struct tally *tally)
+{
+    const struct machines *machines = &chaos->machines;
+    const struct worldclock *clock = &machines->clocks[chaos->who];
+    uint32_t domain = machines->cast->agents[chaos->who].domain;
+    const struct ck_clock_fault *fault;
+    ck_time_t before = worldclock_at(clock, clock->step_at - 1);
+    ck_time_t after = worldclock_at(clock, clock->step_at);
+    /* A clock set backwards reads the times between the two twice. */
+    ck_time_t earlier = before < after ? before : after;
+    ck_time_t later = before < after ? after : before;
+    int found = 0;
+
+    for (uint32_t d = 0; d < machines->cast->domains_count; d++) {
+        for (size_t i = 0;
+             (fault = calibration_fault(align_calibration(machines->align), d,
+                                        i)) != NULL;
+             i++) {
+            bool is_it = clock->step_at > 0 && d == domain &&
+                         fault->from <= later + CK_TIME_MS &&
+                         fault->to >= earlier - CK_TIME_MS;
+
+            tally->faults++;
+            tally->wrong += !is_it;
+            found += is_it;
+        }
+    }
+    tally->steps += clock->step_at > 0;
+    tally->missed += clock->step_at > 0 && found == 0;
+}
+
+static void clones_steps_and_wander_together_are_covered(void **state)
+{
+    const char *given = getenv("CK_WORLDS");
+    int rounds = given != NULL ? atoi(given) : 40;
+    struct tally tally = {0};
+
+    (void)state;
+    for (int round = 0; round < rounds; round++) {
+        uint64_t seed = random_state.state;
+        struct tally before = tally;
+        struct chaos chaos;
+
+        chaos_init(&chaos);
+        chaos_settle(&chaos);
+        for (uint32_t i = 1; i < chaos.machines.count; i++) {
+            pair_count(&chaos, i, i - 1, 400, &tally);
+        }
+        faults_count(&chaos, &tally);
+        if (tally.outside > before.outside || tally.wrong > before.wrong ||
+            tally.missed > before.missed || tally.above > before.above) {
+            const struct worldclock *clock = &chaos.machines.clocks[chaos.who];
+
+            print_message(
+                "world %d (state %llu): %u machines, %u jumps by %lld ns at "
+                "%.6f, %u names %u%s, path %lld + %.0f ns\n",
+                round, (unsigned long long)seed, chaos.machines.count,
+                chaos.who, (long long)clock->step,
+                (double)(clock->step_at - START) * 1e-9, chaos.clone,
+                chaos.twin, chaos.is_same ? " and is it" : "",
+                (long long)chaos.path.least, chaos.path.tail);
+        }
+        align_destroy(chaos.machines.align);
+        cast_destroy(chaos.machines.cast);
+    }
+    print_message("%d worlds: %ld of %ld instants outside, %ld above the "
+                  "region's bound, %d of %d faults wrong, %d of %d steps not "
+                  "named\n",
+                  rounds, tally.outside, tally.instants, tally.above,
+                  tally.wrong, tally.faults, tally.missed, tally.steps);
+    assert_int_equal(tally.outside, 0);
+    assert_int_equal(tally.above, 0);
+    assert_true(tally.wrong <= rounds / 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_two_clocks_monotonic_tells_which_jumped),
         cmocka_unit_test(of_several_clocks_the_others_tell_which_jumped),
+        cmocka_unit_test(clones_steps_and_wander_together_are_covered),
     };
 
     worldrandom_init(&random_state, 20261123);
