@@ -9,6 +9,7 @@
 #include "agent/front.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,6 +39,8 @@
 #define LEAD_WAIT (3 * CK_TIME_S)
 /* --strict: so long an aggregator may take to answer. */
 #define READY_WAIT (10 * CK_TIME_S)
+/* The news of the target's end waits so long for room in the channel. */
+#define ROOM_WAIT_MS 1000
 
 struct front {
     struct front_wish *wish; /* borrowed */
@@ -97,15 +100,25 @@ static int collector_start(struct front *front)
         return -1;
     }
     fd_close(front->channel);
+    /* A collector that is stopped reads nothing: the front never waits for
+     * it, or nobody would reap the target. */
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
     front->channel = ends[0];
     front->collector = pid;
     restart_born(&front->restart, ck_time_raw());
     return 0;
 }
 
+/* A collector that was stopped (by the target?) goes on for that. */
 static void end_tell(struct front *front)
 {
+    struct pollfd room = {.fd = front->channel, .events = POLLOUT};
+
     if (front->channel >= 0) {
+        if (front->collector > 0) {
+            (void)kill(front->collector, SIGCONT);
+        }
+        (void)poll(&room, 1, ROOM_WAIT_MS);
         (void)channel_send(front->channel, CHANNEL_ENDED, &front->end,
                            sizeof(front->end));
     }

@@ -144,6 +144,20 @@ PY
     fail "the time without a collector is not told"
 grep -q 'the program: no collector ran for .* s, from .* on$' "$work/away/report.txt" ||
     fail "the report does not tell of the time without a collector"
+
+# Stopped for good, with more news for it than the channel has room for: the
+# front waits for nobody, and wakes it at the program's end.
+count=20000
+start halted
+wait_for "data" has_data "$work/halted"
+kill -STOP "$collector"
+wait_for "the collector to stop" is_stopped "$collector"
+for ((n = 0; n < 3000; n++)); do
+    kill -CONT "$agent"
+done
+status_is 3
+wait_for "the end" is_done "$work/halted"
+all_there "$work/halted" $count
 count=40000
 
 start front
