@@ -70,8 +70,17 @@ static uint32_t mutex_holder(const void *mutex)
 #endif
 }
 
+/* EBUSY where there is no such function: before glibc 2.34 libc alone has
+ * pthread_mutex_lock() and none of the tries. */
+static inline int lock_try(struct posix_entry *entry, void *lock)
+{
+    posix_next_f next = posix_next(entry);
+
+    return __builtin_expect(next != NULL, 1) ? ((wait_f)next)(lock) : EBUSY;
+}
+
 /* For pthread_mutex_trylock and so on. */
-#define TRY(symbol, lock) ((wait_f)posix_next(&data_##symbol))(lock)
+#define TRY(symbol, lock) lock_try(&data_##symbol, lock)
 
 /* One wait; which of the forms is called depends on what is given. */
 struct lock_wait {
