@@ -1,4 +1,4 @@
-/* posixcall.h - one call of libc on its way through ckposix
+/* posixcall.h - one call of libc on its way through our wrapper
  *
  * SPDX-License-Identifier: Apache-2.0
  *

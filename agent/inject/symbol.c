@@ -4,7 +4,9 @@
  *
  * Libraries of the start are never unloaded and their order in the loader's
  * list is that of its search, so the list may be read up to the last of them
- * at any time. Of several versions of a symbol the default one is taken.
+ * at any time. Of several versions of a symbol the default one is taken. On
+ * processors whose loader leaves addresses in libraries as they are in the file
+ * (MIPS, RISC-V) the loader is asked, with its lock.
  */
 #include "agent/inject/symbol.h"
 
@@ -40,22 +42,7 @@ extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC")
 static const struct link_map *first; /* of the start: the program */
 static const struct link_map *own;
 static const struct link_map *last;
-
-/* Before any other constructor of this library; constructors of others may have
- * called a wrapper before. */
-__attribute__((constructor(101))) static void symbol_load(void)
-{
-    const struct link_map *map = _r_debug.r_map;
-
-    if (last != NULL) {
-        return;
-    }
-    first = map;
-    for (; map != NULL; map = map->l_next) {
-        own = map->l_ld == own_dynamic ? map : own;
-        last = map;
-    }
-}
+static bool has_addresses; /* the loader made addresses of own_dynamic */
 
 /* The loader has made addresses of these words, but for the kernel's own
  * library, which has nothing for us. */
@@ -102,6 +89,26 @@ is_wanted(const struct table *table, uint32_t at, const struct wanted *wanted)
            (table->versions == NULL ||
             (table->versions[at] & VERSION_HIDDEN) == 0) &&
            strcmp(table->names + symbol->st_name, wanted->name) == 0;
+}
+
+/* Before any other constructor of this library; constructors of others may have
+ * called a wrapper before. */
+__attribute__((constructor(101))) static void symbol_load(void)
+{
+    const struct link_map *map = _r_debug.r_map;
+    struct table table;
+
+    if (last != NULL) {
+        return;
+    }
+    first = map;
+    for (; map != NULL; map = map->l_next) {
+        if (map->l_ld == own_dynamic) {
+            own = map;
+            has_addresses = table_find(own, &table);
+        }
+        last = map;
+    }
 }
 
 /* Its number, 0 = none: buckets of chains of hashes, whose last has bit 0 set,
@@ -190,11 +197,14 @@ static void *find_from(const struct link_map *map, const char *name)
 void *symbol_next(const char *name)
 {
     symbol_load();
-    return own == NULL || own == last ? NULL : find_from(own->l_next, name);
+    if (!has_addresses) {
+        return dlsym(RTLD_NEXT, name);
+    }
+    return own == last ? NULL : find_from(own->l_next, name);
 }
 
 void *symbol_first(const char *name)
 {
     symbol_load();
-    return find_from(first, name);
+    return has_addresses ? find_from(first, name) : dlsym(RTLD_DEFAULT, name);
 }
