@@ -48,11 +48,28 @@ static int url_part(const char *url, char host[HOST_BYTES], const char **port)
 }
 
 /* A connected socket that waits for nothing longer, or -1. */
+static int address_connect(const struct addrinfo *at)
+{
+    const struct timeval patience = {.tv_usec = PATIENCE_US};
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    /* Of a socket that is to connect, too. */
+    if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience,
+                               sizeof(patience)) != 0 ||
+                    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+                               sizeof(patience)) != 0 ||
+                    connect(fd, at->ai_addr, at->ai_addrlen) != 0)) {
+        (void)close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* The first of a name's addresses that takes a connection. */
 static int url_connect(const char *url)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                                    .ai_flags = AI_NUMERICSERV};
-    const struct timeval patience = {.tv_usec = PATIENCE_US};
     struct addrinfo *found = NULL;
     char host[HOST_BYTES];
     const char *port;
@@ -62,15 +79,9 @@ static int url_connect(const char *url)
         getaddrinfo(host, port, &hints, &found) != 0) {
         return -1;
     }
-    fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    /* Of a socket that is to connect, too. */
-    if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience,
-                               sizeof(patience)) != 0 ||
-                    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-                               sizeof(patience)) != 0 ||
-                    connect(fd, found->ai_addr, found->ai_addrlen) != 0)) {
-        (void)close(fd);
-        fd = -1;
+    for (const struct addrinfo *at = found; at != NULL && fd < 0;
+         at = at->ai_next) {
+        fd = address_connect(at);
     }
     freeaddrinfo(found);
     return fd;

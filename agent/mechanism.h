@@ -17,7 +17,8 @@ enum mechanism_match {
     MECHANISM_SAME,
 };
 
-/* Ask at tcp://HOST:PORT, for at most half a second in each step. */
+/* Ask at tcp://HOST:PORT. Waits for at most half a second each for a connection
+ * to an address of it, for the answer, and for the other's close. */
 enum mechanism_match mechanism_ask(const char *url, bool has_keys);
 
 #endif

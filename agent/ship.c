@@ -16,6 +16,8 @@
 /* Frames of 256 KiB under way at once. */
 #define SEND_MARK 16
 #define RECEIVE_MARK 1000
+/* What is no ZeroMQ is not asked again and again: each time the loop waits. */
+#define ASKED_MOST 3
 #define RECONNECT_MS 50
 #define RECONNECT_MAX_MS 1000
 /* A peer that does not answer pings is gone: the connection is made anew. */
@@ -34,6 +36,7 @@ struct ship {
     uint8_t agent[16];
     char url[CK_ENDPOINT_URL_BYTES];
     bool has_keys;
+    unsigned asked; /* mechanism_ask() without an answer */
     int fd;
     void *buffer; /* of the message received last, 8-aligned */
     size_t buffer_room;
@@ -292,7 +295,7 @@ bool ship_is_mismatched(struct ship *ship)
         return false;
     }
     match = mechanism_ask(ship->url, ship->has_keys);
-    if (match != MECHANISM_UNKNOWN) {
+    if (match != MECHANISM_UNKNOWN || ++ship->asked == ASKED_MOST) {
         watch_close(ship);
     }
     return match == MECHANISM_OTHER;

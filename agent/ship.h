@@ -39,8 +39,8 @@ int ship_control(struct ship *ship,
 int ship_receive(struct ship *ship, struct ck_control *control);
 
 /* One side has keys and the other has none. True once, and then the other side
- * knows, too; to be asked in each turn until an answer comes. Waits, a second
- * at most, where a handshake failed. */
+ * knows, too; to be asked in each turn until an answer comes. Waits where a
+ * handshake failed (mechanism.h), at most three times. */
 bool ship_is_mismatched(struct ship *ship);
 
 /* Readable when ship_receive() may have something; edge-triggered. */
