@@ -292,13 +292,15 @@ answer_wait(pid_t pid, ck_time_t limit, struct salvage *found)
     int status = 0;
     int ended = ck_child_wait(pid, limit, &status);
 
-    if (ended == 0) {
+    bool is_late = ended == 0;
+
+    if (is_late) {
         (void)kill(pid, SIGKILL);
         /* One that the kernel holds is not waited for, either. */
-        (void)ck_child_wait(pid, CK_TIME_S, &status);
+        ended = ck_child_wait(pid, CK_TIME_S, &status);
     }
-    if (ended < 0 || !WIFEXITED(status)) {
-        why_not(found, status, ended == 0 ? limit : 0);
+    if (ended <= 0 || !WIFEXITED(status)) {
+        why_not(found, status, is_late ? limit : 0);
         return SALVAGE_FAILED;
     }
     return (enum salvage_state)WEXITSTATUS(status);
