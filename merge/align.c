@@ -94,6 +94,14 @@ void align_destroy(struct align *align)
     free(align);
 }
 
+/* Pairs whose sums might wrap are damage. */
+static bool pair_is_wild(const struct ck_clock_fact *fact)
+{
+    return fact->e.start < -TICKS_MAX || fact->e.start > TICKS_MAX ||
+           fact->value < -TICKS_MAX || fact->value > TICKS_MAX ||
+           fact->width < -TICKS_WIDTH_MAX || fact->width > TICKS_WIDTH_MAX;
+}
+
 int align_fact(struct align *align,
                uint32_t agent,
                const struct ck_clock_fact *fact)
@@ -103,7 +111,8 @@ int align_fact(struct align *align,
     if (fact->e.kind == CK_KIND_CLOCK_PROBE) {
         return calibration_probe(align->calibration, agent, fact);
     }
-    if (fact->e.kind != CK_KIND_CLOCK_PAIR || fact->clock == CK_CLOCK_DEVICE) {
+    if (fact->e.kind != CK_KIND_CLOCK_PAIR || fact->clock == CK_CLOCK_DEVICE ||
+        pair_is_wild(fact)) {
         return 0;
     }
     if (array_grow(&align->pairs, &align->pairs_room, align->pairs_count,

@@ -23,6 +23,23 @@
 #define OUTSIDE (10 * CK_TIME_S)
 /* A rate that nothing says is taken from a neighbour. */
 #define RATE_ALIEN 500e-6
+/* Where brackets leave any rate open, it is no less than that part. */
+#define RATE_LEAST 0.01
+#define REACH_MAX (INT64_MAX / 2)
+
+/* A stamp may be damaged: wraps. */
+static int64_t minus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+/* As far as times go. */
+static ck_time_t limited(double ns)
+{
+    return ns >= (double)TICKS_FAR    ? TICKS_FAR
+           : ns <= -(double)TICKS_FAR ? -TICKS_FAR
+                                      : (ck_time_t)ns;
+}
 
 static int pair_order(const void *a, const void *b)
 {
@@ -86,6 +103,12 @@ static size_t pieces_count(const struct ticks *ticks)
     return count;
 }
 
+/* Pairs right behind each other with wide brackets say next to nothing. */
+static bool is_rate_known(struct ticksfit_rate rate)
+{
+    return rate.rate > 0 && rate.doubt <= RATE_ALIEN * rate.rate;
+}
+
 /* The rates at both ends of a piece, of what lies in it. */
 static void piece_rates(const struct ticks *ticks, struct ticks_piece *piece)
 {
@@ -94,6 +117,11 @@ static void piece_rates(const struct ticks *ticks, struct ticks_piece *piece)
     struct ticksfit_rate before = ticksfit_behind(points, count, 0);
     struct ticksfit_rate after = ticksfit_before(points, count, count - 1);
 
+    if (is_rate_known(after) && !is_rate_known(before)) {
+        before = after;
+    } else if (is_rate_known(before) && !is_rate_known(after)) {
+        after = before;
+    }
     piece->before = before.rate > 0 ? before.rate : after.rate;
     piece->after = after.rate > 0 ? after.rate : before.rate;
     piece->doubt = before.doubt > after.doubt ? before.doubt : after.doubt;
@@ -125,6 +153,14 @@ static void rates_lend(struct ticks *ticks)
     }
 }
 
+/* Ticks of a time, at the least rate there may be. */
+static int64_t reach_of(ck_time_t span, double rate, double doubt)
+{
+    double ticks = (double)span / fmax(rate - doubt, rate * RATE_LEAST);
+
+    return ticks < (double)REACH_MAX ? (int64_t)ceil(ticks) + 1 : REACH_MAX;
+}
+
 /* How far the lines of a piece go on: to the time of the neighbour's point. */
 static void piece_reach(struct ticks *ticks, size_t number)
 {
@@ -139,12 +175,8 @@ static void piece_reach(struct ticks *ticks, size_t number)
     if (number + 1 < ticks->pieces_count) {
         behind = last[1].raw - last->raw + last->width + last[1].width;
     }
-    piece->from =
-        first->ticks -
-        (int64_t)ceil((double)front / (piece->before - piece->doubt)) - 1;
-    piece->to = last->ticks +
-                (int64_t)ceil((double)behind / (piece->after - piece->doubt)) +
-                1;
+    piece->from = first->ticks - reach_of(front, piece->before, piece->doubt);
+    piece->to = last->ticks + reach_of(behind, piece->after, piece->doubt);
 }
 
 static int pieces_make(struct ticks *ticks)
@@ -207,7 +239,7 @@ static int64_t piece_raw(const struct ticks *ticks,
     } else if (point == &ticks->points[piece->last]) {
         slope = piece->after;
     }
-    return point->raw + (int64_t)((double)(stamp - point->ticks) * slope);
+    return point->raw + limited((double)minus(stamp, point->ticks) * slope);
 }
 
 /* How wrong that may be if the stamp is of that piece. */
@@ -216,7 +248,7 @@ static ck_time_t piece_error(const struct ticks *ticks,
                              int64_t stamp)
 {
     size_t at = point_find(ticks, piece, stamp);
-    int64_t beyond = stamp - ticks->points[at].ticks;
+    int64_t beyond = minus(stamp, ticks->points[at].ticks);
 
     if (beyond >= 0 && at < piece->last) {
         return ticks->points[at].error;
@@ -225,7 +257,7 @@ static ck_time_t piece_error(const struct ticks *ticks,
     at -= at == piece->last && at > piece->first;
     return (piece->first == piece->last ? ticks->points[at].width
                                         : ticks->points[at].error) +
-           (ck_time_t)ceil(fabs((double)beyond) * piece->doubt);
+           limited(ceil(fabs((double)beyond) * piece->doubt));
 }
 
 static bool is_between(const struct ticks *ticks,
@@ -283,13 +315,14 @@ static ck_time_t rival_error(const struct ticks *ticks,
                              const struct ticks_piece *rival,
                              int64_t stamp)
 {
-    ck_time_t away;
+    ck_time_t away, error;
 
     if (rival == piece || !is_reached(rival, stamp)) {
         return 0;
     }
     away = piece_raw(ticks, piece, stamp) - piece_raw(ticks, rival, stamp);
-    return (away < 0 ? -away : away) + piece_error(ticks, rival, stamp);
+    error = (away < 0 ? -away : away) + piece_error(ticks, rival, stamp);
+    return error < TICKS_FAR ? error : TICKS_FAR;
 }
 
 /* ---- errors -------------------------------------------------------------- */
@@ -430,9 +463,9 @@ static int64_t raw_seek(struct ticks *ticks, int64_t stamp)
 
     if (ticks->count < 2) {
         ticks->is_lacking = true;
-        return ticks->count == 0
-                   ? stamp
-                   : ticks->points[0].raw + (stamp - ticks->points[0].ticks);
+        return ticks->count == 0 ? stamp
+                                 : minus(ticks->points[0].raw,
+                                         minus(ticks->points[0].ticks, stamp));
     }
     piece =
         ticks->pieces_count == 1 ? ticks->pieces : piece_choose(ticks, stamp);
@@ -472,8 +505,8 @@ static ck_time_t
 outside(const struct ticks *ticks, ck_time_t from, ck_time_t to)
 {
     const struct ticks_piece *last = &ticks->pieces[ticks->pieces_count - 1];
-    ck_time_t before = ticks->points[0].raw - from;
-    ck_time_t behind = to - ticks->points[ticks->count - 1].raw;
+    ck_time_t before = minus(ticks->points[0].raw, from);
+    ck_time_t behind = minus(to, ticks->points[ticks->count - 1].raw);
     double error = 0;
 
     if (before > 0) {
@@ -482,7 +515,7 @@ outside(const struct ticks *ticks, ck_time_t from, ck_time_t to)
     if (behind > 0) {
         error += (double)behind * last->doubt / last->after;
     }
-    return (ck_time_t)ceil(error);
+    return limited(ceil(error));
 }
 
 ck_time_t

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Points (ticks, RAW) in order of RAW. Between two of them a stamp lies on
- * their straight line, with the error of that line; outside, the line through
- * the first and the last point goes on.
+ * their straight line, with the error of that line; outside, the line of the
+ * first two, or of the last two, goes on.
  *
  * Where the counter jumped, or ran backwards, a new piece begins: between the
  * last point of one and the first of the next both lines go on, and a stamp
@@ -21,6 +21,12 @@
 
 /* A line that is known no better is doubtful: something happened there. */
 #define TICKS_DOUBT CK_TIME_US
+/* No time is further from a pair, and no error larger: sums of some do not
+ * wrap. Pairs themselves lie within TICKS_MAX, their widths within
+ * TICKS_WIDTH_MAX: what does not is damage. */
+#define TICKS_FAR (INT64_MAX / 20)
+#define TICKS_MAX (INT64_MAX / 3)
+#define TICKS_WIDTH_MAX (86400 * CK_TIME_S)
 
 /* A reading of both clocks that an agent stored. */
 struct ticks_pair {

@@ -200,7 +200,7 @@ static void foreign_set(struct ticks_point *points, size_t count)
 
 static ck_time_t rounded(double error)
 {
-    return error < 1e18 ? (ck_time_t)ceil(error) : (ck_time_t)1e18;
+    return error < (double)TICKS_FAR ? (ck_time_t)ceil(error) : TICKS_FAR;
 }
 
 static void error_add(struct ticks_point *point, double error)

@@ -76,6 +76,31 @@ static void ticks_follow_a_counter_whose_rate_changes(void **state)
     cast_destroy(cast);
 }
 
+/* Sums of such would wrap. */
+static void a_pair_that_no_clock_can_read_is_left_out(void **state)
+{
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t agent = agent_make(cast, 1, 0, "t", 0);
+
+    (void)state;
+    for (int64_t i = 0; i < 4; i++) {
+        pair_put(align, agent, 2 * i * CK_TIME_S, i * CK_TIME_S);
+    }
+    pair_put(align, agent, INT64_MIN, 4 * CK_TIME_S);
+    pair_put(align, agent, 8 * CK_TIME_S, INT64_MAX);
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
+    assert_int_equal(align_domain(align, 0).pairs, 4);
+    assert_int_equal(align_time(align, agent, true, 3 * CK_TIME_S), 1500000000);
+    /* A stamp may be as wrong. */
+    (void)align_time(align, agent, true, INT64_MIN);
+    assert_true(align_time(align, agent, true, INT64_MAX) > 0);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
 /* 2.8 ms were off and 15 ns were stated: of two clocks, and of one. */
 static void a_jump_of_the_counter_is_in_every_bound(void **state)
 {
@@ -391,6 +416,7 @@ int main(void)
         cmocka_unit_test(ticks_follow_a_counter_whose_rate_changes),
         cmocka_unit_test(a_jump_of_the_counter_is_in_every_bound),
         cmocka_unit_test(a_believed_date_is_as_wrong_in_each_part),
+        cmocka_unit_test(a_pair_that_no_clock_can_read_is_left_out),
         cmocka_unit_test(stamps_never_step_back_over_the_points),
         cmocka_unit_test(ranks_of_one_domain_share_the_lowest_ranks_map),
         cmocka_unit_test(

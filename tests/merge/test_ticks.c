@@ -312,6 +312,34 @@ static void what_follows_a_jump_back_has_a_map_of_its_own(void **state)
     ticks_fini(&ticks);
 }
 
+/* The last two readings of a machine under load: brackets of 3 ms, 1 ms apart,
+ * say nothing of the rate. */
+static void lines_go_on_where_brackets_leave_any_rate_open(void **state)
+{
+    struct ticks_pair pairs[12];
+    struct ticks ticks = {0};
+
+    (void)state;
+    for (int i = 0; i < 11; i++) {
+        pairs[i] = plain_pair(i, (2 * i + (i > 5 ? 18 : 0)) * CK_TIME_S);
+    }
+    pairs[11] = (struct ticks_pair){.ticks = pairs[10].ticks + 2 * CK_TIME_MS,
+                                    .raw = pairs[10].raw + CK_TIME_MS,
+                                    .width = 3 * CK_TIME_MS,
+                                    .source = CK_CLOCKSOURCE_TSC};
+    assert_int_equal(ticks_make(&ticks, pairs, 12), 0);
+    assert_int_equal(ticks.pieces_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct ticks_piece *piece = &ticks.pieces[i];
+
+        assert_true(piece->from < ticks.points[piece->first].ticks);
+        assert_true(piece->to > ticks.points[piece->last].ticks);
+    }
+    assert_true(ticks_error(&ticks, 5 * CK_TIME_S) < 200);
+    assert_true(ticks_error(&ticks, 33 * CK_TIME_S) < 200);
+    ticks_fini(&ticks);
+}
+
 static void a_clocksource_is_a_number_and_a_name(void **state)
 {
     char name[9];
@@ -335,6 +363,7 @@ int main(void)
         cmocka_unit_test(another_clocksource_may_wander),
         cmocka_unit_test(a_jump_is_stated_where_it_happened),
         cmocka_unit_test(what_follows_a_jump_back_has_a_map_of_its_own),
+        cmocka_unit_test(lines_go_on_where_brackets_leave_any_rate_open),
         cmocka_unit_test(a_clocksource_is_a_number_and_a_name),
     };
 
