@@ -283,9 +283,11 @@ static void trend_blind(struct ck_clocktrend *trend,
 
 int64_t ck_clocktrend_hidden(ck_time_t half)
 {
-    int64_t hidden = half < 0 ? 0 : half * HIDDEN_PPB / CK_TIME_US;
-
-    return hidden > HIDDEN_MAX_PPB ? HIDDEN_MAX_PPB : hidden;
+    /* A damaged probe may leave centuries. */
+    if (half >= HIDDEN_MAX_PPB * CK_TIME_US / HIDDEN_PPB) {
+        return HIDDEN_MAX_PPB;
+    }
+    return half < 0 ? 0 : half * HIDDEN_PPB / CK_TIME_US;
 }
 
 int ck_clocktrend_fit(struct ck_clocktrend *trend,

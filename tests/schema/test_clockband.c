@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "schema/clockband.h"
+#include "schema/clocktrend.h"
 
 struct world {
     int64_t offset;
@@ -631,6 +632,16 @@ static void probes_without_sense_are_refused(void **state)
     ck_clockband_destroy(band);
 }
 
+/* Before, a product wrapped: less than nothing was hidden. */
+static void what_vague_probes_hide_has_a_limit(void **state)
+{
+    (void)state;
+    assert_int_equal(ck_clocktrend_hidden(-1), 0);
+    assert_int_equal(ck_clocktrend_hidden(CK_TIME_US), 300);
+    assert_int_equal(ck_clocktrend_hidden(CK_TIME_S), 8000);
+    assert_int_equal(ck_clocktrend_hidden(46000000 * CK_TIME_S), 8000);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -645,6 +656,7 @@ int main(void)
         cmocka_unit_test(a_step_just_beyond_the_round_trip_is_found),
         cmocka_unit_test(one_bad_stamp_is_left_out_and_counted),
         cmocka_unit_test(probes_without_sense_are_refused),
+        cmocka_unit_test(what_vague_probes_hide_has_a_limit),
         cmocka_unit_test(answers_that_come_late_leave_the_trend_known),
         cmocka_unit_test(answers_that_come_late_hide_no_step_and_make_none),
     };
