@@ -336,9 +336,9 @@ static void put_watched(const struct page *page, uint32_t number)
             fprintf(page->file, ": CLOCK_MONOTONIC was slewed by %+.1f ppm",
                     (double)event->rate_ppb / 1e3);
         } else if (event->kind == CLOCKWATCH_SOURCE) {
-            fprintf(page->file,
-                    ": the kernel's clocksource was found to be %s now",
-                    ck_clocksource_name(event->source, name));
+            fputs(": the kernel's clocksource was found to be ", page->file);
+            page_cell(page, ck_clocksource_name(event->source, name), 0);
+            fputs(" now", page->file);
         } else {
             fprintf(page->file, ": %s %s", texts[event->kind],
                     word_time(event->step).text);

@@ -8,6 +8,7 @@
 #include "merge/output/text.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -400,6 +401,7 @@ static void put_limits(const struct page *page)
 static void put_spools(const struct page *page)
 {
     const struct report *report = page->report;
+    char path[PATH_MAX + 8]; /* whole: it is to be copied */
     size_t shown = 0;
     size_t count = 0;
 
@@ -410,16 +412,19 @@ static void put_spools(const struct page *page)
             continue;
         }
         if (count++ < PAGE_ROWS) {
-            fprintf(page->file, "             %s records of %s are on %s in\n",
-                    word_count(spool->records).text,
-                    page_who(page, spool->rank).text,
-                    spool->host[0] == '\0' ? "its host" : spool->host);
-            fprintf(page->file, "               %s\n", spool->path);
+            fprintf(page->file, "             %s record%s of %s are on ",
+                    word_count(spool->records).text, word_s(spool->records),
+                    page_who(page, spool->rank).text);
+            page_cell(page, spool->host[0] == '\0' ? "its host" : spool->host,
+                      0);
+            (void)word_escape(path, sizeof(path), spool->path, 0, 0);
+            fprintf(page->file, " in\n               %s\n", path);
             shown++;
         }
     }
     if (count > shown) {
-        fprintf(page->file, "             and %zu more files\n", count - shown);
+        fprintf(page->file, "             and %zu more file%s\n", count - shown,
+                word_s(count - shown));
     }
 }
 
