@@ -8,10 +8,6 @@
 #include <string.h>
 
 #include "merge/output/words.h"
-#include "merge/rankset.h"
-
-/* Ranks, or runs of them, that are named. */
-#define NAMED_MAX 8
 
 /* Below a launcher it is not known how the rank ended, but where it stood when
  * a launcher that failed did. */
@@ -287,54 +283,28 @@ put_rows(const struct page *page, const struct report_rank **ends, size_t count)
     }
 }
 
-/* Where a row of missing ranks ends; count where none begins at `from`. */
-static size_t missing_end(const struct report *report, size_t from)
-{
-    while (from < report->ranks_count &&
-           report->ranks[from].end == REPORT_END_MISSING) {
-        from++;
-    }
-    return from;
-}
-
-/* "ranks 2-5, 9, 12-127 are not in the run" */
+/* "ranks 2-5, 9 and 12-127 are not in the run" */
 static void put_missing(const struct page *page)
 {
     const struct report *report = page->report;
-    FILE *file = page->file;
-    size_t ranks = 0;
-    size_t rows = 0;
-    size_t more = 0;
+    int32_t *ranks = malloc((report->ranks_count + 1) * sizeof(*ranks));
+    size_t count = 0;
 
-    for (size_t i = 0; i < report->ranks_count; i++) {
-        ranks += report->ranks[i].end == REPORT_END_MISSING;
-    }
-    if (ranks == 0) {
+    if (ranks == NULL) {
         return;
     }
-    fprintf(file, " %srank%s ", page_red(page), word_s(ranks));
     for (size_t i = 0; i < report->ranks_count; i++) {
-        size_t end = missing_end(report, i);
-
-        if (end == i) {
-            continue;
+        if (report->ranks[i].end == REPORT_END_MISSING) {
+            ranks[count++] = report->ranks[i].number;
         }
-        if (rows++ >= NAMED_MAX) {
-            more += end - i;
-        } else {
-            fprintf(file, "%s%d", rows > 1 ? ", " : "",
-                    report->ranks[i].number);
-        }
-        if (rows <= NAMED_MAX && end - i > 1) {
-            fprintf(file, "-%d", report->ranks[end - 1].number);
-        }
-        i = end - 1;
     }
-    if (more > 0) {
-        fprintf(file, " and %zu more", more);
+    if (count > 0) {
+        fprintf(page->file, " %s", page_red(page));
+        page_ranks(page->file, ranks, count);
+        fprintf(page->file, " %s not in the run%s\n", count == 1 ? "is" : "are",
+                page_normal(page));
     }
-    fprintf(file, " %s not in the run%s\n", ranks == 1 ? "is" : "are",
-            page_normal(page));
+    free(ranks);
 }
 
 void page_ends(const struct page *page)
