@@ -225,7 +225,8 @@ static ck_time_t piece_bound(const struct feed *feed,
     uint64_t after = source->stream->bounds[frame->bound + piece];
     struct stamps rest = frame->stamps;
 
-    rest.first[is_ticks] += (int64_t)(after << frame->shift);
+    rest.first[is_ticks] =
+        (int64_t)((uint64_t)rest.first[is_ticks] + (after << frame->shift));
     if (rest.first[is_ticks] > rest.last[is_ticks]) {
         rest.first[is_ticks] = rest.last[is_ticks];
     }

@@ -95,8 +95,10 @@ struct lane *lane_create(const struct feed_source *source)
         visit->past_time = INT64_MIN;
         visit->time =
             align_floor(source->align, stream->agent, &visit->frame->stamps);
-        lane->visits_count += visit->time != INT64_MIN;
-        visit->time -= lane->source.lead;
+        if (visit->time != INT64_MIN) {
+            visit->time -= lane->source.lead;
+            lane->visits_count++;
+        }
     }
     qsort(lane->visits, lane->visits_count, sizeof(*lane->visits), by_time);
     lane_seek(lane);

@@ -133,15 +133,9 @@ static uint64_t records_guess(const struct cast_agent *agent)
     return records > said ? records - said : 0;
 }
 
-/* A number of its EXIT record. */
 static uint64_t exit_number(const struct cast_agent *agent, const char *key)
 {
-    const char *lines = agent->has_exit ? agent->exit : "";
-    char value[32];
-
-    return ck_lines_get(lines, strlen(lines), key, value, sizeof(value))
-               ? strtoull(value, NULL, 10)
-               : 0;
+    return (uint64_t)cast_exit_number(agent, key, 0);
 }
 
 /* Records that are missing at least by what the agent says at its end: it had
