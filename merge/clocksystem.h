@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Within clocksolve.c, clockconflict.c and clockpair.c alone.
+ * Within clocksolve.c, clocknodes.c, clockconflict.c and clockpair.c alone.
  */
 #ifndef CK_MERGE_CLOCKSYSTEM_H
 #define CK_MERGE_CLOCKSYSTEM_H
@@ -30,6 +30,9 @@ struct clocksolve {
     uint32_t root;
 };
 
+/* Nodes and links of all facts that are not dropped, about the lines that there
+ * are. 0, or -1 with ENOMEM. */
+int clocksystem_build(struct clocksolve *solve);
 /* Relax until no fact contradicts the others; what was dropped stays so. 0, or
  * -1 with ENOMEM. */
 int clocksystem_relax(struct clocksolve *solve);

@@ -4,8 +4,8 @@
  *
  * Each second a collector stores what REALTIME, MONOTONIC and BOOTTIME read
  * when RAW read so much. None of them stamps an event, so what befalls them
- * touches no figure; but it is said. The counter does: what a jump of it leaves
- * open is part of the bounds (ticks.h).
+ * touches no figure; it is reported all the same. The counter does: what a jump
+ * of it leaves open is part of the bounds (ticks.h).
  */
 #ifndef CK_MERGE_CLOCKWATCH_H
 #define CK_MERGE_CLOCKWATCH_H

@@ -2,11 +2,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * With N ranks the ledger has up to N times N rows, and the report tells of far
- * fewer causes. What is kept of each cause as the merge goes on is kept by
- * these numbers. Rows that the report tells of together may have several, but
- * rows with one number are one cause (causes.c), and the report has all of
- * their devices or none.
+ * With N ranks the ledger has up to N times N rows, and the report far fewer
+ * causes. What is kept of each cause as the merge goes on is kept by these
+ * numbers. Rows that are one row of the report may have several, but rows with
+ * one number are one cause (causes.c), and the report has all of their devices
+ * or none.
  */
 #ifndef CK_MERGE_ANALYSIS_CAUSEKEYS_H
 #define CK_MERGE_ANALYSIS_CAUSEKEYS_H

@@ -5,9 +5,9 @@
 #include "merge/analysis/when.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "merge/analysis/burst.h"
+#include "merge/analysis/series.h"
 #include "merge/analysis/window.h"
 #include "merge/array.h"
 
@@ -19,16 +19,6 @@
 
 _Static_assert(WINDOWS_MAX == REPORT_WINDOWS_MAX,
                "a report has room for all windows");
-
-/* One thing's cells, from the first that has something. They are short until
- * one of them has more than such can have: of many ranks they are most of the
- * memory. */
-struct series {
-    void *cells; /* uint32_t, or ck_time_t where it is long */
-    size_t first;
-    size_t count, room;
-    bool is_long;
-};
 
 struct when {
     struct steps *steps; /* borrowed */
@@ -64,7 +54,7 @@ void when_destroy(struct when *when)
         return;
     }
     for (size_t i = 0; i < when->count; i++) {
-        free(when->items[i].cells);
+        series_fini(&when->items[i]);
     }
     free(when->items);
     free(when->bursts);
@@ -78,85 +68,7 @@ struct steps *when_steps(const struct when *when)
 
 /* ---- cells -------------------------------------------------------------- */
 
-static size_t cell_bytes(const struct series *series)
-{
-    return series->is_long ? sizeof(ck_time_t) : sizeof(uint32_t);
-}
-
-static ck_time_t cell_get(const struct series *series, size_t at)
-{
-    return series->is_long ? ((const ck_time_t *)series->cells)[at]
-                           : ((const uint32_t *)series->cells)[at];
-}
-
-/* Cells that have room for any time. 0, or -1 with ENOMEM. */
-static int series_lengthen(struct series *series)
-{
-    ck_time_t *cells = malloc(series->room * sizeof(*cells));
-
-    if (cells == NULL) {
-        return -1;
-    }
-    for (size_t i = 0; i < series->count; i++) {
-        cells[i] = cell_get(series, i);
-    }
-    free(series->cells);
-    series->cells = cells;
-    series->is_long = true;
-    return 0;
-}
-
-/* 0, or -1 with ENOMEM. */
-static int cell_set(struct series *series, size_t at, ck_time_t ns)
-{
-    if (!series->is_long && ns > UINT32_MAX && series_lengthen(series) != 0) {
-        return -1;
-    }
-    if (series->is_long) {
-        ((ck_time_t *)series->cells)[at] = ns;
-    } else {
-        ((uint32_t *)series->cells)[at] = (uint32_t)ns;
-    }
-    return 0;
-}
-
-/* Give back what is not used: each cell is for more time now, so few more are
- * to come. */
-static void series_shrink(struct series *series)
-{
-    void *kept =
-        series->count == 0
-            ? NULL
-            : realloc(series->cells, series->count * cell_bytes(series));
-
-    if (kept != NULL) {
-        series->cells = kept;
-        series->room = series->count;
-    }
-}
-
-/* Each cell takes in the next one. 0, or -1 with ENOMEM. */
-static int series_fold(struct series *series)
-{
-    size_t count = 0;
-
-    for (size_t k = 0; k < series->count; count++) {
-        ck_time_t sum = cell_get(series, k);
-
-        k++;
-        if (k < series->count && (series->first + k) % 2 == 1) {
-            sum += cell_get(series, k++);
-        }
-        if (cell_set(series, count, sum) != 0) {
-            return -1;
-        }
-    }
-    series->first /= 2;
-    series->count = count;
-    series_shrink(series);
-    return 0;
-}
-
+/* Each cell of each thing takes in the next one. 0, or -1 with ENOMEM. */
 static int when_fold(struct when *when)
 {
     when->cells = 0;
@@ -170,71 +82,10 @@ static int when_fold(struct when *when)
     return 0;
 }
 
-/* Most of many things have one cell or two; together they are the most memory
- * that an analysis of many ranks needs. */
-static int series_room(struct series *series, size_t wanted)
-{
-    size_t room = series->room + series->room / 4 + 4;
-    void *grown;
-
-    if (wanted <= series->room) {
-        return 0;
-    }
-    room = room > wanted ? room : wanted;
-    grown = realloc(series->cells, room * cell_bytes(series));
-    if (grown == NULL) {
-        return -1;
-    }
-    series->cells = grown;
-    series->room = room;
-    return 0;
-}
-
-/* Room for the cell; the new ones are 0. 0, or -1 with ENOMEM. */
-static int series_reach(struct series *series, size_t cell)
-{
-    size_t first =
-        series->count == 0 || cell < series->first ? cell : series->first;
-    size_t end = series->first + series->count;
-    size_t before = series->count == 0 ? 0 : series->first - first;
-    size_t bytes = cell_bytes(series), wanted;
-    char *cells;
-
-    end = series->count == 0 || cell >= end ? cell + 1 : end;
-    wanted = end - first;
-    if (series_room(series, wanted) != 0) {
-        return -1;
-    }
-    cells = series->cells;
-    if (before > 0) {
-        memmove(cells + before * bytes, cells, series->count * bytes);
-        memset(cells, 0, before * bytes);
-    }
-    memset(cells + (before + series->count) * bytes, 0,
-           (wanted - before - series->count) * bytes);
-    series->first = first;
-    series->count = wanted;
-    return 0;
-}
-
-/* The cells that a series would have with that one. */
-static size_t series_length(const struct series *series, size_t cell)
-{
-    size_t end = series->first + series->count;
-
-    if (series->count == 0) {
-        return 1;
-    }
-    return cell < series->first ? end - cell
-           : cell >= end        ? cell + 1 - series->first
-                                : series->count;
-}
-
 static int
 cell_add(struct when *when, uint32_t thing, size_t place, ck_time_t ns)
 {
     struct series *series;
-    size_t at;
 
     while (thing >= when->count) {
         if (array_grow(&when->items, &when->room, when->count,
@@ -253,12 +104,11 @@ cell_add(struct when *when, uint32_t thing, size_t place, ck_time_t ns)
         }
     }
     when->cells -= series->count;
-    if (series_reach(series, place / when->wide) != 0) {
+    if (series_add(series, place / when->wide, ns) != 0) {
         return -1;
     }
     when->cells += series->count;
-    at = place / when->wide - series->first;
-    return cell_set(series, at, cell_get(series, at) + ns);
+    return 0;
 }
 
 /* ---- adding ------------------------------------------------------------- */
@@ -350,7 +200,7 @@ static void values_add(const struct when *when,
         size_t at = (series->first + i) * when->wide / axis.wide;
 
         if (at < axis.count) {
-            values[at] += cell_get(series, i);
+            values[at] += series_get(series, i);
         }
     }
 }
@@ -500,7 +350,7 @@ static double outside_of(const struct when *when,
             things[i] < when->count ? &when->items[things[i]] : NULL;
 
         for (size_t k = 0; series != NULL && k < series->count; k++) {
-            inside += cell_get(series, k);
+            inside += series_get(series, k);
         }
     }
     return inside >= burst->all ? 0 : 1 - (double)inside / (double)burst->all;
@@ -596,7 +446,7 @@ int when_slow(const struct when *when, uint32_t thing, struct report_slow *slow)
         return -1;
     }
     for (size_t i = 0; i < series->count; i++) {
-        values[i] = cell_get(series, i);
+        values[i] = series_get(series, i);
     }
     *slow = slow_of(values, series->count);
     slow->share *= 1 - outside_of(when, &when->bursts[thing], &thing, 1);
