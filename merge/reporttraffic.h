@@ -34,11 +34,46 @@ struct report_collectives {
     uint64_t in;  /* bytes that the ranks got */
 };
 
+/* The smallest and the largest of so many sizes. */
+struct report_extent {
+    uint64_t count;
+    uint64_t min; /* 0 without any */
+    uint64_t max;
+};
+
+/* Add others' sizes. */
+static inline void report_extent_join(struct report_extent *into,
+                                      const struct report_extent *sizes)
+{
+    if (sizes->count == 0) {
+        return;
+    }
+    if (into->count == 0 || sizes->min < into->min) {
+        into->min = sizes->min;
+    }
+    if (sizes->max > into->max) {
+        into->max = sizes->max;
+    }
+    into->count += sizes->count;
+}
+
+static inline void report_extent_add(struct report_extent *into, uint64_t bytes)
+{
+    const struct report_extent one = {1, bytes, bytes};
+
+    report_extent_join(into, &one);
+}
+
 /* What calls moved. */
 struct report_moved {
     struct report_messages sent;
     struct report_messages received;
     struct report_collectives collectives;
+    struct report_extent sent_sizes; /* of messages */
+    struct report_extent received_sizes;
+    /* What a rank gave, and what it got, in a collective, where that is not
+     * nothing. */
+    struct report_extent collective_sizes;
 };
 
 /* What the two waited for each other. */

@@ -64,6 +64,9 @@ static void moved_join(struct report_moved *into,
     into->collectives.count += moved->collectives.count;
     into->collectives.out += moved->collectives.out;
     into->collectives.in += moved->collectives.in;
+    report_extent_join(&into->sent_sizes, &moved->sent_sizes);
+    report_extent_join(&into->received_sizes, &moved->received_sizes);
+    report_extent_join(&into->collective_sizes, &moved->collective_sizes);
 }
 
 static void

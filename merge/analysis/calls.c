@@ -221,6 +221,7 @@ static int received_add(struct calls *calls,
     if (site != NULL) {
         site->moved.received.count++;
         site->moved.received.bytes += message->bytes;
+        report_extent_add(&site->moved.received_sizes, message->bytes);
     }
     return traffic_received(calls->traffic, event, message);
 }
@@ -236,6 +237,7 @@ static int sent_add(struct calls *calls,
     if (site != NULL) {
         site->moved.sent.count++;
         site->moved.sent.bytes += message->bytes;
+        report_extent_add(&site->moved.sent_sizes, message->bytes);
     }
     return traffic_sent(calls->traffic, event, message);
 }
@@ -292,6 +294,20 @@ static int message_take(struct calls *calls,
     }
 }
 
+static void collective_add(struct report_moved *moved,
+                           const struct ck_collective *record)
+{
+    moved->collectives.count++;
+    moved->collectives.out += record->bytes_out;
+    moved->collectives.in += record->bytes_in;
+    if (record->bytes_out > 0) {
+        report_extent_add(&moved->collective_sizes, record->bytes_out);
+    }
+    if (record->bytes_in > 0) {
+        report_extent_add(&moved->collective_sizes, record->bytes_in);
+    }
+}
+
 static int collective_take(struct calls *calls,
                            const struct timeline_event *event,
                            struct site *site)
@@ -309,9 +325,7 @@ static int collective_take(struct calls *calls,
         return 0;
     }
     if (site != NULL) {
-        site->moved.collectives.count++;
-        site->moved.collectives.out += record->bytes_out;
-        site->moved.collectives.in += record->bytes_in;
+        collective_add(&site->moved, record);
     }
     return traffic_collective(calls->traffic, event, record);
 }

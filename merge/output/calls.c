@@ -26,17 +26,23 @@ struct sums {
     const struct report_moved *moved;
 };
 
-/* Bytes of a message on average; a collective has up to two sides. */
+/* Sizes of all messages, and of what ranks gave and got in collectives. */
+static struct report_extent sizes_of(const struct report_moved *moved)
+{
+    struct report_extent sizes = moved->sent_sizes;
+
+    report_extent_join(&sizes, &moved->received_sizes);
+    report_extent_join(&sizes, &moved->collective_sizes);
+    return sizes;
+}
+
+/* Their mean. */
 static struct word each_word(const struct report_moved *moved)
 {
-    const struct report_collectives *all = &moved->collectives;
-    uint64_t bytes =
-        moved->sent.bytes + moved->received.bytes + all->out + all->in;
-    uint64_t count = moved->sent.count + moved->received.count;
+    uint64_t bytes = moved->sent.bytes + moved->received.bytes +
+                     moved->collectives.out + moved->collectives.in;
+    uint64_t count = sizes_of(moved).count;
 
-    if (all->out > 0 || all->in > 0) {
-        count += all->count * ((all->out > 0) + (all->in > 0));
-    }
     return count > 0 ? word_bytes((bytes + count / 2) / count)
                      : (struct word){"-"};
 }
@@ -213,6 +219,18 @@ static const struct report_call *place_first(const struct report *report,
     return NULL;
 }
 
+/* "   24 B to 65.5 kB each", below the mean of sizes that differ. */
+static void put_extent(const struct page *page,
+                       const struct report_moved *moved)
+{
+    struct report_extent sizes = sizes_of(moved);
+
+    if (sizes.min < sizes.max) {
+        fprintf(page->file, "   %s to %s each\n", word_bytes(sizes.min).text,
+                word_bytes(sizes.max).text);
+    }
+}
+
 /* "MPI_Isend, 91 places", or "MPI_Allreduce  train.c:196". */
 static void put_function(const struct page *page, size_t number)
 {
@@ -237,6 +255,7 @@ static void put_function(const struct page *page, size_t number)
     put_sums(page,
              &(struct sums){function->calls, function->total, function->max,
                             function->ranks, &function->moved});
+    put_extent(page, &function->moved);
 }
 
 /* Places of a function, of those that have a row. */

@@ -14,6 +14,26 @@ static void put_messages(struct ck_json *j,
     ck_json_end(j);
 }
 
+static void put_extent(struct ck_json *j, const struct report_extent *sizes)
+{
+    if (sizes->count > 0) {
+        ck_json_uint(j, "min_bytes", sizes->min);
+        ck_json_uint(j, "max_bytes", sizes->max);
+    }
+}
+
+static void put_sized(struct ck_json *j,
+                      const char *name,
+                      const struct report_messages *messages,
+                      const struct report_extent *sizes)
+{
+    ck_json_object(j, name);
+    ck_json_uint(j, "messages", messages->count);
+    ck_json_uint(j, "bytes", messages->bytes);
+    put_extent(j, sizes);
+    ck_json_end(j);
+}
+
 /* The members, without the object's begin and end. */
 static void put_collectives(struct ck_json *j,
                             const struct report_collectives *collectives)
@@ -26,14 +46,15 @@ static void put_collectives(struct ck_json *j,
 void json_moved(struct ck_json *j, const struct report_moved *moved)
 {
     if (moved->sent.count > 0) {
-        put_messages(j, "sent", &moved->sent);
+        put_sized(j, "sent", &moved->sent, &moved->sent_sizes);
     }
     if (moved->received.count > 0) {
-        put_messages(j, "received", &moved->received);
+        put_sized(j, "received", &moved->received, &moved->received_sizes);
     }
     if (moved->collectives.count > 0) {
         ck_json_object(j, "collective");
         put_collectives(j, &moved->collectives);
+        put_extent(j, &moved->collective_sizes);
         ck_json_end(j);
     }
 }

@@ -65,6 +65,16 @@ for rows in (j["calls"], j["functions"]):
             for k in ("calls", "bytes_out", "bytes_in")] == \
         [sum(v[i] for v in groups.values()) for i in range(3)]
 assert by_name["MPI_Isend"]["places"] > 91
+# The smallest and the largest one, by place and by function.
+bins = [k[1] for k in sizes]
+for rows in (j["calls"], j["functions"]):
+    for view in ("sent", "received"):
+        views = [r[view] for r in rows if view in r]
+        ends = [min(v["min_bytes"] for v in views),
+                max(v["max_bytes"] for v in views)]
+        assert [e.bit_length() for e in ends] == [min(bins), max(bins)], ends
+        assert all(v["min_bytes"] * v["messages"] <= v["bytes"] <=
+                   v["max_bytes"] * v["messages"] for v in views), view
 # What MPI asks libc for, in its own threads or within its calls, is not what
 # the program did: it wrote this text. (What libraries below MPICH do before
 # and behind them is nobody's.)

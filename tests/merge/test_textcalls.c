@@ -30,7 +30,7 @@ static void a_function_of_many_places_hides_no_other(void **state)
          .max = S,
          .ranks = 4,
          .places = 12,
-         .moved = {.sent = {120, 360}}},
+         .moved = {.sent = {120, 360}, .sent_sizes = {120, 1, 9}}},
         {.name = "MPI_Bcast",
          .kind = "collective",
          .calls = 4,
@@ -38,7 +38,8 @@ static void a_function_of_many_places_hides_no_other(void **state)
          .max = S,
          .ranks = 4,
          .places = 1,
-         .moved = {.collectives = {4, 100, 300}}},
+         .moved = {.collectives = {4, 100, 300},
+                   .collective_sizes = {8, 50, 50}}},
     };
     struct report report = {.calls = calls,
                             .calls_count = 13,
@@ -70,7 +71,9 @@ static void a_function_of_many_places_hides_no_other(void **state)
     assert_non_null(strstr(text, "   halo.c:12 "));
     assert_null(strstr(text, "   halo.c:21 ")); /* the 12th */
     assert_non_null(strstr(text, " MPI_Bcast  main.c:3 "));
-    assert_non_null(strstr(text, " 360 B        -      3 B     4\n"));
+    assert_non_null(strstr(text, " 360 B        -      3 B     4\n"
+                                 "   1 B to 9 B each\n"));
+    assert_null(strstr(text, "50 B each")); /* all of one size */
     assert_non_null(strstr(text, " 100 B    300 B     50 B     4\n"));
 }
 

@@ -172,6 +172,7 @@ struct truth {
     struct report_messages pairs[RANKS][RANKS];
     struct report_messages bins[REPORT_BINS];
     struct report_messages all;
+    struct report_extent sizes;
 };
 
 static void messages_add(struct report_messages *messages, uint64_t bytes)
@@ -222,6 +223,29 @@ static bool places_are_wrong(const struct report *report,
            !is_equal(&by_function, &truth->all);
 }
 
+/* By place and by function, as sent and as received. */
+static bool extents_are_wrong(const struct report *report,
+                              const struct truth *truth)
+{
+    struct report_extent sums[4] = {{0}};
+
+    for (size_t i = 0; i < report->calls_count; i++) {
+        report_extent_join(&sums[0], &report->calls[i].moved.sent_sizes);
+        report_extent_join(&sums[1], &report->calls[i].moved.received_sizes);
+    }
+    for (size_t i = 0; i < report->functions_count; i++) {
+        report_extent_join(&sums[2], &report->functions[i].moved.sent_sizes);
+        report_extent_join(&sums[3],
+                           &report->functions[i].moved.received_sizes);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        if (memcmp(&sums[i], &truth->sizes, sizeof(sums[i])) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool program_is_wrong(void *state)
 {
     const struct cast *cast = state;
@@ -239,11 +263,16 @@ static bool program_is_wrong(void *state)
         messages_add(&truth.pairs[from][to], bytes);
         messages_add(&truth.bins[report_bin(bytes)], bytes);
         messages_add(&truth.all, bytes);
+        truth.sizes.min =
+            i == 0 || bytes < truth.sizes.min ? bytes : truth.sizes.min;
+        truth.sizes.max = bytes > truth.sizes.max ? bytes : truth.sizes.max;
+        truth.sizes.count++;
     }
     assert_int_equal(calls_report(calls, &report), 0);
     assert_int_equal(report.traffic.sizes_count, 1);
     is_wrong = pairs_are_wrong(&report.traffic, &truth) ||
                places_are_wrong(&report, &truth) ||
+               extents_are_wrong(&report, &truth) ||
                memcmp(report.traffic.sizes[0].bins, truth.bins,
                       sizeof(truth.bins)) != 0 ||
                !is_equal(&report.traffic.sent, &truth.all) ||
@@ -416,6 +445,9 @@ static void a_collective_is_apart_from_messages(void **state)
     assert_int_equal(one->report.traffic.sizes[0].collectives.out, 24);
     assert_int_equal(one->report.traffic.sizes[0].collectives.in, 40);
     assert_int_equal(one->report.calls[0].moved.collectives.in, 40);
+    assert_int_equal(one->report.calls[0].moved.collective_sizes.count, 2);
+    assert_int_equal(one->report.calls[0].moved.collective_sizes.min, 24);
+    assert_int_equal(one->report.calls[0].moved.collective_sizes.max, 40);
 }
 
 /* 65 ranks on 5 hosts: each sends one byte to the next one. */
