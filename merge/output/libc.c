@@ -91,14 +91,26 @@ static void put_own(const struct page *page)
     fputc('\n', page->file);
 }
 
-static bool has_least(const struct report *report)
+/* Which rows are too low, by name where it is one: a thread that was still in
+ * its call when the program ended, or was killed, did not count its last. */
+static void put_least(const struct page *page)
 {
+    const struct report *report = page->report;
+    const char *name = NULL;
+    size_t count = 0;
+
     for (size_t i = 0; i < report->libc_count; i++) {
         if (report->libc[i].is_least) {
-            return true;
+            name = report->libc[i].name;
+            count++;
         }
     }
-    return false;
+    if (count > 0) {
+        fprintf(page->file,
+                " At least so many%s%s: some threads ended before they "
+                "reported their last calls.\n",
+                count == 1 ? " of " : "", count == 1 ? name : "");
+    }
 }
 
 void page_libc(const struct page *page)
@@ -118,11 +130,7 @@ void page_libc(const struct page *page)
             shown++;
         }
     }
-    if (has_least(report)) {
-        fputs(" At least so many: a process that was killed did not report its "
-              "last second.\n",
-              page->file);
-    }
+    put_least(page);
     if (of > shown) {
         fprintf(page->file, " and %zu more function%s (report.json)\n",
                 of - shown, word_s(of - shown));
