@@ -81,7 +81,7 @@ struct collector {
     enum phase phase;
     struct herald herald;
     struct life life;
-    int stderr_fd; /* of the launcher, for a report without a front */
+    struct reportout out;
     struct apart_cpus home;
     struct talk talk;
     bool has_word;   /* of the front, as poll says */
@@ -412,24 +412,14 @@ static void leaving_step(struct collector *collector, ck_time_t now)
     }
 }
 
-/* Somebody ended the job, and the front with it: the shell's prompt is back, or
- * soon is, and the front has said where the report will be. */
-static bool is_too_late(const struct life *life)
-{
-    return life->is_front_gone && life->signal != 0;
-}
-
 static void report_step(struct collector *collector, ck_time_t now)
 {
     size_t length;
     const char *report = session_report(collector->session, &length);
 
     if (report != NULL) {
-        if (herald_reports(&collector->herald) &&
-            !is_too_late(&collector->life)) {
-            (void)reportout_show(
-                collector->life.is_front_gone ? -1 : collector->wish->channel,
-                collector->stderr_fd, report, length);
+        if (herald_reports(&collector->herald)) {
+            reportout_show(&collector->out, report, length);
         }
         collector->phase = PHASE_DONE;
     } else if (now - collector->phase_at >
@@ -467,9 +457,30 @@ static void never_take(struct collector *collector)
     }
 }
 
+/* The front was killed without a word: what it says at the end is ours. */
+static void front_missed(const struct collector *collector)
+{
+    const struct collector_wish *wish = collector->wish;
+    const struct life *life = &collector->life;
+    const char *dir = session_dir(collector->session);
+
+    if (dir[0] == '\0' && wish->aggregator == NULL) {
+        dir = wish->dir;
+    }
+    if (life->is_begun && !life->is_end_known && life->signal == 0 &&
+        dir[0] != '\0') {
+        reportout_promise(&collector->out, dir);
+    }
+}
+
 static void life_take(struct collector *collector)
 {
+    bool had_front = !collector->life.is_front_gone;
+
     life_step(&collector->life);
+    if (had_front && collector->life.is_front_gone) {
+        front_missed(collector);
+    }
     if (collector->life.is_begun) {
         collector->herald.is_held = false;
     }
@@ -619,7 +630,11 @@ int collector_run(const struct collector_wish *wish)
     struct collector collector = {.phase = PHASE_RUNNING};
     struct ck_err err;
 
-    collector.stderr_fd = apart_stderr(wish->identity, wish->is_reporter);
+    collector.out = (struct reportout){
+        .life = &collector.life,
+        .stderr_fd = apart_stderr(wish->identity, wish->is_reporter),
+        .launcher = wish->identity->launcher_pid,
+    };
     apart_go(wish->is_verbose, &collector.home);
     life_init(&collector.life, wish->channel, wish->target, wish->is_begun);
     if (collector_open(&collector, wish, &err) != 0) {

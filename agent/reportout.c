@@ -4,17 +4,45 @@
  */
 #include "agent/reportout.h"
 
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/channel.h"
+#include "agent/over.h"
 
-bool reportout_show(int channel,
-                    int stderr_fd,
+static bool is_end_asked(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP ||
+           number == SIGQUIT;
+}
+
+/* A launcher that is in a hurry kills the front before that has read the
+ * signal: then the program's end tells it. */
+static bool was_asked(const struct life *life)
+{
+    return life->signal != 0 ||
+           (life->is_front_gone && !life->is_end_known &&
+            life->is_status_known && WIFSIGNALED(life->end.status) &&
+            is_end_asked(WTERMSIG(life->end.status)));
+}
+
+bool reportout_is_awaited(const struct reportout *out)
+{
+    life_step(out->life);
+    return out->stderr_fd >= 0 && !was_asked(out->life) &&
+           !process_is_over((uint32_t)out->launcher);
+}
+
+void reportout_show(const struct reportout *out,
                     const char *report,
                     size_t length)
 {
     const char *body = strstr(report, "\n\n");
+    bool has_front = !out->life->is_front_gone;
     size_t left;
 
     body = body == NULL ? report : body + 2;
@@ -22,15 +50,25 @@ bool reportout_show(int channel,
     while (left > 0) {
         size_t piece = left < CHANNEL_TEXT ? left : CHANNEL_TEXT;
 
-        if (channel >= 0 &&
-            channel_send(channel, CHANNEL_REPORT, body, piece) != 0) {
-            channel = -1;
+        has_front = has_front && channel_send(out->life->channel,
+                                              CHANNEL_REPORT, body, piece) == 0;
+        if (!has_front && !reportout_is_awaited(out)) {
+            return;
         }
-        if (channel < 0 && stderr_fd >= 0) {
-            (void)!write(stderr_fd, body, piece);
+        if (!has_front) {
+            (void)!write(out->stderr_fd, body, piece);
         }
         body += piece;
         left -= piece;
     }
-    return channel >= 0;
+}
+
+void reportout_promise(const struct reportout *out, const char *dir)
+{
+    if (reportout_is_awaited(out)) {
+        (void)dprintf(out->stderr_fd,
+                      "ckagent: the report of what was recorded will be in "
+                      "%s/report.txt\n",
+                      dir);
+    }
 }
