@@ -84,8 +84,9 @@ struct collector {
     struct reportout out;
     struct apart_cpus home;
     struct talk talk;
-    bool has_word;   /* of the front, as poll says */
-    bool is_spooled; /* what nobody had room for */
+    bool has_word;     /* of the front, as poll says */
+    bool is_spooled;   /* what nobody had room for */
+    bool was_hopeless; /* when all was stored by another's ckagg */
     ck_time_t phase_at;
     ck_time_t second_at;
     ck_time_t open_at;
@@ -212,8 +213,11 @@ static void meet(struct collector *collector, ck_time_t now)
     struct ck_endpoint endpoint;
     struct ck_err err;
     size_t url;
-    int rc = rendezvous_step(collector->rendezvous, now,
-                             is_heard(collector, now), &endpoint, &url, &err);
+    /* Of one that makes the report its lock tells whether it lives. */
+    bool is_there =
+        collector->phase != PHASE_REPORT && is_heard(collector, now);
+    int rc = rendezvous_step(collector->rendezvous, now, is_there, &endpoint,
+                             &url, &err);
 
     if (rc == 1) {
         strcpy(collector->herald.url, endpoint.urls[url]);
@@ -378,6 +382,8 @@ static void left_step(struct collector *collector, ck_time_t now)
                            strlen(dir));
     }
     collector->phase = PHASE_DONE;
+    collector->was_hopeless = collector->herald.is_hopeless;
+    collector->herald.is_last = session_is_last(collector->session);
     if (herald_patience(&collector->herald) > 0 && !collector->life.is_never) {
         collector->phase = PHASE_REPORT;
         collector->phase_at = now;
@@ -424,6 +430,7 @@ static void report_step(struct collector *collector, ck_time_t now)
         collector->phase = PHASE_DONE;
     } else if (now - collector->phase_at >
                    herald_patience(&collector->herald) ||
+               collector->herald.is_hopeless != collector->was_hopeless ||
                session_state(collector->session) == SESSION_REFUSED) {
         collector->phase = PHASE_DONE;
     }

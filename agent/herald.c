@@ -22,7 +22,6 @@
 /* An end that takes less is not worth a line. */
 #define WAIT_UNSAID (700 * CK_TIME_MS)
 #define REPORT_LIMIT (300 * CK_TIME_S)
-#define FINAL_LIMIT (2 * CK_TIME_S) /* the front waits no longer */
 #define TEXT_BYTES (4 * PATH_MAX)
 
 void herald_warn(const struct herald *herald, const char *text)
@@ -291,8 +290,11 @@ bool herald_reports(const struct herald *herald)
 
 ck_time_t herald_patience(const struct herald *herald)
 {
-    if (herald_reports(herald)) {
-        return REPORT_LIMIT;
-    }
-    return herald->wish->is_closer ? FINAL_LIMIT : 0;
+    bool is_ours = herald->wish->aggregator == NULL &&
+                   identity_is_one_host(herald->wish->identity);
+
+    return herald_reports(herald) || herald->wish->is_closer ||
+                   (herald->is_last && is_ours)
+               ? REPORT_LIMIT
+               : 0;
 }

@@ -35,6 +35,7 @@ struct herald {
     bool has_begun;                  /* herald_look() was called */
     bool has_voice;                  /* the lock of who speaks is ours */
     bool is_alone;                   /* no speaker is there: we are ours */
+    bool is_last;                    /* every other agent has left */
     bool is_leading;                 /* rank 0 is not recorded: the report is
                                         ours to show */
 };
@@ -66,7 +67,9 @@ void herald_kept(struct herald *herald, const char *full, const char *run);
 void herald_lead(struct herald *herald, bool leads);
 /* Is the report ours to show? */
 bool herald_reports(const struct herald *herald);
-/* So long we wait for it, or for the end of its making; 0 = not at all. */
+/* So long we wait for it, or for the end of its making; 0 = not at all. Who
+ * waits starts another ckagg if the one at work dies: one agent at least does,
+ * the last of the job. */
 ck_time_t herald_patience(const struct herald *herald);
 
 #endif

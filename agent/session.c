@@ -43,6 +43,7 @@ struct session {
     char goodbye[SESSION_GOODBYE_BYTES + 1100];
     char full[512];
     bool is_noted;
+    bool is_last;
     char dir[1024];
     char refusal[256];
     char *report;
@@ -211,6 +212,7 @@ static void control_take(struct session *session,
         break;
     case CK_CONTROL_FAREWELL:
         session->is_noted = strcmp(control->text, "noted") == 0;
+        session->is_last = strcmp(control->text, "last") == 0;
         session->state = SESSION_LEFT;
         break;
     case CK_CONTROL_REFUSED:
@@ -398,6 +400,11 @@ const char *session_full(const struct session *session)
 bool session_is_noted(const struct session *session)
 {
     return session->is_noted;
+}
+
+bool session_is_last(const struct session *session)
+{
+    return session->is_last;
 }
 
 const char *session_report(const struct session *session, size_t *length)

@@ -84,6 +84,8 @@ const char *session_refusal(const struct session *session);
 const char *session_full(const struct session *session);
 /* The aggregator could note our spool in the run. */
 bool session_is_noted(const struct session *session);
+/* Every agent of the job has left. */
+bool session_is_last(const struct session *session);
 /* REPORT's text as it came, or NULL; borrowed. */
 const char *session_report(const struct session *session, size_t *length);
 

@@ -344,6 +344,16 @@ static void take_hello(struct intake *intake,
     hello_welcome(intake, &end, control);
 }
 
+/* Whoever leaves last sees to it that the run is finished, by another ckagg if
+ * this one dies. */
+static const char *farewell_text(const struct intake_item *item)
+{
+    if (peer_is_kept(item->from.peer) && job_save(item->from.job, NULL) == 0) {
+        return REPLY_NOTED;
+    }
+    return job_is_deserted(item->from.job) ? REPLY_LAST : "";
+}
+
 static void take_goodbye(struct intake *intake,
                          const struct intake_item *item,
                          const struct ck_control *control)
@@ -367,9 +377,7 @@ static void take_goodbye(struct intake *intake,
     }
     job_touch(item->from.job);
     (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_FAREWELL,
-                     peer_is_kept(peer) && job_save(item->from.job, NULL) == 0
-                         ? REPLY_NOTED
-                         : "");
+                     farewell_text(item));
 }
 
 /* The job that a client or a peer asks about. */

@@ -312,6 +312,16 @@ struct peer *job_peer_at(const struct job *job, size_t i)
     return job->peers[i];
 }
 
+bool job_is_deserted(const struct job *job)
+{
+    for (size_t i = 0; i < job->peers_count; i++) {
+        if (peer_is_active(job->peers[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int rank_compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a;

@@ -149,6 +149,8 @@ void job_hello(struct job *job,
                ck_time_t now);
 size_t job_peers(const struct job *job);
 struct peer *job_peer_at(const struct job *job, size_t i); /* borrowed */
+/* Has every agent that came left, or died? */
+bool job_is_deserted(const struct job *job);
 
 /* Judge peers, then the job. Moves JOB_RUN to JOB_ENDED; returns true then. */
 bool job_judge(struct job *job, const struct job_limits *limits, ck_time_t now);

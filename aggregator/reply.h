@@ -20,6 +20,8 @@
 #define REPLY_HELLO_FIRST "hello first"
 /* To a farewell: the manifest names the agent's spool. */
 #define REPLY_NOTED "noted"
+/* To a farewell: no other agent is there, the run's end is left to this one. */
+#define REPLY_LAST "last"
 
 struct reply;
 

@@ -83,6 +83,32 @@ print(f"ok: {sum(map(len, of.values()))} of {ranks * marks} marks, "
       f"the last ones of each rank")
 PY
 
+# ckagg is killed when it makes the report and all agents that are not rank 0's
+# have left: the last one of them has another finish the run.
+for ((try = 1; try < 9; try++)); do
+    last=$work/last$try
+    timeout 100 mpirun -n 2 "$bin/ckagent" --ranks 1 --report none \
+        --dir "$last" -- "$tests/kills.openmpi" 30000 "$work/page" mpi \
+        >"$work/said" 2>&1 &
+    job=$!
+    pid=
+    for ((i = 0; i < 8000; i++)); do
+        state=
+        [ ! -e "$last/manifest.json" ] || state=$(<"$last/manifest.json")
+        [[ $state != *'"state": "'@(merge|done)'"'* ]] || break
+        [ -z "$state" ] || [ -n "$pid" ] ||
+            pid=$(pgrep -f -- "^ckagg .*--dir $last ") || :
+        read -rt 0.002 <> <(:) || :
+    done
+    kill -9 "$pid"
+    state=$(<"$last/manifest.json")
+    wait $job || fail "the job ended with $?"
+    [[ $state != *'"state": "merge"'* ]] || break
+done
+[ "$try" -lt 9 ] || fail "ckagg was never killed at its report"
+wait_done "$last"
+echo "ok: a ckagg that was killed at its report was followed (try $try)"
+
 # A run directory that is taken away: nobody waits for it for ever.
 mkdir "$work/away" "$work/tmp"
 TMPDIR=$work/tmp timeout 100 "$bin/ckagent" --keep 1M --report none \
