@@ -15,13 +15,12 @@
 
 #include "agent/inject/cuptibuffer.h"
 #include "agent/inject/cupticall.h"
+#include "agent/inject/cupticlock.h"
 #include "agent/inject/cuptiflush.h"
 #include "agent/inject/cuptirecord.h"
 #include "agent/inject/inject.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define CUPTI_RESULT_BUSY 39 /* another subscriber; older headers lack it */
-#define CUPTI_RESULT_NO_DRIVER 999
 
 /* CKAGENT_CUPTI, words separated by commas. */
 struct cupti_options {
@@ -37,13 +36,13 @@ static void note(const char *text)
     (void)inject_say(CK_KIND_NOTE, 0, 0, 0, text);
 }
 
-static void note_failure(const char *what, CUptiResult result)
+static void note_failure(const char *what, int result)
 {
     char text[320];
 
     (void)snprintf(text, sizeof(text), "no device events: %s: %s (%d)%s", what,
-                   cupti_api_error(result), (int)result,
-                   result == CUPTI_RESULT_NO_DRIVER && cupti_api_is_stub()
+                   cupti_api_error(result), result,
+                   result == CUPTI_NO_DRIVER && cupti_api_is_stub()
                        ? "; the process uses a stub libcuda (see "
                          "LD_LIBRARY_PATH)"
                        : "");
@@ -89,35 +88,16 @@ static struct cupti_options options_read(void)
     return options;
 }
 
-/* One clock for all of CUPTI's stamps: RAW ns. */
-static uint64_t CUPTIAPI timestamp(void)
-{
-    return (uint64_t)ck_time_raw();
-}
-
-static void resource_told(CUpti_CallbackId id)
-{
-    if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-        flush_now();
-    }
-}
-
 /* Runs on any thread of the program. */
-static void CUPTIAPI told(void *unused,
-                          CUpti_CallbackDomain domain,
-                          CUpti_CallbackId id,
-                          const void *data)
+static void told(void *unused, uint32_t domain, uint32_t id, const void *data)
 {
     (void)unused;
     if (!flush_is_on()) {
         return;
     }
-    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API ||
-        domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    if (domain == CUPTI_DOMAIN_RUNTIME || domain == CUPTI_DOMAIN_DRIVER) {
         call_observed(domain, id, data);
-    } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
-        resource_told(id);
-    } else if (domain == CUPTI_CB_DOMAIN_STATE) {
+    } else if (domain == CUPTI_DOMAIN_STATE) {
         flush_stop("CUPTI reported a fatal error and ended itself: device "
                    "events end here");
         record_lost(CK_LOST_DEVICE, 1, ck_time_raw(), ck_time_raw());
@@ -125,29 +105,32 @@ static void CUPTIAPI told(void *unused,
 }
 
 /* NULL when CUPTI is not ours to have (said). */
-static CUpti_SubscriberHandle subscribe(void)
+static void *subscribe(void)
 {
     char name[] = "ck";
     char old[128] = "";
-    CUpti_SubscriberParams params = {
-        .structSize = CUpti_SubscriberParams_STRUCT_SIZE,
-        .subscriberName = name,
-        .oldSubscriberName = old,
-        .oldSubscriberSize = sizeof(old),
+    struct cupti_subscription about = {
+        .size = sizeof(about),
+        .name = name,
+        .old = old,
+        .old_size = sizeof(old),
     };
-    CUpti_SubscriberHandle subscriber = NULL;
+    void *subscriber = NULL;
     char what[256] = "cuptiSubscribe";
-    CUptiResult result;
+    int result;
 
-    if (cupti_api.cuptiSubscribe_v2 != NULL) {
-        result = cupti_api.cuptiSubscribe_v2(&subscriber, told, NULL, &params);
+    /* Where several may subscribe, the call belongs to a second set of
+     * functions that must not be mixed with those used here. */
+    if (cupti_api.cuptiSubscribe_v2 != NULL &&
+        cupti_api.version < CUPTI_SINCE_SUBSCRIBERS) {
+        result = cupti_api.cuptiSubscribe_v2(&subscriber, told, NULL, &about);
     } else {
         result = cupti_api.cuptiSubscribe(&subscriber, told, NULL);
     }
-    if (result == CUPTI_SUCCESS) {
+    if (result == CUPTI_OK) {
         return subscriber;
     }
-    if ((int)result == CUPTI_RESULT_BUSY) {
+    if (result == CUPTI_HELD) {
         old[sizeof(old) - 1] = '\0';
         (void)snprintf(what, sizeof(what), "CUPTI is held by \"%s\"", old);
     }
@@ -158,27 +141,26 @@ static CUpti_SubscriberHandle subscribe(void)
 /* Buffers, clock and kinds; the clock before the first kind. 0 or -1. */
 static int activity_start(const struct cupti_options *options)
 {
-    CUptiResult result =
-        cupti_api.cuptiActivityRegisterTimestampCallback(timestamp);
+    int result = clock_start();
     unsigned enabled = 0;
 
-    if (result == CUPTI_SUCCESS) {
+    if (result == CUPTI_OK) {
         result = cupti_api.cuptiActivityRegisterCallbacks(buffer_requested,
                                                           buffer_completed);
     }
-    if (result != CUPTI_SUCCESS) {
+    if (result != CUPTI_OK) {
         note_failure("registering with CUPTI", result);
         return -1;
     }
     for (size_t i = 0; i < record_kinds_count; i++) {
-        CUptiResult rc = cupti_api.cuptiActivityEnable(record_kinds[i]);
+        int rc = cupti_api.cuptiActivityEnable(record_kinds[i]);
 
-        enabled += rc == CUPTI_SUCCESS;
-        if (rc != CUPTI_SUCCESS) {
+        enabled += rc == CUPTI_OK;
+        if (rc != CUPTI_OK) {
             result = rc;
         }
     }
-    if (result != CUPTI_SUCCESS) {
+    if (result != CUPTI_OK) {
         note_failure(enabled == 0 ? "cuptiActivityEnable"
                                   : "some kinds: cuptiActivityEnable",
                      result);
@@ -187,7 +169,7 @@ static int activity_start(const struct cupti_options *options)
         return -1;
     }
     if (options->has_graph_trace) {
-        (void)cupti_api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+        (void)cupti_api.cuptiActivityEnable(CUPTI_KIND_GRAPH);
     }
     if (cupti_api.cuptiActivityEnableAllSyncRecords != NULL) {
         (void)cupti_api.cuptiActivityEnableAllSyncRecords(0);
@@ -195,7 +177,7 @@ static int activity_start(const struct cupti_options *options)
     return 0;
 }
 
-static void calls_start(CUpti_SubscriberHandle subscriber)
+static void calls_start(void *subscriber)
 {
     call_names_load();
     if (call_enable(subscriber) == 0) {
@@ -204,11 +186,8 @@ static void calls_start(CUpti_SubscriberHandle subscriber)
     if (subscriber == NULL) {
         return;
     }
-    (void)cupti_api.cuptiEnableCallback(
-        1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-        CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
-    (void)cupti_api.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_STATE,
-                                        CUPTI_CBID_STATE_FATAL_ERROR);
+    (void)cupti_api.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_STATE,
+                                        CUPTI_STATE_FATAL);
 }
 
 /* The report says in which mode the trace was taken. */
@@ -225,7 +204,7 @@ static void mode_say(const struct cupti_options *options)
 static void cupti_start(void)
 {
     struct cupti_options options = options_read();
-    CUpti_SubscriberHandle subscriber = NULL;
+    void *subscriber = NULL;
     char text[320] = "no device events: ";
     size_t used = strlen(text);
 
@@ -242,7 +221,7 @@ static void cupti_start(void)
             return;
         }
     }
-    if (buffer_init() != 0 || flush_start() != 0) {
+    if (buffer_init() != 0 || flush_start(options.is_yielding) != 0) {
         note("no device events: no memory for CUPTI's buffers");
         return;
     }

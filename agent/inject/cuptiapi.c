@@ -130,11 +130,11 @@ int cupti_api_open(char *text, size_t room)
     return 0;
 }
 
-const char *cupti_api_error(CUptiResult result)
+const char *cupti_api_error(int result)
 {
     const char *text = NULL;
 
-    if (cupti_api.cuptiGetResultString(result, &text) != CUPTI_SUCCESS ||
+    if (cupti_api.cuptiGetResultString(result, &text) != CUPTI_OK ||
         text == NULL) {
         return "unknown error";
     }

@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cupti.h>
+#include "agent/inject/cuptiabi.h"
 
 struct cupti_api {
-#define CUPTI_NEEDED(name) __typeof__(name) *name;
-#define CUPTI_OPTIONAL(name) __typeof__(name) *name; /* may be NULL */
+#define CUPTI_NEEDED(name) name##_f *name;
+#define CUPTI_OPTIONAL(name) name##_f *name; /* may be NULL */
 #include "agent/inject/cupti.def"
     uint32_t version; /* as cuptiGetVersion() says */
 };
@@ -27,7 +27,7 @@ extern struct cupti_api cupti_api;
  * for the life of the process. */
 int cupti_api_open(char *text, size_t room);
 /* Text of a result; static. */
-const char *cupti_api_error(CUptiResult result);
+const char *cupti_api_error(int result);
 /* Whether the libcuda of this process is a link-time stub. */
 bool cupti_api_is_stub(void);
 

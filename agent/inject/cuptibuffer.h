@@ -2,9 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * BUFFER_READY of them are there before the first launch; the flush thread
- * adds more ahead of need, up to BUFFER_MAX. Where even those are all in use,
- * CUPTI gets none and counts the records that it drops.
+ * Small ones: CUPTI gives none back in which one record is unfinished, and on
+ * a busy device one always is, so what is younger than a buffer is lost with a
+ * killed process. BUFFER_READY of them are there before the first launch; the
+ * flush thread adds more ahead of need, up to BUFFER_MAX. Where even those are
+ * all in use, CUPTI gets none and counts the records that it drops; or, before
+ * it could do that, one whose content is thrown away and counted.
  */
 #ifndef CK_AGENT_INJECT_CUPTIBUFFER_H
 #define CK_AGENT_INJECT_CUPTIBUFFER_H
@@ -15,22 +18,22 @@
 
 #include "agent/inject/cuptiapi.h"
 
-#define BUFFER_BYTES ((size_t)1 << 20)
-#define BUFFER_READY 16
-#define BUFFER_MAX 128
+#define BUFFER_BYTES ((size_t)32 << 10)
+#define BUFFER_READY 512
+#define BUFFER_MAX 4096
 
-/* Map the first buffers. 0, or -1 with errno. */
+/* Make the first buffers. 0, or -1 with errno. */
 int buffer_init(void);
-/* Map more when few are left. Only on the flush thread. */
+/* Make more when few are left. Only on the flush thread. */
 void buffer_refill(void);
+/* What CUPTI holds is another client's now, who may have freed it. */
+void buffer_forget(void);
 /* CUPTI's callbacks. */
-void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *records);
-void CUPTIAPI buffer_completed(CUcontext context,
-                               uint32_t stream,
-                               uint8_t *buffer,
-                               size_t size,
-                               size_t valid);
-/* Buffers that CUPTI gave back. */
+void buffer_requested(uint8_t **buffer, size_t *size, size_t *records);
+void buffer_completed(
+    void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+/* Buffers that CUPTI asked for, and that it gave back. */
+uint64_t buffer_requested_count(void);
 uint64_t buffer_completed_count(void);
 
 #endif

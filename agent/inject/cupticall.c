@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/inject/cuptiflush.h"
 #include "agent/inject/cuptitable.h"
+#include "agent/inject/cuptitaken.h"
 #include "agent/inject/inject.h"
 
 #define CALLS_MAX 1024   /* ids looked at in a domain */
@@ -41,7 +43,10 @@ static const char *const chosen[] = {
     "cuMemcpy",
     "cuMemset",
     "cuMemPrefetch",
+    "cuCtxDestroy",
     "cuCtxSynchronize",
+    "cuDevicePrimaryCtxRelease",
+    "cuDevicePrimaryCtxReset",
     "cuStreamSynchronize",
     "cuEventSynchronize",
     "cuStreamWaitEvent",
@@ -54,15 +59,40 @@ static const char *const chosen[] = {
     "cuLibraryLoad",
 };
 
+/* What a call means beside its record, by the beginning of its name. */
+enum meaning {
+    MEANS_NOTHING,
+    MEANS_LAUNCH, /* of one kernel */
+    MEANS_SYNC,   /* all work of the context is done */
+    MEANS_END,    /* a context ends in it */
+};
+static const struct {
+    const char *name;
+    enum meaning meaning;
+} meanings[] = {
+    {"cudaLaunchKernel", MEANS_LAUNCH},
+    {"__cudaLaunchKernel", MEANS_LAUNCH},
+    {"cudaLaunchCooperativeKernel", MEANS_LAUNCH},
+    {"cuLaunchKernel", MEANS_LAUNCH},
+    {"cuLaunchCooperativeKernel", MEANS_LAUNCH},
+    {"cudaDeviceSynchronize", MEANS_SYNC},
+    {"cuCtxSynchronize", MEANS_SYNC},
+    {"cudaDeviceReset", MEANS_END},
+    {"cuCtxDestroy", MEANS_END},
+    {"cuDevicePrimaryCtxRelease", MEANS_END},
+    {"cuDevicePrimaryCtxReset", MEANS_END},
+};
+
 /* One domain's calls; text NULL: not chosen. */
 struct domain {
-    CUpti_CallbackDomain id;
+    uint32_t id;
     enum ck_kind kind;
     struct inject_label calls[CALLS_MAX];
+    uint8_t means[CALLS_MAX];
 };
-static struct domain runtime = {.id = CUPTI_CB_DOMAIN_RUNTIME_API,
+static struct domain runtime = {.id = CUPTI_DOMAIN_RUNTIME,
                                 .kind = CK_KIND_API_CUDA_RUNTIME};
-static struct domain driver = {.id = CUPTI_CB_DOMAIN_DRIVER_API,
+static struct domain driver = {.id = CUPTI_DOMAIN_DRIVER,
                                .kind = CK_KIND_API_CUDA_DRIVER};
 
 /* The outermost call of this thread. */
@@ -77,6 +107,16 @@ static bool is_chosen(const char *name)
         }
     }
     return false;
+}
+
+static enum meaning meaning_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+        if (strncmp(name, meanings[i].name, strlen(meanings[i].name)) == 0) {
+            return meanings[i].meaning;
+        }
+    }
+    return MEANS_NOTHING;
 }
 
 /* "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": a copy that stays. */
@@ -99,8 +139,7 @@ static void domain_load(struct domain *domain)
     for (uint32_t id = 1; id < CALLS_MAX && unknown < CALLS_UNKNOWN; id++) {
         const char *name = NULL;
 
-        if (cupti_api.cuptiGetCallbackName(domain->id, id, &name) !=
-                CUPTI_SUCCESS ||
+        if (cupti_api.cuptiGetCallbackName(domain->id, id, &name) != CUPTI_OK ||
             name == NULL) {
             unknown++;
             continue;
@@ -108,6 +147,7 @@ static void domain_load(struct domain *domain)
         unknown = 0;
         if (is_chosen(name)) {
             domain->calls[id].text = name_trim(name);
+            domain->means[id] = (uint8_t)meaning_of(name);
         }
     }
 }
@@ -118,33 +158,29 @@ void call_names_load(void)
     domain_load(&driver);
 }
 
-static CUptiResult call_enable_one(CUpti_SubscriberHandle subscriber,
-                                   CUpti_CallbackDomain domain,
-                                   uint32_t id)
+static int call_enable_one(void *subscriber, uint32_t domain, uint32_t id)
 {
     if (subscriber != NULL) {
         return cupti_api.cuptiEnableCallback(1, subscriber, domain, id);
     }
-    return domain == CUPTI_CB_DOMAIN_RUNTIME_API
+    return domain == CUPTI_DOMAIN_RUNTIME
                ? cupti_api.cuptiActivityEnableRuntimeApi(id, 1)
                : cupti_api.cuptiActivityEnableDriverApi(id, 1);
 }
 
-static unsigned domain_enable(CUpti_SubscriberHandle subscriber,
-                              const struct domain *domain)
+static unsigned domain_enable(void *subscriber, const struct domain *domain)
 {
     unsigned enabled = 0;
 
     for (uint32_t id = 1; id < CALLS_MAX; id++) {
         if (domain->calls[id].text != NULL) {
-            enabled +=
-                call_enable_one(subscriber, domain->id, id) == CUPTI_SUCCESS;
+            enabled += call_enable_one(subscriber, domain->id, id) == CUPTI_OK;
         }
     }
     return enabled;
 }
 
-unsigned call_enable(CUpti_SubscriberHandle subscriber)
+unsigned call_enable(void *subscriber)
 {
     if (subscriber == NULL &&
         (cupti_api.cuptiActivityEnableRuntimeApi == NULL ||
@@ -155,12 +191,12 @@ unsigned call_enable(CUpti_SubscriberHandle subscriber)
            domain_enable(subscriber, &driver);
 }
 
-static struct domain *domain_find(CUpti_CallbackDomain domain)
+static struct domain *domain_find(uint32_t domain)
 {
-    return domain == CUPTI_CB_DOMAIN_RUNTIME_API ? &runtime : &driver;
+    return domain == CUPTI_DOMAIN_RUNTIME ? &runtime : &driver;
 }
 
-uint32_t call_name(CUpti_CallbackDomain domain, uint32_t id)
+uint32_t call_name(uint32_t domain, uint32_t id)
 {
     struct domain *of = domain_find(domain);
 
@@ -171,27 +207,51 @@ uint32_t call_name(CUpti_CallbackDomain domain, uint32_t id)
     return inject_label_id(&of->calls[id]);
 }
 
-static void
-call_enter(struct domain *domain, CUpti_CallbackId id, uint32_t correlation)
+static void call_enter(struct domain *domain, uint32_t id, uint32_t correlation)
 {
     if (depth++ > 0) {
         return;
     }
+    if (domain->means[id] == MEANS_END) {
+        flush_now(); /* records of the context go with it */
+    }
     inject_call_enter(&outer, &domain->calls[id], domain->kind, NULL, 0, 0);
     if (outer.writer != NULL) {
-        struct table_launch launch = {outer.writer->slot->tid, outer.number};
+        struct table_launch launch = {outer.writer->slot->tid, outer.number,
+                                      outer.start};
 
         table_launch_set(correlation, launch);
     }
 }
 
-static void call_leave(struct domain *domain, const CUpti_CallbackData *data)
+/* What the call did is done. */
+static void call_meant(enum meaning meaning)
+{
+    if (meaning == MEANS_LAUNCH) {
+        taken_launched();
+    } else if (meaning == MEANS_SYNC) {
+        taken_synced();
+    }
+}
+
+static void
+call_leave(struct domain *domain, uint32_t id, const struct cupti_call *data)
 {
     struct ck_call *record;
     int64_t end;
     int result = 0;
 
-    if (depth == 0 || --depth > 0 || outer.writer == NULL) {
+    if (depth == 0 || --depth > 0) {
+        return;
+    }
+    /* cudaError_t and CUresult: 0 is success in both. */
+    if (data->result != NULL) {
+        memcpy(&result, data->result, sizeof(result));
+    }
+    if (result == 0) {
+        call_meant(domain->means[id]);
+    }
+    if (outer.writer == NULL) {
         return;
     }
     end = inject_now();
@@ -199,32 +259,26 @@ static void call_leave(struct domain *domain, const CUpti_CallbackData *data)
     if (record == NULL) {
         return;
     }
-    /* cudaError_t and CUresult: 0 is success in both. */
-    if (data->functionReturnValue != NULL) {
-        memcpy(&result, data->functionReturnValue, sizeof(result));
-    }
     memset(record, 0, sizeof(*record));
     record->e = inject_call_head(&outer, domain->kind, 2);
     record->e.flags = result == 0 ? 0 : CK_FLAG_FAILED;
     record->dur = end - outer.start;
     record->site = outer.site;
     record->call = outer.number;
-    record->arg = data->correlationId;
+    record->arg = data->correlation;
     inject_call_commit(&outer, 2);
 }
 
-void call_observed(CUpti_CallbackDomain domain,
-                   CUpti_CallbackId id,
-                   const CUpti_CallbackData *data)
+void call_observed(uint32_t domain, uint32_t id, const struct cupti_call *data)
 {
     struct domain *of = domain_find(domain);
 
     if (id >= CALLS_MAX || of->calls[id].text == NULL) {
         return;
     }
-    if (data->callbackSite == CUPTI_API_ENTER) {
-        call_enter(of, id, data->correlationId);
+    if (data->site == CUPTI_ENTER) {
+        call_enter(of, id, data->correlation);
     } else {
-        call_leave(of, data);
+        call_leave(of, id, data);
     }
 }

@@ -18,12 +18,10 @@
 void call_names_load(void);
 /* Have the chosen calls told to the subscriber's callback, or (NULL) as
  * activity records. Returns the calls that were enabled. */
-unsigned call_enable(CUpti_SubscriberHandle subscriber);
+unsigned call_enable(void *subscriber);
 /* A callback of the runtime or the driver domain. */
-void call_observed(CUpti_CallbackDomain domain,
-                   CUpti_CallbackId id,
-                   const CUpti_CallbackData *data);
+void call_observed(uint32_t domain, uint32_t id, const struct cupti_call *data);
 /* Id of the call's NAME record; 0: not one of the chosen. */
-uint32_t call_name(CUpti_CallbackDomain domain, uint32_t id);
+uint32_t call_name(uint32_t domain, uint32_t id);
 
 #endif

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "agent/inject/cuptibuffer.h"
+#include "agent/inject/cupticlock.h"
 #include "agent/inject/cuptirecord.h"
 #include "agent/inject/cuptitable.h"
+#include "agent/inject/cuptitaken.h"
 
-/* Flushes between two looks at the clock: ten seconds. */
-#define FLUSH_CLOCK_EVERY 100
 #define FLUSH_EXIT_POLL ((long)CK_TIME_MS)
 
 enum flush_state {
@@ -34,7 +34,12 @@ enum flush_state {
 
 static _Atomic uint32_t state; /* also the futex that the thread sleeps on */
 static _Atomic int is_on;
-static ck_time_t last_flush; /* flush thread only */
+static bool is_shared; /* another client may take over for good */
+/* Flushes that were asked for, and those that were done since. */
+static _Atomic uint32_t asked, answered;
+/* Flush thread only. */
+static ck_time_t last_flush;
+static uint64_t bad_said;
 static __thread int is_own;
 
 bool flush_is_on(void)
@@ -57,80 +62,109 @@ void flush_stop(const char *why)
 /* CUPTI forgets the count with each question. */
 static void drops_say(void)
 {
+    static bool is_refused;
     size_t dropped = 0;
     ck_time_t now = ck_time_raw();
+    int rc = cupti_api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
 
-    if (cupti_api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) ==
-            CUPTI_SUCCESS &&
-        dropped > 0) {
+    if (rc == CUPTI_OK && dropped > 0) {
         record_lost(CK_LOST_DEVICE, (int64_t)dropped, last_flush, now);
+    }
+    if (rc != CUPTI_OK && !is_refused) {
+        is_refused = true;
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "CUPTI does not say how many records it dropped: "
+                         "device events may be missing");
     }
     last_flush = now;
 }
 
-/* Another client that registers its own clock has taken CUPTI over. */
+/* Another client that registers its own clock has taken CUPTI over: with its
+ * buffers, or without. */
 static void clock_check(void)
 {
-    uint64_t stamp = 0;
-    ck_time_t before = ck_time_raw();
+    ck_time_t before = last_flush;
 
-    if (cupti_api.cuptiGetTimestamp(&stamp) != CUPTI_SUCCESS) {
+    if (clock_pair()) {
         return;
     }
-    if ((ck_time_t)stamp < before || (ck_time_t)stamp > ck_time_raw()) {
+    if (is_shared) {
         flush_stop("CUPTI was taken over by another tool of this process: "
                    "device events end here");
-        record_lost(CK_LOST_DEVICE, 1, last_flush, ck_time_raw());
+    } else {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "CUPTI's clock was taken over by another tool of "
+                         "this process: device times are mapped from it");
     }
+    record_lost(CK_LOST_DEVICE, is_shared, before, ck_time_raw());
 }
 
 static void flush_sleep(void)
 {
     const struct timespec period = {0, FLUSH_PERIOD};
 
-    (void)syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, FLUSH_RUNNING, &period,
-                  NULL, 0);
+    if (atomic_load(&asked) == atomic_load(&answered)) {
+        (void)syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, FLUSH_RUNNING,
+                      &period, NULL, 0);
+    }
 }
 
-static void bad_times_say(void)
+/* Said when there are some, and again each time there are ten times more. */
+static void bad_times_say(bool is_end)
 {
     uint64_t bad = record_bad_times();
-    char text[128];
+    char text[160];
 
-    if (bad > 0) {
-        (void)snprintf(text, sizeof(text),
-                       "CUPTI gave %llu records without usable times "
-                       "(device buffers exhausted?)",
-                       (unsigned long long)bad);
-        (void)inject_say(CK_KIND_NOTE, 0, 0, 0, text);
+    if (bad == bad_said || (!is_end && bad_said > 0 && bad < 10 * bad_said)) {
+        return;
+    }
+    bad_said = bad;
+    (void)snprintf(text, sizeof(text),
+                   "CUPTI %u gave %llu records without usable times: what "
+                   "the device did then is unknown",
+                   cupti_api.version, (unsigned long long)bad);
+    (void)inject_say(CK_KIND_NOTE, 0, 0, 0, text);
+}
+
+/* What is complete, and all that there is to look at. */
+static void flush_once(void)
+{
+    uint32_t wanted = atomic_load(&asked);
+
+    clock_check();
+    if (flush_is_on()) {
+        (void)cupti_api.cuptiActivityFlushAll(0);
+    }
+    atomic_store(&answered, wanted);
+    if (!flush_is_on()) {
+        return;
+    }
+    drops_say();
+    bad_times_say(false);
+    table_devices_ask();
+    buffer_refill();
+    if (!is_shared) {
+        taken_check();
     }
 }
 
 static void *flush_main(void *unused)
 {
-    unsigned count = 0;
-
     /* By this name ckposix leaves the thread out. */
     (void)prctl(PR_SET_NAME, "ck-flush");
     is_own = 1;
-    last_flush = ck_time_raw();
     while (atomic_load(&state) == FLUSH_RUNNING) {
         flush_sleep();
         if (!flush_is_on()) {
             continue;
         }
-        (void)cupti_api.cuptiActivityFlushAll(0);
-        drops_say();
-        table_devices_ask();
-        buffer_refill();
-        if (count++ % FLUSH_CLOCK_EVERY == 0) {
-            clock_check();
-        }
+        flush_once();
     }
     if (flush_is_on()) {
-        (void)cupti_api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+        clock_check();
+        (void)cupti_api.cuptiActivityFlushAll(CUPTI_FLUSH_FORCED);
         drops_say();
-        bad_times_say();
+        bad_times_say(true);
     }
     atomic_store(&state, FLUSH_ENDED);
     return unused;
@@ -143,7 +177,7 @@ static void child_after_fork(void)
     atomic_store(&state, FLUSH_IDLE);
 }
 
-int flush_start(void)
+int flush_start(bool is_sharing)
 {
     sigset_t all, old;
     pthread_t thread;
@@ -155,6 +189,8 @@ int flush_start(void)
     /* The program's signals are for its own threads. */
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    is_shared = is_sharing;
+    last_flush = ck_time_raw();
     atomic_store(&is_on, 1);
     atomic_store(&state, FLUSH_RUNNING);
     rc = pthread_create(&thread, NULL, flush_main, NULL);
@@ -192,7 +228,27 @@ void flush_end(void)
 
 void flush_now(void)
 {
-    if (flush_is_on()) {
-        (void)cupti_api.cuptiActivityFlushAll(0);
+    const struct timespec pause = {0, FLUSH_EXIT_POLL};
+    ck_time_t limit = ck_time_raw() + FLUSH_CONTEXT_LIMIT;
+    uint32_t mine;
+
+    if (!flush_is_on() || is_own || atomic_load(&state) != FLUSH_RUNNING) {
+        return;
+    }
+    mine = atomic_fetch_add(&asked, 1) + 1;
+    (void)syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    while ((int32_t)(atomic_load(&answered) - mine) < 0) {
+        if (!flush_is_on() || atomic_load(&state) != FLUSH_RUNNING) {
+            return;
+        }
+        if (ck_time_raw() > limit) {
+            (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                             "CUPTI did not give its records before a context "
+                             "ended: device events may be missing");
+            record_lost(CK_LOST_UNDONE, 1, limit - FLUSH_CONTEXT_LIMIT,
+                        ck_time_raw());
+            return;
+        }
+        (void)nanosleep(&pause, NULL);
     }
 }

@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Times are RAW ns, because the timestamp callback gives them. A device time
- * that cannot be (0, end before start, in the future, before the library was
- * loaded) is flagged and counted, never repaired: the record then stands at
- * the time of its decoding with no length.
+ * Times are RAW ns (cupticlock.h). A device time that cannot be (0, end before
+ * start, in the future, before the library was loaded) is flagged and counted,
+ * never repaired: the record then stands at the time of its decoding with no
+ * length, and the time since its launch is said to be unknown.
  */
 #include "agent/inject/cuptirecord.h"
 
@@ -13,45 +13,81 @@
 #include <string.h>
 
 #include "agent/inject/cupticall.h"
+#include "agent/inject/cupticlock.h"
 #include "agent/inject/cuptitable.h"
 
 /* A device stamp may be ahead of the host by its own error. */
 #define RECORD_AHEAD CK_TIME_S
 #define RECORD_BEFORE CK_TIME_S
 
-const CUpti_ActivityKind record_kinds[] = {
-    CUPTI_ACTIVITY_KIND_DEVICE,   CUPTI_ACTIVITY_KIND_CONTEXT,
-    CUPTI_ACTIVITY_KIND_STREAM,   CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-    CUPTI_ACTIVITY_KIND_MEMCPY,   CUPTI_ACTIVITY_KIND_MEMCPY2,
-    CUPTI_ACTIVITY_KIND_MEMSET,   CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-    CUPTI_ACTIVITY_KIND_OVERHEAD,
+const uint32_t record_kinds[] = {
+    CUPTI_KIND_DEVICE, CUPTI_KIND_CONTEXT, CUPTI_KIND_STREAM,
+    CUPTI_KIND_KERNEL, CUPTI_KIND_MEMCPY,  CUPTI_KIND_MEMCPY2,
+    CUPTI_KIND_MEMSET, CUPTI_KIND_SYNC,    CUPTI_KIND_OVERHEAD,
 };
 const size_t record_kinds_count =
     sizeof(record_kinds) / sizeof(record_kinds[0]);
 
 static _Atomic uint64_t bad_times;
 
+/* Device work without times in the buffer that this thread walks. */
+static __thread struct {
+    ck_time_t since; /* its first launch */
+    uint64_t count;
+} untimed;
+
 uint64_t record_bad_times(void)
 {
     return atomic_load(&bad_times);
 }
 
+/* When it was done, on RAW ns; start 0 = nobody knows. */
+struct times {
+    uint64_t start, end;
+};
+
+static struct times times_of(uint64_t start, uint64_t end)
+{
+    ck_time_t now = ck_time_raw();
+    struct times times = {clock_raw(start), clock_raw(end)};
+    bool is_good =
+        start != 0 && end >= start && times.start != 0 &&
+        times.end >= times.start &&
+        (ck_time_t)times.end <= now + RECORD_AHEAD &&
+        (ck_time_t)times.start >= inject_ring.process->started - RECORD_BEFORE;
+
+    return is_good ? times : (struct times){0, 0};
+}
+
+/* The launch of work whose times nobody knows; NULL = not known either. */
+static void untimed_add(const struct table_launch *who)
+{
+    ck_time_t since =
+        who->start == 0 ? ck_time_raw() : clock_of_ring(who->start);
+
+    untimed.since =
+        untimed.count == 0 || since < untimed.since ? since : untimed.since;
+    untimed.count++;
+}
+
+void record_untimed_say(void)
+{
+    if (untimed.count > 0) {
+        record_lost(CK_LOST_DEVICE, 0, untimed.since, ck_time_raw());
+        untimed.count = 0;
+    }
+}
+
 /* Room in this thread's slot, zeroed, with the head filled in. */
-static void *
-record_begin(enum ck_kind kind, unsigned units, uint64_t start, uint64_t end)
+static void *record_begin(enum ck_kind kind, unsigned units, struct times times)
 {
     struct ck_ring_writer *writer = inject_writer();
-    ck_time_t now = ck_time_raw();
     struct ck_mark *head;
-    bool is_good;
 
     if (writer == NULL) {
         return NULL;
     }
-    is_good = start != 0 && end >= start &&
-              (ck_time_t)end <= now + RECORD_AHEAD &&
-              (ck_time_t)start >= inject_ring.process->started - RECORD_BEFORE;
-    if (!is_good) {
+    if (times.start == 0) {
         atomic_fetch_add(&bad_times, 1);
     }
     head = ck_ring_begin(writer, inject_ring.clock, units);
@@ -62,10 +98,29 @@ record_begin(enum ck_kind kind, unsigned units, uint64_t start, uint64_t end)
     memset(head, 0, (size_t)units * CK_UNIT_BYTES);
     head->e.kind = (uint16_t)kind;
     head->e.units = (uint8_t)units;
-    head->e.flags = (uint8_t)(CK_FLAG_RAW | (is_good ? 0 : CK_FLAG_BAD_TIME));
-    head->e.start = is_good ? (ck_time_t)start : now;
-    head->dur = is_good ? (int64_t)(end - start) : 0;
+    head->e.flags =
+        (uint8_t)(CK_FLAG_RAW | (times.start != 0 ? 0 : CK_FLAG_BAD_TIME));
+    head->e.start = times.start != 0 ? (ck_time_t)times.start : ck_time_raw();
+    head->dur = (int64_t)(times.end - times.start);
     return head;
+}
+
+/* The same for the device's work, launched by `who`. */
+static void *work_begin(enum ck_kind kind,
+                        const struct table_launch *who,
+                        uint64_t start,
+                        uint64_t end)
+{
+    struct times times;
+
+    if (inject_writer() == NULL) {
+        return NULL;
+    }
+    times = times_of(start, end);
+    if (times.start == 0) {
+        untimed_add(who);
+    }
+    return record_begin(kind, 3, times);
 }
 
 static void record_commit(unsigned units)
@@ -101,49 +156,59 @@ static uint64_t correlation_of(uint32_t correlation, uint64_t node)
     return node != 0 ? node : correlation;
 }
 
-static void kernel_write(const CUpti_Activity *activity)
+/* What CUPTI keeps of the time before the start is there only where somebody
+ * asked for it; else it may be of another kernel. */
+static void latency_write(struct ck_kernel *record,
+                          const struct cupti_kernel *k)
 {
-    const CUpti_ActivityKernel10 *k = (const void *)activity;
+    if (k->queued != 0 && k->queued <= k->submitted &&
+        k->submitted <= k->start) {
+        record->queued = (int64_t)clock_raw(k->queued);
+        record->submitted = (int64_t)clock_raw(k->submitted);
+    }
+}
+
+static void kernel_write(const struct cupti_record *activity)
+{
+    const struct cupti_kernel *k = (const void *)activity;
     uint32_t name = inject_writer() == NULL || k->name == NULL
                         ? 0
                         : inject_text_id(k->name);
-    uint32_t device = table_device(k->deviceId);
-    uint32_t queue = table_stream(k->contextId, k->streamId, k->deviceId);
-    struct table_launch who = table_launch_get(k->correlationId);
+    uint32_t device = table_device(k->device);
+    uint32_t queue = table_stream(k->context, k->stream, k->device);
+    struct table_launch who = table_launch_get(k->correlation);
     struct ck_kernel *record =
-        record_begin(CK_KIND_KERNEL, 3, k->start, k->end);
+        work_begin(CK_KIND_KERNEL, &who, k->start, k->end);
 
     if (record == NULL) {
         return;
     }
     record->e.name = name;
-    record->queued = (int64_t)k->queued;
-    record->submitted = (int64_t)k->submitted;
+    latency_write(record, k);
     record->tid = who.tid;
     record->call = who.call;
     record->device = device;
     record->queue = queue;
-    record->global[0] = (uint32_t)k->gridX;
-    record->global[1] = (uint32_t)k->gridY;
-    record->global[2] = (uint32_t)k->gridZ;
-    record->local[0] = (uint32_t)k->blockX;
-    record->local[1] = (uint32_t)k->blockY;
-    record->local[2] = (uint32_t)k->blockZ;
-    record->correlation = correlation_of(k->correlationId, k->graphNodeId);
+    for (int i = 0; i < 3; i++) {
+        record->global[i] = (uint32_t)k->grid[i];
+        record->local[i] = (uint32_t)k->block[i];
+    }
+    record->correlation = correlation_of(k->correlation, k->graph_node);
     record->shared_bytes =
-        (uint32_t)k->staticSharedMemory + (uint32_t)k->dynamicSharedMemory;
-    record->registers = k->registersPerThread;
+        (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
+    record->registers = k->registers;
     record_commit(3);
 }
 
 /* A graph launch as one record (CKAGENT_CUPTI=...,graph-trace). */
-static void graph_write(const CUpti_Activity *activity)
+static void graph_write(const struct cupti_record *activity)
 {
-    const CUpti_ActivityGraphTrace2 *g = (const void *)activity;
-    uint32_t device = table_device(g->deviceId);
-    uint32_t queue = table_stream(g->contextId, g->streamId, g->deviceId);
-    struct table_launch who = table_launch_get(g->correlationId);
-    struct ck_kernel *record = record_begin(CK_KIND_GRAPH, 3, g->start, g->end);
+    const struct cupti_graph *g = (const void *)activity;
+    uint32_t device = table_device(g->device);
+    uint32_t queue = table_stream(g->context, g->stream, g->device);
+    struct table_launch who = table_launch_get(g->correlation);
+    struct ck_kernel *record =
+        work_begin(CK_KIND_GRAPH, &who, g->start, g->end);
 
     if (record == NULL) {
         return;
@@ -152,7 +217,7 @@ static void graph_write(const CUpti_Activity *activity)
     record->call = who.call;
     record->device = device;
     record->queue = queue;
-    record->correlation = g->correlationId;
+    record->correlation = g->correlation;
     record_commit(3);
 }
 
@@ -172,7 +237,7 @@ static void copy_write(const struct copy *copy)
     uint32_t queue = table_stream(copy->context, copy->stream, copy->device);
     struct table_launch who = table_launch_get(copy->correlation);
     struct ck_copy *record =
-        record_begin(copy->kind, 3, copy->start, copy->end);
+        work_begin(copy->kind, &who, copy->start, copy->end);
 
     if (record == NULL) {
         return;
@@ -191,30 +256,30 @@ static void copy_write(const struct copy *copy)
 static enum ck_kind copy_kind(uint8_t kind)
 {
     switch (kind) {
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+    case CUPTI_COPY_HTOD:
+    case CUPTI_COPY_HTOA:
         return CK_KIND_COPY_H2D;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+    case CUPTI_COPY_DTOH:
+    case CUPTI_COPY_ATOH:
         return CK_KIND_COPY_D2H;
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+    case CUPTI_COPY_HTOH:
         return CK_KIND_COPY_H2H;
     default:
         return CK_KIND_COPY_D2D;
     }
 }
 
-static void memcpy_write(const CUpti_Activity *activity)
+static void memcpy_write(const struct cupti_record *activity)
 {
-    const CUpti_ActivityMemcpy6 *m = (const void *)activity;
+    const struct cupti_memcpy *m = (const void *)activity;
     struct copy copy = {
-        .kind = copy_kind(m->copyKind),
-        .device = m->deviceId,
-        .context = m->contextId,
-        .stream = m->streamId,
-        .correlation = m->correlationId,
-        .memory = (uint32_t)m->srcKind << 16 | m->dstKind,
-        .node = m->graphNodeId,
+        .kind = copy_kind(m->copy),
+        .device = m->device,
+        .context = m->context,
+        .stream = m->stream,
+        .correlation = m->correlation,
+        .memory = (uint32_t)m->from << 16 | m->to,
+        .node = m->graph_node,
         .bytes = m->bytes,
         .start = m->start,
         .end = m->end,
@@ -223,20 +288,18 @@ static void memcpy_write(const CUpti_Activity *activity)
     copy_write(&copy);
 }
 
-static void peer_write(const CUpti_Activity *activity)
+static void peer_write(const struct cupti_record *activity)
 {
-    const CUpti_ActivityMemcpyPtoP4 *m = (const void *)activity;
+    const struct cupti_peer *m = (const void *)activity;
     struct copy copy = {
         .kind = CK_KIND_COPY_D2D,
-        .device = m->deviceId,
-        .context = m->contextId,
-        .stream = m->streamId,
-        .correlation = m->correlationId,
-        .peer =
-            (m->deviceId == m->dstDeviceId ? m->srcDeviceId : m->dstDeviceId) +
-            1,
-        .memory = (uint32_t)m->srcKind << 16 | m->dstKind,
-        .node = m->graphNodeId,
+        .device = m->device,
+        .context = m->context,
+        .stream = m->stream,
+        .correlation = m->correlation,
+        .peer = (m->device == m->to_device ? m->from_device : m->to_device) + 1,
+        .memory = (uint32_t)m->from << 16 | m->to,
+        .node = m->graph_node,
         .bytes = m->bytes,
         .start = m->start,
         .end = m->end,
@@ -245,17 +308,17 @@ static void peer_write(const CUpti_Activity *activity)
     copy_write(&copy);
 }
 
-static void memset_write(const CUpti_Activity *activity)
+static void memset_write(const struct cupti_record *activity)
 {
-    const CUpti_ActivityMemset4 *m = (const void *)activity;
+    const struct cupti_memset *m = (const void *)activity;
     struct copy copy = {
         .kind = CK_KIND_FILL,
-        .device = m->deviceId,
-        .context = m->contextId,
-        .stream = m->streamId,
-        .correlation = m->correlationId,
-        .memory = m->memoryKind,
-        .node = m->graphNodeId,
+        .device = m->device,
+        .context = m->context,
+        .stream = m->stream,
+        .correlation = m->correlation,
+        .memory = m->memory,
+        .node = m->graph_node,
         .bytes = m->bytes,
         .start = m->start,
         .end = m->end,
@@ -271,7 +334,9 @@ static void call_write(enum ck_kind kind,
                        uint64_t end,
                        const struct ck_call *what)
 {
-    struct ck_call *record = record_begin(kind, 2, start, end);
+    struct ck_call *record = inject_writer() == NULL
+                                 ? NULL
+                                 : record_begin(kind, 2, times_of(start, end));
 
     if (record == NULL) {
         return;
@@ -284,136 +349,151 @@ static void call_write(enum ck_kind kind,
     record_commit(2);
 }
 
-static void sync_write(const CUpti_Activity *activity)
+static void sync_write(const struct cupti_record *activity)
 {
     static struct inject_label labels[] = {
         INJECT_LABEL("synchronize"),         INJECT_LABEL("event synchronize"),
         INJECT_LABEL("stream wait event"),   INJECT_LABEL("stream synchronize"),
         INJECT_LABEL("context synchronize"),
     };
-    const CUpti_ActivitySynchronization2 *s = (const void *)activity;
+    const struct cupti_sync *s = (const void *)activity;
     unsigned type =
         s->type < sizeof(labels) / sizeof(labels[0]) ? (unsigned)s->type : 0;
-    struct table_launch who = table_launch_get(s->correlationId);
+    bool is_failed =
+        cupti_api.version >= CUPTI_SINCE_SYNC_RESULT && s->result != 0;
+    struct table_launch who = table_launch_get(s->correlation);
     struct ck_call what = {
         .e = {.name =
                   inject_writer() == NULL ? 0 : inject_label_id(&labels[type]),
-              .flags = s->returnValue == 0 ? 0 : CK_FLAG_FAILED},
-        .object = table_stream(s->contextId, s->streamId, TABLE_NONE),
-        .arg = s->correlationId,
+              .flags = is_failed ? CK_FLAG_FAILED : 0},
+        .object = table_stream(s->context, s->stream, TABLE_NONE),
+        .arg = s->correlation,
         .extra = (uint64_t)who.tid << 32 | who.call,
     };
 
     call_write(CK_KIND_SYNC, s->start, s->end, &what);
 }
 
-static const char *overhead_text(CUpti_ActivityOverheadKind kind)
+static const char *overhead_text(uint32_t kind)
 {
     switch (kind) {
-    case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER:
+    case CUPTI_OVERHEAD_COMPILER:
         return "driver compiler";
-    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH:
+    case CUPTI_OVERHEAD_FLUSH:
         return "CUPTI buffer flush";
-    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION:
+    case CUPTI_OVERHEAD_INSTRUMENTATION:
         return "CUPTI instrumentation";
-    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE:
+    case CUPTI_OVERHEAD_RESOURCE:
         return "CUPTI resource";
-    case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING:
+    case CUPTI_OVERHEAD_MODULE:
         return "module loading";
-    case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING:
+    case CUPTI_OVERHEAD_LAZY:
         return "lazy function loading";
-    case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL:
+    case CUPTI_OVERHEAD_FULL:
         return "command buffer full";
-    case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST:
+    case CUPTI_OVERHEAD_REQUEST:
         return "CUPTI buffer request";
     default:
         return "CUPTI overhead";
     }
 }
 
-static void overhead_write(const CUpti_Activity *activity)
+static void overhead_write(const struct cupti_record *activity)
 {
-    const CUpti_ActivityOverhead3 *o = (const void *)activity;
-    uint32_t tid = o->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD
-                       ? o->objectId.pt.threadId
-                       : 0;
+    const struct cupti_overhead *o = (const void *)activity;
+    uint32_t tid = o->object == CUPTI_OBJECT_THREAD ? o->thread : 0;
     struct ck_call what = {
         .e = {.name = inject_writer() == NULL
                           ? 0
-                          : inject_text_id(overhead_text(o->overheadKind))},
-        .arg = o->correlationId,
+                          : inject_text_id(overhead_text(o->overhead))},
+        .arg = cupti_api.version >= CUPTI_SINCE_OVERHEAD_CORRELATION
+                   ? o->correlation
+                   : 0,
         .extra = (uint64_t)tid << 32,
     };
 
     call_write(CK_KIND_OVERHEAD, o->start, o->end, &what);
 }
 
-static void api_write(const CUpti_Activity *activity)
+static void api_write(const struct cupti_record *activity)
 {
-    const CUpti_ActivityAPI *a = (const void *)activity;
-    bool is_runtime = a->kind == CUPTI_ACTIVITY_KIND_RUNTIME;
+    const struct cupti_api_record *a = (const void *)activity;
+    bool is_runtime = a->kind == CUPTI_KIND_RUNTIME;
     struct ck_call what = {
-        .e = {.name = call_name(is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API
-                                           : CUPTI_CB_DOMAIN_DRIVER_API,
-                                a->cbid),
-              .flags = a->returnValue == 0 ? 0 : CK_FLAG_FAILED},
-        .arg = a->correlationId,
-        .extra = (uint64_t)a->threadId << 32,
+        .e = {.name = call_name(is_runtime ? CUPTI_DOMAIN_RUNTIME
+                                           : CUPTI_DOMAIN_DRIVER,
+                                a->id),
+              .flags = a->result == 0 ? 0 : CK_FLAG_FAILED},
+        .arg = a->correlation,
+        .extra = (uint64_t)a->thread << 32,
     };
 
     call_write(is_runtime ? CK_KIND_API_CUDA_RUNTIME : CK_KIND_API_CUDA_DRIVER,
                a->start, a->end, &what);
 }
 
-static void context_write(const CUpti_Activity *activity)
+static void context_write(const struct cupti_record *activity)
 {
-    const CUpti_ActivityContext3 *c = (const void *)activity;
+    const struct cupti_context *c = (const void *)activity;
 
-    table_context(c->contextId, c->deviceId);
-    (void)table_device(c->deviceId);
+    table_context(c->context, c->device);
+    (void)table_device(c->device);
 }
 
-void record_write(const CUpti_Activity *activity)
+/* What came with the record and is ours. Before these versions the field is
+ * not there, or CUPTI's own. */
+static void overhead_free(const struct cupti_overhead *overhead)
+{
+    if (cupti_api.version >= CUPTI_SINCE_OVERHEAD_DATA) {
+        free(overhead->data);
+    }
+}
+
+static void device_free(const struct cupti_device *device)
+{
+    if (cupti_api.version >= CUPTI_SINCE_DEVICE_NAME_GIVEN) {
+        free((void *)(uintptr_t)device->name);
+    }
+}
+
+void record_write(const struct cupti_record *activity)
 {
     switch (activity->kind) {
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_KIND_KERNEL:
+    case CUPTI_KIND_SERIAL_KERNEL:
         kernel_write(activity);
         break;
-    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+    case CUPTI_KIND_GRAPH:
         graph_write(activity);
         break;
-    case CUPTI_ACTIVITY_KIND_MEMCPY:
+    case CUPTI_KIND_MEMCPY:
         memcpy_write(activity);
         break;
-    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+    case CUPTI_KIND_MEMCPY2:
         peer_write(activity);
         break;
-    case CUPTI_ACTIVITY_KIND_MEMSET:
+    case CUPTI_KIND_MEMSET:
         memset_write(activity);
         break;
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+    case CUPTI_KIND_SYNC:
         sync_write(activity);
         break;
-    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+    case CUPTI_KIND_OVERHEAD:
         overhead_write(activity);
-        free(((const CUpti_ActivityOverhead3 *)(const void *)activity)
-                 ->overheadData);
+        overhead_free((const void *)activity);
         break;
-    case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER:
+    case CUPTI_KIND_RUNTIME:
+    case CUPTI_KIND_DRIVER:
         api_write(activity);
         break;
-    case CUPTI_ACTIVITY_KIND_DEVICE:
+    case CUPTI_KIND_DEVICE:
         table_device_say((const void *)activity);
-        free((void *)(uintptr_t)((const CUpti_ActivityDevice5 *)(const void *)
-                                     activity)
-                 ->name);
+        device_free((const void *)activity);
         break;
-    case CUPTI_ACTIVITY_KIND_CONTEXT:
+    case CUPTI_KIND_CONTEXT:
         context_write(activity);
         break;
-    case CUPTI_ACTIVITY_KIND_STREAM:
+    case CUPTI_KIND_STREAM:
         table_stream_say((const void *)activity);
         break;
     default: /* an event of a kind nobody asked for */

@@ -9,7 +9,7 @@
 #include "agent/inject/inject.h"
 
 /* Kinds that record_write() knows and ckcupti asks for. */
-extern const CUpti_ActivityKind record_kinds[];
+extern const uint32_t record_kinds[];
 extern const size_t record_kinds_count;
 
 /* Records of the device whose times could not be used. */
@@ -17,7 +17,10 @@ uint64_t record_bad_times(void);
 
 /* Write one activity record into this thread's slot; kinds that nobody asked
  * for are passed over. Frees what CUPTI hands over with it. */
-void record_write(const CUpti_Activity *activity);
+void record_write(const struct cupti_record *activity);
+/* At a buffer's end: from the launch of what had no usable times until now the
+ * devices may have worked: say so (LOST, of no records). */
+void record_untimed_say(void);
 /* A LOST record: `value` records between two RAW times. */
 void record_lost(enum ck_lost reason,
                  int64_t value,

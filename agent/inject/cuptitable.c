@@ -26,6 +26,7 @@ static struct stream_entry streams[TABLE_STREAMS];
 struct launch_entry {
     _Atomic uint64_t key; /* correlation + 1; 0 = being changed or unused */
     _Atomic uint64_t who; /* tid << 32 | call */
+    _Atomic int64_t start;
 };
 static struct launch_entry launches[TABLE_LAUNCHES];
 
@@ -51,46 +52,61 @@ uint32_t table_device(uint32_t ordinal)
     return number;
 }
 
-static void uuid_text(const CUuuid *uuid, char text[37])
+static void uuid_text(const struct cupti_uuid *uuid, char text[37])
 {
     static const char *const dash[16] = {
         [3] = "-", [5] = "-", [7] = "-", [9] = "-"};
     int at = 0;
 
     for (int i = 0; i < 16; i++) {
-        at += snprintf(text + at, 37 - (size_t)at, "%02x%s",
-                       (uint8_t)uuid->bytes[i], dash[i] == NULL ? "" : dash[i]);
+        at += snprintf(text + at, 37 - (size_t)at, "%02x%s", uuid->bytes[i],
+                       dash[i] == NULL ? "" : dash[i]);
     }
 }
 
-void table_device_say(const CUpti_ActivityDevice5 *device)
+/* What is known of it beside its identity. */
+static size_t
+device_more(const struct cupti_device *device, char *text, size_t room)
 {
-    uint32_t number = table_device(device->id);
-    char uuid[37], mig[37] = "";
+    int n = snprintf(text, room,
+                     "compute_units=%u\nclock_mhz=%u\nmemory_bytes=%llu\n"
+                     "bandwidth_kbs=%llu\ncompute_capability=%u.%u\n",
+                     device->units, device->clock_khz / 1000,
+                     (unsigned long long)device->memory,
+                     (unsigned long long)device->bandwidth,
+                     device->capability_major, device->capability_minor);
+
+    return n > 0 ? (size_t)n : 0;
+}
+
+void table_device_say(const struct cupti_device *device)
+{
+    uint32_t number = table_device(device->ordinal);
+    bool is_part = device->is_mig && cupti_api.version < CUPTI_SINCE_MIG_UUID;
+    char uuid[37], parent[37] = "";
     char text[640];
+    size_t used;
 
     if (number == 0) {
         return;
     }
-    uuid_text(device->isMigEnabled ? &device->migUuid : &device->uuid, uuid);
-    if (device->isMigEnabled) {
-        uuid_text(&device->uuid, mig);
+    uuid_text(device->is_mig ? &device->mig_uuid : &device->uuid, uuid);
+    if (is_part) { /* later ones give the instance's in both */
+        uuid_text(&device->uuid, parent);
     }
-    (void)snprintf(
+    used = (size_t)snprintf(
         text, sizeof(text),
-        "uuid=%s\napi=cuda\nname=%s\nvendor=NVIDIA Corporation\ntype=gpu\n"
-        "ordinal=%u\ncompute_units=%u\nclock_mhz=%u\nmemory_bytes=%llu\n"
-        "bandwidth_kbs=%llu\ncompute_capability=%u.%u\nparent_uuid=%s\n"
+        "uuid=%s\napi=cuda\nname=%.200s\nvendor=NVIDIA Corporation\n"
+        "type=gpu\nordinal=%u\nparent_uuid=%s\n"
         "gpu_instance=%d\ncompute_instance=%d\nclock=cupti\n",
-        uuid, device->name == NULL ? "" : device->name, device->id,
-        device->numMultiprocessors, device->coreClockRate / 1000,
-        (unsigned long long)device->globalMemorySize,
-        (unsigned long long)device->globalMemoryBandwidth,
-        device->computeCapabilityMajor, device->computeCapabilityMinor, mig,
-        device->isMigEnabled ? (int)device->gpuInstanceId : -1,
-        device->isMigEnabled ? (int)device->computeInstanceId : -1);
+        uuid, device->name == NULL ? "" : device->name, device->ordinal, parent,
+        device->is_mig ? (int)device->gpu_instance : -1,
+        device->is_mig ? (int)device->compute_instance : -1);
+    if (device->units != 0 && used < sizeof(text)) {
+        (void)device_more(device, text + used, sizeof(text) - used);
+    }
     if (inject_say(CK_KIND_DEVICE, number, 0, 0, text) == 0) {
-        atomic_store(&device_said[device->id], 1);
+        atomic_store(&device_said[device->ordinal], 1);
     }
 }
 
@@ -109,20 +125,19 @@ static void driver_symbol(const char *name, void *place)
 /* What identifies it, from the driver. */
 static void device_ask_driver(uint32_t ordinal)
 {
-    CUresult(CUDAAPI * get)(CUdevice *, int) = NULL;
-    CUresult(CUDAAPI * uuid)(CUuuid *, CUdevice) = NULL;
-    CUresult(CUDAAPI * name)(char *, int, CUdevice) = NULL;
-    CUpti_ActivityDevice5 found = {.id = ordinal};
+    int (*get)(int *, int) = NULL;
+    int (*uuid)(struct cupti_uuid *, int) = NULL;
+    int (*name)(char *, int, int) = NULL;
+    struct cupti_device found = {.ordinal = ordinal};
     char text[128] = "";
-    CUdevice device;
+    int device;
 
     driver_symbol("cuDeviceGet", &get);
     driver_symbol("cuDeviceGetUuid_v2", &uuid);
     driver_symbol("cuDeviceGetName", &name);
     if (get == NULL || uuid == NULL || name == NULL ||
-        get(&device, (int)ordinal) != CUDA_SUCCESS ||
-        uuid(&found.uuid, device) != CUDA_SUCCESS ||
-        name(text, sizeof(text) - 1, device) != CUDA_SUCCESS) {
+        get(&device, (int)ordinal) != 0 || uuid(&found.uuid, device) != 0 ||
+        name(text, sizeof(text) - 1, device) != 0) {
         return;
     }
     found.name = text;
@@ -141,8 +156,7 @@ void table_devices_ask(void)
         if (device_asked[i]++ > 0) {
             device_ask_driver(i);
         } else if (!is_dumped && cupti_api.cuptiActivityEnableAndDump != NULL) {
-            (void)cupti_api.cuptiActivityEnableAndDump(
-                CUPTI_ACTIVITY_KIND_DEVICE);
+            (void)cupti_api.cuptiActivityEnableAndDump(CUPTI_KIND_DEVICE);
             is_dumped = true;
         }
     }
@@ -164,14 +178,14 @@ uint32_t table_context_device(uint32_t context)
 }
 
 static void stream_say(uint32_t id,
-                       const CUpti_ActivityStream *stream,
+                       const struct cupti_stream *stream,
                        uint32_t ordinal,
                        bool has_more)
 {
     char text[128];
     int at = snprintf(text, sizeof(text),
                       "api=cuda\norder=in-order\ncontext=%u\nstream=%u\n",
-                      stream->contextId, stream->streamId);
+                      stream->context, stream->stream);
 
     if (has_more) {
         (void)snprintf(text + at, sizeof(text) - (size_t)at, "priority=%d\n",
@@ -202,9 +216,9 @@ static struct stream_entry *stream_find(uint64_t key, bool *is_new)
     return NULL;
 }
 
-static uint32_t stream_id(const CUpti_ActivityStream *stream, uint32_t ordinal)
+static uint32_t stream_id(const struct cupti_stream *stream, uint32_t ordinal)
 {
-    uint64_t key = ((uint64_t)stream->contextId << 32 | stream->streamId) + 1;
+    uint64_t key = ((uint64_t)stream->context << 32 | stream->stream) + 1;
     bool is_new;
     struct stream_entry *entry = stream_find(key, &is_new);
 
@@ -222,7 +236,7 @@ static uint32_t stream_id(const CUpti_ActivityStream *stream, uint32_t ordinal)
 
 uint32_t table_stream(uint32_t context, uint32_t stream, uint32_t ordinal)
 {
-    CUpti_ActivityStream seen = {.contextId = context, .streamId = stream};
+    struct cupti_stream seen = {.context = context, .stream = stream};
 
     if (stream == TABLE_NONE) {
         return 0;
@@ -233,9 +247,9 @@ uint32_t table_stream(uint32_t context, uint32_t stream, uint32_t ordinal)
     return stream_id(&seen, ordinal);
 }
 
-void table_stream_say(const CUpti_ActivityStream *stream)
+void table_stream_say(const struct cupti_stream *stream)
 {
-    uint32_t ordinal = table_context_device(stream->contextId);
+    uint32_t ordinal = table_context_device(stream->context);
     uint32_t id = stream_id(stream, ordinal);
 
     if (id != 0) {
@@ -251,6 +265,7 @@ void table_launch_set(uint32_t correlation, struct table_launch launch)
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&entry->who, (uint64_t)launch.tid << 32 | launch.call,
                           memory_order_relaxed);
+    atomic_store_explicit(&entry->start, launch.start, memory_order_relaxed);
     /* release: pairs with the acquire in table_launch_get() */
     atomic_store_explicit(&entry->key, (uint64_t)correlation + 1,
                           memory_order_release);
@@ -260,7 +275,8 @@ struct table_launch table_launch_get(uint32_t correlation)
 {
     struct launch_entry *entry = &launches[correlation % TABLE_LAUNCHES];
     uint64_t key = (uint64_t)correlation + 1;
-    struct table_launch launch = {0, 0};
+    struct table_launch launch = {0, 0, 0};
+    int64_t start;
     uint64_t who;
 
     if (correlation == 0 ||
@@ -268,11 +284,13 @@ struct table_launch table_launch_get(uint32_t correlation)
         return launch;
     }
     who = atomic_load_explicit(&entry->who, memory_order_relaxed);
+    start = atomic_load_explicit(&entry->start, memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&entry->key, memory_order_relaxed) != key) {
         return launch;
     }
     launch.tid = (uint32_t)(who >> 32);
     launch.call = (uint32_t)who;
+    launch.start = start;
     return launch;
 }

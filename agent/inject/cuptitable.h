@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agent/inject/cuptiapi.h"
+#include "schema/time.h"
 
 #define TABLE_DEVICES 64
 #define TABLE_CONTEXTS 256
@@ -23,7 +24,7 @@
 
 /* Number of the DEVICE record of an ordinal; 0: no room, or none. */
 uint32_t table_device(uint32_t ordinal);
-void table_device_say(const CUpti_ActivityDevice5 *device);
+void table_device_say(const struct cupti_device *device);
 /* Ask CUPTI, and then the driver, for devices that had work and of which no
  * DEVICE activity came. Only on the flush thread, outside callbacks. */
 void table_devices_ask(void);
@@ -34,12 +35,13 @@ uint32_t table_context_device(uint32_t context);
 
 /* Id of the QUEUE record of a stream; `ordinal` may be TABLE_NONE. */
 uint32_t table_stream(uint32_t context, uint32_t stream, uint32_t ordinal);
-void table_stream_say(const CUpti_ActivityStream *stream);
+void table_stream_say(const struct cupti_stream *stream);
 
 /* Who made the API call with this correlation id. */
 struct table_launch {
     uint32_t tid;
     uint32_t call;
+    ck_time_t start; /* of the call, on the ring's clock */
 };
 void table_launch_set(uint32_t correlation, struct table_launch launch);
 /* Zeros when it is not known (any more). */

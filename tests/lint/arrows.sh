@@ -93,8 +93,8 @@ dwarf.h         agent/symbols.c agent/symboltable.c
 libelf.h        agent/symbols.c agent/symboltable.c
 gelf.h          agent/symbols.c agent/symboltable.c
 CL/             agent/inject/ckopencl.c agent/inject/opencl.h
-cupti.*         agent/inject/cuptiapi.h agent/inject/ckcupti.c
-cuda.*          agent/inject/cuptiapi.h agent/inject/ckcupti.c
+cupti.*         nobody
+cuda.*          nobody
 nccl.*          agent/inject/cknccl.c
 mpi.h           nobody
 END

@@ -7,12 +7,17 @@
  * Loads CUDA_INJECTION64_PATH as the driver does, then each thread makes
  * LAUNCHES kernels by cudaLaunchKernel around cuLaunchKernel, 10 by
  * cuLaunchKernel alone, and one graph launch of 20 nodes; the first thread
- * makes one each of all the rest. HOW: exit, _exit, fork, abort, fatal,
- * unknown (a kind that nobody knows), destroy (the context, then _exit).
+ * makes one each of all the rest. HOW: exit, _exit, fork, abort, fatal, term
+ * (SIGTERM), unknown (a kind that nobody knows), reset, release, destroy (the
+ * context ends in that call, then _exit), steal (another client takes the
+ * buffers, 500 launches, and 300 when it is over), flood (no buffer comes
+ * back).
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,22 +35,18 @@ static int (*inject)(void);
 
 static void kernel_emit(uint32_t correlation, uint64_t start, uint64_t end)
 {
-    CUpti_ActivityKernel10 kernel = {
-        .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-        .registersPerThread = 32,
+    struct cupti_kernel kernel = {
+        .kind = CUPTI_KIND_KERNEL,
+        .registers = 32,
         .start = start,
         .end = end,
-        .contextId = 1,
-        .streamId = 7,
-        .gridX = 128,
-        .gridY = 2,
-        .gridZ = 1,
-        .blockX = 256,
-        .blockY = 1,
-        .blockZ = 1,
-        .staticSharedMemory = 1024,
-        .dynamicSharedMemory = 512,
-        .correlationId = correlation,
+        .context = 1,
+        .stream = 7,
+        .grid = {128, 2, 1},
+        .block = {256, 1, 1},
+        .static_shared = 1024,
+        .dynamic_shared = 512,
+        .correlation = correlation,
         .name = "saxpy",
     };
 
@@ -62,16 +63,16 @@ static void launch_emit(uint32_t correlation)
 static void node_emit(uint32_t correlation, uint64_t node)
 {
     uint64_t now = mock_clock();
-    CUpti_ActivityKernel10 kernel = {
-        .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    struct cupti_kernel kernel = {
+        .kind = CUPTI_KIND_KERNEL,
         .start = now,
         .end = now + 100,
-        .contextId = 1,
-        .streamId = 7,
-        .correlationId = correlation,
+        .context = 1,
+        .stream = 7,
+        .correlation = correlation,
         .name = "node",
-        .graphNodeId = node,
-        .graphId = 3,
+        .graph_node = node,
+        .graph = 3,
     };
 
     mock_emit(&kernel, sizeof(kernel));
@@ -79,50 +80,56 @@ static void node_emit(uint32_t correlation, uint64_t node)
 
 static void *thread_main(void *unused)
 {
-    CUpti_CallbackDomain runtime = CUPTI_CB_DOMAIN_RUNTIME_API;
-    CUpti_CallbackDomain driver = CUPTI_CB_DOMAIN_DRIVER_API;
+    uint32_t runtime = CUPTI_DOMAIN_RUNTIME;
+    uint32_t driver = CUPTI_DOMAIN_DRIVER;
     uint32_t id;
 
     for (int i = 0; i < LAUNCHES; i++) {
         id = atomic_fetch_add(&next_correlation, 1);
-        mock_call(runtime, "cudaLaunchKernel", CUPTI_API_ENTER, id);
-        mock_call(driver, "cuLaunchKernel", CUPTI_API_ENTER, id);
+        mock_call(runtime, "cudaLaunchKernel", CUPTI_ENTER, id);
+        mock_call(driver, "cuLaunchKernel", CUPTI_ENTER, id);
         launch_emit(id);
-        mock_call(driver, "cuLaunchKernel", CUPTI_API_EXIT, id);
-        mock_call(runtime, "cudaLaunchKernel", CUPTI_API_EXIT, id);
+        mock_call(driver, "cuLaunchKernel", CUPTI_EXIT, id);
+        mock_call(runtime, "cudaLaunchKernel", CUPTI_EXIT, id);
     }
     for (int i = 0; i < DIRECT; i++) {
         id = atomic_fetch_add(&next_correlation, 1);
-        mock_call(driver, "cuLaunchKernel", CUPTI_API_ENTER, id);
+        mock_call(driver, "cuLaunchKernel", CUPTI_ENTER, id);
         launch_emit(id);
-        mock_call(driver, "cuLaunchKernel", CUPTI_API_EXIT, id);
+        mock_call(driver, "cuLaunchKernel", CUPTI_EXIT, id);
     }
     id = atomic_fetch_add(&next_correlation, 1);
-    mock_call(runtime, "cudaGraphLaunch", CUPTI_API_ENTER, id);
+    mock_call(runtime, "cudaGraphLaunch", CUPTI_ENTER, id);
     for (uint64_t node = 1; node <= NODES; node++) {
         node_emit(id, node << 32 | node);
     }
-    mock_call(runtime, "cudaGraphLaunch", CUPTI_API_EXIT, id);
+    mock_call(runtime, "cudaGraphLaunch", CUPTI_EXIT, id);
     return unused;
+}
+
+static uint32_t version_now(void)
+{
+    const char *text = getenv("MOCK_VERSION");
+
+    return text == NULL ? 130001 : (uint32_t)atoi(text);
 }
 
 static void identity_emit(void)
 {
-    CUpti_ActivityDevice5 device = {
-        .kind = CUPTI_ACTIVITY_KIND_DEVICE,
-        .globalMemorySize = 1 << 30,
-        .numMultiprocessors = 132,
-        .coreClockRate = 1980000,
-        .computeCapabilityMajor = 9,
+    /* A version before 13.0 keeps the name. */
+    bool is_given = version_now() >= 130000;
+    struct cupti_device device = {
+        .kind = CUPTI_KIND_DEVICE,
+        .memory = 1 << 30,
+        .units = 132,
+        .clock_khz = 1980000,
+        .capability_major = 9,
         .uuid = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
-        .name = strdup("Mock GPU"),
+        .name = is_given ? strdup("Mock GPU") : "Mock GPU",
     };
-    CUpti_ActivityContext3 context = {.kind = CUPTI_ACTIVITY_KIND_CONTEXT,
-                                      .contextId = 1};
-    CUpti_ActivityStream stream = {.kind = CUPTI_ACTIVITY_KIND_STREAM,
-                                   .contextId = 1,
-                                   .streamId = 7,
-                                   .priority = 2};
+    struct cupti_context context = {.kind = CUPTI_KIND_CONTEXT, .context = 1};
+    struct cupti_stream stream = {
+        .kind = CUPTI_KIND_STREAM, .context = 1, .stream = 7, .priority = 2};
 
     mock_emit(&device, sizeof(device));
     mock_emit(&context, sizeof(context));
@@ -132,17 +139,17 @@ static void identity_emit(void)
 static void copy_emit(uint8_t kind, uint64_t bytes)
 {
     uint64_t now = mock_clock();
-    CUpti_ActivityMemcpy6 copy = {
-        .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
-        .copyKind = kind,
-        .srcKind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE,
-        .dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+    struct cupti_memcpy copy = {
+        .kind = CUPTI_KIND_MEMCPY,
+        .copy = kind,
+        .from = 1,
+        .to = 3,
         .bytes = bytes,
         .start = now,
         .end = now + 10,
-        .contextId = 1,
-        .streamId = 8,
-        .correlationId = 9,
+        .context = 1,
+        .stream = 8,
+        .correlation = 9,
     };
 
     mock_emit(&copy, sizeof(copy));
@@ -153,37 +160,35 @@ static void copy_emit(uint8_t kind, uint64_t bytes)
 static void rest_emit(void)
 {
     uint64_t now = mock_clock();
-    CUpti_ActivityMemcpyPtoP4 peer = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY2,
-                                      .copyKind = 10,
-                                      .bytes = 400,
+    struct cupti_peer peer = {.kind = CUPTI_KIND_MEMCPY2,
+                              .copy = 10,
+                              .bytes = 400,
+                              .start = now,
+                              .end = now + 10,
+                              .context = 1,
+                              .stream = 8,
+                              .to_device = 1};
+    struct cupti_memset fill = {.kind = CUPTI_KIND_MEMSET,
+                                .bytes = 500,
+                                .start = now,
+                                .end = now + 10,
+                                .context = 1,
+                                .stream = 8};
+    struct cupti_sync sync = {.kind = CUPTI_KIND_SYNC,
+                              .type = 4,
+                              .start = now,
+                              .end = now + 10,
+                              .context = 1,
+                              .stream = 0xffffffffu};
+    struct cupti_overhead overhead = {.kind = CUPTI_KIND_OVERHEAD,
+                                      .overhead = CUPTI_OVERHEAD_FLUSH,
                                       .start = now,
                                       .end = now + 10,
-                                      .contextId = 1,
-                                      .streamId = 8,
-                                      .dstDeviceId = 1};
-    CUpti_ActivityMemset4 fill = {.kind = CUPTI_ACTIVITY_KIND_MEMSET,
-                                  .bytes = 500,
-                                  .start = now,
-                                  .end = now + 10,
-                                  .contextId = 1,
-                                  .streamId = 8};
-    CUpti_ActivitySynchronization2 sync = {
-        .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-        .type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE,
-        .start = now,
-        .end = now + 10,
-        .contextId = 1,
-        .streamId = 0xffffffffu};
-    CUpti_ActivityOverhead3 overhead = {
-        .kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
-        .overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH,
-        .start = now,
-        .end = now + 10,
-        .overheadData = malloc(8)};
+                                      .data = malloc(8)};
 
-    copy_emit(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, 100);
-    copy_emit(CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, 200);
-    copy_emit(CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, 300);
+    copy_emit(CUPTI_COPY_HTOD, 100);
+    copy_emit(CUPTI_COPY_DTOH, 200);
+    copy_emit(CUPTI_COPY_DTOD, 300);
     mock_emit(&peer, sizeof(peer));
     mock_emit(&fill, sizeof(fill));
     mock_emit(&sync, sizeof(sync));
@@ -223,9 +228,53 @@ static void fork_child(void)
     }
 }
 
+static void launch(void)
+{
+    uint32_t id = atomic_fetch_add(&next_correlation, 1);
+
+    mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_ENTER, id);
+    launch_emit(id);
+    mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_EXIT, id);
+}
+
+static void synchronize(void)
+{
+    uint32_t id = atomic_fetch_add(&next_correlation, 1);
+
+    mock_call(CUPTI_DOMAIN_RUNTIME, "cudaDeviceSynchronize", CUPTI_ENTER, id);
+    mock_call(CUPTI_DOMAIN_RUNTIME, "cudaDeviceSynchronize", CUPTI_EXIT, id);
+}
+
+static void launches(int count)
+{
+    for (int i = 0; i < count; i++) {
+        launch();
+    }
+    synchronize();
+}
+
+/* Another client takes the buffers; ck has them back after some two seconds.
+ */
+static void steal(void)
+{
+    (void)usleep(250000);
+    mock_steal();
+    launches(500);
+    (void)usleep(3500000);
+    launches(300);
+}
+
+/* The context goes in that call. Nothing may be left behind it. */
+static void context_end(uint32_t domain, const char *name)
+{
+    mock_call(domain, name, CUPTI_ENTER, 1);
+    mock_call(domain, name, CUPTI_EXIT, 1);
+    _exit(mock_forbidden() == 0 ? 0 : 8);
+}
+
 static void end_as(const char *how)
 {
-    CUpti_Activity unknown = {.kind = (CUpti_ActivityKind)41};
+    struct cupti_record unknown = {.kind = 41};
 
     if (strcmp(how, "_exit") == 0) {
         /* Nothing may hide behind the last flush: wait out two periods. */
@@ -233,8 +282,11 @@ static void end_as(const char *how)
         _exit(0);
     }
     if (strcmp(how, "destroy") == 0) {
-        mock_context_destroy();
-        _exit(0);
+        context_end(CUPTI_DOMAIN_DRIVER, "cuCtxDestroy");
+    } else if (strcmp(how, "release") == 0) {
+        context_end(CUPTI_DOMAIN_DRIVER, "cuDevicePrimaryCtxRelease");
+    } else if (strcmp(how, "reset") == 0) {
+        context_end(CUPTI_DOMAIN_RUNTIME, "cudaDeviceReset");
     }
     if (strcmp(how, "fork") == 0) {
         fork_child();
@@ -245,7 +297,13 @@ static void end_as(const char *how)
     } else if (strcmp(how, "unknown") == 0) {
         mock_emit_any(&unknown, sizeof(unknown));
     } else if (strcmp(how, "takeover") == 0) {
-        (void)usleep(250000);
+        (void)usleep(450000);
+    } else if (strcmp(how, "steal") == 0) {
+        steal();
+    } else if (strcmp(how, "term") == 0) {
+        (void)raise(SIGTERM);
+    } else if (strcmp(how, "flood") == 0) {
+        launches(150000);
     }
     exit(0);
 }

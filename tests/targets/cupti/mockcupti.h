@@ -9,8 +9,13 @@
  *     enable    every cuptiActivityEnable fails
  *     hang      the forced flush never returns
  *     late      only the forced flush gives buffers back
- *     takeover  the clock is no longer the registered one
+ *     takeover  the clock is another one after a while
  *     drop      three records are said to be dropped
+ *     stuck     a plain flush never returns
+ *     scarce    a flush gives nothing back, nor is a NULL buffer allowed
+ * MOCK_VERSION is what cuptiGetVersion() gives (130001); records have the
+ * lengths of that version, and from 12.6 until 13.1 a registered clock makes
+ * every other kernel lose its times.
  * MOCK_REAL names the real library; then its cuptiActivityGetNextRecord walks
  * the buffers.
  */
@@ -20,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cupti.h>
+#include "agent/inject/cuptiabi.h"
 
 #define MOCK_EXPORT __attribute__((visibility("default")))
 
@@ -29,14 +34,17 @@
 MOCK_EXPORT void mock_emit(const void *record, size_t bytes);
 MOCK_EXPORT void mock_emit_any(const void *record, size_t bytes);
 /* An API call enters or leaves on this thread; told if it was asked for. */
-MOCK_EXPORT void mock_call(CUpti_CallbackDomain domain,
+MOCK_EXPORT void mock_call(uint32_t domain,
                            const char *name,
-                           CUpti_ApiCallbackSite site,
+                           enum cupti_site site,
                            uint32_t correlation);
-/* The clock that was registered; 0: none. */
+/* What stamps records: the clock that was registered, or REALTIME. */
 MOCK_EXPORT uint64_t mock_clock(void);
-/* A context goes, or CUPTI fails for good. */
-MOCK_EXPORT void mock_context_destroy(void);
+/* CUPTI fails for good. */
 MOCK_EXPORT void mock_fatal(void);
+/* Another client registers its buffers, and frees all that come to it. */
+MOCK_EXPORT void mock_steal(void);
+/* Flushes inside callbacks in which CUPTI forbids them. */
+MOCK_EXPORT unsigned mock_forbidden(void);
 
 #endif
