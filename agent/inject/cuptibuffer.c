@@ -16,6 +16,7 @@
 
 #include "agent/inject/cuptiflush.h"
 #include "agent/inject/cuptirecord.h"
+#include "agent/inject/cuptiuntimed.h"
 
 /* Buffers that the flush thread keeps in stock. */
 #define BUFFER_STOCK 128
@@ -206,7 +207,7 @@ static void buffer_walk(uint8_t *bytes, size_t valid)
 
         undecoded_say(valid - at, result);
     }
-    record_untimed_say();
+    untimed_end();
 }
 
 static void buffer_give(uint8_t *bytes)

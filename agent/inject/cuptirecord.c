@@ -15,6 +15,7 @@
 #include "agent/inject/cupticall.h"
 #include "agent/inject/cupticlock.h"
 #include "agent/inject/cuptitable.h"
+#include "agent/inject/cuptiuntimed.h"
 
 /* A device stamp may be ahead of the host by its own error. */
 #define RECORD_AHEAD CK_TIME_S
@@ -29,12 +30,6 @@ const size_t record_kinds_count =
     sizeof(record_kinds) / sizeof(record_kinds[0]);
 
 static _Atomic uint64_t bad_times;
-
-/* Device work without times in the buffer that this thread walks. */
-static __thread struct {
-    ck_time_t since; /* its first launch */
-    uint64_t count;
-} untimed;
 
 uint64_t record_bad_times(void)
 {
@@ -57,25 +52,6 @@ static struct times times_of(uint64_t start, uint64_t end)
         (ck_time_t)times.start >= inject_ring.process->started - RECORD_BEFORE;
 
     return is_good ? times : (struct times){0, 0};
-}
-
-/* The launch of work whose times nobody knows; NULL = not known either. */
-static void untimed_add(const struct table_launch *who)
-{
-    ck_time_t since =
-        who->start == 0 ? ck_time_raw() : clock_of_ring(who->start);
-
-    untimed.since =
-        untimed.count == 0 || since < untimed.since ? since : untimed.since;
-    untimed.count++;
-}
-
-void record_untimed_say(void)
-{
-    if (untimed.count > 0) {
-        record_lost(CK_LOST_DEVICE, 0, untimed.since, ck_time_raw());
-        untimed.count = 0;
-    }
 }
 
 /* Room in this thread's slot, zeroed, with the head filled in. */
@@ -105,22 +81,33 @@ static void *record_begin(enum ck_kind kind, unsigned units, struct times times)
     return head;
 }
 
-/* The same for the device's work, launched by `who`. */
-static void *work_begin(enum ck_kind kind,
-                        const struct table_launch *who,
-                        uint64_t start,
-                        uint64_t end)
+/* Work of a device, as its record has it. */
+struct work {
+    enum ck_kind kind;
+    uint32_t context, stream, correlation;
+    uint64_t start, end;
+};
+
+/* Room for it; `who` launched it. */
+static void *work_begin(const struct work *work, const struct table_launch *who)
 {
+    struct untimed_work about = {.stream = (uint64_t)work->context << 32 |
+                                           work->stream,
+                                 .correlation = work->correlation};
     struct times times;
 
     if (inject_writer() == NULL) {
         return NULL;
     }
-    times = times_of(start, end);
+    times = times_of(work->start, work->end);
+    about.start = (ck_time_t)times.start;
+    about.end = (ck_time_t)times.end;
     if (times.start == 0) {
-        untimed_add(who);
+        untimed_bad(&about, who->start == 0 ? 0 : clock_of_ring(who->start));
+    } else {
+        untimed_good(&about);
     }
-    return record_begin(kind, 3, times);
+    return record_begin(work->kind, 3, times);
 }
 
 static void record_commit(unsigned units)
@@ -177,8 +164,13 @@ static void kernel_write(const struct cupti_record *activity)
     uint32_t device = table_device(k->device);
     uint32_t queue = table_stream(k->context, k->stream, k->device);
     struct table_launch who = table_launch_get(k->correlation);
-    struct ck_kernel *record =
-        work_begin(CK_KIND_KERNEL, &who, k->start, k->end);
+    struct work work = {.kind = CK_KIND_KERNEL,
+                        .context = k->context,
+                        .stream = k->stream,
+                        .correlation = k->correlation,
+                        .start = k->start,
+                        .end = k->end};
+    struct ck_kernel *record = work_begin(&work, &who);
 
     if (record == NULL) {
         return;
@@ -207,8 +199,13 @@ static void graph_write(const struct cupti_record *activity)
     uint32_t device = table_device(g->device);
     uint32_t queue = table_stream(g->context, g->stream, g->device);
     struct table_launch who = table_launch_get(g->correlation);
-    struct ck_kernel *record =
-        work_begin(CK_KIND_GRAPH, &who, g->start, g->end);
+    struct work work = {.kind = CK_KIND_GRAPH,
+                        .context = g->context,
+                        .stream = g->stream,
+                        .correlation = g->correlation,
+                        .start = g->start,
+                        .end = g->end};
+    struct ck_kernel *record = work_begin(&work, &who);
 
     if (record == NULL) {
         return;
@@ -236,8 +233,13 @@ static void copy_write(const struct copy *copy)
     uint32_t peer = copy->peer == 0 ? 0 : table_device(copy->peer - 1);
     uint32_t queue = table_stream(copy->context, copy->stream, copy->device);
     struct table_launch who = table_launch_get(copy->correlation);
-    struct ck_copy *record =
-        work_begin(copy->kind, &who, copy->start, copy->end);
+    struct work work = {.kind = copy->kind,
+                        .context = copy->context,
+                        .stream = copy->stream,
+                        .correlation = copy->correlation,
+                        .start = copy->start,
+                        .end = copy->end};
+    struct ck_copy *record = work_begin(&work, &who);
 
     if (record == NULL) {
         return;

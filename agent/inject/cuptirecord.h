@@ -18,9 +18,6 @@ uint64_t record_bad_times(void);
 /* Write one activity record into this thread's slot; kinds that nobody asked
  * for are passed over. Frees what CUPTI hands over with it. */
 void record_write(const struct cupti_record *activity);
-/* At a buffer's end: from the launch of what had no usable times until now the
- * devices may have worked: say so (LOST, of no records). */
-void record_untimed_say(void);
 /* A LOST record: `value` records between two RAW times. */
 void record_lost(enum ck_lost reason,
                  int64_t value,
