@@ -15,7 +15,7 @@ static const struct {
     enum cause_column column;
     const char *nkipy;
 } causes[CAUSE_KINDS] = {
-    [CAUSE_LOST_DATA] = {"lost_data", "records of its host are missing",
+    [CAUSE_LOST_DATA] = {"lost_data", "records are missing or have no times",
                          CAUSE_COLUMN_OTHER, NULL},
     [CAUSE_PROFILER] = {"profiler", "a tracer worked for itself",
                         CAUSE_COLUMN_OTHER, NULL},

@@ -36,7 +36,8 @@ enum report_region {
     REPORT_REGION_KEPT,  /* what is left where the first part was discarded */
 };
 
-/* busy + idle = wall, and compute + comm + copy = busy, exactly. */
+/* busy + idle = wall, and compute + comm + copy = busy, exactly. Of the idle
+ * time nobody knows whether `unknown` was idle. */
 struct report_device {
     uint32_t physical; /* number in the cast */
     const char *name;
@@ -54,7 +55,9 @@ struct report_device {
                               hides it */
     ck_time_t copy;        /* copies, where no kernel ran */
     ck_time_t idle;
-    ck_time_t core; /* sum of all lengths */
+    ck_time_t unknown; /* of idle: records are missing, without times, or their
+                          work never ended */
+    ck_time_t core;    /* sum of all lengths */
     ck_time_t kernel_core;
     ck_time_t kernel_busy; /* union of all kernels */
     uint64_t kernels;

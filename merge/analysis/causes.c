@@ -619,6 +619,9 @@ static void devices_close(const struct ledger *ledger, struct report *report)
             report->all.causes[c] += device->causes[c];
             sum += device->causes[c];
         }
+        device->unknown =
+            device->causes[CAUSE_LOST_DATA] + device->causes[CAUSE_UNFINISHED];
+        report->all.unknown += device->unknown;
         if (sum != device->idle) {
             report->is_ledger_closed = false;
         }

@@ -588,7 +588,8 @@ int ledger_finish(struct ledger *ledger)
     struct ledger_row *rows;
     size_t count;
 
-    if (gaps_close(ledger, INT64_MAX) != 0 || tails_add(ledger) != 0) {
+    if (scene_close(ledger->books.scene) != 0 ||
+        gaps_close(ledger, INT64_MAX) != 0 || tails_add(ledger) != 0) {
         return -1;
     }
     if (ledger->books.steps == NULL ||

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "merge/analysis/activity.h"
+#include "merge/analysis/unrecorded.h"
 #include "merge/analysis/work.h"
 
 struct scene {
@@ -19,6 +20,7 @@ struct scene {
     struct shadow *shadow;
     struct work *work;
     struct commands *commands;
+    struct unrecorded *unrecorded;
     struct sockets *sockets;
     bool has_stretch; /* the last event ended one: */
     struct sockets_stretch stretch;
@@ -83,6 +85,7 @@ struct scene *scene_create(const struct cast *cast,
     scene->shadow = shadow_create();
     scene->work = work_create(cast->processes_count);
     scene->commands = commands_create(cast);
+    scene->unrecorded = unrecorded_create(cast);
     scene->sockets = sockets_create(cast, SOCKETS_OF_RANKS);
     scene->inside = calloc(cast->threads_count + 1, sizeof(*scene->inside));
     scene->held = calloc(cast->threads_count + 1, sizeof(*scene->held));
@@ -92,9 +95,9 @@ struct scene *scene_create(const struct cast *cast,
     if (scene->host == NULL || scene->waits == NULL ||
         scene->activities == NULL || scene->evidence == NULL ||
         scene->shadow == NULL || scene->work == NULL ||
-        scene->commands == NULL || scene->sockets == NULL ||
-        scene->inside == NULL || scene->held == NULL || scene->firsts == NULL ||
-        scene->nexts == NULL) {
+        scene->commands == NULL || scene->unrecorded == NULL ||
+        scene->sockets == NULL || scene->inside == NULL ||
+        scene->held == NULL || scene->firsts == NULL || scene->nexts == NULL) {
         scene_destroy(scene);
         return NULL;
     }
@@ -115,6 +118,7 @@ void scene_destroy(struct scene *scene)
     shadow_destroy(scene->shadow);
     work_destroy(scene->work);
     commands_destroy(scene->commands);
+    unrecorded_destroy(scene->unrecorded);
     sockets_destroy(scene->sockets);
     free(scene->inside);
     free(scene->held);
@@ -177,6 +181,13 @@ const struct work *scene_work(const struct scene *scene)
 const struct commands *scene_commands(const struct scene *scene)
 {
     return scene->commands;
+}
+
+uint64_t scene_unrecorded(const struct scene *scene, uint32_t process)
+{
+    struct region part;
+
+    return unrecorded_count(scene->unrecorded, process, &part);
 }
 
 struct shadow *scene_shadow(struct scene *scene)
@@ -628,11 +639,14 @@ static int lost_take(struct scene *scene, const struct timeline_event *event)
     /* Work that had not ended is told by its commands. */
     bool is_known = lost->reason == CK_LOST_UNDONE &&
                     commands_is_known(scene->commands, event->process);
-    struct shadow_part part = {{event->start, event->start + lost->enabled},
-                               CAUSE_LOST_DATA,
-                               scene->cast->processes[event->process].agent,
-                               CAST_NONE,
-                               lost->tid};
+    /* A device's tracer belongs to its process. */
+    bool is_device = lost->reason == CK_LOST_DEVICE;
+    struct shadow_part part = {
+        {event->start, event->start + lost->enabled},
+        CAUSE_LOST_DATA,
+        is_device ? CAST_NONE : scene->cast->processes[event->process].agent,
+        is_device ? event->process : CAST_NONE,
+        lost->tid};
 
     return is_known ? 0
                     : shadow_add(scene->shadow, &part,
@@ -670,10 +684,29 @@ static ck_time_t calls_from(const struct scene *scene, uint32_t process)
     return from;
 }
 
+/* The record of what a CUDA call launched came, whatever its times are. All of
+ * its head lies alike in both classes. */
+static void work_came(struct scene *scene, const struct timeline_event *event)
+{
+    const struct ck_kernel *record = (const struct ck_kernel *)event->record;
+    uint32_t thread;
+
+    if (record->call == 0 ||
+        !unrecorded_has(scene->unrecorded, event->process)) {
+        return;
+    }
+    thread = host_thread(scene->host, event->process, record->tid);
+    if (thread != HOST_NONE) {
+        unrecorded_work(scene->unrecorded, thread, record->call);
+    }
+}
+
 static int work_take(struct scene *scene, const struct timeline_event *event)
 {
     struct region part = {event->start, event->end};
     struct work_item *item;
+
+    work_came(scene, event);
 
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
         return 0;
@@ -705,6 +738,34 @@ static int work_take(struct scene *scene, const struct timeline_event *event)
     return 0;
 }
 
+static int api_take(struct scene *scene, const struct timeline_event *event)
+{
+    switch (event->record->kind) {
+    case CK_KIND_API_OPENCL:
+        return commands_take(scene->commands, event);
+    case CK_KIND_API_CUDA_RUNTIME:
+    case CK_KIND_API_CUDA_DRIVER:
+        return unrecorded_launch(scene->unrecorded, event);
+    default:
+        return 0;
+    }
+}
+
+int scene_close(struct scene *scene)
+{
+    unrecorded_close(scene->unrecorded);
+    for (uint32_t i = 0; i < scene->cast->processes_count; i++) {
+        struct shadow_part part = {
+            .cause = CAUSE_LOST_DATA, .agent = CAST_NONE, .process = i};
+
+        if (unrecorded_count(scene->unrecorded, i, &part.part) > 0 &&
+            shadow_add(scene->shadow, &part, INT64_MIN) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int scene_take(struct scene *scene,
                const struct timeline_event *event,
                int64_t mark)
@@ -725,10 +786,7 @@ int scene_take(struct scene *scene,
                    ? 0
                    : call_take(scene, event);
     case CK_CLASS_CALL:
-        return kind == CK_KIND_API_OPENCL &&
-                       commands_take(scene->commands, event) != 0
-                   ? -1
-                   : call_take(scene, event);
+        return api_take(scene, event) != 0 ? -1 : call_take(scene, event);
     case CK_CLASS_AWAIT:
         return commands_take(scene->commands, event);
     case CK_CLASS_MARK:

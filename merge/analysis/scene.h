@@ -52,6 +52,11 @@ const struct host *scene_host(const struct scene *scene);
 const struct work *scene_work(const struct scene *scene);
 const struct commands *scene_commands(const struct scene *scene);
 struct shadow *scene_shadow(struct scene *scene);
+/* Once all was taken: launches of which no record came are a loss. 0, or -1
+ * with ENOMEM. */
+int scene_close(struct scene *scene);
+/* Then: how many the process has. */
+uint64_t scene_unrecorded(const struct scene *scene, uint32_t process);
 struct match_counts scene_counts(const struct scene *scene);
 struct waits *scene_waits(const struct scene *scene);
 /* For whom the thread waited in a call of its (waits_find()). */

@@ -50,11 +50,36 @@ static void parts_trim(struct shadow *shadow, ck_time_t horizon)
     shadow->count = kept - from;
 }
 
+/* Does the newest part that is about the same go on in this one? It is made
+ * longer then: a tracer may say every tenth of a second that it lost some. */
+static bool part_extend(struct shadow *shadow, const struct shadow_part *part)
+{
+    struct shadow_part *last;
+
+    if (shadow->count == 0) {
+        return false;
+    }
+    last = &shadow->parts[shadow->count - 1];
+    if (last->cause != part->cause || last->agent != part->agent ||
+        last->process != part->process || last->tid != part->tid ||
+        part->part.start > last->part.end ||
+        part->part.end < last->part.start) {
+        return false;
+    }
+    if (part->part.start < last->part.start) {
+        last->part.start = part->part.start;
+    }
+    if (part->part.end > last->part.end) {
+        last->part.end = part->part.end;
+    }
+    return true;
+}
+
 int shadow_add(struct shadow *shadow,
                const struct shadow_part *part,
                ck_time_t horizon)
 {
-    if (part->part.start >= part->part.end) {
+    if (part->part.start >= part->part.end || part_extend(shadow, part)) {
         return 0;
     }
     if (shadow->count == shadow->room) {

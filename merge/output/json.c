@@ -333,6 +333,8 @@ static void put_device(struct ck_json *j,
     ck_json_int(j, "comm_ns", device->comm);
     ck_json_int(j, "copy_ns", device->copy);
     ck_json_int(j, "idle_ns", device->idle);
+    ck_json_int(j, "unknown_ns", device->unknown);
+    ck_json_int(j, "idle_known_ns", device->idle - device->unknown);
     ck_json_int(j, "comm_union_ns", device->comm_all);
     ck_json_int(j, "comm_waited_ns", device->comm_waited);
     ck_json_int(j, "comm_caused_ns", device->comm_caused);

@@ -280,12 +280,27 @@ static bool is_uneven(const struct report *report,
     return false;
 }
 
+/* What is neither busy nor idle, from a thousandth on. */
+static void put_unknown(const struct page *page)
+{
+    const struct report_device *all = &page->report->all;
+    ck_time_t lost = all->causes[CAUSE_LOST_DATA];
+
+    if (lost > all->wall / 1000) {
+        fprintf(page->file,
+                " For %s %% (%s) %sit is unknown%s whether they were busy: "
+                "records are missing, or have no times.\n",
+                word_percent(lost, all->wall).text, word_time(lost).text,
+                page_bold(page), page_normal(page));
+    }
+}
+
 static void put_answer(const struct page *page)
 {
     const struct report *report = page->report;
     const struct report_device *all = &report->all;
     const struct report_device *most = idlest(report);
-    ck_time_t idle = all->idle - all->causes[CAUSE_UNFINISHED];
+    ck_time_t idle = all->idle - all->unknown;
 
     fputc('\n', page->file);
     if (most == NULL) {
@@ -301,6 +316,7 @@ static void put_answer(const struct page *page)
             word_time(all->wall).text, word_percent(idle, all->wall).text,
             word_time(idle).text);
     page_undone_answer(page);
+    put_unknown(page);
     page_copies_answer(page);
     page_meetings_answer(page);
     if (most->ranks_count > 0 && is_uneven(report, most)) {

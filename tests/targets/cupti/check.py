@@ -6,8 +6,11 @@
 With the real library its parser walks the mock's buffers in a second round,
 and its behaviour without a driver is a case.
 """
+import json
 import os
+import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -187,7 +190,6 @@ class Refusals(Case):
         self.check_truth(lines, 1)
 
     def test_without_an_agent_the_program_runs_alone(self):
-        import subprocess
         done = subprocess.run(
             [HOST], check=False, timeout=20,
             env={**os.environ, "CUDA_INJECTION64_PATH": LIBRARY,
@@ -313,6 +315,46 @@ class End(Case):
                             for n in lines.notes()))
         self.assertEqual([r["reason"] for r in lost(lines)],
                          [DEVICE_LOST])
+
+
+class Report(unittest.TestCase):
+    """What ckmerge says of runs that lack records: busy, idle and unknown."""
+
+    def report(self, how, case):
+        with tempfile.TemporaryDirectory() as folder:
+            rings = os.environ.get("CK_TEST_RINGS", folder)
+            run = os.path.join(folder, "run")
+            subprocess.run(
+                [os.path.join(BUILD, "bin", "ckagent"), "-d", run, "--posix",
+                 "off", "--sample", "off", "--", HOST, "1", how],
+                check=False, timeout=60, capture_output=True,
+                env={**os.environ, "MOCK_CASE": case, "CK_TEST_RINGS": rings,
+                     "LD_LIBRARY_PATH": os.path.join(MOCK, "new")})
+            with open(os.path.join(run, "report.txt"), encoding="utf8") as f:
+                text = f.read()
+            with open(os.path.join(run, "report.json"),
+                      encoding="utf8") as f:
+                (device,) = json.load(f)["devices"]
+        self.assertEqual(device["busy_ns"] + device["idle_known_ns"] +
+                         device["unknown_ns"], device["wall_ns"])
+        self.assertEqual(sum(device["ledger"].values()), device["wall_ns"])
+        return device, text
+
+    def test_kernels_without_times_are_unknown_not_idle(self):
+        # From the first of 400 launches in 0.2 s on.
+        device, text = self.report("paced", "zero")
+        self.assertLess(device["busy_ns"], 1000)  # three copies
+        self.assertGreater(device["unknown_ns"], 200e6)
+        self.assertIn("it is unknown whether they were busy", text)
+        self.assertIn("records without usable times", text)
+
+    def test_what_a_killed_process_had_not_got_back_is_unknown(self):
+        # The newest buffer, of 157 kernels at most, is withheld: at least
+        # 400 - 2 * 157 launches' worth of it.
+        device, text = self.report("kill", "late")
+        self.assertGreater(device["kernels"], LAUNCHES)
+        self.assertGreater(device["unknown_ns"], 10e6)
+        self.assertIn("it is unknown whether they were busy", text)
 
 
 if __name__ == "__main__":

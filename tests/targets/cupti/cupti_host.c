@@ -10,8 +10,8 @@
  * makes one each of all the rest. HOW: exit, _exit, fork, abort, fatal, term
  * (SIGTERM), unknown (a kind that nobody knows), reset, release, destroy (the
  * context ends in that call, then _exit), steal (another client takes the
- * buffers, 500 launches, and 300 when it is over), flood (no buffer comes
- * back).
+ * buffers, 500 launches, and 300 when it is over), flood (150,000 launches),
+ * paced (400 more in 0.2 s), kill (the same, then SIGKILL).
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -264,6 +264,15 @@ static void steal(void)
     launches(300);
 }
 
+/* A launch each half a millisecond, for a fifth of a second and more. */
+static void paced(void)
+{
+    for (int i = 0; i < 400; i++) {
+        launch();
+        (void)usleep(500);
+    }
+}
+
 /* The context goes in that call. Nothing may be left behind it. */
 static void context_end(uint32_t domain, const char *name)
 {
@@ -302,6 +311,11 @@ static void end_as(const char *how)
         steal();
     } else if (strcmp(how, "term") == 0) {
         (void)raise(SIGTERM);
+    } else if (strcmp(how, "paced") == 0) {
+        paced();
+    } else if (strcmp(how, "kill") == 0) {
+        paced();
+        (void)raise(SIGKILL);
     } else if (strcmp(how, "flood") == 0) {
         launches(150000);
     }

@@ -375,8 +375,10 @@ static void times_spoil(void *record)
     struct cupti_kernel *kernel = record;
     uint32_t version = version_now();
 
-    if (kernel->kind == CUPTI_KIND_KERNEL && clock_now != NULL &&
-        version >= 24 && version < 130100 && count++ % 2 == 0) {
+    bool is_buggy = clock_now != NULL && version >= 24 && version < 130100;
+
+    if (kernel->kind == CUPTI_KIND_KERNEL &&
+        (is_case("zero") || (is_buggy && count++ % 2 == 0))) {
         kernel->start = kernel->end = 0;
     }
 }

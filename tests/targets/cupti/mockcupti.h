@@ -11,6 +11,7 @@
  *     late      only the forced flush gives buffers back
  *     takeover  the clock is another one after a while
  *     drop      three records are said to be dropped
+ *     zero      no kernel has times
  *     stuck     a plain flush never returns
  *     scarce    a flush gives nothing back, nor is a NULL buffer allowed
  * MOCK_VERSION is what cuptiGetVersion() gives (130001); records have the
