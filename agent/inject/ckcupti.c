@@ -104,7 +104,8 @@ static void told(void *unused, uint32_t domain, uint32_t id, const void *data)
     }
 }
 
-/* NULL when CUPTI is not ours to have (said). */
+/* NULL when CUPTI is not ours to have (said). A copy that the driver refuses
+ * is no reason to do without: there may be another. */
 static void *subscribe(void)
 {
     char name[] = "ck";
@@ -117,16 +118,19 @@ static void *subscribe(void)
     };
     void *subscriber = NULL;
     char what[256] = "cuptiSubscribe";
+    char unused[320];
     int result;
 
     /* Where several may subscribe, the call belongs to a second set of
      * functions that must not be mixed with those used here. */
-    if (cupti_api.cuptiSubscribe_v2 != NULL &&
-        cupti_api.version < CUPTI_SINCE_SUBSCRIBERS) {
-        result = cupti_api.cuptiSubscribe_v2(&subscriber, told, NULL, &about);
-    } else {
-        result = cupti_api.cuptiSubscribe(&subscriber, told, NULL);
-    }
+    do {
+        result =
+            cupti_api.cuptiSubscribe_v2 != NULL &&
+                    cupti_api.version < CUPTI_SINCE_SUBSCRIBERS
+                ? cupti_api.cuptiSubscribe_v2(&subscriber, told, NULL, &about)
+                : cupti_api.cuptiSubscribe(&subscriber, told, NULL);
+    } while (result != CUPTI_OK && result != CUPTI_HELD &&
+             cupti_api_open_next(unused, sizeof(unused)) == 0);
     if (result == CUPTI_OK) {
         return subscriber;
     }
@@ -190,6 +194,15 @@ static void calls_start(void *subscriber)
                                         CUPTI_STATE_FATAL);
 }
 
+/* Versions with a defect that cannot be gone around. */
+static void defects_say(void)
+{
+    if (cupti_api.version >= CUPTI_SINCE_DEVICE_NAME_GIVEN &&
+        cupti_api.version < CUPTI_SINCE_FLUSH_SAFE) {
+        note("CUPTI 13.0.0 may crash in a flush; its first update mends that");
+    }
+}
+
 /* The report says in which mode the trace was taken. */
 static void mode_say(const struct cupti_options *options)
 {
@@ -231,6 +244,7 @@ static void cupti_start(void)
     }
     calls_start(subscriber);
     mode_say(&options);
+    defects_say();
     (void)atexit(flush_end);
 }
 

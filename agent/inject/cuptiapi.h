@@ -26,6 +26,9 @@ extern struct cupti_api cupti_api;
 /* Find and open it. 0, or -1 with a sentence in `text`. Keeps the library
  * for the life of the process. */
 int cupti_api_open(char *text, size_t room);
+/* Another one, where the one that was opened is no good: not where the process
+ * had it already, or it was named. 0, or -1 (`text` may be left as it is). */
+int cupti_api_open_next(char *text, size_t room);
 /* Text of a result; static. */
 const char *cupti_api_error(int result);
 /* Whether the libcuda of this process is a link-time stub. */

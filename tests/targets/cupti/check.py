@@ -8,6 +8,7 @@ and its behaviour without a driver is a case.
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -315,6 +316,66 @@ class End(Case):
                             for n in lines.notes()))
         self.assertEqual([r["reason"] for r in lost(lines)],
                          [DEVICE_LOST])
+
+
+class Find(unittest.TestCase):
+    """Where pip, conda and the toolkit put libcupti."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def put(self, path):
+        path = os.path.join(os.path.realpath(self.folder.name), path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        shutil.copy(LIBRARY, path)
+        return path
+
+    def found(self, *loaded, **environment):
+        done = subprocess.run(
+            [os.path.join(BUILD, "tests", "cupti_find"), *loaded], check=True,
+            capture_output=True, text=True, timeout=20,
+            env={**{k: v for k, v in os.environ.items()
+                    if not k.startswith(("CUDA_", "CONDA"))},
+                 **environment})
+        folder = os.path.realpath(self.folder.name)
+        lines = [os.path.realpath(x) for x in done.stdout.splitlines()]
+        return [os.path.relpath(x, folder) for x in lines
+                if x.startswith(folder)]
+
+    def test_wheels_by_what_is_loaded_of_them(self):
+        torch = self.put("lib/python3/site-packages/torch/lib/libtorch.so")
+        self.put("lib/python3/site-packages/nvidia/cuda_cupti/lib/"
+                 "libcupti.so.12")
+        self.assertEqual(self.found(torch), [
+            "lib/python3/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12"])
+        runtime = self.put("x/nvidia/cuda_runtime/lib/libcudart.so.12")
+        self.put("x/nvidia/cuda_cupti/lib/libcupti.so.12")
+        self.assertEqual(self.found(runtime),
+                         ["x/nvidia/cuda_cupti/lib/libcupti.so.12"])
+
+    def test_conda_and_the_toolkit(self):
+        self.put("conda/lib/libcupti.so.12")
+        self.put("cuda/extras/CUPTI/lib64/libcupti.so.13")
+        folder = os.path.realpath(self.folder.name)
+        self.assertEqual(
+            sorted(self.found(CONDA_PREFIX=folder + "/conda",
+                              CUDA_HOME=folder + "/cuda")),
+            ["conda/lib/libcupti.so.12",
+             "cuda/extras/CUPTI/lib64/libcupti.so.13"])
+
+    def test_what_the_driver_has_no_cuda_for_comes_last(self):
+        self.put("cuda/lib64/libcupti.so.13")
+        self.put("cuda/lib64/libcupti.so.12")
+        home = {"CUDA_HOME": os.path.realpath(self.folder.name) + "/cuda"}
+        thirteen, twelve = ("cuda/lib64/libcupti.so.13",
+                            "cuda/lib64/libcupti.so.12")
+        for driver, order in (("550.54.15", [twelve, thirteen]),
+                              ("580.65.06", [thirteen, twelve])):
+            real = self.put(driver + "/libcuda.so." + driver)
+            link = os.path.join(os.path.dirname(real), "libcuda.so.1")
+            os.symlink(real, link)
+            self.assertEqual(self.found(link, **home), order)
 
 
 class Report(unittest.TestCase):
