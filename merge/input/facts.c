@@ -10,6 +10,7 @@
 
 #include "merge/array.h"
 #include "merge/comm.h"
+#include "merge/demangle.h"
 #include "schema/run.h"
 
 /* Open calls that one agent may show at once; more are not kept. */
@@ -280,8 +281,7 @@ static int name_read(struct cast *cast,
                      const struct ck_text *text)
 {
     struct names *names = cast->processes[source->process].names;
-    const char *kept =
-        texts_keep(cast->texts, ck_text_bytes(text), text->length);
+    const char *kept = demangle(cast->texts, ck_text_bytes(text), text->length);
 
     if (kept == NULL) {
         return -1;

@@ -414,6 +414,7 @@ class Report(unittest.TestCase):
         # 400 - 2 * 157 launches' worth of it.
         device, text = self.report("kill", "late")
         self.assertGreater(device["kernels"], LAUNCHES)
+        self.assertIn("node(float*, int)", text)
         self.assertGreater(device["unknown_ns"], 10e6)
         self.assertIn("it is unknown whether they were busy", text)
 

@@ -11,7 +11,8 @@
  * (SIGTERM), unknown (a kind that nobody knows), reset, release, destroy (the
  * context ends in that call, then _exit), steal (another client takes the
  * buffers, 500 launches, and 300 when it is over), flood (150,000 launches),
- * paced (400 more in 0.2 s), kill (the same, then SIGKILL).
+ * paced (400 more in 0.2 s), kill (the same, then SIGKILL), cost (prints ns of
+ * a launch's callbacks beside an empty subscriber's).
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -22,9 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/targets/cupti/mockcupti.h"
+
+extern cuptiSubscribe_f cuptiSubscribe;
 
 #define LAUNCHES 1000
 #define DIRECT 10
@@ -70,7 +74,7 @@ static void node_emit(uint32_t correlation, uint64_t node)
         .context = 1,
         .stream = 7,
         .correlation = correlation,
-        .name = "node",
+        .name = "_Z4nodePfi",
         .graph_node = node,
         .graph = 3,
     };
@@ -273,6 +277,64 @@ static void paced(void)
     }
 }
 
+static void
+told_nobody(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+    (void)user;
+    (void)domain;
+    (void)id;
+    (void)data;
+}
+
+static uint64_t raw_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* ns of a launch's callbacks: the median of many batches. */
+static double callbacks_ns(void)
+{
+    enum { BATCHES = 201, CALLS = 500 };
+    static uint64_t taken[BATCHES];
+
+    for (int i = 0; i < BATCHES; i++) {
+        uint64_t begin = raw_ns();
+
+        for (int k = 0; k < CALLS; k++) {
+            uint32_t id = atomic_fetch_add(&next_correlation, 1);
+
+            mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_ENTER,
+                      id);
+            mock_call(CUPTI_DOMAIN_DRIVER, "cuLaunchKernel", CUPTI_ENTER, id);
+            mock_call(CUPTI_DOMAIN_DRIVER, "cuLaunchKernel", CUPTI_EXIT, id);
+            mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_EXIT, id);
+        }
+        taken[i] = raw_ns() - begin;
+    }
+    qsort(taken, BATCHES, sizeof(taken[0]), by_value);
+    return (double)taken[BATCHES / 2] / CALLS;
+}
+
+/* What ck's subscriber costs beside one that does nothing. */
+static void cost(void)
+{
+    double ours = callbacks_ns();
+    void *subscriber;
+
+    (void)cuptiSubscribe(&subscriber, told_nobody, NULL);
+    (void)printf("launch_ns %.1f\n", ours - callbacks_ns());
+}
+
 /* The context goes in that call. Nothing may be left behind it. */
 static void context_end(uint32_t domain, const char *name)
 {
@@ -311,6 +373,8 @@ static void end_as(const char *how)
         steal();
     } else if (strcmp(how, "term") == 0) {
         (void)raise(SIGTERM);
+    } else if (strcmp(how, "cost") == 0) {
+        cost();
     } else if (strcmp(how, "paced") == 0) {
         paced();
     } else if (strcmp(how, "kill") == 0) {
