@@ -348,6 +348,7 @@ static int spare_path(char path[PATH_MAX], const char *dir, const char *name)
 int ck_run_spare(const char *dir, const char *name, size_t bytes)
 {
     char path[PATH_MAX];
+    struct stat st;
     int fd, rc;
 
     if (spare_path(path, dir, name) != 0) {
@@ -358,6 +359,10 @@ int ck_run_spare(const char *dir, const char *name, size_t bytes)
         return -1;
     }
     rc = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes);
+    /* One of an earlier call keeps its room; without any it is no use. */
+    if (rc != 0 && fstat(fd, &st) == 0 && st.st_blocks == 0) {
+        (void)unlink(path);
+    }
     (void)close(fd);
     return rc;
 }

@@ -125,6 +125,20 @@ static void a_file_is_replaced_whole(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+static void room_that_is_not_there_leaves_no_file(void **state)
+{
+    char path[128];
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/.m.json.spare", work);
+    assert_int_equal(ck_run_spare(work, "m.json", (size_t)1 << 60), -1);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(ck_run_spare(work, "m.json", 4096), 0);
+    /* What was reserved once stays. */
+    assert_int_equal(ck_run_spare(work, "m.json", (size_t)1 << 60), -1);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
 static void lines_are_put_and_got(void **state)
 {
     char lines[64], value[8];
@@ -170,6 +184,7 @@ int main(void)
         CASE(a_missing_directory_is_said),
         CASE(a_run_directory_is_private_and_may_exist),
         CASE(a_file_is_replaced_whole),
+        CASE(room_that_is_not_there_leaves_no_file),
         CASE(lines_are_put_and_got),
         CASE(what_does_not_fit_is_not_begun),
     };
