@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,28 +17,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/meetdir.h"
 #include "launch/child.h"
+#include "schema/owndir.h"
 #include "schema/run.h"
 
 /* A meeting point is forgotten after so long without a ckagg. */
 #define OLD_SECONDS 600
-
-/* Ours alone, or nobody's: others could take the names first. */
-static int dir_ready(const char *dir, struct ck_err *err)
-{
-    struct stat st;
-
-    if ((mkdir(dir, 0700) != 0 && errno != EEXIST) || lstat(dir, &st) != 0) {
-        return ck_err_set(err, "cannot make %s: %s", dir, strerror(errno));
-    }
-    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & 077) != 0) {
-        errno = EPERM;
-        return ck_err_set(err, "%s must be a directory of yours with mode 0700",
-                          dir);
-    }
-    return 0;
-}
+/* Not TMPDIR: that may be another one for each rank. */
+#define TMP "/tmp"
 
 /* Meeting points of jobs that are long over: nobody holds the lock. */
 static void old_remove(const char *dir)
@@ -75,7 +63,8 @@ static void old_remove(const char *dir)
     }
 }
 
-int embedded_dir(char dir[EMBEDDED_DIR], struct ck_err *err)
+/* Where everybody looks: $XDG_RUNTIME_DIR/ck, else /tmp/ck-UID. */
+static void dir_known(char dir[EMBEDDED_DIR])
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     int n = -1;
@@ -85,9 +74,37 @@ int embedded_dir(char dir[EMBEDDED_DIR], struct ck_err *err)
     }
     /* 16 hex digits and ".sock" must fit behind it as well. */
     if (n < 0 || (size_t)n >= EMBEDDED_DIR - 24) {
-        (void)snprintf(dir, EMBEDDED_DIR, "/tmp/ck-%u", (unsigned)geteuid());
+        (void)snprintf(dir, EMBEDDED_DIR, TMP "/ck-%u", (unsigned)geteuid());
     }
-    return dir_ready(dir, err);
+}
+
+/* Ours alone, or nobody's: others could take the names first. Then a private
+ * one, and *moved says why; else that is "". */
+static int
+dir_find(char dir[EMBEDDED_DIR], struct ck_err *moved, struct ck_err *err)
+{
+    struct ck_err why;
+    int fd;
+
+    dir_known(dir);
+    fd = ck_owndir_make(dir, &why);
+    moved->text[0] = '\0';
+    if (fd >= 0) {
+        return close(fd);
+    }
+    if (meetdir_find(TMP, dir, EMBEDDED_DIR - 24, err) != 0) {
+        return -1;
+    }
+    (void)ck_err_set(moved, "%.300s: the agents of this user meet in %s",
+                     why.text, dir);
+    return 0;
+}
+
+int embedded_dir(char dir[EMBEDDED_DIR], struct ck_err *err)
+{
+    struct ck_err moved;
+
+    return dir_find(dir, &moved, err);
 }
 
 int embedded_place_find(struct embedded_place *place,
@@ -97,7 +114,7 @@ int embedded_place_find(struct embedded_place *place,
     unsigned long long hash = identity_hash(identity);
     char dir[EMBEDDED_DIR];
 
-    if (embedded_dir(dir, err) != 0) {
+    if (dir_find(dir, &place->moved, err) != 0) {
         return -1;
     }
     old_remove(dir);
@@ -252,12 +269,14 @@ static int ended_take(struct embedded *embedded, struct ck_err *err)
 
     (void)close(embedded->ready);
     embedded->ready = -1;
-    if (waitpid(embedded->pid, &status, WNOHANG) == embedded->pid &&
-        WIFEXITED(status) &&
-        (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)) {
-        return ck_err_set(err, "the program ckagg cannot be run");
+    if (waitpid(embedded->pid, &status, WNOHANG) != embedded->pid) {
+        return -1;
     }
-    return -1;
+    embedded->pid = 0;
+    return WIFEXITED(status) &&
+                   (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)
+               ? ck_err_set(err, "the program ckagg cannot be run")
+               : -1;
 }
 
 int embedded_ready(struct embedded *embedded,
@@ -290,4 +309,11 @@ int embedded_ready(struct embedded *embedded,
     *end = '\0';
     embedded->used = 0; /* nothing else on its stdout is for us */
     return line_parse(embedded->line, endpoint, err);
+}
+
+void embedded_wake(const struct embedded *embedded)
+{
+    if (embedded->pid > 0) {
+        (void)kill(embedded->pid, SIGCONT);
+    }
 }

@@ -20,11 +20,13 @@
 struct embedded_place {
     char socket[108]; /* sun_path is that long */
     char lock[128];
+    struct ck_err moved; /* why it is not where others look first; "" = is */
 };
 
 #define EMBEDDED_DIR 96
 /* The directory of all meeting points of this user on this host, made (0700,
- * owner checked). 0, or -1 with err. */
+ * owner checked; where somebody else has taken its name, a private one that all
+ * agents of this user find). 0, or -1 with err. */
 int embedded_dir(char dir[EMBEDDED_DIR], struct ck_err *err);
 /* That directory made, names filled in. 0, or -1 with err. */
 int embedded_place_find(struct embedded_place *place,
@@ -61,5 +63,8 @@ int embedded_start(struct embedded *embedded,
 int embedded_ready(struct embedded *embedded,
                    char endpoint[CK_ENDPOINT_TEXT_BYTES],
                    struct ck_err *err);
+
+/* Should it be stopped (the program may do that), it goes on. */
+void embedded_wake(const struct embedded *embedded);
 
 #endif

@@ -37,6 +37,7 @@ struct rendezvous {
     struct embedded_place place;
     struct embedded embedded;
     bool has_place;
+    bool is_move_told; /* that the place is another one than usual */
     bool is_one_host;
     bool is_found;      /* an endpoint was handed out */
     bool is_local;      /* the job's socket is (or will be) on this host */
@@ -107,6 +108,11 @@ bool rendezvous_is_hopeless(const struct rendezvous *rendezvous)
 void rendezvous_abstain(struct rendezvous *rendezvous)
 {
     rendezvous->start_at = 0;
+}
+
+void rendezvous_wake(struct rendezvous *rendezvous)
+{
+    embedded_wake(&rendezvous->embedded);
 }
 
 bool rendezvous_leads(const struct rendezvous *rendezvous)
@@ -360,6 +366,11 @@ int rendezvous_step(struct rendezvous *rendezvous,
     rendezvous->was_heard |= is_heard;
     if (rendezvous->why.text[0] != '\0') {
         return ck_err_set(err, "%s", rendezvous->why.text);
+    }
+    if (!rendezvous->is_move_told && rendezvous->place.moved.text[0] != '\0' &&
+        rendezvous->wish.identity->place.rank == 0) {
+        rendezvous->is_move_told = true;
+        return ck_err_set(err, "%s", rendezvous->place.moved.text);
     }
     if (ready_step(rendezvous, err) != 0) {
         return -1;

@@ -55,6 +55,10 @@ bool rendezvous_is_hopeless(const struct rendezvous *rendezvous);
 /* Start none from now on; one that others start is still found. */
 void rendezvous_abstain(struct rendezvous *rendezvous);
 
+/* Nobody waits for the ckagg that we started: if it is stopped it goes on, so
+ * that it ends. */
+void rendezvous_wake(struct rendezvous *rendezvous);
+
 /* We started the ckagg of a job on one host though we are not rank 0: that one
  * is not recorded, or late. */
 bool rendezvous_leads(const struct rendezvous *rendezvous);

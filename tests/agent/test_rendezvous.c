@@ -218,20 +218,38 @@ static void a_rank_of_another_host_waits_for_what_ckmpi_finds(void **state)
     rendezvous_destroy(rendezvous);
 }
 
-static void a_directory_of_others_is_no_meeting_point(void **state)
+/* Ours, but open to others: what is in it may be theirs. */
+static void in_a_directory_of_others_nobody_meets(void **state)
 {
     struct identity identity;
-    struct embedded_place place;
+    struct rendezvous_wish wish = {.identity = &identity, .dir = work};
+    struct rendezvous *rendezvous;
+    struct embedded_place first, place;
+    struct ck_endpoint endpoint;
     struct ck_err err;
     char path[96];
+    size_t url;
 
     (void)state;
     identity_fill(&identity, 0, 1, 1);
     (void)snprintf(path, sizeof(path), "%s/ck", work);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(chmod(path, 0777), 0);
-    assert_int_equal(embedded_place_find(&place, &identity, &err), -1);
-    assert_non_null(strstr(err.text, "0700"));
+    assert_int_equal(embedded_place_find(&first, &identity, &err), 0);
+    assert_int_equal(embedded_place_find(&place, &identity, &err), 0);
+    assert_string_equal(first.socket, place.socket);
+    assert_int_not_equal(strncmp(place.socket, path, strlen(path)), 0);
+    rendezvous = rendezvous_create(&wish, &err);
+    rendezvous_abstain(rendezvous);
+    assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
+                                     &endpoint, &url, &err),
+                     -1);
+    assert_non_null(strstr(err.text, "is open to others (mode 0777): the "
+                                     "agents of this user meet in /tmp/"));
+    assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
+                                     &endpoint, &url, &err),
+                     1);
+    rendezvous_destroy(rendezvous);
 }
 
 int main(void)
@@ -246,7 +264,7 @@ int main(void)
         CASE(a_rank_of_the_same_host_goes_to_the_jobs_socket),
         CASE(the_socket_of_an_earlier_job_at_the_address_is_left),
         CASE(a_rank_of_another_host_waits_for_what_ckmpi_finds),
-        CASE(a_directory_of_others_is_no_meeting_point),
+        CASE(in_a_directory_of_others_nobody_meets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,7 @@ wait_for() {
     done
     fail "waited 20 s for $what"
 }
+no_meeting_point() { [ -z "$(ls "$work/ck")" ]; }
 is_done() { grep -q '"state": "done"' "$1/manifest.json"; }
 
 # The run of another job stays as it is.
@@ -61,6 +62,8 @@ runs 0 --dir first --report later -- true
 says 'the run is in .*/first'
 says_not 'TRUST'
 wait_for "the first run" is_done first
+# Its ckagg writes the report behind that.
+wait_for "the end of its ckagg" no_meeting_point
 sums first >before
 runs 0 --dir first --report later -- true
 says 'first holds the run of another job'
@@ -171,12 +174,15 @@ runs 0 --dir sizes3 --report none --ring-bytes 4M -- true
 lines 0
 echo "ok: sizes of the recording memory"
 
-# No meeting point: the data is kept all the same.
+# The meeting point is open to others: the agents meet elsewhere.
 mkdir -m 0777 open open/ck
 chmod 0777 open/ck
-XDG_RUNTIME_DIR=$work/open runs 0 --dir meet -- true
-says 'must be a directory of yours with mode 0700; the data is kept in .*/meet'
-echo "ok: no place to meet"
+XDG_RUNTIME_DIR=$work/open runs 0 --dir meet --report none -- true
+says '/ck is open to others (mode 0777): the agents of this user meet in /tmp/'
+lines 1
+wait_for "the run of a job that met elsewhere" is_done meet
+[ -z "$(ls open/ck)" ] || fail "something was made in an open directory"
+echo "ok: another place to meet"
 
 # What was never run leaves nothing behind.
 runs 127 --dir never -- "$work/no-such-program"
@@ -187,7 +193,6 @@ chmod +x script
 runs 127 --dir never -- ./script
 runs 127 --dir never --strict -- "$work/no-such-program"
 lines 1
-no_meeting_point() { [ -z "$(ls "$work/ck")" ]; }
 wait_for "the end of all meeting points" no_meeting_point
 no_trace never
 echo "ok: a program that cannot be run"

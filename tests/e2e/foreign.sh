@@ -145,3 +145,30 @@ for ((turn = 0; turn < ${CK_FOREIGN_RUNS:-1}; turn++)); do
         discard "$work/run-$kind"
     done
 done
+
+# The place where agents meet is the stranger's: the ranks are one run all the
+# same, and nothing is made there.
+meet() {
+    local run=$work/met taken=$TMPDIR/taken
+    as_stranger mkdir "$taken" && as_stranger chmod "$1" "$taken"
+    mkdir -p -m 700 /tmp/ck-0
+    mount --bind "$taken" /tmp/ck-0
+    (
+        unset XDG_RUNTIME_DIR
+        timeout 60 mpirun -n 3 "$bin/ckagent" --report none --dir "$run" -- \
+            echo hello >"$work/out" 2>"$work/err"
+    ) || fail "agents that meet elsewhere: $(cat "$work/err")"
+    wait_done "$run"
+    same "meet $1: output" 3 "$(grep -cx hello "$work/out")"
+    same "meet $1: ranks in one run" 3 "$(json "$run/manifest.json" 'j["ranks"]')"
+    same "meet $1: lines that say where" 1 "$(grep -c '/ck-0 belongs to another user.*: the agents of this user meet in /tmp/ck-meet-0-' "$work/err")"
+    same "meet $1: made there" "" "$(ls -A "$taken")"
+    umount /tmp/ck-0
+    discard "$run" "$taken"
+}
+if command -v mpirun >/dev/null; then
+    for ((turn = 0; turn < ${CK_FOREIGN_RUNS:-1}; turn++)); do
+        meet 777
+        meet 700
+    done
+fi
