@@ -340,13 +340,17 @@ static void spool_rest(struct collector *collector)
     (void)own_flush(collector->own);
     drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
     if (drain_lost(collector->drain) > 0) {
-        (void)snprintf(
-            text, sizeof(text),
-            "%llu records were lost: no aggregator, and the spool is bounded "
-            "(--spool-limit) or its disk is full",
-            (unsigned long long)drain_lost(collector->drain));
+        int error = spool_error(collector->spool);
+
+        (void)snprintf(text, sizeof(text),
+                       "%llu records were lost: no aggregator, and %s%s",
+                       (unsigned long long)drain_lost(collector->drain),
+                       error != 0 ? "the spool cannot be written: "
+                                  : "the spool is bounded (--spool-limit)",
+                       error != 0 ? strerror(error) : "");
         herald_warn(&collector->herald, text);
     }
+    rendezvous_wake(collector->rendezvous);
     /* The spool names the job. */
     claim_release(collector->wish->claim, collector->wish->dir);
     collector->phase = PHASE_DONE;

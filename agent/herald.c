@@ -9,6 +9,7 @@
  */
 #include "agent/herald.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -242,7 +243,10 @@ void herald_spooled(struct herald *herald, const char *full)
         return;
     }
     if (herald->is_hopeless) {
-        (void)snprintf(what, sizeof(what), "%.512s is full", said);
+        int error = spool_error(herald->spool);
+
+        (void)snprintf(what, sizeof(what), "cannot write to %.512s: %s", said,
+                       strerror(error != 0 ? error : ENOSPC));
     } else {
         (void)snprintf(what, sizeof(what), "the aggregator (%s) did not answer",
                        url(herald));

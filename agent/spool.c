@@ -38,6 +38,7 @@ struct spool {
     bool is_last;
     uint8_t agent[16];
     uint64_t limit;
+    int error;         /* why the last one was refused, 0 = by the limit */
     ck_time_t move_at; /* when the other directory is tried again */
     struct ck_segment *segment;
     struct ck_segment_reader *reader; /* NULL = to be opened at `next` */
@@ -261,28 +262,45 @@ static int file_move(struct spool *spool, const void *frame, size_t bytes)
     return 0;
 }
 
+/* errno is what that disk or file said: no room, a quota, a limit on files, a
+ * broken device. */
+static int refused(struct spool *spool)
+{
+    spool->error = errno;
+    return -1;
+}
+
 int spool_append(struct spool *spool, const void *frame, size_t bytes)
 {
     int rc;
 
     if (spool->segment == NULL && file_open(spool) != 0) {
-        return -1;
+        return refused(spool);
     }
     if (ck_segment_bytes(spool->segment) + bytes > spool->limit) {
+        spool->error = 0;
         errno = ENOSPC;
         return -1;
     }
     rc = frame_append(spool, spool->segment, frame, bytes);
+    if (rc != 0) {
+        (void)refused(spool);
+    }
     if (rc != 0 && may_move(spool) && ck_time_raw() >= spool->move_at) {
         rc = file_move(spool, frame, bytes);
         spool->move_at = ck_time_raw() + MOVE_PAUSE;
     }
     if (rc != 0) {
-        errno = ENOSPC;
+        errno = spool->error;
         return -1;
     }
     spool->frames++;
     return 0;
+}
+
+int spool_error(const struct spool *spool)
+{
+    return spool->error;
 }
 
 /* A reader that stands behind the first `skip` frames. */

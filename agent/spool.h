@@ -46,8 +46,11 @@ void spool_prepare(struct spool *spool);
 void spool_last(struct spool *spool);
 bool spool_is_last(const struct spool *spool);
 
-/* 0, or -1 with errno (ENOSPC: the limit or the disk is full). */
+/* 0, or -1 with errno: of the disk, or ENOSPC for the limit. */
 int spool_append(struct spool *spool, const void *frame, size_t bytes);
+/* Why a disk took no frame last (ENOSPC, EDQUOT, EFBIG, EIO ...); 0: what was
+ * not taken was beyond the limit. */
+int spool_error(const struct spool *spool);
 
 /* The oldest frame not yet sent, or NULL: none, or too many of them wait for
  * an acknowledgement. Borrowed until the next call. */

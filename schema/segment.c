@@ -157,11 +157,7 @@ int ck_segment_reserve(struct ck_segment *segment, uint64_t bytes)
                   (off_t)bytes) == 0) {
         return 0;
     }
-    if (errno != ENOSPC && errno != EDQUOT) {
-        return 0;
-    }
-    errno = ENOSPC;
-    return -1;
+    return errno == ENOSPC || errno == EDQUOT ? -1 : 0;
 }
 
 uint64_t ck_segment_bytes(const struct ck_segment *segment)

@@ -25,8 +25,8 @@ int ck_segment_append(struct ck_segment *segment,
                       const void *frame,
                       size_t bytes);
 /* Have room on disk for so many bytes behind the last frame, without changing
- * the file's length. 0, or -1 with errno ENOSPC; 0 as well where the file
- * system cannot promise room. */
+ * the file's length. 0, or -1 with errno ENOSPC or EDQUOT; 0 as well where the
+ * file system cannot promise room. */
 int ck_segment_reserve(struct ck_segment *segment, uint64_t bytes);
 uint64_t ck_segment_bytes(const struct ck_segment *segment);
 /* fdatasync. 0 or -1 with errno. */

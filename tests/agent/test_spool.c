@@ -4,12 +4,14 @@
  */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -194,6 +196,30 @@ static void a_later_collector_goes_on_with_the_file(void **state)
     spool_destroy(spool);
 }
 
+static void the_error_of_the_file_is_named(void **state)
+{
+    struct rlimit none = {64, RLIM_INFINITY};
+    struct rlimit before;
+    struct spool *spool = spool_create(run, "", agent, 1 << 20);
+
+    (void)state;
+    assert_int_equal(frame_append(spool, 0), 0);
+    assert_int_equal(spool_error(spool), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    assert_int_equal(frame_append(spool, 10), -1);
+    assert_int_equal(errno, EFBIG);
+    assert_int_equal(spool_error(spool), EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(frame_append(spool, 10), 0);
+    spool_destroy(spool);
+    spool = spool_create(run, "", agent, 8);
+    assert_int_equal(frame_append(spool, 0), -1);
+    assert_int_equal(spool_error(spool), 0); /* its own limit */
+    spool_destroy(spool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +230,7 @@ int main(void)
         WORKDIR_CASE(the_limit_refuses_and_changes_nothing, setup),
         WORKDIR_CASE(the_fallback_is_used_and_the_identity_comes_first, setup),
         WORKDIR_CASE(a_later_collector_goes_on_with_the_file, setup),
+        WORKDIR_CASE(the_error_of_the_file_is_named, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
