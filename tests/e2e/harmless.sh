@@ -107,6 +107,7 @@ compiled static gcc -static &
 compiled static-pie gcc -static-pie &
 compiled plain gcc &
 gcc -pthread -o "$built/seccomp" "$sources/seccomp.c" 2>/dev/null &
+gcc -D_GNU_SOURCE -pthread -o "$built/odd" "$sources/odd.c" 2>/dev/null &
 echo 'fn main() {
     let sum = std::thread::spawn(|| (1..=5).sum::<i32>()).join().unwrap();
     println!("{}", sum);
@@ -118,7 +119,7 @@ wait
 kind sh 'sh' 'run sh -c "echo a; (exit 3); echo \$?; exit 7"'
 kind bash 'bash' 'run bash -c "for i in 1 2 3; do echo \$i; done | tac; false"'
 kind dash 'dash' 'run dash -c "trap \"echo bye\" EXIT; kill -0 \$\$; exit 5"'
-kind zsh 'zsh' 'run zsh -fc "print -r -- \${(j:,:)\${(s: :)\"a b c\"}}"'
+kind zsh 'zsh' 'run zsh -fc "print -r -- \${(j:,:)\${(s: :)\${:-a b c}}}"'
 kind pipes 'bash' 'seq 20000 | run bash -c "sort -n | tail -n 1; cat"'
 kind closed-output '' 'run seq 100000 | head -n 2; echo ${PIPESTATUS[0]}'
 kind stdin '' 'printf "x\ny\n" | run cat -n'
@@ -193,6 +194,58 @@ kind zstd 'zstd' 'seq 9999 | run zstd -qcT2 | zstd -dc | cksum'
 kind gcc 'gcc' 'echo "int main(){return 3;}" >a.c; run gcc a.c; ./a.out'
 kind cmake 'cmake' 'echo "message(in)" >a.cmake; run cmake -P a.cmake'
 
+# Runtimes of their own threads and stacks. These packages are large: they are
+# taken where they are installed.
+if command -v go >/dev/null; then
+    mkdir "$work/go"
+    echo 'package main
+import ("fmt"; "os"; "os/exec")
+func main() {
+    c := make(chan int)
+    for i := 0; i < 100; i++ { go func(i int) { c <- i }(i) }
+    sum := 0
+    for i := 0; i < 100; i++ { sum += <-c }
+    out, err := exec.Command("sh", "-c", "echo child; exit 3").Output()
+    fmt.Println(sum, string(out), err)
+    os.Exit(5)
+}' >"$work/go/main.go"
+    (cd "$work/go" && HOME=$work GOCACHE=$work/go/cache \
+        go build -o "$built/go" main.go) || true
+fi
+kind go "$built/go" 'run $B/go'
+kind child-go "$built/go" 'run sh -c "$B/go; echo \$?"'
+kind gofmt 'gofmt' 'echo "package a; func  f() { }" | run gofmt'
+kind fzf 'fzf' 'printf "ab\nbc\nac\n" | run fzf -f a'
+kind age 'age age-keygen' 'age-keygen -o k 2>/dev/null
+    echo in | run age -r "$(age-keygen -y k)" | run age -d -i k'
+kind java-source 'javac' 'echo "class A { public static void main(String[] a)
+    throws Exception { var t = new Thread(() -> System.out.println(6 * 7));
+    t.start(); t.join(); System.exit(4); } }" >A.java; run java A.java'
+kind node-worker 'node' 'run node -e "
+const w = require(\"worker_threads\")
+new w.Worker(\"console.log(6 * 7)\", {eval: true}).on(\"exit\", () =>
+    process.exit(require(\"child_process\").spawnSync(\"sh\",
+        [\"-c\", \"exit 3\"]).status))"'
+
+# ---- with more rights than who runs them -------------------------------------
+# nobody runs ckagent: it has to be able to.
+chmod 711 "$work" "$work/kinds"
+chmod 1777 "$rings"
+nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'
+if [ "$(id -u)" = 0 ] && $nobody test -x "$bin/ckagent"; then
+    open="chmod 777 . ..; exec $nobody bash -c"
+    kind other-user 'setpriv' "$open 'run sh -c \"id -u; exit 3\"'"
+    kind setuid 'setpriv' "cp /usr/bin/id s; chmod 4755 s
+        $open 'run ./s -u; run sh -c \"./s -u; exit 3\"'"
+    kind setuid-of-other 'setpriv' "cp /usr/bin/id s; chown 64321 s
+        chmod 6755 s; $open 'run ./s -u; run env ./s -g'"
+    kind capabilities 'setpriv ping' \
+        "$open 'run ping -qc 1 -W 1 127.0.0.1 >/dev/null; echo \$?'"
+    kind sudo 'setpriv sudo' "$open 'run sudo -n id -u 2>&1; echo \$?'"
+    kind sudo-as-root 'sudo' 'run sudo -n -u nobody sh -c "id -u; exit 3"'
+    kind su 'su' 'run su -s /bin/sh nobody -c "id -u; exit 3"'
+fi
+
 # ---- watched, or with other libraries in front ------------------------------
 library() { compgen -G "/usr/lib*/$1" || compgen -G "/usr/lib/*/$1" || echo "$1"; }
 for name in jemalloc.so.2 tcmalloc_minimal.so.4; do
@@ -218,6 +271,22 @@ for space in user mount net pid ipc uts; do
         "run unshare --$space $fork sh -c 'echo in; exit 3'"
 done
 
+box='bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --unshare-all'
+kind bubblewrap 'bwrap' \
+    "run $box --die-with-parent --new-session sh -c 'id -u; exit 3'"
+# As a unit of systemd with PrivateTmp, PrivateDevices, PrivateNetwork,
+# ProtectSystem=strict, ProtectHome and no capability: ckagent inside.
+kind sandbox 'bwrap' "$box --dir /tmp --ro-bind $work $work --bind .. \$(cd ..; pwd) \
+    --ro-bind $bin $bin --tmpfs /dev/shm --cap-drop ALL \\
+    --unsetenv CK_TEST_RINGS \
+    \$(command -v run) sh -c 'echo in; exit 3'"
+# As Podman and Docker make them (container.py), from outside and from inside.
+kind container 'runc' "$here/container.py b \$PWD /none sh -c 'echo in; exit 3'
+    run runc --root \$PWD/r run -b b ck-\$\$; echo \$?"
+kind container-inside 'runc' "p=\$(cd ..; pwd)
+    $here/container.py b \$p ${bin%/bin} \$(command -v run) sh -c 'echo in; exit 3'
+    runc --root \$PWD/r run -b b ck-\$\$; echo \$?"
+
 # ---- built in other ways ----------------------------------------------------
 for name in asan tsan ubsan lsan clang-asan clang-tsan clang-msan m32 musl \
     static static-pie rust plain; do
@@ -226,6 +295,9 @@ for name in asan tsan ubsan lsan clang-asan clang-tsan clang-msan m32 musl \
 done
 for name in strict filter syscall early; do
     kind "seccomp-$name" "$built/seccomp" "run \$B/seccomp $name; echo \$?"
+done
+for name in thread-exec vfork clone forks hidden daemon closed limits chroot; do
+    kind "odd-$name" "$built/odd" "run \$B/odd $name; echo \$?"
 done
 kind asan-finds "$built/asan" 'run $B/asan x 2>&1 | grep -c "heap-buffer-over"'
 kind mpi-openmpi "$tests/refused.openmpi" "run $tests/refused.openmpi"
