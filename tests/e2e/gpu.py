@@ -1,10 +1,19 @@
 #!/usr/bin/env python3
-# gpu.py - steps of gpu.sh: what ckcupti records on a real GPU
+# gpu.py - steps of gpu.sh: what ck records on a GPU, against the truth
 # SPDX-License-Identifier: Apache-2.0
-"""gpu.py BUILD_DIR: one line a step; exit 0, 1 (a step failed) or 77 (no
-GPU). A step that fails does not stop the next."""
+"""gpu.py PACK COMMAND [--mock]: one line a step; exit 0 or 1 (a step failed).
+
+The truth is the program's own: counts that it prints, the device's
+%globaltimer, the host's clock around a kernel, torch.profiler without ck. A
+step that fails does not stop the next, and no process is left behind. On the
+mock the program is cupti_host; what needs a device is left out with a line.
+"""
+import collections
+import json
 import os
+import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,18 +22,25 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "targets"))
 import ringlines  # noqa: E402
 
-BUILD = sys.argv[1]
-LIBRARY = os.path.join(BUILD, "lib", "ck", "libckcupti.so")
-RINGRUN = os.path.join(BUILD, "tests", "ringrun")
-TRUTH = os.path.join(BUILD, "tests", "cuda_truth")
-OPTIONS = ("--slots", "16", "--slot-kib", "8192")
+PACK, COMMAND = os.path.abspath(sys.argv[1]), sys.argv[2]
+MOCK = "--mock" in sys.argv
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIBRARY = os.path.join(PACK, "lib", "ck", "libckcupti.so")
+RINGRUN = os.path.join(PACK, "tests", "ringrun")
+AGENT = os.path.join(PACK, "bin", "ckagent")
+JOB = [sys.executable, os.path.join(HERE, "gpujob.py")]
+OPTIONS = ("--slots", "16", "--slot-kib", "16384")
 BAD_TIME = 8
+MARK = "CK_GPU_STEP=%d" % os.getpid()
+# Of a conversion from the device's clock to the host's: 8 to 9 us have been
+# reported.
+CLOCK_ERROR = 20e3
+NEWEST = 0.35  # s, of what a killed process had got back
+GONE = 5  # s until nothing of a step may run any more: agents end last
 
 
-def traced(*args, **environment):
-    return ringlines.run(RINGRUN, [TRUTH, *map(str, args)],
-                         {"CUDA_INJECTION64_PATH": LIBRARY, **environment},
-                         OPTIONS, timeout=120)
+class LeftOut(Exception):
+    pass
 
 
 def expect(condition, text):
@@ -32,151 +48,469 @@ def expect(condition, text):
         raise AssertionError(text)
 
 
-def truth_check(lines, done, kinds=("kernel", "h2d", "d2h", "d2d", "fill")):
+def program(kernels, how="exit"):
+    if MOCK:
+        return [os.path.join(PACK, "tests", "cupti_host"), "1", how]
+    return [os.path.join(PACK, "tests", "cuda_truth"), str(kernels), how]
+
+
+def environment(**more):
+    name, value = MARK.split("=")
+    own = {**os.environ, name: value}
+    if MOCK:
+        own["LD_LIBRARY_PATH"] = os.path.join(PACK, "tests", "mockcupti",
+                                              "new")
+    return {**own, **more}
+
+
+def ended(command, timeout, **more):
+    """(status, output) of a command; its whole group ends with it."""
+    with subprocess.Popen(command, env=environment(**more), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          start_new_session=True) as run:
+        try:
+            text = run.communicate(timeout=timeout)[0]
+        except subprocess.TimeoutExpired:
+            group_kill(run)
+            raise
+        return run.returncode, text
+
+
+def group_kill(run):
+    try:
+        os.killpg(run.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def traced(kernels, how="exit", **more):
+    """(lines, output) of the program under ringrun."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "records")
+        status, text = ended(
+            [RINGRUN, out, *OPTIONS, "--", *program(kernels, how)], 120,
+            CUDA_INJECTION64_PATH=LIBRARY, **more)
+        expect(status == 0, "exit %d: %s" % (status, text[-200:]))
+        return ringlines.Lines(out), text
+
+
+def lost(lines):
+    return sum(r["value"] for r in lines.of("lost")) + lines.lost_in_ring()
+
+
+def truth_check(lines, text):
     """Counts and bytes against what the program printed."""
-    expect(done.returncode == 0, "exit %d: %s" % (done.returncode,
-                                                  done.stderr[-200:]))
     seen = []
-    for line in done.stdout.splitlines():
+    for line in text.splitlines():
         words = line.split()
-        if words[0] == "call":
+        if words and words[0] == "call":
             count = len(lines.calls(words[1]))
             expect(count == int(words[2]), "%s: %d calls" % (line, count))
-        elif words[0] in kinds:
+        elif words and words[0] in ("kernel", "h2d", "d2h", "d2d", "fill"):
             records = lines.of(words[0])
             expect(len(records) == int(words[1]),
                    "%s: %d records" % (line, len(records)))
             total = sum(r.get("bytes", 0) for r in records)
             expect(total == int(words[1]) * int(words[2]),
                    "%s: %d bytes" % (line, total))
-            seen.append("%s %d" % (words[0], len(records)))
+            seen.append("%s %s" % (words[0], words[1]))
+    expect(seen or MOCK, "the program printed nothing")
     bad = [r for r in lines.of("kernel") if r["flags"] & BAD_TIME]
-    expect(not bad, "%d kernels without times" % len(bad))
-    expect(lines.lost_in_ring() == 0 and not lines.of("lost"),
-           "lost: %s" % lines.of("lost"))
-    return ", ".join(seen)
+    expect(MOCK or not bad, "%d kernels without times" % len(bad))
+    expect(lost(lines) == 0, "%d lost" % lost(lines))
+    return ", ".join(seen) or "%d kernels" % len(lines.of("kernel"))
 
 
-def g2_truth():
-    lines, done = traced(1000)
-    text = truth_check(lines, done)
+# Command 1: the machine, counts, clock, price.
+
+def facts():
+    if MOCK:
+        raise LeftOut("no device")
+    rows = []
+    for command in (["nvidia-smi", "-L"],
+                    ["nvidia-smi", "--query-gpu=driver_version,compute_mode,"
+                     "mig.mode.current", "--format=csv,noheader"],
+                    ["uname", "-r"], ["ldd", "--version"]):
+        try:
+            rows.append(ended(command, 20)[1].splitlines()[0])
+        except (OSError, IndexError, subprocess.SubprocessError) as why:
+            rows.append("%s: %s" % (command[0], why))
+    with open("/sys/devices/system/clocksource/clocksource0/"
+              "current_clocksource", encoding="ascii") as file:
+        rows.append(file.read().strip())
+    return "; ".join(rows)
+
+
+def counts():
+    lines, text = traced(1000)
+    said = truth_check(lines, text)
     devices = lines.facts("device")
-    expect(all("uuid" in d for d in devices.values()), "device without uuid")
-    spins = [r["dur"] for r in lines.of("kernel") if r["named"] == "spin"]
-    expect(len(spins) == 1 and 0.4e6 < spins[0] < 4e6, "spin %s" % spins)
-    return "%s, spin %.3f ms, %s" % (text, spins[0] / 1e6,
-                                     next(iter(devices.values()))["name"])
+    # The mock's copy between devices names one that nobody describes.
+    expect(sum("uuid" not in d for d in devices.values()) <= MOCK,
+           "device without uuid")
+    return "%s; %s; %s" % (said, next(iter(devices.values())).get("name"),
+                           "; ".join(lines.notes()))
 
 
-def g3_clock():
-    lines, done = traced(2000)
-    truth_check(lines, done)
-    calls = {(r["slot_tid"], r["call"]): r for r in lines.of("cuda-driver")}
+def order():
+    lines, text = traced(2000)
+    truth_check(lines, text)
+    calls = {(r["slot_tid"], r["call"]): r
+             for r in lines.of("cuda-driver", "cuda")}
     gaps = [k["start"] - calls[(k["tid"], k["call"])]["start"]
-            for k in lines.of("kernel")]
-    expect(min(gaps) >= -10000, "kernel %d ns before its launch" % min(gaps))
-    return "start - launch: least %d ns, most %d ns" % (min(gaps), max(gaps))
+            for k in lines.of("kernel") if (k["tid"], k["call"]) in calls]
+    expect(len(gaps) > 1000, "%d kernels have a launch" % len(gaps))
+    expect(min(gaps) >= -CLOCK_ERROR, "%d ns before its launch" % min(gaps))
+    return "start - launch: %d to %d ns" % (min(gaps), max(gaps))
 
 
-def g4_overhead():
-    def seconds(environment):
+def marks():
+    """The device's own clock, and the host's around each kernel."""
+    lines, text = traced(2000, "marks")
+    rows = [[int(w) for w in line.split()[1:]] for line in text.splitlines()
+            if line.startswith("mark ")]
+    kernels = sorted((r for r in lines.of("kernel") if MOCK or
+                      r["named"] == "mark"), key=lambda r: r["start"])
+    expect(rows and len(kernels) == len(rows),
+           "%d marks, %d records" % (len(rows), len(kernels)))
+    offsets, lengths, outside = [], [], 0
+    for (start, end, before, after), kernel in zip(rows, kernels):
+        offsets.append(kernel["start"] - start)
+        lengths.append(kernel["dur"] - (end - start))
+        outside = max(outside, before - kernel["start"],
+                      kernel["start"] + kernel["dur"] - after)
+    middle = statistics.median(offsets)
+    # %globaltimer and the host's clock drift apart: by pieces of a second.
+    spread = max(abs(a - b) for a, b in zip(offsets, offsets[1:]))
+    expect(outside <= CLOCK_ERROR, "%d ns outside the host's" % outside)
+    expect(spread <= 2 * CLOCK_ERROR, "neighbours %d ns apart" % spread)
+    return ("%d kernels, offset drifts %d ns, neighbours <= %d ns, length "
+            "%+d to %+d ns, at most %d ns outside the host's bracket" % (
+                len(rows), max(offsets) - min(offsets) if middle else 0,
+                spread, min(lengths), max(lengths), max(outside, 0)))
+
+
+def price():
+    def seconds(command, **more):
         begin = time.monotonic()
-        subprocess.run([TRUTH, "100000"], check=True, timeout=100,
-                       stdout=subprocess.DEVNULL,
-                       env={**os.environ, **environment})
+        expect(ended(command, 100, **more)[0] == 0, "exit")
         return time.monotonic() - begin
-    plain = min(seconds({}) for _ in range(3))
-    begin = time.monotonic()
-    lines, done = traced(100000)
-    taken = time.monotonic() - begin
-    text = truth_check(lines, done, ("kernel",))
-    return "%s; plain %.3f s, traced %.3f s (reading included)" % (
-        text, plain, taken)
+    if MOCK:
+        raise LeftOut("no device")
+    plain = min(seconds(program(100000)) for _ in range(3))
+    with_ck = min(seconds([RINGRUN, "/dev/null", *OPTIONS, "--",
+                           *program(100000)], CUDA_INJECTION64_PATH=LIBRARY)
+                  for _ in range(3))
+    return "100,000 launches: %.3f s, with ck %.3f s (%.0f ns a launch)" % (
+        plain, with_ck, (with_ck - plain) * 1e4)
 
 
-def g5_kill():
-    """Killed at work: what was launched long before is there."""
-    texts = []
-    for wait_s in (0.5, 1.0, 1.7):
-        with tempfile.TemporaryDirectory() as folder:
-            out = os.path.join(folder, "records")
-            with subprocess.Popen(
-                    [RINGRUN, out, *OPTIONS, "--", TRUTH, "1", "hold"],
-                    stdout=subprocess.PIPE, text=True,
-                    env={**os.environ,
-                         "CUDA_INJECTION64_PATH": LIBRARY}) as run:
+# Command 2: ends.
+
+def children(pid):
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % name, encoding="ascii") as file:
+                if file.read().rsplit(")", 1)[1].split()[1] == str(pid):
+                    yield int(name)
+        except OSError:
+            pass
+
+
+def killed(how, wait_s, **more):
+    """Lines of a run that is killed at work."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "records")
+        with subprocess.Popen(
+                [RINGRUN, out, *OPTIONS, "--", *program(1, how)], text=True,
+                stdout=subprocess.PIPE, start_new_session=True,
+                env=environment(CUDA_INJECTION64_PATH=LIBRARY, **more)) as run:
+            try:
                 expect(run.stdout.readline() == "ready\n", "not ready")
                 time.sleep(wait_s)
-                child = subprocess.run(
-                    ["ps", "--ppid", str(run.pid), "-o", "pid="],
-                    capture_output=True, text=True, check=True)
-                os.kill(int(child.stdout), signal.SIGKILL)
+                os.kill(next(children(run.pid)), signal.SIGKILL)
                 expect(run.wait(timeout=20) == 128 + 9, "ringrun's status")
-            lines = ringlines.Lines(out)
-        launched, done = lines.calls("cuLaunchKernel"), lines.of("kernel")
-        last = max(r["start"] for r in launched)
-        missing = [r for r in launched if r["start"] < last - 250e6]
-        known = {(r["tid"], r["call"]) for r in done}
-        missing = [r for r in missing
-                   if (r["slot_tid"], r["call"]) not in known]
-        expect(not missing, "%d kernels older than 250 ms lost" % len(missing))
-        texts.append("%d of %d" % (len(done), len(launched)))
-    return "kernels of launches: " + ", ".join(texts)
+            finally:
+                group_kill(run)
+        return ringlines.Lines(out)
 
 
-def g6_ends():
+def kill(how, **more):
     texts = []
+    for wait_s in (0.6,) if MOCK else (1.0, 3.0, 5.0):
+        lines = killed(how, wait_s, **more)
+        launched = lines.calls("cuLaunchKernel") + lines.calls(
+            "cudaLaunchKernel")
+        done = lines.of("kernel")
+        expect(launched and done, "%d launches, %d kernels" % (
+            len(launched), len(done)))
+        # A device that is behind: what had ended, by its end.
+        age = (max(r["start"] for r in launched) -
+               max(r["start"] + r["dur"] for r in done)) / 1e9
+        expect(age <= NEWEST, "the newest kernel is %.2f s old" % age)
+        texts.append("%d of %d, newest %.2f s" % (len(done), len(launched),
+                                                   age))
+    return "; ".join(texts)
+
+
+def kill_idle():
+    return kill("hold")
+
+
+def kill_busy():
+    return kill("hold", MOCK_CASE="late") if MOCK else kill("busy")
+
+
+def ends():
     for how in ("_exit", "reset", "fork"):
-        lines, done = traced(500, how)
-        truth_check(lines, done)
-        texts.append(how)
-    return "whole after " + ", ".join(texts)
+        truth_check(*traced(500, how))
+    return "whole after _exit, reset, fork"
 
 
-def g6_graph_trace():
-    lines, done = traced(10, CKAGENT_CUPTI="own,graph-trace")
-    truth_check(lines, done, ("h2d",))
+def graph_trace():
+    lines, text = traced(10, CKAGENT_CUPTI="own,graph-trace")
+    if MOCK:
+        raise LeftOut("the mock has no graph records")
     expect(len(lines.of("graph")) == 100, "%d graphs" % len(lines.of("graph")))
-    return "100 graph launches as one record each"
+    return "100 graph launches as one record each%s" % (text and "")
 
 
-def g14_two_processes():
-    """Two programs on one GPU: one UUID."""
-    runs = []
-    for _ in range(2):
-        folder = tempfile.mkdtemp()
-        out = os.path.join(folder, "records")
-        runs.append((out, subprocess.Popen(
-            [RINGRUN, out, *OPTIONS, "--", TRUTH, "20000"],
-            stdout=subprocess.DEVNULL,
-            env={**os.environ, "CUDA_INJECTION64_PATH": LIBRARY})))
+def two_processes():
     uuids = set()
-    for out, run in runs:
-        expect(run.wait(timeout=100) == 0, "exit")
-        lines = ringlines.Lines(out)
-        uuids |= {d["uuid"] for d in lines.facts("device").values()}
-        os.unlink(out)
-        os.rmdir(os.path.dirname(out))
+    for _ in range(2):
+        lines, text = traced(20000)
+        truth_check(lines, text)
+        uuids |= {d["uuid"] for d in lines.facts("device").values()
+                  if "uuid" in d}
     expect(len(uuids) == 1, "uuids %s" % uuids)
     return "one uuid"
 
 
-STEPS = (("G2 truth", g2_truth), ("G3 clock", g3_clock),
-         ("G4 overhead", g4_overhead), ("G5 kill", g5_kill),
-         ("G6 ends", g6_ends), ("G6 graph-trace", g6_graph_trace),
-         ("G14 two processes", g14_two_processes))
+# Commands 3 and 4: through ckagent.
+
+def agent(command, timeout=150, **more):
+    """(status, output, report) of a command under ckagent."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = os.path.join(folder, "run")
+        status, text = ended(
+            [AGENT, "-d", run, "--", *command], timeout,
+            **more)
+        with open(os.path.join(run, "report.json"), encoding="utf8") as file:
+            report = json.load(file)
+        if "OUT" in os.environ:
+            shutil.copy(os.path.join(run, "report.txt"), os.path.join(
+                os.environ["OUT"], "%s-%d.txt" % (COMMAND, time.time())))
+    for device in report["devices"]:
+        expect(device["busy_ns"] + device["idle_known_ns"] +
+               device["unknown_ns"] == device["wall_ns"],
+               "busy + idle + unknown is not the wall")
+    return status, text, report
+
+
+def total(report, key):
+    return sum(device[key] for device in report["devices"])
+
+
+def job(*words, wrap=False, **more):
+    """(its JSON, the report or None)."""
+    if MOCK:
+        raise LeftOut("no torch on the mock")
+    command = [*JOB, *map(str, words)]
+    if wrap:
+        status, text, report = agent(command, **more)
+    else:
+        (status, text), report = ended(command, 150, **more), None
+    rows = [line for line in text.splitlines() if line.startswith("{")]
+    expect(status == 0 and rows, "exit %d: %s" % (status, text[-300:]))
+    return json.loads(rows[-1]), report
+
+
+def torch_counts():
+    """Two lengths: what is left is steps alone, whatever the warm-up is."""
+    truth = job(1, "profile")[0]["profiler"]
+    short = total(job(100, wrap=True)[1], "kernels")
+    said, report = job(300, wrap=True)
+    got = total(report, "kernels") - short
+    expect(got == 200 * truth["kernels_a_step"],
+           "%d kernels in 200 steps, torch.profiler counts %s a step" % (
+               got, truth["kernels_a_step"]))
+    expect(total(report, "bad_times") == 0, "kernels without times")
+    # Events around the measured steps alone; the warm-up is beside them.
+    expect(total(report, "busy_ns") / 1e6 <= 1.2 * said["device_ms_sum"],
+           "busy %.1f ms, by events %.1f ms" % (
+               total(report, "busy_ns") / 1e6, said["device_ms_sum"]))
+    return "%d kernels in 200 steps; busy %.1f ms, by events %.1f ms" % (
+        got, total(report, "busy_ns") / 1e6, said["device_ms_sum"])
+
+
+def torch_price():
+    pairs = []
+    for _ in range(3):
+        plain = job(300)[0]["wall_ms"]
+        pairs.append(job(300, wrap=True)[0]["wall_ms"] / plain - 1)
+    expect(statistics.median(pairs) <= 0.01, "%.2f %% a step" % (
+        100 * statistics.median(pairs)))
+    return "%s %% a step" % ", ".join("%.2f" % (100 * p) for p in pairs)
+
+
+def torch_graph():
+    said, report = job(1000, "graph", wrap=True)
+    expect(total(report, "bad_times") == 0, "kernels without times")
+    return "%.3f ms a step, %d kernels" % (said["wall_ms"],
+                                           total(report, "kernels"))
+
+
+def torch_profiler():
+    """Beside ck: both run, and what ck lacks is told."""
+    said, report = job(300, "profile", wrap=True)
+    kernels = job(100, wrap=True)[1]
+    steps = total(report, "kernels") / total(kernels, "kernels")
+    expect(total(report, "unknown_ns") > 0 or steps > 2.5,
+           "kernels are missing and nothing says so")
+    return "torch.profiler has %d GPU rows, ck %.1f times as many kernels " \
+        "as in 100 steps" % (said["profiler"]["gpu_rows"], steps)
+
+
+def two_ranks():
+    if MOCK:
+        reports = [agent(program(1), RANK=str(rank), WORLD_SIZE="1")[2]
+                   for rank in (0,)]
+    else:
+        reports = [agent([sys.executable, "-m", "torch.distributed.run",
+                          "--nproc-per-node", "2", *JOB[1:], "300"])[2]]
+    uuids = {d["uuid"] for r in reports for d in r["devices"]}
+    expect(len(uuids) == 1, "uuids %s" % uuids)
+    for device in reports[0]["devices"]:
+        expect(device["busy_ns"] <= device["wall_ns"], "busier than there is")
+    return "one device, %d kernels" % total(reports[0], "kernels")
+
+
+def nccl():
+    said, report = job(100, "nccl", wrap=True)
+    expect(total(report, "bad_times") == 0, "kernels without times")
+    return "%.3f ms a step" % said["wall_ms"]
+
+
+def hang():
+    """A kernel that never ends, or a buffer that is never given back."""
+    if MOCK:
+        report = agent(program(1, "kill"), MOCK_CASE="late")[2]
+    else:
+        report = agent(["timeout", "-s", "KILL", "8", *program(1, "hang")])[2]
+    expect(total(report, "unknown_ns") > 0, "nothing is unknown")
+    return "%.3f s unknown of %.3f s" % (total(report, "unknown_ns") / 1e9,
+                                         total(report, "wall_ns") / 1e9)
+
+
+def terminated():
+    report = agent(["timeout", "-s", "TERM", "1" if MOCK else "3",
+                    *program(1, "hold")])[2]
+    expect(total(report, "kernels") > 100, "%d kernels" % total(report,
+                                                                "kernels"))
+    return "%d kernels, report written" % total(report, "kernels")
+
+
+# Command 5: minutes of work.
+
+def of_process(pid):
+    """(CPU seconds, resident MiB) of a process."""
+    with open("/proc/%d/stat" % pid, encoding="ascii") as file:
+        words = file.read().rsplit(")", 1)[1].split()
+    tick = os.sysconf("SC_CLK_TCK")
+    return ((int(words[11]) + int(words[12])) / tick,
+            int(words[21]) * os.sysconf("SC_PAGE_SIZE") / 2**20)
+
+
+def soak():
+    """More than 25 million records of graph nodes."""
+    replays = 26000
+    rows = collections.deque(maxlen=1000)
+    with tempfile.TemporaryDirectory() as folder:
+        run = os.path.join(folder, "run")
+        with subprocess.Popen(
+                [AGENT, "-d", run, "--keep", "300M", "--",
+                 *program(replays, "replay")],
+                text=True, stdout=subprocess.PIPE, start_new_session=True,
+                stderr=subprocess.DEVNULL, env=environment()) as job_:
+            try:
+                while job_.poll() is None:
+                    time.sleep(0.2 if MOCK else 5)
+                    for pid in children(job_.pid):
+                        try:
+                            rows.append(of_process(pid))
+                        except (OSError, IndexError):
+                            pass
+                text = job_.stdout.read()
+            finally:
+                group_kill(job_)
+        with open(os.path.join(run, "report.json"), encoding="utf8") as file:
+            report = json.load(file)
+    said = [line for line in text.splitlines() if line.startswith("kernel ")]
+    expect(said, "the program printed nothing: %s" % text[-200:])
+    expect(MOCK or total(report, "bad_times") == 0,
+           "%d kernels without times" % total(report, "bad_times"))
+    half = len(rows) // 2
+    memory = [m for _, m in rows]
+    expect(half == 0 or MOCK or
+           max(memory[half:]) <= 1.2 * max(memory[:half]) + 50,
+           "memory grows: %s" % memory[::max(1, len(memory) // 10)])
+    return "%s launched, %d in the kept part, memory %.0f MiB at most" % (
+        said[0].split()[1], total(report, "kernels"), max(memory, default=0))
+
+
+COMMANDS = {
+    "1": (facts, counts, order, marks, price),
+    "2": (kill_idle, kill_busy, ends, graph_trace, two_processes),
+    "3": (torch_counts, torch_price, torch_graph, torch_profiler),
+    "4": (two_ranks, nccl, hang, terminated),
+    "5": (soak,),
+}
+
+
+def left_behind():
+    """Processes of a step that still run."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/environ" % name, "rb") as file:
+                if MARK.encode() in file.read().split(b"\0"):
+                    yield int(name)
+        except OSError:
+            pass
+
+
+def step_run(step):
+    try:
+        return "ok  ", step()
+    except LeftOut as why:
+        return "-   ", "left out: %s" % why
+    except (AssertionError, OSError, KeyError, ValueError, StopIteration,
+            subprocess.SubprocessError) as why:
+        return "FAIL", "%s: %s" % (type(why).__name__, why)
 
 
 def main():
+    with tempfile.TemporaryDirectory(
+            prefix="ck-test.%d." % os.getpid(),
+            dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as at:
+        os.environ["CK_TEST_RINGS"] = at
+        return steps_run()
+
+
+def steps_run():
     failed = 0
-    for name, step in STEPS:
-        try:
-            print("%-18s ok    %s" % (name, step()), flush=True)
-        except (AssertionError, OSError, KeyError, ValueError,
-                subprocess.SubprocessError) as why:
-            failed += 1
-            print("%-18s FAIL  %s: %s" % (name, type(why).__name__, why),
-                  flush=True)
+    for step in COMMANDS[COMMAND]:
+        result, text = step_run(step)
+        until = time.monotonic() + GONE
+        while list(left_behind()) and time.monotonic() < until:
+            time.sleep(0.1)
+        pids = list(left_behind())
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        if pids:
+            result, text = "FAIL", "%s; left %s behind" % (text, pids)
+        failed += result == "FAIL"
+        print("%s %-14s %s  %s" % (COMMAND, step.__name__, result, text),
+              flush=True)
     return 1 if failed else 0
 
 

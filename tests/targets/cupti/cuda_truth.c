@@ -2,19 +2,28 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *     cuda_truth [KERNELS [HOW]]      HOW: exit, _exit, reset, fork, hold
+ *     cuda_truth [KERNELS [HOW]]      HOW: exit, _exit, reset, fork, hold,
+ *                                     busy, marks, hang, replay
  *
  * Driver API and NVRTC, so it builds wherever the CUDA headers are. On one
  * stream: KERNELS empty kernels, a kernel that spins 1 ms, a copy of 64 MB to
  * the device, within it and back, a fill, a wait for an event of a second
  * stream, and a graph of 20 kernels launched 100 times. Prints what a tracer
  * must find as "kind count bytes" lines. "hold" launches until it is killed,
- * and says "ready" first. Without a GPU it says so and exits with 77.
+ * and says "ready" first; so does "busy", with kernels of a millisecond and no
+ * pause, so that the device is never idle, and "hang", which waits for a kernel
+ * that never ends. "marks" launches KERNELS kernels, one at a time, that read
+ * the device's %globaltimer at their begin and end: "mark START END BEFORE
+ * AFTER" lines, the latter two CLOCK_MONOTONIC_RAW of the host around it.
+ * "replay" launches a graph of 1000 empty kernels KERNELS times. Without a GPU
+ * it says so and exits with 77.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cuda.h>
@@ -30,11 +39,26 @@ static const char *const source =
     "{\n"
     "    long long start = clock64();\n"
     "    while (clock64() - start < cycles) {}\n"
+    "}\n"
+    "__device__ unsigned long long now()\n"
+    "{\n"
+    "    unsigned long long t;\n"
+    "    asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(t));\n"
+    "    return t;\n"
+    "}\n"
+    "extern \"C\" __global__ void mark(unsigned long long *out,\n"
+    "                                unsigned long long ns)\n"
+    "{\n"
+    "    unsigned long long start = now();\n"
+    "    if (threadIdx.x != 0) return;\n"
+    "    while (now() - start < ns) {}\n"
+    "    out[0] = start;\n"
+    "    out[1] = now();\n"
     "}\n";
 
 static CUcontext context;
 static CUstream streams[2];
-static CUfunction empty, spin;
+static CUfunction empty, spin, mark;
 
 static void must(CUresult rc, const char *what)
 {
@@ -104,6 +128,7 @@ static void kernels_build(CUdevice device)
     must(cuModuleLoadData(&module, ptx), "cuModuleLoadData");
     must(cuModuleGetFunction(&empty, module, "empty"), "empty");
     must(cuModuleGetFunction(&spin, module, "spin"), "spin");
+    must(cuModuleGetFunction(&mark, module, "mark"), "mark");
     free(ptx);
     (void)nvrtcDestroyProgram(&program);
 }
@@ -152,19 +177,20 @@ static void copies_run(void)
     must(cuMemFreeHost(host), "cuMemFreeHost");
 }
 
-static void graphs_run(void)
+/* A graph of so many empty kernels, launched so often. */
+static void graphs_run(int nodes, int replays)
 {
     CUgraphExec graph;
     CUgraph captured;
 
     must(cuStreamBeginCapture(streams[0], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
          "cuStreamBeginCapture");
-    for (int i = 0; i < NODES; i++) {
+    for (int i = 0; i < nodes; i++) {
         launch(empty, NULL, streams[0]);
     }
     must(cuStreamEndCapture(streams[0], &captured), "cuStreamEndCapture");
     must(cuGraphInstantiate(&graph, captured, 0), "cuGraphInstantiate");
-    for (int i = 0; i < REPLAYS; i++) {
+    for (int i = 0; i < replays; i++) {
         must(cuGraphLaunch(graph, streams[0]), "cuGraphLaunch");
     }
     must(cuStreamSynchronize(streams[0]), "cuStreamSynchronize");
@@ -180,6 +206,66 @@ static void hold(void)
         launch(empty, NULL, streams[0]);
         (void)usleep(50);
     }
+}
+
+/* Kernels of a millisecond at two gigahertz; never ends with 0. */
+static void busy(long long cycles)
+{
+    void *arguments[] = {&cycles};
+
+    (void)printf("ready\n");
+    (void)fflush(stdout);
+    do {
+        launch(spin, arguments, streams[0]);
+    } while (cycles < INT64_MAX);
+    must(cuStreamSynchronize(streams[0]), "cuStreamSynchronize");
+}
+
+static unsigned long long raw_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+    return (unsigned long long)ts.tv_sec * 1000000000u +
+           (unsigned long long)ts.tv_nsec;
+}
+
+static void marks_run(int count)
+{
+    unsigned long long *out, ns = 20000, before, after;
+    void *arguments[] = {&out, &ns};
+
+    must(cuMemHostAlloc((void **)&out, 2 * sizeof(*out), 0), "cuMemHostAlloc");
+    for (int i = 0; i < count; i++) {
+        ns = 20000 + 50 * (unsigned long long)(i % 100);
+        before = raw_ns();
+        launch(mark, arguments, streams[0]);
+        must(cuStreamSynchronize(streams[0]), "cuStreamSynchronize");
+        after = raw_ns();
+        (void)printf("mark %llu %llu %llu %llu\n", out[0], out[1], before,
+                     after);
+        (void)usleep(9000); /* over so long a time drift shows */
+    }
+}
+
+/* Those that do one thing only; false: it is none of them. */
+static int alone(const char *how, int kernels)
+{
+    if (strcmp(how, "hold") == 0) {
+        hold();
+    } else if (strcmp(how, "busy") == 0) {
+        busy(2000000);
+    } else if (strcmp(how, "hang") == 0) {
+        busy(INT64_MAX);
+    } else if (strcmp(how, "marks") == 0) {
+        marks_run(kernels);
+    } else if (strcmp(how, "replay") == 0) {
+        graphs_run(1000, kernels);
+        (void)printf("kernel %d 0\n", 1000 * kernels);
+    } else {
+        return 0;
+    }
+    return 1;
 }
 
 static void end_as(const char *how)
@@ -220,8 +306,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++) {
         must(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING), "stream");
     }
-    if (strcmp(how, "hold") == 0) {
-        hold();
+    if (alone(how, kernels)) {
+        return 0;
     }
     for (int i = 0; i < kernels; i++) {
         launch(empty, NULL, streams[0]);
@@ -229,7 +315,7 @@ int main(int argc, char **argv)
     must(cuStreamSynchronize(streams[0]), "cuStreamSynchronize");
     spin_run(device);
     copies_run();
-    graphs_run();
+    graphs_run(NODES, REPLAYS);
     (void)printf("kernel %d 0\nh2d 1 %zu\nd2h 1 %zu\nd2d 1 %zu\nfill 1 %zu\n",
                  kernels + 1 + NODES * REPLAYS, BYTES, BYTES, BYTES, BYTES);
     (void)printf("call cuLaunchKernel %d\ncall cuGraphLaunch %d\n",

@@ -12,7 +12,8 @@
  * context ends in that call, then _exit), steal (another client takes the
  * buffers, 500 launches, and 300 when it is over), flood (150,000 launches),
  * paced (400 more in 0.2 s), kill (the same, then SIGKILL), cost (prints ns of
- * a launch's callbacks beside an empty subscriber's).
+ * a launch's callbacks beside an empty subscriber's), and as cuda_truth does
+ * hold, marks and replay.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -31,6 +32,7 @@
 extern cuptiSubscribe_f cuptiSubscribe;
 
 #define LAUNCHES 1000
+#define THREADS 256
 #define DIRECT 10
 #define NODES 20
 
@@ -294,6 +296,26 @@ static uint64_t raw_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+static void marks(int count)
+{
+    for (int i = 0; i < count; i++) {
+        uint64_t before = raw_ns();
+        uint32_t id = atomic_fetch_add(&next_correlation, 1);
+        uint64_t start;
+
+        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_ENTER, id);
+        start = mock_clock();
+        while (mock_clock() < start + 20000) {
+        }
+        kernel_emit(id, start, start + 20000);
+        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_EXIT, id);
+        (void)printf("mark %llu %llu %llu %llu\n", (unsigned long long)start,
+                     (unsigned long long)start + 20000,
+                     (unsigned long long)before, (unsigned long long)raw_ns());
+        (void)usleep(500);
+    }
+}
+
 static int by_value(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -325,6 +347,17 @@ static double callbacks_ns(void)
     return (double)taken[BATCHES / 2] / CALLS;
 }
 
+/* As cuda_truth does: a device that is never idle. */
+static void hold(void)
+{
+    (void)printf("ready\n");
+    (void)fflush(stdout);
+    for (;;) {
+        launch();
+        (void)usleep(300);
+    }
+}
+
 /* What ck's subscriber costs beside one that does nothing. */
 static void cost(void)
 {
@@ -341,6 +374,18 @@ static void context_end(uint32_t domain, const char *name)
     mock_call(domain, name, CUPTI_ENTER, 1);
     mock_call(domain, name, CUPTI_EXIT, 1);
     _exit(mock_forbidden() == 0 ? 0 : 8);
+}
+
+/* CK_LAUNCHES thousands of launches, 50 if it is not set. */
+static void replay(void)
+{
+    const char *text = getenv("CK_LAUNCHES");
+    int thousands = text == NULL ? 50 : atoi(text);
+
+    for (int i = 0; i < thousands; i++) {
+        launches(1000);
+    }
+    (void)printf("kernel %d 0\n", 1000 * thousands + LAUNCHES + DIRECT + NODES);
 }
 
 static void end_as(const char *how)
@@ -375,6 +420,10 @@ static void end_as(const char *how)
         (void)raise(SIGTERM);
     } else if (strcmp(how, "cost") == 0) {
         cost();
+    } else if (strcmp(how, "hold") == 0) {
+        hold();
+    } else if (strcmp(how, "replay") == 0) {
+        replay();
     } else if (strcmp(how, "paced") == 0) {
         paced();
     } else if (strcmp(how, "kill") == 0) {
@@ -389,17 +438,21 @@ static void end_as(const char *how)
 int main(int argc, char **argv)
 {
     int threads = argc > 1 ? atoi(argv[1]) : 1;
-    pthread_t others[128];
+    pthread_t others[THREADS];
 
     injection_load();
     identity_emit();
-    for (int i = 1; i < threads && i < 128; i++) {
+    if (argc > 2 && strcmp(argv[2], "marks") == 0) {
+        marks(100);
+        return 0;
+    }
+    for (int i = 1; i < threads && i < THREADS; i++) {
         if (pthread_create(&others[i], NULL, thread_main, NULL) != 0) {
             return 6;
         }
     }
     (void)thread_main(NULL);
-    for (int i = 1; i < threads && i < 128; i++) {
+    for (int i = 1; i < threads && i < THREADS; i++) {
         (void)pthread_join(others[i], NULL);
     }
     rest_emit();
