@@ -71,7 +71,11 @@ struct sampler {
     uint64_t pid_space; /* that pids are of here */
     struct image images[IMAGES];
     uint32_t images_seen; /* header->incarnations when they were looked up */
-    uint64_t unmapped;    /* rings of samples */
+    /* Places in the ring's table that were in use then: a script's programs
+     * come by the thousand, and few have one. */
+    uint16_t used[CK_RING_PROCESSES];
+    unsigned used_count;
+    uint64_t unmapped; /* rings of samples */
 };
 
 /* What a step works with. */
@@ -253,19 +257,34 @@ static uint32_t image_search(const struct step *step, uint32_t pid)
     ck_time_t since = kin_since(step->sampler->kin, pid);
     uint32_t newest = 0;
 
-    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+    for (unsigned i = 0; i < step->sampler->used_count; i++) {
+        struct ck_ring_process *entry = &table[step->sampler->used[i]];
         /* acquire: pairs with the release in process_enter() */
         uint32_t number =
-            atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
+            atomic_load_explicit(&entry->incarnation, memory_order_acquire);
 
-        if (number > newest && table[i].pid == pid &&
-            (table[i].started == 0 || table[i].started >= since) &&
-            (table[i].pid_space == 0 ||
-             table[i].pid_space == step->sampler->pid_space)) {
+        if (number > newest && entry->pid == pid &&
+            (entry->started == 0 || entry->started >= since) &&
+            (entry->pid_space == 0 ||
+             entry->pid_space == step->sampler->pid_space)) {
             newest = number;
         }
     }
     return newest;
+}
+
+/* An entry has its key before it is counted, its number after. */
+static void used_find(const struct step *step)
+{
+    struct ck_ring_process *table = ck_ring_processes(step->header);
+    struct sampler *sampler = step->sampler;
+
+    sampler->used_count = 0;
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        if (atomic_load(&table[i].key) != 0) {
+            sampler->used[sampler->used_count++] = (uint16_t)i;
+        }
+    }
 }
 
 static uint32_t image_find(const struct step *step, uint32_t pid)
@@ -277,6 +296,7 @@ static uint32_t image_find(const struct step *step, uint32_t pid)
     if (given != sampler->images_seen) {
         memset(sampler->images, 0, sizeof(sampler->images));
         sampler->images_seen = given;
+        used_find(step);
     }
     if (image->pid != pid) {
         *image = (struct image){pid, image_search(step, pid)};

@@ -183,6 +183,7 @@ static pid_t child_run(struct symbols *symbols)
     sampler = sampler_create(pid, HZ, sharers, &err);
     (void)snprintf(why, sizeof(why), "%s", sampler == NULL ? err.text : "");
     entry->pid = (uint32_t)pid;
+    atomic_store(&entry->key, 1ull << 32 | 1);
     atomic_store(&entry->incarnation, 1);
     atomic_store(&header->incarnations, 1);
     if (symbols != NULL) {
@@ -376,6 +377,7 @@ static void a_ring_that_fills_asks_for_a_step(void **state)
     (void)state;
     sampler = sampler_create(pid, HZ, sharers, &err);
     entry->pid = (uint32_t)pid;
+    atomic_store(&entry->key, 1ull << 32 | 1);
     atomic_store(&entry->incarnation, 1);
     atomic_store(&header->incarnations, 1);
     sampler_step(sampler, said.own, header, NULL);
@@ -410,6 +412,7 @@ static void a_storm_of_switches_takes_no_sample_away(void **state)
     (void)state;
     sampler = sampler_create(pid, HZ, sharers, &err);
     entry->pid = (uint32_t)pid;
+    atomic_store(&entry->key, 1ull << 32 | 1);
     atomic_store(&entry->incarnation, 1);
     atomic_store(&header->incarnations, 1);
     sampler_step(sampler, said.own, header, NULL);
