@@ -253,7 +253,8 @@ struct ck_ring {
     _Atomic(struct ck_ring_process *) process;
     _Atomic uint32_t incarnation; /* 0 = not entered */
     enum ck_clock clock;
-    bool is_child; /* of fork(), without an exec since */
+    uint32_t loaded; /* header->loaded when the ring was mapped */
+    bool is_child;   /* of fork(), without an exec since */
     /* The process allows no system call of ours any more. */
     _Atomic bool is_closed;
     char path[256];

@@ -57,7 +57,7 @@ uint64_t call_site_size = UINT64_MAX;
 
 static int (*object_find)(void *address, struct found_object *found);
 static bool is_walking;
-static struct entry entries[CALL_SITES_MAX];
+static INJECT_ROOM struct entry entries[CALL_SITES_MAX];
 static const char *our_folder; /* path of this library, up to its name */
 static size_t our_folder_length;
 
@@ -67,8 +67,8 @@ static size_t our_folder_length;
 /* Folders of packages: what lies there is not the user's. */
 static bool is_of_system(const char *path)
 {
-    static const char *const folders[] = {"/usr/", "/lib", "/bin/", "/sbin/",
-                                          "linux-"};
+    static const char folders[][8] = {"/usr/", "/lib", "/bin/", "/sbin/",
+                                      "linux-"};
 
     if (strncmp(path, "/usr/local/", 11) == 0) {
         return false;
@@ -85,8 +85,8 @@ static bool is_of_system(const char *path)
  * which may go through a link of a platform's name to that folder. */
 static size_t folder_length(const char *path)
 {
-    static const char *const links[] = {"x86_64/", "haswell/", "xeon_phi/",
-                                        "aarch64/"};
+    static const char links[][12] = {"x86_64/", "haswell/", "xeon_phi/",
+                                     "aarch64/"};
     const char *name = strrchr(path, '/');
     size_t length = name == NULL ? 0 : (size_t)(name + 1 - path);
 

@@ -83,42 +83,29 @@ enum mpi_function_number {
     NUMBER_LIMIT
 };
 
-#define FUNCTION(symbol, n, CLASS, DETAIL, large)                              \
-    [NUMBER_##symbol] = {                                                      \
-        .arguments = n,                                                        \
-        .cls = MPI_CLASS_##CLASS,                                              \
-        .detail = DETAIL,                                                      \
-        .is_large = large,                                                     \
-    },
-
-struct mpi_function mpi_functions[] = {
-#define MPI_FUNCTION(symbol, fortran, n, CLASS, DETAIL, roles)                 \
-    FUNCTION(symbol, n, CLASS, DETAIL, 0)
-#define MPI_LARGE(symbol, n, CLASS, DETAIL, roles)                             \
-    FUNCTION(symbol, n, CLASS, DETAIL, 1)
-#include "agent/inject/mpi.def"
-};
+INJECT_ROOM struct mpi_function mpi_functions[NUMBER_LIMIT];
 
 const unsigned mpi_functions_count = NUMBER_LIMIT;
 
-static void function_fill(enum mpi_function_number number,
-                          const char *name,
-                          const char *fortran,
-                          const char *roles)
-{
-    struct mpi_function *function = &mpi_functions[number];
-
-    function->label.text = name;
-    function->fortran = fortran;
-    function->roles = roles;
-}
+/* A function of mpi.def but for what next_find() fills in. */
+#define FILL(symbol, fortran_, n, CLASS, DETAIL, roles_, large)                \
+    function = &mpi_functions[NUMBER_##symbol];                                \
+    function->label.text = #symbol;                                            \
+    function->fortran = (fortran_);                                            \
+    function->roles = (roles_);                                                \
+    function->arguments = (n);                                                 \
+    function->cls = MPI_CLASS_##CLASS;                                         \
+    function->detail = (DETAIL);                                               \
+    function->is_large = (large);
 
 void mpi_functions_fill(void)
 {
+    struct mpi_function *function;
+
 #define MPI_FUNCTION(symbol, fortran, n, CLASS, DETAIL, roles)                 \
-    function_fill(NUMBER_##symbol, #symbol, #fortran, roles);
+    FILL(symbol, #fortran, n, CLASS, DETAIL, roles, 0)
 #define MPI_LARGE(symbol, n, CLASS, DETAIL, roles)                             \
-    function_fill(NUMBER_##symbol, #symbol, NULL, roles);
+    FILL(symbol, NULL, n, CLASS, DETAIL, roles, 1)
 #include "agent/inject/mpi.def"
 }
 

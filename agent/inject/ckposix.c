@@ -139,17 +139,13 @@ static inline void posix_end_write(const struct posix_call *call,
 }
 
 #define POSIX_ENTRY(symbol_, name, words, shape_)                              \
-    static struct posix_entry data_##symbol_ = {                               \
-        .symbol = #symbol_,                                                    \
-        .function = POSIX_##name,                                              \
-        .shape = POSIX_##shape_,                                               \
-    };                                                                         \
+    POSIX_SYMBOL(symbol_, POSIX_##name, POSIX_##shape_);                       \
                                                                                \
     EXPORT long entry_##symbol_(PARAMETERS_##words) __asm__(#symbol_);         \
     long entry_##symbol_(PARAMETERS_##words)                                   \
     {                                                                          \
         long (*next)(TYPES_##words) =                                          \
-            (long (*)(TYPES_##words))posix_next(&data_##symbol_);              \
+            (long (*)(TYPES_##words))POSIX_NEXT(symbol_);                      \
         struct posix_object object;                                            \
         struct posix_call call;                                                \
         long rc;                                                               \

@@ -28,7 +28,7 @@ static _Atomic(prctl_f) next_prctl;
 static _Atomic(syscall_f) next_syscall;
 static _Atomic int is_said;
 
-void ck_filter_join(filter_close_f close)
+INJECT_START void ck_filter_join(filter_close_f close)
 {
     for (unsigned i = 0; i < LIBRARIES; i++) {
         filter_close_f none = NULL;

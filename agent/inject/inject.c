@@ -33,12 +33,13 @@ enum thread_state {
 };
 
 struct ck_ring inject_ring;
-__thread struct ck_ring_writer inject_thread;
+INJECT_NEAR __thread struct ck_ring_writer inject_thread;
 enum ck_library inject_library;
 
-static __thread enum thread_state thread_state;
+static INJECT_NEAR __thread enum thread_state thread_state;
 static __thread uint32_t thread_offers; /* header->offers at the last try */
-static __thread uint32_t thread_pause;  /* offers until the next; 0 = none */
+static INJECT_NEAR __thread uint32_t
+    thread_pause;            /* offers until the next; 0 = none */
 static _Atomic int is_ready; /* ring mapped, fork handler and thread key set */
 static pthread_key_t thread_key;
 static bool has_key;
@@ -53,8 +54,9 @@ static _Atomic int is_placing;  /* call sites are being prepared, or are */
 /* Texts of the program: a table of pointers into a pool that only grows, so
  * that a signal handler may enter one.
  */
-static _Atomic(struct inject_text *) text_table[INJECT_TEXTS_MAX];
-static _Alignas(struct inject_text) char text_pool[INJECT_TEXT_BYTES];
+static INJECT_ROOM _Atomic(struct inject_text *) text_table[INJECT_TEXTS_MAX];
+static INJECT_ROOM _Alignas(
+    struct inject_text) char text_pool[INJECT_TEXT_BYTES];
 static _Atomic size_t text_pool_used;
 
 void (*inject_closing)(enum inject_closing how);
@@ -112,7 +114,7 @@ static void thread_end(void *unused)
     ck_ring_writer_fini(&inject_thread, &inject_ring);
 }
 
-static void child_after_fork(void)
+INJECT_START static void child_after_fork(void)
 {
     ck_ring_forget(&inject_ring);
     inject_thread.slot = NULL;
@@ -122,7 +124,7 @@ static void child_after_fork(void)
 }
 
 /* Fork handlers and keys outlive a fork: set them up once an image. */
-static int hooks_install(void)
+INJECT_START static int hooks_install(void)
 {
     if (pthread_key_create != NULL) {
         if (pthread_key_create(&thread_key, thread_end) != 0) {
@@ -229,15 +231,16 @@ struct ck_ring_writer *inject_writer_slow(void)
     return writer;
 }
 
-/* A word that all processes of the job share is written when it changes. */
-static void ring_join(enum ck_library library)
+/* A word that all processes of the job share is written when it changes. Most
+ * processes do not touch what they have mapped: that would be a fault more. */
+INJECT_START static void ring_join(enum ck_library library)
 {
-    if ((atomic_load(&inject_ring.header->loaded) & (uint32_t)library) == 0) {
+    if ((inject_ring.loaded & (uint32_t)library) == 0) {
         atomic_fetch_or(&inject_ring.header->loaded, (uint32_t)library);
     }
 }
 
-void inject_load(enum ck_library library)
+INJECT_START void inject_load(enum ck_library library)
 {
     int saved = errno;
 

@@ -16,6 +16,20 @@
 #include "schema/ring.h"
 #include "schema/time.h"
 
+/* For what is large and zero at first. Each program that a script starts loads
+ * the library, and a page that it writes to costs it a fault, so what every
+ * process needs at its start lies together, before what only those need that
+ * record: the linker sorts by this name (agent/inject/CMakeLists.txt). */
+#define INJECT_ROOM __attribute__((section(".bss.room")))
+
+/* For code that every process runs at its start, or after a fork: near each
+ * other as well. */
+#define INJECT_START __attribute__((section(".text.startup")))
+
+/* For what a thread writes after a fork: behind its large tables, on the page
+ * of the C library's own state of the thread, which is copied anyway. */
+#define INJECT_NEAR __attribute__((section(".tbss.near")))
+
 /* This library's view of the ring. Read-only outside inject.c. */
 extern struct ck_ring inject_ring;
 extern __thread struct ck_ring_writer inject_thread;

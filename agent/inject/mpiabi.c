@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/inject/inject.h"
 #include "agent/inject/symbol.h"
 
 /* The largest text of MPI_Get_library_version of the known libraries. */
@@ -18,7 +19,7 @@
 
 struct mpi_abi mpi_abi;
 
-static const char *const library_names[] = {
+static const char library_names[][24] = {
     "libmpi.so.40",       "libmpi.so.80",
     "libmpi.so.12",       "libmpich.so.12",
     "libmpichfort.so.12", "libmpi.so",
@@ -27,13 +28,13 @@ static const char *const library_names[] = {
 };
 
 /* Fortran's constants: the names that compilers give to a common block. */
-static const char *const bottom_names[] = {
+static const char bottom_names[][24] = {
     "mpi_fortran_bottom_", "mpi_fortran_bottom", "mpi_fortran_bottom__",
     "MPI_FORTRAN_BOTTOM"};
-static const char *const in_place_names[] = {
+static const char in_place_names[][24] = {
     "mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__",
     "MPI_FORTRAN_IN_PLACE"};
-static const char *const ignore_names[] = {
+static const char ignore_names[][36] = {
     "mpi_fortran_status_ignore_",     "mpi_fortran_status_ignore",
     "mpi_fortran_status_ignore__",    "MPI_FORTRAN_STATUS_IGNORE",
     "mpi_fortran_statuses_ignore_",   "mpi_fortran_statuses_ignore",
@@ -89,7 +90,7 @@ static void fortran_find(void)
 /* One pointer of mpi_abi.call and the function that it stands for. */
 struct call_name {
     size_t at;
-    const char *name;
+    char name[40];
 };
 #define CALL_NAME(member, symbol)                                              \
     {                                                                          \
@@ -138,7 +139,7 @@ static bool calls_find(const struct call_name *names, size_t count)
 
 static void version_find(void)
 {
-    static char text[VERSION_BYTES_MAX];
+    static INJECT_ROOM char text[VERSION_BYTES_MAX];
     union {
         void *object;
         int (*call)(char *, int *);

@@ -40,60 +40,67 @@ static __thread struct thread_guard thread_guard;
 
 static void call_plain_measure(struct mpi_call *call);
 
-static const struct mpi_class_row class_rows[MPI_CLASS_LIMIT] = {
-    [MPI_CLASS_CALL] = {CK_KIND_MPI_CALL, NULL, call_plain_measure, NULL},
-    [MPI_CLASS_INIT] = {CK_KIND_MPI_CALL, NULL, NULL, mpi_life_init_leave},
-    [MPI_CLASS_FINALIZE] = {CK_KIND_MPI_CALL, mpi_life_finalize_enter, NULL,
-                            NULL},
-    [MPI_CLASS_SEND] = {CK_KIND_SEND, mpi_message_enter, mpi_message_measure,
-                        mpi_message_send_leave},
-    [MPI_CLASS_ISEND] = {CK_KIND_SEND, mpi_message_enter, mpi_message_measure,
-                         mpi_message_isend_leave},
-    [MPI_CLASS_SEND_INIT] = {CK_KIND_MPI_CALL, mpi_message_enter,
-                             mpi_message_measure, mpi_message_send_init_leave},
-    [MPI_CLASS_RECV] = {CK_KIND_RECV, mpi_message_receive_enter, NULL,
-                        mpi_message_recv_leave},
-    [MPI_CLASS_IRECV] = {CK_KIND_RECV, mpi_message_enter, mpi_message_measure,
-                         mpi_message_irecv_leave},
-    [MPI_CLASS_RECV_INIT] = {CK_KIND_MPI_CALL, mpi_message_enter,
-                             mpi_message_measure, mpi_message_recv_init_leave},
-    [MPI_CLASS_MRECV] = {CK_KIND_RECV, mpi_message_matched_enter, NULL,
-                         mpi_message_recv_leave},
-    [MPI_CLASS_IMRECV] = {CK_KIND_RECV, mpi_message_matched_enter,
-                          mpi_message_measure, mpi_message_irecv_leave},
-    [MPI_CLASS_SENDRECV] = {CK_KIND_SENDRECV, mpi_message_receive_enter,
-                            mpi_message_measure, mpi_message_sendrecv_leave},
-    [MPI_CLASS_ISENDRECV] = {CK_KIND_SENDRECV, mpi_message_enter,
-                             mpi_message_measure, mpi_message_isendrecv_leave},
-    [MPI_CLASS_PROBE] = {CK_KIND_PROBE, mpi_message_receive_enter, NULL,
-                         mpi_message_probe_leave},
-    [MPI_CLASS_COLL] = {CK_KIND_COLLECTIVE, mpi_collective_enter,
-                        mpi_collective_measure, mpi_collective_leave},
-    [MPI_CLASS_ICOLL] = {CK_KIND_ICOLLECTIVE, mpi_collective_enter,
-                         mpi_collective_measure, mpi_collective_leave},
-    [MPI_CLASS_COLL_INIT] = {CK_KIND_MPI_CALL, mpi_collective_init_enter,
-                             mpi_collective_measure, mpi_collective_init_leave},
-    [MPI_CLASS_WAIT] = {CK_KIND_MPI_CALL, mpi_completion_enter, NULL,
-                        mpi_completion_wait_leave},
-    [MPI_CLASS_WAITALL] = {CK_KIND_MPI_CALL, mpi_completion_many_enter, NULL,
-                           mpi_completion_all_leave},
-    [MPI_CLASS_WAITANY] = {CK_KIND_MPI_CALL, mpi_completion_many_enter, NULL,
-                           mpi_completion_any_leave},
-    [MPI_CLASS_WAITSOME] = {CK_KIND_MPI_CALL, mpi_completion_many_enter, NULL,
-                            mpi_completion_some_leave},
-    [MPI_CLASS_START] = {CK_KIND_MPI_CALL, NULL, NULL,
-                         mpi_completion_start_leave},
-    [MPI_CLASS_STARTALL] = {CK_KIND_MPI_CALL, NULL, NULL,
-                            mpi_completion_startall_leave},
-    [MPI_CLASS_REQUEST_FREE] = {CK_KIND_MPI_CALL, mpi_completion_enter, NULL,
-                                mpi_completion_free_leave},
-    [MPI_CLASS_COMM_NEW] = {CK_KIND_COLLECTIVE, mpi_life_comm_enter, NULL,
-                            mpi_life_comm_leave},
-    [MPI_CLASS_COMM_FREE] = {CK_KIND_MPI_CALL, mpi_life_free_enter, NULL,
-                             mpi_life_free_leave},
-    [MPI_CLASS_COMM_NAME] = {CK_KIND_MPI_CALL, NULL, NULL, mpi_life_name_leave},
-    [MPI_CLASS_TYPE_FREE] = {CK_KIND_MPI_CALL, mpi_life_type_enter, NULL, NULL},
-};
+static INJECT_ROOM struct mpi_class_row class_rows[MPI_CLASS_LIMIT];
+
+#define ROW(CLASS, ...)                                                        \
+    class_rows[MPI_CLASS_##CLASS] = (struct mpi_class_row)                     \
+    {                                                                          \
+        __VA_ARGS__                                                            \
+    }
+
+/* As mpi_functions_fill(). */
+static void class_rows_fill(void)
+{
+    ROW(CALL, CK_KIND_MPI_CALL, NULL, call_plain_measure, NULL);
+    ROW(INIT, CK_KIND_MPI_CALL, NULL, NULL, mpi_life_init_leave);
+    ROW(FINALIZE, CK_KIND_MPI_CALL, mpi_life_finalize_enter, NULL, NULL);
+    ROW(SEND, CK_KIND_SEND, mpi_message_enter, mpi_message_measure,
+        mpi_message_send_leave);
+    ROW(ISEND, CK_KIND_SEND, mpi_message_enter, mpi_message_measure,
+        mpi_message_isend_leave);
+    ROW(SEND_INIT, CK_KIND_MPI_CALL, mpi_message_enter, mpi_message_measure,
+        mpi_message_send_init_leave);
+    ROW(RECV, CK_KIND_RECV, mpi_message_receive_enter, NULL,
+        mpi_message_recv_leave);
+    ROW(IRECV, CK_KIND_RECV, mpi_message_enter, mpi_message_measure,
+        mpi_message_irecv_leave);
+    ROW(RECV_INIT, CK_KIND_MPI_CALL, mpi_message_enter, mpi_message_measure,
+        mpi_message_recv_init_leave);
+    ROW(MRECV, CK_KIND_RECV, mpi_message_matched_enter, NULL,
+        mpi_message_recv_leave);
+    ROW(IMRECV, CK_KIND_RECV, mpi_message_matched_enter, mpi_message_measure,
+        mpi_message_irecv_leave);
+    ROW(SENDRECV, CK_KIND_SENDRECV, mpi_message_receive_enter,
+        mpi_message_measure, mpi_message_sendrecv_leave);
+    ROW(ISENDRECV, CK_KIND_SENDRECV, mpi_message_enter, mpi_message_measure,
+        mpi_message_isendrecv_leave);
+    ROW(PROBE, CK_KIND_PROBE, mpi_message_receive_enter, NULL,
+        mpi_message_probe_leave);
+    ROW(COLL, CK_KIND_COLLECTIVE, mpi_collective_enter, mpi_collective_measure,
+        mpi_collective_leave);
+    ROW(ICOLL, CK_KIND_ICOLLECTIVE, mpi_collective_enter,
+        mpi_collective_measure, mpi_collective_leave);
+    ROW(COLL_INIT, CK_KIND_MPI_CALL, mpi_collective_init_enter,
+        mpi_collective_measure, mpi_collective_init_leave);
+    ROW(WAIT, CK_KIND_MPI_CALL, mpi_completion_enter, NULL,
+        mpi_completion_wait_leave);
+    ROW(WAITALL, CK_KIND_MPI_CALL, mpi_completion_many_enter, NULL,
+        mpi_completion_all_leave);
+    ROW(WAITANY, CK_KIND_MPI_CALL, mpi_completion_many_enter, NULL,
+        mpi_completion_any_leave);
+    ROW(WAITSOME, CK_KIND_MPI_CALL, mpi_completion_many_enter, NULL,
+        mpi_completion_some_leave);
+    ROW(START, CK_KIND_MPI_CALL, NULL, NULL, mpi_completion_start_leave);
+    ROW(STARTALL, CK_KIND_MPI_CALL, NULL, NULL, mpi_completion_startall_leave);
+    ROW(REQUEST_FREE, CK_KIND_MPI_CALL, mpi_completion_enter, NULL,
+        mpi_completion_free_leave);
+    ROW(COMM_NEW, CK_KIND_COLLECTIVE, mpi_life_comm_enter, NULL,
+        mpi_life_comm_leave);
+    ROW(COMM_FREE, CK_KIND_MPI_CALL, mpi_life_free_enter, NULL,
+        mpi_life_free_leave);
+    ROW(COMM_NAME, CK_KIND_MPI_CALL, NULL, NULL, mpi_life_name_leave);
+    ROW(TYPE_FREE, CK_KIND_MPI_CALL, mpi_life_type_enter, NULL, NULL);
+}
 
 __attribute__((constructor)) static void library_load(void)
 {
@@ -185,8 +192,7 @@ static inline bool process_is_on(const struct mpi_function *function)
 /* The name of an entry point: "MPI_Send", "mpi_send_", "mpi_send_f08_". */
 static mpi_next_f next_find(struct mpi_function *function, enum mpi_entry entry)
 {
-    static const char *const endings[MPI_ENTRIES] = {"", "_", "_f08_",
-                                                     "_f08ts_"};
+    static const char endings[MPI_ENTRIES][8] = {"", "_", "_f08_", "_f08ts_"};
     union {
         void *object;
         mpi_next_f call;
@@ -196,6 +202,7 @@ static mpi_next_f next_find(struct mpi_function *function, enum mpi_entry entry)
     /* Threads may come here at once: all write the same. */
     if (!atomic_load_explicit(&has_texts, memory_order_acquire)) {
         mpi_functions_fill();
+        class_rows_fill();
         atomic_store_explicit(&has_texts, true, memory_order_release);
     }
     (void)snprintf(name, sizeof(name), "%s%s",

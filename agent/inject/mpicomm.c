@@ -24,15 +24,15 @@
 /* Room for the lines of one COMM record. */
 #define COMM_TEXT_BYTES CK_TEXT_BYTES_MAX
 
-static _Atomic uint64_t comm_keys[MPI_COMMS_MAX];
-static struct mpi_comm comm_table[MPI_COMMS_MAX];
+static INJECT_ROOM _Atomic uint64_t comm_keys[MPI_COMMS_MAX];
+static INJECT_ROOM struct mpi_comm comm_table[MPI_COMMS_MAX];
 static _Atomic uint32_t comm_ids = 2;
 static _Atomic uint32_t comm_refused;
-static _Atomic uint64_t equal_keys[EQUAL_KEYS];
-static _Atomic uint32_t equal_counts[EQUAL_KEYS];
+static INJECT_ROOM _Atomic uint64_t equal_keys[EQUAL_KEYS];
+static INJECT_ROOM _Atomic uint32_t equal_counts[EQUAL_KEYS];
 static struct mpi_comm *comm_world;
 
-static const char *const origin_names[] = {
+static const char origin_names[][12] = {
     [MPI_ORIGIN_UNKNOWN] = "unknown", [MPI_ORIGIN_WORLD] = "world",
     [MPI_ORIGIN_SELF] = "self",       [MPI_ORIGIN_DUP] = "dup",
     [MPI_ORIGIN_CREATE] = "create",   [MPI_ORIGIN_GROUP] = "group",

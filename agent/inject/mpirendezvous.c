@@ -74,8 +74,8 @@ enum rendezvous_state {
 static _Atomic int rendezvous_state = RENDEZVOUS_IDLE;
 static struct pmix_calls pmix;
 /* PMIx reads these until it answers, so they stay. */
-static struct pmix_proc asked_proc;
-static struct pmix_info asked_info;
+static INJECT_ROOM struct pmix_proc asked_proc;
+static INJECT_ROOM struct pmix_info asked_info;
 static unsigned asked_tries;
 static ck_time_t asked_last;
 
@@ -127,7 +127,7 @@ void mpi_rendezvous_start(int rank, int size)
 
 static int endpoint_put(struct ck_ring_header *header)
 {
-    static char text[CK_RING_ENDPOINT_BYTES];
+    static INJECT_ROOM char text[CK_RING_ENDPOINT_BYTES];
     struct pmix_value value = {.type = PMIX_STRING};
 
     /* acquire: pairs with the agent's release after the text */

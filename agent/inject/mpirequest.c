@@ -9,8 +9,8 @@
 #define REQUEST_WINDOW 64
 #define REQUEST_CLAIMED UINT64_MAX
 
-static _Atomic uint64_t request_keys[MPI_REQUESTS_MAX];
-static struct mpi_request request_table[MPI_REQUESTS_MAX];
+static INJECT_ROOM _Atomic uint64_t request_keys[MPI_REQUESTS_MAX];
+static INJECT_ROOM struct mpi_request request_table[MPI_REQUESTS_MAX];
 static _Atomic uint32_t request_refused;
 
 static uint32_t window_start(uint64_t handle)

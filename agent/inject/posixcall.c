@@ -26,36 +26,35 @@
 
 int64_t posix_threshold = THRESHOLD_NS;
 
-struct inject_label posix_labels[] = {
-#define POSIX_FUNCTION(name) INJECT_LABEL(#name),
-#include "agent/inject/posix.def"
-};
+INJECT_ROOM struct inject_label posix_labels[POSIX_FUNCTIONS];
 
 static int64_t loaded_raw;
 static int64_t loaded_ticks;
+static int64_t born_raw; /* as loaded_raw; of a forked child, about its fork */
 static _Atomic uint64_t tick_scale; /* ns of a tick << 32; 0 = not known */
 
 __thread bool posix_is_blind;
-static __thread int64_t said_at; /* RAW, totals of this thread */
+static INJECT_NEAR __thread int64_t forked_raw; /* before the last fork */
+static INJECT_NEAR __thread int64_t said_at;    /* RAW, totals of this thread */
 static __thread bool is_attaching;
-static __thread int8_t is_our_own; /* 1 a thread of ours, -1 not, 0 unknown */
+static INJECT_NEAR __thread int8_t
+    is_our_own; /* 1 a thread of ours, -1 not, 0 unknown */
 
-posix_next_f posix_next_find(struct posix_entry *entry)
+posix_next_f posix_next_find(_Atomic(posix_next_f) *known, const char *symbol)
 {
     union {
         void *object;
         posix_next_f call;
-    } found = {symbol_next(entry->symbol)};
+    } found = {symbol_next(symbol)};
 
-    atomic_store_explicit(&entry->next, found.call, memory_order_relaxed);
+    atomic_store_explicit(known, found.call, memory_order_relaxed);
     return found.call;
 }
 
 bool posix_is_worth_it(void)
 {
     return loaded_raw != 0 && !posix_is_blind &&
-           (inject_thread.slot != NULL ||
-            ck_time_raw() - loaded_raw >= LIFE_MIN);
+           (inject_thread.slot != NULL || ck_time_raw() - born_raw >= LIFE_MIN);
 }
 
 /* Over the whole life so far: from LIFE_MIN on the error of the two pairs of
@@ -106,10 +105,19 @@ static bool is_own_thread(void)
     return is_our_own > 0;
 }
 
+/* Pointers that the loader would have to place in each program. Threads may
+ * come here at once: all write the same. */
+static void labels_fill(void)
+{
+#define POSIX_FUNCTION(name) posix_labels[POSIX_##name].text = #name;
+#include "agent/inject/posix.def"
+}
+
 /* Whichever part of this library asks for the slot: calls of libc have stamps
  * of the ring as soon as the thread has it. */
 static void thread_claiming(void)
 {
+    labels_fill();
     scale_find();
     if (inject_ring.header->posix_threshold_ns != 0) {
         posix_threshold = inject_ring.header->posix_threshold_ns;
@@ -234,19 +242,26 @@ static void call_close(enum inject_closing how)
     }
 }
 
-static void child_after_fork(void)
+/* Most children are another program at once. The pages of the clock are mapped
+ * here; for a child each would be a fault. */
+static void parent_before_fork(void)
 {
-    loaded_raw = ck_time_raw();
-    loaded_ticks = ck_time_ticks();
+    forked_raw = posix_now_raw();
+}
+
+INJECT_START static void child_after_fork(void)
+{
+    born_raw = forked_raw;
     said_at = 0;
     is_our_own = 0;
 }
 
-void posix_call_load(void)
+INJECT_START void posix_call_load(void)
 {
     loaded_raw = ck_time_raw();
     loaded_ticks = ck_time_ticks();
+    born_raw = loaded_raw;
     inject_closing = call_close;
     inject_claiming = thread_claiming;
-    (void)pthread_atfork(NULL, NULL, child_after_fork);
+    (void)pthread_atfork(parent_before_fork, NULL, child_after_fork);
 }

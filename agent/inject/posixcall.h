@@ -33,24 +33,35 @@ enum posix_shape {
 
 typedef void (*posix_next_f)(void);
 
-/* A symbol that we stand before. */
+/* A symbol that we stand before: no pointer, which the loader would have to
+ * place in each program. */
 struct posix_entry {
-    const char *symbol;
+    char symbol[30];
     uint8_t function; /* enum posix_function */
     uint8_t shape;    /* enum posix_shape */
-    _Atomic(posix_next_f) next;
 };
+
+/* data_<symbol> and next_<symbol>, its next definition when that is known. */
+#define POSIX_SYMBOL(symbol_, function_, shape_)                               \
+    static const struct posix_entry data_##symbol_ = {                         \
+        .symbol = #symbol_,                                                    \
+        .function = (function_),                                               \
+        .shape = (shape_),                                                     \
+    };                                                                         \
+    static _Atomic(posix_next_f) next_##symbol_
+#define POSIX_NEXT(symbol_) posix_next(&next_##symbol_, data_##symbol_.symbol)
 
 /* Find the next definition; again when it is not there (never in practice).
  * Async-signal-safe, and takes no lock. */
-posix_next_f posix_next_find(struct posix_entry *entry);
+posix_next_f posix_next_find(_Atomic(posix_next_f) *known, const char *symbol);
 
-static inline posix_next_f posix_next(struct posix_entry *entry)
+static inline posix_next_f posix_next(_Atomic(posix_next_f) *known,
+                                      const char *symbol)
 {
-    posix_next_f next =
-        atomic_load_explicit(&entry->next, memory_order_relaxed);
+    posix_next_f next = atomic_load_explicit(known, memory_order_relaxed);
 
-    return __builtin_expect(next != NULL, 1) ? next : posix_next_find(entry);
+    return __builtin_expect(next != NULL, 1) ? next
+                                             : posix_next_find(known, symbol);
 }
 
 /* A call being timed. */

@@ -16,13 +16,16 @@
 
 #include "agent/inject/posixcall.h"
 
-__thread struct posix_counts *posix_mine;
+INJECT_NEAR __thread struct posix_counts *posix_mine;
 
 static __thread bool is_ended;
-static struct posix_counts pool[POSIX_THREADS];
+static INJECT_ROOM struct posix_counts pool[POSIX_THREADS];
 static _Atomic unsigned pool_used; /* blocks that were ever in use, from 0 on */
-static _Atomic uint64_t others[POSIX_FUNCTIONS][3]; /* calls, ns, bytes */
-static _Atomic uint32_t uncounted;                  /* threads */
+static _Atomic unsigned pool_from; /* those before it are of the parent */
+static INJECT_ROOM _Atomic uint64_t
+    others[POSIX_FUNCTIONS][3]; /* calls, ns, bytes */
+static _Atomic bool has_others;
+static _Atomic uint32_t uncounted; /* threads */
 static pid_t counted_pid; /* not that of a child that shares our memory */
 /* Weak as in floor.h. */
 #pragma weak pthread_key_create
@@ -69,6 +72,7 @@ void posix_counts_say(void)
 
 static void others_add(const struct posix_counts *counts)
 {
+    atomic_store(&has_others, true);
     for (unsigned i = 0; i < POSIX_FUNCTIONS; i++) {
         const struct posix_count *count = &counts->of[i];
 
@@ -90,9 +94,13 @@ static void block_free(struct posix_counts *counts)
 static void thread_end(void *block)
 {
     struct posix_counts *counts = block;
+    bool is_mine = counts == posix_mine;
 
     is_ended = true;
     posix_mine = NULL;
+    if (!is_mine) {
+        return; /* of this thread in the parent, before a fork */
+    }
     if (inject_thread.slot != NULL) {
         counts_say_as(counts, counts->tid);
     } else {
@@ -119,7 +127,7 @@ struct posix_counts *posix_counts_claim(void)
         !inject_slow_enter()) {
         return posix_mine;
     }
-    for (unsigned i = 0; i < POSIX_THREADS; i++) {
+    for (unsigned i = atomic_load(&pool_from); i < POSIX_THREADS; i++) {
         struct posix_counts *counts = &pool[i];
 
         if (atomic_load_explicit(&counts->is_used, memory_order_relaxed) != 0) {
@@ -146,33 +154,47 @@ struct posix_counts *posix_counts_claim(void)
     return NULL;
 }
 
-/* A child has this thread only, and starts from nothing. It looks at few pages
- * and writes to fewer: each costs it a fault. */
-static void child_after_fork(void)
+static void blocks_forget(void)
 {
     for (unsigned i = 0; i < atomic_load(&pool_used); i++) {
         if (atomic_load(&pool[i].is_used)) {
             block_free(&pool[i]);
         }
     }
+    atomic_store(&pool_from, 0);
+}
+
+static void others_forget(void)
+{
+    atomic_store(&has_others, false);
     for (unsigned i = 0; i < POSIX_FUNCTIONS; i++) {
         for (unsigned j = 0; j < 3; j++) {
-            if (atomic_load(&others[i][j]) != 0) {
-                atomic_store(&others[i][j], 0);
-            }
+            atomic_store(&others[i][j], 0);
         }
+    }
+}
+
+/* A child has this thread only, and starts from nothing. Most children go on to
+ * another program at once, and each page that they look at or write to costs
+ * them a fault: where there are blocks enough, those of the parent stay as they
+ * are. */
+INJECT_START static void child_after_fork(void)
+{
+    atomic_store(&pool_from, atomic_load(&pool_used));
+    if (atomic_load(&pool_from) > POSIX_THREADS / 2) {
+        blocks_forget();
+    }
+    if (atomic_load(&has_others)) {
+        others_forget();
     }
     atomic_store(&uncounted, 0);
     if (!inject_ring.is_closed) {
         counted_pid = getpid();
     }
     posix_mine = NULL;
-    if (atomic_load(&has_key)) {
-        (void)pthread_setspecific(key, NULL);
-    }
 }
 
-void posix_counts_load(void)
+INJECT_START void posix_counts_load(void)
 {
     counted_pid = getpid();
     /* Before inject.c's key: a thread says its counts while it has a slot. */
@@ -191,7 +213,8 @@ void posix_counts_last(void)
         !posix_is_worth_it() || inject_writer() == NULL) {
         return;
     }
-    for (unsigned i = 0; i < atomic_load(&pool_used); i++) {
+    for (unsigned i = atomic_load(&pool_from); i < atomic_load(&pool_used);
+         i++) {
         if (atomic_load(&pool[i].is_used)) {
             counts_say_as(&pool[i], pool[i].tid);
         }

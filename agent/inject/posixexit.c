@@ -14,14 +14,12 @@
 
 typedef void (*exit_f)(int);
 
-static struct posix_entry data__exit = {.symbol = "_exit"};
-static struct posix_entry data__Exit = {.symbol = "_Exit"};
-static struct posix_entry data_quick_exit = {.symbol = "quick_exit"};
+POSIX_SYMBOL(_exit, 0, POSIX_PLAIN);
+POSIX_SYMBOL(_Exit, 0, POSIX_PLAIN);
+POSIX_SYMBOL(quick_exit, 0, POSIX_PLAIN);
 
-static _Noreturn void leave(struct posix_entry *entry, int status)
+static _Noreturn void leave(exit_f next, int status)
 {
-    exit_f next = (exit_f)posix_next(entry);
-
     posix_counts_last();
     if (next != NULL) {
         next(status);
@@ -34,17 +32,17 @@ static _Noreturn void leave(struct posix_entry *entry, int status)
 EXPORT _Noreturn void entry__exit(int status) __asm__("_exit");
 void entry__exit(int status)
 {
-    leave(&data__exit, status);
+    leave((exit_f)POSIX_NEXT(_exit), status);
 }
 
 EXPORT _Noreturn void entry__Exit(int status) __asm__("_Exit");
 void entry__Exit(int status)
 {
-    leave(&data__Exit, status);
+    leave((exit_f)POSIX_NEXT(_Exit), status);
 }
 
 EXPORT _Noreturn void entry_quick_exit(int status) __asm__("quick_exit");
 void entry_quick_exit(int status)
 {
-    leave(&data_quick_exit, status);
+    leave((exit_f)POSIX_NEXT(quick_exit), status);
 }

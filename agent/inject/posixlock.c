@@ -27,12 +27,7 @@ typedef int (*wait_f)(void *);
 typedef int (*timed_f)(void *, const struct timespec *);
 typedef int (*clocked_f)(void *, int, const struct timespec *);
 
-#define LOCK(symbol_, name)                                                    \
-    static struct posix_entry data_##symbol_ = {                               \
-        .symbol = #symbol_,                                                    \
-        .function = POSIX_##name,                                              \
-        .shape = POSIX_ADDRESS,                                                \
-    }
+#define LOCK(symbol_, name) POSIX_SYMBOL(symbol_, POSIX_##name, POSIX_ADDRESS)
 LOCK(pthread_mutex_lock, pthread_mutex_lock);
 LOCK(pthread_mutex_timedlock, pthread_mutex_timedlock);
 LOCK(pthread_mutex_clocklock, pthread_mutex_timedlock);
@@ -72,19 +67,18 @@ static uint32_t mutex_holder(const void *mutex)
 
 /* EBUSY where there is no such function: before glibc 2.34 libc alone has
  * pthread_mutex_lock() and none of the tries. */
-static inline int lock_try(struct posix_entry *entry, void *lock)
+static inline int lock_try(posix_next_f next, void *lock)
 {
-    posix_next_f next = posix_next(entry);
-
     return __builtin_expect(next != NULL, 1) ? ((wait_f)next)(lock) : EBUSY;
 }
 
 /* For pthread_mutex_trylock and so on. */
-#define TRY(symbol, lock) lock_try(&data_##symbol, lock)
+#define TRY(symbol, lock) lock_try(POSIX_NEXT(symbol), lock)
 
 /* One wait; which of the forms is called depends on what is given. */
 struct lock_wait {
-    struct posix_entry *entry;
+    const struct posix_entry *entry;
+    posix_next_f next;
     void *lock;
     const struct timespec *limit; /* NULL = wait for ever */
     int clock;                    /* of a clock-lock, -1 = none */
@@ -94,7 +88,7 @@ struct lock_wait {
 
 static int lock_call(const struct lock_wait *wait)
 {
-    posix_next_f next = posix_next(wait->entry);
+    posix_next_f next = wait->next;
 
     if (next == NULL) {
         return ENOSYS;
@@ -127,6 +121,7 @@ static __attribute__((noinline)) int lock_wait(const struct lock_wait *wait)
 #define WAIT(symbol, lock_, limit_, clock_, holder_)                           \
     lock_wait(&(struct lock_wait){                                             \
         .entry = &data_##symbol,                                               \
+        .next = POSIX_NEXT(symbol),                                            \
         .lock = (lock_),                                                       \
         .limit = (limit_),                                                     \
         .clock = (clock_),                                                     \

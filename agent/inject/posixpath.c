@@ -11,7 +11,7 @@
 
 #include "agent/inject/inject.h"
 
-static _Atomic(struct inject_text *) paths[POSIX_PATHS];
+static INJECT_ROOM _Atomic(struct inject_text *) paths[POSIX_PATHS];
 static const char *ring;
 
 void posix_path_set(int fd, const char *path)
@@ -62,7 +62,7 @@ bool posix_path_is_ring(const char *path)
     return path != NULL && ring != NULL && strcmp(path, ring) == 0;
 }
 
-void posix_path_load(void)
+INJECT_START void posix_path_load(void)
 {
     ring = getenv(CK_RING_ENV);
 }

@@ -17,7 +17,7 @@
 
 #define END_BYTES (INET6_ADDRSTRLEN + 16)
 
-__thread bool posix_has_waited;
+INJECT_NEAR __thread bool posix_has_waited;
 
 /* "127.0.0.1:80", "[::1]:80"; an IPv4 address in IPv6 is one of IPv4. */
 static bool end_text(const struct sockaddr_storage *end, char text[END_BYTES])

@@ -17,12 +17,7 @@ typedef void *(*open_f)(const char *, const char *);
 typedef int (*stream_f)(FILE *);
 typedef size_t (*move_f)(const void *, size_t, size_t, FILE *);
 
-#define STREAM(symbol_, name)                                                  \
-    static struct posix_entry data_##symbol_ = {                               \
-        .symbol = #symbol_,                                                    \
-        .function = POSIX_##name,                                              \
-        .shape = POSIX_PLAIN,                                                  \
-    }
+#define STREAM(symbol_, name) POSIX_SYMBOL(symbol_, POSIX_##name, POSIX_PLAIN)
 STREAM(fopen, fopen);
 STREAM(fopen64, fopen);
 STREAM(fclose, fclose);
@@ -40,12 +35,12 @@ static uint32_t number_of(FILE *stream)
     return fd < 0 ? 0 : (uint32_t)fd + 1;
 }
 
-static void *open_through(struct posix_entry *entry,
+static void *open_through(const struct posix_entry *entry,
+                          open_f next,
                           const char *path,
                           const char *mode,
                           const void *site)
 {
-    open_f next = (open_f)posix_next(entry);
     struct posix_object object = {0};
     struct posix_call call;
     void *stream;
@@ -67,22 +62,24 @@ static void *open_through(struct posix_entry *entry,
 EXPORT void *entry_fopen(const char *path, const char *mode) __asm__("fopen");
 void *entry_fopen(const char *path, const char *mode)
 {
-    return open_through(&data_fopen, path, mode, __builtin_return_address(0));
+    return open_through(&data_fopen, (open_f)POSIX_NEXT(fopen), path, mode,
+                        __builtin_return_address(0));
 }
 
 EXPORT void *entry_fopen64(const char *path,
                            const char *mode) __asm__("fopen64");
 void *entry_fopen64(const char *path, const char *mode)
 {
-    return open_through(&data_fopen64, path, mode, __builtin_return_address(0));
+    return open_through(&data_fopen64, (open_f)POSIX_NEXT(fopen64), path, mode,
+                        __builtin_return_address(0));
 }
 
-static int stream_through(struct posix_entry *entry,
+static int stream_through(const struct posix_entry *entry,
+                          stream_f next,
                           FILE *stream,
                           uint32_t number,
                           const void *site)
 {
-    stream_f next = (stream_f)posix_next(entry);
     struct posix_object object = {.number = number};
     struct posix_call call;
     int rc;
@@ -101,8 +98,8 @@ EXPORT int entry_fclose(FILE *stream) __asm__("fclose");
 int entry_fclose(FILE *stream)
 {
     uint32_t number = number_of(stream);
-    int rc = stream_through(&data_fclose, stream, number,
-                            __builtin_return_address(0));
+    int rc = stream_through(&data_fclose, (stream_f)POSIX_NEXT(fclose), stream,
+                            number, __builtin_return_address(0));
 
     posix_path_forget((int)number - 1);
     return rc;
@@ -111,8 +108,8 @@ int entry_fclose(FILE *stream)
 EXPORT int entry_fflush(FILE *stream) __asm__("fflush");
 int entry_fflush(FILE *stream)
 {
-    return stream_through(&data_fflush, stream, number_of(stream),
-                          __builtin_return_address(0));
+    return stream_through(&data_fflush, (stream_f)POSIX_NEXT(fflush), stream,
+                          number_of(stream), __builtin_return_address(0));
 }
 
 /* Bytes that the buffer gives or takes without a system call. */
@@ -139,11 +136,11 @@ struct request {
     FILE *stream;
 };
 
-static size_t move_through(struct posix_entry *entry,
+static size_t move_through(const struct posix_entry *entry,
+                           move_f next,
                            const struct request *want,
                            const void *site)
 {
-    move_f next = (move_f)posix_next(entry);
     struct posix_object object = {0};
     struct posix_call call;
     size_t done, bytes;
@@ -173,7 +170,7 @@ EXPORT size_t entry_fread(void *data,
                           FILE *stream) __asm__("fread");
 size_t entry_fread(void *data, size_t size, size_t count, FILE *stream)
 {
-    return move_through(&data_fread,
+    return move_through(&data_fread, (move_f)POSIX_NEXT(fread),
                         &(struct request){data, size, count, stream},
                         __builtin_return_address(0));
 }
@@ -184,7 +181,7 @@ EXPORT size_t entry_fwrite(const void *data,
                            FILE *stream) __asm__("fwrite");
 size_t entry_fwrite(const void *data, size_t size, size_t count, FILE *stream)
 {
-    return move_through(&data_fwrite,
+    return move_through(&data_fwrite, (move_f)POSIX_NEXT(fwrite),
                         &(struct request){data, size, count, stream},
                         __builtin_return_address(0));
 }

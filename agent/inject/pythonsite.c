@@ -71,8 +71,9 @@ static const struct layout *layout;
 static _Atomic bool is_noted;
 static uint64_t (*thread_state)(void);
 static uint64_t type_code, type_text, type_bytes;
-static struct entry entries[PYTHON_SITES_MAX];
-static _Atomic uint64_t files[FILES]; /* text << 1 | is the user's */
+static INJECT_ROOM struct entry entries[PYTHON_SITES_MAX];
+static INJECT_ROOM _Atomic uint64_t
+    files[FILES]; /* text << 1 | is the user's */
 
 static uint64_t word_at(uint64_t address)
 {

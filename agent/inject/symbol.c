@@ -45,8 +45,10 @@ static const struct link_map *last;
 static bool has_addresses; /* the loader made addresses of own_dynamic */
 
 /* The loader has made addresses of these words, but for the kernel's own
- * library, which has nothing for us. */
-static bool table_find(const struct link_map *map, struct table *table)
+ * library, which has nothing for us. Each process comes here at its start: the
+ * code lies beside the constructors. */
+__attribute__((section(".text.startup"))) static bool
+table_find(const struct link_map *map, struct table *table)
 {
     *table = (struct table){.bias = map->l_addr};
     for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
