@@ -13,6 +13,7 @@
 #include "agent/inject/ck.h"
 #include "agent/inject/inject.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ struct annotate_name {
     uint64_t pad;
 };
 
-/* One a thread. */
+/* One a thread that has a slot. */
 struct annotate_thread {
     uint32_t depth;       /* may exceed ANNOTATE_DEPTH_MAX, entries do not */
     uint32_t ranges;      /* of them, ranges */
@@ -53,7 +54,55 @@ struct annotate_thread {
     struct annotate_name names[ANNOTATE_CACHE];
 };
 
-static __thread struct annotate_thread annotate_self;
+/* Too large for each thread's static storage, of which a loader that audits
+ * has 1.5 KB for all libraries. A thread has the block of its slot's number;
+ * who goes on after a fork has a copy of what the parent's thread had. */
+static INJECT_ROOM struct annotate_thread blocks[CK_RING_SLOTS_MAX];
+static INJECT_ROOM struct annotate_thread inherited_block;
+static INJECT_NEAR __thread struct annotate_thread *annotate_mine;
+static INJECT_NEAR __thread const struct ck_ring_slot *annotate_slot;
+
+/* The thread's first annotation in this slot. */
+static __attribute__((noinline)) struct annotate_thread *
+self_find(const struct ck_ring_writer *writer)
+{
+    struct annotate_thread *self = annotate_mine;
+
+    if (self == NULL) {
+        self = &blocks[writer->slot - ck_ring_heads(inject_ring.header)];
+        memset(self, 0, sizeof(*self));
+    }
+    annotate_mine = self;
+    /* A signal handler takes what has its slot as complete. */
+    atomic_signal_fence(memory_order_seq_cst);
+    annotate_slot = writer->slot;
+    return self;
+}
+
+static inline struct annotate_thread *
+self_of(const struct ck_ring_writer *writer)
+{
+    return __builtin_expect(annotate_slot == writer->slot, 1)
+               ? annotate_mine
+               : self_find(writer);
+}
+
+/* Without a writer: NULL where the thread has none, or has left its slot, which
+ * may be another thread's by now. */
+static inline struct annotate_thread *self_kept(void)
+{
+    return annotate_slot != NULL && inject_thread.slot == NULL ? NULL
+                                                               : annotate_mine;
+}
+
+INJECT_START static void child_after_fork(void)
+{
+    if (annotate_mine != NULL) {
+        memmove(&inherited_block, annotate_mine, sizeof(inherited_block));
+        annotate_mine = &inherited_block;
+        annotate_slot = NULL;
+    }
+}
 
 /* Whether the bytes at `name` are those of the text. The first 16 are
  * compared as two words, which may lie beyond the end of the program's string
@@ -144,7 +193,7 @@ static inline void point_put(enum ck_kind kind, const char *name, int64_t value)
         return;
     }
     start = inject_now();
-    id = name_id(&annotate_self, name);
+    id = name_id(self_of(writer), name);
     record = ck_ring_begin(writer, inject_ring.clock, 1);
     if (__builtin_expect(record != NULL, 1)) {
         record->e.kind = (uint16_t)kind;
@@ -214,10 +263,14 @@ static inline void
 entry_push(enum ck_kind kind, const char *name, int64_t value, void *site)
 {
     struct ck_ring_writer *writer = inject_writer();
-    struct annotate_thread *self = &annotate_self;
+    struct annotate_thread *self =
+        writer == NULL ? self_kept() : self_of(writer);
     struct annotate_open *entry;
     uint32_t depth;
 
+    if (self == NULL) {
+        return;
+    }
     if (writer != NULL) {
         self_check(self);
     }
@@ -243,7 +296,9 @@ entry_push(enum ck_kind kind, const char *name, int64_t value, void *site)
 
 static void annotate_range_push(const char *name)
 {
-    entry_push(CK_KIND_RANGE, name, annotate_self.ranges,
+    const struct annotate_thread *self = self_kept();
+
+    entry_push(CK_KIND_RANGE, name, self == NULL ? 0 : self->ranges,
                __builtin_return_address(0));
 }
 
@@ -305,8 +360,8 @@ static inline void entry_close(struct annotate_thread *self, uint32_t at)
 /* Close the innermost open entry of the kind. */
 static inline void entry_pop(enum ck_kind kind)
 {
-    struct annotate_thread *self = &annotate_self;
-    uint32_t at = self->depth;
+    struct annotate_thread *self = self_kept();
+    uint32_t at = self == NULL ? 0 : self->depth;
 
     if (at > ANNOTATE_DEPTH_MAX) {
         struct ck_ring_writer *writer = inject_writer();
@@ -349,6 +404,7 @@ static struct ck_api annotate_api = {
 __attribute__((constructor)) static void annotate_load(void)
 {
     inject_load(CK_LIBRARY_ANNOTATE);
+    (void)pthread_atfork(NULL, NULL, child_after_fork);
 }
 
 __attribute__((visibility("default"))) const struct ck_api *

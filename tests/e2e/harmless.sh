@@ -108,6 +108,17 @@ compiled static-pie gcc -static-pie &
 compiled plain gcc &
 gcc -pthread -o "$built/seccomp" "$sources/seccomp.c" 2>/dev/null &
 gcc -D_GNU_SOURCE -pthread -o "$built/odd" "$sources/odd.c" 2>/dev/null &
+# linked NAME FLAG...: $B/NAME from tests/targets/hard/linking.c.
+linked() {
+    local name=$1
+    shift
+    gcc -D_GNU_SOURCE -g -pthread "$@" -o "$built/$name" \
+        "$sources/linking.c" -ldl 2>/dev/null || true
+}
+linked linking &
+linked library.so -DLIBRARY -shared -fPIC &
+linked alone.so -DLIBRARY -shared -fPIC -Wl,-z,nodlopen &
+linked audit.so -DAUDIT -shared -fPIC &
 echo 'fn main() {
     let sum = std::thread::spawn(|| (1..=5).sum::<i32>()).join().unwrap();
     println!("{}", sum);
@@ -252,6 +263,21 @@ for name in jemalloc.so.2 tcmalloc_minimal.so.4; do
     path=$(library "lib$name" | head -n 1)
     kind "${name%%.*}" "$path $built/plain" "LD_PRELOAD=$path run \$B/plain"
 done
+for how in open space deep; do
+    kind "linking-$how" "$built/linking $built/library.so" \
+        "run \$B/linking $how \$B/library.so"
+done
+kind linking-refused "$built/linking $built/alone.so" \
+    'run $B/linking refused $B/alone.so'
+kind linking-next "$built/linking" 'run $B/linking next'
+kind linking-now "$built/plain" 'LD_BIND_NOW=1 run $B/plain'
+kind linking-audit "$built/plain $built/audit.so" \
+    'LD_AUDIT=$B/audit.so run $B/plain'
+kind linking-before "$built/plain $built/library.so" \
+    'LD_PRELOAD=$B/library.so run $B/plain'
+kind capabilities "setcap setpriv $built/plain" 'd=$(mktemp -d); chmod 777 $d
+cp $B/plain $d/p; setcap cap_net_raw+ep $d/p; cd $d
+run setpriv --reuid 65534 --clear-groups $d/p; echo $?; rm -r $d'
 kind stdbuf 'stdbuf' 'run stdbuf -oL sh -c "echo in; exit 4"'
 kind fakeroot 'fakeroot' \
     'run fakeroot sh -c "touch f; chown 12 f; stat -c %u f"; stat -c %u f'
