@@ -99,6 +99,11 @@ void clocksync_init(struct clocksync *sync, enum ck_clock clock)
     };
 }
 
+static bool is_near(double rate, double other)
+{
+    return other > 0 && fabs(rate - other) < JUMP * other;
+}
+
 void clocksync_learn(struct clocksync *sync, int64_t ticks, ck_time_t raw)
 {
     double rate = (double)(raw - sync->raw0) / (double)(ticks - sync->ticks0);
@@ -106,11 +111,15 @@ void clocksync_learn(struct clocksync *sync, int64_t ticks, ck_time_t raw)
     if (raw - sync->raw0 < CK_TIME_MS) {
         return;
     }
-    /* A counter that jumped: the rate of before is as good as any. */
+    /* A counter that jumped: the rate of before is as good as any, unless the
+     * new one lasts. */
     if (ticks > sync->ticks0 &&
-        (sync->ns_per_tick <= 0 ||
-         fabs(rate - sync->ns_per_tick) < JUMP * sync->ns_per_tick)) {
+        (sync->ns_per_tick <= 0 || is_near(rate, sync->ns_per_tick) ||
+         is_near(rate, sync->refused))) {
         sync->ns_per_tick = rate;
+        sync->refused = 0;
+    } else {
+        sync->refused = ticks > sync->ticks0 ? rate : 0;
     }
     sync->ticks0 = ticks;
     sync->raw0 = raw;

@@ -20,8 +20,9 @@ struct clocksync {
     enum ck_clock clock; /* the ring's */
     int64_t ticks0;      /* latest pair */
     ck_time_t raw0;
-    double ns_per_tick;     /* up to it; 0 = not yet */
-    int64_t source;         /* the kernel's clocksource (clocksource.h) */
+    double ns_per_tick; /* up to it; 0 = not yet */
+    double refused;     /* the latest rate, if it was not taken; 0 = it was */
+    int64_t source;     /* the kernel's clocksource (clocksource.h) */
     ck_time_t source_until; /* RAW: then it is read again */
 };
 
