@@ -182,6 +182,9 @@ bool ck_clockband_is_step(const struct ck_clockband *band)
         fault--;
     }
     k = ck_clockband_near(band, fault->from);
+    if (k == band->knot_count) {
+        return true;
+    }
     left = side_slope(band, k, -1, &errors[0]);
     while (k < band->knot_count &&
            (band->knots[k].at < fault->to ||
