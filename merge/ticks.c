@@ -18,9 +18,6 @@
 
 /* Two points nearer than this are one: their brackets would tilt the line. */
 #define PAIR_GAP CK_TIME_MS
-/* Nothing is recorded so long before the first or after the last pair, by far:
- * only asked where there are several pieces. */
-#define OUTSIDE (10 * CK_TIME_S)
 /* A rate that nothing says is taken from a neighbour. */
 #define RATE_ALIEN 500e-6
 /* Where brackets leave any rate open, it is no less than that part. */
@@ -125,6 +122,14 @@ static void piece_rates(const struct ticks *ticks, struct ticks_piece *piece)
     piece->before = before.rate > 0 ? before.rate : after.rate;
     piece->after = after.rate > 0 ? after.rate : before.rate;
     piece->doubt = before.doubt > after.doubt ? before.doubt : after.doubt;
+    piece->is_odd = count > 1 && (points[0].is_odd || points[count - 2].is_odd);
+    piece->is_rated =
+        !piece->is_odd && is_rate_known(before) && is_rate_known(after);
+}
+
+static bool is_lender(const struct ticks_piece *piece)
+{
+    return piece->before > 0 && !piece->is_odd && !piece->is_lent;
 }
 
 /* Pieces without a rate take the nearest one that has. */
@@ -138,9 +143,9 @@ static void rates_lend(struct ticks *ticks)
         for (size_t by = 1; pieces[i].before <= 0 && lender == NULL &&
                             by < ticks->pieces_count;
              by++) {
-            if (i + by < ticks->pieces_count && pieces[i + by].before > 0) {
+            if (i + by < ticks->pieces_count && is_lender(&pieces[i + by])) {
                 lender = &pieces[i + by];
-            } else if (i >= by && pieces[i - by].before > 0) {
+            } else if (i >= by && is_lender(&pieces[i - by])) {
                 lender = &pieces[i - by];
             }
         }
@@ -148,7 +153,8 @@ static void rates_lend(struct ticks *ticks)
             double rate = lender == NULL ? 1.0 : lender->before;
 
             pieces[i].before = pieces[i].after = rate;
-            pieces[i].doubt = rate * RATE_ALIEN;
+            pieces[i].doubt = lender == NULL ? rate : rate * RATE_ALIEN;
+            pieces[i].is_lent = true;
         }
     }
 }
@@ -167,7 +173,7 @@ static void piece_reach(struct ticks *ticks, size_t number)
     struct ticks_piece *piece = &ticks->pieces[number];
     const struct ticks_point *first = &ticks->points[piece->first];
     const struct ticks_point *last = &ticks->points[piece->last];
-    ck_time_t front = OUTSIDE, behind = OUTSIDE;
+    ck_time_t front = TICKS_OUTSIDE, behind = TICKS_OUTSIDE;
 
     if (number > 0) {
         front = first->raw - first[-1].raw + first->width + first[-1].width;
@@ -226,6 +232,24 @@ static size_t point_find(const struct ticks *ticks,
     return low;
 }
 
+/* At a rate that is another's a line may lead past the next piece's point:
+ * none of its stamps are so late. */
+static int64_t within_neighbours(const struct ticks *ticks,
+                                 const struct ticks_piece *piece,
+                                 int64_t raw)
+{
+    const struct ticks_point *last = &ticks->points[piece->last];
+    const struct ticks_point *first = &ticks->points[piece->first];
+
+    if (!piece->is_lent) {
+        return raw;
+    }
+    if (piece->last + 1 < ticks->count && raw >= last[1].raw) {
+        return last[1].raw - 1;
+    }
+    return piece->first > 0 && raw < first[-1].raw ? first[-1].raw : raw;
+}
+
 static int64_t piece_raw(const struct ticks *ticks,
                          const struct ticks_piece *piece,
                          int64_t stamp)
@@ -239,7 +263,9 @@ static int64_t piece_raw(const struct ticks *ticks,
     } else if (point == &ticks->points[piece->last]) {
         slope = piece->after;
     }
-    return point->raw + limited((double)minus(stamp, point->ticks) * slope);
+    return within_neighbours(
+        ticks, piece,
+        point->raw + limited((double)minus(stamp, point->ticks) * slope));
 }
 
 /* How wrong that may be if the stamp is of that piece. */
@@ -365,7 +391,31 @@ static bool is_shared(const struct ticks *ticks, size_t number, size_t at)
 
 static void error_raise(struct ticks_point *point, ck_time_t error)
 {
+    error = error < TICKS_FAR ? error : TICKS_FAR;
     point->error = error > point->error ? error : point->error;
+}
+
+/* A point alone does not show whether the counter jumped to it or changed its
+ * rate. Either way the counter was no further from the other piece's line than
+ * the point is; next to another point alone nobody knows. */
+static ck_time_t alone_error(const struct ticks *ticks,
+                             const struct ticks_piece *piece,
+                             const struct ticks_piece *next)
+{
+    const struct ticks_point *last = &ticks->points[piece->last];
+    bool is_first = piece->first == piece->last;
+    const struct ticks_piece *line = is_first ? next : piece;
+    const struct ticks_point *alone = is_first ? last : last + 1;
+    ck_time_t gap = last[1].raw - last->raw;
+    ck_time_t off;
+
+    if (line->first == line->last || !line->is_rated) {
+        return gap;
+    }
+    off = piece_raw(ticks, line, alone->ticks) - alone->raw;
+    off = (off < 0 ? -off : off) + piece_error(ticks, line, alone->ticks) +
+          alone->width;
+    return off < gap ? off : gap;
 }
 
 /* What lies behind a piece, up to the next one. */
@@ -385,9 +435,8 @@ static void end_error(struct ticks *ticks, size_t number)
     error_raise(last, rivals_worst(ticks, piece, last->ticks, piece->to));
     error_raise(last, rivals_worst(ticks, next, next->from,
                                    ticks->points[next->first].ticks));
-    /* Of a point alone nobody knows how it goes on. */
     if (piece->first == piece->last || next->first == next->last) {
-        error_raise(last, last[1].raw - last->raw);
+        error_raise(last, alone_error(ticks, piece, next));
     }
 }
 
@@ -436,8 +485,11 @@ int ticks_make(struct ticks *ticks, struct ticks_pair *pairs, size_t count)
     }
     qsort(pairs, count, sizeof(*pairs), pair_order);
     pairs_take(ticks, pairs, count);
-    if (ticksfit_points(ticks->points, ticks->count) != 0 ||
-        pieces_make(ticks) != 0) {
+    if (ticksfit_points(ticks->points, ticks->count) != 0) {
+        return -1;
+    }
+    ticks->count = ticksfit_limit(ticks->points, ticks->count);
+    if (pieces_make(ticks) != 0) {
         return -1;
     }
     pieces_errors(ticks);
@@ -485,6 +537,27 @@ int64_t ticks_raw(struct ticks *ticks, int64_t stamp)
     return raw_seek(ticks, stamp);
 }
 
+/* Outside of a piece, next to one whose rate is another's: what is possible on
+ * that side. */
+static ck_time_t lent_error(const struct ticks *ticks,
+                            const struct ticks_piece *piece,
+                            int64_t stamp)
+{
+    size_t number = (size_t)(piece - ticks->pieces);
+    const struct ticks_point *first = &ticks->points[piece->first];
+    bool is_lent = piece->is_lent;
+
+    if (stamp >= ticks->points[piece->last].ticks) {
+        is_lent |= number + 1 < ticks->pieces_count && piece[1].is_lent;
+        return is_lent ? ticks->points[piece->last].error : 0;
+    }
+    if (stamp < first->ticks) {
+        is_lent |= number > 0 && piece[-1].is_lent;
+        return !is_lent ? 0 : number == 0 ? first->error : first[-1].error;
+    }
+    return 0;
+}
+
 ck_time_t ticks_error(struct ticks *ticks, int64_t stamp)
 {
     const struct ticks_piece *piece;
@@ -496,6 +569,8 @@ ck_time_t ticks_error(struct ticks *ticks, int64_t stamp)
     piece = piece_choose(ticks, stamp);
     error = piece_error(ticks, piece, stamp);
     worst = rivals_worst(ticks, piece, stamp, stamp);
+    error = worst > error ? worst : error;
+    worst = lent_error(ticks, piece, stamp);
     return worst > error ? worst : error;
 }
 

@@ -28,6 +28,13 @@
 #define TICKS_MAX (INT64_MAX / 3)
 #define TICKS_WIDTH_MAX (86400 * CK_TIME_S)
 
+/* Nothing is recorded so long before the first or after the last pair, by far:
+ * only asked where there are several pieces. */
+#define TICKS_OUTSIDE (10 * CK_TIME_S)
+/* Pieces at most: of what jumps more often, the rest is one piece in which any
+ * time is possible. */
+#define TICKS_PIECES 64
+
 /* A reading of both clocks that an agent stored. */
 struct ticks_pair {
     uint32_t agent;
@@ -46,6 +53,7 @@ struct ticks_point {
     ck_time_t error; /* the most that a stamp up to the next point is off by */
     int64_t source;
     bool is_foreign; /* RAW may be kept by another clock than the counter */
+    bool is_odd;     /* up to the next point it fits no neighbour */
     bool is_last;    /* of a piece */
     bool is_other;   /* stamps from here on may be of an earlier piece */
 };
@@ -58,7 +66,10 @@ struct ticks_piece {
     int64_t to;
     double before; /* RAW ns a tick in front of it */
     double after;
-    double doubt; /* what these may be wrong by */
+    double doubt;  /* what these may be wrong by */
+    bool is_rated; /* they are its own, and well known */
+    bool is_odd;   /* its first or last stretch is */
+    bool is_lent;  /* they are another piece's */
 };
 
 struct ticks {

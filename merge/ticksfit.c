@@ -36,6 +36,9 @@
 /* What differs by more of its length is a jump. */
 #define JUMP 500e-6
 
+/* No counter is faster: ticks a ns. */
+#define RATE_MOST 10
+
 /* From a point to the next. */
 struct stretch {
     double ticks;
@@ -225,7 +228,8 @@ int ticksfit_points(struct ticks_point *points, size_t count)
                               : points[i + 1].width;
 
         points[i].slope = stretch.rate;
-        if (is_odd(points, count, i)) {
+        points[i].is_odd = is_odd(points, count, i);
+        if (points[i].is_odd) {
             odd[i] = odd_error(points, count, i, &points[i].is_last);
             points[i].error = width + rounded(odd[i]);
         } else {
@@ -243,4 +247,65 @@ int ticksfit_points(struct ticks_point *points, size_t count)
     }
     free(odd);
     return 0;
+}
+
+/* As many ticks as a counter may count beyond the points of a piece. */
+static int64_t beyond_most(const struct ticks_point *points, size_t count)
+{
+    ck_time_t longest = TICKS_OUTSIDE;
+
+    for (size_t i = 1; i < count; i++) {
+        ck_time_t gap = points[i].raw - points[i - 1].raw;
+
+        longest = gap > longest ? gap : longest;
+    }
+    return longest < TICKS_MAX / RATE_MOST ? longest * RATE_MOST : TICKS_MAX;
+}
+
+/* All points from the second on as one line from the lowest stamp to the
+ * highest. A stamp of it may have been made at any time since the first. Stamps
+ * of other pieces may be of this one, so its error is in theirs, too. */
+static void rest_join(struct ticks_point *points, size_t count)
+{
+    const struct ticks_point *last = &points[count - 1];
+    struct ticks_point ends[2] = {points[1], *last};
+    int64_t beyond = beyond_most(points, count);
+
+    for (const struct ticks_point *at = &points[1]; at <= last; at++) {
+        ends[0].ticks = at->ticks < ends[0].ticks ? at->ticks : ends[0].ticks;
+        ends[1].ticks = at->ticks > ends[1].ticks ? at->ticks : ends[1].ticks;
+        ends[1].width = at->width > ends[1].width ? at->width : ends[1].width;
+    }
+    ends[0].ticks = ends[0].ticks > beyond - TICKS_MAX ? ends[0].ticks - beyond
+                                                       : -TICKS_MAX;
+    ends[1].ticks =
+        ends[1].ticks < TICKS_MAX - beyond ? ends[1].ticks + beyond : TICKS_MAX;
+    ends[0].is_last = ends[1].is_last = false;
+    ends[0].is_odd = true;
+    ends[0].slope = (double)(ends[1].raw - ends[0].raw) /
+                    (double)(ends[1].ticks - ends[0].ticks);
+    ends[0].error = ends[1].error =
+        rounded((double)(last->raw - points[0].raw) + (double)TICKS_OUTSIDE +
+                2.0 * (double)ends[1].width);
+    points[1] = ends[0];
+    points[2] = ends[1];
+}
+
+size_t ticksfit_limit(struct ticks_point *points, size_t count)
+{
+    size_t jumps = 0, until = 0;
+
+    for (size_t i = 0; i + 1 < count; i++) {
+        jumps += points[i].is_last;
+        until = jumps < TICKS_PIECES ? i + 1 : until;
+    }
+    if (jumps < TICKS_PIECES) {
+        return count;
+    }
+    /* The last piece that may be begins behind the jump before. */
+    while (!points[until - 1].is_last) {
+        until--;
+    }
+    rest_join(&points[until - 1], count - until + 1);
+    return until + 2;
 }

@@ -33,6 +33,7 @@ struct event {
 
 struct world {
     uint64_t state;
+    double seconds;
     double rate;
     double wander; /* amplitude, parts */
     struct event events[EVENTS];
@@ -75,25 +76,32 @@ static int64_t ticks_at(const struct world *world, double raw)
                                  (1 - cos(raw * 6.2832 / 20e9)));
 }
 
+static void pair_draw(struct world *world, double at, int64_t source)
+{
+    double width = 10 * pow(200, drawn(world));
+    double off = (2 * drawn(world) - 1) * width;
+
+    world->pairs[world->pairs_count++] = (struct ticks_pair){
+        .ticks = ticks_at(world, at),
+        .raw = (int64_t)(at + off),
+        .width = (int64_t)ceil(width) + 1,
+        .source = source,
+    };
+}
+
+/* One at the end, as collectors have it. */
 static void pairs_draw(struct world *world, int64_t source)
 {
-    double at = 0;
+    double end = world->seconds * 1e9;
 
     world->pairs_count = 0;
-    while (at < SECONDS * 1e9) {
-        double width = 10 * pow(200, drawn(world));
-        double off = (2 * drawn(world) - 1) * width;
-
-        world->pairs[world->pairs_count++] = (struct ticks_pair){
-            .ticks = ticks_at(world, at),
-            .raw = (int64_t)(at + off),
-            .width = (int64_t)ceil(width) + 1,
-            .source = source,
-        };
+    for (double at = 0; at < end - 1e7;) {
+        pair_draw(world, at, source);
         /* Sometimes the collector has no CPU. */
         at += 1e9 * (0.9 + 0.2 * drawn(world)) +
               (drawn(world) < 0.02 ? 5e9 * drawn(world) : 0);
     }
+    pair_draw(world, end, source);
 }
 
 /* Events at least 12 s apart. */
@@ -160,7 +168,7 @@ static size_t world_check(struct world *world, bool is_unique)
 
     assert_int_equal(ticks_make(&ticks, world->pairs, world->pairs_count), 0);
     for (int i = 0; i < STAMPS; i++) {
-        double at = drawn(world) * SECONDS * 1e9;
+        double at = drawn(world) * world->seconds * 1e9;
         int64_t stamp = ticks_at(world, at);
         int64_t raw = ticks_raw(&ticks, stamp);
         ck_time_t error = ticks_error(&ticks, stamp);
@@ -206,6 +214,7 @@ static void worlds_check(void (*draw)(struct world *world, struct event *event),
     for (unsigned i = 0; i < worlds(); i++) {
         world->state = (seed == NULL ? 7 : strtoul(seed, NULL, 10)) + i * 977;
         world->rate = 1 + 3 * drawn(world);
+        world->seconds = SECONDS;
         events_draw(world, draw);
         pairs_draw(world, CK_CLOCKSOURCE_TSC);
         (void)world_check(world, is_unique);
@@ -253,9 +262,42 @@ static void another_clocksource_may_wander(void **state)
     for (unsigned i = 0; i < worlds(); i++) {
         world->state = 99 + i;
         world->rate = 2.1;
+        world->seconds = SECONDS;
         world->wander = 0.9e-6;
         pairs_draw(world, ck_clocksource_number("kvm-clock\n"));
         (void)world_check(world, true);
+    }
+    free(world);
+}
+
+static void any_draw(struct world *world, struct event *event)
+{
+    static void (*const draws[])(struct world *, struct event *) = {
+        forward_draw, backward_draw, rate_draw, suspend_draw, reset_draw};
+
+    draws[(int)(drawn(world) * 5)](world, event);
+}
+
+/* One thing at any instant of a run of some seconds. */
+static void what_happens_in_a_short_run_is_within_its_error(void **state)
+{
+    struct world *world = calloc(1, sizeof(*world));
+
+    (void)state;
+    assert_non_null(world);
+    for (unsigned i = 0; i < 10 * worlds(); i++) {
+        world->state = 5 + i * 977;
+        world->rate = 1 + 3 * drawn(world);
+        world->seconds = 3 + 5 * drawn(world);
+        world->events_count = 1;
+        world->events[0] =
+            (struct event){.at = drawn(world) * world->seconds * 1e9};
+        any_draw(world, &world->events[0]);
+        pairs_draw(world, CK_CLOCKSOURCE_TSC);
+        /* Two pairs show nothing. */
+        if (world->pairs_count > 2) {
+            (void)world_check(world, false);
+        }
     }
     free(world);
 }
@@ -289,6 +331,27 @@ static void a_jump_is_stated_where_it_happened(void **state)
     assert_true(ticks.bound < 200);
     assert_true(ticks.worst >= 2800000);
     ticks_fini(&ticks);
+}
+
+/* RAW was set 5 ms ahead shortly before the last of five pairs, or behind the
+ * first: nothing was off by more, but what the rate is there is taken from the
+ * other side. */
+static void a_jump_at_an_end_is_known_to_its_size(void **state)
+{
+    (void)state;
+    for (int behind = 0; behind < 2; behind++) {
+        struct ticks_pair pairs[5];
+        struct ticks ticks = {0};
+
+        for (int i = 0; i < 5; i++) {
+            pairs[i] = plain_pair(i, (int64_t)2 * i * CK_TIME_S);
+            pairs[i].raw += (behind ? i > 0 : i == 4) ? 5 * CK_TIME_MS : 0;
+        }
+        assert_int_equal(ticks_make(&ticks, pairs, 5), 0);
+        assert_true(ticks.worst >= 5 * CK_TIME_MS);
+        assert_true(ticks.worst < 20 * CK_TIME_MS);
+        ticks_fini(&ticks);
+    }
 }
 
 /* All later pairs were ignored, and the old line went on. */
@@ -340,6 +403,43 @@ static void lines_go_on_where_brackets_leave_any_rate_open(void **state)
     ticks_fini(&ticks);
 }
 
+/* A counter that jumps with each pair: the rest is one piece, and no stamp is
+ * off by more than is said. */
+static void of_endless_jumps_the_error_is_told(void **state)
+{
+    enum { PAIRS = 2000 };
+    struct ticks_pair *pairs = calloc(PAIRS, sizeof(*pairs));
+    int64_t *ahead = calloc(PAIRS, sizeof(*ahead));
+    struct world world = {.state = 77};
+    struct ticks ticks = {0};
+    ck_time_t most = 0;
+
+    (void)state;
+    for (int i = 0; i < PAIRS; i++) {
+        ahead[i] = (int64_t)sized(&world, 1e6, 1e13);
+        pairs[i] = plain_pair(i, 2 * i * CK_TIME_S + ahead[i]);
+    }
+    assert_int_equal(ticks_make(&ticks, pairs, PAIRS), 0);
+    assert_true(ticks.pieces_count <= TICKS_PIECES);
+    for (int i = 0; i < 20000; i++) {
+        int second = (int)(drawn(&world) * (PAIRS - 1));
+        int64_t raw = second * CK_TIME_S + (int64_t)(drawn(&world) * 1e9);
+        /* The jump is somewhere between the two pairs. */
+        int64_t stamp = 2 * raw + ahead[second + (drawn(&world) < 0.5)];
+        ck_time_t off = llabs(ticks_raw(&ticks, stamp) - raw);
+
+        if (off > ticks_error(&ticks, stamp) + 2) {
+            fail_msg("at %.3f s: off by %ld ns, stated %ld", (double)raw / 1e9,
+                     (long)off, (long)ticks_error(&ticks, stamp));
+        }
+        most = off > most ? off : most;
+    }
+    assert_true(ticks.worst >= most);
+    ticks_fini(&ticks);
+    free(pairs);
+    free(ahead);
+}
+
 static void a_clocksource_is_a_number_and_a_name(void **state)
 {
     char name[9];
@@ -361,9 +461,12 @@ int main(void)
         cmocka_unit_test(a_counter_that_stood_still_is_within_its_error),
         cmocka_unit_test(a_counter_that_begins_again_is_within_its_error),
         cmocka_unit_test(another_clocksource_may_wander),
+        cmocka_unit_test(what_happens_in_a_short_run_is_within_its_error),
+        cmocka_unit_test(a_jump_at_an_end_is_known_to_its_size),
         cmocka_unit_test(a_jump_is_stated_where_it_happened),
         cmocka_unit_test(what_follows_a_jump_back_has_a_map_of_its_own),
         cmocka_unit_test(lines_go_on_where_brackets_leave_any_rate_open),
+        cmocka_unit_test(of_endless_jumps_the_error_is_told),
         cmocka_unit_test(a_clocksource_is_a_number_and_a_name),
     };
 
