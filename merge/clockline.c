@@ -93,6 +93,22 @@ bool clockline_at(const struct clockline *line,
     return true;
 }
 
+bool clockline_is_beyond(const struct clockline *line, ck_time_t at)
+{
+    const struct clockline_point *point;
+    size_t index;
+
+    if (line->count == 0) {
+        return false;
+    }
+    index = point_find(line, at);
+    point = &line->points[index];
+    if (point->is_last) {
+        return index > 0 && !point[-1].is_last;
+    }
+    return at < point->at;
+}
+
 /* The clock jumped before or after that instant, nobody knows. */
 static bool is_between(const struct clockline *line, size_t index, ck_time_t at)
 {

@@ -65,6 +65,9 @@ bool clockline_at(const struct clockline *line,
                   ck_time_t at,
                   ck_time_t *theta,
                   ck_time_t *half);
+/* Before the first point of its stretch or behind the last: the slope goes on.
+ */
+bool clockline_is_beyond(const struct clockline *line, ck_time_t at);
 /* theta alone, on either side of a jump. */
 ck_time_t clockline_theta(const struct clockline *line, ck_time_t at);
 /* How far theta may leave the line from one instant to a later one,

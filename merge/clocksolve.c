@@ -148,6 +148,7 @@ static int knots_make(struct clocksolve *solve)
     for (size_t k = 0; k < count; k++) {
         const struct clockrelax_node *node = &solve->relax.nodes[k];
         const struct clockrelax_place *place = &solve->relax.places[k];
+        int64_t hidden = solve->hidden[place->domain];
         struct clocksolve_knot *knot = &solve->knots[k];
         ck_time_t span = k + 1 < count ? place[1].at - place->at : 0;
 
@@ -155,7 +156,7 @@ static int knots_make(struct clocksolve *solve)
             .at = place->at,
             .offset = place->trend,
             .bound = CK_CLOCK_NONE,
-            .rate_ppb = place->rate_ppb,
+            .rate_ppb = place->rate_ppb + hidden,
             .is_last = node->slack == CK_CLOCK_NONE,
         };
         if (node_is_bounded(node)) {
@@ -220,17 +221,26 @@ static void lines_loosen(struct clocksolve *solve, int64_t more_ppb)
     }
 }
 
-/* Slack for what is hidden, between the nodes of every clock. */
+/* Slack for what is hidden, between the nodes of every clock. Beyond the first
+ * and the last point of a trend its slope goes on, from twice as far away as
+ * anywhere else: there a clock may leave it twice as fast. */
 static void slack_widen(struct clocksolve *solve)
 {
     struct clockrelax *relax = &solve->relax;
 
     for (uint32_t d = 0; d < solve->graph->domains; d++) {
-        for (size_t k = solve->first[d]; k + 1 < solve->first[d + 1]; k++) {
+        const struct clockline *line = &solve->lines[d];
+        int64_t hidden = solve->hidden[d];
+
+        for (size_t k = solve->first[d];
+             d != solve->root && k + 1 < solve->first[d + 1]; k++) {
             ck_time_t span = relax->places[k + 1].at - relax->places[k].at;
+            int64_t more = clockline_is_beyond(line, relax->places[k].at)
+                               ? 2 * hidden + solve->rates.wander_ppb
+                               : hidden;
 
             if (relax->nodes[k].slack != CK_CLOCK_NONE) {
-                relax->nodes[k].slack += ck_clock_drift(span, solve->hidden[d]);
+                relax->nodes[k].slack += ck_clock_drift(span, more);
             }
         }
     }
