@@ -10,6 +10,7 @@
 
 #include "merge/array.h"
 #include "merge/clockedges.h"
+#include "merge/clockfold.h"
 #include "merge/clockmap.h"
 #include "merge/ticks.h"
 #include "schema/clocktrend.h"
@@ -21,6 +22,7 @@
 /* What one agent stored. */
 struct pair {
     uint32_t agent;
+    uint32_t domain; /* once the cast is closed */
     enum ck_clock clock;
     int64_t stamp;
     int64_t raw;
@@ -32,11 +34,14 @@ struct map {
     struct ticks ticks;
     struct align_domain domain;
     struct clockmap *clock; /* NULL = one offset; borrowed */
+    struct clockfold fold;  /* of that map */
     struct clockmap *held;  /* the map, while it is not used (align_hold()) */
     ck_time_t offset;       /* while it is used: domain.offset */
     ck_time_t error;        /* of a date that is believed */
     int64_t realtime;       /* REALTIME - RAW */
     bool has_realtime;
+    const struct pair *pairs; /* that its agents stored */
+    size_t pairs_count;
 };
 
 /* A device with a clock of its own. */
@@ -52,7 +57,7 @@ struct device {
 struct align {
     struct device *devices;
     size_t devices_count;
-    struct pair *pairs;
+    struct pair *pairs; /* once closed: by domain, and by stamp */
     size_t pairs_count;
     size_t pairs_room;
     struct map *maps;
@@ -85,6 +90,7 @@ void align_destroy(struct align *align)
     }
     for (size_t i = 0; i < align->maps_count; i++) {
         ticks_fini(&align->maps[i].ticks);
+        clockfold_fini(&align->maps[i].fold);
     }
     calibration_destroy(align->calibration);
     free(align->devices);
@@ -134,27 +140,45 @@ void align_forget_probes(struct align *align)
     calibration_forget(align->calibration);
 }
 
-static int by_stamp(const void *a, const void *b)
+static int pair_order(const void *a, const void *b)
 {
     const struct pair *left = a;
     const struct pair *right = b;
 
+    if (left->domain != right->domain) {
+        return left->domain < right->domain ? -1 : 1;
+    }
     return (left->stamp > right->stamp) - (left->stamp < right->stamp);
 }
 
-static int
-map_fill(struct align *align, const struct cast *cast, uint32_t domain)
+/* Each domain's pairs lie side by side. */
+static void pairs_sort(struct align *align)
 {
-    struct ticks_pair *pairs = calloc(align->pairs_count + 1, sizeof(*pairs));
-    struct map *map = &align->maps[domain];
+    for (size_t i = 0; i < align->pairs_count; i++) {
+        align->pairs[i].domain = align->domains[align->pairs[i].agent];
+    }
+    if (align->pairs_count > 0) {
+        qsort(align->pairs, align->pairs_count, sizeof(*align->pairs),
+              pair_order);
+    }
+    for (size_t i = 0; i < align->pairs_count; i++) {
+        struct map *map = &align->maps[align->pairs[i].domain];
+
+        map->pairs = map->pairs_count == 0 ? &align->pairs[i] : map->pairs;
+        map->pairs_count++;
+    }
+}
+
+static int map_fill(struct map *map, const struct cast *cast)
+{
+    struct ticks_pair *pairs = calloc(map->pairs_count + 1, sizeof(*pairs));
     size_t count = 0;
     int rc = pairs == NULL ? -1 : 0;
 
-    for (size_t i = 0; rc == 0 && i < align->pairs_count; i++) {
-        const struct pair *pair = &align->pairs[i];
+    for (size_t i = 0; rc == 0 && i < map->pairs_count; i++) {
+        const struct pair *pair = &map->pairs[i];
 
-        if (pair->clock == CK_CLOCK_TSC &&
-            align->domains[pair->agent] == domain) {
+        if (pair->clock == CK_CLOCK_TSC) {
             /* Unknown ranks lead last. */
             pairs[count++] = (struct ticks_pair){
                 pair->agent, (uint32_t)cast->agents[pair->agent].rank,
@@ -172,26 +196,32 @@ map_fill(struct align *align, const struct cast *cast, uint32_t domain)
 }
 
 /* REALTIME - RAW of a domain from its narrowest snapshot. */
-static void
-map_realtime(struct align *align, const struct cast *cast, uint32_t domain)
+static void map_realtime(struct map *map)
 {
-    struct map *map = &align->maps[domain];
     int64_t narrowest = INT64_MAX;
 
-    for (size_t i = 0; i < align->pairs_count; i++) {
-        const struct pair *pair = &align->pairs[i];
+    for (size_t i = 0; i < map->pairs_count; i++) {
+        const struct pair *pair = &map->pairs[i];
 
-        if (pair->clock == CK_CLOCK_REALTIME &&
-            align->domains[pair->agent] == domain && pair->width < narrowest) {
+        if (pair->clock == CK_CLOCK_REALTIME && pair->width < narrowest) {
             narrowest = pair->width;
             map->realtime = pair->stamp - pair->raw;
             map->has_realtime = true;
         }
     }
-    for (size_t i = 0; !map->has_realtime && i < cast->agents_count; i++) {
-        const struct cast_agent *agent = &cast->agents[i];
+}
 
-        if (agent->domain == domain && agent->start_realtime != 0) {
+/* Without one, as the first of its agents began. */
+static void maps_realtime(struct align *align, const struct cast *cast)
+{
+    for (size_t i = 0; i < align->maps_count; i++) {
+        map_realtime(&align->maps[i]);
+    }
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        const struct cast_agent *agent = &cast->agents[i];
+        struct map *map = &align->maps[agent->domain];
+
+        if (!map->has_realtime && agent->start_realtime != 0) {
             map->realtime = agent->start_realtime - agent->start_raw;
             map->has_realtime = true;
         }
@@ -204,8 +234,9 @@ static inline ck_time_t map_offset(struct map *map, ck_time_t raw)
     return map->clock != NULL ? clock_map(map->clock, raw) : map->domain.offset;
 }
 
-/* What is added to the RAW of domains that have no map. */
-static void map_place(struct align *align, uint32_t domain)
+/* The map, or what is added to the RAW of domains that have none. 0, or -1 with
+ * ENOMEM. */
+static int map_place(struct align *align, uint32_t domain)
 {
     struct map *map = &align->maps[domain];
     const struct map *axis = &align->maps[0];
@@ -223,6 +254,7 @@ static void map_place(struct align *align, uint32_t domain)
         zero = axis->domain.clock.offset;
         map->domain.offset = map->realtime - axis->realtime + zero;
     }
+    return map->clock == NULL ? 0 : clockfold_make(&map->fold, map->clock);
 }
 
 /* What a device's clock is against its host's. */
@@ -279,20 +311,16 @@ static int devices_place(struct align *align, const struct clockedges *edges)
 }
 
 /* CLOCK_MONOTONIC and RAW of a domain, as its collectors read them. */
-static int readings_fill(const struct align *align,
-                         uint32_t domain,
-                         struct clockstep_clock *clock)
+static int readings_fill(const struct map *map, struct clockstep_clock *clock)
 {
-    clock->readings =
-        malloc((align->pairs_count + 1) * sizeof(*clock->readings));
+    clock->readings = malloc((map->pairs_count + 1) * sizeof(*clock->readings));
     if (clock->readings == NULL) {
         return -1;
     }
-    for (size_t i = 0; i < align->pairs_count; i++) {
-        const struct pair *pair = &align->pairs[i];
+    for (size_t i = 0; i < map->pairs_count; i++) {
+        const struct pair *pair = &map->pairs[i];
 
-        if (pair->clock == CK_CLOCK_MONOTONIC &&
-            align->domains[pair->agent] == domain) {
+        if (pair->clock == CK_CLOCK_MONOTONIC) {
             clock->readings[clock->readings_count++] =
                 (struct clockstep_reading){pair->raw, pair->stamp, pair->width};
         }
@@ -312,7 +340,7 @@ static int steps_blame(struct align *align)
         is_any |= calibration_fault(align->calibration, i, 0) != NULL;
     }
     for (uint32_t i = 0; is_any && rc == 0 && i < align->maps_count; i++) {
-        rc = readings_fill(align, i, &clocks[i]);
+        rc = readings_fill(&align->maps[i], &clocks[i]);
     }
     if (rc == 0 && is_any) {
         rc = calibration_blame(align->calibration, clocks);
@@ -340,7 +368,7 @@ int align_settle(struct align *align, const struct clockedges *edges)
     free(errors);
     rc = rc == 0 ? steps_blame(align) : rc;
     for (uint32_t i = 0; rc == 0 && i < align->maps_count; i++) {
-        map_place(align, i);
+        rc = map_place(align, i);
     }
     return rc == 0 ? devices_place(align, edges) : -1;
 }
@@ -407,19 +435,18 @@ int align_close(struct align *align, const struct cast *cast)
     for (size_t i = 0; i < cast->agents_count; i++) {
         align->domains[i] = cast->agents[i].domain;
     }
-    if (align->pairs_count > 0) {
-        qsort(align->pairs, align->pairs_count, sizeof(*align->pairs),
-              by_stamp);
-    }
+    pairs_sort(align);
     if (calibration_close(align->calibration, cast) != 0) {
         return -1;
     }
+    maps_realtime(align, cast);
     for (uint32_t i = 0; i < align->maps_count; i++) {
-        if (map_fill(align, cast, i) != 0) {
+        if (map_fill(&align->maps[i], cast) != 0) {
             return -1;
         }
-        map_realtime(align, cast, i);
-        map_place(align, i);
+        if (map_place(align, i) != 0) {
+            return -1;
+        }
     }
     return 0;
 }
@@ -448,10 +475,29 @@ ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time)
     if (map->clock == NULL) {
         return raw;
     }
+    if (map->fold.count > 0) {
+        return clockfold_undo(&map->fold, map->clock, time);
+    }
     /* The offset hardly changes while it is wrong. */
     raw = time - clock_map(map->clock, raw);
     raw = time - clock_map(map->clock, raw);
     return time - clock_map(map->clock, raw);
+}
+
+/* The first and the last stamp that may be put between two times. */
+static void stamps_between(const struct align *align,
+                           uint32_t agent,
+                           const ck_time_t span[2],
+                           ck_time_t raw[2])
+{
+    const struct map *map = &align->maps[align->domains[agent]];
+
+    if (map->clock != NULL && map->fold.count > 0) {
+        clockfold_stamps(&map->fold, map->clock, span, raw);
+        return;
+    }
+    raw[0] = align_undo(align, agent, span[0]);
+    raw[1] = span[1] == span[0] ? raw[0] : align_undo(align, agent, span[1]);
 }
 
 /* What a map of ticks adds to the error of its domain's clock between two times
@@ -475,12 +521,26 @@ ticks_doubt(const struct map *map, ck_time_t from, ck_time_t to)
     return error <= TICKS_DOUBT ? 0 : 2 * error;
 }
 
+/* The same of what was put between two times. */
+static ck_time_t doubt_between(const struct align *align,
+                               uint32_t agent,
+                               const ck_time_t span[2])
+{
+    const struct map *map = &align->maps[align->domains[agent]];
+    ck_time_t raw[2];
+
+    if (map->ticks.count < 2) {
+        return 0;
+    }
+    stamps_between(align, agent, span, raw);
+    return ticks_doubt(map, raw[0], raw[1]);
+}
+
 ck_time_t align_doubt(const struct align *align, uint32_t agent, ck_time_t time)
 {
-    return ticks_doubt(&align->maps[align->domains[agent]],
-                       align_undo(align, agent, time),
-                       align_undo(align, agent, time)) /
-           2;
+    const ck_time_t span[2] = {time, time};
+
+    return doubt_between(align, agent, span) / 2;
 }
 
 int align_bound(const struct align *align,
@@ -510,18 +570,65 @@ int align_bound(const struct align *align,
     return 0;
 }
 
-/* Of records at a time on the axis, whatever clock stamped them. */
-static int bound_at(const struct align *align,
-                    uint32_t agent,
-                    ck_time_t time,
-                    ck_time_t *bound)
-{
-    ck_time_t raw = align_undo(align, agent, time);
+/* What is known of records at a time on the axis, whatever clock stamped them.
+ */
+struct known {
+    ck_time_t time;
+    ck_time_t room; /* they may be as much earlier or later */
+    ck_time_t error;
+    bool is_jump; /* next to a jump of their clock */
+};
 
-    if (align_bound(align, agent, false, raw, bound) != 0) {
+static int
+bound_at(const struct align *align, uint32_t agent, struct known *known)
+{
+    const struct map *map = &align->maps[align->domains[agent]];
+    const ck_time_t span[2] = {known->time - known->room,
+                               known->time + known->room};
+    const ck_time_t instant[2] = {known->time, known->time};
+    ck_time_t raw[2], jump = 0;
+
+    if (align_bound(align, agent, false, align_undo(align, agent, known->time),
+                    &known->error) != 0) {
         return -1;
     }
-    *bound += ticks_more(align, &align->maps[align->domains[agent]], raw, raw);
+    if (map->clock != NULL && map->fold.count > 0) {
+        jump = clockfold_error(&map->fold, span);
+    }
+    if (jump == CLOCKMAP_ERROR_UNKNOWN) {
+        return -1;
+    }
+    known->is_jump = jump > 0;
+    known->error = jump > known->error ? jump : known->error;
+    if (map->ticks.count > 1) {
+        stamps_between(align, agent, known->is_jump ? span : instant, raw);
+        known->error += ticks_more(align, map, raw[0], raw[1]);
+    }
+    return 0;
+}
+
+/* The bounds of both. Where a clock jumps, the other's records may be as far
+ * from that time as its own may. 0, or -1. */
+static int bounds_at(const struct align *align,
+                     const uint32_t agents[2],
+                     struct known known[2])
+{
+    ck_time_t error;
+
+    if (bound_at(align, agents[0], &known[0]) != 0 ||
+        bound_at(align, agents[1], &known[1]) != 0) {
+        return -1;
+    }
+    error = known[0].error;
+    for (int i = 0; i < 2; i++) {
+        const struct map *map = &align->maps[align->domains[agents[i]]];
+
+        known[i].room = i == 0 ? known[1].error : error;
+        if (map->clock != NULL && map->fold.count > 0 &&
+            bound_at(align, agents[i], &known[i]) != 0) {
+            return -1;
+        }
+    }
     return 0;
 }
 
@@ -531,24 +638,25 @@ int align_pair_bound(const struct align *align,
                      ck_time_t time,
                      ck_time_t *bound)
 {
+    const uint32_t agents[2] = {agent, other};
+    struct known known[2] = {{.time = time}, {.time = time}};
     uint32_t domain = align->domains[agent];
     uint32_t its = align->domains[other];
-    ck_time_t mine = 0, theirs = 0, pair;
+    ck_time_t pair;
 
     *bound = 0;
     if (domain == its) {
-        ck_time_t raw = align_undo(align, agent, time);
-
-        *bound = ticks_doubt(&align->maps[domain], raw, raw);
+        *bound = 2 * align_doubt(align, agent, time);
         return 0;
     }
-    if (bound_at(align, agent, time, &mine) != 0 ||
-        bound_at(align, other, time, &theirs) != 0) {
+    if (bounds_at(align, agents, known) != 0) {
         return -1;
     }
-    *bound = mine + theirs;
-    /* Next to a clock that is exact there is nothing to gain. */
-    if (mine > 0 && theirs > 0 && align->maps[domain].clock != NULL &&
+    *bound = known[0].error + known[1].error;
+    /* Next to a clock that is exact there is nothing to gain; where one jumped,
+     * two stamps that have this time are known differently well. */
+    if (known[0].error > 0 && known[1].error > 0 && !known[0].is_jump &&
+        !known[1].is_jump && align->maps[domain].clock != NULL &&
         align->maps[its].clock != NULL) {
         pair = calibration_pair(align->calibration, domain, its, time);
         pair += pair == CK_CLOCK_NONE ? 0
@@ -571,22 +679,25 @@ static void parts_ticks(const struct align *align,
     double width = (double)(stretch[1] - stretch[0]) / CLOCKPARTS;
 
     for (size_t i = 0; map->ticks.count > 1 && i < CLOCKPARTS; i++) {
-        ck_time_t from = stretch[0] + (ck_time_t)(width * (double)i);
-        ck_time_t to = stretch[0] + (ck_time_t)(width * (double)(i + 1)) + 1;
+        const ck_time_t span[2] = {
+            stretch[0] + (ck_time_t)(width * (double)i),
+            stretch[0] + (ck_time_t)(width * (double)(i + 1)) + 1};
+        ck_time_t raw[2];
 
-        from = align_undo(align, agent, from);
-        to = align_undo(align, agent, to);
+        stamps_between(align, agent, span, raw);
         if (parts[i] != CLOCKMAP_ERROR_UNKNOWN) {
-            parts[i] += is_one ? ticks_doubt(map, from, to)
-                               : ticks_more(align, map, from, to);
+            parts[i] += is_one ? ticks_doubt(map, raw[0], raw[1])
+                               : ticks_more(align, map, raw[0], raw[1]);
         }
     }
 }
 
-/* Whatever clock stamped the records. */
+/* Whatever clock stamped the records, which may be put as far beyond a part as
+ * `room` says; NULL = 0. */
 static int bound_parts(const struct align *align,
                        uint32_t agent,
                        const ck_time_t stretch[2],
+                       const ck_time_t *room,
                        ck_time_t parts[CLOCKPARTS])
 {
     const struct map *map = &align->maps[align->domains[agent]];
@@ -599,6 +710,7 @@ static int bound_parts(const struct align *align,
     }
     if (map->clock != NULL) {
         clockparts_fill(map->clock, stretch[0], stretch[1], parts);
+        clockfold_raise(&map->fold, stretch, room, parts);
     }
     parts_ticks(align, agent, stretch, false, parts);
     return 0;
@@ -611,7 +723,7 @@ int align_bound_parts(const struct align *align,
 {
     const struct map *map = &align->maps[align->domains[agent]];
 
-    if (bound_parts(align, agent, stretch, parts) != 0) {
+    if (bound_parts(align, agent, stretch, NULL, parts) != 0) {
         return -1;
     }
     /* The axis is exact but where its counter is doubtful. */
@@ -622,42 +734,86 @@ int align_bound_parts(const struct align *align,
     return 0;
 }
 
+/* The bounds of both, as bounds_at() has them. 0, or -1. */
+static int sides_parts(const struct align *align,
+                       const uint32_t agents[2],
+                       const ck_time_t stretch[2],
+                       ck_time_t parts[2][CLOCKPARTS])
+{
+    ck_time_t room[2][CLOCKPARTS];
+
+    if (bound_parts(align, agents[0], stretch, NULL, parts[0]) != 0 ||
+        bound_parts(align, agents[1], stretch, NULL, parts[1]) != 0) {
+        return -1;
+    }
+    memcpy(room, parts, sizeof(room));
+    for (int i = 0; i < 2; i++) {
+        const struct map *map = &align->maps[align->domains[agents[i]]];
+
+        if (map->clock != NULL && map->fold.count > 0) {
+            (void)bound_parts(align, agents[i], stretch, room[1 - i], parts[i]);
+        }
+    }
+    return 0;
+}
+
+/* What is known of two clocks together, where none of them jumped; elsewhere
+ * `parts` stay, their sum. */
+static void parts_lower(const struct align *align,
+                        const uint32_t agents[2],
+                        const ck_time_t stretch[2],
+                        ck_time_t parts[CLOCKPARTS])
+{
+    const struct map *maps[2] = {&align->maps[align->domains[agents[0]]],
+                                 &align->maps[align->domains[agents[1]]]};
+    double width = (double)(stretch[1] - stretch[0]) / CLOCKPARTS;
+    ck_time_t pair[CLOCKPARTS];
+
+    if (maps[0]->clock == NULL || maps[1]->clock == NULL ||
+        !calibration_pair_parts(align->calibration, align->domains[agents[0]],
+                                align->domains[agents[1]], stretch, pair)) {
+        return;
+    }
+    parts_ticks(align, agents[0], stretch, false, pair);
+    parts_ticks(align, agents[1], stretch, false, pair);
+    for (size_t i = 0; i < CLOCKPARTS; i++) {
+        ck_time_t from = stretch[0] + (ck_time_t)(width * (double)i);
+        const ck_time_t span[2] = {from - parts[i],
+                                   from + (ck_time_t)width + 1 + parts[i]};
+
+        if (parts[i] != CLOCKMAP_ERROR_UNKNOWN && pair[i] < parts[i] &&
+            clockfold_error(&maps[0]->fold, span) == 0 &&
+            clockfold_error(&maps[1]->fold, span) == 0) {
+            parts[i] = pair[i];
+        }
+    }
+}
+
 int align_pair_parts(const struct align *align,
                      uint32_t agent,
                      uint32_t other,
                      const ck_time_t stretch[2],
                      ck_time_t parts[CLOCKPARTS])
 {
-    ck_time_t theirs[CLOCKPARTS], pair[CLOCKPARTS];
-    uint32_t domain = align->domains[agent];
-    uint32_t its = align->domains[other];
-    bool is_solved;
+    const uint32_t agents[2] = {agent, other};
+    ck_time_t sides[2][CLOCKPARTS];
 
-    if (bound_parts(align, agent, stretch, parts) != 0 ||
-        bound_parts(align, other, stretch, theirs) != 0) {
+    if (sides_parts(align, agents, stretch, sides) != 0) {
         return -1;
     }
-    if (domain == its) {
+    if (align->domains[agent] == align->domains[other]) {
         memset(parts, 0, CLOCKPARTS * sizeof(*parts));
         parts_ticks(align, agent, stretch, true, parts);
         return 0;
     }
-    is_solved =
-        align->maps[domain].clock != NULL && align->maps[its].clock != NULL &&
-        calibration_pair_parts(align->calibration, domain, its, stretch, pair);
-    if (is_solved) {
-        parts_ticks(align, agent, stretch, false, pair);
-        parts_ticks(align, other, stretch, false, pair);
-    }
     for (size_t i = 0; i < CLOCKPARTS; i++) {
-        bool is_known = parts[i] != CLOCKMAP_ERROR_UNKNOWN &&
-                        theirs[i] != CLOCKMAP_ERROR_UNKNOWN;
+        bool is_known = sides[0][i] != CLOCKMAP_ERROR_UNKNOWN &&
+                        sides[1][i] != CLOCKMAP_ERROR_UNKNOWN;
 
-        parts[i] = is_known ? parts[i] + theirs[i] : CLOCKMAP_ERROR_UNKNOWN;
-        if (is_known && is_solved && pair[i] < parts[i]) {
-            parts[i] = pair[i];
-        }
+        parts[i] =
+            is_known ? sides[0][i] + sides[1][i] : CLOCKMAP_ERROR_UNKNOWN;
     }
+    parts_lower(align, agents, stretch, parts);
     return 0;
 }
 
@@ -708,8 +864,8 @@ ck_time_t align_lead(const struct align *align, uint32_t agent)
     return lead;
 }
 
-/* The same clock's stamps on the axis; of ticks that jumped the lowest is not
- * always the first. */
+/* The same clock's stamps on the axis; of ticks or a clock that jumped the
+ * lowest is not always the first. */
 static void stamps_span(const struct align *align,
                         uint32_t agent,
                         const struct stamps *stamps,
@@ -725,6 +881,9 @@ static void stamps_span(const struct align *align,
     }
     for (int end = 0; end < 2; end++) {
         span[end] = align_time(align, agent, false, ends[end]);
+    }
+    if (is_safe && map->clock != NULL) {
+        clockfold_reach(&map->fold, ends, span);
     }
 }
 
@@ -926,19 +1085,19 @@ int align_watch(const struct align *align,
                 struct clockwatch_event **events,
                 size_t *count)
 {
+    const struct map *map = &align->maps[domain];
     struct clockwatch_reading *readings =
-        malloc((align->pairs_count + 1) * sizeof(*readings));
+        malloc((map->pairs_count + 1) * sizeof(*readings));
     size_t kept = 0;
     int rc;
 
     if (readings == NULL) {
         return -1;
     }
-    for (size_t i = 0; i < align->pairs_count; i++) {
-        const struct pair *pair = &align->pairs[i];
+    for (size_t i = 0; i < map->pairs_count; i++) {
+        const struct pair *pair = &map->pairs[i];
 
-        if (pair->clock != CK_CLOCK_TSC &&
-            align->domains[pair->agent] == domain) {
+        if (pair->clock != CK_CLOCK_TSC) {
             readings[kept++] = (struct clockwatch_reading){
                 domain, pair->clock, pair->raw, pair->stamp - pair->raw,
                 pair->width};
@@ -946,8 +1105,7 @@ int align_watch(const struct align *align,
     }
     rc = clockwatch_find(readings, kept, domain, events, count);
     free(readings);
-    return rc == 0 ? ticks_watch(&align->maps[domain].ticks, events, count)
-                   : -1;
+    return rc == 0 ? ticks_watch(&map->ticks, events, count) : -1;
 }
 
 int64_t align_realtime(const struct align *align)

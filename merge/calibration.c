@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "merge/array.h"
+#include "merge/clockback.h"
 #include "merge/clockedges.h"
 #include "merge/clockgraph.h"
 #include "merge/clockjump.h"
@@ -38,6 +39,8 @@ struct calibration {
     struct clockgraph *graph;
     struct clocksolve *solve;
     struct clockpair *pair;
+    struct clockback *backs;
+    size_t backs_count;
     struct domain *devices; /* that were set apart */
     size_t devices_count;
 };
@@ -65,6 +68,7 @@ void calibration_destroy(struct calibration *calibration)
     clockpair_destroy(calibration->pair);
     clocksolve_destroy(calibration->solve);
     clockgraph_destroy(calibration->graph);
+    free(calibration->backs);
     free(calibration->domain_of);
     free(calibration->domains);
     free(calibration->probes);
@@ -237,7 +241,9 @@ int calibration_close(struct calibration *calibration, const struct cast *cast)
         }
     }
     axis_choose(calibration);
-    return 0;
+    return clockback_find(calibration->probes, calibration->probes_count,
+                          calibration->domain_of, &calibration->backs,
+                          &calibration->backs_count);
 }
 
 /* ---- maps of bands ------------------------------------------------------- */
@@ -292,6 +298,8 @@ static int bands_map(struct calibration *calibration)
             band_map(domain) != 0) {
             return -1;
         }
+        clockback_mark(calibration->backs, calibration->backs_count,
+                       (uint32_t)i, &domain->map);
     }
     return 0;
 }
@@ -449,6 +457,8 @@ static int knots_map(const struct calibration *calibration,
         of->facts.wander_ppb = clocksolve_wander(calibration->solve, domain,
                                                  &of->facts.hidden_ppb);
         rc = clockmap_make(&of->map, points, clockjump_clear(points, kept));
+        clockback_mark(calibration->backs, calibration->backs_count, domain,
+                       &of->map);
         facts_count(calibration, domain, &of->facts);
         of->facts.offset = clock_map(&of->map, points[0].at + span / 2);
     }
@@ -520,6 +530,48 @@ void calibration_believe(struct calibration *calibration)
     }
 }
 
+/* A limit that lies in readings that a clock showed twice is no wrong stamp. */
+static bool is_twice(const struct calibration *calibration,
+                     uint32_t domain,
+                     const struct ck_clock_fault *fault)
+{
+    for (size_t i = 0;
+         fault->kind == CK_CLOCK_FAULT_PROBE && i < calibration->backs_count;
+         i++) {
+        const struct clockback *back = &calibration->backs[i];
+
+        if (back->domain == domain && back->from <= fault->from &&
+            fault->from <= back->to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Steps that the order of probes shows, and nothing else did. */
+static int backs_collect(const struct calibration *calibration,
+                         uint32_t number,
+                         struct clockstep_clock *clock)
+{
+    struct clockmap *map = calibration_map(calibration, number);
+
+    for (size_t i = 0; i < calibration->backs_count; i++) {
+        const struct clockback *back = &calibration->backs[i];
+        struct clockstep_fault step = {back->fault, back->fault.from,
+                                       back->fault.to};
+
+        if (back->domain != number || map == NULL) {
+            continue;
+        }
+        step.from += clock_map(map, step.from);
+        step.to += clock_map(map, step.to);
+        if (!clockstep_has(clock, &step) && clockstep_add(clock, &step) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* A domain's faults, with the clock that they were found against. */
 static int faults_collect(const struct calibration *calibration,
                           uint32_t number,
@@ -540,6 +592,9 @@ static int faults_collect(const struct calibration *calibration,
         struct clockstep_fault step = {*fault, fault->from, fault->to};
         struct ck_clock_offset from = {0, 0}, to = {0, 0};
 
+        if (is_twice(calibration, number, fault)) {
+            continue;
+        }
         if (domain->band != NULL) {
             (void)ck_clockband_at(domain->band, fault->from, &from);
             (void)ck_clockband_at(domain->band, fault->to, &to);
@@ -553,7 +608,7 @@ static int faults_collect(const struct calibration *calibration,
             return -1;
         }
     }
-    return 0;
+    return backs_collect(calibration, number, clock);
 }
 
 static int faults_keep(struct domain *domain,

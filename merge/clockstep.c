@@ -96,15 +96,26 @@ static bool has_jump(const struct clockstep_clock *clock,
     return false;
 }
 
-/* A clock against the same one has the same step at that time. */
-static bool has_step(const struct clockstep_clock *clock,
-                     const struct clockstep_fault *step)
+static bool is_same_time(const struct clockstep_fault *a,
+                         const struct clockstep_fault *b)
+{
+    ck_time_t first = a->from < a->to ? a->from : a->to;
+    ck_time_t last = a->from < a->to ? a->to : a->from;
+
+    return (b->from <= last + NEAR || b->to <= last + NEAR) &&
+           (b->from >= first - NEAR || b->to >= first - NEAR);
+}
+
+/* A clock against the same one has the same step about that time: each looks
+ * at it in bursts of its own, and a clock set backwards shows times twice. */
+bool clockstep_has(const struct clockstep_clock *clock,
+                   const struct clockstep_fault *step)
 {
     for (size_t i = 0; i < clock->count; i++) {
         const struct clockstep_fault *other = &clock->faults[i];
 
         if (other->fault.kind == CK_CLOCK_FAULT_STEP &&
-            other->from <= step->to && other->to >= step->from &&
+            is_same_time(other, step) &&
             ck_clock_distance(other->fault.step, step->fault.step) <=
                 other->fault.bound + step->fault.bound) {
             return true;
@@ -125,7 +136,7 @@ static bool is_common(const struct clockstep_clock *clocks,
         if (clocks[i].against != against) {
             continue;
         }
-        if (!has_step(&clocks[i], step)) {
+        if (!clockstep_has(&clocks[i], step)) {
             return false;
         }
         others++;
@@ -161,7 +172,7 @@ static int step_move(struct clockstep_clock *to,
     moved.fault.from = step->from;
     moved.fault.to = step->to;
     moved.fault.step = -step->fault.step;
-    return has_step(to, &moved) ? 0 : clockstep_add(to, &moved);
+    return clockstep_has(to, &moved) ? 0 : clockstep_add(to, &moved);
 }
 
 /* Take the marked steps out of their clocks. How many: in `moved`, with the

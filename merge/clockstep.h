@@ -46,4 +46,8 @@ int clockstep_add(struct clockstep_clock *clock,
 /* Move each step to the clock that jumped. 0, or -1 with ENOMEM. */
 int clockstep_blame(struct clockstep_clock *clocks, size_t count);
 
+/* Whether a clock has the same step at about that time. */
+bool clockstep_has(const struct clockstep_clock *clock,
+                   const struct clockstep_fault *step);
+
 #endif

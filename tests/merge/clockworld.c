@@ -42,6 +42,9 @@ ck_time_t worldclock_at(const struct worldclock *clock, ck_time_t time)
     if (clock->step_at > 0 && time >= clock->step_at) {
         value += (double)clock->step;
     }
+    if (clock->again_at > 0 && time >= clock->again_at) {
+        value += (double)clock->again;
+    }
     return time + clock->offset + llround(value);
 }
 

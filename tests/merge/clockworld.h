@@ -26,6 +26,8 @@ struct worldclock {
     double phase;
     ck_time_t step_at; /* true time; 0 = none */
     ck_time_t step;
+    ck_time_t again_at; /* another step, later */
+    ck_time_t again;
 };
 
 /* One direction of a path. */
