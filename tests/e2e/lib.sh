@@ -105,6 +105,26 @@ fair() {
     skip "$*: others took $others % of the CPU time"
 }
 
+# by_truth FUNCTION WORD...: it compares a run with what the program itself
+# printed, and returns 0, or 3 where nothing was wrong but the machine made
+# another shape of the run, of which less must hold: then it is run again, up to
+# four times in all. A wrong report must be followed by a right one.
+by_truth() {
+    local try status wrong=0
+    for try in 1 2 3 4; do
+        set +e
+        (set -e; "$@")
+        status=$?
+        set -e
+        [ $status != 0 ] || return 0
+        [ $status = 3 ] || wrong=$((wrong + 1))
+        [ $wrong -lt 2 ] || exit $status
+        echo "$*: status $status (try $try)"
+    done
+    [ $wrong = 0 ] || fail "$*: no report was right"
+    echo "$*: no run was of its shape; no report was wrong"
+}
+
 # mpirun ... "${apart[@]}" FILE COMMAND WORD...: what each rank prints goes into
 # a file of its own, FILE.PID. mpirun passes on what it happens to read, and so
 # may print those of one rank within a line of another.

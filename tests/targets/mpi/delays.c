@@ -11,15 +11,33 @@
  *                     are late because of rank 0, one after the other
  *     delays alike    all sleep 20 ms and meet
  *
- * Each step is 40 times. The lines that take the time end in "here: NAME".
+ * Each step is 40 times. The lines that take the time end in "here: NAME". Each
+ * rank prints for how long it was at its own work before, at the work of all
+ * and at its own work after in each step:
+ *
+ *     did RANK STEP BEFORE_NS ALL_NS AFTER_NS
  */
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define STEPS 40
+
+enum part { BEFORE, ALL, AFTER, PARTS };
+
+static int64_t took[STEPS][PARTS];
+static int number; /* of the step */
+
+static int64_t now(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+    return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
 
 static double cpu_ms(void)
 {
@@ -32,34 +50,40 @@ static double cpu_ms(void)
 static __attribute__((noinline)) void own_before(double ms)
 {
     volatile double sink = 1;
+    int64_t begin = now();
 
     for (double end = cpu_ms() + ms; cpu_ms() < end;) {
         for (int i = 0; i < 1000; i++) {
             sink = sink * 1.0000001 + 1e-9;
         }
     }
+    took[number][BEFORE] += now() - begin;
 }
 
 static __attribute__((noinline)) void own_after(double ms)
 {
     volatile double sink = 2;
+    int64_t begin = now();
 
     for (double end = cpu_ms() + ms; cpu_ms() < end;) {
         for (int i = 0; i < 1000; i++) {
             sink = sink * 1.0000001 + 1e-9;
         }
     }
+    took[number][AFTER] += now() - begin;
 }
 
 static __attribute__((noinline)) void work_of_all(double ms)
 {
     volatile double sink = 3;
+    int64_t begin = now();
 
     for (double end = cpu_ms() + ms; cpu_ms() < end;) {
         for (int i = 0; i < 1000; i++) {
             sink = sink * 1.0000001 + 1e-9;
         }
     }
+    took[number][ALL] += now() - begin;
 }
 
 static struct timespec of_ms(int ms)
@@ -70,15 +94,19 @@ static struct timespec of_ms(int ms)
 static void sleep_before(void)
 {
     struct timespec pause = of_ms(20);
+    int64_t begin = now();
 
     (void)nanosleep(&pause, NULL); /* here: before */
+    took[number][BEFORE] += now() - begin;
 }
 
 static void sleep_of_all(int ms)
 {
     struct timespec pause = of_ms(ms);
+    int64_t begin = now();
 
     (void)nanosleep(&pause, NULL); /* here: all */
+    took[number][ALL] += now() - begin;
 }
 
 static void meet(void)
@@ -153,10 +181,15 @@ int main(int argc, char **argv)
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &size);
     (void)MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < STEPS; i++) {
+    for (number = 0; number < STEPS; number++) {
         step(what, rank, size);
     }
     (void)MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < STEPS; i++) {
+        printf("did %d %d %lld %lld %lld\n", rank, i,
+               (long long)took[i][BEFORE], (long long)took[i][ALL],
+               (long long)took[i][AFTER]);
+    }
     (void)MPI_Finalize();
     return 0;
 }

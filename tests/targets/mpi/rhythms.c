@@ -9,15 +9,20 @@
  *     rhythms leaders   the same, and in each step some ranks meet once more
  *     rhythms few       9 steps
  *     rhythms burst     one place is called three times in each of 30 steps
- *     rhythms window    1000 steps; in 400 to 449 the last rank is late; each
- *                       prints when it came to each barrier
+ *     rhythms window    1000 steps; in 400 to 449 the last rank is late
  *     rhythms phase     as window, but neighbours only exchange messages, and
  *                       nothing in it can be taken for a step
  *
  * The shapes of molecular dynamics (setup, output), of implicit solvers
  * (nested), of transforms on a grid of ranks (rows, leaders), and of
  * benchmarks. A line with "the step" or "not a step" ends what a reader would
- * call one.
+ * call one. Each rank prints when it left each of these, or in window and
+ * phase when it came to each wait; and when it left MPI_Init and came to
+ * MPI_Finalize:
+ *
+ *     left RANK NUMBER NS
+ *     came RANK NUMBER NS
+ *     within RANK NS NS
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -25,7 +30,19 @@
 #include <string.h>
 #include <time.h>
 
+#define STAMPS 1000
+
 static int rank, size;
+static int64_t left[STAMPS], came[STAMPS];
+static int lefts, cames;
+
+static int64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return time.tv_sec * (int64_t)1000000000 + time.tv_nsec;
+}
 
 static void work_us(long us)
 {
@@ -64,6 +81,7 @@ static void output(void)
         work_us(1000);
         MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM,
                       MPI_COMM_WORLD); /* the step */
+        left[lefts++] = now();
         if (i % 20 == 0) {
             MPI_Gather(&value, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, 0,
                        MPI_COMM_WORLD); /* not a step */
@@ -83,6 +101,7 @@ static void nested(void)
                           MPI_COMM_WORLD); /* not a step */
         }
         MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD); /* the step */
+        left[lefts++] = now();
     }
 }
 
@@ -103,6 +122,7 @@ static void rows(int has_leaders)
             MPI_Bcast(&value, 1, MPI_DOUBLE, 0, leaders);
         }
         MPI_Barrier(MPI_COMM_WORLD); /* the step */
+        left[lefts++] = now();
     }
 }
 
@@ -127,27 +147,14 @@ static void burst(void)
     }
 }
 
-static int64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return time.tv_sec * (int64_t)1000000000 + time.tv_nsec;
-}
-
 static void window(void)
 {
-    static int64_t came[1000];
-
     for (int i = 0; i < 1000; i++) {
         int is_late = rank == size - 1 && i >= 400 && i < 450;
 
         work_us(is_late ? 20000 : 1000);
-        came[i] = now();
+        came[cames++] = now();
         MPI_Barrier(MPI_COMM_WORLD); /* the step */
-    }
-    for (int i = 0; i < 1000; i++) {
-        printf("came %d %d %lld\n", rank, i, (long long)came[i]);
     }
 }
 
@@ -155,30 +162,37 @@ static void phase(void)
 {
     double value = 0;
     int other = rank ^ 1;
-    int64_t first = 0, last = 0;
 
     for (int i = 0; i < 1000; i++) {
         int is_late = rank == size - 1 && i >= 400 && i < 450;
 
-        first = i == 400 ? now() : first;
-        last = i == 450 ? now() : last;
-
-        work_us(is_late ? 12000 : 1000);
+        work_us(is_late ? 20000 : 1000);
+        came[cames++] = now();
         if (other < size) {
             MPI_Sendrecv_replace(&value, 1, MPI_DOUBLE, other, 1, other, 1,
                                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
     }
-    if (rank == size - 1) {
-        printf("late from %lld to %lld\n", (long long)first, (long long)last);
+}
+
+static void stamps_print(int64_t begin)
+{
+    for (int i = 0; i < lefts; i++) {
+        printf("left %d %d %lld\n", rank, i, (long long)left[i]);
     }
+    for (int i = 0; i < cames; i++) {
+        printf("came %d %d %lld\n", rank, i, (long long)came[i]);
+    }
+    printf("within %d %lld %lld\n", rank, (long long)begin, (long long)now());
 }
 
 int main(int argc, char **argv)
 {
     const char *shape = argc > 1 ? argv[1] : "output";
+    int64_t begin;
 
     MPI_Init(&argc, &argv);
+    begin = now();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     (void)sum(1);
@@ -199,6 +213,7 @@ int main(int argc, char **argv)
     } else {
         output();
     }
+    stamps_print(begin);
     MPI_Finalize();
     return 0;
 }
