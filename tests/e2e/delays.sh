@@ -93,8 +93,9 @@ PY
 
 # first NAME TEXT: the first of the LATE RANKS is told with that text.
 first() {
-    sed -n '/ LATE RANKS/,/^$/p' "$work/$1/report.txt" | sed -n '2,4p' |
-        grep -qF "$2" || { sed -n '/ LATE RANKS/,/^$/p' "$work/$1/report.txt"
+    awk '/ waited .* for rank / { n++ } /^$/ { on = 0 }
+        on && n == 1 { print } / LATE RANKS/ { on = 1; n = 0 }' \
+        "$work/$1/report.txt" | grep -qF "$2" || { sed -n '/ LATE RANKS/,/^$/p' "$work/$1/report.txt"
         fail "$1: the first late rank is not told with $2"; }
     echo "ok: $1: $2"
 }
