@@ -19,14 +19,15 @@ struct launch {
 struct thread {
     struct launch *items; /* a queue: [first, count) */
     size_t first, count, room;
-    uint64_t more;      /* behind those */
-    uint32_t more_last; /* the newest of these */
-    uint32_t done;      /* newest call of which work came */
+    uint64_t more;        /* behind those */
+    struct launch newest; /* of these */
+    uint32_t done;        /* newest call of which work came */
 };
 
 struct process {
     ck_time_t last;  /* end of its last call */
-    ck_time_t first; /* launch without a record; these two at the end */
+    ck_time_t done;  /* the newest launch of which work came */
+    ck_time_t first; /* launch behind that; these two at the end */
     uint64_t count;
 };
 
@@ -59,6 +60,7 @@ struct unrecorded *unrecorded_create(const struct cast *cast)
     }
     for (size_t i = 0; i < cast->processes_count; i++) {
         unrecorded->processes[i].last = INT64_MIN;
+        unrecorded->processes[i].done = INT64_MIN;
         unrecorded->processes[i].first = INT64_MAX;
     }
     return unrecorded;
@@ -123,7 +125,7 @@ static int thread_add(struct thread *thread, const struct launch *launch)
     thread_move(thread);
     if (thread->more > 0 || thread->count - thread->first >= UNRECORDED_MAX) {
         thread->more++;
-        thread->more_last = launch->call;
+        thread->newest = *launch;
         return 0;
     }
     if (array_grow(&thread->items, &thread->room, thread->count,
@@ -162,41 +164,66 @@ bool unrecorded_has(const struct unrecorded *unrecorded, uint32_t process)
     return unrecorded->processes[process].last != INT64_MIN;
 }
 
+static void done_add(struct process *process, const struct launch *launch)
+{
+    process->done =
+        launch->enter > process->done ? launch->enter : process->done;
+}
+
 void unrecorded_work(struct unrecorded *unrecorded,
                      uint32_t number,
                      uint32_t call)
 {
+    struct process *process;
     struct thread *thread;
 
     if (number >= unrecorded->cast->threads_count) {
         return;
     }
     thread = &unrecorded->threads[number];
+    process = &unrecorded->processes[unrecorded->cast->threads[number].process];
     if ((int32_t)(call - thread->done) <= 0) {
         return;
     }
     thread->done = call;
     while (thread->first < thread->count &&
            (int32_t)(call - thread->items[thread->first].call) >= 0) {
-        thread->first++;
+        done_add(process, &thread->items[thread->first++]);
     }
-    if (thread->more > 0 && (int32_t)(call - thread->more_last) >= 0) {
+    if (thread->more > 0 && (int32_t)(call - thread->newest.call) >= 0) {
+        done_add(process, &thread->newest);
         thread->more = 0;
+    }
+}
+
+/* Launches into a graph that is captured never have work of their own: what
+ * lies before a launch of which work came, of any thread, says nothing. */
+static void thread_close(const struct thread *thread, struct process *process)
+{
+    size_t first = thread->first;
+
+    while (first < thread->count &&
+           thread->items[first].enter <= process->done) {
+        first++;
+    }
+    process->count += thread->count - first;
+    if (first < thread->count && thread->items[first].enter < process->first) {
+        process->first = thread->items[first].enter;
+    }
+    if (thread->more > 0 && thread->newest.enter > process->done) {
+        process->count += thread->more;
+        if (process->first == INT64_MAX) {
+            process->first = process->done;
+        }
     }
 }
 
 void unrecorded_close(struct unrecorded *unrecorded)
 {
     for (size_t i = 0; i < unrecorded->cast->threads_count; i++) {
-        const struct thread *thread = &unrecorded->threads[i];
-        struct process *process =
-            &unrecorded->processes[unrecorded->cast->threads[i].process];
+        uint32_t process = unrecorded->cast->threads[i].process;
 
-        process->count += thread->count - thread->first + thread->more;
-        if (thread->first < thread->count &&
-            thread->items[thread->first].enter < process->first) {
-            process->first = thread->items[thread->first].enter;
-        }
+        thread_close(&unrecorded->threads[i], &unrecorded->processes[process]);
     }
 }
 

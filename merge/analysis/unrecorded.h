@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A device's tracer gives its records late, and what it holds when a process is
- * killed, hangs or stops is gone. Launches are recorded at once: those of a
- * thread behind its last one of which any work came say from when on nobody
+ * killed, hangs or stops is gone. Launches are recorded at once: those behind
+ * the last one of the process of which any work came say from when on nobody
  * knows what the device did.
  */
 #ifndef CK_MERGE_ANALYSIS_UNRECORDED_H

@@ -411,6 +411,12 @@ class Report(unittest.TestCase):
         self.assertIn("it is unknown whether they were busy", text)
         self.assertIn("records without usable times", text)
 
+    def test_launches_into_a_captured_graph_are_no_loss(self):
+        device, text = self.report("capture", "none")
+        self.assertLess(device["unknown_ns"], device["wall_ns"] / 100)
+        self.assertNotIn("it is unknown", text)
+        self.assertNotIn("took CUPTI's buffers", text)
+
     def test_what_a_killed_process_had_not_got_back_is_unknown(self):
         # The newest buffer, of 157 kernels at most, is withheld: at least
         # 400 - 2 * 157 launches' worth of it.

@@ -12,8 +12,9 @@
  * context ends in that call, then _exit), steal (another client takes the
  * buffers, 500 launches, and 300 when it is over), flood (150,000 launches),
  * paced (400 more in 0.2 s), kill (the same, then SIGKILL), cost (prints ns of
- * a launch's callbacks beside an empty subscriber's), and as cuda_truth does
- * hold, marks and replay.
+ * a launch's callbacks beside an empty subscriber's), capture
+ * (6000 launches into a graph, then paced), and as cuda_truth does hold, marks
+ * and replay.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -376,6 +377,30 @@ static void context_end(uint32_t domain, const char *name)
     _exit(mock_forbidden() == 0 ? 0 : 8);
 }
 
+/* Launches into a graph that is captured have no work of their own; another
+ * thread launches it. */
+static void *capture_main(void *unused)
+{
+    for (int i = 0; i < 6000; i++) {
+        uint32_t id = atomic_fetch_add(&next_correlation, 1);
+
+        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_ENTER, id);
+        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_EXIT, id);
+    }
+    return unused;
+}
+
+static void capture(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, capture_main, NULL) != 0) {
+        exit(6);
+    }
+    (void)pthread_join(thread, NULL);
+    paced();
+}
+
 /* CK_LAUNCHES thousands of launches, 50 if it is not set. */
 static void replay(void)
 {
@@ -420,6 +445,8 @@ static void end_as(const char *how)
         (void)raise(SIGTERM);
     } else if (strcmp(how, "cost") == 0) {
         cost();
+    } else if (strcmp(how, "capture") == 0) {
+        capture();
     } else if (strcmp(how, "hold") == 0) {
         hold();
     } else if (strcmp(how, "replay") == 0) {
