@@ -155,12 +155,30 @@ static void latency_write(struct ck_kernel *record,
     }
 }
 
+/* The name's id; that some have none is said once. */
+static uint32_t kernel_name(const char *text)
+{
+    static _Atomic int is_said;
+    uint32_t name = 0;
+    int no = 0;
+
+    if (inject_writer() == NULL || text == NULL) {
+        return 0;
+    }
+    name = inject_text_id(text);
+    if (name == 0 && inject_text_find(text) == NULL &&
+        atomic_compare_exchange_strong(&is_said, &no, 1)) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "the program has more kernels than names are kept "
+                         "of: some have no name");
+    }
+    return name;
+}
+
 static void kernel_write(const struct cupti_record *activity)
 {
     const struct cupti_kernel *k = (const void *)activity;
-    uint32_t name = inject_writer() == NULL || k->name == NULL
-                        ? 0
-                        : inject_text_id(k->name);
+    uint32_t name = kernel_name(k->name);
     uint32_t device = table_device(k->device);
     uint32_t queue = table_stream(k->context, k->stream, k->device);
     struct table_launch who = table_launch_get(k->correlation);

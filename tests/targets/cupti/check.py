@@ -137,6 +137,14 @@ class Truth(Case):
                 self.check_truth(lines, 1)
                 self.assertEqual([r["flags"] for r in lines.of("sync")], [RAW])
 
+    def test_kernels_whose_names_have_no_room_are_said(self):
+        lines, done = host(1, "names")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sum("some have no name" in n
+                             for n in lines.notes()), 1)
+        self.assertEqual(len(lines.of("kernel")) + lines.lost_in_ring(),
+                         LAUNCHES + DIRECT + NODES + 2 + 8000)
+
     def test_yield_takes_no_subscription_and_records_calls_by_activity(self):
         lines, done = host(CKAGENT_CUPTI="yield")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -13,7 +13,8 @@
  * buffers, 500 launches, and 300 when it is over), flood (150,000 launches),
  * paced (400 more in 0.2 s), kill (the same, then SIGKILL), cost (prints ns of
  * a launch's callbacks beside an empty subscriber's), capture
- * (6000 launches into a graph, then paced), and as cuda_truth does hold, marks
+ * (6000 launches into a graph, then paced), names (8000 kernels of as many
+ * names), and as cuda_truth does hold, marks
  * and replay.
  */
 #include <dlfcn.h>
@@ -401,6 +402,28 @@ static void capture(void)
     paced();
 }
 
+/* More kernels than names are kept of, as a compiler at run time makes. */
+static void names(void)
+{
+    for (int i = 0; i < 8000; i++) {
+        char *name = malloc(24);
+        uint64_t now = mock_clock();
+        struct cupti_kernel kernel = {.kind = CUPTI_KIND_KERNEL,
+                                      .start = now,
+                                      .end = now + 10,
+                                      .context = 1,
+                                      .stream = 7,
+                                      .correlation = 3,
+                                      .name = name};
+
+        if (name == NULL) {
+            exit(6);
+        }
+        (void)snprintf(name, 24, "kernel_%d", i);
+        mock_emit(&kernel, sizeof(kernel));
+    }
+}
+
 /* CK_LAUNCHES thousands of launches, 50 if it is not set. */
 static void replay(void)
 {
@@ -445,6 +468,8 @@ static void end_as(const char *how)
         (void)raise(SIGTERM);
     } else if (strcmp(how, "cost") == 0) {
         cost();
+    } else if (strcmp(how, "names") == 0) {
+        names();
     } else if (strcmp(how, "capture") == 0) {
         capture();
     } else if (strcmp(how, "hold") == 0) {
