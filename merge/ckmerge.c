@@ -182,7 +182,9 @@ static int dates_believe(struct job *job)
     if (errors != NULL && clockfacts_dates(job->clocks, &dates, errors) == 0) {
         *report = (struct report_dates){.kernels = dates.kernels,
                                         .is_refuted = dates.is_refuted,
-                                        .worst = dates.worst};
+                                        .worst = dates.worst,
+                                        .apart = dates.apart,
+                                        .apart_worst = dates.apart_worst};
         report->is_believed =
             (dates.kernels > 0 || is_beside) && !dates.is_refuted;
         rc = report->is_believed;
@@ -198,6 +200,18 @@ static int dates_believe(struct job *job)
     return rc;
 }
 
+/* Kernels that do not say who meets in them move no clock that something else
+ * places. */
+static enum clockkernels_assume assume_of(const struct job *job)
+{
+    if (strcmp(job->options->clock_facts, "kernels") == 0) {
+        return CLOCKKERNELS_ALL;
+    }
+    return job->profiles != NULL && !kernelonly_has_dates(job->profiles)
+               ? CLOCKKERNELS_ALIKE
+               : CLOCKKERNELS_NONE;
+}
+
 /* What went between clock domains, in a reading of its own, then the maps. */
 static int job_clocks(struct job *job, struct ck_err *err)
 {
@@ -210,7 +224,8 @@ static int job_clocks(struct job *job, struct ck_err *err)
         if (job->clocks == NULL) {
             return ck_err_set(err, "out of memory");
         }
-        if (clockfacts_read(job->clocks, job->store, err) != 0) {
+        if (clockfacts_read(job->clocks, assume_of(job), job->store, err) !=
+            0) {
             return -1;
         }
         is_believed = dates_believe(job);

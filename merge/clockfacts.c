@@ -53,6 +53,7 @@ void clockfacts_destroy(struct clockfacts *facts)
 }
 
 int clockfacts_read(struct clockfacts *facts,
+                    enum clockkernels_assume assume,
                     struct store *store,
                     struct ck_err *err)
 {
@@ -77,7 +78,7 @@ int clockfacts_read(struct clockfacts *facts,
         return -1;
     }
     return clockdevices_finish(facts->devices) != 0 ||
-                   clockkernels_finish(facts->kernels, facts->devices,
+                   clockkernels_finish(facts->kernels, assume, facts->devices,
                                        facts->edges) != 0
                ? ck_err_set(err, "out of memory")
                : 0;

@@ -22,6 +22,7 @@ struct clockfacts *clockfacts_create(const struct cast *cast,
 void clockfacts_destroy(struct clockfacts *facts);
 /* Read the store. 0, or -1 with err. */
 int clockfacts_read(struct clockfacts *facts,
+                    enum clockkernels_assume assume,
                     struct store *store,
                     struct ck_err *err);
 /* Borrowed, for align_settle(). */

@@ -10,6 +10,10 @@
 
 #include "merge/kernelgroup.h"
 
+/* Of a clock, that two estimates of an offset may differ by in between: one
+ * part in so many. */
+#define DRIFT 10000
+
 struct run {
     struct region part; /* on the clock of its rank's domain */
     uint32_t agent;     /* a profile's, where its rank has a run, too */
@@ -19,7 +23,9 @@ struct run {
 /* Kernels of one name and process group: the first ones of each rank. */
 struct row {
     const char *name;    /* kept */
-    const char *group;   /* kept; NULL = of all ranks */
+    const char *group;   /* kept; NULL = of all ranks, if it is known */
+    bool is_known;       /* who meets */
+    bool is_used;        /* they met, as far as anything tells */
     bool *is_member;     /* by rank of the cast */
     size_t members, any; /* how many are, and one of them */
     uint64_t *counts;    /* by rank of the cast */
@@ -113,6 +119,7 @@ static int row_find(struct clockkernels *kernels,
     row = &kernels->rows[kernels->count++];
     row->name = name;
     row->group = group;
+    row->is_known = kernelgroup_is_known(kernels->cast, group);
     row->is_member = calloc(ranks, sizeof(*row->is_member));
     row->counts = calloc(ranks, sizeof(*row->counts));
     row->runs = calloc(ranks * CLOCKKERNELS_EACH, sizeof(*row->runs));
@@ -206,7 +213,48 @@ static int row_meet(const struct clockkernels *kernels,
     return 0;
 }
 
-int clockkernels_finish(const struct clockkernels *kernels,
+/* What the k-th kernel's end is later than that of the rank `any`, each on its
+ * own clock. */
+static ck_time_t end_after(const struct row *row, size_t rank, uint64_t k)
+{
+    return row->runs[rank * CLOCKKERNELS_EACH + k].part.end -
+           row->runs[row->any * CLOCKKERNELS_EACH + k].part.end;
+}
+
+/* Do they end together again and again, by clocks that are off by what they
+ * are? Kernels of several groups do not, unless these go in step. */
+static bool is_alike(const struct clockkernels *kernels, const struct row *row)
+{
+    const struct run *any = &row->runs[row->any * CLOCKKERNELS_EACH];
+    uint64_t calls = row_calls(row), loose = 0;
+
+    for (uint64_t k = 1; k < calls; k++) {
+        ck_time_t room = CLOCKKERNELS_TOGETHER +
+                         (any[k].part.end - any[k - 1].part.end) / DRIFT;
+        bool is_loose = false;
+
+        for (size_t i = 0; i < kernels->cast->ranks_count; i++) {
+            is_loose =
+                is_loose ||
+                (row->is_member[i] &&
+                 llabs(end_after(row, i, k) - end_after(row, i, k - 1)) > room);
+        }
+        loose += is_loose;
+    }
+    return loose <= calls / CLOCKKERNELS_LOOSE;
+}
+
+static bool is_fact(const struct clockkernels *kernels,
+                    const struct row *row,
+                    enum clockkernels_assume assume)
+{
+    return is_even(kernels, row) &&
+           (row->is_known || assume == CLOCKKERNELS_ALL ||
+            (assume == CLOCKKERNELS_ALIKE && is_alike(kernels, row)));
+}
+
+int clockkernels_finish(struct clockkernels *kernels,
+                        enum clockkernels_assume assume,
                         const struct clockdevices *devices,
                         struct clockedges *edges)
 {
@@ -215,8 +263,11 @@ int clockkernels_finish(const struct clockkernels *kernels,
     int rc = members == NULL ? -1 : 0;
 
     for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
-        if (is_even(kernels, &kernels->rows[i])) {
-            rc = row_meet(kernels, devices, &kernels->rows[i], members, edges);
+        struct row *row = &kernels->rows[i];
+
+        row->is_used = is_fact(kernels, row, assume);
+        if (row->is_used) {
+            rc = row_meet(kernels, devices, row, members, edges);
         }
     }
     free(members);
@@ -260,7 +311,7 @@ void clockkernels_report(const struct clockkernels *kernels,
     for (size_t i = 0; i < kernels->count; i++) {
         const struct row *row = &kernels->rows[i];
 
-        for (uint64_t k = 0; is_even(kernels, row) && k < row_calls(row); k++) {
+        for (uint64_t k = 0; row->is_used && k < row_calls(row); k++) {
             causality->kernels++;
             causality->kernels_before += is_backwards(kernels, row, k, false);
             causality->kernels_after += is_backwards(kernels, row, k, true);
@@ -364,7 +415,7 @@ static ck_time_t off_of(ck_time_t *offs, size_t count)
 }
 
 static void row_dates(const struct clockkernels *kernels,
-                      const struct row *row,
+                      struct row *row,
                       struct clockkernels_dates *dates,
                       ck_time_t *room,
                       ck_time_t *errors)
@@ -372,12 +423,24 @@ static void row_dates(const struct clockkernels *kernels,
     size_t ranks = kernels->cast->ranks_count;
     ck_time_t *offs = room + ranks;
     uint64_t count = row_calls(row);
+    ck_time_t worst = 0;
 
     for (uint64_t k = 0; k < count; k++) {
         ck_time_t before = ends_compare(kernels, row, k, room, offs);
 
-        dates->worst = before > dates->worst ? before : dates->worst;
+        worst = before > worst ? before : worst;
     }
+    if (!row->is_known && worst > CLOCKKERNELS_STAMPS) {
+        dates->apart += count;
+        dates->apart_worst =
+            worst > dates->apart_worst ? worst : dates->apart_worst;
+        return;
+    }
+    if (!row->is_known && !is_alike(kernels, row)) {
+        return; /* of several groups: that agrees with dates by chance */
+    }
+    row->is_used = true;
+    dates->worst = worst > dates->worst ? worst : dates->worst;
     dates->kernels += count;
     for (size_t i = 0; count > 0 && i < ranks; i++) {
         ck_time_t off =
@@ -387,7 +450,7 @@ static void row_dates(const struct clockkernels *kernels,
     }
 }
 
-int clockkernels_dates(const struct clockkernels *kernels,
+int clockkernels_dates(struct clockkernels *kernels,
                        struct clockkernels_dates *dates,
                        ck_time_t *errors)
 {

@@ -41,15 +41,23 @@ static bool list_has(const char *list, int32_t rank, bool *is_cut)
     return is_there;
 }
 
-/* As large as the world, of which each rank knows the size. */
-static bool is_world(const struct cast *cast, const char *group)
+/* How many ranks there are, as each knows; 0 = nobody does. */
+static int32_t world_of(const struct cast *cast)
 {
-    char value[VALUE_MAX];
     int32_t world = 0;
 
     for (size_t i = 0; i < cast->agents_count; i++) {
         world = cast->agents[i].size > world ? cast->agents[i].size : world;
     }
+    return world;
+}
+
+/* As large as the world. */
+static bool is_world(const struct cast *cast, const char *group)
+{
+    char value[VALUE_MAX];
+    int32_t world = world_of(cast);
+
     return world > 0 &&
            ck_lines_get(group, strlen(group), "size", value, sizeof(value)) &&
            strtol(value, NULL, 10) == world;
@@ -66,4 +74,9 @@ bool kernelgroup_has(const struct cast *cast, const char *group, int32_t rank)
     (void)ck_lines_get(group, strlen(group), "ranks", list, sizeof(list));
     is_there = list_has(list, rank, &is_cut);
     return is_cut ? is_world(cast, group) : is_there;
+}
+
+bool kernelgroup_is_known(const struct cast *cast, const char *group)
+{
+    return group != NULL || (cast->ranks_count == 2 && world_of(cast) == 2);
 }

@@ -651,6 +651,8 @@ struct report {
     size_t copy_places_count;
     struct report_device all;   /* sums over devices, also of wall */
     ck_time_t comm_hidden_most; /* of one call of a collective kernel */
+    /* Collective kernels without a known group of which nothing is claimed. */
+    uint64_t comm_ungrouped;
     struct report_efficiency efficiency;
     struct report_load load;
     struct report_cause *causes; /* longest first, then the start's */

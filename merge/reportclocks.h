@@ -66,6 +66,10 @@ struct report_dates {
     uint64_t kernels; /* collective kernels that they were compared with */
     ck_time_t worst;  /* how long before the last enters a rank leaves; 0 */
     ck_time_t error;  /* of a believed date, by where the kernels end */
+    /* Kernels without a known group that contradict dates, and by how much:
+     * dates that are off, or several groups. */
+    uint64_t apart;
+    ck_time_t apart_worst;
 };
 
 /* What launches and synchronisations say of a device's clock. */

@@ -42,10 +42,12 @@ struct sums {
 
 struct row {
     const char *name;  /* kept */
-    const char *group; /* kept; NULL = of all ranks */
+    const char *group; /* kept; NULL = of all ranks, if it is known */
+    bool is_known;     /* who meets */
     bool *is_member;   /* by physical device */
     uint32_t members;
     bool is_unfit;
+    uint64_t loose; /* calls that did not end together on all */
     uint64_t first; /* number of the oldest call that is not complete */
     struct call calls[DEVICEWAITS_PENDING];
     uint64_t *counts;    /* by physical device */
@@ -158,6 +160,7 @@ row_find(struct devicewaits *waits, const char *name, const char *group)
     row = &waits->rows[waits->rows_count++];
     row->name = name;
     row->group = group;
+    row->is_known = kernelgroup_is_known(waits->cast, group);
     row->is_member = calloc(devices, sizeof(*row->is_member));
     row->counts = calloc(devices, sizeof(*row->counts));
     row->frontier = malloc(devices * sizeof(*row->frontier));
@@ -232,12 +235,14 @@ static bool parts_error(const struct devicewaits *waits,
     return true;
 }
 
-/* What the clocks' error leaves of who began last, and when. */
-static void call_doubt(const struct devicewaits *waits,
-                       const struct row *row,
-                       struct call *call)
+/* What the clocks' error leaves of who began last, and when; and whether they
+ * ended together, as those that met do. */
+static void
+call_doubt(const struct devicewaits *waits, struct row *row, struct call *call)
 {
-    ck_time_t now = call->parts[call->last].start, error;
+    const struct part *last = &call->parts[call->last];
+    ck_time_t now = last->start, error;
+    bool is_loose = false;
 
     call->is_certain = true;
     call->latest = now;
@@ -247,15 +252,19 @@ static void call_doubt(const struct devicewaits *waits,
         if (i == call->last || !row->is_member[i]) {
             continue;
         }
-        if (!parts_error(waits, part, &call->parts[call->last], &error)) {
+        if (!parts_error(waits, part, last, &error)) {
             call->is_certain = false;
+            is_loose = true;
             continue;
         }
+        is_loose = is_loose ||
+                   llabs(part->end - last->end) > CLOCKKERNELS_TOGETHER + error;
         call->is_certain = call->is_certain && now - part->start >= error;
         if (part->start + error > call->latest) {
             call->latest = part->start + error;
         }
     }
+    row->loose += is_loose;
 }
 
 /* What a device waited for certain, and what the clocks' error hides. */
@@ -383,6 +392,9 @@ static bool is_fit(const struct devicewaits *waits, const struct row *row)
 {
     uint64_t count = 0;
 
+    if (!row->is_known && row->loose > row->first / CLOCKKERNELS_LOOSE) {
+        return false;
+    }
     for (size_t i = 0; !row->is_unfit && i < waits->cast->physicals_count;
          i++) {
         if (!row->is_member[i]) {
@@ -397,6 +409,21 @@ static bool is_fit(const struct devicewaits *waits, const struct row *row)
         }
     }
     return !row->is_unfit;
+}
+
+/* How many of a name nothing is claimed of as their group is not known. */
+static uint64_t row_ungrouped(const struct devicewaits *waits,
+                              const struct row *row)
+{
+    uint64_t most = 0;
+
+    if (row->is_known || is_fit(waits, row)) {
+        return 0;
+    }
+    for (size_t i = 0; i < waits->cast->physicals_count; i++) {
+        most = row->counts[i] > most ? row->counts[i] : most;
+    }
+    return most;
 }
 
 void devicewaits_report(const struct devicewaits *waits, struct report *report)
@@ -423,5 +450,6 @@ void devicewaits_report(const struct devicewaits *waits, struct report *report)
         if (is_fit(waits, row) && row->hidden_most > report->comm_hidden_most) {
             report->comm_hidden_most = row->hidden_most;
         }
+        report->comm_ungrouped += row_ungrouped(waits, row);
     }
 }

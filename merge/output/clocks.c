@@ -98,6 +98,32 @@ static void put_refuted(const struct page *page)
     }
 }
 
+/* Kernels that do not say who meets in them. */
+static void put_ungrouped(const struct page *page)
+{
+    const struct report_dates *dates = &page->report->clock_dates;
+    uint64_t count = page->report->comm_ungrouped;
+
+    if (dates->apart > 0) {
+        fprintf(
+            page->file,
+            MARGIN "%s collective kernel%s without a process group "
+                   "contradict%s the dates by up to\n" MARGIN
+                   "  %s: clocks are off, or several groups ran kernels of "
+                   "one name. No clock was moved;\n" MARGIN
+                   "  --clock-facts=kernels takes them to be of all ranks\n",
+            word_count(dates->apart).text, word_s(dates->apart),
+            dates->apart == 1 ? "s" : "", word_time(dates->apart_worst).text);
+    }
+    if (count > 0) {
+        fprintf(page->file,
+                MARGIN "waits in %s collective kernel%s are not claimed: their "
+                       "process group is not\n" MARGIN
+                       "  recorded, and they do not fit one of all ranks\n",
+                word_count(count).text, word_s(count));
+    }
+}
+
 /* What no merge can tell where clocks are estimated. */
 static void put_hidden(const struct page *page)
 {
@@ -560,6 +586,7 @@ void page_clocks(const struct page *page)
         put_several(page);
         put_refuted(page);
     }
+    put_ungrouped(page);
     put_hidden(page);
     put_clocks(page);
     put_cure(page);

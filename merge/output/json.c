@@ -650,6 +650,9 @@ static void put_dates(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "kernels", dates->kernels);
     ck_json_int(j, "worst_ns", dates->worst);
     ck_json_int(j, "error_ns", dates->error);
+    ck_json_uint(j, "ungrouped_kernels", dates->apart);
+    ck_json_int(j, "ungrouped_worst_ns", dates->apart_worst);
+    ck_json_uint(j, "ungrouped_not_claimed", report->comm_ungrouped);
     ck_json_int(j, "hidden_max_ns", report->comm_hidden_most);
     ck_json_end(j);
 }

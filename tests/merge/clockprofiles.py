@@ -42,9 +42,10 @@ class World:
     """What the ranks do, in true time."""
 
     def __init__(self, seed, device_offset=0, with_syncs=True, ranks=RANKS,
-                 seconds=SECONDS, by_stream=False, late=0, date=None):
+                 seconds=SECONDS, by_stream=False, late=0, date=None, with_group=False):
         self.by_stream = by_stream  # not for the device, for its stream
         self.late = late            # rank 5, before each collective
+        self.with_group = with_group  # that all are of
         self.date = date            # that all clocks say; then they are one
         self.ranks = ranks
         self.random = random.Random(seed)
@@ -115,10 +116,14 @@ class World:
                 else:
                     put("cuda_runtime", name, host(start), host(end),
                         {"correlation": number})
+            group = {"Process Group Name": "0",
+                     "Process Group Ranks": str(list(range(self.ranks))),
+                     "Group size": self.ranks} if self.with_group else {}
             for name, start, end, number in self.kernels[rank]:
                 put("kernel", name, self.device(rank, start),
                     self.device(rank, end),
-                    {"device": 0, "stream": 7, "correlation": number})
+                    {"device": 0, "stream": 7, "correlation": number,
+                     **(group if "nccl" in name else {})})
             paths.append(os.path.join(where, "rank%d.json" % rank))
             with open(paths[-1], "w") as file:
                 json.dump({"distributedInfo": {"rank": rank,
@@ -253,12 +258,29 @@ class Profiles(unittest.TestCase):
                 self.assertEqual(device[key], same[key], key)
 
     def test_dates_that_kernels_contradict_are_not_believed(self):
-        world = World(SEED + 8, seconds=20, date=1700000000 * S)
+        world = World(SEED + 8, seconds=20, date=1700000000 * S,
+                      with_group=True)
         world.hosts[2] = Clock(-50 * 10**6, 0)
         merged = Merged(world)
         self.assertTrue(merged.report["clock_dates"]["refuted"])
         self.assertIn("the profiles' dates are not believed", merged.text)
         self.assertEqual(merged.report["clocks"][2]["method"], "kernels")
+
+    def test_kernels_without_a_group_move_no_clock_that_has_a_date(self):
+        world = World(SEED + 8, seconds=20, date=1700000000 * S)
+        world.hosts[2] = Clock(-50 * 10**6, 0)
+        merged = Merged(world)
+        dates = merged.report["clock_dates"]
+        self.assertFalse(dates["believed"])
+        self.assertFalse(dates["refuted"])
+        self.assertEqual(dates["ungrouped_kernels"], 40)
+        self.assertGreater(dates["ungrouped_worst_ns"], 40 * 10**6)
+        self.assertNotIn("kernels", [c["method"]
+                                     for c in merged.report["clocks"]])
+        self.assertEqual(merged.report["all_devices"]["comm_waited_ns"], 0)
+        self.assertIn("No clock was moved", merged.text)
+        said = Merged(world, "--clock-facts=kernels")
+        self.assertEqual(said.report["clocks"][2]["method"], "kernels")
 
     def test_of_many_clocks_the_worst_pair_is_certain(self):
         world = World(SEED + 5, with_syncs=False, ranks=MANY, seconds=5)
