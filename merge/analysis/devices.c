@@ -64,8 +64,26 @@ struct devices {
 
 bool devices_is_communication(const char *kernel)
 {
-    static const char *const parts[] = {
-        "ncclDevKernel", "ncclKernel", "rccl", "gloo:", "c10d::", "nvshmem"};
+    /* Libraries; symmetric memory of PyTorch, of which some names are a
+     * function's alone; the all-reduces that inference servers bring along. */
+    static const char *const parts[] = {"ncclDevKernel",
+                                        "ncclKernel",
+                                        "ncclSym",
+                                        "rccl",
+                                        "gloo:",
+                                        "c10d::",
+                                        "nvshmem",
+                                        "mscclpp",
+                                        "deep_ep",
+                                        "symmetric_memory",
+                                        "multimem_",
+                                        "one_shot_all_reduce",
+                                        "two_shot_all_reduce",
+                                        "oneShotAllReduce",
+                                        "twoShotAllReduce",
+                                        "cross_device_reduce",
+                                        "allreduce_prototype",
+                                        "allreduce_fusion"};
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (kernel != NULL && strstr(kernel, parts[i]) != NULL) {

@@ -238,6 +238,37 @@ class Kineto(Case):
             self.assertEqual(self.device(report, rank)["busy_ns"],
                              kineto_truth(path)["busy"])
 
+    def test_collectives_of_all_libraries_are_communication(self):
+        names = ("ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_f32",
+                 "ncclSymDevKernel_AllGather_STMC",
+                 "void (anonymous namespace)::multimem_one_shot_all_reduce_"
+                 "kernel<c10::BFloat16, 16>",
+                 "_ZN3c1016symmetric_memory14barrier_kernelEPj",
+                 "void one_shot_all_reduce_kernel<float, 4>",
+                 "two_shot_all_reduce_kernel_inplace",
+                 "void vllm::cross_device_reduce_1stage<half, 8>",
+                 "_ZN4vllm26cross_device_reduce_2stageI6__halfLi8EEEvv",
+                 "deep_ep::intranode::dispatch<8, 768>",
+                 "void tensorrt_llm::kernels::oneShotAllReduceKernel<half>")
+        others = ("gemm_multi_stage", "reduce_kernel<512, 1>",
+                  "void at::native::CatArrayBatchedCopy")
+        events = [{"ph": "X", "cat": "kernel", "name": name, "pid": 0,
+                   "tid": 7, "ts": 1000 + 10 * at, "dur": 4,
+                   "args": {"device": 0, "stream": 7}}
+                  for at, name in enumerate(names + others)]
+        events.append({"ph": "X", "cat": "gpu_memcpy", "pid": 0, "tid": 9,
+                       "name": "Memcpy PtoP (Device -> Device)", "ts": 2000,
+                       "dur": 30, "args": {"device": 0, "stream": 9}})
+        path = self.write("k.json", {
+            "distributedInfo": {"rank": 0, "world_size": 2},
+            "traceEvents": events})
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 3)  # the other rank
+        device = self.device(report)
+        self.assertEqual(device["comm_ns"], 4000 * len(names))
+        self.assertEqual(device["compute_ns"], 4000 * len(others))
+        self.assertEqual(device["copy_ns"], 30000)
+
     def test_a_missing_rank_is_said(self):
         status, _, report = merge(self.kineto("a.json", "--world", "3"),
                                   self.out)
@@ -291,7 +322,10 @@ class Clocks(Case):
                      "ts": "%d.%03d" % (start // 1000, start % 1000),
                      "dur": "%d.%03d" % ((end - start) // 1000,
                                          (end - start) % 1000),
-                     "args": {"device": 0, "stream": 7}})
+                     "args": {"device": 0, "stream": 7,
+                              "Process Group Name": "0",
+                              "Process Group Ranks":
+                                  str(list(range(len(shifts))))}})
         events[-1] = events[-1][lacking:]
         paths = []
         for rank, made in enumerate(events):
