@@ -474,6 +474,11 @@ static int run_ringed(char **argv,
                          INHERITED_FILES_LEAST);
         return run_unclaimed(argv, places, &err);
     }
+    if (!inherited_has_stack()) {
+        (void)ck_err_set(&err, "the stack has less than %d KiB (ulimit -s)",
+                         (int)(INHERITED_STACK_LEAST >> 10));
+        return run_unclaimed(argv, places, &err);
+    }
     if (options.is_strict && target_missing(argv[0]) != 0) {
         return run_plain(argv); /* says why, without a trace */
     }

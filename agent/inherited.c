@@ -20,10 +20,12 @@ static struct {
     uint64_t blocked;
     uint64_t ignored;
     struct rlimit files;
+    struct rlimit stack;
     bool is_taken;
 } first;
 
 static bool has_files;
+static bool has_stack;
 
 /* By system call: the C library leaves its own two signals out. */
 static int mask_set(int how, const uint64_t *mask, uint64_t *before)
@@ -31,26 +33,41 @@ static int mask_set(int how, const uint64_t *mask, uint64_t *before)
     return (int)syscall(SYS_rt_sigprocmask, how, mask, before, sizeof(*mask));
 }
 
-/* As many as are permitted; who may raise the bound does where it is below what
- * recording needs. */
-static bool files_widen(void)
+/* `most` of it, or as much as is permitted; who may raise the bound does where
+ * it is below `least`. True: that is there. */
+static bool
+widen(int which, const struct rlimit *given, rlim_t most, rlim_t least)
 {
-    struct rlimit wide = first.files;
+    struct rlimit wide = *given;
 
-    if (wide.rlim_cur >= FILES_MOST) {
+    if (wide.rlim_cur >= most) {
         return true;
     }
-    wide.rlim_cur = wide.rlim_max < FILES_MOST ? wide.rlim_max : FILES_MOST;
-    if (wide.rlim_max < INHERITED_FILES_LEAST) {
-        struct rlimit more = {FILES_MOST, FILES_MOST};
+    wide.rlim_cur = wide.rlim_max < most ? wide.rlim_max : most;
+    if (wide.rlim_max < least) {
+        struct rlimit more = {most, most};
 
-        if (setrlimit(RLIMIT_NOFILE, &more) == 0) {
+        if (setrlimit(which, &more) == 0) {
             return true;
         }
     }
-    return setrlimit(RLIMIT_NOFILE, &wide) == 0
-               ? wide.rlim_cur >= INHERITED_FILES_LEAST
-               : first.files.rlim_cur >= INHERITED_FILES_LEAST;
+    return setrlimit(which, &wide) == 0 ? wide.rlim_cur >= least
+                                        : given->rlim_cur >= least;
+}
+
+/* The limit at the start. */
+static void limit_take(int which, struct rlimit *given)
+{
+    if (getrlimit(which, given) != 0) {
+        *given = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+    }
+}
+
+static void limit_restore(int which, const struct rlimit *given)
+{
+    if (given->rlim_cur != RLIM_INFINITY) {
+        (void)setrlimit(which, given);
+    }
 }
 
 void inherited_take(void)
@@ -67,16 +84,24 @@ void inherited_take(void)
     (void)signal(SIGCHLD, SIG_DFL);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
-    if (getrlimit(RLIMIT_NOFILE, &first.files) != 0) {
-        first.files = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
-    }
+    limit_take(RLIMIT_NOFILE, &first.files);
+    limit_take(RLIMIT_STACK, &first.stack);
     first.is_taken = true;
-    has_files = files_widen();
+    has_files =
+        widen(RLIMIT_NOFILE, &first.files, FILES_MOST, INHERITED_FILES_LEAST);
+    /* No more than is needed: the kernel lets a stack grow to it. */
+    has_stack = widen(RLIMIT_STACK, &first.stack, INHERITED_STACK_LEAST,
+                      INHERITED_STACK_LEAST);
 }
 
 bool inherited_has_files(void)
 {
     return has_files;
+}
+
+bool inherited_has_stack(void)
+{
+    return has_stack;
 }
 
 int inherited_block(uint64_t signals)
@@ -106,9 +131,8 @@ void inherited_restore(void)
     disposition_restore(SIGCHLD);
     disposition_restore(SIGPIPE);
     disposition_restore(SIGXFSZ);
-    if (first.files.rlim_cur != RLIM_INFINITY) {
-        (void)setrlimit(RLIMIT_NOFILE, &first.files);
-    }
+    limit_restore(RLIMIT_NOFILE, &first.files);
+    limit_restore(RLIMIT_STACK, &first.stack);
     (void)mask_set(SIG_SETMASK, &first.blocked, NULL);
     errno = saved;
 }

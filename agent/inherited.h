@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The program gets it back before its exec: signals that are blocked, signals
- * that are ignored, the limit of open files.
+ * that are ignored, the limits of open files and of the stack.
  */
 #ifndef CK_AGENT_INHERITED_H
 #define CK_AGENT_INHERITED_H
@@ -13,12 +13,15 @@
 
 /* With fewer files than so many ckagent does not record. */
 #define INHERITED_FILES_LEAST 32
+/* Nor with less stack: paths and texts lie there. */
+#define INHERITED_STACK_LEAST ((uint64_t)1 << 20)
 
 /* First of all: keep what is there; then SIGCHLD as by default, SIGPIPE and
- * SIGXFSZ ignored, and as many files as are permitted. */
+ * SIGXFSZ ignored, and as many files and as much stack as are permitted. */
 void inherited_take(void);
 /* Are they enough to record? */
 bool inherited_has_files(void);
+bool inherited_has_stack(void);
 
 /* Signals as bits, signal 1 in the lowest, of all that the kernel has: a C
  * library keeps two of them for itself. */

@@ -18,6 +18,7 @@
 
 #include "agent/inherited.h"
 #include "agent/program.h"
+#include "launch/log.h"
 
 /* How a variable that may exist already is joined with ours. */
 enum join {
@@ -139,6 +140,12 @@ static void child_run(int go, int result, char *const *argv, char *const *env)
     }
     target_exec(argv, env);
     failed = errno;
+    if (failed == E2BIG) {
+        ck_warn("arguments and environment leave no room for ours: the program "
+                "runs without recording");
+        target_exec(argv, environ);
+        failed = errno;
+    }
     (void)!write(result, &failed, sizeof(failed));
     _exit(failed == ENOENT ? 127 : 126);
 }

@@ -69,17 +69,38 @@ static void libraries_that_were_not_built_change_nothing(void **state)
     target_environment_free(made);
 }
 
-static int run(char *const *argv, int *status)
+static int run_with(char *const *argv, char *const *env, int *status)
 {
     struct target target;
     int failed;
 
-    assert_int_equal(target_fork(&target, argv, environ), 0);
+    assert_int_equal(target_fork(&target, argv, env), 0);
     /* Held: it has not become the program yet. */
     assert_int_equal(waitpid(target.pid, status, WNOHANG), 0);
     failed = target_go(&target);
     assert_int_equal(waitpid(target.pid, status, 0), target.pid);
     return failed;
+}
+
+static int run(char *const *argv, int *status)
+{
+    return run_with(argv, environ, status);
+}
+
+/* The kernel takes no single text of 128 KiB, nor more than some MiB in all. */
+static void it_runs_without_us_where_our_variables_find_no_room(void **state)
+{
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char[]){"exit 5"},
+                          NULL};
+    static char large[256 << 10];
+    char *const env[] = {large, NULL};
+    int status;
+
+    (void)state;
+    memset(large, 'x', sizeof(large) - 1);
+    large[1] = '=';
+    assert_int_equal(run_with(argv, env, &status), 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 5);
 }
 
 static void the_program_runs_when_it_is_let_go(void **state)
@@ -173,6 +194,7 @@ int main(void)
         cmocka_unit_test(what_the_user_injects_stays_in_force),
         cmocka_unit_test(libraries_that_were_not_built_change_nothing),
         cmocka_unit_test(the_program_runs_when_it_is_let_go),
+        cmocka_unit_test(it_runs_without_us_where_our_variables_find_no_room),
         cmocka_unit_test(a_failed_exec_comes_back_as_its_errno),
         cmocka_unit_test(a_dynamic_program_has_no_obstacle),
     };

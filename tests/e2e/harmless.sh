@@ -159,6 +159,7 @@ kind nice 'nice' 'run nice -n 5 nice'
 kind affinity 'taskset' 'run taskset -c 0 nproc'
 kind limits 'prlimit' 'run prlimit --nofile=64 sh -c "ulimit -n"'
 kind few-files 'sh' '(ulimit -n 8; run sh -c "echo in; exit 6")'
+kind small-stack 'sh' '(ulimit -s 64; run sh -c "ulimit -s; exit 6")'
 kind lock 'flock' 'run flock file sh -c "echo in; exit 4"'
 kind git 'git' 'run git init -q .; run git status --porcelain; ls -A'
 kind background 'sh' 'run sh -c "sleep 0.1 & wait \$!; echo \$?"'
@@ -322,7 +323,8 @@ done
 for name in strict filter syscall early; do
     kind "seccomp-$name" "$built/seccomp" "run \$B/seccomp $name; echo \$?"
 done
-for name in thread-exec vfork clone forks hidden daemon closed limits chroot; do
+for name in thread-exec vfork clone forks hidden daemon closed limits chroot \
+    stacks; do
     kind "odd-$name" "$built/odd" "run \$B/odd $name; echo \$?"
 done
 kind asan-finds "$built/asan" 'run $B/asan x 2>&1 | grep -c "heap-buffer-over"'

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -166,6 +167,29 @@ static int limited(void)
     return open("file", O_RDWR | O_CREAT, 0600) < 0 ? 8 : 1;
 }
 
+static void *small_work(void *unused)
+{
+    (void)usleep(30000);
+    (void)!write(1, "small\n", 6);
+    return unused;
+}
+
+/* Threads that have hardly any stack, and one that had none of ck's yet. */
+static int small_stacks(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    (void)pthread_attr_init(&attributes);
+    (void)pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN);
+    for (int i = 0; i < 4; i++) {
+        (void)usleep(40000);
+        (void)pthread_create(&thread, &attributes, small_work, NULL);
+        (void)pthread_join(thread, NULL);
+    }
+    return 4;
+}
+
 /* A root of its own, without /proc and /dev. */
 static int other_root(void)
 {
@@ -191,6 +215,7 @@ int main(int argc, char **argv)
         {"closed", all_closed},
         {"limits", limited},
         {"chroot", other_root},
+        {"stacks", small_stacks},
     };
 
     for (size_t i = 0; argc > 1 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
