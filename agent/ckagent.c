@@ -512,6 +512,12 @@ static int run_ringed(char **argv,
     wish.env = env;
     wish_fill(&wish, identity, &ring, places);
     status = front_run(&wish);
+    if (status < 0) {
+        (void)ck_err_set(&err, "cannot start another process: %s",
+                         strerror(errno));
+        ringfile_unlink(&ring);
+        status = run_unclaimed(argv, places, &err);
+    }
     target_environment_free(env);
     ringfile_fini(&ring);
     return status;

@@ -559,9 +559,7 @@ int front_run(struct front_wish *wish)
 
     if (signals_open(&front.signals) != 0 ||
         target_fork(&front.target, wish->argv, wish->env) != 0) {
-        ck_error("cannot start '%s': %s", wish->argv[0], strerror(errno));
-        ringfile_unlink(wish->collector.ring);
-        return CK_EXIT_AGENT_FAILED;
+        return -1;
     }
     meters_open(&front);
     wish->collector.target = front.target.pid;

@@ -28,7 +28,8 @@ struct front_wish {
 };
 
 /* Start target and collector, wait, and end this process as the target
- * ended: returns the exit status, or does not return (a signal). */
+ * ended: returns the exit status, or does not return (a signal). -1 with errno:
+ * no process can be started, nothing has begun. */
 int front_run(struct front_wish *wish);
 
 #endif

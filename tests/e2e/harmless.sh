@@ -253,6 +253,11 @@ if [ "$(id -u)" = 0 ] && $nobody test -x "$bin/ckagent"; then
         chmod 6755 s; $open 'run ./s -u; run env ./s -g'"
     kind capabilities 'setpriv ping' \
         "$open 'run ping -qc 1 -W 1 127.0.0.1 >/dev/null; echo \$?'"
+    for most in 1 3; do
+        kind "processes-$most" 'setpriv' "chmod 777 . ..
+            exec setpriv --reuid=64777 --regid=64777 --clear-groups \
+                bash -c 'ulimit -u $most; exec run /bin/echo in'"
+    done
     kind sudo 'setpriv sudo' "$open 'run sudo -n id -u 2>&1; echo \$?'"
     kind sudo-as-root 'sudo' 'run sudo -n -u nobody sh -c "id -u; exit 3"'
     kind su 'su' 'run su -s /bin/sh nobody -c "id -u; exit 3"'
