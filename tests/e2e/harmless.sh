@@ -303,7 +303,9 @@ for space in user mount net pid ipc uts; do
         "run unshare --$space $fork sh -c 'echo in; exit 3'"
 done
 
-box='bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --unshare-all'
+# The build may lie below the /tmp that the box hides.
+box="bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --unshare-all\
+    --ro-bind ${bin%/bin} ${bin%/bin}"
 kind bubblewrap 'bwrap' \
     "run $box --die-with-parent --new-session sh -c 'id -u; exit 3'"
 # As a unit of systemd with PrivateTmp, PrivateDevices, PrivateNetwork,
