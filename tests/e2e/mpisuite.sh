@@ -19,7 +19,9 @@ entries() {
     if [ -n "${CK_MPISUITE_ALL:-}" ]; then
         suite_whole
     else
-        suite_whole | awk 'NF == 3 && $3 <= 8' | suite_shuffle
+        # That one hangs in Open MPI alone now and then.
+        suite_whole | awk 'NF == 3 && $3 <= 8 && $2 != "comm_idup_isend"' |
+            suite_shuffle
     fi
 }
 
