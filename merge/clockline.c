@@ -68,6 +68,15 @@ ck_time_t clockline_theta(const struct clockline *line, ck_time_t at)
     return line->count == 0 ? 0 : line_at(line, point_find(line, at), at);
 }
 
+/* The clock jumped before or after that instant, nobody knows. */
+static bool is_between(const struct clockline *line, size_t index, ck_time_t at)
+{
+    const struct clockline_point *point = &line->points[index];
+
+    return index > 0 && point[-1].is_last && at > point[-1].until &&
+           at < point->since;
+}
+
 bool clockline_at(const struct clockline *line,
                   ck_time_t at,
                   ck_time_t *theta,
@@ -81,8 +90,7 @@ bool clockline_at(const struct clockline *line,
     }
     index = point_find(line, at);
     point = &line->points[index];
-    if (index > 0 && point->at > at && point[-1].is_last &&
-        at > point[-1].until && at < point->since) {
+    if (point->at > at && is_between(line, index, at)) {
         return false;
     }
     *theta = line_at(line, index, at);
@@ -107,15 +115,6 @@ bool clockline_is_beyond(const struct clockline *line, ck_time_t at)
         return index > 0 && !point[-1].is_last;
     }
     return at < point->at;
-}
-
-/* The clock jumped before or after that instant, nobody knows. */
-static bool is_between(const struct clockline *line, size_t index, ck_time_t at)
-{
-    const struct clockline_point *point = &line->points[index];
-
-    return index > 0 && point[-1].is_last && at > point[-1].until &&
-           at < point->since;
 }
 
 ck_time_t

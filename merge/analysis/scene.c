@@ -183,13 +183,6 @@ const struct commands *scene_commands(const struct scene *scene)
     return scene->commands;
 }
 
-uint64_t scene_unrecorded(const struct scene *scene, uint32_t process)
-{
-    struct region part;
-
-    return unrecorded_count(scene->unrecorded, process, &part);
-}
-
 struct shadow *scene_shadow(struct scene *scene)
 {
     return scene->shadow;

@@ -55,8 +55,6 @@ struct shadow *scene_shadow(struct scene *scene);
 /* Once all was taken: launches of which no record came are a loss. 0, or -1
  * with ENOMEM. */
 int scene_close(struct scene *scene);
-/* Then: how many the process has. */
-uint64_t scene_unrecorded(const struct scene *scene, uint32_t process);
 struct match_counts scene_counts(const struct scene *scene);
 struct waits *scene_waits(const struct scene *scene);
 /* For whom the thread waited in a call of its (waits_find()). */
