@@ -4,7 +4,6 @@
  */
 #include "agent/reportout.h"
 
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,12 +12,7 @@
 
 #include "agent/channel.h"
 #include "agent/over.h"
-
-static bool is_end_asked(int number)
-{
-    return number == SIGINT || number == SIGTERM || number == SIGHUP ||
-           number == SIGQUIT;
-}
+#include "agent/signals.h"
 
 /* A launcher that is in a hurry kills the front before that has read the
  * signal: then the program's end tells it. */
@@ -27,7 +21,7 @@ static bool was_asked(const struct life *life)
     return life->signal != 0 ||
            (life->is_front_gone && !life->is_end_known &&
             life->is_status_known && WIFSIGNALED(life->end.status) &&
-            is_end_asked(WTERMSIG(life->end.status)));
+            signals_asks_end(WTERMSIG(life->end.status)));
 }
 
 bool reportout_is_awaited(const struct reportout *out)

@@ -43,10 +43,15 @@ bool signals_read(struct signals *signals, struct signalfd_siginfo *info)
     return read(signals->fd, info, sizeof(*info)) == (ssize_t)sizeof(*info);
 }
 
+bool signals_asks_end(int number)
+{
+    return number == SIGTERM || number == SIGINT || number == SIGHUP ||
+           number == SIGQUIT;
+}
+
 bool signals_is_ending(const struct signals *signals, int number)
 {
-    return (number == SIGTERM || number == SIGINT || number == SIGHUP ||
-            number == SIGQUIT) &&
+    return signals_asks_end(number) &&
            (signals->ignored & INHERITED_BIT(number)) == 0;
 }
 

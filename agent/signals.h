@@ -29,7 +29,9 @@ void signals_close(struct signals *signals);
 /* The next one. False: there is none. */
 bool signals_read(struct signals *signals, struct signalfd_siginfo *info);
 
-/* A signal that asks this process to end? */
+/* A signal by which one asks a process to end? */
+bool signals_asks_end(int number);
+/* The same, and not ignored when this process began? */
 bool signals_is_ending(const struct signals *signals, int number);
 
 /* Give it to the program, which has not ended, unless it has it already; where
