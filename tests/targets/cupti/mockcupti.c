@@ -236,21 +236,19 @@ static void held_return(void)
     held_count = 0;
 }
 
-/* The buffer goes back without the lock: the callback may take its own. */
+/* Give the buffer back. Under the lock, and let go of for the callback, which
+ * may take locks of its own: what was seen before does not hold behind it. */
 static void buffer_return(void)
 {
-    uint8_t *done;
-    size_t size, valid;
+    uint8_t *done = buffer;
+    size_t size = room, valid = used;
 
-    (void)pthread_mutex_lock(&lock);
-    done = buffer;
-    size = room;
-    valid = used;
     buffer = NULL;
     room = used = 0;
-    (void)pthread_mutex_unlock(&lock);
     if (done != NULL) {
+        (void)pthread_mutex_unlock(&lock);
         complete(NULL, 0, done, size, valid);
+        (void)pthread_mutex_lock(&lock);
     }
 }
 
@@ -266,7 +264,9 @@ MOCK_EXPORT int cuptiActivityFlushAll(uint32_t flag)
         held_return();
     }
     if (flag != 0 || !(is_case("late") || is_case("scarce"))) {
+        (void)pthread_mutex_lock(&lock);
         buffer_return();
+        (void)pthread_mutex_unlock(&lock);
     }
     return CUPTI_OK;
 }
@@ -398,22 +398,21 @@ MOCK_EXPORT void mock_emit_any(const void *record, size_t bytes)
 {
     char whole[256] = {0};
     size_t length = kind_bytes(*(const uint32_t *)record);
-    bool is_full;
 
     memcpy(whole, record, bytes < sizeof(whole) ? bytes : sizeof(whole));
     times_spoil(whole);
     length = length == 0 ? (bytes + 7) & ~(size_t)7 : length;
     (void)pthread_mutex_lock(&lock);
-    is_full = buffer != NULL && used + length > room && !buffer_hold();
-    (void)pthread_mutex_unlock(&lock);
-    if (is_full) {
-        buffer_return();
+    /* Others may have filled the next one meanwhile, too. */
+    while (buffer != NULL && used + length > room) {
+        if (!buffer_hold()) {
+            buffer_return();
+        }
     }
-    (void)pthread_mutex_lock(&lock);
     if (buffer == NULL) {
         buffer_get();
     }
-    if (buffer == NULL || used + length > room) {
+    if (buffer == NULL) {
         dropped++;
     } else {
         memcpy(buffer + used, whole, length);
