@@ -22,13 +22,18 @@
 
 #define MOCK_KINDS 64
 #define MOCK_CALLS 600
+#define MOCK_RESOURCE 3 /* the domain of contexts and streams */
+#define MOCK_DESTROY_STARTING 2
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cupti_told_f *callback;
 static void *callback_data;
 static bool kinds[MOCK_KINDS], is_enabled;
 static _Atomic unsigned forbidden;
-static __thread unsigned in_resource; /* a callback that allows no flush */
+/* Callbacks that allow no flush: a context's, of any thread, since CUPTI holds
+ * a lock in them that a flush takes; and a buffer's. */
+static _Atomic unsigned in_resource;
+static __thread unsigned in_buffer;
 static bool calls[8][MOCK_CALLS];
 static cupti_requested_f *request;
 static cupti_completed_f *complete;
@@ -228,10 +233,17 @@ static bool buffer_hold(void)
     return is_held;
 }
 
+static void buffer_tell(uint8_t *bytes, size_t size, size_t valid)
+{
+    in_buffer++;
+    complete(NULL, 0, bytes, size, valid);
+    in_buffer--;
+}
+
 static void held_return(void)
 {
     for (size_t i = 0; i < held_count; i++) {
-        complete(NULL, 0, held[i].bytes, held[i].size, held[i].valid);
+        buffer_tell(held[i].bytes, held[i].size, held[i].valid);
     }
     held_count = 0;
 }
@@ -247,14 +259,14 @@ static void buffer_return(void)
     room = used = 0;
     if (done != NULL) {
         (void)pthread_mutex_unlock(&lock);
-        complete(NULL, 0, done, size, valid);
+        buffer_tell(done, size, valid);
         (void)pthread_mutex_lock(&lock);
     }
 }
 
 MOCK_EXPORT int cuptiActivityFlushAll(uint32_t flag)
 {
-    forbidden += in_resource;
+    forbidden += in_resource > 0 || in_buffer > 0;
     if ((flag != 0 && is_case("hang")) || is_case("stuck")) {
         for (;;) {
             (void)pause();
@@ -387,7 +399,9 @@ static void buffer_get(void)
 {
     size_t most = 0;
 
+    in_buffer++;
     request(&buffer, &room, &most);
+    in_buffer--;
     used = 0;
     if (buffer == NULL && version_now() < 27) {
         abort(); /* as that version does */
@@ -486,6 +500,16 @@ static uint32_t call_id(uint32_t domain, const char *name)
     return 0;
 }
 
+/* A context is about to go, for who asked to be told. */
+static void destruction_tell(void)
+{
+    if (callback != NULL && calls[MOCK_RESOURCE][MOCK_DESTROY_STARTING]) {
+        in_resource++;
+        callback(callback_data, MOCK_RESOURCE, MOCK_DESTROY_STARTING, NULL);
+        in_resource--;
+    }
+}
+
 MOCK_EXPORT void mock_call(uint32_t domain,
                            const char *name,
                            enum cupti_site site,
@@ -504,6 +528,11 @@ MOCK_EXPORT void mock_call(uint32_t domain,
 
     if (callback != NULL && calls[domain][id]) {
         callback(callback_data, domain, id, &data);
+    }
+    if (site == CUPTI_ENTER && (strstr(name, "CtxDestroy") != NULL ||
+                                strstr(name, "CtxRelease") != NULL ||
+                                strstr(name, "DeviceReset") != NULL)) {
+        destruction_tell();
     }
 }
 

@@ -45,7 +45,7 @@ MOCK_EXPORT uint64_t mock_clock(void);
 MOCK_EXPORT void mock_fatal(void);
 /* Another client registers its buffers, and frees all that come to it. */
 MOCK_EXPORT void mock_steal(void);
-/* Flushes inside callbacks in which CUPTI forbids them. */
+/* Flushes while a callback ran in which CUPTI forbids them. */
 MOCK_EXPORT unsigned mock_forbidden(void);
 
 #endif
