@@ -261,14 +261,51 @@ static void launches(int count)
     synchronize();
 }
 
+#define WAIT_MS 30000
+
+static bool is_calm(unsigned flushes)
+{
+    return mock_is_empty() && (int)(mock_flushes() - flushes) >= 0;
+}
+
+static bool is_taken_over(unsigned stamps)
+{
+    return (int)(mock_stamps() - stamps) >= 0;
+}
+
+static bool is_had_back(unsigned unused)
+{
+    (void)unused;
+    return !mock_is_stolen();
+}
+
+/* Wait, as long as it takes on a machine that is busy elsewhere. */
+static void wait_for(bool (*is_done)(unsigned), unsigned of)
+{
+    for (int i = 0; i < WAIT_MS && !is_done(of); i++) {
+        (void)usleep(1000);
+    }
+    if (!is_done(of)) {
+        (void)fprintf(stderr, "cupti_host: waited for nothing\n");
+        _exit(9);
+    }
+}
+
+/* Until ck has all that there is, and has looked at it: what follows a flush
+ * is done when the next one begins. */
+static void settle(void)
+{
+    wait_for(is_calm, mock_flushes() + 3);
+}
+
 /* Another client takes the buffers; ck has them back after some two seconds.
  */
 static void steal(void)
 {
-    (void)usleep(250000);
+    settle();
     mock_steal();
     launches(500);
-    (void)usleep(3500000);
+    wait_for(is_had_back, 0);
     launches(300);
 }
 
@@ -451,8 +488,7 @@ static void end_as(const char *how)
     struct cupti_record unknown = {.kind = 41};
 
     if (strcmp(how, "_exit") == 0) {
-        /* Nothing may hide behind the last flush: wait out two periods. */
-        (void)usleep(250000);
+        settle();
         _exit(0);
     }
     if (strcmp(how, "destroy") == 0) {
@@ -471,7 +507,7 @@ static void end_as(const char *how)
     } else if (strcmp(how, "unknown") == 0) {
         mock_emit_any(&unknown, sizeof(unknown));
     } else if (strcmp(how, "takeover") == 0) {
-        (void)usleep(450000);
+        wait_for(is_taken_over, 6); /* by then it was another clock's */
     } else if (strcmp(how, "steal") == 0) {
         steal();
     } else if (strcmp(how, "term") == 0) {

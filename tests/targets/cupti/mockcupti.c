@@ -9,7 +9,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +39,8 @@ static cupti_completed_f *complete;
 static cupti_clock_f *clock_now;
 static uint8_t *buffer;
 static size_t room, used, dropped;
+static unsigned given_back; /* buffers in the client's hands */
+static _Atomic unsigned flushes, stamps, wasted;
 
 /* Names with their numbers in CUPTI 13.0; all other numbers have names that
  * nobody asks for. */
@@ -113,8 +114,7 @@ cuptiGetCallbackName(uint32_t domain, uint32_t id, const char **name)
 
 MOCK_EXPORT int cuptiGetTimestamp(uint64_t *stamp)
 {
-    static _Atomic unsigned asked;
-    bool is_other = is_case("takeover") && asked++ > 4;
+    bool is_other = stamps++ > 4 && is_case("takeover");
 
     *stamp = is_other            ? now_ns(CLOCK_REALTIME) * 2
              : clock_now != NULL ? clock_now()
@@ -258,15 +258,21 @@ static void buffer_return(void)
     buffer = NULL;
     room = used = 0;
     if (done != NULL) {
+        given_back++;
         (void)pthread_mutex_unlock(&lock);
         buffer_tell(done, size, valid);
         (void)pthread_mutex_lock(&lock);
+        given_back--;
     }
 }
 
 MOCK_EXPORT int cuptiActivityFlushAll(uint32_t flag)
 {
     forbidden += in_resource > 0 || in_buffer > 0;
+    flushes++;
+    while (flag == 0 && is_case("scarce") && wasted == 0) {
+        (void)usleep(1000);
+    }
     if ((flag != 0 && is_case("hang")) || is_case("stuck")) {
         for (;;) {
             (void)pause();
@@ -395,6 +401,17 @@ static void times_spoil(void *record)
     }
 }
 
+/* Under the lock. */
+static bool is_held(const uint8_t *bytes)
+{
+    for (size_t i = 0; i < held_count; i++) {
+        if (held[i].bytes == bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void buffer_get(void)
 {
     size_t most = 0;
@@ -406,6 +423,8 @@ static void buffer_get(void)
     if (buffer == NULL && version_now() < 27) {
         abort(); /* as that version does */
     }
+    /* The client's way to waste records gives the same memory again. */
+    wasted += buffer == NULL || is_held(buffer);
 }
 
 MOCK_EXPORT void mock_emit_any(const void *record, size_t bytes)
@@ -444,6 +463,26 @@ MOCK_EXPORT void mock_emit(const void *record, size_t bytes)
     }
 }
 
+MOCK_EXPORT bool mock_is_empty(void)
+{
+    bool is_empty;
+
+    (void)pthread_mutex_lock(&lock);
+    is_empty = used == 0 && given_back == 0;
+    (void)pthread_mutex_unlock(&lock);
+    return is_empty;
+}
+
+MOCK_EXPORT unsigned mock_flushes(void)
+{
+    return flushes;
+}
+
+MOCK_EXPORT unsigned mock_stamps(void)
+{
+    return stamps;
+}
+
 static void other_requested(uint8_t **bytes, size_t *size, size_t *records)
 {
     *size = 1 << 16;
@@ -464,6 +503,11 @@ static void other_completed(
 MOCK_EXPORT void mock_steal(void)
 {
     (void)cuptiActivityRegisterCallbacks(other_requested, other_completed);
+}
+
+MOCK_EXPORT bool mock_is_stolen(void)
+{
+    return request == other_requested;
 }
 
 MOCK_EXPORT unsigned mock_forbidden(void)

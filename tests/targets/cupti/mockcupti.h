@@ -13,7 +13,8 @@
  *     drop      three records are said to be dropped
  *     zero      no kernel has times
  *     stuck     a plain flush never returns
- *     scarce    a flush gives nothing back, nor is a NULL buffer allowed
+ *     scarce    buffers come back at the end only, and the first flush does
+ *               not return before one was missing
  * MOCK_VERSION is what cuptiGetVersion() gives (130001); records have the
  * lengths of that version, and from 12.6 until 13.1 a registered clock makes
  * every other kernel lose its times.
@@ -23,6 +24,7 @@
 #ifndef CK_TESTS_TARGETS_CUPTI_MOCKCUPTI_H
 #define CK_TESTS_TARGETS_CUPTI_MOCKCUPTI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +47,13 @@ MOCK_EXPORT uint64_t mock_clock(void);
 MOCK_EXPORT void mock_fatal(void);
 /* Another client registers its buffers, and frees all that come to it. */
 MOCK_EXPORT void mock_steal(void);
+/* Is everything that was emitted back with the client? */
+MOCK_EXPORT bool mock_is_empty(void);
+/* Flushes that were begun, and stamps that were asked for. */
+MOCK_EXPORT unsigned mock_flushes(void);
+MOCK_EXPORT unsigned mock_stamps(void);
+/* Has another client the buffers? */
+MOCK_EXPORT bool mock_is_stolen(void);
 /* Flushes while a callback ran in which CUPTI forbids them. */
 MOCK_EXPORT unsigned mock_forbidden(void);
 
