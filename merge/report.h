@@ -186,13 +186,16 @@ struct report_delays {
 /* How often the analysis of delays reached a bound of what it keeps: then what
  * it found is less exact. */
 struct report_delay_limits {
-    uint64_t history; /* waits: older items of one of both threads are gone */
-    uint64_t syncs;   /* waits: no common instant is among those kept */
-    uint64_t costs;   /* waits: the smallest of many costs were left out */
-    uint64_t holders; /* locks: what the holder did was not kept */
-    uint64_t parts;   /* intervals: the rest of many things is one */
-    uint64_t pairs;   /* costs: unexplained, as too many were kept */
-    uint64_t places;  /* causes: later code places of them were left out */
+    uint64_t history;   /* waits: older items of one of both threads are gone */
+    uint64_t syncs;     /* waits: no common instant is among those kept */
+    uint64_t costs;     /* waits: the smallest of many costs were left out, and
+                           were more than 1 % of it */
+    ck_time_t costs_ns; /* all that was left out so */
+    ck_time_t waited_ns; /* of all waits that were looked at */
+    uint64_t holders;    /* locks: what the holder did was not kept */
+    uint64_t parts;      /* intervals: the rest of many things is one */
+    uint64_t pairs;      /* costs: unexplained, as too many were kept */
+    uint64_t places;     /* causes: later code places of them were left out */
 };
 
 /* Time of a cause in one activity. */

@@ -58,6 +58,8 @@ struct delay {
     struct delay_cost *costs; /* of the wait that is looked at */
     size_t costs_count, costs_room;
     uint64_t stamp;
+    double cut;    /* ns of costs that were left out, of all waits */
+    double waited; /* ns, by all waits */
     struct report_delay_limits limits;
 };
 
@@ -222,6 +224,8 @@ struct report_delay_limits delay_limits(const struct delay *delay)
 {
     struct report_delay_limits limits = delay->limits;
 
+    limits.costs_ns = (ck_time_t)delay->cut;
+    limits.waited_ns = (ck_time_t)delay->waited;
     limits.parts = delayprofile_full(delay->profile);
     limits.places = delaysources_full(delay->sources);
     return limits;
@@ -510,17 +514,31 @@ static double costs_settle(struct delay *delay)
     return sum;
 }
 
-/* Scale the costs to the wait; the smallest of many are left out. */
-static void costs_scale(struct delay *delay, double scale)
+/* Leave out the smallest of many costs of a wait so long: they are unexplained
+ * now. It is a limit that was reached only where they matter. */
+static void costs_cut(struct delay *delay, double length)
+{
+    double cut = 0;
+
+    if (delay->costs_count <= DELAY_COSTS_MAX) {
+        return;
+    }
+    qsort(delay->costs, delay->costs_count, sizeof(*delay->costs), by_cost);
+    while (delay->costs_count > DELAY_COSTS_MAX) {
+        cut += delay->costs[--delay->costs_count].ns;
+    }
+    delay->cut += cut;
+    delay->limits.costs += cut * DELAY_COSTS_CUT > length;
+}
+
+/* Scale the costs to a wait so long. */
+static void costs_scale(struct delay *delay, double scale, double length)
 {
     for (size_t i = 0; i < delay->costs_count; i++) {
         delay->costs[i].ns *= scale;
     }
-    if (delay->costs_count > DELAY_COSTS_MAX) {
-        qsort(delay->costs, delay->costs_count, sizeof(*delay->costs), by_cost);
-        delay->costs_count = DELAY_COSTS_MAX;
-        delay->limits.costs++;
-    }
+    delay->waited += length;
+    costs_cut(delay, length);
 }
 
 /* Sum up both sides; returns what the costs and what is not known are together,
@@ -582,7 +600,7 @@ static int costs_find(struct delay *delay,
         return -1;
     }
     scale = length / (whole > length ? whole : length);
-    costs_scale(delay, scale);
+    costs_scale(delay, scale, length);
     return side_weigh(delay, &one, scale) != 0 ||
                    side_weigh(delay, &other, scale) != 0
                ? -1

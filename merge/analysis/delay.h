@@ -31,6 +31,9 @@
 
 /* Costs kept of a wait. */
 #define DELAY_COSTS_MAX 32
+/* More than one of so many parts of a wait matters, where the rest of its costs
+ * is left out. */
+#define DELAY_COSTS_CUT 100
 
 struct delay;
 /* Borrowed; `limit` as in delayprofile.h. NULL with ENOMEM. */

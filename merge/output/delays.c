@@ -157,6 +157,13 @@ void page_delays(const struct page *page, const struct page_late *late)
     }
 }
 
+/* Waits of which costs were left out, where these change a figure of the
+ * report: a share is printed with three digits. */
+static uint64_t costs_cut(const struct report_delay_limits *limits)
+{
+    return limits->costs_ns > limits->waited_ns / 1000 ? limits->costs : 0;
+}
+
 void page_delay_limits(const struct page *page)
 {
     const struct report_delay_limits *limits = &page->report->limits;
@@ -165,7 +172,7 @@ void page_delay_limits(const struct page *page)
         const char *bound, *what;
     } rows[] = {{limits->history, "history", "wait"},
                 {limits->syncs, "common instants", "wait"},
-                {limits->costs, "causes", "wait"},
+                {costs_cut(limits), "causes", "wait"},
                 {limits->holders, "lock holders", "lock"},
                 {limits->parts, "activities", "interval"},
                 {limits->pairs, "causes by wait", "cost"},

@@ -585,6 +585,7 @@ static void put_trust(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "history", report->limits.history);
     ck_json_uint(j, "common_instants", report->limits.syncs);
     ck_json_uint(j, "costs", report->limits.costs);
+    ck_json_int(j, "costs_ns", report->limits.costs_ns);
     ck_json_uint(j, "lock_holders", report->limits.holders);
     ck_json_uint(j, "activities", report->limits.parts);
     ck_json_uint(j, "causes_by_wait", report->limits.pairs);

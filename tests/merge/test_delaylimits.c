@@ -167,8 +167,9 @@ static void a_wait_without_a_kept_common_instant_is_counted(void **state)
 
 /* ---- costs -------------------------------------------------------------- */
 
-/* A rank waits for one that calls so many functions meanwhile. */
-static struct report_delay_limits wait_for_calls(uint32_t count)
+/* A rank waits for one that calls so many functions meanwhile, half a step each
+ * or, behind the first `longs`, 1 ns. */
+static struct report_delay_limits wait_for_them(uint32_t count, uint32_t longs)
 {
     ck_time_t until = (ck_time_t)(count + 1) * STEP;
     struct wait wait = {.thread = CAST_NONE};
@@ -180,7 +181,8 @@ static struct report_delay_limits wait_for_calls(uint32_t count)
     for (uint32_t i = 1; i <= count; i++) {
         ck_time_t at = (ck_time_t)i * STEP;
 
-        libc_call(mains[1], i, (struct region){at, at + STEP / 2}, 0);
+        libc_call(mains[1], i,
+                  (struct region){at, at + (i > longs ? 1 : STEP / 2)}, 0);
     }
     delay_enter(delay, mains[0], (struct region){1, until});
     assert_int_equal(
@@ -191,11 +193,28 @@ static struct report_delay_limits wait_for_calls(uint32_t count)
     return end();
 }
 
+static struct report_delay_limits wait_for_calls(uint32_t count)
+{
+    return wait_for_them(count, count);
+}
+
 static void a_wait_with_more_costs_than_are_kept_is_counted(void **state)
 {
     (void)state;
     assert_int_equal(wait_for_calls(DELAY_COSTS_MAX - 3).costs, 0);
     assert_int_equal(wait_for_calls(CALLS).costs, 1);
+    assert_int_equal(wait_for_calls(CALLS).waited_ns, (CALLS + 1) * STEP - 1);
+    assert_true(wait_for_calls(CALLS).costs_ns >
+                (CALLS - DELAY_COSTS_MAX) * STEP / 2);
+}
+
+static void small_costs_that_are_left_out_are_no_limit(void **state)
+{
+    struct report_delay_limits limits = wait_for_them(CALLS, CALLS / 2);
+
+    (void)state;
+    assert_int_equal(limits.costs, 0);
+    assert_in_range(limits.costs_ns, CALLS - DELAY_COSTS_MAX, CALLS / 2);
 }
 
 static void an_interval_of_too_many_activities_is_counted_once(void **state)
@@ -308,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_wait_with_older_items_than_are_kept_is_counted),
         cmocka_unit_test(a_wait_without_a_kept_common_instant_is_counted),
         cmocka_unit_test(a_wait_with_more_costs_than_are_kept_is_counted),
+        cmocka_unit_test(small_costs_that_are_left_out_are_no_limit),
         cmocka_unit_test(an_interval_of_too_many_activities_is_counted_once),
         cmocka_unit_test(costs_beyond_the_pairs_kept_are_counted),
         cmocka_unit_test(a_cause_at_too_many_lines_is_counted_once),

@@ -288,11 +288,16 @@ static void limits_of_the_delays_are_one_line_of_those_reached(void **state)
     (void)state;
     print(page_delay_limits, &report);
     assert_string_equal(text, "");
-    report.limits = (struct report_delay_limits){.history = 1200, .costs = 1};
+    report.limits = (struct report_delay_limits){
+        .history = 1200, .costs = 1, .costs_ns = 2 * S, .waited_ns = 1999 * S};
     print(page_delay_limits, &report);
     assert_string_equal(text, "             delays are less exact; limits "
                               "reached: history (1,200 waits), causes (1 "
                               "wait)\n");
+    report.limits = (struct report_delay_limits){
+        .costs = 1, .costs_ns = 2 * S, .waited_ns = 2001 * S};
+    print(page_delay_limits, &report);
+    assert_string_equal(text, "");
     report.limits = (struct report_delay_limits){.syncs = 12, .holders = 3};
     print(page_delay_limits, &report);
     assert_true(has(" common instants (12 waits), lock holders (3"));
