@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "agent/inject/posixcall.h"
 #include "agent/inject/posixpath.h"
@@ -72,7 +73,7 @@ object_of(enum posix_shape shape, long first, long second, long rc)
     case POSIX_OPENAT:
         object.is_failed = (int)rc < 0;
         if ((int)rc >= 0) {
-            posix_path_set(
+            posix_path_open(
                 (int)rc, (const char *)(shape == POSIX_OPEN ? first : second));
             object.number = (uint32_t)rc + 1;
         }
@@ -183,6 +184,31 @@ static inline void posix_end_write(const struct posix_call *call,
         return rc;                                                             \
     }
 #include "agent/inject/posix.def"
+
+/* Not counted: it never waits. */
+static const char pair_symbol[] = "socketpair";
+static _Atomic(posix_next_f) next_pair;
+
+EXPORT int entry_socketpair(int domain,
+                            int type,
+                            int protocol,
+                            int fds[2]) __asm__("socketpair");
+int entry_socketpair(int domain, int type, int protocol, int fds[2])
+{
+    int (*next)(int, int, int, int *) =
+        (int (*)(int, int, int, int *))posix_next(&next_pair, pair_symbol);
+    int rc;
+
+    if (__builtin_expect(next == NULL, 0)) {
+        errno = ENOSYS;
+        return -1;
+    }
+    rc = next(domain, type, protocol, fds);
+    if (rc == 0 && domain == AF_UNIX) {
+        posix_socket_pair(fds);
+    }
+    return rc;
+}
 
 /* Before the constructors of the other parts: the key of posixcount.c comes
  * first. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/inject/posixcall.h"
+#include "agent/inject/posixsocket.h"
 
 INJECT_NEAR __thread struct posix_counts *posix_mine;
 
@@ -226,6 +227,7 @@ void posix_counts_last(void)
         rest.of[i].bytes = atomic_load(&others[i][2]);
     }
     counts_say_as(&rest, 0);
+    posix_pairs_say();
     if (atomic_load(&uncounted) > 0) {
         char text[120];
 

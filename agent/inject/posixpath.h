@@ -13,10 +13,17 @@
 
 /* `path` is copied at first sight; -1 and beyond POSIX_PATHS: nothing. */
 void posix_path_set(int fd, const char *path);
+/* The same by open(), which does not know what it opened: it is still to be
+ * looked at (posixsocket.h). */
+void posix_path_open(int fd, const char *path);
 void posix_path_forget(int fd);
-/* Has nobody set the path of the descriptor? The empty one says that it has
+/* Has nobody looked at what the descriptor is? The empty path says that it has
  * none. */
 bool posix_path_is_unknown(int fd);
+/* Was it opened, and nobody has looked? */
+bool posix_path_is_fresh(int fd);
+/* It was looked at, and what it was opened by says all. */
+void posix_path_settle(int fd);
 /* Is its path that of a connection or a pipe (posixsocket.h)? */
 bool posix_path_is_socket(int fd);
 /* Id of the path as a name of this process image, said on first use; 0 = not

@@ -53,7 +53,7 @@ static void *open_through(const struct posix_entry *entry,
     object.is_failed = stream == NULL;
     object.number = number_of(stream);
     if (object.number != 0) {
-        posix_path_set((int)object.number - 1, path);
+        posix_path_open((int)object.number - 1, path);
     }
     posix_end(&call, entry, site, &object);
     return stream;

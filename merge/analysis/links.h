@@ -4,8 +4,11 @@
  *
  * The path of a connection is "tcp LOCAL PEER" in one process and "tcp PEER
  * LOCAL" in the other, that of a pipe "pipe NUMBER r" for who reads it and
- * "pipe NUMBER w" for who writes. An end that several processes have is
- * nobody's. Pipes and addresses of the loopback mean something within a host.
+ * "pipe NUMBER w" for who writes. That of a UNIX socket is "unix NUMBER OTHER",
+ * by the numbers of both ends, or "unix NUMBER pid PID" by the process that had
+ * the other end; "pair NUMBER NUMBER" are the ends of two that a process made.
+ * An end that several processes have is nobody's. Pipes, UNIX
+ * sockets and addresses of the loopback mean something within a host.
  */
 #ifndef CK_MERGE_ANALYSIS_LINKS_H
 #define CK_MERGE_ANALYSIS_LINKS_H
@@ -18,6 +21,9 @@ struct links *links_create(const struct cast *cast);
 void links_destroy(struct links *links);
 bool links_is_tcp(const char *path);
 bool links_is_pipe(const char *path);
+bool links_is_unix(const char *path);
+/* Is it any of the three? */
+bool links_is_end(const char *path);
 /* The other process that has the other end of that path, CAST_NONE = it is not
  * known, or not one. */
 uint32_t

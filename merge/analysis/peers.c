@@ -292,6 +292,11 @@ static struct report_process process_report(const struct cast *cast,
     };
 }
 
+static const char *over_of(const char *path)
+{
+    return links_is_pipe(path) ? "pipe" : links_is_unix(path) ? "unix" : "tcp";
+}
+
 static void row_report(const struct cast *cast,
                        const struct row *row,
                        struct report_peer *out)
@@ -299,8 +304,7 @@ static void row_report(const struct cast *cast,
     *out = (struct report_peer){
         .waiter = process_report(cast, row->process),
         .awaited = process_report(cast, row->peer),
-        .over = links_is_pipe(cast_name(cast, row->process, row->path)) ? "pipe"
-                                                                        : "tcp",
+        .over = over_of(cast_name(cast, row->process, row->path)),
         .is_write = row->is_write,
         .ns = row->ns,
         .count = row->count,

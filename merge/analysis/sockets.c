@@ -74,12 +74,9 @@ peer_find(const struct sockets *sockets, uint32_t process, const char *path)
 {
     const struct cast *cast = sockets->cast;
     const struct cast_process *own = &cast->processes[process];
-    uint32_t peer = CAST_NONE;
+    uint32_t peer = links_peer(sockets->links, process, path);
     const struct cast_process *its;
 
-    if (links_is_tcp(path) || sockets->whom == SOCKETS_OF_PROCESSES) {
-        peer = links_peer(sockets->links, process, path);
-    }
     if (peer == CAST_NONE) {
         return CAST_NONE;
     }
@@ -307,7 +304,7 @@ const struct sockets_stretch *sockets_awaited(const struct sockets *sockets,
     return stretch;
 }
 
-/* Not one that reads a file, sleeps, or stands before a lock that is held. */
+/* Not one that reads a file, sleeps, or wants a lock that is held. */
 bool sockets_is_wait(const struct sockets *sockets,
                      const struct host_span *call)
 {
@@ -318,7 +315,9 @@ bool sockets_is_wait(const struct sockets *sockets,
     case PART_WAIT:
         return true;
     case PART_READ:
-        return links_is_tcp(path);
+        /* Not what a process of its own rank writes to it. */
+        return links_is_tcp(path) ||
+               peer_find(sockets, call->process, path) != CAST_NONE;
     default:
         return name != NULL && (strncmp(name, "pthread_cond_", 13) == 0 ||
                                 strncmp(name, "sem_", 4) == 0);

@@ -2,12 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A thread that waits for descriptors and then reads from a connection waited
- * for what the other end sent; so did one that stood in the read itself. Where
- * the other end is another rank's, that is a stretch: from when the thread
- * began to wait, having read nothing since, to the end of its last wait. Ends
- * of one connection are told by their addresses and ports; an end that several
- * processes call theirs is nobody's.
+ * A thread that waits for descriptors and then reads from a connection or a
+ * pipe waited for what the other end sent; so did one that was blocked in the
+ * read itself. Where the other end is another rank's, that is a stretch: from
+ * when the thread began to wait, having read nothing since, to the end of its
+ * last wait. Ends of one connection are distinguished by their addresses
+ * (links.h); an end that several processes call theirs is nobody's.
  */
 #ifndef CK_MERGE_ANALYSIS_SOCKETS_H
 #define CK_MERGE_ANALYSIS_SOCKETS_H
@@ -28,9 +28,9 @@ struct sockets_stretch {
 
 /* Which processes' waits for each other it is about. */
 enum sockets_whom {
-    SOCKETS_OF_RANKS,     /* of different ranks, for data, on connections */
-    SOCKETS_OF_PROCESSES, /* of one rank or none, below one ckagent, on pipes
-                             as well, and also until what they wrote had room */
+    SOCKETS_OF_RANKS,     /* of different ranks, for data */
+    SOCKETS_OF_PROCESSES, /* of one rank or none, below one ckagent, and also
+                             until what they wrote had room */
 };
 
 struct sockets;

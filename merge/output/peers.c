@@ -14,6 +14,14 @@
 /* What the other one did for less than an n-th of the wait explains nothing. */
 #define WORTH_DEED 4
 
+/* What they wait on, as JSON calls it. */
+static const char *over_word(const char *over)
+{
+    return strcmp(over, "pipe") == 0   ? "pipe"
+           : strcmp(over, "unix") == 0 ? "UNIX socket"
+                                       : "TCP connection";
+}
+
 /* "slow (pid 71)" */
 static void put_process(const struct page *page,
                         const struct report_process *process)
@@ -65,7 +73,7 @@ void page_peers_answer(const struct page *page)
         put_process(page, &peer->awaited);
         fprintf(page->file, " to %s a %s, in ",
                 peer->is_write ? "read from" : "write to",
-                strcmp(peer->over, "pipe") == 0 ? "pipe" : "TCP connection");
+                over_word(peer->over));
         page_call_of(page, peer->call == NULL ? "?" : peer->call, &peer->place);
         fputs(".\n", page->file);
         put_deed(page, peer);

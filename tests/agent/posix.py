@@ -126,6 +126,32 @@ class Case(unittest.TestCase):
         images = {r["incarnation"] for r in self.long_calls(lines, "usleep")}
         self.assertEqual(len(images), 2)
 
+    def test_both_ends_of_sockets_and_pipes_are_named(self):
+        lines, out = self.run_case("links", "--all")
+        pids = out.split("pids ")[1].split()[:2]
+        ends = {}
+        for record in lines.of("posix"):
+            if record["named"] in ("read", "write") and record["extra"] != 0:
+                ends.setdefault(record["incarnation"], set()).add(
+                    lines.names[record["incarnation"], record["extra"]])
+        first, second = (sorted(e.split() for e in found if e[:4] != "tcp ")
+                         for found in ends.values())
+        pipes = [[e[1:] for e in of if e[0] == "pipe"]
+                 for of in (first, second)]
+        self.assertEqual(len(pipes[0]), 2)
+        self.assertEqual({number: "rw"[way == "r"] for number, way in pipes[0]},
+                         dict(pipes[1]))
+        pairs = [[e[1:] for e in of if e[0] == "unix" and len(e) == 3]
+                 for of in (first, second)]
+        self.assertEqual(len(pairs[0]), 1)
+        self.assertEqual(pairs[0][0], pairs[1][0][::-1])
+        named = [[e[3] for e in of if e[0] == "unix" and len(e) == 4]
+                 for of in (first, second)]
+        self.assertEqual(sorted(named), sorted([[pids[0]], [pids[1]]]))
+        made = [text for text in lines.names.values() if text[:5] == "pair "]
+        self.assertEqual(len(made), 2)
+        self.assertEqual(set(made[0].split()[1:]), set(pairs[0][0]))
+
     def test_a_child_that_leaves_past_exit_says_its_counts(self):
         lines, _ = self.run_case("leave")
         self.assertEqual(self.counted(lines, "pthread_mutex_lock"), 3000)

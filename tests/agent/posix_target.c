@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -326,6 +328,69 @@ static void case_fork(void)
     check(waitpid(pid, &status, 0) == pid && status == 0, "child");
 }
 
+static void talk(int in, int out)
+{
+    char byte = 0;
+
+    check(write(out, &byte, 1) == 1, "write");
+    check(read(in, &byte, 1) == 1, "read");
+}
+
+static struct sockaddr_un links_place(void)
+{
+    return (struct sockaddr_un){.sun_family = AF_UNIX,
+                                .sun_path = "posix-target-place"};
+}
+
+static void links_child(int end)
+{
+    struct sockaddr_un place = links_place();
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0), in, out;
+
+    pause_us(AGE_US);
+    (void)usleep(1000);
+    talk(dup(end), end);
+    check(connect(fd, (struct sockaddr *)&place, sizeof(place)) == 0,
+          "connect");
+    talk(fd, fd);
+    out = open("posix-target-fifo.0", O_WRONLY);
+    in = open("posix-target-fifo.1", O_RDONLY);
+    check(in >= 0 && out >= 0, "open of a fifo");
+    talk(in, out);
+    exit(0);
+}
+
+/* A pair of sockets, connected ones, and pipes with names. */
+static void case_links(void)
+{
+    struct sockaddr_un place = links_place();
+    int ends[2], server = socket(AF_UNIX, SOCK_STREAM, 0), in, out, status;
+    pid_t pid;
+
+    check(bind(server, (struct sockaddr *)&place, sizeof(place)) == 0 &&
+              listen(server, 1) == 0,
+          "listen");
+    check(mkfifo("posix-target-fifo.0", 0600) == 0 &&
+              mkfifo("posix-target-fifo.1", 0600) == 0,
+          "mkfifo");
+    check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "socketpair");
+    pid = fork();
+    if (pid == 0) {
+        links_child(ends[1]);
+    }
+    pause_us(AGE_US);
+    (void)usleep(1000);
+    talk(ends[0], ends[0]);
+    in = accept(server, NULL, NULL);
+    talk(in, in);
+    in = open("posix-target-fifo.0", O_RDONLY);
+    out = open("posix-target-fifo.1", O_WRONLY);
+    check(in >= 0 && out >= 0, "open of a fifo");
+    talk(in, out);
+    check(waitpid(pid, &status, 0) == pid && status == 0, "child");
+    printf("pids %d %d\n", (int)getpid(), (int)pid);
+}
+
 /* Children that count behind their last record, and leave past exit(). The
  * last one shares the memory of its parent, which goes on. */
 static void case_leave(void)
@@ -374,7 +439,8 @@ int main(int argc, char **argv)
         {"locks", case_locks},     {"free", case_free},
         {"files", case_files},     {"cancel", case_cancel},
         {"signals", case_signals}, {"threads", case_threads},
-        {"fork", case_fork},       {"leave", case_leave},
+        {"links", case_links},     {"fork", case_fork},
+        {"leave", case_leave},
     };
 
     if (argc != 2) {

@@ -5,13 +5,19 @@
  * Rank 3 asks ranks 0, 1 and 2 in turn and waits for each one's answer. Rank 0
  * spins before it answers (it looks for data that does not come), rank 1
  * computes, rank 2 sleeps. Each writes how long that took to FOLDER/took.RANK.
+ * They talk on a UNIX socket that was connected, on a pair of such sockets that
+ * the launcher made, and on pipes with names. Without RANK it is the launcher.
  */
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,74 +57,103 @@ __attribute__((noinline)) static void nap(double until)
     nanosleep(&t, NULL);
 }
 
-static int server(const char *folder)
-{
-    struct sockaddr_in place = {.sin_family = AF_INET,
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof(place);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    char name[4096], fresh[4200];
-    FILE *out;
+/* Of who waits for an answer, and of who gives it. */
+struct line {
+    int in, out;
+};
 
-    if (bind(fd, (struct sockaddr *)&place, length) != 0 ||
-        listen(fd, WORKERS) != 0 ||
-        getsockname(fd, (struct sockaddr *)&place, &length) != 0)
-        exit(1);
-    snprintf(name, sizeof(name), "%s/port", folder);
-    snprintf(fresh, sizeof(fresh), "%s.new", name);
-    out = fopen(fresh, "w");
-    fprintf(out, "%d\n", ntohs(place.sin_port));
-    fclose(out);
-    rename(fresh, name);
-    return fd;
+static void fail(const char *what)
+{
+    perror(what);
+    exit(1);
 }
 
-static int client(const char *folder)
+static struct sockaddr_un place_of(const char *folder)
 {
-    struct sockaddr_in place = {.sin_family = AF_INET,
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0), port = 0, one = 1;
-    char name[4096];
-    FILE *in;
+    struct sockaddr_un place = {.sun_family = AF_UNIX};
 
-    snprintf(name, sizeof(name), "%s/port", folder);
-    while ((in = fopen(name, "r")) == NULL)
+    snprintf(place.sun_path, sizeof(place.sun_path), "%s/place", folder);
+    return place;
+}
+
+static struct line by_accept(const char *folder)
+{
+    struct sockaddr_un place = place_of(folder);
+    char name[sizeof(place.sun_path)];
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    memcpy(name, place.sun_path, sizeof(name));
+    strcat(place.sun_path, ".new");
+    if (bind(fd, (struct sockaddr *)&place, sizeof(place)) != 0 ||
+        listen(fd, 1) != 0 || rename(place.sun_path, name) != 0)
+        fail("listen");
+    fd = accept(fd, NULL, NULL);
+    return (struct line){fd, fd};
+}
+
+static struct line by_connect(const char *folder)
+{
+    struct sockaddr_un place = place_of(folder);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    while (access(place.sun_path, F_OK) != 0)
         usleep(10000);
-    if (fscanf(in, "%d", &port) != 1)
-        exit(1);
-    fclose(in);
-    place.sin_port = htons((unsigned short)port);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     if (connect(fd, (struct sockaddr *)&place, sizeof(place)) != 0)
-        exit(1);
-    return fd;
+        fail("connect");
+    return (struct line){fd, fd};
 }
 
-static char get(int fd)
+static struct line by_pair(bool is_hub)
+{
+    int fd = atoi(getenv(is_hub ? "HUB_END" : "WORKER_END"));
+
+    return (struct line){fd, fd};
+}
+
+static struct line by_fifos(const char *folder, bool is_hub)
+{
+    char names[2][4096];
+    struct line line;
+
+    for (int i = 0; i < 2; i++)
+        snprintf(names[i], sizeof(names[i]), "%s/fifo.%d", folder, i);
+    /* The order of both: each open waits for the other one. */
+    line.in = is_hub ? open(names[0], O_RDONLY) : -1;
+    line.out = open(names[is_hub ? 1 : 0], O_WRONLY);
+    line.in = is_hub ? line.in : open(names[1], O_RDONLY);
+    if (line.in < 0 || line.out < 0)
+        fail("open");
+    return line;
+}
+
+static struct line line_of(int worker, const char *folder, bool is_hub)
+{
+    if (worker == 0)
+        return is_hub ? by_accept(folder) : by_connect(folder);
+    return worker == 1 ? by_pair(is_hub) : by_fifos(folder, is_hub);
+}
+
+static char get(struct line line)
 {
     char byte = 0;
 
-    if (recv(fd, &byte, 1, 0) != 1)
-        exit(1);
+    if (read(line.in, &byte, 1) != 1)
+        fail("read");
     return byte;
 }
 
-static void put(int fd, char byte)
+static void put(struct line line, char byte)
 {
-    if (send(fd, &byte, 1, 0) != 1)
-        exit(1);
+    if (write(line.out, &byte, 1) != 1)
+        fail("write");
 }
 
 static void hub(const char *folder)
 {
-    int at = server(folder), workers[WORKERS], one = 1;
+    struct line workers[WORKERS];
 
-    for (int i = 0; i < WORKERS; i++) {
-        int fd = accept(at, NULL, NULL);
-
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-        workers[(int)get(fd)] = fd;
-    }
+    for (int i = 0; i < WORKERS; i++)
+        workers[i] = line_of(i, folder, true);
     for (int step = 0; step < STEPS; step++)
         for (int i = 0; i < WORKERS; i++) {
             put(workers[i], 1);
@@ -130,23 +165,22 @@ static void hub(const char *folder)
 
 static void worker(const char *folder, int rank)
 {
-    int fd = client(folder);
+    struct line line = line_of(rank, folder, false);
     double took = 0;
     char name[4096];
     FILE *out;
 
-    put(fd, (char)rank);
-    while (get(fd) == 1) {
+    while (get(line) == 1) {
         double begin = now(), until = begin + 0.03 + 0.01 * rank;
 
         if (rank == 0)
-            spin(fd, until);
+            spin(line.in, until);
         else if (rank == 1)
             grind(until);
         else
             nap(until);
         took += now() - begin;
-        put(fd, 1);
+        put(line, 1);
     }
     snprintf(name, sizeof(name), "%s/took.%d", folder, rank);
     out = fopen(name, "w");
@@ -154,15 +188,58 @@ static void worker(const char *folder, int rank)
     fclose(out);
 }
 
+static void number_set(const char *name, int number)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", number);
+    setenv(name, text, 1);
+}
+
+/* Start the ranks, as programs of their own. */
+static int launch(char **argv, const char *folder)
+{
+    char name[4096];
+    int ends[2], failed = 0, status;
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof(name), "%s/fifo.%d", folder, i);
+        if (mkfifo(name, 0600) != 0)
+            fail("mkfifo");
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        fail("socketpair");
+    number_set("HUB_END", ends[0]);
+    number_set("WORKER_END", ends[1]);
+    number_set("WORLD_SIZE", WORKERS + 1);
+    number_set("LOCAL_WORLD_SIZE", WORKERS + 1);
+    for (int rank = 0; rank <= WORKERS; rank++)
+        if (fork() == 0) {
+            number_set("RANK", rank);
+            number_set("LOCAL_RANK", rank);
+            execv(argv[0], argv);
+            _exit(127);
+        }
+    close(ends[0]);
+    close(ends[1]);
+    while (wait(&status) > 0)
+        failed += status != 0;
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
-    int rank = atoi(getenv("RANK"));
+    const char *folder = argv[argc - 1];
+    int rank;
 
+    if (getenv("RANK") == NULL)
+        return launch(argv, folder);
+    rank = atoi(getenv("RANK"));
     usleep(200000); /* a younger process is not recorded */
     if (rank == WORKERS)
-        hub(argv[argc - 1]);
+        hub(folder);
     else
-        worker(argv[argc - 1], rank);
+        worker(folder, rank);
     usleep(50000);
     return 0;
 }

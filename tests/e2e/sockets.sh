@@ -11,7 +11,8 @@
 # that the program stamped within 5 % or 5 ms.
 #
 # And four ranks below one ckagent of which three are late in turn, each in
-# another way (crew.c): each one's cause is its own, with its own time.
+# another way (crew.c): each one's cause is its own, with its own time. They wait
+# on UNIX sockets, connected and in a pair, and on pipes with names.
 #
 # And three programs of a shell's pipeline, below one ckagent and without ranks
 # (stage.c): the second one is slow, so the first waits until it has read and
@@ -149,13 +150,8 @@ PY
 crew() {
     rm -rf "${work:?}/crew"
     mkdir "$work/crew"
-    # shellcheck disable=SC2016
-    timeout 60 "$bin/ckagent" --report none --dir "$work/crew/run" -- sh -c '
-        for rank in 0 1 2 3; do
-            RANK=$rank WORLD_SIZE=4 LOCAL_RANK=$rank LOCAL_WORLD_SIZE=4 \
-                "$1" "$2" &
-        done
-        wait' sh "$work/late" "$work/crew"
+    timeout 60 "$bin/ckagent" --report none --dir "$work/crew/run" -- \
+        "$work/late" "$work/crew"
     wait_done "$work/crew/run"
     "$bin/ckmerge" --verify "$work/crew/run" >"$work/crew/verify" ||
         fail "--verify: $(cat "$work/crew/verify")"

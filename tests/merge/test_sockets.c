@@ -203,6 +203,114 @@ static void loopback_addresses_mean_something_within_a_host(void **state)
     assert_true(call(READ, 1000, 9000, 8));
 }
 
+/* Both below agents of one host. Process 0 waits in a read. */
+static bool waits_on(const char *of_first, const char *of_second)
+{
+    cast->agents[1].domain = cast->agents[2].domain = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        cast->processes[i].pid = 100 + i;
+    }
+    ends_are(of_first, of_second);
+    return call(READ, 1000, 9000, 8) && stretch.peer == 1;
+}
+
+static void ranks_wait_for_each_other_on_pipes(void **state)
+{
+    (void)state;
+    assert_true(waits_on("pipe e:77 r", "pipe e:77 w"));
+}
+
+static void both_ends_that_read_are_no_link(void **state)
+{
+    (void)state;
+    assert_false(waits_on("pipe e:77 r", "pipe e:77 r"));
+}
+
+static void a_pair_of_sockets_is_known_to_who_made_it(void **state)
+{
+    (void)state;
+    assert_true(waits_on("unix 7 8", "unix 8 7"));
+}
+
+/* Process 0 made it, and process 1 is another program by now. */
+static void one_that_knows_the_pair_is_enough(void **state)
+{
+    (void)state;
+    assert_true(waits_on("unix 7 8", "unix 8 pid 100"));
+    caller = 1;
+    assert_true(call(READ, 1000, 9000, 8));
+    assert_int_equal(stretch.peer, 0);
+}
+
+/* A launcher made it, whom both name. */
+static void a_pair_that_a_third_process_made_is_one(void **state)
+{
+    (void)state;
+    name(2, END, "pair 8 7");
+    assert_true(waits_on("unix 7 pid 102", "unix 8 pid 102"));
+}
+
+static void without_its_maker_a_pair_is_nobodys(void **state)
+{
+    (void)state;
+    assert_false(waits_on("unix 7 pid 102", "unix 8 pid 102"));
+}
+
+static void connected_sockets_name_each_others_processes(void **state)
+{
+    (void)state;
+    assert_true(waits_on("unix 7 pid 101", "unix 8 pid 100"));
+}
+
+/* Process 1 listened, and a child of it serves. */
+static void who_is_not_named_in_turn_is_not_linked(void **state)
+{
+    (void)state;
+    assert_false(waits_on("unix 7 pid 101", "unix 8 pid 555"));
+}
+
+static void a_pid_of_two_processes_is_nobodys(void **state)
+{
+    (void)state;
+    assert_true(waits_on("unix 7 pid 101", "unix 8 pid 100"));
+    cast->processes[2].pid = 101;
+    sockets_destroy(sockets);
+    sockets = sockets_create(cast, SOCKETS_OF_RANKS);
+    assert_false(call(READ, 10000, 90000, 8));
+}
+
+static void pipes_and_unix_sockets_are_of_one_host(void **state)
+{
+    static const char *const ends[][2] = {{"pipe e:77 r", "pipe e:77 w"},
+                                          {"unix 7 8", "unix 8 7"},
+                                          {"unix 7 pid 101", "unix 8 pid 100"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        assert_true(waits_on(ends[i][0], ends[i][1]));
+        sockets_destroy(sockets);
+        cast->agents[1].domain = 1;
+        sockets = sockets_create(cast, SOCKETS_OF_RANKS);
+        assert_false(call(READ, 10000, 90000, 8));
+        sockets_destroy(sockets);
+    }
+    sockets = NULL;
+}
+
+/* What its own helper writes to it. */
+static void a_read_of_a_pipe_of_no_other_rank_is_no_wait(void **state)
+{
+    const struct host_span read = {.process = 0, .name = READ, .path = END};
+
+    (void)state;
+    assert_true(waits_on("pipe e:77 r", "pipe e:77 w"));
+    assert_true(sockets_is_wait(sockets, &read));
+    cast->processes[1].rank = 0;
+    sockets_destroy(sockets);
+    sockets = sockets_create(cast, SOCKETS_OF_RANKS);
+    assert_false(sockets_is_wait(sockets, &read));
+}
+
 static void a_rank_does_not_wait_for_itself(void **state)
 {
     (void)state;
@@ -214,7 +322,10 @@ static void a_rank_does_not_wait_for_itself(void **state)
 static void strange_paths_are_no_connections(void **state)
 {
     static const char *const paths[] = {
-        "tcp ", "tcp  ", "tcp x", "tcp a b c d", "/tmp/tcp a b", "",
+        "tcp ",   "tcp  ",  "tcp x",  "tcp a b c d", "/tmp/tcp a b", "",
+        "unix ",  "unix  ", "unix 7", "unix 7 pid ", "unix  pid x",  "unix 7 ",
+        "pipe ",  "pipe  ", "pipe 7", "pipe 7 ",     "pair ",        "pair 7",
+        "pair  ",
     };
 
     (void)state;
@@ -259,6 +370,17 @@ int main(void)
         CASE(of_a_circle_the_first_to_send_did_not_wait),
         CASE(nobody_is_named_for_an_end_of_two_processes),
         CASE(loopback_addresses_mean_something_within_a_host),
+        CASE(ranks_wait_for_each_other_on_pipes),
+        CASE(both_ends_that_read_are_no_link),
+        CASE(a_pair_of_sockets_is_known_to_who_made_it),
+        CASE(one_that_knows_the_pair_is_enough),
+        CASE(a_pair_that_a_third_process_made_is_one),
+        CASE(without_its_maker_a_pair_is_nobodys),
+        CASE(connected_sockets_name_each_others_processes),
+        CASE(who_is_not_named_in_turn_is_not_linked),
+        CASE(a_pid_of_two_processes_is_nobodys),
+        CASE(pipes_and_unix_sockets_are_of_one_host),
+        CASE(a_read_of_a_pipe_of_no_other_rank_is_no_wait),
         CASE(a_rank_does_not_wait_for_itself),
         CASE(strange_paths_are_no_connections),
         CASE(who_sleeps_or_reads_a_file_does_not_wait),

@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *     ringrun OUT [--tsc] [--slots N] [--slot-kib N] -- program [args...]
+ *     ringrun OUT [--tsc] [--all] [--slots N] [--slot-kib N] -- program
+ * [args...]
  *
  * The smallest possible agent, for tests of one injected library: makes the
  * ring, sets CKAGENT_RING, drains until the program has ended, and exits as
@@ -227,6 +228,9 @@ static int watch(FILE *out, struct ringfile *ring, pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Calls of libc that are longer are recorded; 0 = the default. */
+static uint32_t threshold_ns;
+
 static int run(const char *path,
                struct ringfile_wish *wish,
                uint32_t ready,
@@ -247,6 +251,7 @@ static int run(const char *path,
         (void)fprintf(stderr, "ringrun: %s\n", err.text);
         return 125;
     }
+    ring.header->posix_threshold_ns = threshold_ns;
     (void)ringfile_back(&ring, ready, ready);
     (void)ringfile_widen(&ring, ready, ready);
     child = fork();
@@ -279,6 +284,8 @@ int main(int argc, char **argv)
             ready = wish.plan.slots;
         } else if (strcmp(argv[at], "--tsc") == 0) {
             wish.clock = CK_CLOCK_TSC;
+        } else if (strcmp(argv[at], "--all") == 0) {
+            threshold_ns = 1;
         } else if (strcmp(argv[at], "--slot-kib") == 0 && at + 1 < argc) {
             wish.plan.slot_bytes = strtoull(argv[++at], NULL, 10) << 10;
         } else {
