@@ -214,11 +214,11 @@ int entry_socketpair(int domain, int type, int protocol, int fds[2])
  * first. */
 __attribute__((constructor(102))) static void library_load(void)
 {
-    if (getenv(CK_RING_ENV) == NULL) {
-        return;
+    if (getenv(CK_RING_ENV) != NULL) {
+        posix_path_load();
+        posix_counts_load();
+        inject_load(CK_LIBRARY_POSIX);
+        posix_call_load();
     }
-    posix_path_load();
-    posix_counts_load();
-    inject_load(CK_LIBRARY_POSIX);
-    posix_call_load();
+    posix_counts_begin();
 }

@@ -60,7 +60,7 @@ static INJECT_ROOM _Alignas(
 static _Atomic size_t text_pool_used;
 
 void (*inject_closing)(enum inject_closing how);
-void (*inject_claiming)(void);
+void (*inject_claiming)(bool is_done);
 
 static _Atomic uint32_t slow_calls; /* between enter and leave */
 
@@ -216,10 +216,13 @@ struct ck_ring_writer *inject_writer_slow(void)
     }
     thread_state = THREAD_CLAIMING;
     if (inject_claiming != NULL) {
-        inject_claiming();
+        inject_claiming(false);
     }
     if (process_enter() == 0 && !atomic_load(&inject_ring.header->is_off)) {
         writer = thread_claim();
+    }
+    if (inject_claiming != NULL) {
+        inject_claiming(true);
     }
     thread_state = THREAD_NONE;
     inject_slow_leave();

@@ -63,8 +63,9 @@ enum inject_closing {
  * Called before. */
 extern void (*inject_closing)(enum inject_closing how);
 
-/* Called before a thread asks for its slot; NULL. */
-extern void (*inject_claiming)(void);
+/* Called before a thread asks for its slot (is_done false), and behind it;
+ * NULL. */
+extern void (*inject_claiming)(bool is_done);
 
 /* Around what takes system calls after the start of the process: false where
  * they are forbidden now, and then nothing is to be left. They are not

@@ -52,7 +52,7 @@ static INJECT_ROOM struct mpi_class_row class_rows[MPI_CLASS_LIMIT];
 static void class_rows_fill(void)
 {
     ROW(CALL, CK_KIND_MPI_CALL, NULL, call_plain_measure, NULL);
-    ROW(INIT, CK_KIND_MPI_CALL, NULL, NULL, mpi_life_init_leave);
+    ROW(INIT, CK_KIND_MPI_CALL, mpi_life_init_enter, NULL, mpi_life_init_leave);
     ROW(FINALIZE, CK_KIND_MPI_CALL, mpi_life_finalize_enter, NULL, NULL);
     ROW(SEND, CK_KIND_SEND, mpi_message_enter, mpi_message_measure,
         mpi_message_send_leave);

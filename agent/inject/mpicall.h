@@ -279,6 +279,7 @@ void mpi_completion_record(struct mpi_call *call,
                            unsigned flags);
 
 /* mpilife.c */
+void mpi_life_init_enter(struct mpi_call *call);
 void mpi_life_init_leave(struct mpi_call *call);
 void mpi_life_finalize_enter(struct mpi_call *call);
 void mpi_life_comm_enter(struct mpi_call *call);

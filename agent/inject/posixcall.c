@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A process attaches when it makes its first long call after LIFE_MIN, so
- * that the short-lived helpers of a script take no entry of the ring. Until a
+ * that the short-lived helpers of a script take no entry of the ring. One that
+ * has its entry by another library of ours attaches at once: else nobody knew
+ * whose the threads are that MPI_Init makes, where they end soon. Until a
  * thread has a slot its calls carry RAW stamps.
  */
 #include "agent/inject/posixcall.h"
@@ -54,7 +56,9 @@ posix_next_f posix_next_find(_Atomic(posix_next_f) *known, const char *symbol)
 bool posix_is_worth_it(void)
 {
     return loaded_raw != 0 && !posix_is_blind &&
-           (inject_thread.slot != NULL || ck_time_raw() - born_raw >= LIFE_MIN);
+           (inject_thread.slot != NULL ||
+            atomic_load(&inject_ring.incarnation) != 0 ||
+            ck_time_raw() - born_raw >= LIFE_MIN);
 }
 
 /* Over the whole life so far: from LIFE_MIN on the error of the two pairs of
@@ -115,8 +119,12 @@ static void labels_fill(void)
 
 /* Whichever part of this library asks for the slot: calls of libc have stamps
  * of the ring as soon as the thread has it. */
-static void thread_claiming(void)
+static void thread_claiming(bool is_done)
 {
+    posix_counts_pause(!is_done);
+    if (is_done) {
+        return;
+    }
     labels_fill();
     scale_find();
     if (inject_ring.header->posix_threshold_ns != 0) {

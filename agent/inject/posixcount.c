@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@
 INJECT_NEAR __thread struct posix_counts *posix_mine;
 
 static __thread bool is_ended;
+static __thread bool is_paused;
+static __thread struct posix_counts *paused; /* this thread's, meanwhile */
 static INJECT_ROOM struct posix_counts pool[POSIX_THREADS];
 static _Atomic unsigned pool_used; /* blocks that were ever in use, from 0 on */
 static _Atomic unsigned pool_from; /* those before it are of the parent */
@@ -32,6 +35,12 @@ static pid_t counted_pid; /* not that of a child that shares our memory */
 #pragma weak pthread_key_create
 static pthread_key_t key;
 static _Atomic int has_key;
+static _Atomic bool is_loaded; /* what runs now may be the program */
+
+/* Counts of the thread that ends the process, while exit handlers of the MPI
+ * library run. */
+static struct posix_counts *handlers_of;
+static struct posix_count handlers_before[POSIX_FUNCTIONS];
 
 static void counts_say_as(const struct posix_counts *counts, uint32_t tid)
 {
@@ -110,6 +119,29 @@ static void thread_end(void *block)
     block_free(counts);
 }
 
+void posix_counts_pause(bool is_on)
+{
+    if (is_on) {
+        paused = posix_mine;
+        is_paused = true;
+        posix_mine = NULL;
+    } else {
+        posix_mine = paused;
+        is_paused = false;
+    }
+}
+
+/* Constructors of libraries run before our own, their threads beside them: no
+ * line of the program made such a call, so it is nobody's. */
+static bool is_before_program(void)
+{
+    if (atomic_load_explicit(&is_loaded, memory_order_relaxed)) {
+        return false;
+    }
+    is_ended = syscall(SYS_gettid) != getpid();
+    return true;
+}
+
 /* So many blocks are in use, at least. */
 static void pool_reach(unsigned count)
 {
@@ -124,8 +156,8 @@ struct posix_counts *posix_counts_claim(void)
 {
     int saved = errno;
 
-    if (posix_mine != NULL || is_ended || posix_is_blind ||
-        !inject_slow_enter()) {
+    if (posix_mine != NULL || is_ended || is_paused || posix_is_blind ||
+        is_before_program() || !inject_slow_enter()) {
         return posix_mine;
     }
     for (unsigned i = atomic_load(&pool_from); i < POSIX_THREADS; i++) {
@@ -193,6 +225,7 @@ INJECT_START static void child_after_fork(void)
         counted_pid = getpid();
     }
     posix_mine = NULL;
+    paused = NULL;
 }
 
 INJECT_START void posix_counts_load(void)
@@ -204,6 +237,34 @@ INJECT_START void posix_counts_load(void)
         atomic_store(&has_key, 1);
     }
     (void)pthread_atfork(NULL, NULL, child_after_fork);
+}
+
+void posix_counts_begin(void)
+{
+    atomic_store(&is_loaded, true);
+}
+
+static void handlers_begin(void)
+{
+    handlers_of = posix_mine;
+    if (handlers_of != NULL) {
+        memcpy(handlers_before, handlers_of->of, sizeof(handlers_before));
+    }
+}
+
+static void handlers_end(void)
+{
+    if (handlers_of != NULL && handlers_of == posix_mine) {
+        memcpy(handlers_of->of, handlers_before, sizeof(handlers_before));
+    }
+    handlers_of = NULL;
+}
+
+/* Handlers run in turn, the last one first: those that were registered between
+ * these two run between them. */
+void ck_posix_handlers(bool is_behind)
+{
+    (void)atexit(is_behind ? handlers_begin : handlers_end);
 }
 
 void posix_counts_last(void)

@@ -9,6 +9,7 @@
 #ifndef CK_AGENT_INJECT_POSIXCOUNT_H
 #define CK_AGENT_INJECT_POSIXCOUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/inject/inject.h"
@@ -38,8 +39,8 @@ struct posix_counts {
 /* This thread's block, NULL = none as yet. */
 extern __thread struct posix_counts *posix_mine;
 
-/* A block for this thread, or NULL: the pool is used up, or the thread is at
- * its end. Async-signal-safe; keeps errno. */
+/* A block for this thread, or NULL: the pool is used up, the thread is at its
+ * end, or the program has not begun yet. Async-signal-safe; keeps errno. */
 struct posix_counts *posix_counts_claim(void);
 
 static inline void
@@ -63,6 +64,17 @@ void posix_counts_say(void);
 /* At the end of the process: say those of all threads that are left. */
 void posix_counts_last(void);
 
+/* What this thread asks libc for is ours: UCX, for one, takes locks around the
+ * mmap of any code. Until the same with false. */
+void posix_counts_pause(bool is_on);
+
+/* From the constructor: first of all, and at its end; what comes then is
+ * counted. */
 void posix_counts_load(void);
+void posix_counts_begin(void);
+
+/* For ckmpi, before and behind MPI_Init: what exit handlers that it registers
+ * ask libc for is not the program's. */
+__attribute__((visibility("default"))) void ck_posix_handlers(bool is_behind);
 
 #endif
