@@ -300,7 +300,10 @@ void posix_counts_last(void)
     }
 }
 
+/* Destructors of libraries run behind our own, as their constructors before. */
 __attribute__((destructor)) static void library_unload(void)
 {
     posix_counts_last();
+    posix_mine = NULL;
+    is_ended = true;
 }
