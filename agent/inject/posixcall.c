@@ -217,7 +217,7 @@ void posix_record(const struct posix_call *call,
     int saved = errno;
     int64_t now;
 
-    if (posix_is_blind) {
+    if (posix_is_blind || posix_counts_is_paused()) {
         return;
     }
     if (posix_is_wait(entry->function)) {

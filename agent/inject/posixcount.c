@@ -21,7 +21,7 @@
 INJECT_NEAR __thread struct posix_counts *posix_mine;
 
 static __thread bool is_ended;
-static __thread bool is_paused;
+static __thread unsigned pauses;
 static __thread struct posix_counts *paused; /* this thread's, meanwhile */
 static INJECT_ROOM struct posix_counts pool[POSIX_THREADS];
 static _Atomic unsigned pool_used; /* blocks that were ever in use, from 0 on */
@@ -36,11 +36,6 @@ static pid_t counted_pid; /* not that of a child that shares our memory */
 static pthread_key_t key;
 static _Atomic int has_key;
 static _Atomic bool is_loaded; /* what runs now may be the program */
-
-/* Counts of the thread that ends the process, while exit handlers of the MPI
- * library run. */
-static struct posix_counts *handlers_of;
-static struct posix_count handlers_before[POSIX_FUNCTIONS];
 
 static void counts_say_as(const struct posix_counts *counts, uint32_t tid)
 {
@@ -121,14 +116,17 @@ static void thread_end(void *block)
 
 void posix_counts_pause(bool is_on)
 {
-    if (is_on) {
+    if (is_on && pauses++ == 0) {
         paused = posix_mine;
-        is_paused = true;
         posix_mine = NULL;
-    } else {
+    } else if (!is_on && pauses > 0 && --pauses == 0) {
         posix_mine = paused;
-        is_paused = false;
     }
+}
+
+bool posix_counts_is_paused(void)
+{
+    return pauses > 0;
 }
 
 /* Constructors of libraries run before our own, their threads beside them: no
@@ -156,7 +154,7 @@ struct posix_counts *posix_counts_claim(void)
 {
     int saved = errno;
 
-    if (posix_mine != NULL || is_ended || is_paused || posix_is_blind ||
+    if (posix_mine != NULL || is_ended || pauses > 0 || posix_is_blind ||
         is_before_program() || !inject_slow_enter()) {
         return posix_mine;
     }
@@ -246,18 +244,12 @@ void posix_counts_begin(void)
 
 static void handlers_begin(void)
 {
-    handlers_of = posix_mine;
-    if (handlers_of != NULL) {
-        memcpy(handlers_before, handlers_of->of, sizeof(handlers_before));
-    }
+    posix_counts_pause(true);
 }
 
 static void handlers_end(void)
 {
-    if (handlers_of != NULL && handlers_of == posix_mine) {
-        memcpy(handlers_of->of, handlers_before, sizeof(handlers_before));
-    }
-    handlers_of = NULL;
+    posix_counts_pause(false);
 }
 
 /* Handlers run in turn, the last one first: those that were registered between
@@ -304,6 +296,5 @@ void posix_counts_last(void)
 __attribute__((destructor)) static void library_unload(void)
 {
     posix_counts_last();
-    posix_mine = NULL;
-    is_ended = true;
+    posix_counts_pause(true);
 }

@@ -65,8 +65,9 @@ void posix_counts_say(void);
 void posix_counts_last(void);
 
 /* What this thread asks libc for is ours: UCX, for one, takes locks around the
- * mmap of any code. Until the same with false. */
+ * mmap of any code. Or a library's. Until the same with false. */
 void posix_counts_pause(bool is_on);
+bool posix_counts_is_paused(void);
 
 /* From the constructor: first of all, and at its end; what comes then is
  * counted. */
