@@ -21,8 +21,9 @@
 INJECT_NEAR __thread struct posix_counts *posix_mine;
 
 static __thread bool is_ended;
-static __thread unsigned pauses;
-static __thread struct posix_counts *paused; /* this thread's, meanwhile */
+static INJECT_NEAR __thread unsigned pauses;
+static INJECT_NEAR __thread struct posix_counts
+    *paused; /* this thread's, meanwhile */
 static INJECT_ROOM struct posix_counts pool[POSIX_THREADS];
 static _Atomic unsigned pool_used; /* blocks that were ever in use, from 0 on */
 static _Atomic unsigned pool_from; /* those before it are of the parent */
@@ -237,7 +238,7 @@ INJECT_START void posix_counts_load(void)
     (void)pthread_atfork(NULL, NULL, child_after_fork);
 }
 
-void posix_counts_begin(void)
+INJECT_START void posix_counts_begin(void)
 {
     atomic_store(&is_loaded, true);
 }
