@@ -87,12 +87,22 @@ INJECT_ROOM struct mpi_function mpi_functions[NUMBER_LIMIT];
 
 const unsigned mpi_functions_count = NUMBER_LIMIT;
 
+/* Apart: some compilers store two pointers at once, out of a table of such
+ * pairs that the loader would have to place in each program. */
+static __attribute__((noinline)) void texts_fill(struct mpi_function *function,
+                                                 const char *symbol,
+                                                 const char *fortran,
+                                                 const char *roles)
+{
+    function->label.text = symbol;
+    function->fortran = fortran;
+    function->roles = roles;
+}
+
 /* A function of mpi.def but for what next_find() fills in. */
 #define FILL(symbol, fortran_, n, CLASS, DETAIL, roles_, large)                \
     function = &mpi_functions[NUMBER_##symbol];                                \
-    function->label.text = #symbol;                                            \
-    function->fortran = (fortran_);                                            \
-    function->roles = (roles_);                                                \
+    texts_fill(function, #symbol, fortran_, roles_);                           \
     function->arguments = (n);                                                 \
     function->cls = MPI_CLASS_##CLASS;                                         \
     function->detail = (DETAIL);                                               \
