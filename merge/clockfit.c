@@ -48,6 +48,8 @@ struct fitter {
     struct clockline *line;
     int64_t wander_ppb;
     int64_t blind_ppb;
+    double slope_low; /* no line has another slope */
+    double slope_high;
 };
 
 struct gap {
@@ -141,11 +143,11 @@ static double depth(const struct fitter *fitter, double slope)
     return -floor_of(fitter, slope);
 }
 
-/* Where a concave function of the slope is largest. */
-static double peak(const struct fitter *fitter,
-                   double (*of)(const struct fitter *, double),
-                   double low,
-                   double high)
+/* Where a concave function of the slope is largest, between two slopes. */
+static double peak_between(const struct fitter *fitter,
+                           double (*of)(const struct fitter *, double),
+                           double low,
+                           double high)
 {
     double left = high - GOLDEN * (high - low);
     double right = low + GOLDEN * (high - low);
@@ -168,6 +170,12 @@ static double peak(const struct fitter *fitter,
         }
     }
     return (low + high) / 2;
+}
+
+/* Where the gap is widest. */
+static double slope_widest(const struct fitter *fitter)
+{
+    return peak_between(fitter, height, fitter->slope_low, fitter->slope_high);
 }
 
 /* The slope between a good one and `end` beyond which no line fits. */
@@ -200,15 +208,15 @@ window_fit(struct fitter *fitter, size_t lo, size_t hi, struct gap *gap)
         return true;
     }
     gap->is_bounded = true;
-    gap->slope = peak(fitter, height, -SLOPE_MAX, SLOPE_MAX);
+    gap->slope = slope_widest(fitter);
     best = height(fitter, gap->slope);
     if (best < -0.5) {
         return false;
     }
-    low = slope_edge(fitter, gap->slope, -SLOPE_MAX);
-    high = slope_edge(fitter, gap->slope, SLOPE_MAX);
-    top = ceiling(fitter, peak(fitter, ceiling, low, high));
-    bottom = floor_of(fitter, peak(fitter, depth, low, high));
+    low = slope_edge(fitter, gap->slope, fitter->slope_low);
+    high = slope_edge(fitter, gap->slope, fitter->slope_high);
+    top = ceiling(fitter, peak_between(fitter, ceiling, low, high));
+    bottom = floor_of(fitter, peak_between(fitter, depth, low, high));
     gap->slope_slack = fmax(high - gap->slope, gap->slope - low);
     gap->value =
         (ceiling(fitter, gap->slope) + floor_of(fitter, gap->slope)) / 2;
@@ -310,7 +318,7 @@ static size_t window_middle(const struct fitter *fitter, size_t lo, size_t hi)
 static size_t
 extreme_find(const struct fitter *fitter, size_t lo, size_t hi, bool is_upper)
 {
-    double slope = peak(fitter, height, -SLOPE_MAX, SLOPE_MAX);
+    double slope = slope_widest(fitter);
     double best = INFINITY;
     size_t found = lo;
 
@@ -333,8 +341,7 @@ extreme_find(const struct fitter *fitter, size_t lo, size_t hi, bool is_upper)
 static bool
 window_repair(struct fitter *fitter, size_t lo, size_t hi, struct gap *gap)
 {
-    double missing =
-        -height(fitter, peak(fitter, height, -SLOPE_MAX, SLOPE_MAX));
+    double missing = -height(fitter, slope_widest(fitter));
     size_t worst[2];
 
     if (hi - lo < WINDOW_FACTS) {
@@ -399,6 +406,17 @@ static void points_sift(struct clockline *line, size_t first)
     line->count = kept;
 }
 
+/* How well the slope of a point is known. Facts come from lines that are wrong
+ * by some 1 us too: those of a short window may leave a needle's eye that no
+ * clock goes through. */
+static double point_doubt(const struct clockline_point *point)
+{
+    double length = (double)(point->until - point->since);
+
+    return (double)point->rate_ppb * 1e-9 +
+           (length > 0 ? JUMP_MIN / length : INFINITY);
+}
+
 /* The point whose slope is known best. */
 static const struct clockline_point *point_best(const struct clockline *line,
                                                 size_t first)
@@ -406,7 +424,7 @@ static const struct clockline_point *point_best(const struct clockline *line,
     const struct clockline_point *best = &line->points[first];
 
     for (size_t i = first + 1; i < line->count; i++) {
-        if (line->points[i].rate_ppb < best->rate_ppb) {
+        if (point_doubt(&line->points[i]) < point_doubt(best)) {
             best = &line->points[i];
         }
     }
@@ -516,6 +534,43 @@ static void points_rate(const struct fitter *fitter, size_t first)
     }
 }
 
+/* Slopes that a clock may have whose slope is known best at a point; false: all
+ * points have such a one. */
+static bool slopes_limit(struct fitter *fitter, size_t first)
+{
+    const struct clockline *line = fitter->line;
+    const struct clockline_point *best = point_best(line, first);
+    double room = JUMP_RATE + point_doubt(best);
+    bool is_kept = true;
+
+    for (size_t i = first; i < line->count; i++) {
+        is_kept = is_kept && fabs(line->points[i].slope - best->slope) <= room;
+    }
+    fitter->slope_low = fmax(-SLOPE_MAX, best->slope - room);
+    fitter->slope_high = fmin(SLOPE_MAX, best->slope + room);
+    return !is_kept;
+}
+
+/* Points for all facts. A clock does not run at one rate here and at one that
+ * is 20 ppm off there: where that is what a short window says, its facts
+ * contradict each other, and no line goes through them. */
+static int points_fit(struct fitter *fitter, size_t count, size_t first)
+{
+    fitter->slope_low = -SLOPE_MAX;
+    fitter->slope_high = SLOPE_MAX;
+    if (window_solve(fitter, 0, count) != 0) {
+        return -1;
+    }
+    if (fitter->line->count < first + 2 || !slopes_limit(fitter, first)) {
+        return 0;
+    }
+    fitter->line->count = first;
+    for (size_t i = 0; i < count; i++) {
+        fitter->facts[i].is_dropped = false;
+    }
+    return window_solve(fitter, 0, count);
+}
+
 int clockline_fit(struct clockline *line,
                   struct ck_clock_constraint *facts,
                   size_t count,
@@ -534,7 +589,7 @@ int clockline_fit(struct clockline *line,
     int rc = -1;
 
     if (fitter.upper != NULL && fitter.lower != NULL) {
-        rc = window_solve(&fitter, 0, count);
+        rc = points_fit(&fitter, count, first);
     }
     if (rc == 0) {
         points_sift(line, first);

@@ -17,8 +17,10 @@
 /* 1, 2, 4 to 32 ppm. */
 #define WANDER_TRIES 6
 #define BLIND_DEFAULT 100000
+/* No clock that is known leaves its trend as fast: 20 ppm. */
+#define RATE_ROUGH 20000
 #define REFITS 1
-#define REFITS_GUESSED 2
+#define REFITS_MOST 3
 
 struct clocksolve *clocksolve_create(struct clockgraph *graph,
                                      const struct clocksolve_options *options)
@@ -76,7 +78,9 @@ static bool node_is_bounded(const struct clockrelax_node *node)
            node->upper >= node->lower;
 }
 
-/* A domain's line again, from the bounds of its nodes. */
+/* A domain's line again, from the bounds of its nodes. Where it seemed to have
+ * jumped it is looked at anew: the clocks that it was compared with then were
+ * not known as well. */
 static int domain_refit(struct clocksolve *solve,
                         uint32_t domain,
                         struct ck_clock_constraint *facts)
@@ -93,15 +97,11 @@ static int domain_refit(struct clocksolve *solve,
             facts[count++] = (struct ck_clock_constraint){
                 places[k].at, places[k].trend + nodes[k].lower, false, false};
         }
-        if (count > 0 && (k + 1 == solve->first[domain + 1] ||
-                          nodes[k].slack == CK_CLOCK_NONE)) {
-            if (clockline_fit(&line, facts, count, solve->rates.wander_ppb,
-                              solve->rates.blind_ppb) != 0) {
-                clockline_fini(&line);
-                return -1;
-            }
-            count = 0;
-        }
+    }
+    if (clockplace_fit(solve->graph, domain, &solve->rates, facts, count,
+                       &line) != 0) {
+        clockline_fini(&line);
+        return -1;
     }
     if (line.count > 0) {
         clockline_fini(&solve->lines[domain]);
@@ -173,17 +173,31 @@ static int knots_make(struct clocksolve *solve)
     return 0;
 }
 
-/* How often better trends are worth their while. */
-static int refits_needed(const struct clocksolve *solve)
+/* A line that was guessed, or that jumps about: what it was fitted to may have
+ * been wrong. */
+static bool line_is_rough(const struct clockline *line)
 {
-    for (uint32_t d = 0; d < solve->graph->domains; d++) {
-        const struct clockline *line = &solve->lines[d];
+    for (size_t i = 0; i < line->count; i++) {
+        const struct clockline_point *point = &line->points[i];
+        bool is_end = i + 1 == line->count;
 
-        if (line->count > 0 && line->points[0].half > CLOCKLINE_GUESS) {
-            return REFITS_GUESSED;
+        if (point->half > CLOCKLINE_GUESS ||
+            (!is_end && (point->is_last || point->rate_ppb > RATE_ROUGH))) {
+            return true;
         }
     }
-    return REFITS;
+    return false;
+}
+
+/* Better trends are worth their while once, and as long as some are rough. */
+static bool is_refit_needed(const struct clocksolve *solve, int refits)
+{
+    bool is_rough = false;
+
+    for (uint32_t d = 0; d < solve->graph->domains; d++) {
+        is_rough = is_rough || line_is_rough(&solve->lines[d]);
+    }
+    return refits < REFITS || (is_rough && refits < REFITS_MOST);
 }
 
 /* What the facts of each clock, as they came, do not show of a wander. */
@@ -296,7 +310,7 @@ static int lines_solve(struct clocksolve *solve)
 static int
 wander_solve(struct clocksolve *solve, int64_t wander_ppb, size_t *faults)
 {
-    int refits;
+    int refits = 0;
 
     solve->faults_count = 0;
     solve->dropped = 0;
@@ -313,14 +327,16 @@ wander_solve(struct clocksolve *solve, int64_t wander_ppb, size_t *faults)
     solve->rates.wander_ppb = wander_ppb;
     hidden_find(solve);
     lines_loosen(solve, wander_ppb - wander_ppb / 2);
-    refits = refits_needed(solve);
-    for (int i = 0; i <= refits; i++) {
-        if ((i > 0 && lines_refit(solve) != 0) || lines_solve(solve) != 0) {
-            return -1;
-        }
+    while (lines_solve(solve) == 0) {
         *faults = solve->faults_count > *faults ? solve->faults_count : *faults;
+        if (!is_refit_needed(solve, refits++)) {
+            return bounds_widen(solve);
+        }
+        if (lines_refit(solve) != 0) {
+            break;
+        }
     }
-    return bounds_widen(solve);
+    return -1;
 }
 
 /* What was left out only because clocks were taken to be steadier is back. */
