@@ -310,17 +310,27 @@ static int devices_place(struct align *align, const struct clockedges *edges)
     return 0;
 }
 
-/* CLOCK_MONOTONIC and RAW of a domain, as its collectors read them. */
+/* RAW of a domain beside a clock that nobody can set, as its collectors read
+ * them: CLOCK_BOOTTIME goes on while the machine sleeps, which RAW and
+ * CLOCK_MONOTONIC do not; older runs have only the latter. */
 static int readings_fill(const struct map *map, struct clockstep_clock *clock)
 {
+    size_t counts[2] = {0, 0};
+    uint32_t kind;
+
     clock->readings = malloc((map->pairs_count + 1) * sizeof(*clock->readings));
     if (clock->readings == NULL) {
         return -1;
     }
     for (size_t i = 0; i < map->pairs_count; i++) {
+        counts[0] += map->pairs[i].clock == CK_CLOCK_BOOTTIME;
+        counts[1] += map->pairs[i].clock == CK_CLOCK_MONOTONIC;
+    }
+    kind = counts[0] < counts[1] ? CK_CLOCK_MONOTONIC : CK_CLOCK_BOOTTIME;
+    for (size_t i = 0; i < map->pairs_count; i++) {
         const struct pair *pair = &map->pairs[i];
 
-        if (pair->clock == CK_CLOCK_MONOTONIC) {
+        if (pair->clock == kind) {
             clock->readings[clock->readings_count++] =
                 (struct clockstep_reading){pair->raw, pair->stamp, pair->width};
         }

@@ -17,8 +17,8 @@
 /* 1, 2, 4 to 32 ppm. */
 #define WANDER_TRIES 6
 #define BLIND_DEFAULT 100000
-/* No clock that is known leaves its trend as fast: 20 ppm. */
-#define RATE_ROUGH 20000
+/* No clock that is known leaves its trend as fast: 5 ppm. */
+#define RATE_ROUGH 5000
 #define REFITS 1
 #define REFITS_MOST 3
 

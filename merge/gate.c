@@ -8,6 +8,7 @@
 
 #include "launch/cli.h"
 #include "launch/log.h"
+#include "merge/clockmap.h"
 
 #define CLOCK_BYTES 320
 
@@ -56,6 +57,14 @@ int gate_clocks(const struct report *report, ck_time_t limit)
                      clock_text(domain, a), (double)domain->doubt / 1e3);
             return CK_EXIT_GATE;
         }
+    }
+    if (worst->bound_max >= CLOCKMAP_ERROR_UNKNOWN) {
+        ck_error("--max-clock-error: how far the clocks of %s and %s are apart "
+                 "is not known everywhere",
+                 clock_text(&report->domains[worst->a], a),
+                 clock_text(&report->domains[worst->b], b));
+        return limit < CLOCKMAP_ERROR_UNKNOWN ? CK_EXIT_GATE
+                                              : CK_EXIT_GATE_UNKNOWN;
     }
     if (worst->bound_max > limit) {
         ck_error("--max-clock-error: the clocks of %s and %s are known to "

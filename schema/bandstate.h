@@ -48,6 +48,7 @@ struct ck_clockband {
     uint64_t probes;
     uint64_t dropped;
     ck_time_t rtt_min;
+    ck_time_t width_min; /* what that probe leaves open */
     bool is_sorted;
 };
 

@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "schema/bandstate.h"
+#include "schema/clockgap.h"
 
 #define RATE_BLIND 100000
 /* Above it a contradiction is called a step, below it a rate: 20 ppm. */
@@ -169,6 +170,8 @@ int ck_clockband_add(struct ck_clockband *band,
 
         if (band->rtt_min < 0 || rtt < band->rtt_min) {
             band->rtt_min = rtt > 0 ? rtt : 0;
+            band->width_min =
+                band->rtt_min + probe->error_forward + probe->error_backward;
         }
     }
     band->probes++;
@@ -324,13 +327,19 @@ static struct ck_clock_conflict stretch_knots(struct ck_clockband *band,
 
 /* Wide knots about the middles of narrow ones: the middle is the better guess
  * for a clock that wanders no more than it shows, the bound holds for others
- * too. */
+ * too.
+ *
+ * No path is shorter than its two least delays, so limits that leave a clock
+ * less room than the shortest round trip (`room`) may be of both sides of a
+ * step s that is shorter than it: room - s is what they leave then, and the
+ * clock may be off by half of room + s. */
 static void knots_centre(struct ck_clock_knot *wide,
                          const struct ck_clock_knot *narrow,
-                         size_t count)
+                         size_t count,
+                         ck_time_t room)
 {
     for (size_t k = 0; k < count; k++) {
-        ck_time_t middle, half;
+        ck_time_t middle, half, left;
 
         if (!ck_clock_knot_is_bounded(&wide[k])) {
             continue;
@@ -339,6 +348,8 @@ static void knots_centre(struct ck_clock_knot *wide,
         half = wide[k].upper - middle > middle - wide[k].lower
                    ? wide[k].upper - middle
                    : middle - wide[k].lower;
+        left = (narrow[k].upper - narrow[k].lower) / 2;
+        half = room - left > half ? room - left : half;
         wide[k].lower = middle - half;
         wide[k].upper = middle + half;
     }
@@ -365,7 +376,8 @@ static void stretch_keep(struct ck_clockband *band, const struct stretch *work)
     (void)ck_clockpiece_build(knots, band->constraints, work->lo, work->hi,
                               trend);
     ck_clockpiece_spread(knots, count);
-    knots_centre(knots, narrow, count);
+    knots_centre(knots, narrow, count, band->width_min);
+    ck_clockgap_widen(knots, count);
     band->knot_count += count;
 }
 

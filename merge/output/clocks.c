@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "merge/clockmap.h"
 #include "merge/output/words.h"
 #include "schema/clocksource.h"
 #include "schema/clocktrend.h"
@@ -252,6 +253,13 @@ static void put_assumed(const struct page *page,
             domain->is_probed ? "" : ";\n" MARGIN "  no probe confirms that");
 }
 
+/* The largest bound; what is beyond that is not told. */
+static struct word word_most(ck_time_t bound)
+{
+    return bound < CLOCKMAP_ERROR_UNKNOWN ? word_time(bound)
+                                          : (struct word){.text = "not known"};
+}
+
 static void put_bounded(const struct page *page, uint32_t number)
 {
     const struct report_domain *domain = &page->report->domains[number];
@@ -263,7 +271,7 @@ static void put_bounded(const struct page *page, uint32_t number)
             (double)domain->drift_ppb / 1e3);
     fprintf(page->file, "bound +- %s", word_time(domain->bound_median).text);
     fprintf(page->file, " (max %s), grade %c, by %s\n",
-            word_time(domain->bound_max).text, domain->grade, domain->method);
+            word_most(domain->bound_max).text, domain->grade, domain->method);
     put_means(page, domain);
     put_assumed(page, domain);
     put_faults(page, domain);
@@ -472,7 +480,7 @@ static void put_worst(const struct page *page)
     }
     fputs(MARGIN "any two ranks: +- ", page->file);
     fprintf(page->file, "%s", word_time(worst->bound_median).text);
-    fprintf(page->file, " (max %s, ", word_time(worst->bound_max).text);
+    fprintf(page->file, " (max %s, ", word_most(worst->bound_max).text);
     put_clock(page, worst->a);
     fputs(" to ", page->file);
     put_clock(page, worst->b);
