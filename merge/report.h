@@ -656,6 +656,8 @@ struct report {
     ck_time_t comm_hidden_most; /* of one call of a collective kernel */
     /* Collective kernels without a known group of which nothing is claimed. */
     uint64_t comm_ungrouped;
+    ck_time_t comm_ungrouped_time; /* of them on all devices: no wait in them is
+                                      longer */
     struct report_efficiency efficiency;
     struct report_load load;
     struct report_cause *causes; /* longest first, then the start's */

@@ -55,6 +55,7 @@ struct row {
     ck_time_t *computed; /* up to there */
     struct sums *sums;
     ck_time_t hidden_most; /* of one call */
+    ck_time_t length;      /* of all its kernels: none waited longer */
 };
 
 #define NAMES_KNOWN 64
@@ -362,6 +363,7 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
     const struct cast_device *device;
     const char *name;
     struct row *row;
+    struct region part = {event->start, event->end};
 
     if (!waits->is_wanted || event->record->kind != CK_KIND_KERNEL ||
         (event->record->flags & CK_FLAG_BAD_TIME) != 0 ||
@@ -384,7 +386,13 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
     }
     row = row_find(waits, name,
                    kernelgroup_of(waits->cast, event->process, record));
-    return row == NULL ? 0 : call_enter(waits, row, device->physical, event);
+    if (row == NULL) {
+        return 0;
+    }
+    if (region_clip(waits->region, &part.start, &part.end)) {
+        row->length += region_length(part);
+    }
+    return call_enter(waits, row, device->physical, event);
 }
 
 /* Do all devices of the group have equally many? */
@@ -451,5 +459,7 @@ void devicewaits_report(const struct devicewaits *waits, struct report *report)
             report->comm_hidden_most = row->hidden_most;
         }
         report->comm_ungrouped += row_ungrouped(waits, row);
+        report->comm_ungrouped_time +=
+            row_ungrouped(waits, row) > 0 ? row->length : 0;
     }
 }

@@ -120,8 +120,10 @@ static void put_ungrouped(const struct page *page)
         fprintf(page->file,
                 MARGIN "waits in %s collective kernel%s are not claimed: their "
                        "process group is not\n" MARGIN
-                       "  recorded, and they do not fit one of all ranks\n",
-                word_count(count).text, word_s(count));
+                       "  recorded, and they do not fit one of all ranks. Up "
+                       "to %s may be waits\n",
+                word_count(count).text, word_s(count),
+                word_time(page->report->comm_ungrouped_time).text);
     }
 }
 

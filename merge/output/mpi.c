@@ -458,6 +458,23 @@ static void put_waited_kernels(const struct page *page)
     fputs(".\n", page->file);
 }
 
+/* Collective kernels that do not say who met in them. */
+static void put_ungrouped_kernels(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    fprintf(page->file,
+            " Waits for a rank that came late and transfers cannot be told "
+            "apart in %s collective\n kernel%s: ",
+            word_count(report->comm_ungrouped).text,
+            word_s(report->comm_ungrouped));
+    fprintf(page->file, "up to %s, %s %% of all device time",
+            word_time(report->comm_ungrouped_time).text,
+            word_percent(report->comm_ungrouped_time, report->all.wall).text);
+    fputs(", may be waits\n (their process group is not recorded: TRUST).\n",
+          page->file);
+}
+
 void page_meetings_answer(const struct page *page)
 {
     const struct report *report = page->report;
@@ -465,6 +482,9 @@ void page_meetings_answer(const struct page *page)
 
     if (all->comm_waited > all->wall / WORTH_SHARE) {
         put_waited_kernels(page);
+    }
+    if (report->comm_ungrouped_time > all->wall / WORTH_SHARE) {
+        put_ungrouped_kernels(page);
     }
     if (all->comm_hidden > all->wall / WORTH_SHARE) {
         fprintf(page->file,
