@@ -20,7 +20,8 @@
 
 /* One thing that a thread did more. */
 struct thing {
-    uint32_t source; /* where it had a CPU, if there is such a one */
+    uint32_t source;  /* where it had a CPU, if there is such a one */
+    uint32_t blocked; /* where it was blocked, if it was */
     int32_t rank;
     ck_time_t ns;
     struct report_running running;
@@ -69,7 +70,19 @@ static void thing_add(struct gathered *gathered,
     thing->ns += cost->ns;
     thing->running.total += cost->ns;
     thing->running.preempted += off == HOST_PREEMPTED ? cost->ns : 0;
-    thing->running.blocked += off == HOST_BLOCKED ? cost->ns : 0;
+    if (off == HOST_BLOCKED) {
+        thing->running.blocked += cost->ns;
+        thing->blocked = cost->source;
+    }
+}
+
+/* What was blocked for most of it is where it was blocked, not where the rest
+ * computed. */
+static void thing_settle(struct thing *thing)
+{
+    if (thing->running.blocked * 2 > thing->running.total) {
+        thing->source = thing->blocked;
+    }
 }
 
 /* Another thing for a part of what one was. 0, or -1 with ENOMEM. */
@@ -164,6 +177,7 @@ static int things_gather(struct gathered *gathered, struct delaysums *sums)
     table_destroy(keys);
     count = gathered->count;
     for (size_t i = 0; rc == 0 && i < count; i++) {
+        thing_settle(&gathered->things[i]);
         rc = thing_split(gathered, i);
     }
     if (rc == 0 && gathered->count > 1) {

@@ -10,6 +10,8 @@
  *                     the work of all before it sends to rank 2, and so on; all
  *                     are late because of rank 0, one after the other
  *     delays alike    all sleep 20 ms and meet
+ *     delays child    rank 1 waits 30 ms for a child process, and has computed
+ *                     3 ms before; then all compute 3 ms and meet
  *
  * Each step is 40 times. The lines that take the time end in "here: NAME". Each
  * rank prints for how long it was at its own work before, at the work of all
@@ -22,7 +24,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define STEPS 40
 
@@ -100,6 +104,21 @@ static void sleep_before(void)
     took[number][BEFORE] += now() - begin;
 }
 
+/* No call of it is recorded. */
+static void wait_for_child(void)
+{
+    struct timespec pause = of_ms(30);
+    int64_t begin = now();
+    pid_t child = fork();
+
+    if (child == 0) {
+        (void)nanosleep(&pause, NULL);
+        _exit(0);
+    }
+    (void)waitpid(child, NULL, 0);
+    took[number][AFTER] += now() - begin;
+}
+
 static void sleep_of_all(int ms)
 {
     struct timespec pause = of_ms(ms);
@@ -160,6 +179,12 @@ static void step(const char *what, int rank, int size)
         sleep_of_all(30);
     } else if (strcmp(what, "alike") == 0) {
         sleep_of_all(20);
+    } else if (strcmp(what, "child") == 0) {
+        if (is_late) {
+            own_before(3);
+            wait_for_child();
+        }
+        work_of_all(3);
     } else {
         if (is_late) {
             own_before(20);
