@@ -4,6 +4,7 @@
  */
 #include "merge/analysis/callrows.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,18 +145,43 @@ functions_fill(struct report *report, struct call_row *rows, size_t count)
           sizeof(*report->functions), by_total_function);
 }
 
-/* Which function each place is of. */
-static void functions_join(struct report *report)
+/* Where a function is among those of the report. */
+struct named {
+    const char *name;
+    size_t at;
+};
+
+static int by_named(const void *a, const void *b)
 {
+    return strcmp(((const struct named *)a)->name,
+                  ((const struct named *)b)->name);
+}
+
+/* Which function each place is of. 0, or -1 with ENOMEM. */
+static int functions_join(struct report *report)
+{
+    size_t count = report->functions_count;
+    struct named *names = calloc(count + 1, sizeof(*names));
+
+    if (names == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        names[i] = (struct named){report->functions[i].name, i};
+    }
+    qsort(names, count, sizeof(*names), by_named);
     for (size_t i = 0; i < report->calls_count; i++) {
         struct report_call *call = &report->calls[i];
+        struct named key = {call->name, 0};
+        const struct named *found =
+            bsearch(&key, names, count, sizeof(*names), by_named);
 
-        while (strcmp(report->functions[call->function].name, call->name) !=
-               0) {
-            call->function++;
-        }
-        report->functions[call->function].places += call->calls > 0;
+        assert(found != NULL);
+        call->function = (uint32_t)found->at;
+        report->functions[found->at].places += call->calls > 0;
     }
+    free(names);
+    return 0;
 }
 
 int callrows_report(struct call_row *rows, size_t count, struct report *report)
@@ -178,6 +204,5 @@ int callrows_report(struct call_row *rows, size_t count, struct report *report)
         }
     }
     qsort(report->calls, report->calls_count, sizeof(*report->calls), by_total);
-    functions_join(report);
-    return 0;
+    return functions_join(report);
 }
