@@ -45,10 +45,20 @@ static const struct launcher_row launcher_rows[] = {
     {"pmix", "PMIX_RANK", NULL, NULL, NULL, NULL},
     {"mpich", "PMI_RANK", NULL, "PMI_SIZE", "MPI_LOCALRANKID",
      "MPI_LOCALNRANKS"},
+    {"mvapich", "MV2_COMM_WORLD_RANK", NULL, "MV2_COMM_WORLD_SIZE",
+     "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},
+    {"jsrun", "JSM_NAMESPACE_RANK", NULL, "JSM_NAMESPACE_SIZE",
+     "JSM_NAMESPACE_LOCAL_RANK", "JSM_NAMESPACE_LOCAL_SIZE"},
+    {"pals", "PALS_RANKID", NULL, NULL, "PALS_LOCAL_RANKID", NULL},
+    {"alps", "ALPS_APP_PE", NULL, NULL, NULL, NULL},
+    {"flux", "FLUX_TASK_RANK", NULL, "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID",
+     NULL},
     {"slurm", "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS",
      "SLURM_LOCALID", NULL},
     {"torchrun", "RANK", "WORLD_SIZE", "WORLD_SIZE", "LOCAL_RANK",
      "LOCAL_WORLD_SIZE"},
+    /* An indexed job of Kubernetes: its pods do not know how many they are. */
+    {"kubernetes", "JOB_COMPLETION_INDEX", NULL, NULL, NULL, NULL},
 };
 #define LAUNCHER_ROWS (sizeof(launcher_rows) / sizeof(launcher_rows[0]))
 
@@ -56,7 +66,8 @@ static const struct launcher_row launcher_rows[] = {
 static const char *const launcher_programs[] = {
     "mpirun", "mpiexec",  "orterun",       "prterun",         "prte",
     "orted",  "prted",    "mpiexec.hydra", "hydra_pmi_proxy", "slurmstepd",
-    "srun",   "torchrun", "cklaunch",
+    "srun",   "torchrun", "cklaunch",      "jsrun",           "flux-shell",
+    "palsd",  "apinit",
 };
 
 const char *identity_variable(char *const *env, const char *name)
@@ -165,7 +176,9 @@ place_fill(struct identity_place *place, char *const *env, size_t at)
             slurm_tasks(identity_variable(env, "SLURM_STEP_TASKS_PER_NODE"),
                         variable_number(env, "SLURM_NODEID", 0));
     }
-    if (place->local_size == 0 && is_torchrun(place) && is_master_here(env)) {
+    if (place->local_size == 0 &&
+        ((is_torchrun(place) && is_master_here(env)) ||
+         variable_number(env, "FLUX_JOB_NNODES", 0) == 1)) {
         place->local_size = place->size;
     }
 }
@@ -401,6 +414,9 @@ static bool job_named(char *const *env,
     } names[] = {
         {"pmix", "PMIX_NAMESPACE", NULL},
         {"slurm", "SLURM_JOB_ID", "SLURM_STEP_ID"},
+        {"flux", "FLUX_JOB_ID", NULL},
+        {"pals", "PALS_APID", NULL},
+        {"alps", "ALPS_APP_ID", NULL},
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -418,12 +434,51 @@ static bool job_named(char *const *env,
     return torch_named(env, place, name, room);
 }
 
+/* What people know the job by: the scheduler's name of it and of its step.
+ * Without a step of its own several launchers may run in one job, so their pid
+ * tells them apart. */
+static void label_find(struct identity *identity, char *const *env)
+{
+    static const struct {
+        const char *job;
+        const char *step; /* NULL: the job is one step */
+    } names[] = {
+        {"SLURM_JOB_ID", "SLURM_STEP_ID"},
+        {"FLUX_JOB_ID", NULL},
+        {"PALS_APID", NULL},
+        {"ALPS_APP_ID", NULL},
+        {"LSB_JOBID", ""},
+        {"PBS_JOBID", ""},
+    };
+    size_t room = sizeof(identity->job);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *job = identity_variable(env, names[i].job);
+        const char *step = names[i].step == NULL
+                               ? NULL
+                               : identity_variable(env, names[i].step);
+
+        if (job != NULL && step != NULL) {
+            (void)snprintf(identity->job, room, "%.30s.%.20s", job, step);
+            return;
+        }
+        if (job != NULL && names[i].step == NULL) {
+            (void)snprintf(identity->job, room, "%.50s", job);
+            return;
+        }
+        if (job != NULL) {
+            (void)snprintf(identity->job, room, "%.40s.%d", job,
+                           (int)identity->launcher_pid);
+            return;
+        }
+    }
+    (void)snprintf(identity->job, room, "%d", (int)identity->launcher_pid);
+}
+
 static void job_find(struct identity *identity, char *const *env)
 {
     unsigned long long start = launcher_find(identity, env);
     char name[120] = "";
-    const char *slurm = identity_variable(env, "SLURM_JOB_ID");
-    const char *step = identity_variable(env, "SLURM_STEP_ID");
     bool is_named = job_named(env, &identity->place, name, sizeof(name));
 
     if (is_named && !identity_is_one_host(identity)) {
@@ -436,13 +491,7 @@ static void job_find(struct identity *identity, char *const *env)
                        (int)identity->launcher_pid, start,
                        identity->domain.boot_id);
     }
-    if (slurm != NULL && step != NULL) {
-        (void)snprintf(identity->job, sizeof(identity->job), "%.30s.%.20s",
-                       slurm, step);
-    } else {
-        (void)snprintf(identity->job, sizeof(identity->job), "%d",
-                       (int)identity->launcher_pid);
-    }
+    label_find(identity, env);
 }
 
 /* Names go into paths: letters, digits, dot, dash and underscore stay. */
@@ -558,8 +607,10 @@ void identity_command(struct identity *identity, char *const *argv)
 
 bool identity_is_one_host(const struct identity *identity)
 {
-    return identity->place.size <= 1 ||
-           identity->place.local_size == identity->place.size;
+    const struct identity_place *place = &identity->place;
+
+    return place->size == 1 ||
+           (place->size > 1 && place->local_size == place->size);
 }
 
 size_t identity_lines(const struct identity *identity,
@@ -613,7 +664,7 @@ int identity_run_name(const struct identity *identity, char *name, size_t room)
     char text[32];
     int n;
 
-    (void)localtime_r(&start, &tm);
+    (void)gmtime_r(&start, &tm);
     (void)strftime(text, sizeof(text), "%Y%m%dT%H%M%S", &tm);
     n = snprintf(name, room, "ck-%s-%s", identity->job, text);
     return n > 0 && (size_t)n < room ? 0 : -1;

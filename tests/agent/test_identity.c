@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -80,6 +82,46 @@ static const struct place_case places[] = {
      2,
      1,
      0},
+    {{"MV2_COMM_WORLD_RANK=3", "MV2_COMM_WORLD_SIZE=4",
+      "MV2_COMM_WORLD_LOCAL_RANK=1", "MV2_COMM_WORLD_LOCAL_SIZE=2"},
+     "mvapich",
+     3,
+     4,
+     1,
+     2},
+    {{"JSM_NAMESPACE_RANK=3", "JSM_NAMESPACE_SIZE=4",
+      "JSM_NAMESPACE_LOCAL_RANK=1", "JSM_NAMESPACE_LOCAL_SIZE=2"},
+     "jsrun",
+     3,
+     4,
+     1,
+     2},
+    {{"PALS_RANKID=3", "PALS_LOCAL_RANKID=1"}, "pals", 3, 0, 1, 0},
+    {{"ALPS_APP_PE=3"}, "alps", 3, 0, -1, 0},
+    {{"FLUX_TASK_RANK=3", "FLUX_JOB_SIZE=4", "FLUX_TASK_LOCAL_ID=1",
+      "FLUX_JOB_NNODES=2"},
+     "flux",
+     3,
+     4,
+     1,
+     0},
+    {{"FLUX_TASK_RANK=3", "FLUX_JOB_SIZE=4", "FLUX_TASK_LOCAL_ID=3",
+      "FLUX_JOB_NNODES=1"},
+     "flux",
+     3,
+     4,
+     3,
+     4},
+    {{"JOB_COMPLETION_INDEX=3"}, "kubernetes", 3, 0, -1, 0},
+    {{"PMIX_RANK=3"}, "pmix", 3, 0, -1, 0},
+    /* mpiexec inside a task of Flux, where all ranks are of one task. */
+    {{"FLUX_TASK_RANK=0", "FLUX_JOB_SIZE=2", "PMI_RANK=5", "PMI_SIZE=8",
+      "MPI_LOCALRANKID=1", "MPI_LOCALNRANKS=4"},
+     "mpich",
+     5,
+     8,
+     1,
+     4},
     /* A variable of that name which is no rank. */
     {{"RANK=captain", "WORLD_SIZE=4"}, "none", 0, 1, 0, 1},
     {{"RANK=2"}, "none", 0, 1, 0, 1},
@@ -152,6 +194,65 @@ static void over_hosts_the_key_is_the_launchers_name_alone(void **state)
     assert_int_equal(identity_find(&identity, env, NULL), 0);
     assert_false(identity_is_one_host(&identity));
     assert_string_equal(identity.job_key, "pmix-77");
+}
+
+static void a_size_that_nobody_tells_is_not_one_host(void **state)
+{
+    char *const env[] = {(char[]){"PMIX_RANK=1"}, (char[]){"PMIX_NAMESPACE=77"},
+                         NULL};
+    struct identity identity;
+
+    (void)state;
+    assert_int_equal(identity_find(&identity, env, NULL), 0);
+    assert_false(identity_is_one_host(&identity));
+    assert_string_equal(identity.job_key, "pmix-77");
+}
+
+struct label_case {
+    const char *env[ENV_MAX];
+    const char *label;
+    bool has_pid; /* the launcher's follows behind a dot */
+};
+
+static const struct label_case labels[] = {
+    {{"SLURM_JOB_ID=4711", "SLURM_STEP_ID=2", "SLURM_PROCID=1"},
+     "4711.2",
+     false},
+    {{"SLURM_JOB_ID=4711", "OMPI_COMM_WORLD_RANK=1"}, "4711", true},
+    {{"FLUX_JOB_ID=f2Qh", "FLUX_TASK_RANK=1"}, "f2Qh", false},
+    {{"LSB_JOBID=88", "JSM_NAMESPACE_RANK=1"}, "88", true},
+    {{"PBS_JOBID=12.head", "PMI_RANK=1"}, "12.head", true},
+};
+
+static void a_job_is_named_as_its_scheduler_does(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+        struct identity identity;
+        char expected[64];
+
+        assert_int_equal(identity_find(&identity,
+                                       (char *const *)(uintptr_t)labels[i].env,
+                                       NULL),
+                         0);
+        (void)snprintf(expected, sizeof(expected),
+                       labels[i].has_pid ? "%s.%d" : "%s", labels[i].label,
+                       (int)identity.launcher_pid);
+        assert_string_equal(identity.job, expected);
+    }
+}
+
+static void the_time_in_a_run_name_is_utc(void **state)
+{
+    struct identity identity = {.job = "7", .launcher_start = 86399};
+    char name[64];
+
+    (void)state;
+    assert_int_equal(setenv("TZ", "XYZ-5", 1), 0);
+    tzset();
+    assert_int_equal(identity_run_name(&identity, name, sizeof(name)), 0);
+    assert_int_equal(unsetenv("TZ"), 0);
+    assert_string_equal(name, "ck-7-19700101T235959");
 }
 
 struct key_case {
@@ -307,6 +408,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_worker_below_one_agent_has_a_rank_of_its_own),
         cmocka_unit_test(agents_of_one_start_share_key_hash_and_run_name),
         cmocka_unit_test(over_hosts_the_key_is_the_launchers_name_alone),
+        cmocka_unit_test(a_size_that_nobody_tells_is_not_one_host),
+        cmocka_unit_test(a_job_is_named_as_its_scheduler_does),
+        cmocka_unit_test(the_time_in_a_run_name_is_utc),
         cmocka_unit_test(ranks_by_variables_name_the_job_by_where_they_meet),
         cmocka_unit_test(a_wrapper_that_carries_our_rank_is_no_launcher),
         cmocka_unit_test(
