@@ -6,7 +6,9 @@
  *   all ranks on this host       -> connect to the job's socket
  *   several hosts, rank 0        -> the same, and publish what ckagg says
  *   several hosts, other ranks   -> the job's socket if it is here, else what
- *                                   ckmpi or the run directory hand on
+ *                                   ckmpi or the run directory hand on: the
+ *                                   user's, or the one that rank 0's agent
+ *                                   made in the same working directory
  *   rank 0: starts ckagg at once; on one host, others after 2 s without an
  *   answer. Whoever has the lock; never more than STARTS_MAX times.
  */
@@ -21,16 +23,20 @@
 #include <unistd.h>
 
 #include "agent/embedded.h"
+#include "agent/nearby.h"
 #include "agent/probe.h"
 #include "schema/run.h"
 
 #define START_WAIT (2 * CK_TIME_S)
 #define START_AGAIN (1 * CK_TIME_S)
 #define LOOK_AGAIN (100 * CK_TIME_MS)
+/* A listing of a shared directory is work for its server. */
+#define NEARBY_AGAIN (250 * CK_TIME_MS)
+#define NEARBY_LONGEST (10 * CK_TIME_S)
 #define STARTS_MAX 3
 /* The start of a launcher is known to the second, and clocks are set. */
 #define EARLIER_SECONDS 2
-#define ENDPOINT_FILE "endpoint"
+#define ENDPOINT_FILE NEARBY_ENDPOINT
 
 struct rendezvous {
     struct rendezvous_wish wish;
@@ -52,6 +58,8 @@ struct rendezvous {
     ck_time_t created;
     ck_time_t start_at; /* when to try to start ckagg, 0 = never */
     ck_time_t look_at;
+    ck_time_t nearby_at;
+    ck_time_t nearby_pause;
     struct ck_endpoint candidate; /* being probed */
     struct probe probe;
 };
@@ -140,7 +148,7 @@ static void publish(struct rendezvous *rendezvous, const char *text)
         /* release: pairs with the acquire in ckmpi */
         atomic_store_explicit(&header->is_published, 1, memory_order_release);
     }
-    if (rendezvous->wish.is_dir_given && !rendezvous->is_one_host) {
+    if (!rendezvous->is_one_host) {
         (void)ck_run_replace(rendezvous->wish.dir, ENDPOINT_FILE, text,
                              strlen(text), NULL);
     }
@@ -260,6 +268,31 @@ static bool file_read(const char *dir, char text[CK_ENDPOINT_TEXT_BYTES])
     return n > 0;
 }
 
+/* The start of the run is in its directory's name, and hosts do not see it at
+ * the same second: so rank 0's directory is looked for, seldom and seldomer. */
+static void nearby_look(struct rendezvous *rendezvous, ck_time_t now)
+{
+    const struct identity *identity = rendezvous->wish.identity;
+    char text[CK_ENDPOINT_TEXT_BYTES];
+    char found[PATH_MAX];
+
+    if (now < rendezvous->nearby_at) {
+        return;
+    }
+    rendezvous->nearby_pause = rendezvous->nearby_pause == 0
+                                   ? NEARBY_AGAIN
+                                   : rendezvous->nearby_pause * 5 / 4;
+    if (rendezvous->nearby_pause > NEARBY_LONGEST) {
+        rendezvous->nearby_pause = NEARBY_LONGEST;
+    }
+    rendezvous->nearby_at = now + rendezvous->nearby_pause;
+    if (nearby_find(rendezvous->wish.dir, identity->job_key,
+                    identity->launcher_start, found) &&
+        file_read(found, text)) {
+        (void)candidate_take(rendezvous, text, now);
+    }
+}
+
 /* Several hosts: look where an endpoint may have shown up. */
 static void remote_look(struct rendezvous *rendezvous, ck_time_t now)
 {
@@ -279,9 +312,12 @@ static void remote_look(struct rendezvous *rendezvous, ck_time_t now)
             return;
         }
     }
-    if (rendezvous->wish.is_dir_given &&
-        file_read(rendezvous->wish.dir, text)) {
-        (void)candidate_take(rendezvous, text, now);
+    if (rendezvous->wish.is_dir_given) {
+        if (file_read(rendezvous->wish.dir, text)) {
+            (void)candidate_take(rendezvous, text, now);
+        }
+    } else {
+        nearby_look(rendezvous, now);
     }
 }
 

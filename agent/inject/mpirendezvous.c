@@ -98,12 +98,22 @@ static bool pmix_find(void)
            pmix.initialized() != 0;
 }
 
-/* True when some rank of the world is on another host. */
+/* May some rank of the world be on another host? Where no launcher tells it
+ * may: then asking costs a look in PMIx's own store. */
 static bool is_spread(int size)
 {
-    const char *local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    static const char *const locals[] = {"OMPI_COMM_WORLD_LOCAL_SIZE",
+                                         "MPI_LOCALNRANKS"};
+    const char *nodes = getenv("SLURM_STEP_NUM_NODES");
 
-    return local != NULL && atoi(local) < size;
+    for (size_t i = 0; i < sizeof(locals) / sizeof(locals[0]); i++) {
+        const char *local = getenv(locals[i]);
+
+        if (local != NULL) {
+            return atoi(local) < size;
+        }
+    }
+    return size > 1 && (nodes == NULL || atoi(nodes) != 1);
 }
 
 void mpi_rendezvous_start(int rank, int size)
