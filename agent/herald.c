@@ -191,7 +191,8 @@ void herald_look(struct herald *herald, ck_time_t heard, ck_time_t now)
         break;
     case SILENCE_FELL:
         (void)snprintf(what, sizeof(what),
-                       "no word from the aggregator (%s) for %d s", url(herald),
+                       "no response from the aggregator (%s) for %d s",
+                       url(herald),
                        (int)((now - (heard ? heard : herald->silence.started)) /
                              CK_TIME_S));
         kept_say(herald, what);

@@ -20,7 +20,7 @@ static const struct {
     [CAUSE_PROFILER] = {"profiler", "a tracer worked for itself",
                         CAUSE_COLUMN_OTHER, NULL},
     [CAUSE_HOST_STOPPED] = {"host_stopped",
-                            "its host, or all of the job on it, stood still",
+                            "its host, or all of the job on it, did not run",
                             CAUSE_COLUMN_OTHER, NULL},
     [CAUSE_STARTUP] = {"startup", "nothing had been launched yet",
                        CAUSE_COLUMN_OTHER, NULL},

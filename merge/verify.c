@@ -57,8 +57,7 @@ static unsigned verify_stored(const struct report *report, FILE *file)
             fprintf(file, "rank %d %s\n", rank->number,
                     rank->end == REPORT_END_MISSING ? "is not in the run"
                     : rank->is_orphan
-                        ? "lost its ckagent, and nobody saw how it "
-                          "ended"
+                        ? "lost its ckagent, and its exit status is unknown"
                         : "has no end record");
             found++;
         }

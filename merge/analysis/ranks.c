@@ -198,12 +198,18 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     return 0;
 }
 
+/* What an agent says it lost may be anything: the sum does not wrap. */
+static uint64_t sum_up(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 static uint64_t lost_all(const struct cast_agent *agent)
 {
-    uint64_t sum = agent->gap_records + agent->elsewhere;
+    uint64_t sum = sum_up(agent->gap_records, agent->elsewhere);
 
     for (size_t i = 0; i < CAST_REASONS; i++) {
-        sum += agent->lost[i];
+        sum = sum_up(sum, agent->lost[i]);
     }
     return sum;
 }

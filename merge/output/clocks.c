@@ -424,8 +424,8 @@ static void put_cure(const struct page *page)
     if (!is_lacking) {
         return;
     }
-    fputs(MARGIN "across a clock that is not calibrated nobody is said to "
-                 "have waited for anybody;\n",
+    fputs(MARGIN "waits across clocks that are not calibrated are not "
+                 "attributed;\n",
           page->file);
     fputs(report->inputs_count > 0
               ? MARGIN "  a bound needs several collective kernels in common\n"

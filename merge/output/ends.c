@@ -38,7 +38,7 @@ static void put_how(const struct page *page,
         fputs("lost its ckagent, which was killed, and ", file);
     }
     if (rank->is_orphan && rank->end == REPORT_END_UNKNOWN) {
-        fputs("ended, nobody saw how,", file);
+        fputs("ended with unknown status", file);
     } else if (report_lost_launcher(rank)) {
         fprintf(file, "lost its mpirun and was ended by Open MPI (status %d)",
                 rank->code);
@@ -70,7 +70,7 @@ static void put_how(const struct page *page,
               file);
     } else if (rank->end == REPORT_END_SHARED) {
         fputs(rank->is_unfinalized ? "ended without MPI_Finalize"
-                                   : "ended, nobody saw how,",
+                                   : "ended with unknown status",
               file);
     } else {
         fprintf(file, "ended with status %d%s", rank->code,

@@ -325,7 +325,8 @@ static void why_a_clock_is_not_calibrated_is_said_with_a_cure(void **state)
     assert_int_equal(merge(fixture, "", fixture->one_way), 0);
     assert_non_null(
         strstr(fixture->text, "second: not calibrated: it was not probed\n"));
-    assert_non_null(strstr(fixture->text, "nobody is said to have waited"));
+    assert_non_null(strstr(
+        fixture->text, "clocks that are not calibrated are not attributed"));
     assert_non_null(strstr(fixture->text, "see ckagg --clock-port"));
     assert_int_equal(
         merge(fixture, "-o json --clock-facts=probes", fixture->blind), 0);
