@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -311,9 +313,38 @@ int embedded_ready(struct embedded *embedded,
     return line_parse(embedded->line, endpoint, err);
 }
 
-void embedded_wake(const struct embedded *embedded)
+/* Who listens on the job's socket: 0 where nobody does that is ours. A ckagg
+ * may have been started by a collector that was killed since, or by another
+ * agent. A stopped one is found as well: the kernel answers. */
+static pid_t listener_find(const struct embedded_place *place)
 {
-    if (embedded->pid > 0) {
-        (void)kill(embedded->pid, SIGCONT);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct ucred who = {.pid = 0};
+    socklen_t length = sizeof(who);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0) {
+        return 0;
+    }
+    memcpy(address.sun_path, place->socket, sizeof(address.sun_path));
+    if (connect(fd, (const void *)&address, sizeof(address)) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
+        who.uid != geteuid()) {
+        who.pid = 0;
+    }
+    (void)close(fd);
+    return who.pid;
+}
+
+void embedded_wake(const struct embedded *embedded,
+                   const struct embedded_place *place)
+{
+    pid_t pid = listener_find(place);
+
+    if (pid <= 0) {
+        pid = embedded->pid;
+    }
+    if (pid > 0) {
+        (void)kill(pid, SIGCONT);
     }
 }

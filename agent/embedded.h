@@ -64,7 +64,9 @@ int embedded_ready(struct embedded *embedded,
                    char endpoint[CK_ENDPOINT_TEXT_BYTES],
                    struct ck_err *err);
 
-/* Should it be stopped (the program may do that), it goes on. */
-void embedded_wake(const struct embedded *embedded);
+/* Should the job's ckagg of this host be stopped (the program may do that), it
+ * goes on, whoever started it. */
+void embedded_wake(const struct embedded *embedded,
+                   const struct embedded_place *place);
 
 #endif

@@ -120,7 +120,9 @@ void rendezvous_abstain(struct rendezvous *rendezvous)
 
 void rendezvous_wake(struct rendezvous *rendezvous)
 {
-    embedded_wake(&rendezvous->embedded);
+    if (rendezvous->has_place) {
+        embedded_wake(&rendezvous->embedded, &rendezvous->place);
+    }
 }
 
 bool rendezvous_leads(const struct rendezvous *rendezvous)
