@@ -26,14 +26,16 @@ fail() {
 runs() {
     local want=$1 status=0
     shift
-    timeout 60 "$bin/ckagent" "$@" >out 2>err || status=$?
+    timeout 300 "$bin/ckagent" "$@" >out 2>err || status=$?
     [ "$status" = "$want" ] || fail "status $status, not $want: $*"
 }
 says() { grep -qe "$1" err || fail "not said: $1"; }
 says_not() { ! grep -qe "$1" err || fail "said: $1"; }
-# Rings that another test's killed agent left are said too.
+# Rings that another test's killed agent left are said too, and a busy machine's
+# ckagg may answer late.
 lines() {
-    [ "$(grep -vc 'records that a killed agent' err)" = "$1" ] ||
+    [ "$(grep -vc -e 'records that a killed agent' -e ' waiting for the aggreg' \
+        -e ' no word from the aggreg' err)" = "$1" ] ||
         fail "not $1 lines"
 }
 no_trace() {
@@ -44,15 +46,15 @@ no_trace() {
 }
 sums() { (cd "$1" && find . -type f -exec sha256sum {} + | sort); }
 
-# wait_for WHAT COMMAND...: until the command holds, at most 20 s.
+# wait_for WHAT COMMAND...: until the command holds, at most 300 s.
 wait_for() {
     local what=$1 i
     shift
-    for ((i = 0; i < 400; i++)); do
+    for ((i = 0; i < 6000; i++)); do
         ! "$@" 2>/dev/null || return 0
         read -rt 0.05 <> <(:) || :
     done
-    fail "waited 20 s for $what"
+    fail "waited 300 s for $what"
 }
 no_meeting_point() { [ -z "$(ls "$work/ck")" ]; }
 is_done() { grep -q '"state": "done"' "$1/manifest.json"; }
@@ -77,7 +79,7 @@ no_trace first.3
 # So does ckagg itself, also without a key of its own.
 for job in "--job other" ""; do
     # shellcheck disable=SC2086
-    ! timeout 10 "$bin/ckagg" --embedded --dir first $job \
+    ! timeout 100 "$bin/ckagg" --embedded --dir first $job \
         --listen "ipc://$work/s" >out 2>err || fail "ckagg took the directory"
     grep -q '^ckagg failed .*first holds' out || fail "no reason on stdout"
 done
@@ -156,7 +158,7 @@ echo kept >other
 ln -s "$work/other" linked/ckagg.log
 mkfifo piped/ckagg.log
 for dir in linked piped; do
-    ! timeout 10 "$bin/ckagg" --embedded --listen "ipc://$work/$dir.sock" \
+    ! timeout 100 "$bin/ckagg" --embedded --listen "ipc://$work/$dir.sock" \
         --dir $dir >line3 2>log3 || fail "ckagg serves without a log"
     grep -q 'error: .*/ckagg.log' log3 || fail "it reported: $(cat log3)"
 done
@@ -199,15 +201,15 @@ echo "ok: a program that cannot be run"
 
 # Interrupted, then killed with its agent: all is there, and it is said.
 "$bin/ckagent" --dir cut --report none -- \
-    bash -c 'trap "" TERM; : >ready; while :; do sleep 0.1; done' 2>err &
+    bash -c 'trap ": >heard" TERM; : >ready; while :; do sleep 0.1; done' 2>err &
 agent=$!
 wait_for "the program" test -e ready
 target=$(for pid in $(cat /proc/$agent/task/$agent/children); do
     [ "$(cat "/proc/$pid/comm")" != bash ] || echo "$pid"
 done)
 kill -TERM $agent
-# The signal was handed on when the program's SIGTERM is no longer news to it.
-read -rt 0.5 <> <(:) || :
+# What is handed on to the program its collector has been told.
+wait_for "the program to hear of it" test -e heard
 kill -KILL $agent "$target"
 wait $agent 2>err || :
 wait_for "the end" is_done cut
@@ -217,8 +219,13 @@ tr -s ' \n' ' ' <report |
     grep -q 'interrupted by signal 15 (Terminated), then killed' ||
     fail "the report does not say it"
 status=0
-timeout -s INT --foreground 1 "$bin/ckagent" --dir ctrl --report none -- \
-    sleep 30 || status=$?
+env --default-signal=INT "$bin/ckagent" --dir ctrl --report none -- \
+    sh -c ': >begun2; exec sleep 600' &
+agent=$!
+wait_for "the program" test -e begun2
+kill -INT $agent
+wait $agent 2>err || status=$?
+[ $status = 130 ] || fail "status $status of an interrupted program"
 wait_for "the end" is_done ctrl
 "$bin/ckmerge" --verify ctrl >report 2>err || fail "--verify found something"
 "$bin/ckmerge" ctrl >report 2>err || fail "no report"

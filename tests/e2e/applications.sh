@@ -26,7 +26,7 @@ program() {
         mkdir -p "$work/$name/$way"
         cp "$work/decks"/* "$work/$name/$way"
     done
-    plain=(timeout 60 mpirun -n 2)
+    plain=(timeout 300 mpirun -n 2)
     (cd "$work/$name/plain" && "${plain[@]}" "$@" >output 2>&1 </dev/null) ||
         { tail -n 5 "$work/$name/plain/output"; fail "$name plain: status $?"; }
     (cd "$work/$name/traced" && "${plain[@]}" "$bin/ckagent" --report none \

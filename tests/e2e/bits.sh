@@ -9,7 +9,7 @@ need mpirun openmpi-bin
 for mode in "" --overlap; do
     for traced in "" "$bin/ckagent --report none --dir $work/run$mode --"; do
         # shellcheck disable=SC2086
-        timeout 120 mpirun -n 2 $traced "$tests/train" --steps 60 $mode \
+        timeout 600 mpirun -n 2 $traced "$tests/train" --steps 60 $mode \
             --checkpoint "$work/weights${mode}${traced:+-traced}" \
             --checkpoint-every 60 >"$work/out${mode}${traced:+-traced}"
     done

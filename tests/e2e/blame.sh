@@ -14,7 +14,7 @@ steps=30 late_ms=20
 
 run() {
     rm -rf "${work:?}/$1"
-    timeout 120 mpirun -n 4 "$bin/ckagent" --dir "$work/$1" -- \
+    timeout 600 mpirun -n 4 "$bin/ckagent" --dir "$work/$1" -- \
         "$tests/train" --steps $steps "${@:2}" >"$work/$1.out" \
         2>"$work/$1.err" </dev/null || { cat "$work/$1.err"; fail "mpirun"; }
     "$bin/ckmerge" --quiet --output json="$work/$1.json" \

@@ -29,7 +29,7 @@ chmod +x "$work/rank"
 # run DIR RANK HIDE: a job; RANK has the other clock (none: nobody).
 run() {
     rm -rf "$1"
-    CLONE_RANK=$2 CLONE_HIDE=$3 timeout -k 5 60 mpirun -n 2 \
+    CLONE_RANK=$2 CLONE_HIDE=$3 timeout -k 5 300 mpirun -n 2 \
         unshare --uts --mount "$work/rank" "$bin/ckagent" --dir "$1" -- \
         "$tests/p2p.openmpi" </dev/null >"$work/out" 2>"$work/err" ||
         { cat "$work/err"; fail "mpirun"; }

@@ -40,7 +40,7 @@ domains() {
     shift 2
     # Rank 3's drift begins about now, on its own RAW.
     CK_TEST_ORIGIN=$((($(raw) + 3000) * 1000000000)) \
-        timeout -k 5 100 mpirun -n "$ranks" "$work/rank" "$bin/ckagent" \
+        timeout -k 5 500 mpirun -n "$ranks" "$work/rank" "$bin/ckagent" \
         --clock-shortcut=off --dir "$dir" -- "$@" \
         </dev/null >"$work/out" 2>"$work/err" || {
         cat "$work/err"
@@ -100,7 +100,7 @@ same "late ranks as the ranks, waits as late ranks" True "$(j "(
         lambda rows, key: sum(row.get(key, 0) for row in rows))")"
 
 # Without a word about clocks: one clock, exact, and no probe.
-timeout 60 mpirun -n 2 "$bin/ckagent" --dir "$work/plain" -- \
+timeout 300 mpirun -n 2 "$bin/ckagent" --dir "$work/plain" -- \
     "$tests/train" --steps 5 </dev/null >"$work/out" 2>"$work/err" ||
     fail "mpirun with one clock"
 "$bin/ckmerge" --quiet --output json="$work/report.json" "$work/plain"
@@ -115,7 +115,7 @@ mkdir "$work/service"
 "$bin/ckagg" --listen "ipc://$work/agg.sock" --dir "$work/service" \
     >"$work/ready" 2>"$work/ckagg.err" &
 service=$!
-for _ in $(seq 100); do
+for _ in $(seq 1000); do
     [ -s "$work/ready" ] && break
     sleep 0.1
 done
@@ -123,7 +123,7 @@ done
 # The one that leads hands the lead on at its end: where the other one ends
 # much later, on a busy machine, it probes as well. That is another job.
 for shared in shared shared2 shared3; do
-    CK_TEST_CLOCK=off=5000000 timeout 60 mpirun -n 2 "$bin/ckagent" \
+    CK_TEST_CLOCK=off=5000000 timeout 300 mpirun -n 2 "$bin/ckagent" \
         --report none --job $shared --aggregator "ipc://$work/agg.sock" -- \
         "$tests/train" --steps 40 </dev/null >"$work/out" 2>"$work/err" ||
         fail "mpirun with a service"

@@ -22,7 +22,7 @@ j() { json "$work/report.json" "$1"; }
 
 # ready FILE: wait until it has a line.
 ready() {
-    for ((i = 0; i < 600; i++)); do
+    for ((i = 0; i < 6000; i++)); do
         [ ! -s "$1" ] || return 0
         read -rt 0.05 <> <(:) || :
     done

@@ -70,7 +70,7 @@ mkdir "$work/runs"
 ckagg=$!
 agent=0
 trap 'kill -9 $ckagg ${agent/#0/} 2>/dev/null || :; cleanup' EXIT
-for ((i = 0; i < 200; i++)); do
+for ((i = 0; i < 2000; i++)); do
     [ ! -s "$work/ready" ] || break
     read -rt 0.05 <> <(:) || :
 done
@@ -90,15 +90,15 @@ fi
 # While an honest job runs, a stranger sends what must be dropped.
 mkfifo "$work/go"
 CKAGENT_AGGREGATOR=$endpoint "$bin/ckagent" --clock-shortcut=off \
-    --report none --job honest -- timeout 20 sh -c "read -r go <$work/go" &
+    --report none --job honest -- timeout 200 sh -c "read -r go <$work/go" &
 agent=$!
-for ((i = 0; i < 200; i++)); do
+for ((i = 0; i < 2000; i++)); do
     run=$(echo "$work/runs"/ck-honest-*)
     [ ! -s "$run/manifest.json" ] || break
     read -rt 0.05 <> <(:) || :
 done
 [ -s "$run/manifest.json" ] || fail "the honest job did not begin"
-timeout 20 "$tests/stranger" probes 10 "$endpoint" >"$work/rogue" ||
+timeout 200 "$tests/stranger" probes 10 "$endpoint" >"$work/rogue" ||
     fail "stranger: $(cat "$work/rogue")"
 cat "$work/rogue"
 grep -q "good probe was answered" "$work/rogue" || fail "not even the good one"
@@ -123,11 +123,11 @@ if ! command -v script >/dev/null; then
     echo "script is missing (package bsdutils): no terminal, no status line"
     exit 0
 fi
-TERM=xterm timeout 60 script -qc "stty cols 200; exec timeout 50 $bin/ckagg \
+TERM=xterm timeout 300 script -qc "stty cols 200; exec timeout 250 $bin/ckagg \
     --listen ipc://$work/line.sock --dir $work/line" /dev/null \
     </dev/null >"$work/terminal" 2>&1 &
 ckagg=$!
-timeout 40 "$bin/ckagent" --clock-shortcut=off --report none --job line \
+timeout 200 "$bin/ckagent" --clock-shortcut=off --report none --job line \
     --aggregator "ipc://$work/line.sock" -- sh -c '
     for i in $(seq 300); do
         ! grep -aq "clock off" "$0" || exit 0

@@ -86,7 +86,7 @@ for ((job = 0; job < jobs; job++)); do
     STEP_ORIGIN=$(/usr/bin/python3 -c 'import time
 print(time.clock_gettime_ns(4))')
     export STEP_AFTER STEP_ORIGIN
-    timeout -k 5 60 mpirun -n 2 "$work/rank" "$bin/ckagent" --report none \
+    timeout -k 5 300 mpirun -n 2 "$work/rank" "$bin/ckagent" --report none \
         --dir "$dir" -- "$tests/marks.openmpi" 3000 </dev/null \
         >"$work/out" 2>"$work/err" || { cat "$work/err"; fail "mpirun"; }
     "$bin/ckmerge" --quiet --output json="$work/report.json" \

@@ -6,9 +6,9 @@
 # In full by hand: CK_STEP=1 CK_FLIPS=10000 tests/e2e/damage.sh
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
-timeout 60 "$bin/ckagent" --report none --dir "$work/small" -- \
+timeout 300 "$bin/ckagent" --report none --dir "$work/small" -- \
     "$tests/lives_target" 300 || :
-timeout 120 mpirun -n 4 "$bin/ckagent" --dir "$work/large" -- "$tests/train" \
+timeout 600 mpirun -n 4 "$bin/ckagent" --dir "$work/large" -- "$tests/train" \
     --steps 30 >"$work/out" 2>&1 || { cat "$work/out"; fail "mpirun"; }
 for ((i = 0; i < 200; i++)); do
     ! grep -qs '"state": "done"' "$work/small/manifest.json" || break

@@ -28,7 +28,7 @@ program_of() {
 }
 
 start() {
-    timeout -k 5 120 mpirun -n 4 "$bin/ckagent" --dir "$1" -- "$tests/train" \
+    timeout -k 5 600 mpirun -n 4 "$bin/ckagent" --dir "$1" -- "$tests/train" \
         --steps 1000 "${@:2}" >"$1.out" 2>"$1.err" </dev/null &
     launcher=$!
 }
@@ -38,7 +38,7 @@ finish() {
     local rc=0 _
     wait $launcher || rc=$?
     [ $rc -ne 0 ] || fail "mpirun said nothing of the death"
-    for _ in $(seq 300); do
+    for _ in $(seq 3000); do
         if [ -s "$1/report.json" ] &&
             ! grep -q '"state": "running"' "$1/manifest.json"; then
             return
@@ -100,7 +100,7 @@ for i in $(seq "$count"); do
     run=$work/kill.$i
     start "$run" --ill late:2:400
     # Past its first step: in the middle.
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         pid=$(program_of 2)
         [ -z "$pid" ] || [ ! -s "$run.out" ] || break
         sleep 0.05
@@ -120,7 +120,7 @@ check "$run" 11
 message() {
     run=$work/message
     rm -rf "$run"
-    timeout -k 5 120 mpirun -n 3 "$bin/ckagent" --dir "$run" -- \
+    timeout -k 5 600 mpirun -n 3 "$bin/ckagent" --dir "$run" -- \
         "$tests/ends.openmpi" kill >"$run.out" 2>"$run.err" </dev/null &
     launcher=$!
     finish "$run"
@@ -139,10 +139,10 @@ message() {
 circle() {
     run=$work/circle
     rm -rf "$run" "$run.out"
-    timeout -k 5 120 mpirun -n 3 "$bin/ckagent" --dir "$run" -- \
+    timeout -k 5 600 mpirun -n 3 "$bin/ckagent" --dir "$run" -- \
         "$tests/ends.openmpi" circle >"$run.out" 2>"$run.err" </dev/null &
     launcher=$!
-    for _ in $(seq 1200); do
+    for _ in $(seq 6000); do
         [ "$(grep -c 'is in$' "$run.out")" != 3 ] || break
         sleep 0.05
     done

@@ -32,9 +32,9 @@ mkdir -m 700 "$kept" "$target"
 as_stranger() { setpriv --reuid=$stranger --regid=$stranger --clear-groups "$@"; }
 
 # A ring as a killed agent leaves it, that names $target.
-"$bin/ckagent" --report none --dir "$target" -- sleep 30 >"$work/out" 2>&1 &
+"$bin/ckagent" --report none --dir "$target" -- sleep 300 >"$work/out" 2>&1 &
 front=$!
-for _ in $(seq 300); do
+for _ in $(seq 3000); do
     ls "$target"/seg-*.ck >/dev/null 2>&1 && break
     sleep 0.05
 done
@@ -106,7 +106,7 @@ trial() {
             truncate -s 8192 /dev/shm/ck-0/*.ring; sleep 0.02
         done' >/dev/null 2>&1 &
     said=$!
-    timeout 60 "$bin/ckagent" --report none --dir "$run" -- sh -c 'echo hello' \
+    timeout 300 "$bin/ckagent" --report none --dir "$run" -- sh -c 'echo hello' \
         >"$work/out" 2>"$work/err" || status=$?
     kill $said 2>/dev/null && wait $said 2>/dev/null || :
     same "$kind: status" 0 $status
@@ -155,7 +155,7 @@ meet() {
     mount --bind "$taken" /tmp/ck-0
     (
         unset XDG_RUNTIME_DIR
-        timeout 60 mpirun -n 3 "$bin/ckagent" --report none --dir "$run" -- \
+        timeout 300 mpirun -n 3 "$bin/ckagent" --report none --dir "$run" -- \
             echo hello >"$work/out" 2>"$work/err"
     ) || fail "agents that meet elsewhere: $(cat "$work/err")"
     wait_done "$run"

@@ -54,7 +54,7 @@ clear_place() { rm -f "$(at "$1")/filler"; }
 # With half of the marks said, in the background.
 turn_over() {
     local i
-    for ((i = 0; i < 3000; i++)); do
+    for ((i = 0; i < 30000; i++)); do
         [ ! -e "$cell/half" ] || break
         read -rt 0.02 <> <(:) || :
     done
@@ -66,7 +66,7 @@ turn_over() {
 # Everybody who works for the cell is gone.
 wait_gone() {
     local i
-    for ((i = 0; i < 600; i++)); do
+    for ((i = 0; i < 6000; i++)); do
         pgrep -f -- "$cell/" >/dev/null || return 0
         read -rt 0.05 <> <(:) || :
     done
@@ -128,7 +128,7 @@ elsewhere() {
 }
 
 embedded() {
-    (cd "$cell/runs" && TMPDIR=$cell/T timeout 60 "$bin/ckagent" \
+    (cd "$cell/runs" && TMPDIR=$cell/T timeout 300 "$bin/ckagent" \
         --posix off --sample off --dir "$cell/runs/run" -- \
         "$tests/marks" $count $threads "$cell/half")
 }
@@ -137,13 +137,13 @@ two_hosts() {
         >"$cell/endpoint" 2>"$cell/agg" &
     agg=$!
     local i
-    for ((i = 0; i < 400; i++)); do
+    for ((i = 0; i < 4000; i++)); do
         [ ! -s "$cell/endpoint" ] || break
         read -rt 0.02 <> <(:) || :
     done
     # shellcheck disable=SC2016
     TMPDIR=$cell/T unshare -m bash -c 'mount --bind "$0/S" "$0/runs" &&
-        cd "$0/runs" && exec timeout 60 "$@"' "$cell" "$bin/ckagent" \
+        cd "$0/runs" && exec timeout 300 "$@"' "$cell" "$bin/ckagent" \
         --posix off --sample off --aggregator "$(head -n 1 "$cell/endpoint")" \
         -- "$tests/marks" $count $threads "$cell/half"
 }
@@ -232,7 +232,7 @@ mounted /dev/shm 64m
 mounted "$cell/R" 32m
 fill R
 for made in 300 500; do
-    TMPDIR=$cell/T timeout 60 "$bin/ckagent" --posix off --dir "$cell/R/run" \
+    TMPDIR=$cell/T timeout 300 "$bin/ckagent" --posix off --dir "$cell/R/run" \
         -- "$tests/lives_target" $made 2>"$cell/err.$made" || : &
 done
 wait

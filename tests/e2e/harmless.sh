@@ -36,7 +36,7 @@ once() {
     chmod +x "$dir/bin/run"
     (
         cd "$dir/here"
-        PATH=$dir/bin:$PATH B=$built S=$sources timeout -k 5 60 \
+        PATH=$dir/bin:$PATH B=$built S=$sources timeout -k 5 300 \
             bash -c "$3" </dev/null >"$dir/$way.out" 2>"$dir/$way.all"
     ) || status=$?
     echo "$status" >"$dir/$way.status"

@@ -33,7 +33,7 @@ job() {
     local name=$1 ill=$2 rank=$3
     shift 3
     rm -rf "${work:?}/$name"
-    timeout 120 mpirun -n 2 $under "$bin/ckagent" --dir "$work/$name" "$@" -- \
+    timeout 600 mpirun -n 2 $under "$bin/ckagent" --dir "$work/$name" "$@" -- \
         "$tests/train" --steps "$steps" --ill "$ill:$rank:${amount[$ill]}" $only \
         >"$work/$name.out" 2>"$work/$name.err" </dev/null ||
         { cat "$work/$name.err"; fail "mpirun"; }

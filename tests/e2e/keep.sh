@@ -24,7 +24,7 @@ bytes_of() {
 # ckagg of this run
 aggregator() { pgrep -f -- "^ckagg .*--dir $run " || :; }
 
-timeout 200 mpirun -n $ranks "$bin/ckagent" --keep "$((keep >> 20))M" \
+timeout 800 mpirun -n $ranks "$bin/ckagent" --keep "$((keep >> 20))M" \
     --report none --dir "$run" -- "$tests/kills.openmpi" "$marks" \
     "$work/page" mpi >"$work/said" 2>&1 &
 job=$!
@@ -87,7 +87,7 @@ PY
 # have left: the last one of them has another finish the run.
 for ((try = 1; try < 9; try++)); do
     last=$work/last$try
-    timeout 100 mpirun -n 2 "$bin/ckagent" --ranks 1 --report none \
+    timeout 500 mpirun -n 2 "$bin/ckagent" --ranks 1 --report none \
         --dir "$last" -- "$tests/kills.openmpi" 30000 "$work/page" mpi \
         >"$work/said" 2>&1 &
     job=$!
@@ -111,7 +111,7 @@ echo "ok: a ckagg that was killed at its report was followed (try $try)"
 
 # A run directory that is taken away: nobody waits for it for ever.
 mkdir "$work/away" "$work/tmp"
-TMPDIR=$work/tmp timeout 100 "$bin/ckagent" --keep 1M --report none \
+TMPDIR=$work/tmp timeout 500 "$bin/ckagent" --keep 1M --report none \
     --dir "$work/away/run" -- \
     "$tests/kills.openmpi" 900000 "$work/page" >"$work/said" 2>&1 &
 job=$!
@@ -122,7 +122,7 @@ mv "$work/away" "$work/taken"
 status=0
 wait $job || status=$?
 same "status of a program whose run was taken away" 7 $status
-for ((i = 0; i < 600; i++)); do
+for ((i = 0; i < 6000; i++)); do
     pgrep -f -- "--dir $work/away/run " >/dev/null || break
     read -rt 0.1 <> <(:) || :
 done

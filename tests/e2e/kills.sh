@@ -10,7 +10,7 @@ need mpirun openmpi-bin
 [ -x "$tests/kills.openmpi" ] || skip "kills.openmpi was not built"
 seed=${CK_SEED:-$RANDOM}
 kills() {
-    timeout 250 /usr/bin/python3 "$here/kills.py" "$build" "$1" "$2" "$seed" ||
+    timeout 1000 /usr/bin/python3 "$here/kills.py" "$build" "$1" "$2" "$seed" ||
         fail "$1"
 }
 kills target 20

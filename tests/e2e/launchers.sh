@@ -27,7 +27,7 @@ done
 for pid in "${pids[@]}"; do
     wait "$pid" || fail "slurm: status $?"
 done
-for _ in $(seq 100); do
+for _ in $(seq 1000); do
     [ -s "$work/slurm/report.json" ] && break
     sleep 0.1
 done
@@ -71,7 +71,7 @@ same "ranks 2 and 3: lines" "1 0" \
     "$(grep -c . "$work/err2") $(grep -c . "$work/err3" || :)"
 
 if command -v mpiexec.hydra >/dev/null && [ -x "$tests/p2p.mpich" ]; then
-    timeout 100 mpiexec.hydra -n 2 "$bin/ckagent" --report none \
+    timeout 500 mpiexec.hydra -n 2 "$bin/ckagent" --report none \
         --dir "$work/mpich" -- "$tests/p2p.mpich" >/dev/null
     wait_done "$work/mpich"
     ranks "$work/mpich" "[0, 1]" mpich
@@ -82,7 +82,7 @@ else
 fi
 
 if command -v mpirun >/dev/null && [ -x "$tests/train" ]; then
-    timeout 100 "$bin/cklaunch" -n 2 --dir "$work/launch" -- "$tests/train" \
+    timeout 500 "$bin/cklaunch" -n 2 --dir "$work/launch" -- "$tests/train" \
         --steps 10 >"$work/out" 2>"$work/err" || fail "cklaunch: status $?"
     grep -q 'mpirun.*ckagent' "$work/err" || fail "cklaunch prints no command"
     ranks "$work/launch" "[0, 1]" cklaunch

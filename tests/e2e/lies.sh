@@ -6,7 +6,7 @@
 # In full by hand: CK_LIES=10000 tests/e2e/lies.sh
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
-timeout 60 mpirun -n 3 "$bin/ckagent" --report none --dir "$work/run" -- \
+timeout 300 mpirun -n 3 "$bin/ckagent" --report none --dir "$work/run" -- \
     "$tests/lives_target" 300 >"$work/out" 2>&1 || :
 wait_done "$work/run"
 /usr/bin/python3 "$here/lies.py" "$bin/ckmerge" "$work/run" \

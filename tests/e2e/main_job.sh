@@ -10,7 +10,7 @@ need mpirun openmpi-bin
 [ -x "$tests/train" ] || skip "train was not built"
 steps=40 held_out=78 # batches of 32 in 2500 images a rank
 
-timeout 120 mpirun -n 4 "$bin/ckagent" --dir "$work/run" -- "$tests/train" \
+timeout 600 mpirun -n 4 "$bin/ckagent" --dir "$work/run" -- "$tests/train" \
     --steps $steps >"$work/out" 2>"$work/err" </dev/null ||
     { cat "$work/err"; fail "mpirun"; }
 grep -q '^accuracy' "$work/out" || fail "the program's stdout is not its own"
@@ -43,7 +43,7 @@ same "kernels of steps and held-out batches" "[$((4 * (steps + held_out)))]" \
 # When the launcher returns, the run is final, shown or not: its manifest says
 # done, and nothing is written to it any more.
 for report in now later none; do
-    timeout 120 mpirun -n 2 "$bin/ckagent" --dir "$work/$report" \
+    timeout 600 mpirun -n 2 "$bin/ckagent" --dir "$work/$report" \
         --report $report -- true 2>"$work/err" </dev/null || fail "mpirun"
     grep -q '"state": "done"' "$work/$report/manifest.json" ||
         fail "--report $report: the run is not done: $(cat "$work/err")"

@@ -95,7 +95,7 @@ for mpi in openmpi mpich; do
     start=mpirun
     [ $mpi = openmpi ] || start=mpiexec.mpich
     [ -x "$tests/messages.$mpi" ] && command -v $start >/dev/null || continue
-    timeout 100 $start -n 4 "${apart[@]}" "$work/$mpi.out" \
+    timeout 500 $start -n 4 "${apart[@]}" "$work/$mpi.out" \
         "$bin/ckagent" --report none --dir "$work/$mpi" -- \
         "$tests/messages.$mpi" 2>"$work/$mpi.err" \
         </dev/null || { cat "$work/$mpi.err"; fail "$start"; }

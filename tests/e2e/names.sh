@@ -14,7 +14,7 @@ run=$work/run
 # Wait for a process below $1 whose name begins with $2.
 below() {
     local _ pid
-    for _ in $(seq 300); do
+    for _ in $(seq 3000); do
         pid=$(pgrep -P "$1" "$2" | head -n 1 || true)
         [ -z "$pid" ] || break
         sleep 0.05
@@ -23,7 +23,7 @@ below() {
     echo "$pid"
 }
 
-timeout 60 "$bin/ckagent" --report none --dir "$run" -- \
+timeout 300 "$bin/ckagent" --report none --dir "$run" -- \
     "$tests/kills.openmpi" 30000 "$work/page" mpi >"$work/out" 2>&1 </dev/null &
 launcher=$!
 front=$(below $launcher ckagent)
@@ -31,7 +31,7 @@ collector=$(below "$front" ckagent-collect)
 program=$(below "$front" kills.openmpi)
 aggregator=$(below "$collector" ckagg)
 # Some collectives are stored, and the modules.
-for _ in $(seq 300); do
+for _ in $(seq 3000); do
     [ "$(stat -c %s "$run"/seg-*.ck 2>/dev/null || echo 0)" -lt 50000 ] || break
     sleep 0.05
 done

@@ -13,7 +13,7 @@ agent="$bin/ckagent --report none"
 run() {
     local name=$1 expected=$2 status=0
     shift 2
-    timeout -k 5 60 "$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null ||
+    timeout -k 5 300 "$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null ||
         status=$?
     if [ "$status" != "$expected" ]; then
         sed 's/^/  /' "$work/$name.err" | head -n 20

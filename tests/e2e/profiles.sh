@@ -11,7 +11,7 @@ python=${CK_TORCH_PYTHON:-/usr/bin/python3}
 "$python" -c 'import torch.distributed' 2>/dev/null ||
     skip "$python has no PyTorch (install python3-torch)"
 
-timeout 400 "$python" "$here/torchtrace.py" "$bin/ckmerge" "$work" ||
+timeout 1600 "$python" "$here/torchtrace.py" "$bin/ckmerge" "$work" ||
     fail "PyTorch's traces"
 [ -e "${CK_SCALENE_GUI:-/none}/index.html.template" ] || {
     echo "left out: scalene's viewer (CK_SCALENE_GUI is not set)"
@@ -21,7 +21,7 @@ timeout 400 "$python" "$here/torchtrace.py" "$bin/ckmerge" "$work" ||
 for profile in nkipy kineto; do
     "$bin/ckmerge" --quiet --kernel-only \
         "$here/../data/profiles/$profile.json" "$work/$profile.out.json"
-    timeout 300 python3 "$here/scaleneview.py" "$CK_SCALENE_GUI" \
+    timeout 1200 python3 "$here/scaleneview.py" "$CK_SCALENE_GUI" \
         "$work/$profile.out.json" >"$work/$profile.shown" ||
         fail "scalene's viewer: $(tail -n 1 "$work/$profile.shown")"
 done

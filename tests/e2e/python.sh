@@ -56,10 +56,10 @@ check() {
     done
 }
 
-RESULT=$work/plain MASTER_PORT=$(port) timeout 100 mpirun -n 2 "$python" \
+RESULT=$work/plain MASTER_PORT=$(port) timeout 500 mpirun -n 2 "$python" \
     "$work/ddp.py"
 export RESULT=$work/traced
-MASTER_PORT=$(port) timeout 100 mpirun -n 2 "$bin/ckagent" --report none \
+MASTER_PORT=$(port) timeout 500 mpirun -n 2 "$bin/ckagent" --report none \
     --dir "$work/mpirun" -- "$python" "$work/ddp.py"
 check "$work/mpirun" "DDP under mpirun"
 
@@ -70,7 +70,7 @@ Std.from_str = classmethod(lambda c, s: Std.NONE)
 from torch.distributed.run import main
 main()
 PY
-timeout 100 "$python" "$work/torchrun.py" --nproc_per_node 2 --master_port \
+timeout 500 "$python" "$work/torchrun.py" --nproc_per_node 2 --master_port \
     "$(port)" --no_python "$bin/ckagent" --report none --dir "$work/torchrun" \
     -- "$python" "$work/ddp.py"
 check "$work/torchrun" "DDP under torchrun"
@@ -86,7 +86,7 @@ comm.Barrier()
 with open(f"{os.environ['RESULT']}.{comm.rank}", 'w') as out:
     print(f'rank {comm.rank} of {comm.size} sum {total}', file=out)
 PY
-RESULT=$work/plain timeout 60 mpirun -n 2 "$python" "$work/m.py"
-timeout 60 mpirun -n 2 "$bin/ckagent" --report none --dir "$work/mpi4py" -- \
+RESULT=$work/plain timeout 300 mpirun -n 2 "$python" "$work/m.py"
+timeout 300 mpirun -n 2 "$bin/ckagent" --report none --dir "$work/mpi4py" -- \
     "$python" "$work/m.py"
 check "$work/mpi4py" "mpi4py"

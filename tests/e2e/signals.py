@@ -25,7 +25,7 @@ STOPPING = [signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU]
 SOME = [signal.SIGXCPU, signal.SIGPWR, signal.SIGIO, signal.SIGPROF,
         signal.SIGVTALRM, signal.SIGXFSZ, signal.SIGABRT, signal.SIGURG,
         signal.SIGCHLD, signal.SIGSEGV, 33, RT, 64]
-LIMIT = 60  # s, for what takes milliseconds
+LIMIT = 600  # s, for what takes milliseconds
 libc = ctypes.CDLL(None)
 got = []  # by this process
 numbers = itertools.count()

@@ -6,7 +6,7 @@
 # Sent to the process that was started, and to its group; queued, in bursts,
 # ignored or blocked before; to its parent. Then with few open files.
 . "$(dirname "$0")/lib.sh"
-timeout 250 /usr/bin/python3 "$here/signals.py" "$build" "$work" ||
+timeout 1000 /usr/bin/python3 "$here/signals.py" "$build" "$work" ||
     fail "status $?"
 
 # few FILES: output and status of a program that may open so many files.

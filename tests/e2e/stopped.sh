@@ -41,11 +41,11 @@ PY
 stopped() {
     local name=$1 mark=$2 job pids
     shift 2
-    timeout -k 5 100 mpirun -n 2 "$work/start" "$bin/ckagent" "$@" \
+    timeout -k 5 500 mpirun -n 2 "$work/start" "$bin/ckagent" "$@" \
         --dir "$work/$name" -- "$tests/train" --steps 120 --ill late:1:20 \
         </dev/null >"$work/$name.out" 2>"$work/$name.err" &
     job=$!
-    for ((i = 0; i < 2000; i++)); do
+    for ((i = 0; i < 20000; i++)); do
         ! grep -q '^step' "$work/$name.out" || break
         read -rt 0.02 <> <(:) || :
     done

@@ -15,7 +15,7 @@ mkdir "$work/runs"
     >"$work/ready" 2>"$work/ckagg.log" &
 ckagg=$!
 trap 'kill -9 $ckagg 2>/dev/null || :; cleanup' EXIT
-for ((i = 0; i < 200; i++)); do
+for ((i = 0; i < 2000; i++)); do
     [ ! -s "$work/ready" ] || break
     read -rt 0.05 <> <(:) || :
 done

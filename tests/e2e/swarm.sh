@@ -9,6 +9,6 @@
 # CK_AGENTS=64 CK_STRANGERS=1000 tests/e2e/swarm.sh
 . "$(dirname "$0")/lib.sh"
 [ -x "$bin/bench_swarm" ] || skip "bench_swarm was not built"
-timeout 100 "$bin/bench_swarm" --agents "${CK_AGENTS:-300}" --seconds 4 \
+timeout 500 "$bin/bench_swarm" --agents "${CK_AGENTS:-300}" --seconds 4 \
     --crowd "$tests/crowd" --strangers "${CK_STRANGERS:-200}" ||
     fail "bench_swarm"

@@ -20,7 +20,7 @@ marks() {
 
 for ((i = 0; i < ${CK_TRIES:-2}; i++)); do
     for count in 300 500; do
-        timeout 60 "$bin/ckagent" --report none --dir "$work/run" -- \
+        timeout 300 "$bin/ckagent" --report none --dir "$work/run" -- \
             "$tests/lives_target" $count 2>"$work/err.$count" || : &
     done
     wait
@@ -51,7 +51,7 @@ for file in os.listdir(work + "/whole"):
         shutil.copy(f"{work}/whole/{file}", work + "/moved")
 os.unlink(name)
 PY
-for ((i = 0; i < 200; i++)); do
+for ((i = 0; i < 2000; i++)); do
     [ ! -e "$work/held" ] || break
     read -rt 0.05 <> <(:) || :
 done

@@ -50,7 +50,7 @@ across() {
     shift
     mkdir -p "$work/runtime-$a" && chmod 700 "$work/runtime-$a"
     ip netns exec "$a" env XDG_RUNTIME_DIR="$work/runtime-$a" \
-        timeout -k 5 100 mpirun --host 10.77.0.1:2,10.77.0.2:2 \
+        timeout -k 5 500 mpirun --host 10.77.0.1:2,10.77.0.2:2 \
         --mca plm_rsh_agent "$work/rsh" --mca btl_tcp_if_include 10.77.0.0/24 \
         --mca oob_tcp_if_include 10.77.0.0/24 -n 4 \
         "$bin/ckagent" --dir "$dir" "$@" -- "$tests/train" --steps 20 \
@@ -73,14 +73,14 @@ mkdir "$work/service"
 ip netns exec "$a" "$bin/ckagg" --listen tcp://10.77.0.1:0 --insecure \
     --dir "$work/service" >"$work/ready" 2>"$work/ckagg.err" &
 service=$!
-for _ in $(seq 100); do
+for _ in $(seq 1000); do
     [ -s "$work/ready" ] && break
     sleep 0.1
 done
 endpoint=$(cat "$work/ready")
 [ -n "$endpoint" ] || fail "ckagg did not become ready: $(cat "$work/ckagg.err")"
 across "$work/unused" --aggregator "$endpoint" --insecure --report none
-for _ in $(seq 200); do
+for _ in $(seq 2000); do
     [ -n "$(find "$work/service" -name report.json)" ] && break
     sleep 0.1
 done

@@ -20,7 +20,7 @@ if [ ! -e "$modules/.ready" ]; then
     touch "$modules/.ready"
 fi
 
-timeout 100 mpirun -n 4 "$bin/ckagent" --report none --dir "$work/run" -- \
+timeout 500 mpirun -n 4 "$bin/ckagent" --report none --dir "$work/run" -- \
     "$tests/train" --steps 20 >/dev/null
 wait_done "$work/run"
 "$bin/ckmerge" --quiet --output json="$work/report.json" \

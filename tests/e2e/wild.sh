@@ -28,13 +28,13 @@ for ((i = 0; i < count; i++)); do
     seed=$((first + i * step))
     run=$work/run
     status=0
-    timeout 60 "$bin/ckagent" --report none --dir "$run" -- \
+    timeout 300 "$bin/ckagent" --report none --dir "$run" -- \
         "$tests/wild" $seed >"$work/out" 2>"$work/err" || status=$?
     [ "$status" = 3 ] || fail "seed $seed: status $status: $(cat "$work/err")"
     [ "$(cat "$work/out")" = hello ] || fail "seed $seed: $(cat "$work/out")"
     collector_gone "$run" || fail "seed $seed: its collector does not end"
     status=0
-    timeout 60 "$bin/ckmerge" --quiet --output json="$work/report.json" "$run" \
+    timeout 300 "$bin/ckmerge" --quiet --output json="$work/report.json" "$run" \
         2>"$work/said" || status=$?
     case $status in
     0 | 3) ;;
