@@ -17,6 +17,8 @@
  * doubles it): the kernel has stamped them, so waiting costs no accuracy, but
  * an agent waits no longer than 200 ms. */
 #define WAITING_BYTES (512 << 10)
+/* Ports that are tried for one of which TCP is free, too. */
+#define PORT_TRIES 16
 
 static int address_make(const struct clockserve_options *options,
                         int family,
@@ -82,33 +84,69 @@ static int port_of(int fd)
                      : ((struct sockaddr_in *)&address)->sin_port);
 }
 
-int clocksockets_open(struct clocksockets *sockets,
-                      const struct clockserve_options *options,
-                      struct ck_err *err)
+/* Both at one port. 0; 1: TCP has none of that number; -1 with errno. */
+static int pair_bind(struct clocksockets *sockets,
+                     const struct clockserve_options *options,
+                     int family)
 {
     struct clockserve_options same = *options;
-    int family = options->is_wide ? AF_INET6 : AF_INET;
-    int waiting = WAITING_BYTES; /* or what is permitted */
 
+    sockets->tcp = -1;
     sockets->udp = socket_bind(options, family, SOCK_DGRAM);
-    if (sockets->udp < 0 && family == AF_INET6) {
-        family = AF_INET;
-        sockets->udp = socket_bind(options, family, SOCK_DGRAM);
-    }
     if (sockets->udp < 0) {
-        return ck_err_set(err, "cannot answer clock probes at UDP port %d: %s",
-                          options->port, strerror(errno));
+        return -1;
     }
-    (void)setsockopt(sockets->udp, SOL_SOCKET, SO_RCVBUF, &waiting,
-                     sizeof(waiting));
-    sockets->port = port_of(sockets->udp);
-    sockets->is_stamped = ck_stamp_enable(sockets->udp) == 0;
-    same.port = sockets->port;
-    /* Without it there is one way less, and that is all. */
+    same.port = sockets->port = port_of(sockets->udp);
     sockets->tcp = socket_bind(&same, family, SOCK_STREAM);
     if (sockets->tcp >= 0 && listen(sockets->tcp, 64) != 0) {
         (void)close(sockets->tcp);
         sockets->tcp = -1;
     }
+    return sockets->tcp < 0;
+}
+
+/* The same, and where any port will do one that both have. */
+static int pair_find(struct clocksockets *sockets,
+                     const struct clockserve_options *options,
+                     int family)
+{
+    int refused[PORT_TRIES];
+    int count = 0;
+    int rc = pair_bind(sockets, options, family);
+
+    /* A port that is held open is not handed out again. */
+    while (rc == 1 && options->port == 0 && count < PORT_TRIES) {
+        refused[count++] = sockets->udp;
+        rc = pair_bind(sockets, options, family);
+    }
+    if (rc < 0 && count > 0) {
+        sockets->udp = refused[--count];
+        sockets->port = port_of(sockets->udp);
+        rc = 1;
+    }
+    while (count > 0) {
+        (void)close(refused[--count]);
+    }
+    return rc;
+}
+
+int clocksockets_open(struct clocksockets *sockets,
+                      const struct clockserve_options *options,
+                      struct ck_err *err)
+{
+    int waiting = WAITING_BYTES; /* or what is permitted */
+    /* Without TCP there is one way less, and that is all. */
+    int rc = pair_find(sockets, options, options->is_wide ? AF_INET6 : AF_INET);
+
+    if (rc < 0 && options->is_wide) {
+        rc = pair_find(sockets, options, AF_INET);
+    }
+    if (rc < 0) {
+        return ck_err_set(err, "cannot answer clock probes at UDP port %d: %s",
+                          options->port, strerror(errno));
+    }
+    (void)setsockopt(sockets->udp, SOL_SOCKET, SO_RCVBUF, &waiting,
+                     sizeof(waiting));
+    sockets->is_stamped = ck_stamp_enable(sockets->udp) == 0;
     return 0;
 }

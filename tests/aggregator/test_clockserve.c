@@ -20,7 +20,8 @@
 #include "aggregator/clockserve.h"
 #include "schema/stamp.h"
 
-#define WAIT_MS 10000
+#define WAIT_MS 100000
+#define HELD 400 /* of some 28,000 ports */
 
 static const uint8_t agent[16] = {1};
 static const uint8_t key[CK_AUTH_KEY_BYTES] = {11};
@@ -308,6 +309,34 @@ static void a_port_that_is_taken_is_said(void **state)
     assert_non_null(strstr(err.text, "UDP port"));
 }
 
+/* Others on a machine hold many TCP ports: one of which both are free is found.
+ */
+static void a_port_has_tcp_though_others_hold_many(void **state)
+{
+    struct clockserve_options options = {.port = 0};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct clockserve *first = serve;
+    int held[HELD];
+
+    (void)state;
+    for (size_t i = 0; i < HELD; i++) {
+        held[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(bind(held[i], (void *)&address, sizeof(address)), 0);
+        assert_int_equal(listen(held[i], 1), 0);
+    }
+    for (size_t i = 0; i < HELD; i++) {
+        serve = clockserve_create(&options, NULL);
+        assert_non_null(serve);
+        (void)close(connected(SOCK_STREAM));
+        clockserve_destroy(serve);
+    }
+    for (size_t i = 0; i < HELD; i++) {
+        (void)close(held[i]);
+    }
+    serve = first;
+}
+
 static void the_wide_one_answers_on_loopback_too(void **state)
 {
     struct clockserve_options options = {.is_wide = true};
@@ -340,6 +369,7 @@ int main(void)
         TEST(a_storm_of_rubbish_gets_no_word_and_stops_nothing),
         TEST(more_streams_than_places_push_out_the_silent_ones),
         TEST(a_port_that_is_taken_is_said),
+        TEST(a_port_has_tcp_though_others_hold_many),
         TEST(the_wide_one_answers_on_loopback_too),
     };
 
