@@ -25,12 +25,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <perfmon/pfmlib_perf_event.h>
 
 #include "agent/load.h"
+#include "agent/perfcall.h"
 #include "agent/proctree.h"
 #include "agent/sampler.h"
 
@@ -164,8 +164,7 @@ static int attr_open(struct perf_event_attr *attr, pid_t pid, int leader)
 
     attr->disabled = is_leader;
     attr->enable_on_exec = is_leader;
-    return (int)syscall(SYS_perf_event_open, attr, pid, -1, leader,
-                        PERF_FLAG_FD_CLOEXEC);
+    return perfcall_open(attr, pid, -1, leader);
 }
 
 /* With the kernel's share where allowed; in the group where possible. */

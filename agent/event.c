@@ -8,9 +8,9 @@
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "agent/perfcall.h"
 
 int event_open(pid_t pid, int cpu, const struct event_wish *wish)
 {
@@ -42,8 +42,7 @@ int event_open(pid_t pid, int cpu, const struct event_wish *wish)
         .wakeup_watermark = wish->wake_bytes,
     };
 
-    return (int)syscall(SYS_perf_event_open, &attr, is_wide ? -1 : pid, cpu, -1,
-                        PERF_FLAG_FD_CLOEXEC);
+    return perfcall_open(&attr, is_wide ? -1 : pid, cpu, -1);
 }
 
 const char *event_why(int error)

@@ -321,6 +321,32 @@ kind container-inside 'runc' "p=\$(cd ..; pwd)
     $here/container.py b \$p ${bin%/bin} \$(command -v run) sh -c 'echo in; exit 3'
     runc --root \$PWD/r run -b b ck-\$\$; echo \$?"
 
+# As a transient unit of systemd with its own sandbox options: ckagent inside.
+kind unit 'systemd-run /lib/systemd/systemd unshare' \
+    "$here/unit.sh \$(cd ..; pwd) ${bin%/bin} \$(command -v run) sh -c 'echo in; exit 3'"
+# Podman, where it runs as root with the file system at hand, from outside and
+# from inside.
+podman="podman --root \$PWD/s --runroot \$PWD/r --tmpdir \$PWD/t
+    --storage-driver vfs --cgroup-manager cgroupfs --events-backend file
+    --runtime runc"
+mounts=$(for path in /usr /bin /lib /lib64 /etc "${bin%/bin}"; do
+    echo "-v $path:$path:ro"
+done | xargs)
+podman_run="run --rm --network none --log-driver none --ulimit nofile=1024:1024
+    --ulimit nproc=1000:1000 $mounts -v \$(cd ..; pwd):\$(cd ..; pwd)
+    --rootfs \$PWD/rootfs"
+podman=$(xargs <<<"$podman")
+podman_run=$(xargs <<<"$podman_run")
+if command -v podman >/dev/null && (cd "$work" && mkdir rootfs &&
+    eval "timeout 60 $podman $podman_run true" >/dev/null 2>&1); then
+    kind podman 'podman runc' \
+        "mkdir rootfs; run $podman $podman_run sh -c 'echo in; exit 3'"
+    kind podman-inside 'podman runc' "mkdir rootfs
+        $podman $podman_run \$(command -v run) sh -c 'echo in; exit 3'"
+else
+    left_out+=('podman')
+fi
+
 # ---- built in other ways ----------------------------------------------------
 for name in asan tsan ubsan lsan clang-asan clang-tsan clang-msan m32 musl \
     static static-pie rust plain; do
@@ -330,6 +356,8 @@ done
 for name in strict filter syscall early; do
     kind "seccomp-$name" "$built/seccomp" "run \$B/seccomp $name; echo \$?"
 done
+kind seccomp-start "$built/seccomp" \
+    '$B/seccomp start $(command -v run) sh -c "echo in; exit 3"; echo $?'
 for name in thread-exec vfork clone forks hidden daemon closed limits chroot \
     stacks; do
     kind "odd-$name" "$built/odd" "run \$B/odd $name; echo \$?"

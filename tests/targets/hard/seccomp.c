@@ -6,6 +6,8 @@
  * filter, syscall   a filter that kills, set by prctl() or by syscall(): those,
  *                   and what sleeps, waits for a thread and ends
  * early             the same before the process is 100 ms old
+ * start COMMAND...  a program under a filter that kills for perf_event_open(),
+ * as a unit with SystemCallFilter=@system-service has it
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -35,6 +37,13 @@ static const struct sock_filter rules[] = {
     ALLOW(SYS_clock_nanosleep),
     ALLOW(SYS_nanosleep),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+
+static const struct sock_filter start_rules[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -87,6 +96,22 @@ static int filter_set(int by_syscall)
                : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
+static int start(char **command)
+{
+    const struct sock_fprog program = {
+        .len = sizeof(start_rules) / sizeof(start_rules[0]),
+        .filter = (struct sock_filter *)start_rules,
+    };
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) {
+        (void)puts("no filter here");
+        return 77;
+    }
+    (void)execvp(command[0], command);
+    return 127;
+}
+
 static void strict(void)
 {
     char byte = 'x';
@@ -107,6 +132,9 @@ int main(int argc, char **argv)
     const char *mode = argc > 1 ? argv[1] : "";
     pthread_t other;
 
+    if (strcmp(mode, "start") == 0 && argc > 2) {
+        return start(argv + 2);
+    }
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
         return 1;
     }
