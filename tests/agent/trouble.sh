@@ -35,7 +35,7 @@ says_not() { ! grep -qe "$1" err || fail "said: $1"; }
 # ckagg may answer late.
 lines() {
     [ "$(grep -vc -e 'records that a killed agent' -e ' waiting for the aggreg' \
-        -e ' no word from the aggreg' err)" = "$1" ] ||
+        -e ' no response from the aggreg' err)" = "$1" ] ||
         fail "not $1 lines"
 }
 no_trace() {

@@ -80,7 +80,7 @@ owners() {
     cat <<'END'
 zmq.*           agent/ship.c aggregator/agg.c aggregator/watch.c
 perfmon/        agent/counters.c agent/sampler.c
-linux/perf_     agent/counters.c agent/event.c agent/event.h agent/perfring.c agent/perfring.h agent/sampler.c
+linux/perf_     agent/counters.c agent/event.c agent/event.h agent/perfcall.c agent/perfcall.h agent/perfring.c agent/perfring.h agent/sampler.c
 flatbuffers/    schema/wire.cpp
 sodium.h        schema/auth.c
 isa-l           schema/crc_isal.c merge/input/inflate_isal.c
