@@ -596,6 +596,16 @@ int cast_note(struct cast *cast, const char *text, size_t length)
     return 0;
 }
 
+uint64_t cast_lost(const struct cast_agent *agent)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < CAST_REASONS; i++) {
+        sum = cast_sum(sum, agent->lost[i]);
+    }
+    return sum;
+}
+
 int64_t
 cast_exit_number(const struct cast_agent *agent, const char *key, int64_t none)
 {

@@ -421,6 +421,14 @@ static inline bool cast_has_discarded(const struct cast *cast)
     }
     return false;
 }
+/* Both, or UINT64_MAX: counts of a damaged record do not wrap to a small sum.
+ */
+static inline uint64_t cast_sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+/* Records that the agent counted as lost, of all reasons. */
+uint64_t cast_lost(const struct cast_agent *agent);
 /* A number of the collector's EXIT record; `none` where it has no such. */
 int64_t
 cast_exit_number(const struct cast_agent *agent, const char *key, int64_t none);

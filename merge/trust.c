@@ -46,8 +46,8 @@ static void loss_add(struct report *report, struct report_loss loss)
     if (about > 0) {
         loss.about = loss.about > loss.records ? loss.about : 0;
         report->losses[report->losses_count++] = loss;
-        report->lost += loss.records;
-        report->lost_about += about;
+        report->lost = cast_sum(report->lost, loss.records);
+        report->lost_about = cast_sum(report->lost_about, about);
         report->is_lost_exact = report->is_lost_exact && loss.is_exact;
     }
 }
@@ -67,21 +67,22 @@ static void gaps_report(const struct cast *cast, struct report *report)
         const struct cast_agent *agent = &cast->agents[i];
         bool is_any = agent->gaps > 0 || agent->gap_records > 0;
 
-        gaps.records += agent->gap_records;
-        gaps.about += agent->gap_about;
+        gaps.records = cast_sum(gaps.records, agent->gap_records);
+        gaps.about = cast_sum(gaps.about, agent->gap_about);
         gaps.is_exact = gaps.is_exact && (agent->is_gap_exact || !is_any);
         report->gone += agent->gone;
         report->is_lost_exact = report->is_lost_exact && !agent->is_end_unknown;
     }
     for (size_t i = 0; i < cast->absents_count; i++) {
-        absent.records += cast->absents[i].records;
+        absent.records = cast_sum(absent.records, cast->absents[i].records);
     }
     for (size_t i = 0; i < cast->spools_count; i++) {
         const struct cast_spool *spool = &cast->spools[i];
+        uint64_t *sum =
+            spool->path[0] != '\0' ? &kept.records : &unkept.records;
 
-        *(spool->path[0] != '\0' ? &kept.records : &unkept.records) +=
-            spool->records;
-        unkept.records += spool->lost;
+        *sum = cast_sum(*sum, spool->records);
+        unkept.records = cast_sum(unkept.records, spool->lost);
     }
     report->gone += absent.records;
     loss_add(report, kept);
@@ -108,7 +109,7 @@ static int losses_report(const struct cast *cast, struct report *report)
         };
 
         for (size_t i = 0; i < cast->agents_count; i++) {
-            loss.records += cast->agents[i].lost[reason];
+            loss.records = cast_sum(loss.records, cast->agents[i].lost[reason]);
         }
         loss_add(report, loss);
     }

@@ -58,12 +58,13 @@ static bool is_whole(const struct cast *cast, uint32_t process)
 {
     const struct cast_agent *agent =
         &cast->agents[cast->processes[process].agent];
-    uint64_t lost = agent->gaps;
 
     for (size_t i = 0; i < CAST_REASONS; i++) {
-        lost += i != CK_LOST_UNDONE ? agent->lost[i] : 0;
+        if (i != CK_LOST_UNDONE && agent->lost[i] > 0) {
+            return false;
+        }
     }
-    return lost == 0;
+    return agent->gaps == 0;
 }
 
 /* The queue's, or NULL. */

@@ -198,20 +198,10 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     return 0;
 }
 
-/* What an agent says it lost may be anything: the sum does not wrap. */
-static uint64_t sum_up(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static uint64_t lost_all(const struct cast_agent *agent)
 {
-    uint64_t sum = sum_up(agent->gap_records, agent->elsewhere);
-
-    for (size_t i = 0; i < CAST_REASONS; i++) {
-        sum = sum_up(sum, agent->lost[i]);
-    }
-    return sum;
+    return cast_sum(cast_lost(agent),
+                    cast_sum(agent->gap_records, agent->elsewhere));
 }
 
 /* How the program ended that the ckagent ran: the rank, or its launcher. */
@@ -409,9 +399,10 @@ static void rank_report(struct ranks *ranks,
     outside_rank(ranks->outside, align, (uint32_t)index, &row->outside);
     stored_report(cast, who, row);
     row->lost = lost_all(agent);
-    row->is_lost_exact =
-        (agent->is_gap_exact || agent->gap_records + agent->gap_about == 0) &&
-        agent->lost[CK_LOST_LIMIT] == 0 && !agent->is_end_unknown;
+    row->is_lost_exact = (agent->is_gap_exact ||
+                          (agent->gap_records == 0 && agent->gap_about == 0)) &&
+                         agent->lost[CK_LOST_LIMIT] == 0 &&
+                         !agent->is_end_unknown;
     row->gaps = agent->gaps;
     if (end.end_time != 0 && end.end_time < ranks->region.end) {
         row->gone = ranks->region.end - (end.end_time > ranks->region.start
@@ -496,7 +487,7 @@ missing_report(const struct cast *cast, int32_t size, struct report *report)
             missing_add(report, absent->rank);
             row = &report->ranks[report->ranks_count - 1];
         }
-        row->lost += absent->records;
+        row->lost = cast_sum(row->lost, absent->records);
         row->is_lost_exact = true;
     }
 }

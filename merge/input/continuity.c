@@ -79,16 +79,10 @@ static int by_slot(const void *a, const void *b)
     return (left->begin > right->begin) - (left->begin < right->begin);
 }
 
-/* A frame may lie about its place: nothing leaves its range. */
-static uint64_t sum_of(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static void gap_count(struct cast_agent *agent, uint64_t gaps, uint64_t units)
 {
     agent->gaps += gaps;
-    agent->gap_units = sum_of(agent->gap_units, units);
+    agent->gap_units = cast_sum(agent->gap_units, units);
 }
 
 /* Units behind the last stored ones of its slots; `ends` = of all slots. What
@@ -99,7 +93,7 @@ static void tail_check(struct cast_agent *agent, uint64_t ends)
     char value[32];
     uint64_t units;
 
-    if (agent->lost[CK_LOST_SPOOL] + agent->lost[CK_LOST_LIMIT] > 0 ||
+    if (agent->lost[CK_LOST_SPOOL] > 0 || agent->lost[CK_LOST_LIMIT] > 0 ||
         !ck_lines_get(lines, strlen(lines), "units", value, sizeof(value))) {
         return;
     }
@@ -143,8 +137,9 @@ static uint64_t exit_number(const struct cast_agent *agent, const char *key)
  * again is told apart. */
 static uint64_t records_short(const struct cast_agent *agent)
 {
-    uint64_t there = agent->records - agent->records_late +
-                     agent->lost[CK_LOST_SPOOL] + agent->discarded.records;
+    uint64_t there = cast_sum(
+        agent->records - agent->records_late,
+        cast_sum(agent->lost[CK_LOST_SPOOL], agent->discarded.records));
     uint64_t made = exit_number(agent, "events");
 
     return made > there && !agent->has_overlap ? made - there : 0;
@@ -157,7 +152,7 @@ static bool is_short_exact(const struct cast_agent *agent, uint64_t ends)
     return exit_number(agent, "collectors") == 1 &&
            ends <= exit_number(agent, "units") && !agent->has_overlap &&
            agent->unknown == 0 && agent->discarded.segments == 0 &&
-           agent->lost[CK_LOST_SPOOL] + agent->lost[CK_LOST_LIMIT] == 0;
+           agent->lost[CK_LOST_SPOOL] == 0 && agent->lost[CK_LOST_LIMIT] == 0;
 }
 
 /* Records that are missing: those that the manifest had seen and are there no
@@ -229,11 +224,12 @@ static size_t slot_check(const struct store_stream *const *sorted,
            sorted[at]->slot == first->slot;
          at++) {
         if (sorted[at]->begin > *end && agent->discarded.segments > 0) {
-            sums->discarded = sum_of(sums->discarded, sorted[at]->begin - *end);
+            sums->discarded =
+                cast_sum(sums->discarded, sorted[at]->begin - *end);
         } else if (sorted[at]->begin > *end) {
             gap_count(agent, 1, sorted[at]->begin - *end);
         }
-        sums->discarded = sum_of(sums->discarded, sorted[at]->discarded);
+        sums->discarded = cast_sum(sums->discarded, sorted[at]->discarded);
         agent->has_overlap |= sorted[at]->begin < *end;
         gap_count(agent, sorted[at]->gaps, sorted[at]->gap_units);
         if (sorted[at]->end > *end) {
@@ -269,16 +265,6 @@ static int absent_add(struct cast *cast, const struct manifest_agent *told)
     return 0;
 }
 
-static uint64_t lost_sum(const struct cast_agent *agent)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < CAST_REASONS; i++) {
-        sum = sum_of(sum, agent->lost[i]);
-    }
-    return sum;
-}
-
 /* What an agent said that it keeps, where its last words are not here: they lie
  * beside it. `agent`: NULL = nothing of it is. 0 or -1. */
 static int spool_take(struct cast *cast,
@@ -287,8 +273,8 @@ static int spool_take(struct cast *cast,
 {
     uint64_t there = agent == NULL ? 0 : agent->records;
     /* What it dropped may have been stored all the same. */
-    uint64_t lost = (agent == NULL ? 0 : lost_sum(agent)) +
-                    (there > told->made ? there - told->made : 0);
+    uint64_t lost = cast_sum(agent == NULL ? 0 : cast_lost(agent),
+                             there > told->made ? there - told->made : 0);
     struct cast_spool spool = {
         .rank = told->rank,
         .records = told->made > there ? told->made - there : 0,
@@ -310,7 +296,7 @@ static int spool_take(struct cast *cast,
     }
     cast->spools[cast->spools_count++] = spool;
     if (agent != NULL) {
-        agent->elsewhere = sum_of(spool.records, spool.lost);
+        agent->elsewhere = cast_sum(spool.records, spool.lost);
     }
     return 0;
 }
@@ -382,9 +368,9 @@ int continuity_check(const struct store_stream *streams,
 
         at = slot_check(sorted, count, at, &cast->agents[agent], &sums);
         if (slot < CK_SLOT_AGGREGATOR) {
-            ends[agent].end = sum_of(ends[agent].end, sums.end);
+            ends[agent].end = cast_sum(ends[agent].end, sums.end);
         }
-        ends[agent].discarded = sum_of(ends[agent].discarded, sums.discarded);
+        ends[agent].discarded = cast_sum(ends[agent].discarded, sums.discarded);
     }
     for (size_t i = 0; i < cast->agents_count; i++) {
         discarded_check(&cast->agents[i], ends[i].discarded);

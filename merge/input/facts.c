@@ -507,8 +507,9 @@ int facts_read(struct cast *cast,
     case CK_CLASS_COUNTER:
         if (event->kind == CK_KIND_LOST) {
             const struct ck_counter *lost = (const struct ck_counter *)event;
+            uint64_t *sum = &agent->lost[lost->reason % CAST_REASONS];
 
-            agent->lost[lost->reason % CAST_REASONS] += (uint64_t)lost->value;
+            *sum = cast_sum(*sum, (uint64_t)lost->value);
             if (lost->reason == CK_LOST_LIMIT &&
                 (lost->e.flags & CK_FLAG_RAW) != 0 &&
                 (agent->limit_at == 0 || lost->e.start < agent->limit_at)) {

@@ -432,6 +432,47 @@ static void an_end_that_nobody_saw_is_no_missing_record(void **state)
     synth_remove(dir);
 }
 
+/* Damaged counts, whose plain sum is 2^64: none. */
+static void the_sum_of_losses_does_not_wrap(void **state)
+{
+    static const struct {
+        int64_t records;
+        uint32_t reason;
+    } losses[] = {{INT64_MAX, CK_LOST_RING},
+                  {INT64_MAX, CK_LOST_NOSLOT},
+                  {1, CK_LOST_DEVICE},
+                  {1, CK_LOST_DEVICE}};
+    const struct synth_rank who = {.rank = 0,
+                                   .size = 1,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    struct fixture *fixture = *state;
+    char *dir = synth_dir();
+    struct synth *synth = synth_create(dir, 9, &who);
+
+    synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
+    for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+        struct ck_counter lost = {
+            .e = {.kind = CK_KIND_LOST, .flags = CK_FLAG_RAW, .start = 5000000},
+            .value = losses[i].records,
+            .enabled = 1000000,
+            .reason = losses[i].reason};
+
+        synth_put(synth, &lost);
+    }
+    synth_exit(synth, 0, 9000000, 100000);
+    synth_destroy(synth);
+    assert_int_equal(merge(fixture, "-o json %s", dir), 0);
+    assert_non_null(strstr(fixture->text, "\n      \"lost\": "
+                                          "18446744073709551615"));
+    assert_non_null(strstr(fixture->text, "\n    \"lost\": "
+                                          "18446744073709551615"));
+    assert_int_equal(merge(fixture, "%s", dir), 0);
+    assert_null(strstr(fixture->text, " 0 of 1 events lost"));
+    synth_remove(dir);
+}
+
 static void a_sound_run_verifies(void **state)
 {
     struct fixture *fixture = *state;
@@ -583,6 +624,7 @@ int main(void)
         cmocka_unit_test(
             a_program_that_outlives_its_ckagent_was_not_killed_with_it),
         cmocka_unit_test(an_end_that_nobody_saw_is_no_missing_record),
+        cmocka_unit_test(the_sum_of_losses_does_not_wrap),
         cmocka_unit_test(a_sound_run_verifies),
         cmocka_unit_test(the_trace_follows_no_link_out_of_the_run),
         cmocka_unit_test(the_trace_is_json_with_every_slice_and_arrow),
