@@ -198,6 +198,17 @@ struct report_delay_limits {
     uint64_t places;     /* causes: later code places of them were left out */
 };
 
+/* Kernels that CUDA calls launched, and what is known of their work. */
+struct report_launches {
+    uint64_t calls;      /* that launched a kernel or a graph of them */
+    uint64_t unrecorded; /* behind the last one of their process whose work was
+                            recorded */
+    ck_time_t first;     /* the first of these; 0 = none */
+    uint32_t processes;  /* of these */
+    uint64_t kernels;    /* recorded, of any API */
+    uint64_t untimed;    /* of these, without usable times */
+};
+
 /* Time of a cause in one activity. */
 struct report_part {
     struct report_activity did;
@@ -668,8 +679,9 @@ struct report {
                                    whole run */
     size_t edges_count;
     struct report_steps table;
-    struct report_delays delays;         /* what all waiting cost */
-    struct report_delay_limits limits;   /* of that */
+    struct report_delays delays;       /* what all waiting cost */
+    struct report_delay_limits limits; /* of that */
+    struct report_launches launches;
     struct report_straggler *stragglers; /* worst first */
     size_t stragglers_count;
     struct report_level *levels; /* the job, hosts, ranks, queues */

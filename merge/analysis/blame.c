@@ -677,6 +677,7 @@ int blame_report(struct blame *blame, struct report *report)
         ranks_report(blame, report) != 0) {
         return -1;
     }
+    report->launches = scene_launches(blame->scene);
     report->limits = delay_limits(blame->delay);
     report->limits.pairs =
         delaysums_left_out(ledger_delays(blame->ledger)) +

@@ -700,7 +700,10 @@ static int work_take(struct scene *scene, const struct timeline_event *event)
     struct work_item *item;
 
     work_came(scene, event);
-
+    if (ck_kind_class(event->record->kind) == CK_CLASS_KERNEL) {
+        unrecorded_kernel(scene->unrecorded,
+                          (event->record->flags & CK_FLAG_BAD_TIME) == 0);
+    }
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
         return 0;
     }
@@ -757,6 +760,11 @@ int scene_close(struct scene *scene)
         }
     }
     return 0;
+}
+
+struct report_launches scene_launches(const struct scene *scene)
+{
+    return unrecorded_report(scene->unrecorded);
 }
 
 int scene_take(struct scene *scene,

@@ -55,6 +55,8 @@ struct shadow *scene_shadow(struct scene *scene);
 /* Once all was taken: launches of which no record came are a loss. 0, or -1
  * with ENOMEM. */
 int scene_close(struct scene *scene);
+/* Behind that. */
+struct report_launches scene_launches(const struct scene *scene);
 struct match_counts scene_counts(const struct scene *scene);
 struct waits *scene_waits(const struct scene *scene);
 /* For whom the thread waited in a call of its (waits_find()). */

@@ -35,6 +35,7 @@ struct unrecorded {
     const struct cast *cast;
     struct thread *threads;
     struct process *processes;
+    struct report_launches all;
     /* Names looked at, by address: kept texts stay where they are. */
     struct {
         const char *name;
@@ -151,12 +152,14 @@ int unrecorded_launch(struct unrecorded *unrecorded,
     }
     thread = &unrecorded->threads[event->thread];
     if (call->call == 0 || (call->e.flags & CK_FLAG_FAILED) != 0 ||
-        (int32_t)(call->call - thread->done) <= 0 ||
         !is_launch(unrecorded,
                    cast_name(unrecorded->cast, event->process, call->e.name))) {
         return 0;
     }
-    return thread_add(thread, &launch);
+    unrecorded->all.calls++;
+    return (int32_t)(call->call - thread->done) <= 0
+               ? 0
+               : thread_add(thread, &launch);
 }
 
 bool unrecorded_has(const struct unrecorded *unrecorded, uint32_t process)
@@ -194,6 +197,12 @@ void unrecorded_work(struct unrecorded *unrecorded,
         done_add(process, &thread->newest);
         thread->more = 0;
     }
+}
+
+void unrecorded_kernel(struct unrecorded *unrecorded, bool is_timed)
+{
+    unrecorded->all.kernels++;
+    unrecorded->all.untimed += !is_timed;
 }
 
 /* Launches into a graph that is captured never have work of their own: what
@@ -235,4 +244,22 @@ uint64_t unrecorded_count(const struct unrecorded *unrecorded,
 
     *part = (struct region){found->first, found->last};
     return found->count;
+}
+
+struct report_launches unrecorded_report(const struct unrecorded *unrecorded)
+{
+    struct report_launches all = unrecorded->all;
+
+    for (size_t i = 0; i < unrecorded->cast->processes_count; i++) {
+        const struct process *process = &unrecorded->processes[i];
+
+        if (process->count == 0) {
+            continue;
+        }
+        all.first = all.processes++ == 0 || process->first < all.first
+                        ? process->first
+                        : all.first;
+        all.unrecorded += process->count;
+    }
+    return all;
 }

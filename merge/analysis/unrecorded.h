@@ -12,6 +12,7 @@
 
 #include "merge/cast.h"
 #include "merge/interval.h"
+#include "merge/report.h"
 #include "merge/timeline.h"
 
 /* Launches of a thread that are remembered; of more only the number is. */
@@ -30,11 +31,14 @@ bool unrecorded_has(const struct unrecorded *unrecorded, uint32_t process);
 void unrecorded_work(struct unrecorded *unrecorded,
                      uint32_t thread,
                      uint32_t call);
-/* Once all was taken, and before the next. */
+/* The record of a kernel came, whoever launched it. */
+void unrecorded_kernel(struct unrecorded *unrecorded, bool is_timed);
+/* Once all was taken, and before the next two. */
 void unrecorded_close(struct unrecorded *unrecorded);
 /* How many a process has, and from the first of them to its last call. */
 uint64_t unrecorded_count(const struct unrecorded *unrecorded,
                           uint32_t process,
                           struct region *part);
+struct report_launches unrecorded_report(const struct unrecorded *unrecorded);
 
 #endif

@@ -553,6 +553,18 @@ static void put_spools(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+static void put_launches(struct ck_json *j,
+                         const struct report_launches *launches)
+{
+    ck_json_object(j, "cuda_launches");
+    ck_json_uint(j, "launched", launches->calls);
+    ck_json_uint(j, "unrecorded", launches->unrecorded);
+    ck_json_uint(j, "processes", launches->processes);
+    ck_json_uint(j, "kernels", launches->kernels);
+    ck_json_uint(j, "untimed", launches->untimed);
+    ck_json_end(j);
+}
+
 static void put_trust(struct ck_json *j, const struct report *report)
 {
     ck_json_object(j, "trust");
@@ -591,6 +603,7 @@ static void put_trust(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "causes_by_wait", report->limits.pairs);
     ck_json_uint(j, "code_places", report->limits.places);
     ck_json_end(j);
+    put_launches(j, &report->launches);
     json_domains(j, report);
     ck_json_array(j, "notes");
     for (size_t i = 0; i < report->notes_count; i++) {

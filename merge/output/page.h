@@ -142,6 +142,10 @@ void page_hot(const struct page *page);
 /* Device work that never ended, and what failed (undone.c). */
 void page_undone(const struct page *page);
 void page_undone_answer(const struct page *page);
+/* Launches of which no record of the work came: of what share of all, from 1 %
+ * on, and how many (launches.c). */
+void page_launches_answer(const struct page *page);
+void page_launches(const struct page *page);
 void page_failures(const struct page *page);
 /* What was copied, in a sentence and from which lines (copies.c). */
 void page_copies_answer(const struct page *page);

@@ -306,6 +306,7 @@ static void put_answer(const struct page *page)
     fputc('\n', page->file);
     if (most == NULL) {
         page_host_answer(page);
+        page_launches_answer(page);
         page_load(page);
         return;
     }
@@ -318,6 +319,7 @@ static void put_answer(const struct page *page)
             word_time(idle).text);
     page_undone_answer(page);
     put_unknown(page);
+    page_launches_answer(page);
     page_copies_answer(page);
     page_meetings_answer(page);
     if (most->ranks_count > 0 && is_uneven(report, most)) {
@@ -565,6 +567,7 @@ static void put_trust(const struct page *page)
     put_limits(page);
     put_aways(page);
     page_delay_limits(page);
+    page_launches(page);
     put_notes(page);
     if (report->devices_count > 0) {
         fprintf(

@@ -426,22 +426,34 @@ class Report(unittest.TestCase):
                 text = f.read()
             with open(os.path.join(run, "report.json"),
                       encoding="utf8") as f:
-                (device,) = json.load(f)["devices"]
+                report = json.load(f)
+        (device,) = report["devices"]
         self.assertEqual(device["busy_ns"] + device["idle_known_ns"] +
                          device["unknown_ns"], device["wall_ns"])
         self.assertEqual(sum(device["ledger"].values()), device["wall_ns"])
-        return device, text
+        return device, text, report["trust"]["cuda_launches"]
 
     def test_kernels_without_times_are_unknown_not_idle(self):
         # From the first of 400 launches in 0.2 s on.
-        device, text = self.report("paced", "zero")
+        device, text, launches = self.report("paced", "zero")
         self.assertLess(device["busy_ns"], 1000)  # three copies
         self.assertGreater(device["unknown_ns"], 200e6)
         self.assertIn("it is unknown whether they were busy", text)
         self.assertIn("records without usable times", text)
+        # All but the two that have impossible ones, which count as well.
+        kernels = LAUNCHES + DIRECT + NODES + 2 + 400
+        self.assertEqual((launches["kernels"], launches["untimed"]),
+                         (kernels, kernels))
+        self.assertIn("\n 100.0 % of the kernels (1,432 of 1,432) have no usable",
+                      text)
+        self.assertEqual(launches["unrecorded"], 0)
+        self.assertNotIn("no record of the work", text)
 
     def test_launches_into_a_captured_graph_are_no_loss(self):
-        device, text = self.report("capture", "none")
+        device, text, launches = self.report("capture", "none")
+        self.assertEqual(launches["unrecorded"], 0)
+        self.assertEqual(launches["untimed"], 2)  # fewer than one in a hundred
+        self.assertNotIn("of the kernels (", text)
         self.assertLess(device["unknown_ns"], device["wall_ns"] / 100)
         self.assertNotIn("it is unknown", text)
         self.assertNotIn("took CUPTI's buffers", text)
@@ -449,7 +461,16 @@ class Report(unittest.TestCase):
     def test_what_a_killed_process_had_not_got_back_is_unknown(self):
         # The newest buffer, of 157 kernels at most, is withheld: at least
         # 400 - 2 * 157 launches' worth of it.
-        device, text = self.report("kill", "late")
+        device, text, launches = self.report("kill", "late")
+        self.assertEqual(launches["launched"], LAUNCHES + DIRECT + 1 + 400)
+        gone = LAUNCHES + DIRECT + NODES + 2 + 400 - launches["kernels"]
+        self.assertGreater(gone, 0)
+        self.assertEqual((launches["unrecorded"], launches["processes"]),
+                         (gone, 1))
+        self.assertIn(f"of the kernel launches ({gone} of 1,411) no record",
+                      text)
+        self.assertIn(f"{gone} of 1,411 kernel launches without a record of "
+                      "their work, from", text)
         self.assertGreater(device["kernels"], LAUNCHES)
         self.assertIn("node(float*, int)", text)
         self.assertGreater(device["unknown_ns"], 10e6)
