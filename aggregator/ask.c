@@ -11,8 +11,8 @@
 
 #include "aggregator/agg.h"
 #include "launch/cli.h"
-#include "schema/run.h"
-#include "schema/wire.h"
+#include "schema/batch/wire.h"
+#include "schema/store/run.h"
 
 #define ASK_TIMEOUT_MS 3000
 

@@ -16,14 +16,14 @@
 
 #include "aggregator/agg.h"
 #include "aggregator/ask.h"
-#include "aggregator/clockserve.h"
+#include "aggregator/clock/clockserve.h"
 #include "aggregator/jobs.h"
 #include "aggregator/service.h"
 #include "launch/cli.h"
 #include "launch/format.h"
 #include "launch/keep.h"
 #include "launch/log.h"
-#include "schema/run.h"
+#include "schema/store/run.h"
 
 #define DEFAULT_URL "tcp://127.0.0.1:7700"
 #define LOG_FILE "ckagg.log"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/clockband.h"
+#include "schema/clock/clockband.h"
 
 /* One domain's leader. */
 struct row {

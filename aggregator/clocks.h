@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "aggregator/clockserve.h"
+#include "aggregator/clock/clockserve.h"
 #include "aggregator/jobs.h"
 #include "schema/json.h"
 

@@ -17,10 +17,10 @@
 #include "launch/cli.h"
 #include "launch/log.h"
 #include "schema/auth.h"
+#include "schema/batch/wire.h"
+#include "schema/clock/probe.h"
 #include "schema/frame.h"
-#include "schema/probe.h"
-#include "schema/run.h"
-#include "schema/wire.h"
+#include "schema/store/run.h"
 
 /* Longest control message: a text and all acknowledgements. */
 #define CONTROL_BYTES_MAX                                                      \

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "aggregator/manifest.h"
-#include "schema/owner.h"
-#include "schema/run.h"
+#include "schema/store/owner.h"
+#include "schema/store/run.h"
 
 struct job {
     struct job_facts facts;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "schema/run.h"
+#include "schema/store/run.h"
 
 /* Room that is kept for the next manifest, beside twice the last one's. */
 #define SPARE_LEAST ((size_t)4096)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schema/run.h"
+#include "schema/store/run.h"
 
 struct peer {
     uint8_t agent[16];

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "aggregator/route.h"
-#include "aggregator/store.h"
+#include "aggregator/store/store.h"
 #include "schema/frame.h"
 #include "schema/time.h"
 

@@ -13,8 +13,8 @@
 
 #include "aggregator/agg.h"
 #include "aggregator/peer.h"
+#include "schema/batch/wire.h"
 #include "schema/err.h"
-#include "schema/wire.h"
 
 /* Text of REFUSED that makes an agent say hello and send again. */
 #define REPLY_HELLO_FIRST "hello first"

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/run.h"
-#include "schema/wire.h"
+#include "schema/batch/wire.h"
+#include "schema/store/run.h"
 
 #define REPORT_FILE "report.txt"
 /* Of the lines before the report. */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "launch/log.h"
-#include "schema/run.h"
+#include "schema/store/run.h"
 
 #define RUNS_MAX 65536
 

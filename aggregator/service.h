@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "aggregator/agg.h"
-#include "aggregator/clockserve.h"
+#include "aggregator/clock/clockserve.h"
 #include "aggregator/jobs.h"
 #include "schema/err.h"
 

@@ -8,7 +8,7 @@
 
 #include "launch/cli.h"
 #include "launch/log.h"
-#include "merge/clockmap.h"
+#include "merge/timeline/clockmap.h"
 
 #define CLOCK_BYTES 320
 

@@ -5,7 +5,7 @@
 #ifndef CK_MERGE_GATE_H
 #define CK_MERGE_GATE_H
 
-#include "merge/report.h"
+#include "merge/report/report.h"
 
 /* --max-clock-error: may the clocks of two ranks be further apart? Says so on
  * stderr; `limit` < 0 = not asked. An exit status. */

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "merge/align.h"
-#include "merge/input/readers.h"
+#include "merge/clocks/align.h"
 #include "merge/input/store.h"
-#include "merge/region.h"
+#include "merge/profiles/readers.h"
+#include "merge/timeline/region.h"
 
 /* Zero of the axis where no profile knows a date and several must be put
  * together: any time will do. */

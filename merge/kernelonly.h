@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/cast.h"
-#include "merge/input/profile.h"
-#include "merge/report.h"
+#include "merge/model/cast.h"
+#include "merge/profiles/profile.h"
+#include "merge/report/report.h"
 #include "schema/err.h"
 
 /* "--rank FILE=N" as given; borrowed. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "launch/format.h"
-#include "merge/input/profile.h"
+#include "merge/profiles/profile.h"
 
 /* One "a" or "a-b"; returns what follows, NULL when it is neither. */
 static const char *ranks_range(const char *at, long *first, long *last)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "launch/cli.h"
-#include "merge/cast.h"
+#include "merge/model/cast.h"
 
 struct options {
     const char *run; /* with is_kernel_only: the output */

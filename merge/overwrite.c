@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "launch/format.h"
-#include "merge/input/gzip.h"
-#include "merge/input/json.h"
+#include "merge/json/json.h"
+#include "merge/profiles/gzip.h"
 #include "schema/frame.h"
-#include "schema/run.h"
+#include "schema/store/run.h"
 
 static bool is_same(const struct stat *file, const char *path)
 {

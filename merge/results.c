@@ -14,13 +14,13 @@
 #include "launch/cli.h"
 #include "launch/format.h"
 #include "launch/log.h"
-#include "merge/output/fold.h"
-#include "merge/output/json.h"
-#include "merge/output/page.h"
-#include "merge/output/scalene.h"
+#include "merge/output/json/json.h"
+#include "merge/output/json/scalene.h"
 #include "merge/output/target.h"
-#include "merge/output/text.h"
-#include "schema/run.h"
+#include "merge/output/text/fold.h"
+#include "merge/output/text/page.h"
+#include "merge/output/text/text.h"
+#include "schema/store/run.h"
 
 /* Bars where the terminal can show them. */
 static struct text_style style_of(const struct options *options, int fd)

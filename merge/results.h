@@ -6,7 +6,7 @@
 #define CK_MERGE_RESULTS_H
 
 #include "merge/options.h"
-#include "merge/report.h"
+#include "merge/report/report.h"
 #include "merge/scalenejoin.h"
 #include "schema/err.h"
 

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/input/scaleneprofile.h"
-#include "merge/output/scalene.h"
+#include "merge/output/json/scalene.h"
 #include "merge/output/target.h"
+#include "merge/profiles/scaleneprofile.h"
 #include "schema/json.h"
 
 struct scalenejoin {

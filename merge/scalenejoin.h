@@ -7,9 +7,9 @@
 #ifndef CK_MERGE_SCALENEJOIN_H
 #define CK_MERGE_SCALENEJOIN_H
 
-#include "merge/align.h"
-#include "merge/report.h"
-#include "merge/timeline.h"
+#include "merge/clocks/align.h"
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
 #include "schema/err.h"
 
 struct scalenejoin;

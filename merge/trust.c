@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/calibration.h"
-#include "merge/clocklack.h"
-#include "merge/clockworst.h"
-#include "schema/run.h"
+#include "merge/clocks/calibration.h"
+#include "merge/clocks/clocklack.h"
+#include "merge/clocks/clockworst.h"
+#include "schema/store/run.h"
 
 #define GAPS_REASON "damaged, cut off or never arrived"
 #define ABSENT_REASON "their segments are not in the run any more"

@@ -5,10 +5,10 @@
 #ifndef CK_MERGE_TRUST_H
 #define CK_MERGE_TRUST_H
 
-#include "merge/align.h"
-#include "merge/cast.h"
+#include "merge/clocks/align.h"
 #include "merge/input/store.h"
-#include "merge/report.h"
+#include "merge/model/cast.h"
+#include "merge/report/report.h"
 
 /* Write what the report needs to be believed. 0, or -1 with ENOMEM. */
 int trust_report(const struct cast *cast,

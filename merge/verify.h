@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "merge/report.h"
+#include "merge/report/report.h"
 
 /* Print a line for each thing that is wrong; returns how many. `merged` is
  * what the timeline handed out, of `expected`. */

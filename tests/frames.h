@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "schema/batch/wire.h"
 #include "schema/event.h"
 #include "schema/frame.h"
-#include "schema/wire.h"
 
 /* Encode the records behind the header, which has its agent, stream and
  * position, and seal it. There is room for the payload and 8 bytes. Returns

@@ -13,7 +13,7 @@
 #include "agent/inject/callsite.h"
 #include "agent/inject/pythonsite.h"
 #include "schema/event.h"
-#include "schema/ring.h"
+#include "schema/ring/ring.h"
 #include "schema/time.h"
 
 /* For what is large and zero at first. Each program that a script starts loads

@@ -10,22 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/causes.h"
-#include "merge/analysis/delay.h"
-#include "merge/analysis/efficiency.h"
-#include "merge/analysis/edges.h"
-#include "merge/analysis/hotspots.h"
-#include "merge/analysis/ledger.h"
-#include "merge/analysis/pendings.h"
-#include "merge/analysis/replay.h"
-#include "merge/analysis/scene.h"
-#include "merge/analysis/steps.h"
-#include "merge/analysis/stragglers.h"
-#include "merge/analysis/stuck.h"
-#include "merge/analysis/undone.h"
-#include "merge/analysis/waitstates.h"
-#include "merge/array.h"
-#include "merge/dark.h"
+#include "merge/analysis/idle/causes.h"
+#include "merge/analysis/delays/delay.h"
+#include "merge/analysis/totals/efficiency.h"
+#include "merge/analysis/waits/edges.h"
+#include "merge/analysis/totals/hotspots.h"
+#include "merge/analysis/idle/ledger.h"
+#include "merge/analysis/waits/pendings.h"
+#include "merge/analysis/totals/replay.h"
+#include "merge/analysis/history/scene.h"
+#include "merge/analysis/steps/steps.h"
+#include "merge/analysis/waits/stragglers.h"
+#include "merge/analysis/waits/stuck.h"
+#include "merge/analysis/idle/undone.h"
+#include "merge/analysis/waits/waitstates.h"
+#include "merge/model/array.h"
+#include "merge/timeline/dark.h"
 
 #define NAMES_KNOWN 64
 

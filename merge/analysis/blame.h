@@ -8,11 +8,11 @@
 #ifndef CK_MERGE_ANALYSIS_BLAME_H
 #define CK_MERGE_ANALYSIS_BLAME_H
 
-#include "merge/align.h"
-#include "merge/analysis/impasse.h"
-#include "merge/analysis/waitstates.h"
-#include "merge/report.h"
-#include "merge/timeline.h"
+#include "merge/analysis/waits/impasse.h"
+#include "merge/analysis/waits/waitstates.h"
+#include "merge/clocks/align.h"
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
 
 struct blame;
 struct delay;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/array.h"
-#include "schema/run.h"
+#include "merge/model/array.h"
+#include "schema/store/run.h"
 
 /* More records than any run has: sums of such guesses stay in range. */
 #define GUESS_MAX 0x1p48

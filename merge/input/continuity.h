@@ -13,9 +13,9 @@
 
 #include <stddef.h>
 
-#include "merge/cast.h"
 #include "merge/input/manifest.h"
 #include "merge/input/store.h"
+#include "merge/model/cast.h"
 
 /* Order the frames of a stream, drop what is there twice, count what is not
  * there between them. */

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/array.h"
-#include "merge/comm.h"
-#include "merge/demangle.h"
-#include "schema/run.h"
+#include "merge/model/array.h"
+#include "merge/model/comm.h"
+#include "merge/model/demangle.h"
+#include "schema/store/run.h"
 
 /* Open calls that one agent may show at once; more are not kept. */
 #define OPENS_MAX 4096

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "merge/align.h"
-#include "merge/cast.h"
+#include "merge/clocks/align.h"
+#include "merge/model/cast.h"
 #include "schema/event.h"
 
 /* Where a record was found. */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "schema/err.h"
-#include "schema/run.h"
+#include "schema/store/run.h"
 
 /* Append the files of a run, or one file; what was there stays. 0, or -1 with
  * err: nothing is there that could be read. */

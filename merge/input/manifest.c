@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "merge/array.h"
-#include "merge/input/json.h"
-#include "schema/run.h"
+#include "merge/json/json.h"
+#include "merge/model/array.h"
+#include "schema/store/run.h"
 
 static int64_t file_read(void *state, void *to, size_t room)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/pack.h"
+#include "schema/batch/pack.h"
 
 int rows_room(void **bytes, size_t *room, size_t wanted)
 {

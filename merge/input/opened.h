@@ -8,7 +8,7 @@
 #define CK_MERGE_INPUT_OPENED_H
 
 #include "merge/input/store.h"
-#include "schema/wire.h"
+#include "schema/batch/wire.h"
 
 /* Where frames come from. */
 struct opener {

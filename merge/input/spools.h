@@ -10,7 +10,7 @@
 
 #include "merge/input/manifest.h"
 #include "schema/err.h"
-#include "schema/run.h"
+#include "schema/store/run.h"
 
 /* Add those that can be read to the files of the run. 0, or -1 with err. */
 int spools_add(struct ck_run_files *files,

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "merge/array.h"
 #include "merge/input/continuity.h"
 #include "merge/input/files.h"
 #include "merge/input/pieces.h"
 #include "merge/input/reading.h"
 #include "merge/input/spools.h"
-#include "merge/table.h"
-#include "schema/run.h"
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+#include "schema/store/run.h"
 
 /* A job whose files nobody wrote to for so many seconds is not running: its
  * ckagg was killed. Collectors read the clocks each second.

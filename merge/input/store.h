@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/align.h"
-#include "merge/cast.h"
+#include "merge/clocks/align.h"
 #include "merge/input/manifest.h"
+#include "merge/model/cast.h"
 #include "schema/err.h"
 #include "schema/event.h"
-#include "schema/segment.h"
+#include "schema/store/segment.h"
 
 struct store_frame {
     uint64_t offset; /* in its file */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "merge/array.h"
+#include "merge/model/array.h"
 
 void survey_begin(struct survey *survey,
                   struct cast *cast,

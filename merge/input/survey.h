@@ -11,7 +11,7 @@
 
 #include "merge/input/facts.h"
 #include "merge/input/store.h"
-#include "schema/wire.h"
+#include "schema/batch/wire.h"
 
 /* Classes that it takes by column. */
 #define SURVEY_CLASSES                                                         \

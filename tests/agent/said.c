@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
+#include "schema/batch/wire.h"
 #include "schema/frame.h"
-#include "schema/wire.h"
 
 #define OUTBOX_BYTES ((size_t)8 << 20)
 #define ROWS_BYTES ((size_t)32 << 20)

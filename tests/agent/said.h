@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-#include "agent/outlet.h"
-#include "agent/own.h"
+#include "agent/stream/outlet.h"
+#include "agent/stream/own.h"
 #include "schema/event.h"
 
 struct said {

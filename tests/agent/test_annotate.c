@@ -20,9 +20,9 @@
 
 #include <cmocka.h>
 
-#include "agent/ringfile.h"
+#include "agent/ring/ringfile.h"
 #include "schema/event.h"
-#include "schema/ring.h"
+#include "schema/ring/ring.h"
 #include "tests/workdir.h"
 
 #define SLOTS 32

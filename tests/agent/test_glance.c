@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "agent/clocksync.h"
-#include "agent/drain.h"
+#include "agent/clock/clocksync.h"
+#include "agent/collector/drain.h"
 #include "tests/workdir.h"
 
 #define SLOT_BYTES ((uint64_t)64 << 10)

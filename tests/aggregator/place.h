@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "aggregator/store.h"
+#include "aggregator/store/store.h"
 #include "tests/frames.h"
 #include "tests/workdir.h"
 

@@ -27,8 +27,8 @@
 #include "launch/child.h"
 #include "schema/endpoint.h"
 #include "schema/event.h"
-#include "schema/run.h"
-#include "schema/segment.h"
+#include "schema/store/run.h"
+#include "schema/store/segment.h"
 #include "schema/time.h"
 #include "tests/frames.h"
 

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "schema/batch/wire.h"
 #include "schema/frame.h"
-#include "schema/wire.h"
 
 #define SIM_WAIT_MS 15000
 #define SIM_TEXT 65536

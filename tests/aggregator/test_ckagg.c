@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "schema/run.h"
+#include "schema/store/run.h"
 #include "tests/aggregator/sim.h"
 
 static void a_job_of_two_ranks_is_stored_and_ends(void **state)

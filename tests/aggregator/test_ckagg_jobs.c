@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "launch/child.h"
-#include "schema/run.h"
+#include "schema/store/run.h"
 #include "tests/aggregator/sim.h"
 
 static void ranks_that_are_not_recorded_are_not_waited_for(void **state)

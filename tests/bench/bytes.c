@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/pack.h"
+#include "schema/batch/pack.h"
 #include "tests/bench/walk.h"
 
 #define EVENTS                                                                 \

@@ -27,7 +27,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "aggregator/clockserve.h"
+#include "aggregator/clock/clockserve.h"
 #include "tests/bench/clockburst.h"
 
 #define BURSTS_MAX 5000

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/clockprobe.h"
-#include "schema/clockband.h"
+#include "agent/clock/clockprobe.h"
+#include "schema/clock/clockband.h"
 
 struct clockburst {
     struct clocklink *link; /* borrowed */

@@ -26,13 +26,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/identity.h"
-#include "agent/outlet.h"
-#include "agent/own.h"
-#include "agent/session.h"
+#include "agent/link/session.h"
+#include "agent/process/identity.h"
+#include "agent/stream/outlet.h"
+#include "agent/stream/own.h"
 #include "launch/cli.h"
 #include "schema/endpoint.h"
-#include "schema/run.h"
+#include "schema/store/run.h"
 #include "tests/bench/clockburst.h"
 #include "tests/bench/service.h"
 

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "schema/clockband.h"
+#include "schema/clock/clockband.h"
 
 #define CLOCKPEERS 3
 

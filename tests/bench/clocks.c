@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "merge/clockmap.h"
-#include "schema/clocktrend.h"
+#include "merge/timeline/clockmap.h"
+#include "schema/clock/clocktrend.h"
 #include "tests/bench/clockpeers.h"
 #include "tests/merge/clockworld.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "schema/pack.h"
-#include "schema/wire.h"
+#include "schema/batch/pack.h"
+#include "schema/batch/wire.h"
 
 #define RECORDS 8192
 #define ROUNDS 101

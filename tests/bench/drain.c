@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/clocksync.h"
-#include "agent/drain.h"
-#include "agent/outlet.h"
-#include "agent/own.h"
-#include "agent/ringfile.h"
+#include "agent/clock/clocksync.h"
+#include "agent/collector/drain.h"
+#include "agent/ring/ringfile.h"
+#include "agent/stream/outlet.h"
+#include "agent/stream/own.h"
 
 #define ROUNDS 401
 #define UNITS 16384 /* a round's, a quarter of a slot */

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "merge/input/gzip.h"
-#include "merge/input/json.h"
+#include "merge/json/json.h"
+#include "merge/profiles/gzip.h"
 #include "tests/bench/jsonpeer.h"
 
 static double now(void)

@@ -13,7 +13,7 @@
 
 #include <yajl/yajl_parse.h>
 
-#include "merge/input/json.h"
+#include "merge/json/json.h"
 
 #define CHUNK ((size_t)64 << 10)
 

@@ -17,11 +17,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "merge/align.h"
-#include "merge/cast.h"
+#include "merge/clocks/align.h"
 #include "merge/input/pieces.h"
 #include "merge/input/store.h"
-#include "merge/kway.h"
+#include "merge/model/cast.h"
+#include "merge/timeline/kway.h"
 #include "tests/merge/synth.h"
 
 /* ns */

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "merge/input/store.h"
-#include "merge/timeline.h"
+#include "merge/timeline/timeline.h"
 #include "tests/merge/synth.h"
 
 /* What is written. */

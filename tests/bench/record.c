@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #include "agent/inject/ck.h"
-#include "agent/ringfile.h"
-#include "schema/ring.h"
+#include "agent/ring/ringfile.h"
+#include "schema/ring/ring.h"
 #include "schema/time.h"
 #include "tests/bench/record_call.h"
 

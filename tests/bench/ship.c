@@ -26,11 +26,11 @@
 
 #include "launch/child.h"
 #include "launch/cli.h"
+#include "schema/batch/wire.h"
 #include "schema/endpoint.h"
 #include "schema/frame.h"
-#include "schema/run.h"
+#include "schema/store/run.h"
 #include "schema/time.h"
-#include "schema/wire.h"
 
 #define FRAME_BYTES ((size_t)256 * 1024)
 #define FRAME_UNITS 8192

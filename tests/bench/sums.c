@@ -13,11 +13,11 @@
 #include <time.h>
 
 #include "merge/analysis/blame.h"
-#include "merge/analysis/devices.h"
+#include "merge/analysis/totals/devices.h"
 #include "merge/input/store.h"
 #include "merge/kernelonly.h"
-#include "merge/region.h"
-#include "merge/timeline.h"
+#include "merge/timeline/region.h"
+#include "merge/timeline/timeline.h"
 
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
 

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "schema/pack.h"
-#include "schema/run.h"
-#include "schema/segment.h"
+#include "schema/batch/pack.h"
+#include "schema/store/run.h"
+#include "schema/store/segment.h"
 
 /* Room for the largest frame, unpacked, and for its records. */
 struct rooms {

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
+#include "schema/batch/wire.h"
 #include "schema/frame.h"
-#include "schema/wire.h"
 
 struct walk_frame {
     struct ck_frame_header header;

@@ -32,12 +32,12 @@
 #include <zmq.h>
 
 #include "schema/auth.h"
+#include "schema/batch/wire.h"
+#include "schema/clock/probe.h"
 #include "schema/endpoint.h"
-#include "schema/probe.h"
-#include "schema/run.h"
-#include "schema/segment.h"
+#include "schema/store/run.h"
+#include "schema/store/segment.h"
 #include "schema/time.h"
-#include "schema/wire.h"
 
 #define RUBBISH_BYTES ((size_t)4 << 20)
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/wire.h"
+#include "schema/batch/wire.h"
 
 #define ROOM ((size_t)256 << 10)
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "merge/input/manifest.h"
-#include "schema/owner.h"
-#include "schema/run.h"
+#include "schema/store/owner.h"
+#include "schema/store/run.h"
 #include "tests/fuzz/target.h"
 
 static char dir[] = "/tmp/ck-fuzz.XXXXXX";

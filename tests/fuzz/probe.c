@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/clocksession.h"
+#include "aggregator/clock/clocksession.h"
 
 static const uint8_t key[CK_AUTH_KEY_BYTES] = {7};
 

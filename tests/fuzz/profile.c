@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/input/chrometrace.h"
-#include "merge/input/kernelprofile.h"
+#include "merge/profiles/chrometrace.h"
+#include "merge/profiles/kernelprofile.h"
 #include "tests/fuzz/target.h"
 
 struct text {

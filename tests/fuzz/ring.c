@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/outbox.h"
-#include "agent/ringfile.h"
-#include "agent/salvage.h"
+#include "agent/collector/salvage.h"
+#include "agent/ring/outbox.h"
+#include "agent/ring/ringfile.h"
 #include "tests/fuzz/target.h"
 
 #define MARKS 300

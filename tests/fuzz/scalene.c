@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "merge/input/scaleneprofile.h"
+#include "merge/profiles/scaleneprofile.h"
 #include "tests/fuzz/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

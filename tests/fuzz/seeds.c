@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "schema/probe.h"
-#include "schema/pack.h"
-#include "schema/wire.h"
+#include "schema/clock/probe.h"
+#include "schema/batch/pack.h"
+#include "schema/batch/wire.h"
 #include "tests/schema/records.h"
 
 #define ROOM ((size_t)8 << 10)

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "schema/pack.h"
-#include "schema/segment.h"
+#include "schema/batch/pack.h"
+#include "schema/store/segment.h"
 
 #define RAW_MAX ((size_t)1 << 20)
 

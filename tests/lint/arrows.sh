@@ -17,7 +17,7 @@ allowed() {
     schema/*) echo 'schema/*' ;;
     launch/*) echo 'launch/* schema/err.h' ;;
     agent/inject/*)
-        echo 'agent/inject/* schema/event.h schema/time.h schema/ring.h' \
+        echo 'agent/inject/* schema/event.h schema/time.h schema/ring/ring.h' \
             'schema/kind.def'
         ;;
     agent/*) echo 'agent/*.h schema/* launch/*' ;;
@@ -78,21 +78,21 @@ set +f
 # Each outside library has its owners: header pattern, files.
 owners() {
     cat <<'END'
-zmq.*           agent/ship.c aggregator/agg.c aggregator/watch.c
-perfmon/        agent/counters.c agent/sampler.c
-linux/perf_     agent/counters.c agent/event.c agent/event.h agent/perfcall.c agent/perfcall.h agent/perfring.c agent/perfring.h agent/sampler.c
-flatbuffers/    schema/wire.cpp
+zmq.*           agent/link/ship.c aggregator/agg.c aggregator/watch.c
+perfmon/        agent/perf/counters.c agent/perf/sampler.c
+linux/perf_     agent/perf/counters.c agent/perf/event.c agent/perf/event.h agent/perf/perfcall.c agent/perf/perfcall.h agent/perf/perfring.c agent/perf/perfring.h agent/perf/sampler.c
+flatbuffers/    schema/batch/wire.cpp
 sodium.h        schema/auth.c
-isa-l           schema/crc_isal.c merge/input/inflate_isal.c
-lz4.*           schema/pack_lz4.c schema/pack.c
-zstd.*          schema/pack_zstd.c schema/pack.c
-zlib.h          merge/input/inflate_zlib.c merge/output/sink.c
+isa-l           schema/store/crc_isal.c merge/profiles/inflate_isal.c
+lz4.*           schema/batch/pack_lz4.c schema/batch/pack.c
+zstd.*          schema/batch/pack_zstd.c schema/batch/pack.c
+zlib.h          merge/profiles/inflate_zlib.c merge/output/sink.c
 sqlite3.h       merge/output/sqlite.c
-elfutils/       agent/symbols.c agent/symboltable.c
-dwarf.h         agent/symbols.c agent/symboltable.c
-libelf.h        agent/symbols.c agent/symboltable.c
-gelf.h          agent/symbols.c agent/symboltable.c
-CL/             agent/inject/ckopencl.c agent/inject/opencl.h
+elfutils/       agent/symbols/symbols.c agent/symbols/symboltable.c
+dwarf.h         agent/symbols/symbols.c agent/symbols/symboltable.c
+libelf.h        agent/symbols/symbols.c agent/symbols/symboltable.c
+gelf.h          agent/symbols/symbols.c agent/symbols/symboltable.c
+CL/             agent/inject/opencl/ckopencl.c agent/inject/opencl/opencl.h
 cupti.*         nobody
 cuda.*          nobody
 nccl.*          agent/inject/cknccl.c
@@ -125,7 +125,7 @@ for header in schema/*.h; do
     # What follows the clocks while a job runs and explains them afterwards is
     # one computation, whichever room asks at present.
     # What the processor can do is asked by the room's own loops as well.
-    case $header in schema/clock*.h | schema/wide.h) continue ;; esac
+    case $header in schema/clock*.h | schema/batch/wide.h) continue ;; esac
     users=$(rooms_using "$header")
     for via in $(grep '^schema/' <<<"$users"); do
         users+=$'\n'$(rooms_using "$via")

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "schema/clocktrend.h"
+#include "schema/clock/clocktrend.h"
 
 void worldrandom_init(struct worldrandom *random, uint64_t otherwise)
 {

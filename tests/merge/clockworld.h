@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/clockgraph.h"
-#include "merge/clocksolve.h"
-#include "schema/clockband.h"
+#include "merge/clocks/solve/clockgraph.h"
+#include "merge/clocks/solve/clocksolve.h"
+#include "schema/clock/clockband.h"
 #include "schema/time.h"
 
 struct worldclock {

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "merge/report.h"
+#include "merge/report/report.h"
 #include "tests/merge/play.h"
 
 #define DEATH 1000 /* when the first one dies */

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "merge/array.h"
-#include "merge/input/json.h"
+#include "merge/json/json.h"
+#include "merge/model/array.h"
 
 #define DEPTH 16
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "merge/input/gzip.h"
-#include "merge/input/json.h"
+#include "merge/json/json.h"
+#include "merge/profiles/gzip.h"
 
 static void put_hex(char kind, const struct json_token *token)
 {

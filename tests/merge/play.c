@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/comm.h"
+#include "merge/model/comm.h"
 #include "tests/merge/chance.h"
 
 #define RANKS PLAY_RANKS

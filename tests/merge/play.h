@@ -9,10 +9,10 @@
 #ifndef CK_TESTS_MERGE_PLAY_H
 #define CK_TESTS_MERGE_PLAY_H
 
-#include "merge/align.h"
-#include "merge/analysis/waitkind.h"
-#include "merge/cast.h"
-#include "merge/interval.h"
+#include "merge/clocks/align.h"
+#include "merge/messages/waitkind.h"
+#include "merge/model/cast.h"
+#include "merge/model/interval.h"
 
 #define PLAY_RANKS 4
 #define PLAY_COMMS 3 /* all ranks; a line of them; a directed graph */

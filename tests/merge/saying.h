@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "merge/output/page.h"
-#include "merge/report.h"
+#include "merge/output/text/page.h"
+#include "merge/report/report.h"
 
 static char *text; /* of the last part */
 

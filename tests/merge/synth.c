@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schema/run.h"
-#include "schema/segment.h"
-#include "schema/wire.h"
+#include "schema/batch/wire.h"
+#include "schema/store/run.h"
+#include "schema/store/segment.h"
 
 #define STREAMS_MAX 64
 #define ROWS_BYTES ((size_t)CK_FRAME_UNITS_MAX * CK_UNIT_BYTES)

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "merge/analysis/delay.h"
-#include "merge/analysis/delaysums.h"
-#include "merge/analysis/delaysyncs.h"
+#include "merge/analysis/delays/delay.h"
+#include "merge/analysis/delays/delaysums.h"
+#include "merge/analysis/delays/delaysyncs.h"
 
 #define RANKS 3
 #define HOLDER_TID 8

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/rankset.h"
+#include "merge/model/rankset.h"
 #include "tests/merge/chance.h"
 #include "tests/merge/flatjson.h"
 #include "tests/merge/program.h"

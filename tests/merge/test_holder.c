@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "merge/analysis/blame.h"
-#include "merge/analysis/delay.h"
-#include "merge/comm.h"
+#include "merge/analysis/delays/delay.h"
+#include "merge/model/comm.h"
 
 #define RANKS 2
 #define HOLDER_TID 8

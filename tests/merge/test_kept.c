@@ -14,12 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "merge/align.h"
-#include "merge/cast.h"
-#include "merge/cut.h"
+#include "merge/clocks/align.h"
 #include "merge/input/store.h"
-#include "merge/region.h"
-#include "schema/run.h"
+#include "merge/model/cast.h"
+#include "merge/timeline/cut.h"
+#include "merge/timeline/region.h"
+#include "schema/store/run.h"
 #include "tests/merge/synth.h"
 
 #define UNITS 100 /* positions of the thread's stream that are discarded */

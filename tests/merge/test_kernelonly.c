@@ -15,7 +15,7 @@
 
 #include "merge/kernelonly.h"
 #include "merge/input/store.h"
-#include "merge/region.h"
+#include "merge/timeline/region.h"
 #include "tests/merge/synth.h"
 
 #define MS ((int64_t)1000000)

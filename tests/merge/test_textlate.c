@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/output/page.h"
+#include "merge/output/text/page.h"
 
 #define S CK_TIME_S
 

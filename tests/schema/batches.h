@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/columns.h"
+#include "schema/batch/columns.h"
 #include "tests/schema/records.h"
 
 #define ROOM ((size_t)CK_FRAME_UNITS_MAX * CK_UNIT_BYTES)

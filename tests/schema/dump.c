@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schema/batch/wire.h"
 #include "schema/json.h"
-#include "schema/segment.h"
-#include "schema/wire.h"
+#include "schema/store/segment.h"
 #include "tests/schema/records.h"
 
 #define ROOM ((size_t)64 << 10)

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "schema/batch/field.h"
 #include "schema/event.h"
-#include "schema/field.h"
 
 struct records_random {
     uint64_t state;

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "schema/batch/field.h"
 #include "schema/event.h"
-#include "schema/field.h"
 
 static void kinds_know_class_and_name(void **state)
 {

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "schema/domain.h"
+#include "schema/clock/domain.h"
 #include "schema/skew.h"
 
 #define S CK_TIME_S

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/ringfile.h"
+#include "agent/ring/ringfile.h"
 #include "schema/event.h"
 #include "schema/json.h"
 

@@ -5,7 +5,7 @@
  * Compiled only; what differs is an error. Of a toolkit before 13.0 (named by
  * CUPTI_API_VERSION) the records are the older ones.
  */
-#include "agent/inject/cuptiabi.h"
+#include "agent/inject/cupti/cuptiabi.h"
 
 #include <cupti.h>
 

@@ -8,7 +8,7 @@
 #include <link.h>
 #include <stdio.h>
 
-#include "agent/inject/cuptifind.h"
+#include "agent/inject/cupti/cuptifind.h"
 
 int main(int argc, char **argv)
 {

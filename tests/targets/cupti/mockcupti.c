@@ -17,7 +17,7 @@
 
 #define CUPTI_NEEDED(name) MOCK_EXPORT name##_f name;
 #define CUPTI_OPTIONAL(name) MOCK_EXPORT name##_f name;
-#include "agent/inject/cupti.def"
+#include "agent/inject/cupti/cupti.def"
 
 #define MOCK_KINDS 64
 #define MOCK_CALLS 600

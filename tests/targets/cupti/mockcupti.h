@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/inject/cuptiabi.h"
+#include "agent/inject/cupti/cuptiabi.h"
 
 #define MOCK_EXPORT __attribute__((visibility("default")))
 

@@ -1,0 +1,229 @@
+/* account.c - what a collector says of its work: beat, end, notes, goodbye
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/collector/account.h"
+
+#include <time.h>
+
+#include "agent/perf/counters.h"
+#include "agent/perf/sampler.h"
+#include "agent/process/load.h"
+#include "agent/process/proctree.h"
+#include "schema/store/run.h"
+
+static int64_t cpu_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+}
+
+void account_beat(const struct account *account, char *text, size_t room)
+{
+    const struct outbox_head *head = account->outlet->outbox.head;
+    size_t used = 0;
+
+    (void)ck_lines_put_number(text, room - 1, &used, "events",
+                              (int64_t)head->records);
+    (void)ck_lines_put_number(text, room - 1, &used, "bytes",
+                              (int64_t)head->stored);
+    (void)ck_lines_put_number(text, room - 1, &used, "lost",
+                              (int64_t)drain_lost(account->drain));
+    (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
+    (void)ck_lines_put_number(text, room - 1, &used, "outbox",
+                              (int64_t)outbox_used(&account->outlet->outbox));
+    (void)ck_lines_put_number(text, room - 1, &used, "spool",
+                              (int64_t)spool_bytes(account->spool));
+    text[used] = '\0';
+}
+
+void account_identity(const struct account *account)
+{
+    struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY}};
+    char lines[4096];
+    size_t used = identity_lines(account->wish->identity, account->wish->target,
+                                 NULL, lines, sizeof(lines));
+
+    clockprobe_identity(account->clock, lines, sizeof(lines), &used);
+    (void)own_text(account->own, head, lines, used);
+}
+
+void account_begin(const struct account *account)
+{
+    struct outbox *outbox = &account->outlet->outbox;
+    uint64_t at = 0;
+    size_t bytes;
+    const void *frame;
+
+    outbox_keep_dir(outbox, account->wish->dir);
+    if (outbox->head->own_next != 0) {
+        (void)spool_identity(account->spool, outbox->head->identity,
+                             outbox->head->identity_bytes);
+        own_note(account->own, "the collector of rank %d was restarted",
+                 account->wish->identity->place.rank);
+        (void)own_flush(account->own); /* it may die at once, too */
+        return;
+    }
+    account_identity(account);
+    (void)own_flush(account->own);
+    frame = outbox_walk(outbox, &at, &bytes);
+    if (frame != NULL) {
+        outbox_keep_identity(outbox, frame, bytes);
+        (void)spool_identity(account->spool, frame, bytes);
+    }
+    if (account->wish->counters == NULL &&
+        account->wish->counters_why != NULL) {
+        own_note(account->own, "%s", account->wish->counters_why);
+    }
+    if (account->wish->sampler_why != NULL) {
+        own_note(account->own, "no CPU samples: %s",
+                 account->wish->sampler_why);
+    }
+}
+
+void account_alive(struct account *account, ck_time_t now)
+{
+    struct ck_counter away = {
+        .e = {.kind = CK_KIND_AWAY,
+              .units = sizeof(away) / CK_UNIT_BYTES,
+              .flags = CK_FLAG_RAW,
+              .start = account->alive},
+        .enabled = now - account->alive,
+    };
+
+    if (account->life->is_end_known || account->life->over_at != 0) {
+        return;
+    }
+    if (account->alive != 0 && away.enabled >= ACCOUNT_AWAY_LEAST) {
+        (void)own_put(account->own, &away.e);
+        (void)own_flush(account->own); /* before it is forgotten */
+    }
+    account->alive = account->wish->ring->header->alive = now;
+}
+
+static bool is_status_known(const struct account *account)
+{
+    return account->life->is_end_known || account->life->is_status_known;
+}
+
+void account_exit(const struct account *account)
+{
+    const struct channel_end *end = &account->life->end;
+    bool is_known = is_status_known(account);
+    const struct outbox_head *head = account->outlet->outbox.head;
+    struct drain_strain strain = drain_strain(account->drain);
+    struct sampler_tally tally = sampler_tally(account->wish->sampler);
+    const struct {
+        const char *key;
+        int64_t value;
+    } rows[] = {
+        {"status", end->status},
+        {"status_known", is_known},
+        {"outlived_ns", life_outlived(account->life)},
+        {"signal", account->life->signal},
+        {"asked", account->life->asked},
+        {"user_ns", end->user_ns},
+        {"system_ns", end->system_ns},
+        {"rss_kb", end->rss_kb},
+        {"minor_faults", end->minor_faults},
+        {"major_faults", end->major_faults},
+        {"voluntary", end->voluntary},
+        {"preempted", end->preempted},
+        {"libraries", processes_libraries(account->processes)},
+        {"images", account->processes->told},
+        {"collectors", (int64_t)head->collectors},
+        {"events", (int64_t)head->records},
+        {"bytes", (int64_t)head->stored},
+        {"spooled", (int64_t)head->spooled},
+        {"units", (int64_t)ringfile_taken(account->wish->ring)},
+        {"lost", (int64_t)drain_lost(account->drain)},
+        {"longest_turn_ns", strain.longest},
+        {"fullest_units", (int64_t)strain.fullest},
+        {"agent_cpu_ns", cpu_ns()},
+        {"samples", (int64_t)tally.samples},
+        {"samples_lost", (int64_t)tally.samples_lost},
+        {"switches", (int64_t)tally.switches},
+        {"switches_lost", (int64_t)tally.switches_lost},
+    };
+    struct ck_text exit_record = {
+        .e = {.kind = CK_KIND_EXIT, .flags = is_known ? 0 : CK_FLAG_CUT},
+        .object = (uint32_t)end->status,
+    };
+    char lines[4096];
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)ck_lines_put_number(lines, sizeof(lines), &used, rows[i].key,
+                                  rows[i].value);
+    }
+    load_lines(counters_load(account->wish->counters), lines, sizeof(lines),
+               &used);
+    clockprobe_exit(account->clock, lines, sizeof(lines), &used);
+    (void)own_text(account->own, exit_record, lines, used);
+}
+
+void account_notes(const struct account *account)
+{
+    struct ck_ring_header *header = account->wish->ring->header;
+    int rank = account->wish->identity->place.rank;
+    uint64_t noprocess = atomic_load(&header->noprocess);
+    char clock[512];
+
+    if (ck_domain_skew() != NULL) {
+        own_note(account->own,
+                 "rank %d: its clock is skewed for a test, CK_TEST_CLOCK=%s",
+                 rank, ck_domain_skew());
+    }
+    if (clockprobe_why(account->clock, clock, sizeof(clock))) {
+        own_note(account->own, "rank %d: %s", rank, clock);
+    }
+    if (processes_libraries(account->processes) == 0) {
+        if (account->wish->obstacle != NULL) {
+            own_note(account->own,
+                     "rank %d: nothing could be recorded in the program: %s",
+                     rank, account->wish->obstacle);
+        } else {
+            own_note(account->own,
+                     "rank %d: the program made no call that is recorded",
+                     rank);
+        }
+    }
+    if (noprocess != 0) {
+        own_note(account->own,
+                 "rank %d: %llu processes more than the table of %d holds "
+                 "were not recorded",
+                 rank, (unsigned long long)noprocess, CK_RING_PROCESSES);
+    }
+    if (account->wish->counters != NULL &&
+        counters_left_out(account->wish->counters) != 0) {
+        own_note(account->own,
+                 "rank %d: %llu threads beyond the table of %d were not "
+                 "counted by themselves",
+                 rank,
+                 (unsigned long long)counters_left_out(account->wish->counters),
+                 PROCTREE_THREADS_MAX);
+    }
+    if (account->wish->ring->is_full) {
+        own_note(account->own,
+                 "rank %d: memory for recording ran out in %s (%u threads)",
+                 rank, account->wish->ring->path, account->wish->ring->backed);
+    }
+}
+
+void account_goodbye(const struct account *account, char *text, size_t room)
+{
+    size_t used = 0;
+
+    if (is_status_known(account)) {
+        (void)ck_lines_put_number(text, room - 1, &used, "status",
+                                  account->life->end.status);
+    }
+    (void)ck_lines_put_number(text, room - 1, &used, "events",
+                              (int64_t)account->outlet->outbox.head->records);
+    (void)ck_lines_put_number(text, room - 1, &used, "lost",
+                              (int64_t)drain_lost(account->drain));
+    (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
+    text[used] = '\0';
+}

@@ -1,0 +1,53 @@
+/* account.h - what a collector says of its work: beat, end, notes, goodbye
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_COLLECTOR_ACCOUNT_H
+#define CK_AGENT_COLLECTOR_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/clock/clockprobe.h"
+#include "agent/collector/collector.h"
+#include "agent/collector/drain.h"
+#include "agent/collector/life.h"
+#include "agent/collector/processes.h"
+#include "agent/stream/outlet.h"
+#include "agent/stream/own.h"
+
+/* A time without a collector that is told. */
+#define ACCOUNT_AWAY_LEAST (CK_TIME_S / 2)
+
+/* Where the figures come from; all borrowed. */
+struct account {
+    const struct collector_wish *wish;
+    struct outlet *outlet;
+    struct spool *spool;
+    const struct drain *drain;
+    const struct processes *processes;
+    const struct clockprobe *clock;
+    struct own *own;
+    const struct life *life;
+    ck_time_t alive; /* as the ring's header, which the target can write to */
+};
+
+/* Lines of a BEAT and of a GOODBYE (docs/protocol.md). */
+void account_beat(const struct account *account, char *text, size_t room);
+void account_goodbye(const struct account *account, char *text, size_t room);
+
+/* The first frame of all, which opens every spool file as well; or a note that
+ * another collector was before. */
+void account_begin(const struct account *account);
+/* The IDENTITY record. */
+void account_identity(const struct account *account);
+/* We run; how long nobody did while the target ran, this collector or one
+ * before it, is recorded. */
+void account_alive(struct account *account, ck_time_t now);
+/* The EXIT record. */
+void account_exit(const struct account *account);
+
+/* Notes on what could not be recorded. */
+void account_notes(const struct account *account);
+
+#endif

@@ -1,0 +1,671 @@
+/* collector.c - the process that drains, ships and spools
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One loop, one thread:
+ *
+ *   RUNNING -> the target has ended: last words -> LEAVING (goodbye, wait for
+ *   the farewell; or everything to the spool) -> REPORT (rank 0) -> DONE
+ */
+#include "agent/collector/collector.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/clock/clockprobe.h"
+#include "agent/clock/clocksync.h"
+#include "agent/collector/account.h"
+#include "agent/collector/drain.h"
+#include "agent/collector/herald.h"
+#include "agent/collector/life.h"
+#include "agent/collector/meters.h"
+#include "agent/collector/pace.h"
+#include "agent/collector/processes.h"
+#include "agent/collector/reportout.h"
+#include "agent/collector/talk.h"
+#include "agent/link/claim.h"
+#include "agent/link/rendezvous.h"
+#include "agent/link/session.h"
+#include "agent/perf/sampler.h"
+#include "agent/process/apart.h"
+#include "agent/process/channel.h"
+#include "agent/ring/offer.h"
+#include "agent/stream/outlet.h"
+#include "agent/stream/own.h"
+#include "agent/stream/spool.h"
+#include "agent/symbols/symbols.h"
+#include "launch/log.h"
+#include "schema/store/run.h"
+
+#define DEAD_PAUSE (250 * CK_TIME_MS)
+#define DEAD_PAUSE_FEW (20 * CK_TIME_MS) /* while slots are few */
+#define SYMBOLS_LIMIT (2 * CK_TIME_S)
+/* So long a target that could not be run waits for an aggregator that other
+ * ranks start. */
+#define NEVER_LIMIT (3 * CK_TIME_S)
+/* So long the end waits for room on the aggregator's disk, and for an answer
+ * when all is in the spool. */
+#define FULL_LIMIT (1 * CK_TIME_S)
+#define FAREWELL_LIMIT (2 * CK_TIME_S)
+#define HEARD_LATELY (2500 * CK_TIME_MS)
+/* So long it looks often for an aggregator that is about to be there. */
+#define YOUNG CK_TIME_S
+/* Between two turns while there is no session. */
+#define MEET_PERIOD (32 * CK_TIME_MS)
+
+enum phase {
+    PHASE_RUNNING,
+    PHASE_LEAVING,
+    PHASE_REPORT,
+    PHASE_DONE,
+};
+
+struct collector {
+    const struct collector_wish *wish; /* borrowed */
+    struct outlet outlet;
+    struct spool *spool;
+    struct own *own;
+    struct clocksync sync;
+    struct drain *drain;
+    struct symbols *symbols;
+    struct processes processes;
+    struct clockprobe *clock;
+    struct session *session;
+    struct rendezvous *rendezvous;
+    struct account account;
+    struct meters meters;
+    enum phase phase;
+    struct herald herald;
+    struct life life;
+    struct reportout out;
+    struct apart_cpus home;
+    struct talk talk;
+    bool has_word;     /* of the front, as poll says */
+    bool is_spooled;   /* what nobody had room for */
+    bool was_hopeless; /* when all was stored by another's ckagg */
+    ck_time_t phase_at;
+    ck_time_t second_at;
+    ck_time_t open_at;
+    struct offer offer;
+    ck_time_t dead_at;
+    uint32_t images; /* header->incarnations at the last look for the dead */
+};
+
+/* The parts that only look at others. */
+static void parts_join(struct collector *collector)
+{
+    collector->processes = (struct processes){
+        .header = collector->wish->ring->header,
+        .slots = collector->wish->ring->plan.slots,
+        .own = collector->own,
+        .symbols = collector->symbols,
+        .env = collector->wish->env,
+        .is_told = collector->wish->sampler != NULL,
+    };
+    collector->meters = (struct meters){
+        .wish = collector->wish,
+        .own = collector->own,
+        .symbols = collector->symbols,
+        .sync = &collector->sync,
+        .processes = &collector->processes,
+        .drain = collector->drain,
+        .life = &collector->life,
+    };
+    collector->account = (struct account){
+        .wish = collector->wish,
+        .outlet = &collector->outlet,
+        .spool = collector->spool,
+        .drain = collector->drain,
+        .processes = &collector->processes,
+        .own = collector->own,
+        .clock = collector->clock,
+        .life = &collector->life,
+        .alive = ringfile_alive(collector->wish->ring),
+    };
+    collector->herald = (struct herald){
+        .wish = collector->wish,
+        .spool = collector->spool,
+        .own = collector->own,
+        .is_held = collector->wish->is_strict && !collector->wish->is_begun,
+        .silence = {.started = ck_time_raw(),
+                    .is_given = collector->wish->aggregator != NULL},
+    };
+}
+
+static int collector_open(struct collector *collector,
+                          const struct collector_wish *wish,
+                          struct ck_err *err)
+{
+    struct ringfile *ring = wish->ring;
+    struct rendezvous_wish meeting = {
+        .identity = wish->identity,
+        .aggregator = wish->aggregator,
+        .dir = wish->dir,
+        .is_dir_given = wish->is_dir_given,
+        .is_insecure = wish->is_insecure,
+        .is_verbose = wish->is_verbose,
+        .keep = wish->keep,
+        .recorded = wish->recorded,
+        .header = ring->header,
+    };
+
+    collector->wish = wish;
+    collector->spool = spool_create(wish->dir, wish->fallback,
+                                    wish->identity->agent, wish->spool_limit);
+    if (collector->spool == NULL ||
+        outlet_init(&collector->outlet, ring->outbox, ring->plan.outbox_bytes,
+                    collector->spool, wish->identity->agent) != 0) {
+        return ck_err_set(err, "cannot use the outbox: %s", strerror(errno));
+    }
+    collector->outlet.pack = wish->pack;
+    clocksync_init(&collector->sync, ring->clock);
+    collector->own =
+        own_create(&collector->outlet, ring->clock, (uint32_t)getpid());
+    collector->symbols = symbols_create();
+    collector->clock = collector->own == NULL
+                           ? NULL
+                           : clockprobe_create(wish->identity, collector->own);
+    if (collector->clock != NULL) {
+        collector->session = session_create(wish->identity, &collector->outlet,
+                                            clockprobe_key(collector->clock));
+    }
+    if (collector->session == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    collector->drain = drain_create(ring, &collector->outlet, collector->own,
+                                    &collector->sync, wish->limit);
+    if (collector->drain == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    drain_symbols(collector->drain, collector->symbols);
+    parts_join(collector);
+    collector->rendezvous = rendezvous_create(&meeting, err);
+    return collector->rendezvous == NULL ? -1 : 0;
+}
+
+static void collector_close(struct collector *collector)
+{
+    life_fini(&collector->life);
+    rendezvous_destroy(collector->rendezvous);
+    session_destroy(collector->session);
+    clockprobe_destroy(collector->clock);
+    drain_destroy(collector->drain);
+    symbols_destroy(collector->symbols);
+    own_destroy(collector->own);
+    outlet_fini(&collector->outlet);
+    spool_destroy(collector->spool);
+}
+
+static bool is_heard(const struct collector *collector, ck_time_t now)
+{
+    ck_time_t heard = session_heard(collector->session);
+
+    return heard != 0 && now - heard < HEARD_LATELY;
+}
+
+/* Find or start the aggregator. */
+static void meet(struct collector *collector, ck_time_t now)
+{
+    struct ck_endpoint endpoint;
+    struct ck_err err;
+    size_t url;
+    /* Of one that makes the report its lock tells whether it lives. */
+    bool is_there =
+        collector->phase != PHASE_REPORT && is_heard(collector, now);
+    int rc = rendezvous_step(collector->rendezvous, now, is_there, &endpoint,
+                             &url, &err);
+
+    if (rc == 1) {
+        strcpy(collector->herald.url, endpoint.urls[url]);
+        rc = session_open(collector->session, &endpoint, url, &err);
+        if (rc == 0 && ck_endpoint_is_tcp(endpoint.urls[url]) &&
+            !collector->wish->is_pack_given) {
+            /* A wire between hosts is worth some compression. */
+            collector->outlet.pack = CK_PACK_LZ4;
+        }
+    }
+    herald_lead(&collector->herald, rendezvous_leads(collector->rendezvous));
+    if (rendezvous_has_restarted(collector->rendezvous)) {
+        own_note(collector->own,
+                 "the aggregator ended in the middle of the job; rank %d "
+                 "started another one",
+                 collector->wish->identity->place.rank);
+        (void)own_flush(collector->own); /* at the end nobody else does */
+    }
+    if (rc < 0 && rendezvous_is_hopeless(collector->rendezvous)) {
+        herald_hopeless(&collector->herald, err.text);
+    } else if (rc < 0) {
+        herald_trouble(&collector->herald, &err);
+    }
+}
+
+/* Processes leave their slots behind: where these come, they go as well. */
+static void dead_step(struct collector *collector, ck_time_t now)
+{
+    uint32_t images = atomic_load(&collector->wish->ring->header->incarnations);
+
+    if (now < collector->dead_at && images == collector->images) {
+        return;
+    }
+    collector->images = images;
+    drain_find_dead(collector->drain, false);
+    collector->dead_at =
+        now + (processes_give_back(&collector->processes) ? DEAD_PAUSE_FEW
+                                                          : DEAD_PAUSE);
+}
+
+/* Everything that has its own, slower pace. True when a beat is due. */
+static bool paced_work(struct collector *collector, ck_time_t now)
+{
+    ck_time_t oldest = own_oldest(collector->own);
+
+    if (now >= collector->open_at) {
+        collector->open_at = now + 10 * CK_TIME_MS;
+        drain_open_calls(collector->drain, now, false);
+        processes_step(&collector->processes);
+        meters_samples(&collector->meters);
+    }
+    if (oldest != 0 &&
+        (collector->life.is_flush || now - oldest >= 100 * CK_TIME_MS)) {
+        (void)own_flush(collector->own);
+    }
+    if (!collector->outlet.is_settled) {
+        outlet_settle(&collector->outlet, session_dir(collector->session));
+    }
+    if (now < collector->second_at) {
+        return false;
+    }
+    collector->second_at = pace_until(now, TALK_BEAT);
+    apart_home(&collector->home);
+    meters_facts(&collector->meters);
+    outlet_settle(&collector->outlet, session_dir(collector->session));
+    return true;
+}
+
+/* The target has ended: empty the slots, say the rest. */
+static void last_words(struct collector *collector, ck_time_t now)
+{
+    char text[256];
+
+    drain_check(collector->drain);
+    atomic_store(&collector->wish->ring->header->is_off, 1);
+    processes_step(&collector->processes);
+    (void)drain_step(collector->drain, now, true);
+    drain_find_dead(collector->drain, true);
+    (void)drain_step(collector->drain, now, true);
+    if (!drain_is_empty(collector->drain)) {
+        (void)outlet_spool_all(&collector->outlet);
+        ringfile_reopen(collector->wish->ring);
+        drain_find_dead(collector->drain, true);
+        (void)drain_step(collector->drain, now, true);
+        drain_give_up(collector->drain);
+    }
+    meters_samples(&collector->meters);
+    meters_facts(&collector->meters);
+    sampler_notes(collector->wish->sampler, collector->own);
+    if (collector->symbols != NULL) {
+        (void)symbols_finish(collector->symbols, collector->own, SYMBOLS_LIMIT);
+    }
+    clockprobe_finish(collector->clock);
+    /* So short a job that the aggregator was not met: its clock is first. */
+    session_hold(collector->session, clockprobe_is_alone(collector->clock));
+    account_notes(&collector->account);
+    (void)own_flush(collector->own); /* all that the next one counts */
+    account_exit(&collector->account);
+    (void)own_flush(collector->own);
+    account_goodbye(&collector->account, text, sizeof(text));
+    session_leave(collector->session, text);
+    collector->phase = PHASE_LEAVING;
+    collector->phase_at = ck_time_raw();
+}
+
+/* Nobody fetches the frames: keep them on disk, say where. An aggregator that
+ * answers, but has no room, is told where. */
+static void spool_rest(struct collector *collector)
+{
+    char text[SESSION_GOODBYE_BYTES];
+
+    drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
+    herald_spooled(&collector->herald, session_full(collector->session));
+    if (own_flush(collector->own) != 0) {
+        own_drop(collector->own);
+    }
+    drain_add_lost(collector->drain, own_lost(collector->own));
+    spool_last(collector->spool);
+    drain_losses(collector->drain);
+    (void)own_flush(collector->own);
+    drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
+    if (drain_lost(collector->drain) > 0) {
+        int error = spool_error(collector->spool);
+
+        (void)snprintf(text, sizeof(text),
+                       "%llu records were lost: no aggregator, and %s%s",
+                       (unsigned long long)drain_lost(collector->drain),
+                       error != 0 ? "the spool cannot be written: "
+                                  : "the spool is bounded (--spool-limit)",
+                       error != 0 ? strerror(error) : "");
+        herald_warn(&collector->herald, text);
+    }
+    rendezvous_wake(collector->rendezvous);
+    /* The spool names the job. */
+    claim_release(collector->wish->claim, collector->wish->dir);
+    collector->phase = PHASE_DONE;
+    if (session_full(collector->session)[0] != '\0') {
+        account_goodbye(&collector->account, text, sizeof(text));
+        session_leave_rest(collector->session, text);
+        collector->phase = PHASE_LEAVING;
+        collector->phase_at = ck_time_raw();
+        collector->is_spooled = true;
+    }
+}
+
+/* The aggregator has what it had room for, and perhaps a note of the rest. */
+static void kept_tell(struct collector *collector)
+{
+    bool is_noted = session_is_noted(collector->session);
+
+    herald_kept(&collector->herald, session_full(collector->session),
+                is_noted ? session_dir(collector->session) : NULL);
+}
+
+/* Everything is stored or kept: say where, wait for the report. */
+static void left_step(struct collector *collector, ck_time_t now)
+{
+    const char *dir = session_dir(collector->session);
+
+    /* The manifest names the job. */
+    claim_release(collector->wish->claim, collector->wish->dir);
+    if (collector->is_spooled) {
+        kept_tell(collector);
+    } else {
+        (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
+                           strlen(dir));
+    }
+    collector->phase = PHASE_DONE;
+    collector->was_hopeless = collector->herald.is_hopeless;
+    collector->herald.is_last = session_is_last(collector->session);
+    if (herald_patience(&collector->herald) > 0 && !collector->life.is_never) {
+        collector->phase = PHASE_REPORT;
+        collector->phase_at = now;
+        session_ask_report(collector->session);
+    }
+}
+
+static void leaving_step(struct collector *collector, ck_time_t now)
+{
+    ck_time_t heard = session_heard(collector->session);
+    ck_time_t until = session_full(collector->session)[0] != '\0'
+                          ? collector->phase_at + FULL_LIMIT
+                          : silence_until(&collector->herald.silence, heard,
+                                          collector->phase_at);
+
+    if (session_state(collector->session) == SESSION_LEFT) {
+        left_step(collector, now);
+    } else if (collector->life.is_never) {
+        /* Nothing was recorded: without an aggregator there is no trace. */
+        if (now - collector->phase_at > NEVER_LIMIT) {
+            collector->phase = PHASE_DONE;
+        }
+    } else if (collector->is_spooled) {
+        if (now - collector->phase_at > FAREWELL_LIMIT) {
+            kept_tell(collector);
+            collector->phase = PHASE_DONE;
+        }
+    } else if (collector->herald.is_hopeless || now > until) {
+        spool_rest(collector);
+    } else {
+        herald_wait(&collector->herald, collector->phase_at, now, until);
+    }
+}
+
+static void report_step(struct collector *collector, ck_time_t now)
+{
+    size_t length;
+    const char *report = session_report(collector->session, &length);
+
+    if (report != NULL) {
+        if (herald_reports(&collector->herald)) {
+            reportout_show(&collector->out, report, length);
+        }
+        collector->phase = PHASE_DONE;
+    } else if (now - collector->phase_at >
+                   herald_patience(&collector->herald) ||
+               collector->herald.is_hopeless != collector->was_hopeless ||
+               session_state(collector->session) == SESSION_REFUSED) {
+        collector->phase = PHASE_DONE;
+    }
+}
+
+/* Did a WELCOME say whose clock is the reference? */
+static void clock_hear(struct collector *collector)
+{
+    if (!clockprobe_hear(collector->clock, collector->session) ||
+        collector->phase > PHASE_LEAVING) {
+        return;
+    }
+    if (collector->phase != PHASE_RUNNING) {
+        clockprobe_finish(collector->clock);
+    }
+    account_identity(&collector->account);
+    (void)own_flush(collector->own);
+    session_hold(collector->session, false);
+}
+
+/* The target could not be run: nothing of it will come. Alone there is
+ * nothing to say to anybody; in a job the others learn its status, if they
+ * have an aggregator. */
+static void never_take(struct collector *collector)
+{
+    const struct identity_place *place = &collector->wish->identity->place;
+
+    rendezvous_abstain(collector->rendezvous);
+    if (place->size <= 1 || collector->wish->is_strict) {
+        collector->phase = PHASE_DONE;
+    }
+}
+
+/* The front was killed without a word: what it says at the end is ours. */
+static void front_missed(const struct collector *collector)
+{
+    const struct collector_wish *wish = collector->wish;
+    const struct life *life = &collector->life;
+    const char *dir = session_dir(collector->session);
+
+    if (dir[0] == '\0' && wish->aggregator == NULL) {
+        dir = wish->dir;
+    }
+    if (life->is_begun && !life->is_end_known && life->signal == 0 &&
+        dir[0] != '\0') {
+        reportout_promise(&collector->out, dir);
+    }
+}
+
+static void life_take(struct collector *collector)
+{
+    bool had_front = !collector->life.is_front_gone;
+
+    life_step(&collector->life);
+    if (had_front && collector->life.is_front_gone) {
+        front_missed(collector);
+    }
+    if (collector->life.is_begun) {
+        collector->herald.is_held = false;
+    }
+    if (collector->life.is_never && collector->phase == PHASE_RUNNING) {
+        never_take(collector);
+    }
+}
+
+static struct talk_look talk_look(struct collector *collector)
+{
+    return (struct talk_look){
+        .state = session_state(collector->session),
+        .outbox = &collector->outlet.outbox,
+        .is_urgent = collector->phase != PHASE_RUNNING ||
+                     collector->life.is_flush ||
+                     !spool_is_empty(collector->spool),
+    };
+}
+
+/* Sleep until the next turn, until a slot wants one, or until somebody says
+ * something; clock probes are seen to meanwhile. */
+static void turn_wait(struct collector *collector, ck_time_t period)
+{
+    struct talk_look look = talk_look(collector);
+    ck_time_t now = ck_time_raw();
+    ck_time_t until = pace_until(now, period);
+    struct pollfd items[5] = {
+        {.fd = collector->life.is_front_gone ? -1 : collector->wish->channel,
+         .events = POLLIN},
+        {.fd = talk_listens(&look) ? session_fd(collector->session) : -1,
+         .events = POLLIN},
+        {.fd = collector->phase == PHASE_RUNNING
+                   ? sampler_filled_fd(collector->wish->sampler)
+                   : -1,
+         .events = POLLIN},
+    };
+
+    do {
+        ck_time_t due = clockprobe_due(collector->clock);
+        ck_time_t glance = pace_until(now, drain_look(collector->drain));
+        ck_time_t next = glance < until ? glance : until;
+        ck_time_t wake = due < next ? due : next;
+        struct timespec limit = {.tv_nsec = wake > now ? wake - now : 0};
+
+        clockprobe_poll(collector->clock, wake, &items[3]);
+        (void)ppoll(items, 5, &limit, NULL);
+        now = ck_time_raw();
+        account_alive(&collector->account, now);
+        clockprobe_step(collector->clock, now);
+        if (items[2].revents != 0) {
+            meters_samples(&collector->meters);
+        }
+        if (now >= glance && drain_glance(collector->drain)) {
+            until = now;
+        }
+        collector->has_word = items[0].revents != 0;
+        collector->talk.has_mail = items[1].revents != 0;
+    } while (!collector->has_word && !collector->talk.has_mail && now < until);
+}
+
+/* True when a beat is due. */
+static bool running_step(struct collector *collector, ck_time_t now)
+{
+    bool is_beat;
+
+    (void)drain_step(collector->drain, now, collector->life.is_flush);
+    dead_step(collector, now);
+    if (offer_step(&collector->offer, collector->processes.told) &&
+        collector->dead_at > now + DEAD_PAUSE_FEW) {
+        collector->dead_at = now + DEAD_PAUSE_FEW;
+    }
+    is_beat = paced_work(collector, now);
+    if (life_is_over(&collector->life)) {
+        last_words(collector, now);
+    }
+    return is_beat;
+}
+
+/* We were stopped: nobody is judged by that time. */
+static void away_take(struct collector *collector, ck_time_t now)
+{
+    ck_time_t away = silence_away(&collector->herald.silence, now);
+
+    collector->phase_at += away;
+    session_forgive(collector->session, away);
+    account_alive(&collector->account, now);
+}
+
+/* Of a turn that slots want the sleeper knows; of other things it does not. */
+static ck_time_t turn_period(struct collector *collector, ck_time_t now)
+{
+    ck_time_t period = PACE_STEP;
+
+    if (collector->phase == PHASE_RUNNING && !collector->life.is_front_gone) {
+        period = drain_relieve(collector->drain);
+    }
+    if (period > MEET_PERIOD &&
+        session_state(collector->session) != SESSION_SENDING) {
+        period = now - collector->phase_at < YOUNG ? PACE_STEP : MEET_PERIOD;
+    }
+    return period;
+}
+
+/* One turn. Time until the next. */
+static ck_time_t turn(struct collector *collector)
+{
+    struct talk_look look;
+    ck_time_t now = ck_time_raw();
+    char beat[512];
+    bool is_beat = false;
+
+    away_take(collector, now);
+    if (collector->has_word) {
+        life_take(collector);
+    }
+    if (collector->phase == PHASE_RUNNING) {
+        is_beat = running_step(collector, now);
+    } else if (now >= collector->second_at) {
+        collector->second_at = now + CK_TIME_S;
+        is_beat = true;
+    }
+    look = talk_look(collector);
+    if (collector->life.is_meeting &&
+        (talk_is_due(&collector->talk, &look, now) || is_beat)) {
+        meet(collector, now);
+        if (is_beat) {
+            account_beat(&collector->account, beat, sizeof(beat));
+        }
+        session_step(collector->session, now, is_beat ? beat : NULL);
+        clock_hear(collector);
+        herald_hear(&collector->herald, collector->session);
+        if (collector->phase == PHASE_RUNNING) {
+            herald_look(&collector->herald, session_heard(collector->session),
+                        now);
+        }
+    }
+    if (collector->phase == PHASE_LEAVING) {
+        leaving_step(collector, now);
+    } else if (collector->phase == PHASE_REPORT) {
+        report_step(collector, now);
+    }
+    return turn_period(collector, now);
+}
+
+int collector_run(const struct collector_wish *wish)
+{
+    struct collector collector = {.phase = PHASE_RUNNING};
+    struct ck_err err;
+
+    collector.out = (struct reportout){
+        .life = &collector.life,
+        .stderr_fd = apart_stderr(wish->identity, wish->is_reporter),
+        .launcher = wish->identity->launcher_pid,
+    };
+    apart_go(wish->is_verbose, &collector.home);
+    life_init(&collector.life, wish->channel, wish->target, wish->is_begun);
+    if (collector_open(&collector, wish, &err) != 0) {
+        (void)channel_send(wish->channel, CHANNEL_WARN, err.text,
+                           strlen(err.text));
+        collector_close(&collector);
+        return 1;
+    }
+    wish->ring->header->owner_pid = (uint32_t)getpid();
+    ringfile_look(wish->ring);
+    offer_init(&collector.offer, wish->ring);
+    account_begin(&collector.account);
+    meters_facts(&collector.meters);
+    collector.phase_at = ck_time_raw();
+    collector.second_at = pace_until(collector.phase_at, TALK_BEAT);
+    while (collector.phase != PHASE_DONE) {
+        turn_wait(&collector, turn(&collector));
+    }
+    ringfile_unlink(wish->ring);
+    (void)channel_send(wish->channel, CHANNEL_DONE, NULL, 0);
+    collector_close(&collector);
+    return 0;
+}

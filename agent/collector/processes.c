@@ -1,0 +1,254 @@
+/* processes.c - the process images that record, told as they show up
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/collector/processes.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/process/identity.h"
+#include "agent/process/over.h"
+#include "agent/symbols/symbols.h"
+#include "schema/store/run.h"
+
+#define ENVIRON_BYTES ((size_t)256 << 10)
+#define COMMAND_BYTES 1024
+
+/* A file of /proc, up to room - 1 bytes, NUL-terminated. Bytes read. */
+static size_t proc_read(uint32_t pid, const char *name, char *text, size_t room)
+{
+    char path[64];
+    size_t used = 0;
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && used < room - 1) {
+        ssize_t n = read(fd, text + used, room - 1 - used);
+
+        if (n <= 0) {
+            break;
+        }
+        used += (size_t)n;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    text[used] = '\0';
+    return used;
+}
+
+static void process_say(struct own *own, uint32_t incarnation, uint32_t pid)
+{
+    struct ck_text head = {.e = {.kind = CK_KIND_PROCESS, .name = incarnation},
+                           .object = pid};
+    char command[COMMAND_BYTES];
+    size_t length = proc_read(pid, "cmdline", command, sizeof(command));
+
+    while (length > 0 && command[length - 1] == '\0') {
+        length--;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (command[i] == '\0') {
+            command[i] = ' ';
+        }
+    }
+    if (length == 0) {
+        command[0] = '?';
+        length = 1;
+    }
+    (void)own_text(own, head, command, length);
+}
+
+/* Pointers into a block of NUL-terminated words; NULL when out of memory. */
+static char **words_split(char *block, size_t length)
+{
+    size_t count = 0;
+    char **words;
+
+    for (size_t i = 0; i < length; i++) {
+        count += block[i] == '\0';
+    }
+    words = calloc(count + 2, sizeof(*words));
+    count = 0;
+    for (size_t at = 0; words != NULL && at < length;
+         at += strlen(block + at) + 1) {
+        words[count++] = block + at;
+    }
+    return words;
+}
+
+static void place_say(struct own *own,
+                      uint32_t incarnation,
+                      uint32_t pid,
+                      const struct identity_place *place)
+{
+    struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY},
+                           .object = incarnation};
+    char lines[512];
+    size_t used = 0;
+
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "rank", place->rank);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "size", place->size);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "local_rank",
+                              place->local_rank);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "local_size",
+                              place->local_size);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "pid", pid);
+    (void)ck_lines_put(lines, sizeof(lines), &used, "launcher",
+                       place->launcher);
+    (void)own_text(own, head, lines, used);
+}
+
+/* Does the image have another rank than we? torchrun's workers do. */
+static void
+rank_look(struct processes *processes, uint32_t incarnation, uint32_t pid)
+{
+    struct identity_place place;
+    char *block = malloc(ENVIRON_BYTES);
+    char **words;
+
+    if (block == NULL) {
+        return;
+    }
+    words = words_split(block, proc_read(pid, "environ", block, ENVIRON_BYTES));
+    if (words != NULL && words[0] != NULL &&
+        identity_place_differs(processes->env, words, &place)) {
+        place_say(processes->own, incarnation, pid, &place);
+    }
+    free(words);
+    free(block);
+}
+
+static void
+image_say(struct processes *processes, uint32_t incarnation, uint32_t pid)
+{
+    process_say(processes->own, incarnation, pid);
+    if (process_is_over(pid)) {
+        return; /* there is nothing more to be read of it */
+    }
+    rank_look(processes, incarnation, pid);
+    if (processes->symbols != NULL) {
+        symbols_seen_process(processes->symbols, incarnation, (pid_t)pid);
+        (void)symbols_modules(processes->symbols, processes->own);
+    }
+}
+
+void processes_step(struct processes *processes)
+{
+    struct ck_ring_process *table = ck_ring_processes(processes->header);
+
+    if (atomic_load(&processes->header->incarnations) == processes->told) {
+        return;
+    }
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        /* acquire: pairs with the release in process_enter() */
+        uint32_t number =
+            atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
+
+        if (number != 0 && number != processes->entries[i]) {
+            processes->entries[i] = number;
+            image_say(processes, number, table[i].pid);
+            processes->told++;
+        }
+    }
+}
+
+static void maps_look(const struct processes *processes,
+                      uint32_t incarnation,
+                      uint32_t pid,
+                      ck_time_t now)
+{
+    if (processes->is_told) {
+        symbols_follow_process(processes->symbols, incarnation, (pid_t)pid,
+                               now);
+    } else {
+        symbols_seen_process(processes->symbols, incarnation, (pid_t)pid);
+    }
+}
+
+void processes_maps(struct processes *processes, ck_time_t now)
+{
+    struct ck_ring_process *table = ck_ring_processes(processes->header);
+
+    if (processes->symbols == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        uint32_t number =
+            atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
+
+        if (number != 0 && number == processes->entries[i]) {
+            maps_look(processes, number, table[i].pid, now);
+        }
+    }
+    (void)symbols_modules(processes->symbols, processes->own);
+}
+
+static bool has_slot(const struct processes *processes, uint32_t incarnation)
+{
+    struct ck_ring_slot *heads = ck_ring_heads(processes->header);
+
+    for (uint32_t i = 0; i < processes->slots; i++) {
+        uint32_t state = atomic_load(&heads[i].state);
+
+        if (state == CK_SLOT_UNBACKED) {
+            break;
+        }
+        if (state != CK_SLOT_FREE && heads[i].incarnation == incarnation) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+entry_give_back(struct processes *processes, unsigned at, uint64_t space)
+{
+    struct ck_ring_process *entry = &ck_ring_processes(processes->header)[at];
+    uint32_t number = atomic_load(&entry->incarnation);
+
+    if (number == 0 || number != processes->entries[at] ||
+        entry->pid_space != space || space == 0 ||
+        !process_is_over(entry->pid) || has_slot(processes, number)) {
+        return;
+    }
+    processes->libraries |= atomic_load(&entry->libraries);
+    processes->given_back++;
+    atomic_store(&entry->libraries, 0);
+    atomic_store(&entry->names, 0);
+    atomic_store(&entry->objects, 0);
+    entry->pid = 0;
+    atomic_store(&entry->incarnation, 0);
+    atomic_store(&entry->key, CK_RING_KEY_BACK);
+}
+
+bool processes_give_back(struct processes *processes)
+{
+    uint64_t space;
+
+    if (processes->told - processes->given_back < CK_RING_PROCESSES / 2) {
+        return false;
+    }
+    space = ck_ring_pid_space();
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        entry_give_back(processes, i, space);
+    }
+    return processes->told - processes->given_back > CK_RING_PROCESSES / 4 * 3;
+}
+
+uint32_t processes_libraries(const struct processes *processes)
+{
+    struct ck_ring_process *table = ck_ring_processes(processes->header);
+    uint32_t libraries =
+        atomic_load(&processes->header->loaded) | processes->libraries;
+
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        libraries |= atomic_load(&table[i].libraries);
+    }
+    return libraries;
+}

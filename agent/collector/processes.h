@@ -1,0 +1,45 @@
+/* processes.h - the process images that record, told as they show up
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_COLLECTOR_PROCESSES_H
+#define CK_AGENT_COLLECTOR_PROCESSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/stream/own.h"
+#include "schema/ring/ring.h"
+#include "schema/time.h"
+
+struct symbols;
+
+struct processes {
+    struct ck_ring_header *header;       /* borrowed */
+    struct own *own;                     /* borrowed */
+    struct symbols *symbols;             /* borrowed, may be NULL */
+    char *const *env;                    /* borrowed: the agent's */
+    bool is_told;                        /* symbols_mapped() is called */
+    uint32_t slots;                      /* in the ring's table */
+    uint32_t told;                       /* incarnations told */
+    uint32_t entries[CK_RING_PROCESSES]; /* of the table: the last one told */
+    uint32_t given_back;                 /* entries of the table */
+    uint32_t libraries;                  /* of those */
+};
+
+/* Tell images that are new since the last call: a PROCESS record, an IDENTITY
+ * record where the image has a rank of its own. */
+void processes_step(struct processes *processes);
+
+/* Look at the module maps of the images that are still there, where they may
+ * have changed. */
+void processes_maps(struct processes *processes, ck_time_t now);
+
+/* Once half of the table is in use, give back the entries of dead processes
+ * that have no slot any more. True: little is left of it all the same. */
+bool processes_give_back(struct processes *processes);
+
+/* Injected libraries that any image used (enum ck_library). */
+uint32_t processes_libraries(const struct processes *processes);
+
+#endif

@@ -1,0 +1,68 @@
+/* reportout.c - where a collector shows the job's report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/collector/reportout.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/process/channel.h"
+#include "agent/process/over.h"
+#include "agent/process/signals.h"
+
+/* A launcher that is in a hurry kills the front before that has read the
+ * signal: then the program's end tells it. */
+static bool was_asked(const struct life *life)
+{
+    return life->signal != 0 ||
+           (life->is_front_gone && !life->is_end_known &&
+            life->is_status_known && WIFSIGNALED(life->end.status) &&
+            signals_asks_end(WTERMSIG(life->end.status)));
+}
+
+bool reportout_is_awaited(const struct reportout *out)
+{
+    life_step(out->life);
+    return out->stderr_fd >= 0 && !was_asked(out->life) &&
+           !process_is_over((uint32_t)out->launcher);
+}
+
+void reportout_show(const struct reportout *out,
+                    const char *report,
+                    size_t length)
+{
+    const char *body = strstr(report, "\n\n");
+    bool has_front = !out->life->is_front_gone;
+    size_t left;
+
+    body = body == NULL ? report : body + 2;
+    left = length - (size_t)(body - report);
+    while (left > 0) {
+        size_t piece = left < CHANNEL_TEXT ? left : CHANNEL_TEXT;
+
+        has_front = has_front && channel_send(out->life->channel,
+                                              CHANNEL_REPORT, body, piece) == 0;
+        if (!has_front && !reportout_is_awaited(out)) {
+            return;
+        }
+        if (!has_front) {
+            (void)!write(out->stderr_fd, body, piece);
+        }
+        body += piece;
+        left -= piece;
+    }
+}
+
+void reportout_promise(const struct reportout *out, const char *dir)
+{
+    if (reportout_is_awaited(out)) {
+        (void)dprintf(out->stderr_fd,
+                      "ckagent: the report of what was recorded will be in "
+                      "%s/report.txt\n",
+                      dir);
+    }
+}

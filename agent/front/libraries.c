@@ -1,0 +1,155 @@
+/* libraries.c - the injected libraries, by paths that the loader can take
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * ld.so parts LD_PRELOAD at blanks and colons and knows no quoting. So where
+ * ck lies in a directory with one of them in its name, a link stands for the
+ * directory: <runtime directory>/lib-<hash of its path>.
+ *
+ * What a program starts has the variable, too, and its loader may be another
+ * one: for 32-bit programs, or musl's. So LD_PRELOAD has $PLATFORM in place of
+ * a directory, where the build has made one for each platform: a link to the
+ * libraries, or libraries with nothing in them for 32-bit programs. glibc's
+ * loaders put their names there; musl's does not, and goes on without a library
+ * that it does not find.
+ */
+#include "agent/front/libraries.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/link/embedded.h"
+#include "launch/child.h"
+#include "schema/fnv.h"
+
+static bool is_loadable(const char *path)
+{
+    return path[strcspn(path, " \t\n:")] == '\0';
+}
+
+/* `link` leads to `target`: as it is, or made now. 0 or -1. */
+static int link_make(const char *link, const char *target)
+{
+    char there[PATH_MAX];
+    ssize_t n = readlink(link, there, sizeof(there) - 1);
+
+    if (n >= 0) {
+        there[n] = '\0';
+        if (strcmp(there, target) == 0) {
+            return 0;
+        }
+        (void)unlink(link);
+    }
+    if (symlink(target, link) == 0) {
+        return 0;
+    }
+    /* Another agent of the job was faster. */
+    n = readlink(link, there, sizeof(there) - 1);
+    if (n < 0 || (size_t)n != strlen(target) ||
+        memcmp(there, target, (size_t)n) != 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return 0;
+}
+
+int libraries_link(const char *path, const char *dir, char loadable[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    char link[PATH_MAX];
+    char target[PATH_MAX];
+
+    if (is_loadable(path) || slash == NULL) {
+        (void)snprintf(loadable, PATH_MAX, "%s", path);
+        return 0;
+    }
+    (void)snprintf(target, sizeof(target), "%.*s", (int)(slash - path), path);
+    if (!is_loadable(dir) || !is_loadable(slash) ||
+        snprintf(link, sizeof(link), "%s/lib-%016llx", dir,
+                 (unsigned long long)ck_fnv(
+                     CK_FNV_START, path, (size_t)(slash - path))) >= PATH_MAX ||
+        snprintf(loadable, PATH_MAX, "%s%s", link, slash) >= PATH_MAX) {
+        errno = EINVAL;
+        return -1;
+    }
+    return link_make(link, target);
+}
+
+/* One library: "" when it was not built. 0, or -1 with err. */
+static int
+library_find(const char *name, char loadable[PATH_MAX], struct ck_err *err)
+{
+    char path[PATH_MAX];
+    char dir[EMBEDDED_DIR];
+
+    loadable[0] = '\0';
+    if (ck_child_find(name, path, NULL) != 0) {
+        return 0;
+    }
+    if (is_loadable(path)) {
+        strcpy(loadable, path);
+        return 0;
+    }
+    if (embedded_dir(dir, err) != 0) {
+        return -1;
+    }
+    if (libraries_link(path, dir, loadable) != 0) {
+        loadable[0] = '\0';
+        return ck_err_set(err,
+                          "'%.300s' cannot be loaded into the program: its "
+                          "path has a blank or a colon; put ck elsewhere",
+                          path);
+    }
+    return 0;
+}
+
+/* The same below the directory of the loader's platform, where there are such
+ * directories. */
+static void platform_insert(char path[PATH_MAX])
+{
+    static const char *const platforms[] = {"x86_64", "haswell", "xeon_phi"};
+    const char *name = strrchr(path, '/');
+    char there[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof(platforms) / sizeof(platforms[0]); i++) {
+        if (snprintf(there, sizeof(there), "%.*s/%s%s", (int)(name - path),
+                     path, platforms[i], name) >= PATH_MAX ||
+            access(there, R_OK) != 0) {
+            return;
+        }
+    }
+    if (snprintf(there, sizeof(there), "%.*s/$PLATFORM%s", (int)(name - path),
+                 path, name) < PATH_MAX) {
+        strcpy(path, there);
+    }
+}
+
+int libraries_find(struct libraries *libraries,
+                   bool has_posix,
+                   struct ck_err *err)
+{
+    static const char *const all[] = {"libck.so"};
+    static const char *const no_posix[] = {"libckmpi.so", "libckannotate.so"};
+    const char *const *preloads = has_posix ? all : no_posix;
+    size_t count = has_posix ? 1 : 2;
+    char path[PATH_MAX];
+    size_t used = 0;
+    int rc = 0;
+
+    libraries->preload[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        rc |= library_find(preloads[i], path, err);
+        if (path[0] != '\0') {
+            platform_insert(path);
+            used += (size_t)snprintf(libraries->preload + used,
+                                     sizeof(libraries->preload) - used, "%s%s",
+                                     used > 0 ? ":" : "", path);
+        }
+    }
+    rc |= library_find("libckopencl.so", libraries->opencl, err);
+    rc |= library_find("libckcupti.so", libraries->cuda, err);
+    return rc;
+}

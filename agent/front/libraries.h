@@ -1,0 +1,32 @@
+/* libraries.h - the injected libraries, by paths that the loader can take
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_FRONT_LIBRARIES_H
+#define CK_AGENT_FRONT_LIBRARIES_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "schema/err.h"
+
+/* "" = was not built. */
+struct libraries {
+    char preload[3 * PATH_MAX]; /* for LD_PRELOAD, parted by ':' */
+    char opencl[PATH_MAX];
+    char cuda[PATH_MAX];
+};
+
+/* Find what was built. A directory with a blank or a colon in its name, which
+ * LD_PRELOAD cannot take, is reached by a link in our private runtime
+ * directory. 0, or -1 with err: no such link can be made, and where to put ck
+ * instead; *libraries is complete but for what cannot be loaded. */
+int libraries_find(struct libraries *libraries,
+                   bool has_posix,
+                   struct ck_err *err);
+
+/* The path by which the loader takes a library at `path`: itself, or one by
+ * a link in `dir`. 0, or -1 with errno. */
+int libraries_link(const char *path, const char *dir, char loadable[PATH_MAX]);
+
+#endif

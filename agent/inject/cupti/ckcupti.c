@@ -1,0 +1,266 @@
+/* ckcupti.c - device events of CUDA programs through CUPTI
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The driver loads this library in cuInit (CUDA_INJECTION64_PATH) and calls
+ * InitializeInjection(), where only CUPTI may be called. One session for the
+ * life of the process; hooks stay in at exit. Whatever fails, the program
+ * runs on and the report says why there are no device events.
+ */
+#include "agent/inject/cupti/cuptiapi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/inject/cupti/cuptibuffer.h"
+#include "agent/inject/cupti/cupticall.h"
+#include "agent/inject/cupti/cupticlock.h"
+#include "agent/inject/cupti/cuptiflush.h"
+#include "agent/inject/cupti/cuptirecord.h"
+#include "agent/inject/inject.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* CKAGENT_CUPTI, words separated by commas. */
+struct cupti_options {
+    bool is_off;
+    bool is_yielding;
+    bool has_graph_trace;
+};
+
+static _Atomic int is_initialised;
+
+static void note(const char *text)
+{
+    (void)inject_say(CK_KIND_NOTE, 0, 0, 0, text);
+}
+
+static void note_failure(const char *what, int result)
+{
+    char text[320];
+
+    (void)snprintf(text, sizeof(text), "no device events: %s: %s (%d)%s", what,
+                   cupti_api_error(result), result,
+                   result == CUPTI_NO_DRIVER && cupti_api_is_stub()
+                       ? "; the process uses a stub libcuda (see "
+                         "LD_LIBRARY_PATH)"
+                       : "");
+    note(text);
+}
+
+static void option_set(struct cupti_options *options, const char *word)
+{
+    char text[160];
+
+    if (strcmp(word, "off") == 0) {
+        options->is_off = true;
+    } else if (strcmp(word, "import") == 0) {
+        options->is_off = true;
+        note("CKAGENT_CUPTI=import: give the device profile to ckmerge");
+    } else if (strcmp(word, "yield") == 0) {
+        options->is_yielding = true;
+    } else if (strcmp(word, "graph-trace") == 0) {
+        options->has_graph_trace = true;
+    } else if (strcmp(word, "own") != 0) {
+        (void)snprintf(text, sizeof(text),
+                       "CKAGENT_CUPTI: unknown word \"%.64s\" is ignored (own, "
+                       "yield, import, off, graph-trace)",
+                       word);
+        note(text);
+    }
+}
+
+static struct cupti_options options_read(void)
+{
+    struct cupti_options options = {false, false, false};
+    const char *text = getenv("CKAGENT_CUPTI");
+    char words[256];
+    char *rest = words;
+    char *word;
+
+    (void)snprintf(words, sizeof(words), "%s", text == NULL ? "" : text);
+    while ((word = strsep(&rest, ",")) != NULL) {
+        if (word[0] != '\0') {
+            option_set(&options, word);
+        }
+    }
+    return options;
+}
+
+/* Runs on any thread of the program. */
+static void told(void *unused, uint32_t domain, uint32_t id, const void *data)
+{
+    (void)unused;
+    if (!flush_is_on()) {
+        return;
+    }
+    if (domain == CUPTI_DOMAIN_RUNTIME || domain == CUPTI_DOMAIN_DRIVER) {
+        call_observed(domain, id, data);
+    } else if (domain == CUPTI_DOMAIN_STATE) {
+        flush_stop("CUPTI reported a fatal error and ended itself: device "
+                   "events end here");
+        record_lost(CK_LOST_DEVICE, 1, ck_time_raw(), ck_time_raw());
+    }
+}
+
+/* NULL when CUPTI is not ours to have (said). A copy that the driver refuses
+ * is no reason to do without: there may be another. */
+static void *subscribe(void)
+{
+    char name[] = "ck";
+    char old[128] = "";
+    struct cupti_subscription about = {
+        .size = sizeof(about),
+        .name = name,
+        .old = old,
+        .old_size = sizeof(old),
+    };
+    void *subscriber = NULL;
+    char what[256] = "cuptiSubscribe";
+    char unused[320];
+    int result;
+
+    /* Where several may subscribe, the call belongs to a second set of
+     * functions that must not be mixed with those used here. */
+    do {
+        result =
+            cupti_api.cuptiSubscribe_v2 != NULL &&
+                    cupti_api.version < CUPTI_SINCE_SUBSCRIBERS
+                ? cupti_api.cuptiSubscribe_v2(&subscriber, told, NULL, &about)
+                : cupti_api.cuptiSubscribe(&subscriber, told, NULL);
+    } while (result != CUPTI_OK && result != CUPTI_HELD &&
+             cupti_api_open_next(unused, sizeof(unused)) == 0);
+    if (result == CUPTI_OK) {
+        return subscriber;
+    }
+    if (result == CUPTI_HELD) {
+        old[sizeof(old) - 1] = '\0';
+        (void)snprintf(what, sizeof(what), "CUPTI is held by \"%s\"", old);
+    }
+    note_failure(what, result);
+    return NULL;
+}
+
+/* Buffers, clock and kinds; the clock before the first kind. 0 or -1. */
+static int activity_start(const struct cupti_options *options)
+{
+    int result = clock_start();
+    unsigned enabled = 0;
+
+    if (result == CUPTI_OK) {
+        result = cupti_api.cuptiActivityRegisterCallbacks(buffer_requested,
+                                                          buffer_completed);
+    }
+    if (result != CUPTI_OK) {
+        note_failure("registering with CUPTI", result);
+        return -1;
+    }
+    for (size_t i = 0; i < record_kinds_count; i++) {
+        int rc = cupti_api.cuptiActivityEnable(record_kinds[i]);
+
+        enabled += rc == CUPTI_OK;
+        if (rc != CUPTI_OK) {
+            result = rc;
+        }
+    }
+    if (result != CUPTI_OK) {
+        note_failure(enabled == 0 ? "cuptiActivityEnable"
+                                  : "some kinds: cuptiActivityEnable",
+                     result);
+    }
+    if (enabled == 0) {
+        return -1;
+    }
+    if (options->has_graph_trace) {
+        (void)cupti_api.cuptiActivityEnable(CUPTI_KIND_GRAPH);
+    }
+    if (cupti_api.cuptiActivityEnableAllSyncRecords != NULL) {
+        (void)cupti_api.cuptiActivityEnableAllSyncRecords(0);
+    }
+    return 0;
+}
+
+static void calls_start(void *subscriber)
+{
+    call_names_load();
+    if (call_enable(subscriber) == 0) {
+        note("CUDA calls of the host are not recorded: CUPTI gives none");
+    }
+    if (subscriber == NULL) {
+        return;
+    }
+    (void)cupti_api.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_STATE,
+                                        CUPTI_STATE_FATAL);
+}
+
+/* Versions with a defect that cannot be gone around. */
+static void defects_say(void)
+{
+    if (cupti_api.version >= CUPTI_SINCE_DEVICE_NAME_GIVEN &&
+        cupti_api.version < CUPTI_SINCE_FLUSH_SAFE) {
+        note("CUPTI 13.0.0 may crash in a flush; its first update mends that");
+    }
+}
+
+/* The report says in which mode the trace was taken. */
+static void mode_say(const struct cupti_options *options)
+{
+    char text[160];
+
+    (void)snprintf(text, sizeof(text), "CUPTI %u, mode %s, CUDA graphs by %s",
+                   cupti_api.version, options->is_yielding ? "yield" : "own",
+                   options->has_graph_trace ? "whole launch" : "node");
+    note(text);
+}
+
+static void cupti_start(void)
+{
+    struct cupti_options options = options_read();
+    void *subscriber = NULL;
+    char text[320] = "no device events: ";
+    size_t used = strlen(text);
+
+    if (options.is_off) {
+        return;
+    }
+    if (cupti_api_open(text + used, sizeof(text) - used) != 0) {
+        note(text);
+        return;
+    }
+    if (!options.is_yielding) {
+        subscriber = subscribe();
+        if (subscriber == NULL) {
+            return;
+        }
+    }
+    if (buffer_init() != 0 || flush_start(options.is_yielding) != 0) {
+        note("no device events: no memory for CUPTI's buffers");
+        return;
+    }
+    if (activity_start(&options) != 0) {
+        flush_stop(NULL);
+        return;
+    }
+    calls_start(subscriber);
+    mode_say(&options);
+    defects_say();
+    (void)atexit(flush_end);
+}
+
+EXPORT int InitializeInjection(void);
+
+/* May be called twice; 1 = fine, always. */
+EXPORT int InitializeInjection(void)
+{
+    int no = 0;
+
+    if (!atomic_compare_exchange_strong(&is_initialised, &no, 1)) {
+        return 1;
+    }
+    inject_load(CK_LIBRARY_CUPTI);
+    if (inject_writer() != NULL) {
+        cupti_start();
+    }
+    return 1;
+}

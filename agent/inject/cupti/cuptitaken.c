@@ -1,0 +1,147 @@
+/* cuptitaken.c - notice a second client by the work it has the records of
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Only suspicion comes from the counts: launches into a graph that is being
+ * captured have no record either. So CUPTI is asked for the record of a device
+ * then, which needs a buffer too, and only when none comes is it known.
+ */
+#include "agent/inject/cupti/cuptitaken.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/inject/cupti/cuptiapi.h"
+#include "agent/inject/cupti/cuptibuffer.h"
+#include "agent/inject/cupti/cuptirecord.h"
+#include "agent/inject/inject.h"
+
+/* Threads that launch share this many counters. */
+#define TAKEN_SHARDS 64
+#define TAKEN_LINE 64
+/* No record of a kernel is shorter. */
+#define TAKEN_RECORD 128
+#define TAKEN_BUFFER (BUFFER_BYTES / TAKEN_RECORD)
+/* Launches that may be queued on devices that are busy. */
+#define TAKEN_QUEUED 8192
+/* Looks without a buffer after which it is known. */
+#define TAKEN_LOOKS 3
+
+static struct {
+    _Atomic uint64_t count;
+    char rest[TAKEN_LINE - sizeof(uint64_t)];
+} shards[TAKEN_SHARDS];
+static _Atomic uint32_t next_shard;
+static __thread uint32_t shard; /* + 1; 0 = none yet */
+static _Atomic uint64_t synced; /* launches before the newest wait for all */
+
+/* Flush thread only. */
+static struct {
+    uint64_t buffers;  /* asked for and given back, at the last look */
+    uint64_t launches; /* up to the last time when a buffer moved */
+    ck_time_t since;   /* that time */
+    uint64_t lost;     /* launches said to be lost, of these */
+    unsigned looks;    /* under suspicion */
+    unsigned away;     /* looks since the callbacks are another's; 0 = ours */
+} seen;
+
+void taken_launched(void)
+{
+    if (shard == 0) {
+        shard = atomic_fetch_add(&next_shard, 1) % TAKEN_SHARDS + 1;
+    }
+    atomic_fetch_add_explicit(&shards[shard - 1].count, 1,
+                              memory_order_relaxed);
+}
+
+static uint64_t launches(void)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < TAKEN_SHARDS; i++) {
+        sum += atomic_load_explicit(&shards[i].count, memory_order_relaxed);
+    }
+    return sum;
+}
+
+void taken_synced(void)
+{
+    atomic_store_explicit(&synced, launches(), memory_order_relaxed);
+}
+
+static bool is_suspicious(uint64_t all)
+{
+    uint64_t done = atomic_load_explicit(&synced, memory_order_relaxed);
+
+    return (done > seen.launches &&
+            (done - seen.launches > 2 * TAKEN_BUFFER || done == all)) ||
+           all - seen.launches > 2 * TAKEN_BUFFER + TAKEN_QUEUED;
+}
+
+/* Buffers move: they are ours. */
+static void ours(uint64_t buffers, uint64_t all)
+{
+    seen.buffers = buffers;
+    seen.launches = all;
+    seen.since = ck_time_raw();
+    seen.lost = 0;
+    seen.looks = seen.away = 0;
+}
+
+/* What was launched and not yet said to be lost. */
+static void lost_say(uint64_t all)
+{
+    ck_time_t now = ck_time_raw();
+
+    if (all > seen.launches + seen.lost) {
+        record_lost(CK_LOST_DEVICE, (int64_t)(all - seen.launches - seen.lost),
+                    seen.since, now);
+        seen.lost = all - seen.launches;
+    }
+    seen.since = now;
+}
+
+static void take_back(void)
+{
+    (void)cupti_api.cuptiActivityRegisterCallbacks(buffer_requested,
+                                                   buffer_completed);
+    for (size_t i = 0; i < record_kinds_count; i++) {
+        (void)cupti_api.cuptiActivityEnable(record_kinds[i]);
+    }
+}
+
+static void away(uint64_t buffers, uint64_t all)
+{
+    if (seen.away++ == 0) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "another tool of this process took CUPTI's buffers: "
+                         "device events are missing until ck has them back");
+        buffer_forget();
+    }
+    lost_say(all);
+    if (seen.away > TAKEN_BACK) {
+        take_back();
+        ours(buffers, all);
+    }
+}
+
+void taken_check(void)
+{
+    uint64_t buffers = buffer_requested_count() + buffer_completed_count();
+    uint64_t all = launches();
+
+    if (buffers != seen.buffers || all == 0) {
+        ours(buffers, all);
+    } else if (seen.away > 0) {
+        away(buffers, all);
+    } else if (!is_suspicious(all)) {
+        seen.looks = 0;
+    } else if (seen.looks++ == 0) {
+        if (cupti_api.cuptiActivityEnableAndDump != NULL) {
+            (void)cupti_api.cuptiActivityEnableAndDump(CUPTI_KIND_DEVICE);
+        }
+    } else if (seen.looks > TAKEN_LOOKS) {
+        away(buffers, all);
+    }
+}

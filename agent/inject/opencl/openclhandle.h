@@ -1,0 +1,36 @@
+/* openclhandle.h - what ck knows of a pointer that the driver gave out
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A bounded table from pointer to a 64-bit value, without a lock: any thread
+ * may look up, add and remove. Callers never add and remove the same pointer
+ * at the same time (it is one object of the program's). Zero-initialised.
+ */
+#ifndef CK_AGENT_INJECT_OPENCL_OPENCLHANDLE_H
+#define CK_AGENT_INJECT_OPENCL_OPENCLHANDLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HANDLE_ENTRIES 131072
+
+struct handle_entry {
+    _Atomic uintptr_t key; /* 0 = never used, 1 = removed */
+    _Atomic uint64_t value;
+};
+
+struct handle_table {
+    struct handle_entry entries[HANDLE_ENTRIES];
+};
+
+/* Set the value (not 0) of a pointer. false: no room near its place. */
+bool handle_put(struct handle_table *table,
+                const void *pointer,
+                uint64_t value);
+/* The value, or 0 when the pointer is not known. */
+uint64_t handle_get(struct handle_table *table, const void *pointer);
+/* Remove the pointer; the value that it had, or 0. */
+uint64_t handle_take(struct handle_table *table, const void *pointer);
+
+#endif

@@ -1,0 +1,55 @@
+/* openclpending.h - commands enqueued and not yet complete
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A bounded pool without a lock. A wrapper takes an entry and hands it to the
+ * driver with the command's event; the driver's callback writes the record
+ * and gives the entry back. What is still here at exit is told as lost.
+ */
+#ifndef CK_AGENT_INJECT_OPENCL_OPENCLPENDING_H
+#define CK_AGENT_INJECT_OPENCL_OPENCLPENDING_H
+
+#include "agent/inject/opencl/opencl.h"
+#include "agent/inject/opencl/opencldevice.h"
+
+#define PENDING_MAX 65536
+
+/* What a command does, as its wrapper knows it. */
+struct command_work {
+    enum ck_kind kind; /* KERNEL or one of the COPY class; NONE: no record */
+    uint32_t name;
+    uint64_t bytes;
+    uint32_t global[3];
+    uint32_t local[3];
+};
+
+struct pending {
+    _Atomic uint32_t next; /* in the free list: index + 1 */
+    _Atomic uint32_t state;
+    uint32_t incarnation;
+    uint32_t tid;
+    uint32_t call;
+    uint32_t queue;
+    struct opencl_device *device;
+    cl_event event;   /* our reference */
+    int64_t start;    /* of the enqueueing call, on the ring's clock */
+    ck_time_t before; /* RAW around it; 0 = no clock sample */
+    ck_time_t after;
+    bool is_awaitable; /* commands may be told to wait for its event */
+    struct command_work work;
+};
+
+/* Before all others; at most so many commands are followed at once. */
+void pending_begin(uint32_t entries);
+/* NULL: the pool is exhausted (counted). */
+struct pending *pending_take(void);
+/* Count a command that cannot be followed for another reason. */
+void pending_refuse(void);
+void pending_give(struct pending *pending);
+/* Have the command's end recorded. The entry and the reference to its event
+ * are taken in any case. */
+void pending_watch(struct pending *pending);
+/* At exit: tell what never completed, and stop recording. */
+void pending_end(void);
+
+#endif

@@ -1,0 +1,48 @@
+/* posixexit.c - ends of a process that no destructor sees
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What was counted since the last word is said first. They are not counted
+ * themselves: none returns.
+ */
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/inject/posix/posixcall.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef void (*exit_f)(int);
+
+POSIX_SYMBOL(_exit, 0, POSIX_PLAIN);
+POSIX_SYMBOL(_Exit, 0, POSIX_PLAIN);
+POSIX_SYMBOL(quick_exit, 0, POSIX_PLAIN);
+
+static _Noreturn void leave(exit_f next, int status)
+{
+    posix_counts_last();
+    if (next != NULL) {
+        next(status);
+    }
+    for (;;) {
+        (void)syscall(SYS_exit_group, status);
+    }
+}
+
+EXPORT _Noreturn void entry__exit(int status) __asm__("_exit");
+void entry__exit(int status)
+{
+    leave((exit_f)POSIX_NEXT(_exit), status);
+}
+
+EXPORT _Noreturn void entry__Exit(int status) __asm__("_Exit");
+void entry__Exit(int status)
+{
+    leave((exit_f)POSIX_NEXT(_Exit), status);
+}
+
+EXPORT _Noreturn void entry_quick_exit(int status) __asm__("quick_exit");
+void entry_quick_exit(int status)
+{
+    leave((exit_f)POSIX_NEXT(quick_exit), status);
+}

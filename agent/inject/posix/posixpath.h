@@ -1,0 +1,37 @@
+/* posixpath.h - which path a descriptor was opened by
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_INJECT_POSIX_POSIXPATH_H
+#define CK_AGENT_INJECT_POSIX_POSIXPATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Descriptors whose paths are kept. */
+#define POSIX_PATHS 1024
+
+/* `path` is copied at first sight; -1 and beyond POSIX_PATHS: nothing. */
+void posix_path_set(int fd, const char *path);
+/* The same by open(), which does not know what it opened: it is still to be
+ * looked at (posixsocket.h). */
+void posix_path_open(int fd, const char *path);
+void posix_path_forget(int fd);
+/* Has nobody looked at what the descriptor is? The empty path says that it has
+ * none. */
+bool posix_path_is_unknown(int fd);
+/* Was it opened, and nobody has looked? */
+bool posix_path_is_fresh(int fd);
+/* It was looked at, and what it was opened by says all. */
+void posix_path_settle(int fd);
+/* Is its path that of a connection or a pipe (posixsocket.h)? */
+bool posix_path_is_socket(int fd);
+/* Id of the path as a name of this process image, said on first use; 0 = not
+ * known. Only with a writer. */
+uint32_t posix_path_id(int fd);
+/* Is it the ring's own? Those calls are ck's. */
+bool posix_path_is_ring(const char *path);
+
+void posix_path_load(void);
+
+#endif

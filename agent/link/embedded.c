@@ -1,0 +1,350 @@
+/* embedded.c - the ckagg that an agent starts for its job
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/link/embedded.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/link/meetdir.h"
+#include "launch/child.h"
+#include "schema/owndir.h"
+#include "schema/store/run.h"
+
+/* A meeting point is forgotten after so long without a ckagg. */
+#define OLD_SECONDS 600
+/* Not TMPDIR: that may be another one for each rank. */
+#define TMP "/tmp"
+
+/* Meeting points of jobs that are long over: nobody holds the lock. */
+static void old_remove(const char *dir)
+{
+    time_t before = time(NULL) - OLD_SECONDS;
+    DIR *stream = opendir(dir);
+    struct dirent *entry;
+
+    while (stream != NULL && (entry = readdir(stream)) != NULL) {
+        const char *kind = entry->d_name + 16;
+        char other[64];
+        struct stat st;
+        int fd;
+
+        if (strlen(entry->d_name) < 16 ||
+            (strcmp(kind, ".lock") != 0 && strcmp(kind, ".clock") != 0 &&
+             strcmp(kind, ".claim") != 0) ||
+            fstatat(dirfd(stream), entry->d_name, &st, 0) != 0 ||
+            st.st_mtime > before) {
+            continue;
+        }
+        fd = openat(dirfd(stream), entry->d_name,
+                    O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            (void)snprintf(other, sizeof(other), "%.16s.sock", entry->d_name);
+            (void)unlinkat(dirfd(stream), other, 0);
+            (void)unlinkat(dirfd(stream), entry->d_name, 0);
+        }
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+    if (stream != NULL) {
+        (void)closedir(stream);
+    }
+}
+
+/* Where everybody looks: $XDG_RUNTIME_DIR/ck, else /tmp/ck-UID. */
+static void dir_known(char dir[EMBEDDED_DIR])
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    int n = -1;
+
+    if (runtime != NULL && runtime[0] == '/' && access(runtime, W_OK) == 0) {
+        n = snprintf(dir, EMBEDDED_DIR - 24, "%s/ck", runtime);
+    }
+    /* 16 hex digits and ".sock" must fit behind it as well. */
+    if (n < 0 || (size_t)n >= EMBEDDED_DIR - 24) {
+        (void)snprintf(dir, EMBEDDED_DIR, TMP "/ck-%u", (unsigned)geteuid());
+    }
+}
+
+/* Ours alone, or nobody's: others could take the names first. Then a private
+ * one, and *moved says why; else that is "". */
+static int
+dir_find(char dir[EMBEDDED_DIR], struct ck_err *moved, struct ck_err *err)
+{
+    struct ck_err why;
+    int fd;
+
+    dir_known(dir);
+    fd = ck_owndir_make(dir, &why);
+    moved->text[0] = '\0';
+    if (fd >= 0) {
+        return close(fd);
+    }
+    if (meetdir_find(TMP, dir, EMBEDDED_DIR - 24, err) != 0) {
+        return -1;
+    }
+    (void)ck_err_set(moved, "%.300s: the agents of this user meet in %s",
+                     why.text, dir);
+    return 0;
+}
+
+int embedded_dir(char dir[EMBEDDED_DIR], struct ck_err *err)
+{
+    struct ck_err moved;
+
+    return dir_find(dir, &moved, err);
+}
+
+int embedded_place_find(struct embedded_place *place,
+                        const struct identity *identity,
+                        struct ck_err *err)
+{
+    unsigned long long hash = identity_hash(identity);
+    char dir[EMBEDDED_DIR];
+
+    if (dir_find(dir, &place->moved, err) != 0) {
+        return -1;
+    }
+    old_remove(dir);
+    (void)snprintf(place->socket, sizeof(place->socket), "%.85s/%016llx.sock",
+                   dir, hash);
+    (void)snprintf(place->lock, sizeof(place->lock), "%.95s/%016llx.lock", dir,
+                   hash);
+    return 0;
+}
+
+/* Is this still the file of that name? A ckagg removes its lock at its end. */
+static bool is_same(int fd, const char *path)
+{
+    struct stat ours;
+    struct stat there;
+
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+/* The lock's descriptor, inheritable; -1 with EWOULDBLOCK: somebody has it. */
+static int lock_take(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int saved = errno;
+
+        (void)close(fd);
+        errno = saved;
+        return -1;
+    }
+    if (fd >= 0 && !is_same(fd, path)) {
+        (void)close(fd);
+        errno = EWOULDBLOCK; /* the next turn meets the new file */
+        return -1;
+    }
+    return fd;
+}
+
+static int ckagg_run(struct embedded *embedded,
+                     const struct embedded_wish *wish,
+                     const char *program,
+                     struct ck_err *err)
+{
+    char listen[128];
+    char size[16];
+    char *argv[20];
+    int argc = 0;
+    int out[2];
+    /* Slots fill up while we wait. */
+    struct ck_child child = {
+        .path = program, .argv = argv, .is_detached = 1, .is_unawaited = 1};
+    int rc;
+
+    (void)snprintf(listen, sizeof(listen), "ipc://%s", wish->place->socket);
+    (void)snprintf(size, sizeof(size), "%d", wish->recorded);
+    argv[argc++] = (char *)(uintptr_t) "ckagg";
+    argv[argc++] = (char *)(uintptr_t) "--embedded";
+    argv[argc++] = (char *)(uintptr_t) "--listen";
+    argv[argc++] = listen;
+    if (wish->is_tcp) {
+        argv[argc++] = (char *)(uintptr_t) "--listen";
+        argv[argc++] = (char *)(uintptr_t) "tcp://*:0";
+    }
+    argv[argc++] = (char *)(uintptr_t) "--dir";
+    argv[argc++] = (char *)(uintptr_t)wish->dir;
+    argv[argc++] = (char *)(uintptr_t) "--job";
+    argv[argc++] = (char *)(uintptr_t)wish->identity->job_key;
+    argv[argc++] = (char *)(uintptr_t) "--size";
+    argv[argc++] = size;
+    if (wish->is_insecure) {
+        argv[argc++] = (char *)(uintptr_t) "--insecure";
+    }
+    if (wish->keep != NULL) {
+        argv[argc++] = (char *)(uintptr_t) "--keep";
+        argv[argc++] = (char *)(uintptr_t)wish->keep;
+    }
+    argv[argc] = NULL;
+    if (pipe2(out, O_CLOEXEC) != 0) {
+        return ck_err_set(err, "cannot make a pipe: %s", strerror(errno));
+    }
+    child.fds[0] = -1;
+    child.fds[1] = out[1];
+    child.fds[2] = wish->is_verbose ? -2 : -1;
+    rc = ck_child_start(&child, &embedded->pid, err);
+    (void)close(out[1]);
+    if (rc != 0) {
+        (void)close(out[0]);
+        return -1;
+    }
+    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
+    embedded->ready = out[0];
+    embedded->used = 0;
+    return 0;
+}
+
+int embedded_start(struct embedded *embedded,
+                   const struct embedded_wish *wish,
+                   struct ck_err *err)
+{
+    char program[PATH_MAX];
+    int lock;
+    int rc;
+
+    if (ck_child_find("ckagg", program, err) != 0) {
+        return -1;
+    }
+    if (ck_run_create(wish->dir, err) != 0) {
+        return -1;
+    }
+    lock = lock_take(wish->place->lock);
+    if (lock < 0) {
+        return errno == EWOULDBLOCK
+                   ? 0
+                   : ck_err_set(err, "cannot lock %s: %s", wish->place->lock,
+                                strerror(errno));
+    }
+    rc = ckagg_run(embedded, wish, program, err);
+    (void)close(lock); /* the child's copy keeps it */
+    return rc == 0 ? 1 : -1;
+}
+
+/* "ckagg ready ENDPOINT... run=DIR" -> endpoint, "ckagg failed WHY" -> err. */
+static int line_parse(char *line,
+                      char endpoint[CK_ENDPOINT_TEXT_BYTES],
+                      struct ck_err *err)
+{
+    static const char ready[] = "ckagg ready ";
+    static const char failed[] = "ckagg failed ";
+    char *text = line + strlen(ready);
+    char *run;
+
+    if (strncmp(line, failed, strlen(failed)) == 0) {
+        return ck_err_set(err, "%s", line + strlen(failed));
+    }
+    if (strncmp(line, ready, strlen(ready)) != 0) {
+        return 0;
+    }
+    run = strstr(text, " run=");
+    if (run != NULL) {
+        *run = '\0';
+    }
+    return snprintf(endpoint, CK_ENDPOINT_TEXT_BYTES, "%s", text) <
+           CK_ENDPOINT_TEXT_BYTES;
+}
+
+/* Its stdout has ended. -1, with err where it never ran. */
+static int ended_take(struct embedded *embedded, struct ck_err *err)
+{
+    int status = 0;
+
+    (void)close(embedded->ready);
+    embedded->ready = -1;
+    if (waitpid(embedded->pid, &status, WNOHANG) != embedded->pid) {
+        return -1;
+    }
+    embedded->pid = 0;
+    return WIFEXITED(status) &&
+                   (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)
+               ? ck_err_set(err, "the program ckagg cannot be run")
+               : -1;
+}
+
+int embedded_ready(struct embedded *embedded,
+                   char endpoint[CK_ENDPOINT_TEXT_BYTES],
+                   struct ck_err *err)
+{
+    size_t room = sizeof(embedded->line) - 1 - embedded->used;
+    ssize_t n;
+    char *end;
+
+    (void)ck_err_set(err, "%s", "");
+    if (embedded->ready < 0) {
+        return 0;
+    }
+    n = read(embedded->ready, embedded->line + embedded->used, room);
+    if (n < 0) {
+        return errno == EAGAIN || errno == EINTR ? 0 : -1;
+    }
+    if (n == 0) {
+        return ended_take(embedded, err);
+    }
+    embedded->used += (size_t)n;
+    embedded->line[embedded->used] = '\0';
+    end = strchr(embedded->line, '\n');
+    if (end == NULL) {
+        embedded->used =
+            embedded->used == sizeof(embedded->line) - 1 ? 0 : embedded->used;
+        return 0;
+    }
+    *end = '\0';
+    embedded->used = 0; /* nothing else on its stdout is for us */
+    return line_parse(embedded->line, endpoint, err);
+}
+
+/* Who listens on the job's socket: 0 where nobody does that is ours. A ckagg
+ * may have been started by a collector that was killed since, or by another
+ * agent. A stopped one is found as well: the kernel answers. */
+static pid_t listener_find(const struct embedded_place *place)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct ucred who = {.pid = 0};
+    socklen_t length = sizeof(who);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0) {
+        return 0;
+    }
+    memcpy(address.sun_path, place->socket, sizeof(address.sun_path));
+    if (connect(fd, (const void *)&address, sizeof(address)) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
+        who.uid != geteuid()) {
+        who.pid = 0;
+    }
+    (void)close(fd);
+    return who.pid;
+}
+
+void embedded_wake(const struct embedded *embedded,
+                   const struct embedded_place *place)
+{
+    pid_t pid = listener_find(place);
+
+    if (pid <= 0) {
+        pid = embedded->pid;
+    }
+    if (pid > 0) {
+        (void)kill(pid, SIGCONT);
+    }
+}

@@ -1,0 +1,69 @@
+/* rendezvous.h - how an agent finds its aggregator, or starts one
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * docs/protocol.md has the rules. Nothing here waits: rendezvous_step() is
+ * called in each turn of the collector's loop until something is found, and
+ * once a second afterwards (a dead ckagg is started again).
+ */
+#ifndef CK_AGENT_LINK_RENDEZVOUS_H
+#define CK_AGENT_LINK_RENDEZVOUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/process/identity.h"
+#include "schema/endpoint.h"
+#include "schema/err.h"
+#include "schema/ring/ring.h"
+#include "schema/time.h"
+
+struct rendezvous;
+
+/* What it goes by; all pointers borrowed. */
+struct rendezvous_wish {
+    const struct identity *identity;
+    const char *aggregator; /* endpoint text given by the user, or NULL */
+    const char *dir;        /* run directory */
+    bool is_dir_given;      /* it may be shared between hosts */
+    bool is_insecure;
+    bool is_verbose;
+    const char *keep;              /* how much of the run, NULL = everything */
+    int recorded;                  /* ranks that will say hello, 0 = unknown */
+    struct ck_ring_header *header; /* NULL: no ring */
+};
+
+/* NULL with err. */
+struct rendezvous *rendezvous_create(const struct rendezvous_wish *wish,
+                                     struct ck_err *err);
+void rendezvous_destroy(struct rendezvous *rendezvous);
+
+/* One turn. `is_heard`: the aggregator has answered lately. 1: connect to
+ * *endpoint at *url from now on, 0: nothing new, -1 with err: a step failed
+ * (worth a log line; the next turn goes on).
+ */
+int rendezvous_step(struct rendezvous *rendezvous,
+                    ck_time_t now,
+                    bool is_heard,
+                    struct ck_endpoint *endpoint,
+                    size_t *url,
+                    struct ck_err *err);
+
+/* ckagg could not be started, and nobody else's is there. */
+bool rendezvous_is_hopeless(const struct rendezvous *rendezvous);
+
+/* Start none from now on; one that others start is still found. */
+void rendezvous_abstain(struct rendezvous *rendezvous);
+
+/* Nobody waits for the ckagg that we started: if it is stopped it goes on, so
+ * that it ends. */
+void rendezvous_wake(struct rendezvous *rendezvous);
+
+/* We started the ckagg of a job on one host though we are not rank 0: that one
+ * is not recorded, or late. */
+bool rendezvous_leads(const struct rendezvous *rendezvous);
+
+/* True once for each ckagg that was started in place of a dead one. */
+bool rendezvous_has_restarted(struct rendezvous *rendezvous);
+
+#endif

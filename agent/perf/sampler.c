@@ -1,0 +1,598 @@
+/* sampler.c - samples and switches from the kernel's rings
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An event that children inherit can only be mapped for one CPU, so there is
+ * an event and a ring for each CPU that the target may run on, one pair for
+ * samples and one for switches. What a thread does on different CPUs lies in
+ * different rings: switches of one step are put in order by their times, and a
+ * switch in that is seen before its switch out waits for it.
+ *
+ * Events of a task are taken off the CPU and put on it at each switch: 1 to 3
+ * us each time. Events of a CPU stay: 0.6 us for the two records. Where the
+ * kernel permits them (CAP_PERFMON, or perf_event_paranoid 0) and the CPUs are
+ * few and not shared with many other agents, they are used, and what they tell
+ * of strangers is dropped. Strangers that yield in a loop fill such a ring
+ * within milliseconds: it is made larger where that is permitted, and what is
+ * lost in it are switches and no samples.
+ */
+#include "agent/perf/sampler.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "agent/perf/event.h"
+#include "agent/perf/perfring.h"
+#include "agent/perf/stacks.h"
+#include "agent/perf/switches.h"
+#include "agent/perf/unowned.h"
+#include "agent/process/kin.h"
+#include "agent/symbols/symbols.h"
+#include "schema/clock/domain.h"
+
+#define CPUS_MAX 1024
+/* A ring is to be looked at when an n-th of it is full: what comes meanwhile
+ * has the rest. */
+#define WAKE_PART 4
+#define CPUS_FEW 16 /* with more of them, no events of CPUs */
+/* So many agents may look at one CPU. */
+#define WIDE_SHARERS 2
+/* Process ids that are looked up at once; a power of two. */
+#define IMAGES 256
+/* A period is longer by this part of it, so that samples of a CPU do not fall
+ * on the scheduler's ticks for ever, when always the same tasks wake up. */
+#define PERIOD_ODD 269
+
+struct image {
+    uint32_t pid;
+    uint32_t incarnation; /* 0 = does not record (yet) */
+};
+
+struct sampler {
+    struct perfring *rings[EVENT_RINGS]; /* by CPU */
+    size_t count[EVENT_RINGS];
+    struct perfring_pages pages;
+    int64_t period; /* ns */
+    int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
+    bool is_mapped;
+    bool is_wide; /* events of CPUs, not of the target */
+    struct stacks *stacks;
+    struct switches *switches;
+    struct kin *kin;
+    struct unowned *unowned;
+    uint64_t owned;     /* samples */
+    uint64_t pid_space; /* that pids are of here */
+    struct image images[IMAGES];
+    uint32_t images_seen; /* header->incarnations when they were looked up */
+    /* Places in the ring's table that were in use then: a script's programs
+     * come by the thousand, and few have one. */
+    uint16_t used[CK_RING_PROCESSES];
+    unsigned used_count;
+    uint64_t unmapped; /* rings of samples */
+};
+
+/* What a step works with. */
+struct step {
+    struct sampler *sampler;
+    struct own *own;
+    struct ck_ring_header *header;
+    struct symbols *symbols;
+};
+
+/* Are these CPUs few, and not looked at by many agents? */
+static bool is_own_ground(const cpu_set_t *cpus, int sharers)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return CPU_COUNT(cpus) <= CPUS_FEW &&
+           (long)sharers * CPU_COUNT(cpus) <= WIDE_SHARERS * online;
+}
+
+/* Both events of a CPU. 0, or -1 with errno. */
+static int
+cpu_open(struct sampler *sampler, pid_t pid, int cpu, enum reach *reach)
+{
+    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+        struct event_wish wish = {
+            .period = sampler->period,
+            .ring = (enum event_ring)ring,
+            .reach = *reach,
+            .wake_bytes = (uint32_t)(sampler->pages.of[ring] *
+                                     (size_t)sysconf(_SC_PAGESIZE) / WAKE_PART),
+        };
+        int fd = event_open(pid, cpu, &wish);
+
+        while (fd < 0 && (errno == EACCES || errno == EPERM) &&
+               *reach != REACH_USER) {
+            wish.reach = ++*reach;
+            fd = event_open(pid, cpu, &wish);
+        }
+        if (fd < 0) {
+            return -1;
+        }
+        sampler->rings[ring][sampler->count[ring]++] =
+            (struct perfring){.fd = fd};
+    }
+    return 0;
+}
+
+static int events_open(struct sampler *sampler, pid_t pid, int sharers)
+{
+    enum reach reach;
+    cpu_set_t cpus;
+
+    if (sched_getaffinity(pid, sizeof(cpus), &cpus) != 0) {
+        return -1;
+    }
+    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+        sampler->rings[ring] =
+            calloc((size_t)CPU_COUNT(&cpus) + 1, sizeof(**sampler->rings));
+        if (sampler->rings[ring] == NULL) {
+            return -1;
+        }
+    }
+    sampler->pages = perfring_share((size_t)CPU_COUNT(&cpus), (size_t)sharers,
+                                    perfring_may_lock());
+    reach = is_own_ground(&cpus, sharers) ? REACH_WIDE : REACH_TARGET;
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < CPUS_MAX; cpu++) {
+        if (CPU_ISSET(cpu, &cpus) && cpu_open(sampler, pid, cpu, &reach) != 0) {
+            return -1;
+        }
+    }
+    sampler->is_wide = reach == REACH_WIDE;
+    return 0;
+}
+
+struct sampler *sampler_create(pid_t held_child,
+                               int64_t hz,
+                               int sharers,
+                               struct ck_err *why_not)
+{
+    struct sampler *sampler = calloc(1, sizeof(*sampler));
+
+    if (sampler == NULL) {
+        (void)ck_err_set(why_not, "out of memory");
+        return NULL;
+    }
+    sharers = sharers > 1 ? sharers : 1;
+    sampler->period = CK_TIME_S / hz + CK_TIME_S / hz / PERIOD_ODD;
+    sampler->filled_fd = -1;
+    sampler->stacks = stacks_create();
+    sampler->switches = switches_create();
+    if (sampler->stacks == NULL || sampler->switches == NULL ||
+        events_open(sampler, held_child, sharers) != 0) {
+        (void)ck_err_set(why_not, "%s", event_why(errno));
+        sampler_destroy(sampler);
+        return NULL;
+    }
+    sampler->kin = kin_create(held_child, sampler->is_wide);
+    sampler->unowned = unowned_create(held_child, sampler->period);
+    if (sampler->kin == NULL || sampler->unowned == NULL) {
+        (void)ck_err_set(why_not, "out of memory");
+        sampler_destroy(sampler);
+        return NULL;
+    }
+    sampler->pid_space = ck_ring_pid_space();
+    return sampler;
+}
+
+void sampler_destroy(struct sampler *sampler)
+{
+    int saved = errno;
+
+    if (sampler == NULL) {
+        return;
+    }
+    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+        for (size_t i = 0; i < sampler->count[ring]; i++) {
+            perfring_fini(&sampler->rings[ring][i]);
+        }
+        free(sampler->rings[ring]);
+    }
+    if (sampler->filled_fd >= 0) {
+        (void)close(sampler->filled_fd);
+    }
+    stacks_destroy(sampler->stacks);
+    switches_destroy(sampler->switches);
+    kin_destroy(sampler->kin);
+    unowned_destroy(sampler->unowned);
+    free(sampler);
+    errno = saved;
+}
+
+/* The kernel says when a part of a ring is full. Once each: an event whose
+ * target has ended would say so for ever. */
+static void ring_map(struct sampler *sampler, int ring, size_t i)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+    struct perfring *at = &sampler->rings[ring][i];
+
+    perfring_map(at, sampler->pages.of[ring]);
+    if (at->page == NULL) {
+        sampler->unmapped += ring == EVENT_SAMPLES;
+    } else if (sampler->filled_fd >= 0) {
+        (void)epoll_ctl(sampler->filled_fd, EPOLL_CTL_ADD, at->fd, &event);
+    }
+}
+
+/* Those of samples first: where memory is short, they matter more. */
+static void rings_map(struct sampler *sampler)
+{
+    sampler->is_mapped = true;
+    sampler->filled_fd = epoll_create1(EPOLL_CLOEXEC);
+    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+        for (size_t i = 0; i < sampler->count[ring]; i++) {
+            ring_map(sampler, ring, i);
+        }
+    }
+}
+
+int sampler_filled_fd(const struct sampler *sampler)
+{
+    return sampler == NULL ? -1 : sampler->filled_fd;
+}
+
+/* What it has said was heard, or it would say so again. */
+static void filled_hear(struct sampler *sampler)
+{
+    struct epoll_event events[CPUS_FEW];
+
+    while (sampler->filled_fd >= 0 &&
+           epoll_wait(sampler->filled_fd, events, CPUS_FEW, 0) == CPUS_FEW) {
+    }
+}
+
+/* Number of the newest image with that process id, 0 = none records. Of one
+ * that was entered before the last exec or fork, nothing is left. */
+static uint32_t image_search(const struct step *step, uint32_t pid)
+{
+    struct ck_ring_process *table = ck_ring_processes(step->header);
+    ck_time_t since = kin_since(step->sampler->kin, pid);
+    uint32_t newest = 0;
+
+    for (unsigned i = 0; i < step->sampler->used_count; i++) {
+        struct ck_ring_process *entry = &table[step->sampler->used[i]];
+        /* acquire: pairs with the release in process_enter() */
+        uint32_t number =
+            atomic_load_explicit(&entry->incarnation, memory_order_acquire);
+
+        if (number > newest && entry->pid == pid &&
+            (entry->started == 0 || entry->started >= since) &&
+            (entry->pid_space == 0 ||
+             entry->pid_space == step->sampler->pid_space)) {
+            newest = number;
+        }
+    }
+    return newest;
+}
+
+/* An entry has its key before it is counted, its number after. */
+static void used_find(const struct step *step)
+{
+    struct ck_ring_process *table = ck_ring_processes(step->header);
+    struct sampler *sampler = step->sampler;
+
+    sampler->used_count = 0;
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        if (atomic_load(&table[i].key) != 0) {
+            sampler->used[sampler->used_count++] = (uint16_t)i;
+        }
+    }
+}
+
+static uint32_t image_find(const struct step *step, uint32_t pid)
+{
+    struct sampler *sampler = step->sampler;
+    struct image *image = &sampler->images[pid % IMAGES];
+    uint32_t given = atomic_load(&step->header->incarnations);
+
+    if (given != sampler->images_seen) {
+        memset(sampler->images, 0, sizeof(sampler->images));
+        sampler->images_seen = given;
+        used_find(step);
+    }
+    if (image->pid != pid) {
+        *image = (struct image){pid, image_search(step, pid)};
+    }
+    return image->incarnation;
+}
+
+/* The user's part of a call chain, innermost first; it is the first address
+ * and then return addresses. How many. */
+static size_t frames_take(const struct event_sample *sample,
+                          uint64_t frames[SAMPLER_FRAMES_MAX])
+{
+    const uint64_t *chain = (const uint64_t *)(sample + 1);
+    size_t room = (sample->header.size - sizeof(*sample)) / sizeof(*chain);
+    size_t used = 0;
+
+    for (size_t i = 0; i < sample->count && i < room; i++) {
+        if (chain[i] < PERF_CONTEXT_MAX && used < SAMPLER_FRAMES_MAX) {
+            frames[used++] = chain[i];
+        }
+    }
+    if (used == 0 && (sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+                         PERF_RECORD_MISC_USER) {
+        frames[used++] = sample->ip;
+    }
+    if (used > 0) {
+        frames[0]++; /* as a return address: one past the instruction */
+    }
+    return used;
+}
+
+static void sample_put(const struct step *step, struct unowned_sample *sample)
+{
+    uint32_t incarnation = image_find(step, sample->pid);
+
+    if (incarnation == 0) {
+        unowned_count(step->sampler->unowned, sample->pid);
+        return;
+    }
+    sample->record.e.name = incarnation;
+    if (sample->count > 0) {
+        sample->record.ip = sample->frames[0] - 1;
+        sample->record.stack = stacks_number(
+            step->sampler->stacks, step->own, step->symbols,
+            &(struct stack){incarnation, sample->frames, sample->count});
+    }
+    step->sampler->owned++;
+    (void)own_put(step->own, &sample->record.e);
+}
+
+static void held_put(const struct step *step, uint32_t pid)
+{
+    struct unowned_sample held;
+
+    while (unowned_next(step->sampler->unowned, pid, &held)) {
+        sample_put(step, &held);
+    }
+}
+
+/* Its maps are read at once: it may end any time. */
+static void enrolled_put(const struct step *step, uint32_t pid)
+{
+    if (step->symbols != NULL) {
+        symbols_seen_process(step->symbols, image_find(step, pid), (pid_t)pid);
+    }
+    held_put(step, pid);
+}
+
+static void sample_take(const struct step *step,
+                        const struct event_sample *seen)
+{
+    struct sampler *sampler = step->sampler;
+    struct unowned_sample sample = {
+        .record = {.e = {.kind = CK_KIND_SAMPLE,
+                         .units = sizeof(sample.record) / CK_UNIT_BYTES,
+                         .flags = CK_FLAG_RAW,
+                         .start = ck_domain_raw((ck_time_t)seen->time)},
+                   .tid = seen->tid,
+                   .cpu = seen->cpu,
+                   .weight = sampler->period},
+        .pid = seen->pid,
+    };
+    uint32_t incarnation = image_find(step, seen->pid);
+
+    if (incarnation == 0 && !kin_has(sampler->kin, seen->pid)) {
+        return;
+    }
+    if (sample.record.e.start < kin_since(sampler->kin, seen->pid)) {
+        unowned_count(sampler->unowned, seen->pid); /* of what ran before */
+        return;
+    }
+    sample.count = (uint32_t)frames_take(seen, sample.frames);
+    if (incarnation != 0) {
+        held_put(step, seen->pid);
+        sample_put(step, &sample);
+    } else if (unowned_take(sampler->unowned, step->header, &sample)) {
+        enrolled_put(step, seen->pid);
+    }
+}
+
+/* The trailer is last, whatever lies before it. */
+static void switch_take(const struct step *step,
+                        const struct perf_event_header *header)
+{
+    const struct event_id *id =
+        (const void *)((const uint8_t *)header + header->size - sizeof(*id));
+    uint32_t incarnation;
+
+    if (header->size < sizeof(*header) + sizeof(*id)) {
+        return;
+    }
+    incarnation = image_find(step, id->pid);
+    if (incarnation == 0) {
+        return;
+    }
+    switches_add(
+        step->sampler->switches, step->own,
+        &(struct switch_seen){
+            .time = ck_domain_raw((ck_time_t)id->time),
+            .tid = id->tid,
+            .incarnation = incarnation,
+            .cpu = id->cpu,
+            .is_out = (header->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
+            .is_preempted =
+                (header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0,
+        });
+}
+
+/* It says that code was mapped; what, is read when there is time. */
+static void mapping_take(const struct step *step,
+                         const struct perf_event_header *header)
+{
+    const uint32_t *ids = (const uint32_t *)(header + 1); /* pid, tid */
+    uint32_t incarnation = image_find(step, ids[0]);
+
+    if (incarnation != 0 && step->symbols != NULL) {
+        symbols_mapped(step->symbols, incarnation);
+    }
+}
+
+/* Another image runs under that number from then on. */
+static void image_begin(const struct step *step, uint32_t pid, ck_time_t since)
+{
+    step->sampler->images[pid % IMAGES] = (struct image){0};
+    unowned_forget(step->sampler->unowned, pid, since);
+}
+
+static void fork_take(const struct step *step, const struct event_fork *fork)
+{
+    ck_time_t since = ck_domain_raw((ck_time_t)fork->time);
+
+    if (fork->pid != fork->parent) { /* not a thread */
+        kin_forked(step->sampler->kin, fork->pid, fork->parent, since);
+        image_begin(step, fork->pid, since);
+    }
+}
+
+static void exec_take(const struct step *step,
+                      const struct perf_event_header *header)
+{
+    uint32_t pid = *(const uint32_t *)(header + 1);
+    const struct event_id *id =
+        (const void *)((const uint8_t *)header + header->size - sizeof(*id));
+    ck_time_t since = ck_domain_raw((ck_time_t)id->time);
+
+    if ((header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
+        kin_execed(step->sampler->kin, pid, since);
+        image_begin(step, pid, since);
+    }
+}
+
+static void record_take(void *state, const struct perf_event_header *header)
+{
+    const struct step *step = state;
+
+    switch (header->type) {
+    case PERF_RECORD_SAMPLE:
+        if (header->size >= sizeof(struct event_sample)) {
+            sample_take(step, (const struct event_sample *)header);
+        }
+        break;
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
+        switch_take(step, header);
+        break;
+    case PERF_RECORD_MMAP:
+        if (header->size >= sizeof(*header) + sizeof(uint64_t)) {
+            mapping_take(step, header);
+        }
+        break;
+    case PERF_RECORD_FORK:
+        if (header->size >= sizeof(struct event_fork)) {
+            fork_take(step, (const struct event_fork *)header);
+        }
+        break;
+    case PERF_RECORD_COMM:
+        if (header->size >= sizeof(*header) + sizeof(struct event_id)) {
+            exec_take(step, header);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+void sampler_step(struct sampler *sampler,
+                  struct own *own,
+                  struct ck_ring_header *header,
+                  struct symbols *symbols)
+{
+    struct step step = {sampler, own, header, symbols};
+
+    if (sampler == NULL) {
+        return;
+    }
+    if (!sampler->is_mapped) {
+        rings_map(sampler);
+    }
+    filled_hear(sampler);
+    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+        for (size_t i = 0; i < sampler->count[ring]; i++) {
+            perfring_drain(&sampler->rings[ring][i], record_take, &step);
+        }
+    }
+    switches_settle(sampler->switches, own);
+}
+
+static struct perfring_tally tally_sum(const struct sampler *sampler,
+                                       enum event_ring ring)
+{
+    struct perfring_tally sum = {0};
+
+    for (size_t i = 0; i < sampler->count[ring]; i++) {
+        sum.taken += sampler->rings[ring][i].tally.taken;
+        sum.lost += sampler->rings[ring][i].tally.lost;
+    }
+    return sum;
+}
+
+struct sampler_tally sampler_tally(const struct sampler *sampler)
+{
+    struct perfring_tally samples, switches;
+
+    if (sampler == NULL) {
+        return (struct sampler_tally){0};
+    }
+    samples = tally_sum(sampler, EVENT_SAMPLES);
+    switches = tally_sum(sampler, EVENT_SWITCHES);
+    return (struct sampler_tally){samples.taken, samples.lost, switches.taken,
+                                  switches.lost};
+}
+
+uint64_t sampler_migrations(const struct sampler *sampler)
+{
+    return sampler == NULL ? 0 : switches_migrations(sampler->switches);
+}
+
+bool sampler_is_wide(const struct sampler *sampler)
+{
+    return sampler->is_wide;
+}
+
+void sampler_notes(struct sampler *sampler, struct own *own)
+{
+    struct sampler_tally tally;
+
+    if (sampler == NULL) {
+        return;
+    }
+    tally = sampler_tally(sampler);
+    unowned_notes(sampler->unowned, sampler->owned, own);
+    if (tally.samples_lost > 0) {
+        own_note(own,
+                 "%llu records of CPU samples and mapped code were lost in the "
+                 "kernel's rings: shares of samples are less exact",
+                 (unsigned long long)tally.samples_lost);
+    }
+    if (tally.switches_lost > 0) {
+        own_note(own,
+                 "%llu records of scheduler switches%s were lost in the "
+                 "kernel's rings (no samples): some times without a CPU are "
+                 "missing",
+                 (unsigned long long)tally.switches_lost,
+                 sampler->is_wide ? " of all programs on these CPUs" : "");
+    }
+    if (sampler->unmapped > 0) {
+        own_note(own,
+                 "no CPU samples from %llu of %zu CPUs: no memory to lock "
+                 "(raise ulimit -l)",
+                 (unsigned long long)sampler->unmapped,
+                 sampler->count[EVENT_SAMPLES]);
+    }
+    if (stacks_left_out(sampler->stacks) > 0) {
+        own_note(own,
+                 "%llu CPU samples have no stack: more than %d different ones",
+                 (unsigned long long)stacks_left_out(sampler->stacks),
+                 SAMPLER_STACKS_MAX);
+    }
+}

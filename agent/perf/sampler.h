@@ -1,0 +1,74 @@
+/* sampler.h - where a target's threads are, and when they have no CPU
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * perf_event on all threads and children of the target, a ring of the kernel
+ * a CPU: a sample of the user's stack each 1/hz s of CPU time, and every
+ * switch of the scheduler. No signal reaches the target. The front creates
+ * it; the collector's thread maps and drains it. Where the kernel permits it
+ * and the CPUs are the target's own, they are looked at in its place, which
+ * costs its switches less; only what is the target's is kept.
+ */
+#ifndef CK_AGENT_PERF_SAMPLER_H
+#define CK_AGENT_PERF_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/stream/own.h"
+#include "schema/err.h"
+#include "schema/ring/ring.h"
+
+#define SAMPLER_HZ 99
+#define SAMPLER_HZ_MAX 10000
+/* Different stacks that are told; samples with others have their innermost
+ * address only. */
+#define SAMPLER_STACKS_MAX 8192
+/* Frames of a stack that are kept, and those that get names. */
+#define SAMPLER_FRAMES_MAX 32
+#define SAMPLER_FRAMES_NAMED 8
+/* Shorter times off the CPU are counted and not told. */
+#define SAMPLER_OFF_MIN_NS 20000
+
+struct sampler;
+struct symbols;
+
+/* Open the events on a child that is still held before its exec. `sharers`:
+ * agents of this host, who share the memory that the kernel gives a user for
+ * it; 0 = not known. NULL with why_not: no rights, no perf_event, no memory. */
+struct sampler *sampler_create(pid_t held_child,
+                               int64_t hz,
+                               int sharers,
+                               struct ck_err *why_not);
+void sampler_destroy(struct sampler *sampler);
+
+/* Say what came since the last step: SAMPLE, STACK, PREEMPTED and BLOCKED
+ * records. `header` tells the process images by pid; `symbols` (may be NULL)
+ * notes the addresses. All borrowed. Without a sampler nothing is done. */
+void sampler_step(struct sampler *sampler,
+                  struct own *own,
+                  struct ck_ring_header *header,
+                  struct symbols *symbols);
+/* Threads that came back on another CPU than they had left, so far. NULL: 0. */
+uint64_t sampler_migrations(const struct sampler *sampler);
+/* Are CPUs looked at in place of the target? */
+bool sampler_is_wide(const struct sampler *sampler);
+/* Records so far, and how many the kernel had no room for. Those of samples
+ * count mappings of code, forks and execs too; where CPUs are looked at, those
+ * of other programs as well. Without a sampler all are 0. */
+struct sampler_tally {
+    uint64_t samples;
+    uint64_t samples_lost;
+    uint64_t switches;
+    uint64_t switches_lost;
+};
+struct sampler_tally sampler_tally(const struct sampler *sampler);
+/* Readable when a part of a ring is full, from the first step on; -1 = there is
+ * none. */
+int sampler_filled_fd(const struct sampler *sampler);
+
+/* The note on what was lost or left out, if anything was. */
+void sampler_notes(struct sampler *sampler, struct own *own);
+
+#endif

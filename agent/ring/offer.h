@@ -1,0 +1,23 @@
+/* offer.h - slots that stand ready for threads to come
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_RING_OFFER_H
+#define CK_AGENT_RING_OFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/ring/ringfile.h"
+
+struct offer {
+    struct ringfile *ring; /* borrowed */
+    uint32_t claims;       /* header->claims at the last full look */
+};
+
+void offer_init(struct offer *offer, struct ringfile *ring);
+/* One turn; `images` = process images that record. True: few slots are left,
+ * so it is worth looking for threads that died. */
+bool offer_step(struct offer *offer, uint32_t images);
+
+#endif

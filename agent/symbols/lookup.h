@@ -1,0 +1,21 @@
+/* lookup.h - places of call sites whose collector did not live to look them up
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * ckmerge asks, as `ckagent --lines`: it has the addresses and the table of
+ * modules, this program reads ELF and DWARF.
+ */
+#ifndef CK_AGENT_SYMBOLS_LOOKUP_H
+#define CK_AGENT_SYMBOLS_LOOKUP_H
+
+#include <stdio.h>
+
+/* Answer each line "ADDRESS BIAS BUILD_ID PATH" (hexadecimal numbers; the
+ * return address of a call, the module's load bias, its build id, its file)
+ * by a line "LINE<tab>FUNCTION<tab>FILE"; 0 and nothing for what is not known.
+ * Only a file with that very build id is believed. Questions about one module
+ * stand together best. 0, or -1 with errno.
+ */
+int lookup_run(FILE *in, FILE *out);
+
+#endif

@@ -1,0 +1,565 @@
+/* symbols.c - addresses of calls become function, file and line
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A site is a return address, so the instruction of the call lies before it:
+ * address - 1 is looked up. Modules are the runs of mappings of one file in
+ * /proc/<pid>/maps. A module that was unmapped stays known.
+ */
+#include "agent/symbols/symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/symbols/symboltable.h"
+#include "schema/fnv.h"
+
+#define MAPS_BYTES_MAX ((size_t)16 << 20)
+#define PROCESSES_MAX 1024
+#define TEXT_BYTES 8192
+/* A process whose mappings are told by others is looked at anyway, each time
+ * twice as long after the last look. */
+#define LOOK_AGAIN CK_TIME_S
+#define LOOK_AGAIN_MAX (16 * CK_TIME_S)
+
+struct module {
+    uint32_t incarnation;
+    uint64_t start;
+    uint64_t end;
+    uint64_t bias;
+    char *path;
+    char build_id[SYMBOLTABLE_ID_BYTES];
+    bool has_file;  /* ELF, and at its path when it was seen */
+    bool is_opened; /* table was tried */
+    struct symboltable *table;
+};
+
+struct site {
+    uint64_t address; /* 0 = unused */
+    uint32_t incarnation;
+    bool is_call; /* not only a frame of a stack */
+};
+
+struct process {
+    uint32_t incarnation;
+    bool is_due; /* its mappings are others than were seen */
+    uint64_t maps_hash;
+    ck_time_t look_at;
+    ck_time_t pause; /* between the last look and that */
+};
+
+struct symbols {
+    struct module *modules;
+    size_t module_count;
+    size_t modules_said;
+    struct process processes[PROCESSES_MAX];
+    size_t process_count;
+    struct site *sites; /* open addressing, twice SYMBOLS_SITES_MAX */
+    size_t site_count;
+    uint64_t sites_left_out;
+    uint64_t modules_left_out;
+    char *maps; /* grows */
+    size_t maps_room;
+};
+
+struct symbols *symbols_create(void)
+{
+    struct symbols *symbols = calloc(1, sizeof(*symbols));
+
+    if (symbols == NULL) {
+        return NULL;
+    }
+    /* libdwfl would ask servers on the network for debugging information. */
+    (void)unsetenv("DEBUGINFOD_URLS");
+    symbols->modules = calloc(SYMBOLS_MODULES_MAX, sizeof(*symbols->modules));
+    symbols->sites = calloc(2 * SYMBOLS_SITES_MAX, sizeof(*symbols->sites));
+    if (symbols->modules == NULL || symbols->sites == NULL) {
+        symbols_destroy(symbols);
+        return NULL;
+    }
+    return symbols;
+}
+
+/* A table is shared by the modules of one file: the first one owns it. */
+static bool is_owner(const struct symbols *symbols, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (symbols->modules[i].table == symbols->modules[index].table) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void symbols_destroy(struct symbols *symbols)
+{
+    int saved = errno;
+
+    if (symbols == NULL) {
+        return;
+    }
+    for (size_t i = symbols->module_count; i-- > 0;) {
+        if (symbols->modules[i].table != NULL && is_owner(symbols, i)) {
+            symboltable_destroy(symbols->modules[i].table);
+        }
+        free(symbols->modules[i].path);
+    }
+    free(symbols->modules);
+    free(symbols->sites);
+    free(symbols->maps);
+    free(symbols);
+    errno = saved;
+}
+
+/* All of /proc/<pid>/maps, NUL-terminated. Its length, 0 = nothing. */
+static size_t maps_read(struct symbols *symbols, pid_t pid)
+{
+    char path[64];
+    size_t used = 0;
+    ssize_t got;
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+    do {
+        if (used + 4096 + 1 > symbols->maps_room) {
+            size_t room = symbols->maps_room * 2 + (64 << 10);
+            char *grown =
+                room > MAPS_BYTES_MAX ? NULL : realloc(symbols->maps, room);
+
+            if (grown == NULL) {
+                break;
+            }
+            symbols->maps = grown;
+            symbols->maps_room = room;
+        }
+        got = read(fd, symbols->maps + used, symbols->maps_room - used - 1);
+        used += got > 0 ? (size_t)got : 0;
+    } while (got > 0);
+    (void)close(fd);
+    if (used > 0) {
+        symbols->maps[used] = '\0';
+    }
+    return used;
+}
+
+/* NULL = not seen yet. */
+static struct process *process_find(struct symbols *symbols,
+                                    uint32_t incarnation)
+{
+    for (size_t i = 0; i < symbols->process_count; i++) {
+        if (symbols->processes[i].incarnation == incarnation) {
+            return &symbols->processes[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether the process' maps differ from the last look; notes the new ones. */
+static bool
+is_changed(struct symbols *symbols, uint32_t incarnation, uint64_t hash)
+{
+    struct process *process = process_find(symbols, incarnation);
+
+    if (process != NULL) {
+        bool is_other = process->maps_hash != hash;
+
+        process->maps_hash = hash;
+        return is_other;
+    }
+    if (symbols->process_count < PROCESSES_MAX) {
+        symbols->processes[symbols->process_count++] =
+            (struct process){.incarnation = incarnation, .maps_hash = hash};
+    }
+    return true;
+}
+
+/* One line of maps that a file stands behind. */
+struct mapping {
+    uint64_t start;
+    uint64_t end;
+    uint64_t offset;
+    const char *path;
+};
+
+static int mapping_parse(char *line, struct mapping *mapping)
+{
+    int at = 0;
+
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n",
+               &mapping->start, &mapping->end, &mapping->offset, &at) != 3 ||
+        at == 0) {
+        return -1;
+    }
+    mapping->path = line + at;
+    if (strcmp(mapping->path, SYMBOLTABLE_VDSO) == 0) {
+        return mapping->start > UINT32_MAX ? 0 : -1; /* not of 64 bits */
+    }
+    if (mapping->path[0] != '/' || strncmp(mapping->path, "/dev/", 5) == 0) {
+        return -1;
+    }
+    return 0;
+}
+
+/* Is it the start of a module, or a later part of one? */
+static bool is_part(const struct module *module, const struct mapping *mapping)
+{
+    return mapping->offset == 0 ? mapping->start == module->start
+                                : mapping->start >= module->start &&
+                                      mapping->start < module->end;
+}
+
+static bool is_known(const struct symbols *symbols,
+                     uint32_t incarnation,
+                     const struct mapping *mapping)
+{
+    for (size_t i = symbols->module_count; i-- > 0;) {
+        const struct module *module = &symbols->modules[i];
+
+        if (module->incarnation == incarnation && is_part(module, mapping) &&
+            strcmp(module->path, mapping->path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct module *module_add(struct symbols *symbols,
+                                 uint32_t incarnation,
+                                 const struct mapping *mapping)
+{
+    struct module *module = &symbols->modules[symbols->module_count];
+    const char *path = mapping->path;
+
+    if (symbols->module_count == SYMBOLS_MODULES_MAX) {
+        symbols->modules_left_out++;
+        return NULL;
+    }
+    *module = (struct module){
+        .incarnation = incarnation,
+        .start = mapping->start,
+        .end = mapping->end,
+        .path = strdup(path),
+    };
+    if (module->path == NULL) {
+        symbols->modules_left_out++;
+        return NULL;
+    }
+    module->has_file =
+        strstr(path, " (deleted)") == NULL &&
+        symboltable_identify(path, mapping->start, mapping->offset,
+                             &module->bias, module->build_id) == 0;
+    symbols->module_count++;
+    return module;
+}
+
+void symbols_seen_process(struct symbols *symbols,
+                          uint32_t incarnation,
+                          pid_t pid)
+{
+    size_t length = maps_read(symbols, pid);
+    struct module *module = NULL;
+    struct mapping mapping;
+    char *line, *rest = NULL;
+
+    if (length == 0 ||
+        !is_changed(symbols, incarnation,
+                    ck_fnv(CK_FNV_START, symbols->maps, length))) {
+        return;
+    }
+    for (line = strtok_r(symbols->maps, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        if (mapping_parse(line, &mapping) != 0) {
+            continue; /* .bss between two files' mappings, too */
+        }
+        if (module != NULL && mapping.offset != 0 &&
+            strcmp(module->path, mapping.path) == 0) {
+            module->end = mapping.end;
+        } else if (is_known(symbols, incarnation, &mapping)) {
+            module = NULL;
+        } else {
+            module = module_add(symbols, incarnation, &mapping);
+        }
+    }
+}
+
+void symbols_mapped(struct symbols *symbols, uint32_t incarnation)
+{
+    struct process *process = process_find(symbols, incarnation);
+
+    if (process != NULL) {
+        process->is_due = true;
+    }
+}
+
+void symbols_follow_process(struct symbols *symbols,
+                            uint32_t incarnation,
+                            pid_t pid,
+                            ck_time_t now)
+{
+    struct process *process = process_find(symbols, incarnation);
+    size_t before = symbols->module_count;
+
+    if (process != NULL && !process->is_due && now < process->look_at) {
+        return;
+    }
+    symbols_seen_process(symbols, incarnation, pid);
+    process = process_find(symbols, incarnation);
+    if (process != NULL) {
+        process->is_due = false;
+        process->pause = symbols->module_count > before    ? LOOK_AGAIN
+                         : process->pause == 0             ? LOOK_AGAIN
+                         : process->pause < LOOK_AGAIN_MAX ? 2 * process->pause
+                                                           : LOOK_AGAIN_MAX;
+        process->look_at = now + process->pause;
+    }
+}
+
+/* Where to look for an address first. Those of 4 KiB of code are neighbours, so
+ * that a program takes about as many pages of the table as of its code. */
+static uint64_t site_slot(uint32_t incarnation, uint64_t address)
+{
+    uint64_t code = (address >> 12) ^ ((uint64_t)incarnation << 40);
+
+    return ((code * 0x9e3779b97f4a7c15ull >> 32) << 8) + (address >> 4 & 0xff);
+}
+
+/* The newest module of the image that the address lies in. */
+static struct module *module_find(const struct symbols *symbols,
+                                  uint32_t incarnation,
+                                  uint64_t address)
+{
+    for (size_t i = symbols->module_count; i-- > 0;) {
+        struct module *module = &symbols->modules[i];
+
+        if (module->incarnation == incarnation && module->start <= address &&
+            address < module->end) {
+            return module;
+        }
+    }
+    return NULL;
+}
+
+/* The entry of that address, a new one if need be; NULL = none. */
+static struct site *
+site_note(struct symbols *symbols, uint32_t incarnation, uint64_t address)
+{
+    uint64_t at = site_slot(incarnation, address);
+
+    if (address == 0 || address >= CK_SITE_TOLD) {
+        return NULL;
+    }
+    for (;; at++) {
+        struct site *site = &symbols->sites[at % (2 * SYMBOLS_SITES_MAX)];
+
+        if (site->address == address && site->incarnation == incarnation) {
+            return site;
+        }
+        if (site->address != 0) {
+            continue; /* ends: at most half of the table is used */
+        }
+        if (symbols->site_count == SYMBOLS_SITES_MAX) {
+            symbols->sites_left_out++;
+            return NULL;
+        }
+        *site = (struct site){.address = address, .incarnation = incarnation};
+        symbols->site_count++;
+        if (module_find(symbols, incarnation, address - 1) == NULL) {
+            symbols_mapped(symbols, incarnation);
+        }
+        return site;
+    }
+}
+
+void symbols_site(struct symbols *symbols,
+                  uint32_t incarnation,
+                  uint64_t address)
+{
+    struct site *site = site_note(symbols, incarnation, address);
+
+    if (site != NULL) {
+        site->is_call = true;
+    }
+}
+
+void symbols_frame(struct symbols *symbols,
+                   uint32_t incarnation,
+                   uint64_t address)
+{
+    (void)site_note(symbols, incarnation, address);
+}
+
+static int module_say(struct own *own, const struct module *module)
+{
+    struct ck_text head = {
+        .e = {.kind = CK_KIND_MODULE, .name = module->incarnation},
+        .object = module->bias,
+    };
+    char text[TEXT_BYTES];
+    int length = snprintf(
+        text, sizeof(text),
+        "path=%s\nstart=0x%" PRIx64 "\nend=0x%" PRIx64 "\nbuild_id=%s\n",
+        module->path, module->start, module->end, module->build_id);
+
+    if (length < 0 || (size_t)length >= sizeof(text)) {
+        length = (int)sizeof(text) - 1;
+    }
+    return own_text(own, head, text, (size_t)length);
+}
+
+int symbols_modules(struct symbols *symbols, struct own *own)
+{
+    while (symbols->modules_said < symbols->module_count) {
+        if (module_say(own, &symbols->modules[symbols->modules_said]) != 0) {
+            return -1;
+        }
+        symbols->modules_said++;
+    }
+    return 0;
+}
+
+static void table_open(struct symbols *symbols, struct module *module)
+{
+    module->is_opened = true;
+    for (size_t i = 0; i < symbols->module_count; i++) {
+        const struct module *other = &symbols->modules[i];
+
+        if (other->table != NULL && strcmp(other->path, module->path) == 0 &&
+            strcmp(other->build_id, module->build_id) == 0) {
+            module->table = other->table;
+            return;
+        }
+    }
+    if (module->has_file) {
+        module->table = symboltable_create(module->path, module->build_id);
+    }
+}
+
+static void place_find(const struct module *module,
+                       const struct site *site,
+                       struct symbol_place *place)
+{
+    uint64_t address = site->address - 1 - module->bias;
+
+    if (module->table == NULL) {
+        return;
+    }
+    if (site->is_call || symboltable_has_lines(module->table)) {
+        symboltable_find(module->table, address, place);
+    } else {
+        place->function = symboltable_function(module->table, address);
+    }
+}
+
+/* "[vdso] clock_gettime", whatever the machine's prefix for that. */
+static int vdso_name(const char *function, char *text, size_t room)
+{
+    static const char *const prefixes[] = {"__vdso_", "__kernel_"};
+
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        size_t length = strlen(prefixes[i]);
+
+        if (strncmp(function, prefixes[i], length) == 0) {
+            function += length;
+            break;
+        }
+    }
+    return snprintf(text, room, SYMBOLTABLE_VDSO " %s", function);
+}
+
+/* The site's function, or how far behind the module's start it lies. Returns
+ * as snprintf(). */
+static int function_name(const struct module *module,
+                         const struct site *site,
+                         const char *function,
+                         char *text,
+                         size_t room)
+{
+    const char *slash = strrchr(module->path, '/');
+    const char *base = slash == NULL ? module->path : slash + 1;
+
+    if (function != NULL) {
+        return slash == NULL ? vdso_name(function, text, room)
+                             : snprintf(text, room, "%s", function);
+    }
+    return snprintf(text, room, "%s+0x%" PRIx64, base,
+                    site->address - 1 -
+                        (module->has_file ? module->bias : module->start));
+}
+
+static int
+site_say(struct symbols *symbols, struct own *own, const struct site *site)
+{
+    struct module *module =
+        module_find(symbols, site->incarnation, site->address - 1);
+    struct ck_text head = {
+        .e = {.kind = CK_KIND_SYMBOL, .name = site->incarnation},
+        .object = site->address,
+    };
+    struct symbol_place place = {NULL, NULL, 0};
+    char text[TEXT_BYTES];
+    int length;
+
+    if (module == NULL) {
+        return 0; /* generated code: the address itself stays */
+    }
+    if (!module->is_opened) {
+        table_open(symbols, module);
+    }
+    place_find(module, site, &place);
+    length = function_name(module, site, place.function, text, sizeof(text));
+    length = length < TEXT_BYTES / 2 ? length : TEXT_BYTES / 2;
+    text[length] = '\0';
+    length += 1 + snprintf(text + length + 1, TEXT_BYTES / 2 - 2, "%s",
+                           place.file == NULL ? "" : place.file);
+    length = length < TEXT_BYTES - 2 ? length : TEXT_BYTES - 2;
+    head.extra = place.line;
+    return own_text(own, head, text, (size_t)length);
+}
+
+int symbols_finish(struct symbols *symbols, struct own *own, ck_time_t limit)
+{
+    ck_time_t deadline = ck_time_raw() + limit;
+    uint64_t late = 0;
+    int rc = symbols_modules(symbols, own);
+
+    for (size_t i = 0; i < 2 * SYMBOLS_SITES_MAX; i++) {
+        struct site *site = &symbols->sites[i];
+
+        if (site->address == 0) {
+            continue;
+        }
+        if (ck_time_raw() > deadline) {
+            late++;
+        } else {
+            rc |= site_say(symbols, own, site);
+        }
+    }
+    if (late > 0) {
+        own_note(own,
+                 "%" PRIu64 " of %zu call sites have no file and line: "
+                 "looking them up took longer than %" PRId64 " ms",
+                 late, symbols->site_count, limit / CK_TIME_MS);
+    }
+    if (symbols->sites_left_out + symbols->modules_left_out > 0) {
+        own_note(own,
+                 "call sites beyond %d (met %" PRIu64 " times or more) and "
+                 "modules beyond %d (%" PRIu64 ") have no file and line",
+                 SYMBOLS_SITES_MAX, symbols->sites_left_out,
+                 SYMBOLS_MODULES_MAX, symbols->modules_left_out);
+    }
+    if (rc != 0) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,68 @@
+/* symbols.h - addresses of calls become function, file and line
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Collects the modules of each process image and the distinct call sites of
+ * its records, and turns them into records at the end, while the files are at
+ * hand. Used by the collector's thread only.
+ */
+#ifndef CK_AGENT_SYMBOLS_SYMBOLS_H
+#define CK_AGENT_SYMBOLS_SYMBOLS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/stream/own.h"
+#include "schema/time.h"
+
+#define SYMBOLS_SITES_MAX 65536
+#define SYMBOLS_MODULES_MAX 16384
+
+struct symbols;
+
+/* NULL with ENOMEM. */
+struct symbols *symbols_create(void);
+void symbols_destroy(struct symbols *symbols);
+
+/* Look at what the process has mapped now. To be called when the image is
+ * first seen and about each second after; a process that is gone changes
+ * nothing, one whose mappings are the same costs one read of its maps.
+ */
+void symbols_seen_process(struct symbols *symbols,
+                          uint32_t incarnation,
+                          pid_t pid);
+
+/* The same where it is worth it: after symbols_mapped(), after an address that
+ * lies in nothing that was seen, and else ever more rarely. */
+void symbols_follow_process(struct symbols *symbols,
+                            uint32_t incarnation,
+                            pid_t pid,
+                            ck_time_t now);
+/* The process has mapped code. */
+void symbols_mapped(struct symbols *symbols, uint32_t incarnation);
+
+/* A return address in a process image; noted once. Any number is safe. */
+void symbols_site(struct symbols *symbols,
+                  uint32_t incarnation,
+                  uint64_t address);
+
+/* As a site, for an address of a sampled stack: its line is told only when the
+ * module's own file has lines. A debug file that lies apart may take longer to
+ * read than all the rest, and stacks lead into every system library.
+ */
+void symbols_frame(struct symbols *symbols,
+                   uint32_t incarnation,
+                   uint64_t address);
+
+/* Say MODULE records of modules that are new since the last call. 0, or -1
+ * with errno ENOSPC: some found no room, and are said again.
+ */
+int symbols_modules(struct symbols *symbols, struct own *own);
+
+/* Say SYMBOL records, and MODULE records that are still due, for `limit` at
+ * most (about: one module's tables may take longer). What was left out is said
+ * by a note. 0, or -1 with errno ENOSPC: some found no room.
+ */
+int symbols_finish(struct symbols *symbols, struct own *own, ck_time_t limit);
+
+#endif

@@ -1,0 +1,51 @@
+/* symboltable.h - the functions and lines of one ELF file
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Addresses are the file's own: those of the process less its load bias.
+ */
+#ifndef CK_AGENT_SYMBOLS_SYMBOLTABLE_H
+#define CK_AGENT_SYMBOLS_SYMBOLTABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SYMBOLTABLE_ID_BYTES 64
+/* In place of a path: the code that the kernel maps into each process. It is
+ * read from the memory of our own. */
+#define SYMBOLTABLE_VDSO "[vdso]"
+
+/* Facts of a file that is mapped at `start` from `offset` on. build_id is hex
+ * text, "" = the file has none. 0, or -1: not readable or not ELF.
+ */
+int symboltable_identify(const char *path,
+                         uint64_t start,
+                         uint64_t offset,
+                         uint64_t *bias,
+                         char build_id[SYMBOLTABLE_ID_BYTES]);
+
+struct symboltable;
+
+/* Read the file's functions, unless its build id is not the one given. NULL
+ * with errno (ESTALE: another file lies at that path now).
+ */
+struct symboltable *symboltable_create(const char *path, const char *build_id);
+void symboltable_destroy(struct symboltable *table);
+
+/* Does the file itself say its lines? Else a debug file apart may. */
+bool symboltable_has_lines(const struct symboltable *table);
+/* The function that an address lies in, borrowed; NULL = not known. */
+const char *symboltable_function(struct symboltable *table, uint64_t address);
+
+/* Where an address lies. */
+struct symbol_place {
+    const char *function; /* borrowed; NULL = not known */
+    const char *file;     /* borrowed; NULL = not known */
+    uint32_t line;        /* 0 = not known */
+};
+void symboltable_find(struct symboltable *table,
+                      uint64_t address,
+                      struct symbol_place *place);
+
+#endif

@@ -1,0 +1,314 @@
+/* delaykeys.c - keys for what threads did that are equal on all ranks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/delays/delaykeys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/history/evidence.h"
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+#define KEYS_FIRST 2 /* behind DELAY_UNKNOWN and DELAY_REST */
+#define OFFS (HOST_BLOCKED + 1)
+
+/* A state by the numbers that the host has for its spans; 0 = none. */
+struct numbers {
+    uint32_t call, before, after, range;
+    uint32_t off;
+};
+
+#define QUICK 512 /* a power of two */
+
+struct quick {
+    struct numbers numbers;
+    struct delay_deed deed; /* key 0 = empty */
+};
+
+/* What is known of an activity. */
+struct own {
+    uint32_t keys[OFFS]; /* DELAY_UNKNOWN = not asked yet */
+    uint32_t common;     /* where one of them is known */
+};
+
+struct kept {
+    uint32_t base;
+    enum host_off off;
+    bool is_between;
+};
+
+struct delaykeys {
+    struct scene *scene; /* borrowed */
+    struct table *keys;  /* common number of an activity, state */
+    struct kept *kept;   /* by key - KEYS_FIRST */
+    size_t count, room;
+    struct own *deeds; /* by activity */
+    size_t deeds_count, deeds_room;
+    struct table *stacks; /* process, stack */
+    uint32_t *lines;      /* by number of that; DELAY_NONE */
+    size_t stacks_count, stacks_room;
+    struct table *texts;  /* function, file, line */
+    struct place *places; /* by number of that */
+    size_t places_count, places_room;
+    struct quick quicks[QUICK];
+};
+
+struct delaykeys *delaykeys_create(struct scene *scene)
+{
+    struct delaykeys *keys = calloc(1, sizeof(*keys));
+
+    if (keys == NULL) {
+        return NULL;
+    }
+    keys->scene = scene;
+    keys->keys = table_create();
+    keys->stacks = table_create();
+    keys->texts = table_create();
+    if (keys->keys == NULL || keys->stacks == NULL || keys->texts == NULL) {
+        delaykeys_destroy(keys);
+        return NULL;
+    }
+    return keys;
+}
+
+void delaykeys_destroy(struct delaykeys *keys)
+{
+    if (keys == NULL) {
+        return;
+    }
+    table_destroy(keys->keys);
+    table_destroy(keys->stacks);
+    table_destroy(keys->texts);
+    free(keys->kept);
+    free(keys->deeds);
+    free(keys->lines);
+    free(keys->places);
+    free(keys);
+}
+
+/* ---- states ------------------------------------------------------------- */
+
+/* Of a computation only its range makes the key. */
+static int64_t
+whole_common(struct delaykeys *keys, const struct host_state *did, int64_t own)
+{
+    struct host_state bare = {.is_known = true, .range = did->range};
+    int64_t number;
+
+    if (did->call != NULL) {
+        return own;
+    }
+    number = scene_activity(keys->scene, &bare);
+    return number < 0 ? -1
+                      : scene_activity_common(keys->scene, (uint32_t)number);
+}
+
+/* A key of an activity in that state; -1 with ENOMEM. */
+static int64_t key_make(struct delaykeys *keys,
+                        const struct host_state *did,
+                        enum host_off off,
+                        int64_t common)
+{
+    int64_t whole = whole_common(keys, did, common);
+    int64_t key = whole < 0 ? -1
+                            : table_number_of(keys->keys, (uint64_t)whole,
+                                              (uint64_t)off, did->call == NULL);
+
+    if ((size_t)key == keys->count) {
+        if (array_grow(&keys->kept, &keys->room, keys->count,
+                       sizeof(*keys->kept)) != 0) {
+            return -1;
+        }
+        keys->kept[keys->count++] =
+            (struct kept){(uint32_t)whole, off, did->call == NULL};
+    }
+    return key < 0 ? -1 : key + KEYS_FIRST;
+}
+
+/* NULL with ENOMEM. */
+static struct own *own_of(struct delaykeys *keys, int64_t activity)
+{
+    while (keys->deeds_count <= (size_t)activity) {
+        if (array_grow(&keys->deeds, &keys->deeds_room, keys->deeds_count,
+                       sizeof(*keys->deeds)) != 0) {
+            return NULL;
+        }
+        keys->deeds[keys->deeds_count++] = (struct own){{DELAY_UNKNOWN}, 0};
+    }
+    return &keys->deeds[activity];
+}
+
+static int deed_find(struct delaykeys *keys,
+                     const struct host_state *did,
+                     enum host_off off,
+                     struct delay_deed *deed)
+{
+    int64_t number = scene_activity(keys->scene, did);
+    struct own *own = number < 0 ? NULL : own_of(keys, number);
+
+    if (own == NULL) {
+        return -1;
+    }
+    if (own->keys[off] == DELAY_UNKNOWN) {
+        int64_t common = scene_activity_common(keys->scene, (uint32_t)number);
+        int64_t key = common < 0 ? -1 : key_make(keys, did, off, common);
+
+        if (key < 0) {
+            return -1;
+        }
+        own->keys[off] = (uint32_t)key;
+        own->common = (uint32_t)common;
+    }
+    *deed = (struct delay_deed){own->keys[off], own->common, (uint32_t)number};
+    return 0;
+}
+
+/* False: one of them has none, or what it did is known by numbers of the thread
+ * alone. */
+static inline bool number_of(const struct host_span *span, uint32_t *number)
+{
+    *number = span == NULL ? 0 : span->what;
+    return span == NULL || *number != 0;
+}
+
+static inline bool numbers_of(const struct host_state *did,
+                              struct numbers *numbers)
+{
+    return did->kernel == NULL && number_of(did->call, &numbers->call) &&
+           number_of(did->before, &numbers->before) &&
+           number_of(did->after, &numbers->after) &&
+           number_of(did->range, &numbers->range) &&
+           (numbers->call | numbers->before | numbers->after) != 0;
+}
+
+static inline size_t numbers_hash(const struct numbers *numbers)
+{
+    uint64_t spans = (uint64_t)numbers->call << 32 | numbers->after;
+    uint64_t others = (uint64_t)numbers->before << 32 | numbers->range;
+    uint64_t hash =
+        (spans * 0x9e3779b97f4a7c15U ^ others) * 0xbf58476d1ce4e5b9U;
+
+    return (size_t)((hash >> 50) + numbers->off) % QUICK;
+}
+
+int delaykeys_deed(struct delaykeys *keys,
+                   const struct host_state *did,
+                   enum host_off off,
+                   struct delay_deed *deed)
+{
+    struct numbers numbers = {.off = (uint32_t)off};
+    struct quick *quick;
+
+    if (!did->is_known) {
+        *deed = (struct delay_deed){DELAY_UNKNOWN, 0, DELAY_NONE};
+        return 0;
+    }
+    if (!numbers_of(did, &numbers)) {
+        return deed_find(keys, did, off, deed);
+    }
+    quick = &keys->quicks[numbers_hash(&numbers)];
+    if (quick->deed.key == DELAY_UNKNOWN ||
+        quick->numbers.call != numbers.call ||
+        quick->numbers.before != numbers.before ||
+        quick->numbers.after != numbers.after ||
+        quick->numbers.range != numbers.range ||
+        quick->numbers.off != numbers.off) {
+        if (deed_find(keys, did, off, deed) != 0) {
+            return -1;
+        }
+        *quick = (struct quick){numbers, *deed};
+        return 0;
+    }
+    *deed = quick->deed;
+    return 0;
+}
+
+bool delaykeys_is_between(const struct delaykeys *keys, uint32_t key)
+{
+    return key >= KEYS_FIRST && keys->kept[key - KEYS_FIRST].is_between;
+}
+
+enum host_off delaykeys_off(const struct delaykeys *keys, uint32_t key)
+{
+    return key < KEYS_FIRST ? HOST_ON : keys->kept[key - KEYS_FIRST].off;
+}
+
+uint32_t delaykeys_base(const struct delaykeys *keys, uint32_t key)
+{
+    return keys->kept[key - KEYS_FIRST].base;
+}
+
+/* ---- lines -------------------------------------------------------------- */
+
+/* Number of a place by its texts; -1 with ENOMEM. */
+static int64_t place_number(struct delaykeys *keys, const struct place *place)
+{
+    /* Kept texts: equal ones are one pointer. */
+    int64_t number =
+        table_number_of(keys->texts, (uintptr_t)place->function,
+                        (uintptr_t)place->file, (uint64_t)place->line);
+
+    if (number < 0 || (size_t)number < keys->places_count) {
+        return number;
+    }
+    if (array_grow(&keys->places, &keys->places_room, keys->places_count,
+                   sizeof(*keys->places)) != 0) {
+        return -1;
+    }
+    keys->places[keys->places_count++] = *place;
+    return number;
+}
+
+static int line_find(struct delaykeys *keys,
+                     uint32_t process,
+                     uint32_t stack,
+                     uint32_t *line)
+{
+    const struct cast *cast = scene_cast(keys->scene);
+    struct evidence_item item = {
+        .kind = EVIDENCE_SAMPLE, .a = process, .b = stack};
+    struct place place;
+    int64_t number;
+
+    *line = DELAY_NONE;
+    if (evidence_is_own(cast, &item)) {
+        return 0;
+    }
+    place = evidence_place(cast, &item);
+    if (place.function == NULL) {
+        return 0;
+    }
+    number = place_number(keys, &place);
+    *line = (uint32_t)number;
+    return number < 0 ? -1 : 0;
+}
+
+int delaykeys_line(struct delaykeys *keys,
+                   uint32_t process,
+                   uint32_t stack,
+                   uint32_t *line)
+{
+    int64_t number = table_number_of(keys->stacks, process, stack, 0);
+    uint32_t found;
+
+    if (number < 0) {
+        return -1;
+    }
+    if ((size_t)number == keys->stacks_count) {
+        if (array_grow(&keys->lines, &keys->stacks_room, keys->stacks_count,
+                       sizeof(*keys->lines)) != 0 ||
+            line_find(keys, process, stack, &found) != 0) {
+            return -1;
+        }
+        keys->lines[keys->stacks_count++] = found;
+    }
+    *line = keys->lines[number];
+    return 0;
+}
+
+struct place delaykeys_place(const struct delaykeys *keys, uint32_t line)
+{
+    return keys->places[line];
+}

@@ -1,0 +1,54 @@
+/* delaykeys.h - keys for what threads did that are equal on all ranks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * To find out what a late rank did more than one that waited, the times of both
+ * are compared key by key. A call's key is its function, place and range, with
+ * the kernel that it waited for; what lies between calls has one key a range,
+ * for the calls around it may differ where the program is the same. Having no
+ * CPU is a key of its own: a preempted thread is not slow code. What a key is
+ * made of (the calls around a computation, the lines that were sampled in it)
+ * are its parts.
+ */
+#ifndef CK_MERGE_ANALYSIS_DELAYS_DELAYKEYS_H
+#define CK_MERGE_ANALYSIS_DELAYS_DELAYKEYS_H
+
+#include "merge/analysis/history/scene.h"
+
+/* What is not known of a thread, and what was too much to keep. */
+#define DELAY_UNKNOWN 0
+#define DELAY_REST 1
+#define DELAY_NONE UINT32_MAX
+
+/* A piece of what a thread did. */
+struct delay_deed {
+    uint32_t key;
+    uint32_t part; /* number of the activity, equal on all ranks */
+    uint32_t did;  /* the activity in its process; DELAY_NONE */
+};
+
+struct delaykeys;
+/* Borrowed. NULL with ENOMEM. */
+struct delaykeys *delaykeys_create(struct scene *scene);
+void delaykeys_destroy(struct delaykeys *keys);
+/* What the thread did, in that state of having a CPU. 0, or -1 with ENOMEM. */
+int delaykeys_deed(struct delaykeys *keys,
+                   const struct host_state *did,
+                   enum host_off off,
+                   struct delay_deed *deed);
+/* Number of the line that a sample of the process met, DELAY_NONE where that is
+ * not known or is ck's own. 0, or -1 with ENOMEM. */
+int delaykeys_line(struct delaykeys *keys,
+                   uint32_t process,
+                   uint32_t stack,
+                   uint32_t *line);
+struct place delaykeys_place(const struct delaykeys *keys, uint32_t line);
+/* Is it time between calls? Lines and the calls around it describe it further.
+ */
+bool delaykeys_is_between(const struct delaykeys *keys, uint32_t key);
+/* How the thread ran, and a number that is equal for keys that differ by that
+ * alone. */
+enum host_off delaykeys_off(const struct delaykeys *keys, uint32_t key);
+uint32_t delaykeys_base(const struct delaykeys *keys, uint32_t key);
+
+#endif

@@ -1,0 +1,541 @@
+/* delayprofile.c - what each thread did between the points where ranks wait
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a thread is cut is noted first. What it did is walked over when
+ * somebody waits, for it or it itself, or when the host is to let it go: where
+ * nobody waits for as long as items are kept, nothing is walked over.
+ *
+ * Items lie in order of time, their parts and costs one behind the other in two
+ * arrays of the thread. Where one is full the older half of the items goes.
+ */
+#include "merge/analysis/delays/delayprofile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/history/kernelwait.h"
+#include "merge/model/array.h"
+
+#define PARTS_PER_ITEM 16
+#define SPANS_PER_ITEM 4 /* that the host keeps until they are walked over */
+#define INDEX 256        /* slots of an open item's index: of one byte */
+
+/* The item of a thread that is being made. */
+struct open {
+    ck_time_t start; /* INT64_MAX = not begun */
+    struct delay_part *parts;
+    size_t count, room;
+    bool is_full; /* something found no room of its own */
+};
+
+/* Finds the parts of the one open item that was added to last. */
+struct index {
+    uint32_t thread;
+    uint8_t slots[INDEX];          /* number of a part + 1; 0 = free */
+    uint8_t used[DELAY_PARTS_MAX]; /* slot, by part */
+    size_t count;
+};
+
+struct thread {
+    ck_time_t cursor; /* taken up to here; INT64_MAX = not begun */
+    ck_time_t walked; /* walked over up to here */
+    ck_time_t cut;    /* the last one */
+    ck_time_t kept;   /* items from here on; INT64_MIN = all */
+    struct open open;
+    ck_time_t *cuts; /* behind `walked`, in order */
+    size_t cuts_count, cuts_room;
+    struct delay_item *items;
+    size_t items_count, items_room;
+    struct delay_part *parts;
+    size_t parts_count, parts_room;
+    struct delay_cost *costs;
+    size_t costs_count, costs_room;
+};
+
+struct delayprofile {
+    struct scene *scene;    /* borrowed */
+    struct delaykeys *keys; /* borrowed */
+    size_t limit;           /* items of one thread */
+    struct index index;
+    struct thread *threads;
+    size_t count;
+    uint64_t full; /* items that became so */
+};
+
+uint64_t delayprofile_full(const struct delayprofile *profile)
+{
+    return profile->full;
+}
+
+struct delayprofile *
+delayprofile_create(struct scene *scene, struct delaykeys *keys, size_t limit)
+{
+    struct delayprofile *profile = calloc(1, sizeof(*profile));
+
+    if (profile == NULL) {
+        return NULL;
+    }
+    profile->scene = scene;
+    profile->keys = keys;
+    profile->count = scene_cast(scene)->threads_count;
+    profile->limit = DELAY_ITEMS_ALL / (profile->count + 1);
+    if (profile->limit < DELAY_ITEMS_MIN) {
+        profile->limit = DELAY_ITEMS_MIN;
+    } else if (profile->limit > DELAY_ITEMS_MAX) {
+        profile->limit = DELAY_ITEMS_MAX;
+    }
+    profile->limit = limit > 0 ? limit : profile->limit;
+    profile->threads = calloc(profile->count + 1, sizeof(*profile->threads));
+    if (profile->threads == NULL) {
+        free(profile);
+        return NULL;
+    }
+    for (size_t i = 0; i < profile->count; i++) {
+        profile->threads[i].cursor = profile->threads[i].walked =
+            profile->threads[i].open.start = INT64_MAX;
+        profile->threads[i].kept = INT64_MIN;
+    }
+    return profile;
+}
+
+void delayprofile_destroy(struct delayprofile *profile)
+{
+    if (profile == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < profile->count; i++) {
+        free(profile->threads[i].open.parts);
+        free(profile->threads[i].cuts);
+        free(profile->threads[i].items);
+        free(profile->threads[i].parts);
+        free(profile->threads[i].costs);
+    }
+    free(profile->threads);
+    free(profile);
+}
+
+static bool is_begun(const struct thread *its)
+{
+    return its->open.start != INT64_MAX;
+}
+
+void delayprofile_begin(struct delayprofile *profile,
+                        uint32_t thread,
+                        ck_time_t at)
+{
+    struct thread *its = &profile->threads[thread];
+
+    if (!is_begun(its)) {
+        its->cursor = its->walked = its->cut = its->open.start = at;
+    }
+}
+
+/* ---- the open item ------------------------------------------------------ */
+
+/* Slot of a part of the open item, or the free one where it belongs. */
+static size_t index_slot(const struct index *index,
+                         const struct open *open,
+                         const struct delay_part *what)
+{
+    size_t slot = (what->key * 31 + what->part * 7 + what->is_line) % INDEX;
+
+    for (; index->slots[slot] != 0; slot = (slot + 1) % INDEX) {
+        const struct delay_part *part = &open->parts[index->slots[slot] - 1];
+
+        if (part->key == what->key && part->part == what->part &&
+            part->is_line == what->is_line) {
+            break;
+        }
+    }
+    return slot;
+}
+
+static void index_put(struct index *index, size_t slot)
+{
+    index->used[index->count] = (uint8_t)slot;
+    index->slots[slot] = (uint8_t)++index->count;
+}
+
+static void index_clear(struct index *index)
+{
+    while (index->count > 0) {
+        index->slots[index->used[--index->count]] = 0;
+    }
+}
+
+/* From now on the index is of the open item of the thread. */
+static void index_aim(struct delayprofile *profile, uint32_t thread)
+{
+    struct index *index = &profile->index;
+    const struct open *open = &profile->threads[thread].open;
+
+    if (index->thread == thread) {
+        return;
+    }
+    index_clear(index);
+    index->thread = thread;
+    for (size_t i = 0; i < open->count; i++) {
+        index_put(index, index_slot(index, open, &open->parts[i]));
+    }
+}
+
+/* Begin the item anew. */
+static void
+open_clear(struct delayprofile *profile, uint32_t thread, ck_time_t start)
+{
+    if (profile->index.thread == thread) {
+        index_clear(&profile->index);
+    }
+    profile->threads[thread].open.count = 0;
+    profile->threads[thread].open.is_full = false;
+    profile->threads[thread].open.start = start;
+}
+
+/* To the item that the index is of. 0, or -1 with ENOMEM. */
+static int open_add(struct delayprofile *profile, const struct delay_part *what)
+{
+    struct index *index = &profile->index;
+    struct open *open = &profile->threads[index->thread].open;
+    size_t slot = index_slot(index, open, what);
+
+    if (index->slots[slot] != 0) {
+        open->parts[index->slots[slot] - 1].ns += what->ns;
+        return 0;
+    }
+    if (open->count + 1 >= DELAY_PARTS_MAX && what->key != DELAY_REST) {
+        struct delay_part rest = {
+            .key = DELAY_REST, .did = DELAY_NONE, .ns = what->ns};
+
+        profile->full += !open->is_full;
+        open->is_full = true;
+        return what->is_line ? 0 : open_add(profile, &rest);
+    }
+    if (array_grow(&open->parts, &open->room, open->count,
+                   sizeof(*open->parts)) != 0) {
+        return -1;
+    }
+    open->parts[open->count++] = *what;
+    index_put(index, slot);
+    return 0;
+}
+
+/* A walk over what a thread did. */
+struct walk {
+    struct delayprofile *profile;
+    uint32_t thread;
+    struct delay_deed deed; /* of the piece whose samples are looked at */
+};
+
+static int line_take(void *state, const struct host_sample *sample)
+{
+    struct walk *walk = state;
+    struct delayprofile *profile = walk->profile;
+    const struct cast *cast = scene_cast(profile->scene);
+    struct delay_part part = {.key = walk->deed.key,
+                              .did = DELAY_NONE,
+                              .is_line = true,
+                              .ns = sample->weight};
+
+    if (delaykeys_line(profile->keys, cast->threads[walk->thread].process,
+                       sample->stack, &part.part) != 0) {
+        return -1;
+    }
+    return part.part == DELAY_NONE ? 0 : open_add(profile, &part);
+}
+
+static int deed_add(struct walk *walk,
+                    const struct host_state *did,
+                    enum host_off off,
+                    ck_time_t ns)
+{
+    struct delayprofile *profile = walk->profile;
+    struct delay_part part = {.ns = ns};
+
+    if (ns <= 0) {
+        return 0;
+    }
+    if (delaykeys_deed(profile->keys, did, off, &walk->deed) != 0) {
+        return -1;
+    }
+    part.key = walk->deed.key;
+    part.part = walk->deed.part;
+    part.did = walk->deed.did;
+    return open_add(profile, &part);
+}
+
+/* Only long calls of libc record what they were made on. */
+static int
+call_weigh(struct walk *walk, struct region piece, const struct host_state *did)
+{
+    return did->call->path == 0 && did->call->holder == 0                  ? 0
+           : scene_did(walk->profile->scene, walk->thread, piece, did) < 0 ? -1
+                                                                           : 0;
+}
+
+static int
+part_take(void *state, struct region piece, const struct host_state *did)
+{
+    struct walk *walk = state;
+    const struct host *host = scene_host(walk->profile->scene);
+    ck_time_t preempted;
+
+    if (!did->is_known) {
+        return deed_add(walk, did, HOST_ON, region_length(piece));
+    }
+    if (did->call == NULL) {
+        return deed_add(walk, did, did->off, region_length(piece)) != 0 ? -1
+               : did->off == HOST_ON
+                   ? host_samples(host, walk->thread, piece, line_take, walk)
+                   : 0;
+    }
+    preempted = host_preempted(host, walk->thread, piece);
+    return deed_add(walk, did, HOST_ON, region_length(piece) - preempted) !=
+                       0 ||
+                   deed_add(walk, did, HOST_PREEMPTED, preempted) != 0
+               ? -1
+               : call_weigh(walk, piece, did);
+}
+
+static int
+piece_take(void *state, struct region piece, const struct host_state *did)
+{
+    struct walk *walk = state;
+
+    return kernelwait_walk(walk->profile->scene, walk->thread, piece, did,
+                           (struct host_taker){part_take, walk});
+}
+
+/* Walk on to `at`. */
+static int
+thread_walk(struct delayprofile *profile, uint32_t thread, ck_time_t at)
+{
+    struct thread *its = &profile->threads[thread];
+    struct walk walk = {.profile = profile, .thread = thread};
+    struct region part = {its->walked, at};
+
+    if (at <= its->walked) {
+        return 0;
+    }
+    its->walked = at;
+    index_aim(profile, thread);
+    return host_walk(scene_host(profile->scene), thread, part, piece_take,
+                     &walk);
+}
+
+/* ---- items -------------------------------------------------------------- */
+
+/* Let the older half of the items go. */
+static void items_trim(struct thread *its)
+{
+    size_t gone = its->items_count / 2;
+    uint32_t parts = 0, costs = 0;
+
+    for (size_t i = 0; i < gone; i++) {
+        const struct delay_item *item = &its->items[i];
+
+        parts += item->is_wait ? 0 : item->count;
+        costs += item->is_wait ? item->count : 0;
+    }
+    its->items_count -= gone;
+    memmove(its->items, its->items + gone,
+            its->items_count * sizeof(*its->items));
+    its->parts_count -= parts;
+    if (its->parts_count > 0) { /* else there may be no array yet */
+        memmove(its->parts, its->parts + parts,
+                its->parts_count * sizeof(*its->parts));
+    }
+    its->costs_count -= costs;
+    if (its->costs_count > 0) {
+        memmove(its->costs, its->costs + costs,
+                its->costs_count * sizeof(*its->costs));
+    }
+    for (size_t i = 0; i < its->items_count; i++) {
+        its->items[i].first -= its->items[i].is_wait ? costs : parts;
+    }
+    its->kept = gone > 0 ? its->items[0].start : its->kept;
+}
+
+/* Room for one item and as many parts or costs. */
+static int items_room(struct delayprofile *profile, struct thread *its)
+{
+    if (its->items_count >= profile->limit ||
+        its->parts_count >= profile->limit * PARTS_PER_ITEM ||
+        its->costs_count >= profile->limit * PARTS_PER_ITEM) {
+        items_trim(its);
+    }
+    return array_grow(&its->items, &its->items_room, its->items_count,
+                      sizeof(*its->items));
+}
+
+/* End the open item at a cut. */
+static int item_end(struct delayprofile *profile, uint32_t thread, ck_time_t at)
+{
+    struct thread *its = &profile->threads[thread];
+    const struct open *open = &its->open;
+
+    if (thread_walk(profile, thread, at) != 0 ||
+        items_room(profile, its) != 0) {
+        return -1;
+    }
+    its->items[its->items_count++] =
+        (struct delay_item){.start = open->start,
+                            .end = at,
+                            .first = (uint32_t)its->parts_count,
+                            .count = (uint32_t)open->count};
+    for (size_t i = 0; i < open->count; i++) {
+        if (array_grow(&its->parts, &its->parts_room, its->parts_count,
+                       sizeof(*its->parts)) != 0) {
+            return -1;
+        }
+        its->parts[its->parts_count++] = open->parts[i];
+    }
+    open_clear(profile, thread, at);
+    return 0;
+}
+
+int delayprofile_settle(struct delayprofile *profile, uint32_t thread)
+{
+    struct thread *its = &profile->threads[thread];
+
+    for (size_t i = 0; i < its->cuts_count; i++) {
+        if (item_end(profile, thread, its->cuts[i]) != 0) {
+            return -1;
+        }
+    }
+    its->cuts_count = 0;
+    return 0;
+}
+
+/* More items are to be made than are kept: the older half is not looked at. */
+static void cuts_trim(struct delayprofile *profile, uint32_t thread)
+{
+    struct thread *its = &profile->threads[thread];
+    size_t gone = its->cuts_count / 2;
+
+    its->walked = its->kept = its->cuts[gone - 1];
+    open_clear(profile, thread, its->walked);
+    its->items_count = its->parts_count = its->costs_count = 0;
+    its->cuts_count -= gone;
+    memmove(its->cuts, its->cuts + gone, its->cuts_count * sizeof(*its->cuts));
+}
+
+int delayprofile_cut(struct delayprofile *profile,
+                     uint32_t thread,
+                     ck_time_t at)
+{
+    struct thread *its = &profile->threads[thread];
+
+    if (!is_begun(its) || at < its->cursor) {
+        return 0;
+    }
+    its->cursor = at;
+    if (its->cut >= at) {
+        return 0;
+    }
+    if (its->cuts_count >= profile->limit) {
+        cuts_trim(profile, thread);
+    }
+    if (array_grow(&its->cuts, &its->cuts_room, its->cuts_count,
+                   sizeof(*its->cuts)) != 0) {
+        return -1;
+    }
+    its->cuts[its->cuts_count++] = its->cut = at;
+    return 0;
+}
+
+int delayprofile_extend(struct delayprofile *profile,
+                        uint32_t thread,
+                        ck_time_t at)
+{
+    struct thread *its = &profile->threads[thread];
+
+    if (!is_begun(its)) {
+        return 0;
+    }
+    if (at > its->cursor) {
+        its->cursor = at;
+    }
+    return delayprofile_settle(profile, thread) != 0 ||
+                   thread_walk(profile, thread, its->cursor) != 0
+               ? -1
+               : 0;
+}
+
+ck_time_t delayprofile_walked(const struct delayprofile *profile,
+                              uint32_t thread)
+{
+    return profile->threads[thread].walked;
+}
+
+size_t delayprofile_spans(const struct delayprofile *profile)
+{
+    return profile->limit > DELAY_ITEMS_MIN ? profile->limit * SPANS_PER_ITEM
+                                            : 0; /* of many threads none */
+}
+
+int delayprofile_wait(struct delayprofile *profile,
+                      uint32_t thread,
+                      ck_time_t until,
+                      const struct delay_cost *costs,
+                      size_t count)
+{
+    struct thread *its = &profile->threads[thread];
+
+    if (!is_begun(its) || until <= its->cursor) {
+        return 0;
+    }
+    if (delayprofile_extend(profile, thread, its->cursor) != 0 ||
+        items_room(profile, its) != 0) {
+        return -1;
+    }
+    its->items[its->items_count++] =
+        (struct delay_item){.start = its->cursor,
+                            .end = until,
+                            .is_wait = true,
+                            .first = (uint32_t)its->costs_count,
+                            .count = (uint32_t)count};
+    for (size_t i = 0; i < count; i++) {
+        if (array_grow(&its->costs, &its->costs_room, its->costs_count,
+                       sizeof(*its->costs)) != 0) {
+            return -1;
+        }
+        its->costs[its->costs_count++] = costs[i];
+    }
+    its->cursor = its->walked = its->cut = until;
+    its->open.start = until;
+    return 0;
+}
+
+ck_time_t delayprofile_cursor(const struct delayprofile *profile,
+                              uint32_t thread)
+{
+    return profile->threads[thread].cursor;
+}
+
+ck_time_t delayprofile_kept(const struct delayprofile *profile, uint32_t thread)
+{
+    return profile->threads[thread].kept;
+}
+
+const struct delay_item *delayprofile_items(const struct delayprofile *profile,
+                                            uint32_t thread,
+                                            size_t *count)
+{
+    *count = profile->threads[thread].items_count;
+    return profile->threads[thread].items;
+}
+
+const struct delay_part *delayprofile_parts(const struct delayprofile *profile,
+                                            uint32_t thread,
+                                            const struct delay_item *item)
+{
+    return profile->threads[thread].parts + item->first;
+}
+
+const struct delay_cost *delayprofile_costs(const struct delayprofile *profile,
+                                            uint32_t thread,
+                                            const struct delay_item *item)
+{
+    return profile->threads[thread].costs + item->first;
+}

@@ -1,0 +1,341 @@
+/* delayreport.c - what made ranks late, for the report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a thread did with a CPU and without one is compared apart, but reported
+ * as one thing. A computation in several functions is several things.
+ */
+#include "merge/analysis/delays/delayreport.h"
+
+#include <stdlib.h>
+
+#include "merge/analysis/delays/mostly.h"
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+/* Functions of a computation that are things of their own, where each has at
+ * least an n-th. */
+#define FUNCTIONS_MAX 4
+#define FUNCTION_SHARE 5
+
+/* One thing that a thread did more. */
+struct thing {
+    uint32_t source;  /* where it had a CPU, if there is such a one */
+    uint32_t blocked; /* where it was blocked, if it was */
+    int32_t rank;
+    ck_time_t ns;
+    struct report_running running;
+    bool is_part;                  /* of a computation in several functions: */
+    struct report_sampled sampled; /* this one; total 0 = all others */
+};
+
+/* What was gathered. */
+struct gathered {
+    struct scene *scene;
+    const struct delaysources *sources;
+    struct thing *things; /* the largest first */
+    size_t count, room;
+    ck_time_t unexplained;
+};
+
+static int32_t rank_of(const struct gathered *gathered, uint32_t source)
+{
+    const struct cast *cast = scene_cast(gathered->scene);
+    uint32_t thread = delaysources_get(gathered->sources, source).thread;
+
+    return cast->processes[cast->threads[thread].process].rank;
+}
+
+static int by_ns(const void *left, const void *right)
+{
+    const struct thing *a = left;
+    const struct thing *b = right;
+
+    if (a->ns != b->ns) {
+        return a->ns < b->ns ? 1 : -1;
+    }
+    return (a->source > b->source) - (a->source < b->source);
+}
+
+static void thing_add(struct gathered *gathered,
+                      struct thing *thing,
+                      const struct delaysums_cost *cost)
+{
+    enum host_off off = delaysources_off(gathered->sources, cost->source);
+
+    if (thing->ns == 0 || off == HOST_ON) {
+        thing->source = cost->source;
+    }
+    thing->rank = rank_of(gathered, cost->source);
+    thing->ns += cost->ns;
+    thing->running.total += cost->ns;
+    thing->running.preempted += off == HOST_PREEMPTED ? cost->ns : 0;
+    if (off == HOST_BLOCKED) {
+        thing->running.blocked += cost->ns;
+        thing->blocked = cost->source;
+    }
+}
+
+/* What was blocked for most of it is where it was blocked, not where the rest
+ * computed. */
+static void thing_settle(struct thing *thing)
+{
+    if (thing->running.blocked * 2 > thing->running.total) {
+        thing->source = thing->blocked;
+    }
+}
+
+/* Another thing for a part of what one was. 0, or -1 with ENOMEM. */
+static int part_add(struct gathered *gathered, size_t whole, struct thing part)
+{
+    if (array_grow(&gathered->things, &gathered->room, gathered->count,
+                   sizeof(*gathered->things)) != 0) {
+        return -1;
+    }
+    gathered->things[gathered->count++] = part;
+    gathered->things[whole].ns -= part.ns;
+    return 0;
+}
+
+/* A thing for each function that has enough of a computation, where there are
+ * several; what is left has no function. 0, or -1 with ENOMEM. */
+static int thing_split(struct gathered *gathered, size_t index)
+{
+    struct report_sampled functions[FUNCTIONS_MAX];
+    struct thing part = gathered->things[index];
+    ck_time_t whole = part.ns;
+    size_t count = delaysources_functions(gathered->sources, part.source,
+                                          functions, FUNCTIONS_MAX);
+
+    if (count < 2 || functions[1].ns * FUNCTION_SHARE < functions[1].total) {
+        return 0;
+    }
+    gathered->things[index].is_part = part.is_part = true;
+    for (size_t i = 0;
+         i < count && functions[i].ns * FUNCTION_SHARE >= functions[i].total;
+         i++) {
+        part.ns = (ck_time_t)((double)whole * (double)functions[i].ns /
+                              (double)functions[i].total);
+        part.sampled = functions[i];
+        if (part_add(gathered, index, part) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The thing of a key, made when there is none; NULL with ENOMEM. */
+static struct thing *
+thing_find(struct gathered *gathered, struct table *keys, uint32_t source)
+{
+    int64_t number = table_number_of(
+        keys, delaysources_get(gathered->sources, source).thread,
+        delaysources_base(gathered->sources, source), 0);
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number == gathered->count) {
+        if (array_grow(&gathered->things, &gathered->room, gathered->count,
+                       sizeof(*gathered->things)) != 0) {
+            return NULL;
+        }
+        gathered->things[gathered->count++] = (struct thing){.source = source};
+    }
+    return &gathered->things[number];
+}
+
+static int costs_take(struct gathered *gathered,
+                      struct table *keys,
+                      const struct delaysums_cost *costs,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct thing *thing;
+
+        if (costs[i].source == DELAY_NONE) {
+            gathered->unexplained += costs[i].ns;
+            continue;
+        }
+        thing = thing_find(gathered, keys, costs[i].source);
+        if (thing == NULL) {
+            return -1;
+        }
+        thing_add(gathered, thing, &costs[i]);
+    }
+    return 0;
+}
+
+/* 0, or -1 with ENOMEM. */
+static int things_gather(struct gathered *gathered, struct delaysums *sums)
+{
+    size_t count;
+    const struct delaysums_cost *costs = delaysums_costs(sums, &count);
+    struct table *keys = table_create();
+    int rc = keys == NULL ? -1 : costs_take(gathered, keys, costs, count);
+
+    table_destroy(keys);
+    count = gathered->count;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        thing_settle(&gathered->things[i]);
+        rc = thing_split(gathered, i);
+    }
+    if (rc == 0 && gathered->count > 1) {
+        qsort(gathered->things, gathered->count, sizeof(*gathered->things),
+              by_ns);
+    }
+    return rc;
+}
+
+/* The rank that most is because of; CAST_RANK_UNKNOWN = none. 0, or -1 with
+ * ENOMEM. */
+static int rank_find(const struct gathered *gathered, int32_t *rank)
+{
+    const struct cast *cast = scene_cast(gathered->scene);
+    ck_time_t *sums = calloc(cast->ranks_count + 1, sizeof(*sums));
+    ck_time_t most = 0;
+
+    if (sums == NULL) {
+        return -1;
+    }
+    *rank = CAST_RANK_UNKNOWN;
+    for (size_t i = 0; i < gathered->count; i++) {
+        const struct thing *thing = &gathered->things[i];
+        uint32_t index = cast_rank_index(cast, thing->rank);
+
+        index = index == CAST_NONE ? (uint32_t)cast->ranks_count : index;
+        sums[index] += thing->ns;
+        if (sums[index] > most) {
+            most = sums[index];
+            *rank = thing->rank;
+        }
+    }
+    free(sums);
+    return 0;
+}
+
+static struct report_activity thing_report(const struct gathered *gathered,
+                                           const struct thing *thing)
+{
+    struct report_activity report =
+        delaysources_report(gathered->sources, thing->source);
+
+    report.running = thing->running;
+    if (thing->is_part) {
+        report.sampled = thing->sampled;
+    }
+    return report;
+}
+
+/* What it counts as: without a CPU for most of it, it is that. */
+static enum cause thing_kind(const struct gathered *gathered,
+                             const struct thing *thing)
+{
+    return thing->running.preempted * 2 > thing->running.total
+               ? CAUSE_OFFCPU_RUNNABLE
+           : thing->running.blocked * 2 > thing->running.total
+               ? CAUSE_OFFCPU_BLOCKED
+               : delaysources_kind(gathered->sources, thing->source);
+}
+
+/* The thing that is an activity, which it was for the most part; NULL. */
+static const struct thing *thing_of(const struct gathered *gathered,
+                                    int32_t rank,
+                                    const struct mostly *most)
+{
+    for (size_t i = 0; i < gathered->count; i++) {
+        const struct thing *thing = &gathered->things[i];
+
+        if (thing->rank == rank &&
+            delaysources_did(gathered->sources, thing->source) == most->did &&
+            thing_kind(gathered, thing) == most->part_kind) {
+            return thing;
+        }
+    }
+    return NULL;
+}
+
+/* Of what the rank did, the kind that cost most, and of that the largest. */
+static int most_find(const struct gathered *gathered,
+                     struct report_delays *report)
+{
+    struct mostly_part *parts = malloc((gathered->count + 1) * sizeof(*parts));
+    const struct thing *thing;
+    struct mostly most;
+    size_t used = 0;
+
+    if (parts == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < gathered->count; i++) {
+        const struct thing *its = &gathered->things[i];
+
+        if (its->rank == report->rank) {
+            parts[used] = mostly_part(
+                gathered->scene,
+                delaysources_did(gathered->sources, its->source), its->ns);
+            parts[used++].kind = thing_kind(gathered, its);
+        }
+    }
+    most = mostly_find(gathered->scene, parts, used);
+    free(parts);
+    report->kind = most.kind;
+    report->kind_ns = most.kind_ns;
+    report->ns = most.ns;
+    if (most.did == CAST_NONE) {
+        return 0;
+    }
+    thing = thing_of(gathered, report->rank, &most);
+    if (thing == NULL) {
+        report->did = scene_activity_report(gathered->scene, most.did);
+        return 0;
+    }
+    report->did = thing_report(gathered, thing);
+    if (thing->is_part) {
+        report->ns = thing->ns;
+    }
+    return 0;
+}
+
+/* The largest of all, of whatever rank. */
+static int items_fill(const struct gathered *gathered,
+                      struct report_delays *report)
+{
+    report->items = calloc(REPORT_DELAYS_MAX, sizeof(*report->items));
+    if (report->items == NULL) {
+        return -1;
+    }
+    report->unexplained = gathered->unexplained;
+    for (size_t i = 0; i < gathered->count; i++) {
+        const struct thing *thing = &gathered->things[i];
+
+        if (report->count == REPORT_DELAYS_MAX) {
+            report->others += thing->ns;
+            continue;
+        }
+        report->items[report->count++] =
+            (struct report_delay){thing->rank, thing_kind(gathered, thing),
+                                  thing->ns, thing_report(gathered, thing)};
+    }
+    return 0;
+}
+
+int delayreport_fill(struct scene *scene,
+                     const struct delay *delay,
+                     struct delaysums *sums,
+                     struct report_delays *report)
+{
+    struct gathered gathered = {.scene = scene,
+                                .sources = delay_sources(delay)};
+    int rc;
+
+    *report = (struct report_delays){.rank = CAST_RANK_UNKNOWN, .kind = CAUSES};
+    rc = things_gather(&gathered, sums) != 0 ||
+                 rank_find(&gathered, &report->rank) != 0 ||
+                 most_find(&gathered, report) != 0 ||
+                 items_fill(&gathered, report) != 0
+             ? -1
+             : 0;
+    free(gathered.things);
+    return rc;
+}

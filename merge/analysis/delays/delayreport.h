@@ -1,0 +1,18 @@
+/* delayreport.h - what made ranks late, for the report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_DELAYS_DELAYREPORT_H
+#define CK_MERGE_ANALYSIS_DELAYS_DELAYREPORT_H
+
+#include "merge/analysis/delays/delaysums.h"
+
+/* What was gathered, in words: the rank whose delays cost the most, of what it
+ * did the kind that did and of that kind the largest, and the largest of all.
+ * 0, or -1 with ENOMEM. */
+int delayreport_fill(struct scene *scene,
+                     const struct delay *delay,
+                     struct delaysums *sums,
+                     struct report_delays *report);
+
+#endif

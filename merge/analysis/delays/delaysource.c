@@ -1,0 +1,258 @@
+/* delaysource.c - what delays come from: a thread and what it did more
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/delays/delaysource.h"
+
+#include <stdlib.h>
+
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+/* What the late thread had of a part beyond those who waited, in ns. */
+struct excess {
+    uint32_t part;
+    uint32_t did; /* of the late thread; DELAY_NONE */
+    bool is_line;
+    double ns;
+};
+
+struct source {
+    uint32_t did;
+    struct excess *excess;
+    size_t count, room;
+    bool is_full; /* more places were seen than are kept */
+};
+
+struct delaysources {
+    struct scene *scene;          /* borrowed */
+    const struct delaykeys *keys; /* borrowed */
+    struct table *numbers;        /* thread, key */
+    struct source *items;
+    size_t count, room;
+    uint64_t full; /* sources that became so */
+};
+
+uint64_t delaysources_full(const struct delaysources *sources)
+{
+    return sources->full;
+}
+
+struct delaysources *delaysources_create(struct scene *scene,
+                                         const struct delaykeys *keys)
+{
+    struct delaysources *sources = calloc(1, sizeof(*sources));
+
+    if (sources == NULL) {
+        return NULL;
+    }
+    sources->scene = scene;
+    sources->keys = keys;
+    sources->numbers = table_create();
+    if (sources->numbers == NULL) {
+        free(sources);
+        return NULL;
+    }
+    return sources;
+}
+
+void delaysources_destroy(struct delaysources *sources)
+{
+    if (sources == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < sources->count; i++) {
+        free(sources->items[i].excess);
+    }
+    table_destroy(sources->numbers);
+    free(sources->items);
+    free(sources);
+}
+
+int64_t delaysources_find(struct delaysources *sources,
+                          const struct delay_source *source,
+                          uint32_t did)
+{
+    int64_t number =
+        table_number_of(sources->numbers, source->thread, source->key, 0);
+
+    if (number < 0 || (size_t)number < sources->count) {
+        return number;
+    }
+    if (array_grow(&sources->items, &sources->room, sources->count,
+                   sizeof(*sources->items)) != 0) {
+        return -1;
+    }
+    sources->items[sources->count++] = (struct source){.did = did};
+    return number;
+}
+
+uint32_t delaysources_known(const struct delaysources *sources,
+                            const struct delay_source *source)
+{
+    struct table_key key = {source->thread, source->key, 0};
+    int64_t number = table_find(sources->numbers, key);
+
+    return number < 0 ? DELAY_NONE : (uint32_t)number;
+}
+
+struct delay_source delaysources_get(const struct delaysources *sources,
+                                     uint32_t number)
+{
+    struct table_key key = table_key(sources->numbers, number);
+
+    return (struct delay_source){(uint32_t)key.a, (uint32_t)key.b};
+}
+
+int delaysources_weigh(struct delaysources *sources,
+                       uint32_t number,
+                       const struct delay_part *part,
+                       double weight)
+{
+    struct source *source = &sources->items[number];
+    struct excess *excess;
+    size_t i = 0;
+
+    while (i < source->count && (source->excess[i].part != part->part ||
+                                 source->excess[i].is_line != part->is_line)) {
+        i++;
+    }
+    if (i == source->count) {
+        if (i >= DELAY_EXCESS_MAX) {
+            sources->full += !source->is_full;
+            source->is_full = true;
+            return 0;
+        }
+        if (array_grow(&source->excess, &source->room, i,
+                       sizeof(*source->excess)) != 0) {
+            return -1;
+        }
+        source->excess[source->count++] =
+            (struct excess){part->part, DELAY_NONE, part->is_line, 0};
+    }
+    excess = &source->excess[i];
+    excess->ns += weight;
+    if (weight > 0) {
+        excess->did = part->did;
+    }
+    return 0;
+}
+
+uint32_t delaysources_did(const struct delaysources *sources, uint32_t number)
+{
+    const struct source *source = &sources->items[number];
+    uint32_t did = source->did;
+    double most = 0;
+
+    for (size_t i = 0; i < source->count; i++) {
+        const struct excess *excess = &source->excess[i];
+
+        if (!excess->is_line && excess->did != DELAY_NONE &&
+            excess->ns > most) {
+            most = excess->ns;
+            did = excess->did;
+        }
+    }
+    return did;
+}
+
+enum cause delaysources_kind(const struct delaysources *sources,
+                             uint32_t number)
+{
+    uint32_t did = sources->items[number].did;
+
+    return scene_activity_cause(sources->scene,
+                                scene_activity_call(sources->scene, did));
+}
+
+enum host_off delaysources_off(const struct delaysources *sources,
+                               uint32_t number)
+{
+    return delaykeys_off(sources->keys, delaysources_get(sources, number).key);
+}
+
+uint32_t delaysources_base(const struct delaysources *sources, uint32_t number)
+{
+    return delaykeys_base(sources->keys, delaysources_get(sources, number).key);
+}
+
+/* Samples of one function beyond those of who waited. */
+struct function {
+    struct place line; /* with the most of them */
+    double line_ns;
+    double ns;
+};
+
+/* Adds a line to its function; how many functions there are then. */
+static size_t function_add(struct function *functions,
+                           size_t count,
+                           struct place line,
+                           double ns)
+{
+    size_t i = 0;
+
+    while (i < count && (functions[i].line.function != line.function ||
+                         functions[i].line.file != line.file)) {
+        i++;
+    }
+    if (i == count) {
+        functions[count++] = (struct function){line, ns, 0};
+    }
+    functions[i].ns += ns;
+    if (ns > functions[i].line_ns) {
+        functions[i].line = line;
+        functions[i].line_ns = ns;
+    }
+    return count;
+}
+
+static int by_weight(const void *left, const void *right)
+{
+    const struct function *a = left;
+    const struct function *b = right;
+
+    return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+size_t delaysources_functions(const struct delaysources *sources,
+                              uint32_t number,
+                              struct report_sampled *functions,
+                              size_t room)
+{
+    const struct source *source = &sources->items[number];
+    struct function found[DELAY_EXCESS_MAX];
+    size_t count = 0, used = 0;
+    double total = 0;
+
+    for (size_t i = 0; i < source->count; i++) {
+        if (source->excess[i].is_line) {
+            count = function_add(
+                found, count,
+                delaykeys_place(sources->keys, source->excess[i].part),
+                source->excess[i].ns);
+        }
+    }
+    qsort(found, count, sizeof(found[0]), by_weight);
+    for (size_t i = 0; i < count && found[i].ns > 0; i++) {
+        total += found[i].ns;
+    }
+    for (; used < count && used < room && found[used].ns > 0; used++) {
+        functions[used] =
+            (struct report_sampled){.total = (ck_time_t)total,
+                                    .ns = (ck_time_t)found[used].ns,
+                                    .place = found[used].line};
+    }
+    return used;
+}
+
+struct report_activity delaysources_report(const struct delaysources *sources,
+                                           uint32_t number)
+{
+    struct report_activity report = scene_activity_report(
+        sources->scene, delaysources_did(sources, number));
+
+    report.running = (struct report_running){0};
+    report.sampled = (struct report_sampled){0};
+    (void)delaysources_functions(sources, number, &report.sampled, 1);
+    return report;
+}

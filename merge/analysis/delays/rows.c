@@ -1,0 +1,287 @@
+/* rows.c - time by cause: who stood, who is blamed, what they did
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/delays/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+#define UNKNOWN UINT32_MAX
+
+/* Rows by key. */
+struct keyed {
+    struct table *keys;
+    uint32_t *rows; /* by number of the key */
+    size_t count, room;
+};
+
+struct rows {
+    const struct cast *cast; /* borrowed */
+    struct scene *scene;     /* borrowed */
+    rows_shown_f is_shown;
+    size_t limit;
+    struct keyed own;    /* of one rank each */
+    struct keyed shared; /* of several */
+    struct ledger_row *items;
+    size_t count, room;
+    struct table *places; /* of calls, by their text */
+    uint32_t *place;      /* by activity; UNKNOWN */
+    size_t place_count;
+};
+
+struct rows *rows_create(const struct cast *cast,
+                         struct scene *scene,
+                         rows_shown_f is_shown,
+                         size_t limit)
+{
+    struct rows *rows = calloc(1, sizeof(*rows));
+
+    if (rows == NULL) {
+        return NULL;
+    }
+    rows->cast = cast;
+    rows->scene = scene;
+    rows->is_shown = is_shown;
+    rows->limit = limit > 0 ? limit : ROWS_MAX;
+    rows->own.keys = table_create();
+    rows->shared.keys = table_create();
+    rows->places = table_create();
+    if (rows->own.keys == NULL || rows->shared.keys == NULL ||
+        rows->places == NULL) {
+        rows_destroy(rows);
+        return NULL;
+    }
+    return rows;
+}
+
+void rows_destroy(struct rows *rows)
+{
+    if (rows == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        free((void *)rows->items[i].ranks);
+    }
+    table_destroy(rows->own.keys);
+    table_destroy(rows->shared.keys);
+    table_destroy(rows->places);
+    free(rows->own.rows);
+    free(rows->shared.rows);
+    free(rows->place);
+    free(rows->items);
+    free(rows);
+}
+
+static struct ledger_row *row_new(struct rows *rows,
+                                  const struct ledger_row *what)
+{
+    struct ledger_row *row;
+
+    if (array_grow(&rows->items, &rows->room, rows->count,
+                   sizeof(*rows->items)) != 0) {
+        return NULL;
+    }
+    row = &rows->items[rows->count++];
+    *row = *what;
+    row->key = ROWS_NO_KEY;
+    row->ns = 0;
+    row->count = 0;
+    row->error = 0;
+    row->wrong = 0;
+    row->ranks = NULL;
+    return row;
+}
+
+/* The row of a key, made when there is none. NULL with ENOMEM. */
+static struct ledger_row *keyed_find(struct rows *rows,
+                                     struct keyed *keyed,
+                                     struct table_key key,
+                                     const struct ledger_row *what)
+{
+    int64_t number = table_number(keyed->keys, key);
+    struct ledger_row *row;
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number < keyed->count) {
+        return &rows->items[keyed->rows[number]];
+    }
+    if (array_grow(&keyed->rows, &keyed->room, keyed->count,
+                   sizeof(*keyed->rows)) != 0) {
+        return NULL;
+    }
+    row = row_new(rows, what);
+    if (row != NULL) {
+        keyed->rows[keyed->count++] = (uint32_t)(rows->count - 1);
+    }
+    return row;
+}
+
+/* ---- rows of several ranks ---------------------------------------------- */
+
+/* Activities with the same call from the same place have one number. UNKNOWN
+ * with ENOMEM. */
+static uint32_t place_number(struct rows *rows, uint32_t did)
+{
+    struct report_activity activity;
+    int64_t number;
+
+    while (rows->place_count <= did) {
+        size_t room = rows->place_count;
+        uint32_t *grown =
+            realloc(rows->place, (room * 2 + 64) * sizeof(*grown));
+
+        if (grown == NULL) {
+            return UNKNOWN;
+        }
+        rows->place = grown;
+        rows->place_count = room * 2 + 64;
+        memset(grown + room, 0xff, (rows->place_count - room) * sizeof(*grown));
+    }
+    if (rows->place[did] != UNKNOWN) {
+        return rows->place[did];
+    }
+    activity = scene_activity_report(rows->scene, did);
+    /* Kept texts: equal ones are one pointer. */
+    number = table_number_of(rows->places, (uintptr_t)activity.call,
+                             (uintptr_t)activity.place.file,
+                             (uintptr_t)activity.place.function ^
+                                 (uint64_t)activity.place.line << 48);
+    rows->place[did] = number < 0 ? UNKNOWN : (uint32_t)number;
+    return rows->place[did];
+}
+
+static int rank_mark(const struct rows *rows,
+                     struct ledger_row *row,
+                     const struct ledger_row *what)
+{
+    uint32_t index = cast_rank_index(rows->cast, what->rank);
+    uint8_t *ranks = (uint8_t *)row->ranks;
+
+    if (ranks == NULL) {
+        ranks = calloc(rows->cast->ranks_count / 8 + 1, 1);
+        if (ranks == NULL) {
+            return -1;
+        }
+        row->ranks = ranks;
+    }
+    if (index != CAST_NONE) {
+        ranks[index / 8] |= (uint8_t)(1 << index % 8);
+    }
+    if (what->rank < row->rank) {
+        row->rank = what->rank;
+        row->device = what->device;
+    }
+    return 0;
+}
+
+/* The row of all that waited like this. */
+static struct ledger_row *shared_find(struct rows *rows,
+                                      const struct ledger_row *what)
+{
+    uint32_t place =
+        what->did == CAST_NONE ? UNKNOWN - 1 : place_number(rows, what->did);
+    /* With as many of these, the ranks in between are left out too. */
+    int32_t last = rows->shared.count < rows->limit ? what->last : what->blamed;
+    struct ledger_row *row;
+
+    if (place == UNKNOWN) {
+        return NULL;
+    }
+    row = keyed_find(
+        rows, &rows->shared,
+        (struct table_key){
+            (uint64_t)(uint32_t)what->blamed << 32 | what->blamed_did,
+            (uint64_t)place << 32 | (uint64_t)what->wait << 8 |
+                (uint64_t)what->is_start << 1 |
+                (uint64_t)rows->is_shown(rows->cast, what->device),
+            (uint32_t)last},
+        what);
+    return row != NULL && rank_mark(rows, row, what) == 0 ? row : NULL;
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
+struct ledger_row *rows_find(struct rows *rows, const struct ledger_row *what)
+{
+    struct table_key key = {
+        (uint64_t)what->device << 40 | (uint64_t)(what->last & 0xffffff) << 16 |
+            (uint64_t)what->wait << 8 | (uint64_t)what->is_start << 7 |
+            (uint64_t)what->cause,
+        (uint64_t)what->did << 32 | what->blamed_did,
+        (uint64_t)(uint32_t)what->rank << 32 | (uint32_t)what->blamed};
+    int64_t number;
+
+    if (what->cause != CAUSE_MPI_WAIT || rows->count < rows->limit) {
+        return keyed_find(rows, &rows->own, key, what);
+    }
+    number = table_find(rows->own.keys, key);
+    return number < 0 ? shared_find(rows, what)
+                      : &rows->items[rows->own.rows[number]];
+}
+
+/* Would rows_find() find it for that? */
+static bool is_row(const struct ledger_row *row, const struct ledger_row *what)
+{
+    return row->ranks == NULL && row->device == what->device &&
+           row->cause == what->cause && row->rank == what->rank &&
+           row->wait == what->wait && row->last == what->last &&
+           row->blamed == what->blamed && row->did == what->did &&
+           row->blamed_did == what->blamed_did &&
+           row->is_start == what->is_start;
+}
+
+struct ledger_row *rows_again(struct rows *rows,
+                              const struct ledger_row *what,
+                              uint32_t last[ROWS_LAST])
+{
+    struct ledger_row *row;
+
+    for (size_t i = 0; i < ROWS_LAST && last[i] > 0; i++) {
+        row = &rows->items[last[i] - 1];
+        if (is_row(row, what)) {
+            return row;
+        }
+    }
+    row = rows_find(rows, what);
+    if (row != NULL) {
+        last[1] = last[0];
+        last[0] = (uint32_t)(row - rows->items) + 1;
+    }
+    return row;
+}
+
+struct ledger_row *rows_all(const struct rows *rows, size_t *count)
+{
+    *count = rows->count;
+    return rows->items;
+}
+
+uint32_t rows_ranks(const struct cast *cast,
+                    const struct ledger_row *const *rows,
+                    size_t count)
+{
+    size_t bytes = cast->ranks_count / 8 + 1;
+    uint8_t *all = calloc(bytes, 1);
+    uint32_t ranks = 0;
+
+    for (size_t i = 0; all != NULL && i < count; i++) {
+        uint32_t index = cast_rank_index(cast, rows[i]->rank);
+
+        for (size_t j = 0; rows[i]->ranks != NULL && j < bytes; j++) {
+            all[j] |= rows[i]->ranks[j];
+        }
+        index = index == CAST_NONE ? (uint32_t)cast->ranks_count : index;
+        all[index / 8] |= (uint8_t)(1 << index % 8);
+    }
+    for (size_t i = 0; all != NULL && i < bytes; i++) {
+        ranks += (uint32_t)__builtin_popcount(all[i]);
+    }
+    free(all);
+    return ranks;
+}

@@ -1,0 +1,71 @@
+/* rows.h - time by cause: who stood, who is blamed, what they did
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * With N ranks up to N times N pairs of ranks wait for each other. Beyond a
+ * bound, waits for the same rank in calls from the same place share a row,
+ * whoever waited: sums stay exact, and so does which ranks waited. Beyond twice
+ * the bound it is not kept whom they waited for directly.
+ */
+#ifndef CK_MERGE_ANALYSIS_DELAYS_ROWS_H
+#define CK_MERGE_ANALYSIS_DELAYS_ROWS_H
+
+#include "merge/analysis/history/scene.h"
+
+/* Rows with a pair of ranks each. */
+#define ROWS_MAX ((size_t)1 << 16)
+#define ROWS_NO_KEY UINT32_MAX
+/* Rows that rows_again() looks at. */
+#define ROWS_LAST 2
+
+/* Time of a device with one cause, from one activity to one blamed one. */
+struct ledger_row {
+    uint32_t key;    /* of its cause (causekeys.h); ROWS_NO_KEY = not asked yet,
+                        the caller's to set */
+    uint32_t device; /* physical; the first of several */
+    enum cause cause;
+    int32_t rank; /* of the launching thread, or the device's first; the lowest
+                     of several */
+    enum wait_kind wait;
+    int32_t last;   /* rank waited for; CAST_RANK_UNKNOWN = none */
+    int32_t blamed; /* the one that, through others maybe, that one waited
+                       for */
+    uint32_t did;   /* activities; CAST_NONE = none */
+    uint32_t blamed_did;
+    bool is_start; /* the rank blamed, else the launching one, had not ended
+                      its first step, and the run has LEDGER_STEPS_MIN */
+    ck_time_t ns;
+    uint64_t count;
+    ck_time_t error;      /* of ns, by comparing clocks; of a wait once for each
+                             rank that is blamed for some of it */
+    ck_time_t wrong;      /* of waits for a late sender: messages that had been
+                             sent before were received later (order.h) */
+    const uint8_t *ranks; /* several ranks': a bit each, by index in the cast;
+                             NULL = one rank's */
+};
+
+/* Whether the report has what a row's device stands for. */
+typedef bool (*rows_shown_f)(const struct cast *cast, uint32_t device);
+
+struct rows;
+/* Borrowed; limit 0 = ROWS_MAX. NULL with ENOMEM. */
+struct rows *rows_create(const struct cast *cast,
+                         struct scene *scene,
+                         rows_shown_f is_shown,
+                         size_t limit);
+void rows_destroy(struct rows *rows);
+/* The row for such time, made when there is none; ns, count and error are the
+ * caller's to add to. Valid until the next call. NULL with ENOMEM. */
+struct ledger_row *rows_find(struct rows *rows, const struct ledger_row *what);
+/* The same, looking first at those found last for what is often alike (their
+ * places + 1; at first 0). */
+struct ledger_row *rows_again(struct rows *rows,
+                              const struct ledger_row *what,
+                              uint32_t last[ROWS_LAST]);
+struct ledger_row *rows_all(const struct rows *rows, size_t *count);
+/* How many different ranks the rows are of. 0 with ENOMEM. */
+uint32_t rows_ranks(const struct cast *cast,
+                    const struct ledger_row *const *rows,
+                    size_t count);
+
+#endif

@@ -1,0 +1,414 @@
+/* activity.c - numbers for what threads did
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/history/activity.h"
+
+#include <stdlib.h>
+
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+#define NO_PLACE 0 /* numbers of places are from 1 on */
+
+struct kept {
+    enum cause cause;
+    enum cause device;
+    uint32_t call;   /* the activity without its kernel */
+    uint32_t common; /* CAST_NONE = nobody asked */
+    uint32_t site;   /* the same */
+};
+
+/* What is known of a span by the host's number of it. An activity in a call, or
+ * between two, lies at that of the call, or of the next one: with very many
+ * ranks each look into a table would miss the cache. */
+struct what {
+    uint32_t place;  /* NO_PLACE = not asked yet */
+    uint32_t range;  /* of the last activity in this call: */
+    uint32_t number; /* + 1; 0 = none */
+    uint32_t before; /* of the last one that this call ended: */
+    uint32_t between_range;
+    uint32_t between; /* number + 1; 0 = none */
+};
+
+struct activities {
+    const struct cast *cast; /* borrowed */
+    struct table *places;    /* process | kind, name, site */
+    struct what *whats;      /* by the host's number */
+    size_t whats_count, whats_room;
+    struct table *keys;    /* owner | range, call | before, kernel | after */
+    struct table *texts;   /* of places: name, file, function and line */
+    struct table *commons; /* as keys, of numbers of texts */
+    struct kept *kept;     /* by activity */
+    size_t count, room;
+};
+
+struct activities *activities_create(const struct cast *cast)
+{
+    struct activities *activities = calloc(1, sizeof(*activities));
+
+    if (activities == NULL) {
+        return NULL;
+    }
+    activities->cast = cast;
+    activities->places = table_create();
+    activities->keys = table_create();
+    activities->texts = table_create();
+    activities->commons = table_create();
+    if (activities->places == NULL || activities->keys == NULL ||
+        activities->texts == NULL || activities->commons == NULL) {
+        activities_destroy(activities);
+        return NULL;
+    }
+    return activities;
+}
+
+void activities_destroy(struct activities *activities)
+{
+    if (activities == NULL) {
+        return;
+    }
+    table_destroy(activities->places);
+    table_destroy(activities->keys);
+    table_destroy(activities->texts);
+    table_destroy(activities->commons);
+    free(activities->whats);
+    free(activities->kept);
+    free(activities);
+}
+
+/* Keep the number of a place by the host's of a span. 0, or -1 with ENOMEM. */
+static int
+what_keep(struct activities *activities, uint32_t what, uint32_t number)
+{
+    while (activities->whats_count <= what) {
+        if (array_grow(&activities->whats, &activities->whats_room,
+                       activities->whats_count,
+                       sizeof(*activities->whats)) != 0) {
+            return -1;
+        }
+        activities->whats[activities->whats_count++] =
+            (struct what){.place = NO_PLACE};
+    }
+    activities->whats[what].place = number;
+    return 0;
+}
+
+/* A number of (process, name, site); NO_PLACE for no span, -1 with ENOMEM. */
+static int64_t place_number(struct activities *activities,
+                            const struct host_span *span)
+{
+    int64_t number;
+
+    if (span == NULL) {
+        return NO_PLACE;
+    }
+    if (span->what < activities->whats_count &&
+        activities->whats[span->what].place != NO_PLACE) {
+        return activities->whats[span->what].place;
+    }
+    number = table_number(
+        activities->places,
+        (struct table_key){(uint64_t)span->process << 16 | span->kind,
+                           span->name, span->site});
+    if (number < 0 ||
+        (span->what != 0 &&
+         what_keep(activities, span->what, (uint32_t)number + 1) != 0)) {
+        return -1;
+    }
+    return number + 1;
+}
+
+/* Whose it is where no call and no range says so: then the thread + 1, else 0.
+ * Ranks of one program would share what was seen of each. */
+static uint64_t owner_of(const struct host_state *did)
+{
+    return did->range == NULL && did->call == NULL && did->before == NULL &&
+                   did->after == NULL
+               ? (uint64_t)did->thread + 1
+               : 0;
+}
+
+static enum cause cause_of(const struct activities *activities,
+                           const struct host_span *call)
+{
+    return call == NULL ? CAUSE_HOST_COMPUTE
+                        : cause_of_call(call->kind,
+                                        cast_name(activities->cast,
+                                                  call->process, call->name));
+}
+
+/* One more activity. 0, or -1 with ENOMEM. */
+static int activity_keep(struct activities *activities,
+                         const struct kept *activity)
+{
+    if (array_grow(&activities->kept, &activities->room, activities->count,
+                   sizeof(*activities->kept)) != 0) {
+        return -1;
+    }
+    activities->kept[activities->count++] = *activity;
+    return 0;
+}
+
+static int64_t number_find(struct activities *activities,
+                           const struct host_state *did)
+{
+    int64_t range = place_number(activities, did->range);
+    int64_t call = place_number(activities, did->call);
+    int64_t before = place_number(activities, did->before);
+    int64_t after = place_number(activities, did->after);
+    int64_t kernel = place_number(activities, did->kernel);
+    struct host_state bare = *did;
+    struct kept kept;
+    int64_t number, own;
+
+    if (range < 0 || call < 0 || before < 0 || after < 0 || kernel < 0) {
+        return -1;
+    }
+    bare.kernel = NULL;
+    own = did->kernel == NULL ? 0 : number_find(activities, &bare);
+    number = table_number(
+        activities->keys,
+        (struct table_key){owner_of(did) << 32 | (uint64_t)range,
+                           (uint64_t)call << 32 | (uint64_t)before,
+                           (uint64_t)kernel << 32 | (uint64_t)after});
+    if (own < 0 || number < 0 || (size_t)number < activities->count) {
+        return own < 0 ? -1 : number;
+    }
+    kept.common = kept.site = CAST_NONE;
+    kept.cause = cause_of(activities, did->call);
+    kept.device = did->kernel == NULL                   ? CAUSES
+                  : did->kernel->kind == CK_KIND_KERNEL ? CAUSE_KERNEL
+                                                        : CAUSE_KERNEL_GAP;
+    kept.call = (uint32_t)(did->kernel == NULL ? number : own);
+    return activity_keep(activities, &kept) != 0 ? -1 : number;
+}
+
+/* The host's number of a span that has one; 0 = there is no span. False: there
+ * is one without a number. */
+static inline bool what_of(const struct host_span *span, uint32_t *what)
+{
+    *what = span == NULL ? 0 : span->what;
+    return span == NULL || *what != 0;
+}
+
+int64_t activity_number(struct activities *activities,
+                        const struct host_state *did)
+{
+    const struct host_span *last = did->call != NULL ? did->call : did->after;
+    uint32_t range, before;
+    struct what *what;
+    int64_t number;
+
+    if (last == NULL || did->kernel != NULL || last->what == 0 ||
+        last->what >= activities->whats_count || !what_of(did->range, &range) ||
+        !what_of(did->before, &before) ||
+        (did->call != NULL && (did->before != NULL || did->after != NULL))) {
+        return number_find(activities, did);
+    }
+    what = &activities->whats[last->what];
+    if (did->call != NULL ? what->number != 0 && what->range == range
+                          : what->between != 0 && what->before == before &&
+                                what->between_range == range) {
+        return (did->call != NULL ? what->number : what->between) - 1;
+    }
+    number = number_find(activities, did);
+    if (number < 0) {
+        return -1;
+    }
+    what = &activities->whats[last->what];
+    if (did->call != NULL) {
+        what->range = range;
+        what->number = (uint32_t)number + 1;
+    } else {
+        what->before = before;
+        what->between_range = range;
+        what->between = (uint32_t)number + 1;
+    }
+    return number;
+}
+
+enum cause activity_cause(const struct activities *activities, uint32_t number)
+{
+    return activities->kept[number].cause;
+}
+
+enum cause activity_device(const struct activities *activities, uint32_t number)
+{
+    return activities->kept[number].device;
+}
+
+uint32_t activity_call(const struct activities *activities, uint32_t number)
+{
+    return activities->kept[number].call;
+}
+
+/* Name and place of a numbered place; none for NO_PLACE. */
+static const char *place_text(const struct activities *activities,
+                              uint64_t number,
+                              struct place *place)
+{
+    struct table_key key;
+    const char *name;
+
+    *place = (struct place){NULL, NULL, 0};
+    if (number == NO_PLACE) {
+        return NULL;
+    }
+    key = table_key(activities->places, (size_t)number - 1);
+    *place = cast_place(activities->cast, (uint32_t)(key.a >> 16), key.c);
+    name =
+        cast_name(activities->cast, (uint32_t)(key.a >> 16), (uint32_t)key.b);
+    return name == NULL ? "(no name)" : name;
+}
+
+const char *activity_range(const struct activities *activities, uint32_t number)
+{
+    struct table_key key = table_key(activities->keys, number);
+    struct place unused;
+
+    return place_text(activities, key.a & UINT32_MAX, &unused);
+}
+
+/* Where in its module a site lies of which nothing else is known. */
+static uint64_t site_offset(const struct cast *cast,
+                            const struct table_key *key)
+{
+    const struct cast_process *process =
+        &cast->processes[(uint32_t)(key->a >> 16)];
+
+    for (size_t i = process->modules_count; i-- > 0;) {
+        const struct cast_module *module = &process->modules[i];
+
+        if (module->start < key->c && key->c <= module->end) {
+            return key->c - module->start;
+        }
+    }
+    return key->c;
+}
+
+/* A number of a place's texts; NO_PLACE for no place, -1 with ENOMEM. Kept
+ * texts are one pointer where they are equal. */
+static int64_t text_number(struct activities *activities, uint64_t number)
+{
+    struct place place;
+    const char *name = place_text(activities, number, &place);
+    uint64_t where = (uintptr_t)place.function;
+    int64_t found;
+
+    if (number == NO_PLACE) {
+        return NO_PLACE;
+    }
+    if (place.function == NULL && place.file == NULL) {
+        struct table_key key =
+            table_key(activities->places, (size_t)number - 1);
+
+        where = site_offset(activities->cast, &key);
+    }
+    found =
+        table_number(activities->texts, (struct table_key){
+                                            (uintptr_t)name,
+                                            (uintptr_t)place.file,
+                                            where ^ (uint64_t)place.line << 48,
+                                        });
+    return found < 0 ? -1 : found + 1;
+}
+
+int64_t activity_common(struct activities *activities, uint32_t number)
+{
+    struct kept *kept = &activities->kept[number];
+    struct table_key key;
+    int64_t range, call, before, kernel, after, common;
+
+    if (kept->common != CAST_NONE) {
+        return kept->common;
+    }
+    key = table_key(activities->keys, number);
+    range = text_number(activities, key.a & UINT32_MAX);
+    call = text_number(activities, key.b >> 32);
+    before = text_number(activities, key.b & UINT32_MAX);
+    kernel = text_number(activities, key.c >> 32);
+    after = text_number(activities, key.c & UINT32_MAX);
+    if (range < 0 || call < 0 || before < 0 || kernel < 0 || after < 0) {
+        return -1;
+    }
+    common = table_number(
+        activities->commons,
+        (struct table_key){(uint64_t)range << 2 |
+                               (uint64_t)(kept->device == CAUSE_KERNEL_GAP),
+                           (uint64_t)call << 32 | (uint64_t)before,
+                           (uint64_t)kernel << 32 | (uint64_t)after});
+    if (common >= 0) {
+        kept->common = (uint32_t)common;
+    }
+    return common;
+}
+
+int64_t activity_site(struct activities *activities, uint32_t number)
+{
+    struct kept *kept = &activities->kept[number];
+    int64_t site = kept->site;
+
+    if (kept->site == CAST_NONE) {
+        site = text_number(activities,
+                           table_key(activities->keys, number).b >> 32);
+        kept->site = site < 0 ? CAST_NONE : (uint32_t)site;
+    }
+    return site;
+}
+
+/* What the calls and ranges say. */
+static struct report_activity plain_report(const struct activities *activities,
+                                           uint32_t number)
+{
+    struct table_key key = table_key(activities->keys, number);
+    struct report_activity report = {.call = NULL};
+    struct place unused;
+
+    report.range = place_text(activities, key.a & UINT32_MAX, &unused);
+    report.call = place_text(activities, key.b >> 32, &report.place);
+    report.before =
+        place_text(activities, key.b & UINT32_MAX, &report.before_place);
+    report.after =
+        place_text(activities, key.c & UINT32_MAX, &report.after_place);
+    report.kernel = place_text(activities, key.c >> 32, &report.kernel_place);
+    return report;
+}
+
+static struct report_holder holder_report(const struct activities *activities,
+                                          const struct evidence *evidence,
+                                          const struct evidence_item *item)
+{
+    const struct cast_thread *thread = &activities->cast->threads[item->a];
+    struct report_holder holder = {.tid = thread->tid, .name = thread->name};
+
+    if (item->b != CAST_NONE) {
+        struct report_activity did = plain_report(activities, item->b);
+
+        holder.call = did.call;
+        holder.place = did.call != NULL
+                           ? did.place
+                           : evidence_sampled(evidence, item->b).place;
+    }
+    return holder;
+}
+
+struct report_activity activity_report(const struct activities *activities,
+                                       const struct evidence *evidence,
+                                       uint32_t number)
+{
+    struct report_activity report = plain_report(activities, number);
+    struct evidence_item top;
+
+    report.is_kernel_queued =
+        activities->kept[number].device == CAUSE_KERNEL_GAP;
+    report.running = evidence_running(evidence, number);
+    report.sampled = evidence_sampled(evidence, number);
+    if (evidence_top(evidence, number, EVIDENCE_HOLDER, &top)) {
+        report.holder = holder_report(activities, evidence, &top);
+    }
+    if (evidence_top(evidence, number, EVIDENCE_PATH, &top)) {
+        report.path = cast_name(activities->cast, top.a, top.b);
+    }
+    return report;
+}

@@ -1,0 +1,303 @@
+/* evidence.c - what is known of an activity beyond calls and ranges
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The place of a sample is the innermost frame of which file and line are
+ * known: a sample in a library without debugging information counts for the
+ * line that called it, if the stack reaches so far.
+ */
+#include "merge/analysis/history/evidence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+/* A key of the table; items of one activity are a list. */
+struct item {
+    int64_t weight;
+    uint32_t next; /* CAST_NONE = the last */
+};
+
+/* What is known of one activity. */
+struct known {
+    int64_t offs[EVIDENCE_OFFS]; /* ns; of all, so not among the items */
+    uint32_t first;              /* item; CAST_NONE */
+};
+
+struct evidence {
+    const struct cast *cast; /* borrowed */
+    struct table *keys;      /* activity | kind, a, b */
+    struct item *items;
+    size_t count, room;
+    struct known *known; /* by activity */
+    size_t known_count, known_room;
+};
+
+struct evidence *evidence_create(const struct cast *cast)
+{
+    struct evidence *evidence = calloc(1, sizeof(*evidence));
+
+    if (evidence == NULL) {
+        return NULL;
+    }
+    evidence->cast = cast;
+    evidence->keys = table_create();
+    if (evidence->keys == NULL) {
+        free(evidence);
+        return NULL;
+    }
+    return evidence;
+}
+
+void evidence_destroy(struct evidence *evidence)
+{
+    if (evidence == NULL) {
+        return;
+    }
+    table_destroy(evidence->keys);
+    free(evidence->items);
+    free(evidence->known);
+    free(evidence);
+}
+
+/* NULL with ENOMEM. */
+static struct known *known_of(struct evidence *evidence, uint32_t activity)
+{
+    while (evidence->known_count <= activity) {
+        if (array_grow(&evidence->known, &evidence->known_room,
+                       evidence->known_count, sizeof(*evidence->known)) != 0) {
+            return NULL;
+        }
+        evidence->known[evidence->known_count++] =
+            (struct known){.first = CAST_NONE};
+    }
+    return &evidence->known[activity];
+}
+
+static int item_append(struct evidence *evidence, struct known *known)
+{
+    if (array_grow(&evidence->items, &evidence->room, evidence->count,
+                   sizeof(*evidence->items)) != 0) {
+        return -1;
+    }
+    evidence->items[evidence->count] = (struct item){0, known->first};
+    known->first = (uint32_t)evidence->count++;
+    return 0;
+}
+
+int evidence_add(struct evidence *evidence, const struct evidence_item *item)
+{
+    struct known *known = known_of(evidence, item->activity);
+    int64_t number;
+
+    if (known == NULL) {
+        return -1;
+    }
+    if (item->kind == EVIDENCE_OFF) {
+        known->offs[item->a] += item->weight;
+        return 0;
+    }
+    number = table_number_of(
+        evidence->keys, (uint64_t)item->activity << 8 | (uint64_t)item->kind,
+        item->a, item->b);
+    if (number < 0 || ((size_t)number == evidence->count &&
+                       item_append(evidence, known) != 0)) {
+        return -1;
+    }
+    evidence->items[number].weight += item->weight;
+    return 0;
+}
+
+/* The activity's next item behind *at (at first 0), which becomes its number
+ * + 1. False when there is none. */
+static bool item_next(const struct evidence *evidence,
+                      uint32_t activity,
+                      enum evidence_kind kind,
+                      size_t *at,
+                      struct evidence_item *item)
+{
+    uint32_t index = CAST_NONE;
+
+    if (*at > 0) {
+        index = evidence->items[*at - 1].next;
+    } else if (activity < evidence->known_count) {
+        index = evidence->known[activity].first;
+    }
+    for (; index != CAST_NONE; index = evidence->items[index].next) {
+        struct table_key key = table_key(evidence->keys, index);
+
+        if ((key.a & 0xff) == (uint64_t)kind) {
+            *at = (size_t)index + 1;
+            *item = (struct evidence_item){
+                .activity = activity,
+                .kind = kind,
+                .a = (uint32_t)key.b,
+                .b = (uint32_t)key.c,
+                .weight = evidence->items[index].weight,
+            };
+            return true;
+        }
+    }
+    return false;
+}
+
+bool evidence_top(const struct evidence *evidence,
+                  uint32_t activity,
+                  enum evidence_kind kind,
+                  struct evidence_item *top)
+{
+    struct evidence_item item;
+    bool is_found = false;
+    size_t at = 0;
+
+    while (item_next(evidence, activity, kind, &at, &item)) {
+        if (!is_found || item.weight > top->weight) {
+            *top = item;
+            is_found = true;
+        }
+    }
+    return is_found;
+}
+
+struct report_running evidence_running(const struct evidence *evidence,
+                                       uint32_t activity)
+{
+    const int64_t *offs;
+
+    if (activity >= evidence->known_count) {
+        return (struct report_running){0};
+    }
+    offs = evidence->known[activity].offs;
+    return (struct report_running){
+        .total = offs[EVIDENCE_ON] + offs[EVIDENCE_PREEMPTED] +
+                 offs[EVIDENCE_BLOCKED],
+        .preempted = offs[EVIDENCE_PREEMPTED],
+        .blocked = offs[EVIDENCE_BLOCKED],
+    };
+}
+
+/* Addresses of a library without symbols ("libz.so.1+0xab3b") are one place. */
+static struct place library_place(const struct cast *cast, struct place place)
+{
+    const char *plus =
+        place.function == NULL ? NULL : strstr(place.function, "+0x");
+
+    if (plus != NULL) {
+        place.function = texts_keep(cast->texts, place.function,
+                                    (size_t)(plus - place.function));
+    }
+    return place;
+}
+
+/* The sample's stack, NULL = not kept. */
+static const struct cast_stack *stack_of(const struct cast *cast,
+                                         const struct evidence_item *item)
+{
+    const struct cast_agent *agent =
+        &cast->agents[cast->processes[item->a].agent];
+
+    return item->b == 0 || item->b > agent->stacks_count
+               ? NULL
+               : &agent->stacks[item->b - 1];
+}
+
+struct place evidence_place(const struct cast *cast,
+                            const struct evidence_item *item)
+{
+    const struct cast_stack *stack = stack_of(cast, item);
+    struct place leaf = {NULL, NULL, 0};
+
+    for (size_t i = 0; stack != NULL && i < stack->count; i++) {
+        struct place place = cast_place(cast, item->a, stack->frames[i]);
+
+        if ((i > 0 && place.file == NULL) ||
+            cast_is_own(cast, item->a, stack->frames[i])) {
+            continue;
+        }
+        if (place.file != NULL) {
+            return place;
+        }
+        leaf = place;
+    }
+    return library_place(cast, leaf);
+}
+
+bool evidence_is_own(const struct cast *cast, const struct evidence_item *item)
+{
+    const struct cast_stack *stack = stack_of(cast, item);
+
+    return stack != NULL && stack->count > 0 &&
+           cast_is_own(cast, item->a, stack->frames[0]);
+}
+
+/* Samples of one place. */
+struct spot {
+    struct place place;
+    int64_t weight;
+};
+
+static bool is_same_function(const struct spot *a, const struct spot *b)
+{
+    /* Texts are kept once: equal ones have equal pointers. */
+    return a->place.function == b->place.function &&
+           a->place.file == b->place.file;
+}
+
+/* Every place that was sampled in the activity, the caller's to free. */
+static struct spot *
+spots_collect(const struct evidence *evidence, uint32_t activity, size_t *count)
+{
+    struct evidence_item item;
+    struct spot *spots = NULL;
+    size_t room = 0;
+    size_t next = 0;
+
+    *count = 0;
+    while (item_next(evidence, activity, EVIDENCE_SAMPLE, &next, &item)) {
+        struct spot spot = {evidence_place(evidence->cast, &item), item.weight};
+        size_t at = 0;
+
+        while (at < *count && (!is_same_function(&spots[at], &spot) ||
+                               spots[at].place.line != spot.place.line)) {
+            at++;
+        }
+        if (at == *count) {
+            if (array_grow(&spots, &room, *count, sizeof(*spots)) != 0) {
+                break;
+            }
+            spots[(*count)++] = (struct spot){spot.place, 0};
+        }
+        spots[at].weight += spot.weight;
+    }
+    return spots;
+}
+
+struct report_sampled evidence_sampled(const struct evidence *evidence,
+                                       uint32_t activity)
+{
+    struct report_sampled sampled = {0};
+    int64_t line = 0;
+    size_t count;
+    struct spot *spots = spots_collect(evidence, activity, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        int64_t sum = 0;
+
+        sampled.total += spots[i].weight;
+        if (spots[i].place.function == NULL) {
+            continue;
+        }
+        for (size_t j = 0; j < count; j++) {
+            sum += is_same_function(&spots[i], &spots[j]) ? spots[j].weight : 0;
+        }
+        if (sum > sampled.ns || (sum == sampled.ns && spots[i].weight > line)) {
+            sampled.ns = sum;
+            sampled.place = spots[i].place;
+            line = spots[i].weight;
+        }
+    }
+    free(spots);
+    return sampled;
+}

@@ -1,0 +1,161 @@
+/* failures.c - device work that failed, and calls that were refused
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * By what it was, its error, and the place in the program.
+ */
+#include "merge/analysis/history/failures.h"
+
+#include <stdlib.h>
+
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+struct failures {
+    const struct cast *cast; /* borrowed */
+    struct table *keys;      /* process << 1 | is call, name << 32 | error,
+                                site */
+    uint64_t *counts;
+    size_t count, room;
+};
+
+struct failures *failures_create(const struct cast *cast)
+{
+    struct failures *failures = calloc(1, sizeof(*failures));
+
+    if (failures == NULL) {
+        return NULL;
+    }
+    failures->cast = cast;
+    failures->keys = table_create();
+    if (failures->keys == NULL) {
+        free(failures);
+        return NULL;
+    }
+    return failures;
+}
+
+void failures_destroy(struct failures *failures)
+{
+    if (failures == NULL) {
+        return;
+    }
+    table_destroy(failures->keys);
+    free(failures->counts);
+    free(failures);
+}
+
+/* Minus the error, 0 = not known. */
+static uint32_t error_of(const struct ck_event *record)
+{
+    switch (ck_kind_class(record->kind)) {
+    case CK_CLASS_CALL:
+        return (uint32_t)((const struct ck_call *)record)->arg;
+    case CK_CLASS_KERNEL:
+        return (uint32_t)((const struct ck_kernel *)record)->correlation;
+    default:
+        return (uint32_t)((const struct ck_copy *)record)->correlation;
+    }
+}
+
+int failures_add(struct failures *failures,
+                 const struct timeline_event *event,
+                 uint64_t site)
+{
+    const struct ck_event *record = event->record;
+    bool is_call = ck_kind_class(record->kind) == CK_CLASS_CALL;
+    int64_t number = table_number(
+        failures->keys,
+        (struct table_key){(uint64_t)event->process << 1 | is_call,
+                           (uint64_t)record->name << 32 | error_of(record),
+                           site});
+
+    if (number < 0 ||
+        array_grow(&failures->counts, &failures->room, failures->count,
+                   sizeof(*failures->counts)) != 0) {
+        return -1;
+    }
+    if ((size_t)number == failures->count) {
+        failures->counts[failures->count++] = 0;
+    }
+    failures->counts[number]++;
+    return 0;
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const struct report_failure *a = left;
+    const struct report_failure *b = right;
+
+    if (a->is_call != b->is_call) {
+        return a->is_call ? 1 : -1;
+    }
+    return (a->count < b->count) - (a->count > b->count);
+}
+
+/* The row's number among the different ones. Kept texts: equal ones are one
+ * pointer. -1 with ENOMEM. */
+static int64_t row_number(struct table *places,
+                          struct table *rows,
+                          const struct report_failure *row)
+{
+    int64_t place =
+        table_number_of(places, (uintptr_t)row->place.file, row->place.line,
+                        (uintptr_t)row->place.function);
+
+    return place < 0 ? -1
+                     : table_number_of(rows, (uintptr_t)row->name,
+                                       (uint64_t)(uint32_t)row->error << 1 |
+                                           row->is_call,
+                                       (uint64_t)place);
+}
+
+static int rows_fill(const struct failures *failures,
+                     struct table *places,
+                     struct table *rows,
+                     struct report *report)
+{
+    report->failures = calloc(failures->count + 1, sizeof(*report->failures));
+    if (report->failures == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < failures->count; i++) {
+        struct table_key key = table_key(failures->keys, i);
+        uint32_t process = (uint32_t)(key.a >> 1);
+        struct report_failure row = {
+            .name = cast_name(failures->cast, process, (uint32_t)(key.b >> 32)),
+            .is_call = (key.a & 1) != 0,
+            .error = (int32_t)(0u - (uint32_t)key.b),
+            .place = cast_place(failures->cast, process, key.c)};
+        int64_t at;
+
+        if (!cast_is_wanted(failures->cast,
+                            failures->cast->processes[process].rank)) {
+            continue;
+        }
+        at = row_number(places, rows, &row);
+        if (at < 0) {
+            return -1;
+        }
+        if ((size_t)at == report->failures_count) {
+            report->failures[report->failures_count++] = row;
+        }
+        report->failures[at].count += failures->counts[i];
+    }
+    qsort(report->failures, report->failures_count, sizeof(*report->failures),
+          by_count);
+    return 0;
+}
+
+int failures_report(const struct failures *failures, struct report *report)
+{
+    struct table *places = table_create();
+    struct table *rows = table_create();
+    int rc = places == NULL || rows == NULL
+                 ? -1
+                 : rows_fill(failures, places, rows, report);
+
+    table_destroy(places);
+    table_destroy(rows);
+    return rc;
+}

@@ -1,0 +1,25 @@
+/* kernelwait.h - what ran on its device while a thread waited for that
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A call that returns when the device has done its work takes the time of the
+ * kernels that run meanwhile: they are what the thread waited for.
+ */
+#ifndef CK_MERGE_ANALYSIS_HISTORY_KERNELWAIT_H
+#define CK_MERGE_ANALYSIS_HISTORY_KERNELWAIT_H
+
+#include "merge/analysis/history/scene.h"
+
+/* Is the thread in a call that does not return before the device has done its
+ * work? */
+bool kernelwait_is(const struct host_state *did);
+/* Calls `take` for each part of `piece`, in order, without holes, with what the
+ * thread did and, where one is known, the kernel that ran or was queued. Of
+ * another call than those of kernelwait_is() it is one part. */
+int kernelwait_walk(const struct scene *scene,
+                    uint32_t thread,
+                    struct region piece,
+                    const struct host_state *did,
+                    struct host_taker taker);
+
+#endif

@@ -1,0 +1,44 @@
+/* unrecorded.h - launches behind the last one whose work was recorded
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A device's tracer gives its records late, and what it holds when a process is
+ * killed, hangs or stops is gone. Launches are recorded at once: those behind
+ * the last one of the process of which any work came say from when on nobody
+ * knows what the device did.
+ */
+#ifndef CK_MERGE_ANALYSIS_HISTORY_UNRECORDED_H
+#define CK_MERGE_ANALYSIS_HISTORY_UNRECORDED_H
+
+#include "merge/model/cast.h"
+#include "merge/model/interval.h"
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
+
+/* Launches of a thread that are remembered; of more only the number is. */
+#define UNRECORDED_MAX ((size_t)4096)
+
+struct unrecorded;
+/* `cast` is borrowed. NULL with ENOMEM. */
+struct unrecorded *unrecorded_create(const struct cast *cast);
+void unrecorded_destroy(struct unrecorded *unrecorded);
+/* A call of the CUDA API. 0, or -1 with ENOMEM. */
+int unrecorded_launch(struct unrecorded *unrecorded,
+                      const struct timeline_event *event);
+/* Has the process called it at all? */
+bool unrecorded_has(const struct unrecorded *unrecorded, uint32_t process);
+/* Work of a device that was launched by that call of the thread. */
+void unrecorded_work(struct unrecorded *unrecorded,
+                     uint32_t thread,
+                     uint32_t call);
+/* The record of a kernel came, whoever launched it. */
+void unrecorded_kernel(struct unrecorded *unrecorded, bool is_timed);
+/* Once all was taken, and before the next two. */
+void unrecorded_close(struct unrecorded *unrecorded);
+/* How many a process has, and from the first of them to its last call. */
+uint64_t unrecorded_count(const struct unrecorded *unrecorded,
+                          uint32_t process,
+                          struct region *part);
+struct report_launches unrecorded_report(const struct unrecorded *unrecorded);
+
+#endif

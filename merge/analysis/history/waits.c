@@ -1,0 +1,576 @@
+/* waits.c - until when each MPI call had to wait, and for whom
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A call has one fact about the messages that it completed, and one for each
+ * collective. They lie in order of the calls' numbers, by thread.
+ */
+#include "merge/analysis/history/waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+/* Who was last (or first, where any would do) of one kind of partners. */
+struct partner {
+    uint32_t thread; /* CAST_NONE = none */
+    ck_time_t until;
+    int64_t mark;
+};
+
+struct fact {
+    uint32_t call;
+    uint32_t expected; /* receives that it completed */
+    uint32_t known;    /* those of them whose send is known */
+    bool is_collective;
+    ck_time_t left; /* return of the call, or its enter if not known */
+    struct partner sender;
+    struct partner receiver;
+    struct collective_call collective;
+};
+
+struct thread {
+    struct fact *facts;
+    size_t count, room;
+    uint32_t gone; /* highest number of a call whose facts are forgotten */
+};
+
+/* A collective that a request stands for. */
+struct pending {
+    bool is_set;
+    struct collective_call call;
+};
+
+struct waits {
+    const struct cast *cast;   /* borrowed */
+    const struct align *align; /* borrowed */
+    uint64_t eager_bytes;
+    struct collective *collective;
+    struct matcher *matcher;
+    struct thread *threads;
+    size_t limit; /* facts of one thread */
+    struct table *request_keys;
+    struct pending *pending;
+    size_t pending_count, pending_room;
+    waits_horizon_f horizon;
+    const void *horizon_state;
+    waits_find_f others; /* NULL = nobody knows more */
+    const void *others_state;
+    ck_time_t now;
+};
+
+/* ---- facts -------------------------------------------------------------- */
+
+static void facts_trim(struct thread *thread, ck_time_t horizon, size_t limit)
+{
+    size_t kept = 0;
+    size_t from = 0;
+
+    for (size_t i = 0; i < thread->count; i++) {
+        if (thread->facts[i].left > horizon) {
+            thread->facts[kept++] = thread->facts[i];
+        }
+    }
+    if (kept >= limit) {
+        from = kept / 2;
+        thread->gone = thread->facts[from].call;
+        memmove(thread->facts, thread->facts + from,
+                (kept - from) * sizeof(*thread->facts));
+    }
+    thread->count = kept - from;
+}
+
+/* The first fact of a call or a later one. */
+static size_t fact_at(const struct thread *thread, uint32_t call)
+{
+    size_t low = 0, high = thread->count;
+
+    /* Mostly it is one of the last. */
+    for (unsigned i = 0; i < 4 && high > 0; i++, high--) {
+        if (thread->facts[high - 1].call < call) {
+            return high;
+        }
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (thread->facts[middle].call < call) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* One about messages: what a collective has beside that is set by its own. */
+static inline void fact_init(struct fact *fact, uint32_t call, ck_time_t left)
+{
+    fact->call = call;
+    fact->expected = fact->known = 0;
+    fact->is_collective = false;
+    fact->left = left;
+    fact->sender = (struct partner){CAST_NONE, INT64_MIN, INT64_MIN};
+    fact->receiver = (struct partner){CAST_NONE, INT64_MIN, INT64_MIN};
+}
+
+/* A fresh fact of a call, behind those that it has; NULL with ENOMEM. */
+static struct fact *
+fact_new(struct waits *waits, uint32_t number, uint32_t call, ck_time_t left)
+{
+    struct thread *thread = &waits->threads[number];
+    size_t at;
+
+    if (thread->count == thread->room) {
+        ck_time_t horizon =
+            waits->horizon != NULL
+                ? waits->horizon(waits->horizon_state, waits->now)
+                : INT64_MIN;
+
+        facts_trim(thread, horizon, waits->limit);
+        if (thread->count > thread->room / 2 || thread->room == 0) {
+            size_t count = thread->room;
+
+            if (array_grow(&thread->facts, &thread->room, count,
+                           sizeof(*thread->facts)) != 0) {
+                return NULL;
+            }
+        }
+    }
+    at = thread->count;
+    while (at > 0 && thread->facts[at - 1].call > call) {
+        at--;
+    }
+    if (at < thread->count) {
+        memmove(&thread->facts[at + 1], &thread->facts[at],
+                (thread->count - at) * sizeof(*thread->facts));
+    }
+    thread->count++;
+    fact_init(&thread->facts[at], call, left);
+    return &thread->facts[at];
+}
+
+/* The fact about messages of a call, made when it has none; NULL: out of
+ * memory, or the thread is not known (errno 0). */
+static struct fact *
+fact_find(struct waits *waits, const struct match_call *call, ck_time_t left)
+{
+    struct thread *thread;
+
+    if (call->thread >= waits->cast->threads_count) {
+        return NULL;
+    }
+    thread = &waits->threads[call->thread];
+    for (size_t i = fact_at(thread, call->number);
+         i < thread->count && thread->facts[i].call == call->number; i++) {
+        if (!thread->facts[i].is_collective) {
+            return &thread->facts[i];
+        }
+    }
+    return fact_new(waits, call->thread, call->number, left);
+}
+
+static bool is_forgotten(const struct waits *waits,
+                         const struct match_call *call)
+{
+    return call->thread >= waits->cast->threads_count || call->number == 0 ||
+           call->number <= waits->threads[call->thread].gone;
+}
+
+static void partner_add(struct partner *partner,
+                        enum wait_rule rule,
+                        uint32_t thread,
+                        ck_time_t until,
+                        int64_t mark)
+{
+    if (partner->thread == CAST_NONE ||
+        (rule == WAIT_RULE_ALL ? mark > partner->mark : mark < partner->mark)) {
+        partner->mark = mark;
+    }
+    if (partner->thread == CAST_NONE ||
+        (rule == WAIT_RULE_ALL ? until > partner->until
+                               : until < partner->until)) {
+        partner->until = until;
+        partner->thread = thread;
+    }
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+static int received_add(struct waits *waits,
+                        enum match_news news,
+                        const struct match *match,
+                        enum wait_rule rule)
+{
+    const struct match_end *send = &match->send;
+    struct fact *fact =
+        fact_find(waits, &match->recv.completed, match->recv.done);
+
+    if (fact == NULL) {
+        return -1;
+    }
+    if (news == MATCH_COMPLETED) {
+        fact->expected++;
+        return 0;
+    }
+    fact->known += news == MATCH_RECEIVED;
+    partner_add(&fact->sender, rule, send->posted.thread, send->post,
+                send->mark);
+    return 0;
+}
+
+/* A send that does not end before its receive is posted. */
+static bool is_synchronous(const struct waits *waits, const struct match *match)
+{
+    const char *name =
+        cast_name(waits->cast, match->send.process, match->send.posted.name);
+
+    return match->bytes > waits->eager_bytes ||
+           (name != NULL && (strncmp(name, "MPI_Ssend", 9) == 0 ||
+                             strncmp(name, "MPI_Issend", 10) == 0));
+}
+
+/* One that was over before its receive was posted waited for nobody. */
+static int
+sent_add(struct waits *waits, const struct match *match, enum wait_rule rule)
+{
+    const struct match_end *recv = &match->recv;
+    struct fact *fact;
+
+    if (match->send.done <= recv->post || !is_synchronous(waits, match)) {
+        return 0;
+    }
+    fact = fact_find(waits, &match->send.completed, match->send.done);
+    if (fact == NULL) {
+        return -1;
+    }
+    partner_add(&fact->receiver, rule, recv->posted.thread, recv->post,
+                recv->mark);
+    return 0;
+}
+
+static int
+match_take(void *state, enum match_news news, const struct match *match)
+{
+    struct waits *waits = state;
+    bool is_send =
+        news == MATCH_SENT || (news == MATCH_COMPLETED && match->send.is_done);
+    const struct match_end *end = is_send ? &match->send : &match->recv;
+    enum wait_rule rule =
+        wait_rule_of(cast_name(waits->cast, end->process, end->completed.name));
+
+    if (rule == WAIT_RULE_NONE || is_forgotten(waits, &end->completed)) {
+        return 0;
+    }
+    if (news == MATCH_SENT) {
+        return sent_add(waits, match, rule);
+    }
+    if (is_send) {
+        /* It may have waited for nobody: then that is known. */
+        return fact_find(waits, &end->completed, end->done) == NULL ? -1 : 0;
+    }
+    return received_add(waits, news, match, rule);
+}
+
+/* ---- collectives -------------------------------------------------------- */
+
+/* The request's entry; NULL with ENOMEM. */
+static struct pending *
+pending_find(struct waits *waits, uint32_t process, uint64_t request)
+{
+    struct table_key key = {process, request, 0};
+    int64_t number = table_number(waits->request_keys, key);
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number == waits->pending_count) {
+        if (array_grow(&waits->pending, &waits->pending_room,
+                       waits->pending_count, sizeof(*waits->pending)) != 0) {
+            return NULL;
+        }
+        waits->pending[waits->pending_count++].is_set = false;
+    }
+    return &waits->pending[number];
+}
+
+static int collective_add(struct waits *waits,
+                          const struct match_call *call,
+                          ck_time_t left,
+                          const struct collective_call *what)
+{
+    struct fact *fact;
+
+    if (is_forgotten(waits, call)) {
+        return 0;
+    }
+    fact = fact_new(waits, call->thread, call->number, left);
+    if (fact == NULL) {
+        return -1;
+    }
+    fact->is_collective = true;
+    fact->collective = *what;
+    return 0;
+}
+
+static int collective_take(struct waits *waits,
+                           const struct timeline_event *event,
+                           int64_t mark)
+{
+    const struct ck_collective *record =
+        (const struct ck_collective *)event->record;
+    struct match_call call = {event->thread, record->call, record->e.name};
+    struct collective_call what;
+    struct pending *pending;
+
+    if (collective_enter(waits->collective, event, mark, &what) != 0) {
+        return -1;
+    }
+    if (record->e.kind == CK_KIND_COLLECTIVE) {
+        return what.role == COLLECTIVE_OTHER
+                   ? 0
+                   : collective_add(waits, &call, event->end, &what);
+    }
+    if (record->request == 0) {
+        return 0;
+    }
+    pending = pending_find(waits, event->process, record->request);
+    if (pending == NULL) {
+        return -1;
+    }
+    pending->is_set = true;
+    pending->call = what;
+    return 0;
+}
+
+/* A request is complete: if it stands for a collective, its call waited for
+ * that. */
+static int complete_take(struct waits *waits,
+                         const struct timeline_event *event)
+{
+    const struct ck_message *record = (const struct ck_message *)event->record;
+    struct match_call call = {event->thread, record->call, record->e.name};
+    struct pending *pending;
+
+    if (record->request == 0) {
+        return 0;
+    }
+    pending = pending_find(waits, event->process, record->request);
+    if (pending == NULL) {
+        return -1;
+    }
+    if (!pending->is_set) {
+        return 0;
+    }
+    pending->is_set = false;
+    if (wait_rule_of(cast_name(waits->cast, event->process, record->e.name)) ==
+        WAIT_RULE_NONE) {
+        return 0;
+    }
+    return collective_add(waits, &call, event->start, &pending->call);
+}
+
+/* A blocking call that sends has a fact even if it waits for nobody. */
+static int send_take(struct waits *waits, const struct timeline_event *event)
+{
+    const struct ck_message *record = (const struct ck_message *)event->record;
+    struct match_call call = {event->thread, record->call, record->e.name};
+
+    if (record->request != 0 || is_forgotten(waits, &call)) {
+        return 0;
+    }
+    return fact_find(waits, &call, event->end) == NULL ? -1 : 0;
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
+struct waits *waits_create(const struct cast *cast,
+                           const struct align *align,
+                           uint64_t eager_bytes)
+{
+    struct waits *waits = calloc(1, sizeof(*waits));
+
+    if (waits == NULL) {
+        return NULL;
+    }
+    waits->cast = cast;
+    waits->align = align;
+    waits->eager_bytes = eager_bytes;
+    waits->limit = WAITS_MAX / (cast->threads_count + 1);
+    waits->limit = waits->limit < WAITS_MIN ? WAITS_MIN : waits->limit;
+    waits->collective = collective_create(cast, NULL, NULL);
+    waits->matcher = matcher_create(cast, match_take, waits);
+    waits->threads = calloc(cast->threads_count + 1, sizeof(*waits->threads));
+    waits->request_keys = table_create();
+    if (waits->collective == NULL || waits->matcher == NULL ||
+        waits->threads == NULL || waits->request_keys == NULL) {
+        waits_destroy(waits);
+        return NULL;
+    }
+    return waits;
+}
+
+void waits_destroy(struct waits *waits)
+{
+    if (waits == NULL) {
+        return;
+    }
+    for (size_t i = 0; waits->threads != NULL && i < waits->cast->threads_count;
+         i++) {
+        free(waits->threads[i].facts);
+    }
+    free(waits->threads);
+    free(waits->pending);
+    table_destroy(waits->request_keys);
+    matcher_destroy(waits->matcher);
+    collective_destroy(waits->collective);
+    free(waits);
+}
+
+void waits_horizon(struct waits *waits, waits_horizon_f f, const void *state)
+{
+    waits->horizon = f;
+    waits->horizon_state = state;
+}
+
+struct match_counts waits_counts(const struct waits *waits)
+{
+    return matcher_counts(waits->matcher);
+}
+
+int waits_take(struct waits *waits,
+               const struct timeline_event *event,
+               int64_t mark)
+{
+    waits->now = event->start;
+    if ((event->record->flags & (CK_FLAG_CUT | CK_FLAG_FAILED)) != 0 &&
+        event->record->kind != CK_KIND_COMPLETE) {
+        return 0;
+    }
+    switch (event->record->kind) {
+    case CK_KIND_COLLECTIVE:
+    case CK_KIND_ICOLLECTIVE:
+        return collective_take(waits, event, mark);
+    case CK_KIND_COMPLETE:
+        if (complete_take(waits, event) != 0) {
+            return -1;
+        }
+        break;
+    case CK_KIND_SEND:
+    case CK_KIND_SENDRECV:
+        if (send_take(waits, event) != 0) {
+            return -1;
+        }
+        break;
+    default:
+        break;
+    }
+    return matcher_take(waits->matcher, event, mark);
+}
+
+bool waits_error(const struct waits *waits,
+                 uint32_t thread,
+                 ck_time_t start,
+                 struct wait *wait)
+{
+    const struct cast *cast = waits->cast;
+    uint32_t agent = cast->processes[cast->threads[thread].process].agent;
+    uint32_t its = cast->processes[cast->threads[wait->thread].process].agent;
+    ck_time_t early;
+
+    if (align_pair_bound(waits->align, agent, its, start, &early) != 0 ||
+        align_pair_bound(waits->align, agent, its, wait->until, &wait->error) !=
+            0) {
+        return false;
+    }
+    wait->error = early > wait->error ? early : wait->error;
+    return true;
+}
+
+static void wait_widen(struct wait *wait,
+                       enum wait_kind kind,
+                       const struct partner *partner)
+{
+    if (partner->thread == CAST_NONE) {
+        return;
+    }
+    wait->mark = partner->mark > wait->mark ? partner->mark : wait->mark;
+    if (partner->until > wait->until) {
+        wait->until = partner->until;
+        wait->thread = partner->thread;
+        wait->kind = kind;
+    }
+}
+
+/* What one fact says about a call entered at `enter`. False: not known. */
+static bool fact_tell(const struct waits *waits,
+                      const struct fact *fact,
+                      ck_time_t enter,
+                      struct wait *wait)
+{
+    struct collective_wait what;
+    struct partner partner;
+
+    if (!fact->is_collective) {
+        if (fact->known < fact->expected) {
+            return false;
+        }
+        wait_widen(wait, WAIT_LATE_SENDER, &fact->sender);
+        if (wait->until <= enter) {
+            wait_widen(wait, WAIT_LATE_RECEIVER, &fact->receiver);
+        } else if (fact->receiver.thread != CAST_NONE &&
+                   fact->receiver.mark > wait->mark) {
+            wait->mark = fact->receiver.mark;
+        }
+        return true;
+    }
+    if (!collective_wait(waits->collective, &fact->collective, &what)) {
+        return false;
+    }
+    partner = (struct partner){what.thread, what.until, what.mark};
+    wait_widen(wait, wait_kind_of(fact->collective.role), &partner);
+    return true;
+}
+
+void waits_others(struct waits *waits, waits_find_f f, const void *state)
+{
+    waits->others = f;
+    waits->others_state = state;
+}
+
+/* By the messages and collectives that the call completed. */
+static bool facts_find(const struct waits *waits,
+                       uint32_t number,
+                       const struct host_span *call,
+                       struct wait *wait)
+{
+    const struct thread *thread = &waits->threads[number];
+    bool is_found = false;
+
+    *wait = (struct wait){
+        .until = INT64_MIN, .thread = CAST_NONE, .mark = INT64_MIN};
+    for (size_t i = fact_at(thread, call->call);
+         i < thread->count && thread->facts[i].call == call->call; i++) {
+        if (!fact_tell(waits, &thread->facts[i], call->start, wait)) {
+            return false;
+        }
+        is_found = true;
+    }
+    return is_found && (wait->thread == CAST_NONE ||
+                        waits_error(waits, number, call->start, wait));
+}
+
+bool waits_find(const struct waits *waits,
+                uint32_t number,
+                const struct host_span *call,
+                struct wait *wait)
+{
+    if (number >= waits->cast->threads_count || call->call == 0) {
+        return false;
+    }
+    return facts_find(waits, number, call, wait) ||
+           (waits->others != NULL &&
+            waits->others(waits->others_state, number, call, wait));
+}

@@ -1,0 +1,82 @@
+/* causekeys.c - numbers for the causes that rows of the ledger belong to
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/idle/causekeys.h"
+
+#include <stdlib.h>
+
+#include "merge/model/table.h"
+
+struct causekeys {
+    const struct cast *cast; /* borrowed */
+    struct scene *scene;     /* borrowed */
+    rows_shown_f is_shown;
+    struct table *numbers;
+};
+
+struct causekeys *causekeys_create(const struct cast *cast,
+                                   struct scene *scene,
+                                   rows_shown_f is_shown)
+{
+    struct causekeys *keys = calloc(1, sizeof(*keys));
+
+    if (keys == NULL) {
+        return NULL;
+    }
+    keys->cast = cast;
+    keys->scene = scene;
+    keys->is_shown = is_shown;
+    keys->numbers = table_create();
+    if (keys->numbers == NULL) {
+        free(keys);
+        return NULL;
+    }
+    return keys;
+}
+
+void causekeys_destroy(struct causekeys *keys)
+{
+    if (keys == NULL) {
+        return;
+    }
+    table_destroy(keys->numbers);
+    free(keys);
+}
+
+/* Whose it is: of waits the call that was waited in, of others the range.
+ * Kept texts are one pointer where they are equal. -1 with ENOMEM. */
+static int64_t text_of(const struct causekeys *keys,
+                       const struct ledger_row *row)
+{
+    if (row->did == CAST_NONE || row->cause == CAUSE_STARTUP) {
+        return 0;
+    }
+    return row->cause == CAUSE_MPI_WAIT
+               ? scene_activity_site(keys->scene, row->did)
+               : (int64_t)(uintptr_t)scene_activity_range(keys->scene,
+                                                          row->did);
+}
+
+int64_t causekeys_find(struct causekeys *keys, const struct ledger_row *row)
+{
+    bool is_wait = row->cause == CAUSE_MPI_WAIT;
+    bool is_of_device =
+        row->cause == CAUSE_DEP_REMOTE || row->cause == CAUSE_DEP_EVENT;
+    int64_t text = text_of(keys, row);
+    uint64_t what = (uint64_t)row->wait << 8 | (uint64_t)row->cause << 2 |
+                    (uint64_t)row->is_start << 1 |
+                    (uint64_t)keys->is_shown(keys->cast, row->device);
+
+    if (text < 0) {
+        return -1;
+    }
+    if (is_of_device) {
+        what |= (uint64_t)row->device << 40 |
+                (uint64_t)((uint32_t)row->last & 0xffffff) << 16;
+    }
+    return table_number_of(keys->numbers, what,
+                           (uint64_t)(uint32_t)row->blamed << 32 |
+                               (is_wait ? 0 : (uint32_t)row->rank),
+                           (uint64_t)text);
+}

@@ -1,0 +1,704 @@
+/* causes.c - the ledger's rows as the causes of the report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Waits for the same rank in calls from the same place are one cause, whoever
+ * waited. Other causes are one where a rank did the same; before its first work
+ * a device is idle for one cause. What lies in the start of the rank that it is
+ * because of comes once, however long the run is, and goes behind what comes
+ * again in each step.
+ */
+#include "merge/analysis/idle/causes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/delays/delayreport.h"
+#include "merge/analysis/delays/mostly.h"
+#include "merge/analysis/history/scene.h"
+#include "merge/model/array.h"
+
+/* Causes of less than an n-th of all time are not looked at for windows. */
+#define WINDOW_WORTH 100
+
+/* A row with its activity in words. */
+struct item {
+    const struct ledger_row *row;
+    const struct report_activity *did;
+};
+
+/* Items that the report has in one row. */
+struct group {
+    const struct item *items;
+    size_t count;
+    ck_time_t ns;
+    int32_t rank; /* the first one */
+};
+
+/* Items on their way into groups. */
+struct grouping {
+    const struct causes_from *from;
+    const struct scene *scene;
+    ck_time_t worth; /* of a window */
+    struct item *items;
+    const struct ledger_row **rows;     /* of a group */
+    struct report_activity *activities; /* by number; the last one: none */
+    bool *is_known;
+    uint32_t *keys;     /* of a group's rows, each once */
+    bool *is_key_taken; /* by key; false between uses */
+    size_t keys_count;
+    size_t none;     /* number of that last one */
+    ck_time_t *sums; /* by activity or by index of a rank; zeros between uses */
+};
+
+static int compare_ints(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_texts(const char *left, const char *right)
+{
+    return strcmp(left == NULL ? "" : left, right == NULL ? "" : right);
+}
+
+static int compare_places(const struct place *a, const struct place *b)
+{
+    int order = compare_texts(a->file, b->file);
+
+    if (order == 0) {
+        order = compare_ints(a->line, b->line);
+    }
+    return order != 0 ? order : compare_texts(a->function, b->function);
+}
+
+static int compare_groups(const struct item *a, const struct item *b)
+{
+    int order = compare_ints(a->row->cause, b->row->cause);
+
+    if (order == 0) {
+        order = compare_ints(a->row->blamed, b->row->blamed);
+    }
+    if (order == 0) {
+        order = compare_ints(a->row->is_start, b->row->is_start);
+    }
+    if (order != 0) {
+        return order;
+    }
+    if (a->row->cause == CAUSE_DEP_REMOTE || a->row->cause == CAUSE_DEP_EVENT) {
+        order = compare_ints(a->row->device, b->row->device);
+        if (order == 0) {
+            order = compare_ints(a->row->last, b->row->last);
+        }
+        if (order != 0) {
+            return order;
+        }
+    }
+    if (a->row->cause != CAUSE_MPI_WAIT) {
+        order = compare_ints(a->row->rank, b->row->rank);
+        return order != 0 || a->row->cause == CAUSE_STARTUP
+                   ? order
+                   : compare_texts(a->did->range, b->did->range);
+    }
+    order = compare_ints(a->row->wait, b->row->wait);
+    if (order == 0) {
+        order = compare_texts(a->did->call, b->did->call);
+    }
+    return order != 0 ? order : compare_places(&a->did->place, &b->did->place);
+}
+
+/* Within a group what the blamed rank did, then who waited. */
+static int by_group(const void *left, const void *right)
+{
+    const struct item *a = left;
+    const struct item *b = right;
+    int order = compare_groups(a, b);
+
+    if (order == 0) {
+        order = compare_ints(a->row->blamed_did, b->row->blamed_did);
+    }
+    if (order == 0) {
+        order = compare_ints(a->row->rank, b->row->rank);
+    }
+    return order != 0 ? order : compare_ints(a->row->did, b->row->did);
+}
+
+static int by_length(const void *left, const void *right)
+{
+    const struct report_cause *a = left;
+    const struct report_cause *b = right;
+    int order = compare_ints(b->ns, a->ns);
+
+    if (order == 0) {
+        order = compare_ints(a->cause, b->cause);
+    }
+    if (order == 0) {
+        order = compare_ints(a->is_start, b->is_start);
+    }
+    return order != 0 ? order : compare_ints(a->rank, b->rank);
+}
+
+static int by_recurrence(const void *left, const void *right)
+{
+    const struct report_cause *a = left;
+    const struct report_cause *b = right;
+    int order = compare_ints(report_is_once(a), report_is_once(b));
+
+    return order != 0 ? order : by_length(left, right);
+}
+
+/* Where the sum of a rank lies; of none, behind those of all. */
+static size_t rank_slot(const struct grouping *grouping, int32_t rank)
+{
+    const struct cast *cast = scene_cast(grouping->scene);
+    uint32_t index = cast_rank_index(cast, rank);
+
+    return index == CAST_NONE ? cast->ranks_count : index;
+}
+
+/* The rank that most of a group's time was waited for directly. */
+static int32_t
+last_find(struct grouping *grouping, const struct item *items, size_t count)
+{
+    int32_t best = CAST_RANK_UNKNOWN;
+    ck_time_t most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        grouping->sums[rank_slot(grouping, items[i].row->last)] +=
+            items[i].row->ns;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t *sum =
+            &grouping->sums[rank_slot(grouping, items[i].row->last)];
+
+        if (*sum > most && items[i].row->last != CAST_RANK_UNKNOWN) {
+            most = *sum;
+            best = items[i].row->last;
+        }
+        *sum = 0;
+    }
+    return best;
+}
+
+/* How many ranks are in a group, and the first of them. 0, or -1 with ENOMEM.
+ */
+static int ranks_count(struct grouping *grouping,
+                       const struct item *items,
+                       size_t count,
+                       struct report_cause *cause)
+{
+    for (size_t i = 0; i < count; i++) {
+        grouping->rows[i] = items[i].row;
+    }
+    cause->ranks =
+        rows_ranks(scene_cast(grouping->scene), grouping->rows, count);
+    return cause->ranks == 0 ? -1 : 0;
+}
+
+/* What the launching threads did for the largest part of a group. */
+static void did_find(struct grouping *grouping,
+                     const struct item *items,
+                     size_t count,
+                     struct report_cause *cause)
+{
+    cause->did_ns = -1;
+    for (size_t i = 0; i < count; i++) {
+        grouping->sums[items[i].did - grouping->activities] += items[i].row->ns;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t *sum = &grouping->sums[items[i].did - grouping->activities];
+
+        if (*sum > cause->did_ns) {
+            cause->did_ns = *sum;
+            cause->did = *items[i].did;
+        }
+        *sum = 0;
+    }
+}
+
+/* Calls from one place are one thing, whatever the address. */
+static bool is_same_call(const struct report_activity *a,
+                         const struct report_activity *b)
+{
+    return a->call != NULL && b->call != NULL &&
+           strcmp(a->call, b->call) == 0 && a->range == b->range &&
+           (a->place.file != NULL || a->place.function != NULL) &&
+           compare_places(&a->place, &b->place) == 0;
+}
+
+/* What took longest of a group, at most REPORT_PARTS things. */
+static void parts_find(struct grouping *grouping,
+                       const struct item *items,
+                       size_t count,
+                       struct report_cause *cause)
+{
+    const struct report_activity *none = &grouping->activities[grouping->none];
+
+    for (size_t i = 0; i < count; i++) {
+        grouping->sums[items[i].did - grouping->activities] += items[i].row->ns;
+    }
+    for (cause->parts_count = 0; cause->parts_count < REPORT_PARTS;
+         cause->parts_count++) {
+        const struct report_activity *best = NULL;
+        ck_time_t most = 0;
+
+        for (size_t i = 0; i < count; i++) {
+            ck_time_t sum = grouping->sums[items[i].did - grouping->activities];
+
+            if (sum > most && items[i].did != none) {
+                most = sum;
+                best = items[i].did;
+            }
+        }
+        if (best == NULL) {
+            break;
+        }
+        for (size_t i = 0; i < count; i++) {
+            ck_time_t *sum =
+                &grouping->sums[items[i].did - grouping->activities];
+
+            if (items[i].did != best && is_same_call(items[i].did, best)) {
+                most += *sum;
+                *sum = 0;
+            }
+        }
+        grouping->sums[best - grouping->activities] = 0;
+        cause->parts[cause->parts_count] = (struct report_part){*best, most};
+    }
+    for (size_t i = 0; i < count; i++) {
+        grouping->sums[items[i].did - grouping->activities] = 0;
+    }
+}
+
+/* What the blamed rank did meanwhile for the largest part. 0, or -1 with
+ * ENOMEM.
+ */
+static int seen_find(const struct scene *scene,
+                     const struct item *items,
+                     size_t count,
+                     struct report_cause *cause)
+{
+    struct mostly_part *parts = malloc(count * sizeof(*parts));
+    struct mostly most;
+    size_t used = 0;
+
+    if (parts == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].row->blamed_did != CAST_NONE) {
+            parts[used++] =
+                mostly_part(scene, items[i].row->blamed_did, items[i].row->ns);
+        }
+    }
+    most = mostly_find(scene, parts, used);
+    free(parts);
+    cause->seen_kind = most.kind;
+    cause->seen_kind_ns = most.kind_ns;
+    cause->seen_ns = most.ns;
+    if (most.did != CAST_NONE) {
+        cause->seen = scene_activity_report(scene, most.did);
+    }
+    return 0;
+}
+
+/* Why the blamed rank came late. 0, or -1 with ENOMEM. */
+static int delays_find(const struct causes_from *from,
+                       const struct item *items,
+                       size_t count,
+                       struct report_cause *cause)
+{
+    cause->delays.kind = CAUSES;
+    cause->delays.rank = CAST_RANK_UNKNOWN;
+    if (from->delays == NULL || cause->cause != CAUSE_MPI_WAIT) {
+        return 0;
+    }
+    delaysums_begin(from->delays);
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_row *row = items[i].row;
+        struct delaysums_group group = {.blamed = row->blamed,
+                                        .wait = row->wait,
+                                        .is_start = row->is_start};
+        int64_t site = row->did == CAST_NONE
+                           ? 0
+                           : scene_activity_site(from->scene, row->did);
+
+        group.site = (uint32_t)site;
+        if (site < 0 || delaysums_gather(from->delays, &group) != 0) {
+            return -1;
+        }
+    }
+    if (from->is_of_waits) {
+        cause->count = delaysums_waits(from->delays);
+    }
+    return delayreport_fill(from->scene, from->delay, from->delays,
+                            &cause->delays);
+}
+
+/* The steps in which a group has most of its time. 0, or -1 with ENOMEM. */
+static int windows_find(struct grouping *grouping,
+                        const struct item *items,
+                        size_t count,
+                        struct report_cause *cause)
+{
+    const struct when *when = grouping->from->when;
+    size_t keys = 0;
+
+    if (when == NULL || cause->ns < grouping->worth || report_is_once(cause)) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t key = items[i].row->key;
+
+        if (key != ROWS_NO_KEY && !grouping->is_key_taken[key]) {
+            grouping->is_key_taken[key] = true;
+            grouping->keys[keys++] = key;
+        }
+    }
+    for (size_t i = 0; i < keys; i++) {
+        grouping->is_key_taken[grouping->keys[i]] = false;
+    }
+    return when_windows(when, grouping->keys, keys, &cause->windows);
+}
+
+/* 0, or -1 with ENOMEM. */
+static int group_report(struct grouping *grouping,
+                        const struct group *group,
+                        struct report_cause *cause)
+{
+    const struct item *items = group->items;
+    size_t count = group->count;
+
+    cause->cause = items[0].row->cause;
+    cause->blamed = items[0].row->blamed;
+    cause->is_start = items[0].row->is_start;
+    cause->ns = group->ns;
+    cause->rank = group->rank;
+    if (cause->cause == CAUSE_MPI_WAIT) {
+        cause->wait = wait_kind_name(items[0].row->wait);
+        cause->last = last_find(grouping, items, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_row *row = items[i].row;
+
+        cause->count += row->count;
+        cause->error += row->error;
+        cause->wrong_order += row->wrong;
+    }
+    did_find(grouping, items, count, cause);
+    if (cause->cause == CAUSE_STARTUP) {
+        parts_find(grouping, items, count, cause);
+    }
+    if (cause->cause == CAUSE_DEP_REMOTE || cause->cause == CAUSE_DEP_EVENT) {
+        cause->device = items[0].row->device;
+        cause->awaited = (uint32_t)items[0].row->last;
+    }
+    if (ranks_count(grouping, items, count, cause) != 0 ||
+        delays_find(grouping->from, items, count, cause) != 0 ||
+        windows_find(grouping, items, count, cause) != 0 ||
+        seen_find(grouping->scene, items, count, cause) != 0) {
+        return -1;
+    }
+    if (cause->cause == CAUSE_DEP_EVENT) {
+        /* Nobody was to come: what the setter did until then is all of it. */
+        cause->delays.rank = cause->blamed;
+        cause->delays.kind = cause->seen_kind;
+        cause->delays.kind_ns = cause->seen_kind_ns;
+        cause->delays.ns = cause->seen_ns;
+        cause->delays.did = cause->seen;
+    }
+    return 0;
+}
+
+static struct group group_of(const struct item *items, size_t count)
+{
+    struct group group = {items, count, 0, items[0].row->rank};
+
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_row *row = items[i].row;
+
+        group.ns += row->ns;
+        group.rank = row->rank < group.rank ? row->rank : group.rank;
+    }
+    return group;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct group *a = left;
+    const struct group *b = right;
+    int order = compare_ints(b->ns, a->ns);
+
+    if (order == 0) {
+        order = compare_ints(a->items[0].row->cause, b->items[0].row->cause);
+    }
+    if (order == 0) {
+        order =
+            compare_ints(a->items[0].row->is_start, b->items[0].row->is_start);
+    }
+    return order != 0 ? order : compare_ints(a->rank, b->rank);
+}
+
+/* Groups of the items, which are in order, the longest first. NULL with ENOMEM.
+ */
+static struct group *
+groups_find(const struct item *items, size_t items_count, size_t *count)
+{
+    size_t room = 1;
+    struct group *groups = calloc(room, sizeof(*groups));
+
+    *count = 0;
+    for (size_t first = 0, last; first < items_count; first = last) {
+        for (last = first + 1;
+             last < items_count &&
+             compare_groups(&items[first], &items[last]) == 0;) {
+            last++;
+        }
+        if (groups == NULL ||
+            array_grow(&groups, &room, *count, sizeof(*groups)) != 0) {
+            free(groups);
+            return NULL;
+        }
+        groups[(*count)++] = group_of(&items[first], last - first);
+    }
+    if (groups != NULL) {
+        qsort(groups, *count, sizeof(*groups), by_time);
+    }
+    return groups;
+}
+
+/* All that is known of the groups that are listed. NULL with ENOMEM. */
+static struct report_cause *
+groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
+{
+    struct group *groups = groups_find(grouping->items, items_count, count);
+    struct report_cause *causes;
+    int rc = 0;
+
+    if (groups == NULL) {
+        return NULL;
+    }
+    *count = *count > CAUSES_LISTED_MAX ? CAUSES_LISTED_MAX : *count;
+    causes = calloc(*count + 1, sizeof(*causes));
+    for (size_t i = 0; causes != NULL && rc == 0 && i < *count; i++) {
+        rc = group_report(grouping, &groups[i], &causes[i]);
+    }
+    free(groups);
+    if (rc != 0) {
+        for (size_t i = 0; i < *count; i++) {
+            free(causes[i].delays.items);
+        }
+        free(causes);
+        return NULL;
+    }
+    if (causes != NULL) {
+        qsort(causes, *count, sizeof(*causes), by_recurrence);
+    }
+    return causes;
+}
+
+static void grouping_fini(struct grouping *grouping)
+{
+    free(grouping->items);
+    free(grouping->rows);
+    free(grouping->activities);
+    free(grouping->is_known);
+    free(grouping->keys);
+    free(grouping->is_key_taken);
+    free(grouping->sums);
+}
+
+/* 0, or -1 with ENOMEM. */
+static int grouping_init(struct grouping *grouping,
+                         const struct ledger_row *rows,
+                         size_t count)
+{
+    size_t ranks = scene_cast(grouping->scene)->ranks_count;
+
+    for (size_t i = 0; i < count; i++) {
+        grouping->worth += rows[i].ns;
+        if (rows[i].did != CAST_NONE && rows[i].did >= grouping->none) {
+            grouping->none = (size_t)rows[i].did + 1;
+        }
+        if (rows[i].key != ROWS_NO_KEY && rows[i].key >= grouping->keys_count) {
+            grouping->keys_count = (size_t)rows[i].key + 1;
+        }
+    }
+    grouping->worth /= WINDOW_WORTH;
+    grouping->items = calloc(count + 1, sizeof(*grouping->items));
+    grouping->keys = calloc(count + 1, sizeof(*grouping->keys));
+    grouping->is_key_taken =
+        calloc(grouping->keys_count + 1, sizeof(*grouping->is_key_taken));
+    grouping->rows = calloc(count + 1, sizeof(*grouping->rows));
+    grouping->activities =
+        calloc(grouping->none + 1, sizeof(*grouping->activities));
+    grouping->is_known =
+        calloc(grouping->none + 1, sizeof(*grouping->is_known));
+    grouping->sums =
+        calloc(grouping->none + ranks + 1, sizeof(*grouping->sums));
+    return grouping->items == NULL || grouping->rows == NULL ||
+                   grouping->activities == NULL || grouping->is_known == NULL ||
+                   grouping->sums == NULL || grouping->keys == NULL ||
+                   grouping->is_key_taken == NULL
+               ? -1
+               : 0;
+}
+
+static void item_fill(struct grouping *grouping,
+                      struct item *item,
+                      const struct ledger_row *row)
+{
+    size_t did = row->did == CAST_NONE ? grouping->none : row->did;
+
+    item->row = row;
+    item->did = &grouping->activities[did];
+    if (did != grouping->none && !grouping->is_known[did]) {
+        grouping->activities[did] =
+            scene_activity_report(grouping->scene, row->did);
+        grouping->is_known[did] = true;
+    }
+}
+
+struct report_cause *causes_group(const struct causes_from *from,
+                                  const struct ledger_row *rows,
+                                  size_t rows_count,
+                                  size_t *count)
+{
+    struct grouping grouping = {.from = from, .scene = from->scene};
+    struct report_cause *causes = NULL;
+
+    if (grouping_init(&grouping, rows, rows_count) == 0) {
+        for (size_t i = 0; i < rows_count; i++) {
+            item_fill(&grouping, &grouping.items[i], &rows[i]);
+        }
+        qsort(grouping.items, rows_count, sizeof(*grouping.items), by_group);
+        causes = groups_fill(&grouping, rows_count, count);
+    }
+    grouping_fini(&grouping);
+    return causes;
+}
+
+/* Which devices the report has, by their number in the cast; the caller's to
+ * free. NULL with ENOMEM. */
+static bool *reported_find(const struct cast *cast, const struct report *report)
+{
+    bool *is_reported = calloc(cast->physicals_count + 1, sizeof(*is_reported));
+
+    for (size_t i = 0; is_reported != NULL && i < report->devices_count; i++) {
+        is_reported[report->devices[i].physical] = true;
+    }
+    return is_reported;
+}
+
+/* The idle time of a row goes to the range that its launching thread was in. */
+static void range_close(const struct scene *scene,
+                        const struct ledger_row *row,
+                        struct report *report)
+{
+    const char *name =
+        row->did == CAST_NONE ? NULL : scene_activity_range(scene, row->did);
+
+    for (size_t i = 0; name != NULL && i < report->ranges_count; i++) {
+        struct report_range *range = &report->ranges[i];
+
+        if (strcmp(range->name, name) == 0) {
+            range->idle += row->ns;
+            range->causes[row->cause] += row->ns;
+            return;
+        }
+    }
+}
+
+static void devices_close(const struct ledger *ledger, struct report *report)
+{
+    for (size_t i = 0; i < report->devices_count; i++) {
+        struct report_device *device = &report->devices[i];
+        ck_time_t sum = 0;
+
+        for (unsigned c = 0; c < CAUSES; c++) {
+            device->causes[c] = ledger_time(ledger, device->physical, c);
+            report->all.causes[c] += device->causes[c];
+            sum += device->causes[c];
+        }
+        device->unknown =
+            device->causes[CAUSE_LOST_DATA] + device->causes[CAUSE_UNFINISHED];
+        report->all.unknown += device->unknown;
+        if (sum != device->idle) {
+            report->is_ledger_closed = false;
+        }
+    }
+}
+
+static void causes_add(ck_time_t to[CAUSES], const ck_time_t from[CAUSES])
+{
+    for (unsigned c = 0; c < CAUSES; c++) {
+        to[c] += from[c];
+    }
+}
+
+static const char *host_of(const struct report *report, int32_t rank)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (report->ranks[i].number == rank) {
+            return report->ranks[i].host;
+        }
+    }
+    return NULL;
+}
+
+/* Devices' idle time once more by the host that their first rank is on, of
+ * those that are shown. */
+static void hosts_close(struct report *report)
+{
+    for (size_t d = 0; d < report->devices_count; d++) {
+        const struct report_device *device = &report->devices[d];
+        const char *host = NULL;
+
+        for (size_t i = 0; host == NULL && i < device->ranks_count; i++) {
+            host = host_of(report, device->ranks[i]);
+        }
+        for (size_t i = 0; host != NULL && i < report->levels_count &&
+                           report->levels[i].kind <= REPORT_LEVEL_HOST;
+             i++) {
+            struct report_level *level = &report->levels[i];
+
+            if (level->kind == REPORT_LEVEL_HOST && level->host != NULL &&
+                strcmp(level->host, host) == 0) {
+                causes_add(level->causes, device->causes);
+            }
+        }
+    }
+}
+
+int causes_report(struct ledger *ledger,
+                  const struct causes_from *from,
+                  struct report *report)
+{
+    bool *is_reported;
+    struct ledger_row *kept;
+    const struct ledger_row *rows;
+    size_t count, used = 0;
+
+    if (ledger_finish(ledger) != 0) {
+        return -1;
+    }
+    is_reported = reported_find(scene_cast(from->scene), report);
+    rows = ledger_rows(ledger, &count);
+    kept = calloc(count + 1, sizeof(*kept));
+    if (kept == NULL || is_reported == NULL) {
+        free(kept);
+        free(is_reported);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (is_reported[rows[i].device]) {
+            kept[used++] = rows[i];
+            range_close(from->scene, &rows[i], report);
+        }
+    }
+    free(is_reported);
+    devices_close(ledger, report);
+    hosts_close(report);
+    report->causes = causes_group(from, kept, used, &report->causes_count);
+    free(kept);
+    return report->causes == NULL ? -1 : 0;
+}

@@ -1,0 +1,44 @@
+/* ledger.h - why each device was idle, to the nanosecond
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The causes and their precedence: merge/model/cause.h. For each device the
+ * causes add up to its idle time in the region exactly.
+ */
+#ifndef CK_MERGE_ANALYSIS_IDLE_LEDGER_H
+#define CK_MERGE_ANALYSIS_IDLE_LEDGER_H
+
+#include "merge/analysis/delays/delaysums.h"
+#include "merge/analysis/delays/rows.h"
+#include "merge/analysis/history/scene.h"
+#include "merge/analysis/steps/when.h"
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
+
+struct ledger;
+
+/* Of fewer steps the first one is no start. */
+#define LEDGER_STEPS_MIN 4
+/* Borrowed; `when` may be NULL. NULL with ENOMEM. */
+struct ledger *ledger_create(const struct cast *cast,
+                             struct scene *scene,
+                             struct when *when,
+                             struct region region);
+/* As waitstates_delay() and waitstates_delays(). */
+int ledger_delay(struct ledger *ledger, const struct delay *delay);
+struct delaysums *ledger_delays(const struct ledger *ledger);
+void ledger_destroy(struct ledger *ledger);
+/* Before the scene takes an event at `now`, and the ledger after it. 0, or -1
+ * with ENOMEM. */
+int ledger_settle(struct ledger *ledger, ck_time_t now);
+int ledger_take(void *ledger, const struct timeline_event *event);
+
+/* Close the gaps that are open. 0, or -1 with ENOMEM. */
+int ledger_finish(struct ledger *ledger);
+const struct ledger_row *ledger_rows(const struct ledger *ledger,
+                                     size_t *count);
+/* Time of a device with a cause. */
+ck_time_t
+ledger_time(const struct ledger *ledger, uint32_t device, enum cause cause);
+
+#endif

@@ -1,0 +1,254 @@
+/* sharing.c - an idle time of a device being shared out among its causes
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/idle/sharing.h"
+
+#include "merge/analysis/delays/chain.h"
+
+/* The time of its cause. 0, or -1 with ENOMEM. */
+static int cause_add(struct books *books,
+                     struct ledger_row *row,
+                     uint32_t rank,
+                     struct region part)
+{
+    if (row->key == ROWS_NO_KEY) {
+        int64_t key = causekeys_find(books->keys, row);
+
+        if (key < 0) {
+            return -1;
+        }
+        row->key = (uint32_t)key;
+    }
+    return when_add(books->when, row->key, rank, part);
+}
+
+static int
+row_add(struct books *books, const struct ledger_row *what, struct region part)
+{
+    uint32_t rank = cast_rank_index(books->cast, what->rank);
+    struct books_sum *sum = &books->sums[what->device * CAUSES + what->cause];
+    struct ledger_row *row = rows_again(books->rows, what, sum->last);
+
+    if (row == NULL) {
+        return -1;
+    }
+    row->ns += what->ns;
+    row->count++;
+    row->error += what->error;
+    sum->ns += what->ns;
+    if (books->when == NULL || rank == CAST_NONE) {
+        return 0;
+    }
+    steps_idle(books->steps, rank, part, what->cause);
+    return cause_add(books, row, rank, part);
+}
+
+/* What a piece of a wait cost. */
+static int delay_add(const struct sharing *sharing,
+                     const struct ledger_row *row)
+{
+    struct books *books = sharing->books;
+    struct delaysums_group group = {.site = sharing->site,
+                                    .blamed = row->blamed,
+                                    .wait = row->wait,
+                                    .is_start = row->is_start};
+
+    return books->delays == NULL || row->cause != CAUSE_MPI_WAIT
+               ? 0
+               : delaysums_piece(books->delays, &group, row->ns);
+}
+
+/* Does the row's time belong to the start of the rank that it is because of?
+ * *until is cut to where that ends. */
+static bool is_start(const struct books *books,
+                     const struct ledger_row *row,
+                     ck_time_t time,
+                     ck_time_t *until)
+{
+    uint32_t rank = cast_rank_index(
+        books->cast,
+        row->blamed != CAST_RANK_UNKNOWN ? row->blamed : row->rank);
+
+    return books->steps != NULL && rank != CAST_NONE &&
+           steps_is_start(books->steps, rank, time, until);
+}
+
+/* But for what a loss or a tracer covers. */
+int sharing_piece(struct sharing *sharing, struct region piece)
+{
+    struct books *books = sharing->books;
+
+    if (piece.start >= piece.end ||
+        !region_clip(sharing_region(sharing), &piece.start, &piece.end)) {
+        return 0;
+    }
+    while (piece.start < piece.end) {
+        struct ledger_row row = sharing->row;
+        ck_time_t until = piece.end;
+        enum cause cover =
+            shadow_at(scene_shadow(books->scene), piece.start, &until);
+
+        if (cover != CAUSES) {
+            row.cause = cover;
+            row.did = row.blamed_did = CAST_NONE;
+            row.blamed = row.last = CAST_RANK_UNKNOWN;
+            row.wait = WAIT_NONE;
+            row.error = 0;
+        }
+        row.is_start = is_start(books, &row, piece.start, &until);
+        row.ns = until - piece.start;
+        if (row_add(books, &row, (struct region){piece.start, until}) != 0 ||
+            delay_add(sharing, &row) != 0) {
+            return -1;
+        }
+        sharing->row.error -= row.error;
+        piece.start = until;
+    }
+    return 0;
+}
+
+int sharing_plain(struct sharing *sharing,
+                  struct region piece,
+                  enum cause cause,
+                  uint32_t did)
+{
+    sharing->row.cause = cause;
+    sharing->row.did = did;
+    sharing->row.blamed_did = CAST_NONE;
+    sharing->row.blamed = sharing->row.last = CAST_RANK_UNKNOWN;
+    sharing->row.wait = WAIT_NONE;
+    sharing->row.error = 0;
+    return sharing_piece(sharing, piece);
+}
+
+/* What the rank at the end of the chain did meanwhile. */
+static int
+blamed_take(void *state, struct region piece, const struct chain_origin *origin)
+{
+    struct sharing *sharing = state;
+    const struct cast *cast = sharing->books->cast;
+    int64_t number = CAST_NONE;
+    int32_t blamed;
+
+    if (origin->did->is_known) {
+        number = scene_did(sharing->books->scene, origin->thread, piece,
+                           origin->did);
+        if (number < 0) {
+            return -1;
+        }
+    }
+    blamed = cast->processes[cast->threads[origin->thread].process].rank;
+    sharing->row.error = blamed != sharing->row.blamed ? sharing->error : 0;
+    sharing->row.blamed = blamed;
+    sharing->row.blamed_did = (uint32_t)number;
+    return sharing_piece(sharing, piece);
+}
+
+/* A piece within a call of which it is known for whom it waited: before and
+ * after that one came. */
+static int wait_add(struct sharing *sharing,
+                    struct region piece,
+                    const struct host_span *call,
+                    const struct wait *wait)
+{
+    struct books *books = sharing->books;
+    const struct cast *cast = books->cast;
+    struct region before = piece;
+    uint32_t did = sharing->row.did;
+
+    if (wait->until > piece.start) {
+        before.end = wait->until < piece.end ? wait->until : piece.end;
+        if (wait->until - call->start <= wait->error) {
+            if (sharing_plain(sharing, before, CAUSE_BELOW_CLOCK, did) != 0) {
+                return -1;
+            }
+        } else {
+            struct region whole = {call->start, before.end};
+            int64_t site = scene_activity_site(books->scene, did);
+
+            if (site < 0) {
+                return -1;
+            }
+            sharing->site = (uint32_t)site;
+            if (books->delay != NULL) {
+                sharing->delay =
+                    delay_find(books->delay, sharing->thread, whole);
+            }
+            sharing->row.cause = CAUSE_MPI_WAIT;
+            sharing->row.wait = wait->kind;
+            sharing->error = wait->error;
+            sharing->row.blamed = CAST_RANK_UNKNOWN;
+            sharing->row.last =
+                cast->processes[cast->threads[wait->thread].process].rank;
+            if (chain_follow(books->scene, wait->thread, before, blamed_take,
+                             sharing) != 0 ||
+                (books->delays != NULL &&
+                 delaysums_share(books->delays, cast, books->delay,
+                                 &sharing->delay) != 0)) {
+                return -1;
+            }
+        }
+        piece.start = before.end;
+    }
+    return sharing_plain(sharing, piece, CAUSE_MPI_TRANSFER, did);
+}
+
+int sharing_host(void *state, struct region piece, const struct host_state *did)
+{
+    struct sharing *sharing = state;
+    struct books *books = sharing->books;
+    struct wait wait;
+    int64_t number;
+
+    if (piece.start < sharing->begin) {
+        struct region early = piece;
+
+        early.end = early.end < sharing->begin ? early.end : sharing->begin;
+        if (sharing_plain(sharing, early, CAUSE_STARTUP, CAST_NONE) != 0) {
+            return -1;
+        }
+        piece.start = early.end;
+        if (piece.start == piece.end) {
+            return 0;
+        }
+    }
+    if (!did->is_known) {
+        return sharing_plain(sharing, piece, CAUSE_UNATTRIBUTED, CAST_NONE);
+    }
+    number = scene_did(books->scene, sharing->thread, piece, did);
+    if (number < 0) {
+        return -1;
+    }
+    if (did->call != NULL &&
+        scene_wait(books->scene, sharing->thread, did->call, &wait)) {
+        sharing->row.did = (uint32_t)number;
+        return wait_add(sharing, piece, did->call, &wait);
+    }
+    return sharing_plain(sharing, piece,
+                         scene_cause(books->scene, did, (uint32_t)number),
+                         (uint32_t)number);
+}
+
+int sharing_tail(void *state, struct region piece, const struct host_state *did)
+{
+    struct sharing *sharing = state;
+    struct books *books = sharing->books;
+    struct region none = {sharing->from, piece.start};
+    struct wait wait;
+    int64_t number;
+
+    if (!did->is_known || did->call == NULL ||
+        !scene_wait(books->scene, sharing->thread, did->call, &wait) ||
+        wait.until <= piece.start) {
+        return 0;
+    }
+    if (sharing_plain(sharing, none, CAUSE_END_OF_WORK, CAST_NONE) != 0) {
+        return -1;
+    }
+    piece.end = wait.until < piece.end ? wait.until : piece.end;
+    sharing->from = piece.end;
+    number = scene_did(books->scene, sharing->thread, piece, did);
+    sharing->row.did = (uint32_t)number;
+    return number < 0 ? -1 : wait_add(sharing, piece, did->call, &wait);
+}

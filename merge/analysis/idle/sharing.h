@@ -1,0 +1,82 @@
+/* sharing.h - an idle time of a device being shared out among its causes
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Each piece of it goes into the rows, and into the sums of the device, by one
+ * cause; what a loss or a tracer covers of it has that cause.
+ */
+#ifndef CK_MERGE_ANALYSIS_IDLE_SHARING_H
+#define CK_MERGE_ANALYSIS_IDLE_SHARING_H
+
+#include "merge/analysis/delays/delaysums.h"
+#include "merge/analysis/delays/rows.h"
+#include "merge/analysis/history/scene.h"
+#include "merge/analysis/idle/causekeys.h"
+#include "merge/analysis/steps/when.h"
+#include "merge/model/cast.h"
+
+/* The time of a device with a cause. */
+struct books_sum {
+    ck_time_t ns;
+    uint32_t last[ROWS_LAST]; /* rows that were added to last */
+};
+
+/* Where it goes. */
+struct books {
+    const struct cast *cast; /* borrowed */
+    struct scene *scene;     /* borrowed */
+    struct when *when;       /* by cause; borrowed, NULL = nobody asks */
+    struct causekeys *keys;
+    struct steps *steps; /* of that */
+    struct region region;
+    struct rows *rows;
+    struct books_sum *sums;    /* device * CAUSES + cause */
+    const struct delay *delay; /* borrowed; NULL = nobody asks */
+    struct delaysums *delays;  /* NULL = the same */
+};
+
+/* An idle time being shared out. */
+struct sharing {
+    struct books *books; /* borrowed */
+    uint32_t device;
+    uint32_t process;      /* of h */
+    uint32_t thread;       /* h, that launched; HOST_NONE */
+    ck_time_t begin;       /* until when h's rank is in its startup; 0 */
+    ck_time_t from;        /* sharing_tail: what lies behind is not entered */
+    ck_time_t error;       /* of the wait, for each rank that is blamed */
+    struct ledger_row row; /* what the next pieces are */
+    struct delay_of delay; /* what the wait cost */
+    uint32_t site;         /* of the call that is waited in */
+};
+
+/* The part of the region in which the device was recorded. */
+static inline struct region sharing_region(const struct sharing *sharing)
+{
+    struct region region = sharing->books->region;
+
+    cast_window(sharing->books->cast, sharing->device, &region.start,
+                &region.end);
+    return region;
+}
+
+/* Enter a piece that has that cause, because of an activity of h (CAST_NONE =
+ * none). 0, or -1 with ENOMEM, as the next ones. */
+int sharing_plain(struct sharing *sharing,
+                  struct region piece,
+                  enum cause cause,
+                  uint32_t did);
+/* Enter a piece with sharing->row as it is. */
+int sharing_piece(struct sharing *sharing, struct region piece);
+/* host_take_f: enter a piece by what h did in it. */
+int sharing_host(void *state,
+                 struct region piece,
+                 const struct host_state *did);
+/* The same behind the last operation, sharing->from its start: only where h
+ * waits for other ranks, which may have had more work for it. The rest, of
+ * which there is no work, is entered up to sharing->from.
+ */
+int sharing_tail(void *state,
+                 struct region piece,
+                 const struct host_state *did);
+
+#endif

@@ -1,0 +1,41 @@
+/* rhythm.h - steps of a program that marks none, from a collective that repeats
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A place from which all ranks call a collective may end the steps if each rank
+ * has at least RHYTHM_MIN steps then, if they cover 80 % of the region and none
+ * is longer than a quarter of it, and if in each step all ranks call the same
+ * collective functions in the same order; and if it is called once a step:
+ * within 12 steps the shorter half has 20 % of the time in most of the run. Of
+ * several places the one that is called least often is taken, but none that is
+ * only called in each n-th step of another place, n at least 10, and takes less
+ * than 20 % of the region (output); nor one in whose steps a rarer place takes
+ * more than that (a loop around it).
+ */
+#ifndef CK_MERGE_ANALYSIS_STEPS_RHYTHM_H
+#define CK_MERGE_ANALYSIS_STEPS_RHYTHM_H
+
+#include "merge/analysis/steps/steps.h"
+#include "merge/timeline/timeline.h"
+
+#define RHYTHM_MIN 12
+/* A run of more events is not read once more to look for steps. */
+#define RHYTHM_EVENTS_MAX ((uint64_t)4 << 20)
+/* Calls remembered; a run with more has no steps. */
+#define RHYTHM_CALLS_MAX ((size_t)1 << 20)
+
+struct rhythm;
+/* Cast borrowed. NULL with ENOMEM. */
+struct rhythm *rhythm_create(const struct cast *cast, struct region region);
+void rhythm_destroy(struct rhythm *rhythm);
+/* True for a run that marks no step and is short enough. */
+bool rhythm_is_wanted(const struct cast *cast);
+/* A timeline_take_f. */
+int rhythm_take(void *rhythm, const struct timeline_event *event);
+/* Say the steps, each from the end of one call to the end of the next, and in
+ * the report where they come from. 0, or -1 with ENOMEM. */
+int rhythm_report(struct rhythm *rhythm,
+                  struct steps *steps,
+                  struct report *report);
+
+#endif

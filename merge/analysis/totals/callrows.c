@@ -1,0 +1,208 @@
+/* callrows.c - host calls by place and by function, from those of each process
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/totals/callrows.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_texts(const char *left, const char *right)
+{
+    return strcmp(left == NULL ? "" : left, right == NULL ? "" : right);
+}
+
+/* Equal: the same function called from the same line; without a line, only
+ * from the same address of the same process. */
+static int compare_places(const struct report_call *a,
+                          const struct report_call *b)
+{
+    int order = compare_texts(a->name, b->name);
+
+    if (order == 0) {
+        order = compare_texts(a->place.file, b->place.file);
+    }
+    if (order == 0) {
+        order = compare_texts(a->place.function, b->place.function);
+    }
+    if (order == 0 && a->place.line != b->place.line) {
+        order = a->place.line < b->place.line ? -1 : 1;
+    }
+    return order;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct call_row *left = a;
+    const struct call_row *right = b;
+    int order = compare_places(&left->call, &right->call);
+
+    if (order != 0) {
+        return order;
+    }
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct report_call *left = a;
+    const struct report_call *right = b;
+
+    if (left->total != right->total) {
+        return left->total < right->total ? 1 : -1;
+    }
+    return compare_places(left, right);
+}
+
+static void moved_join(struct report_moved *into,
+                       const struct report_moved *moved)
+{
+    into->sent.count += moved->sent.count;
+    into->sent.bytes += moved->sent.bytes;
+    into->received.count += moved->received.count;
+    into->received.bytes += moved->received.bytes;
+    into->collectives.count += moved->collectives.count;
+    into->collectives.out += moved->collectives.out;
+    into->collectives.in += moved->collectives.in;
+    report_extent_join(&into->sent_sizes, &moved->sent_sizes);
+    report_extent_join(&into->received_sizes, &moved->received_sizes);
+    report_extent_join(&into->collective_sizes, &moved->collective_sizes);
+}
+
+static void
+row_join(struct report_call *into, const struct call_row *row, int32_t last)
+{
+    into->calls += row->call.calls;
+    into->calls_in_run += row->call.calls_in_run;
+    into->bytes += row->call.bytes;
+    moved_join(&into->moved, &row->call.moved);
+    into->total += row->call.total;
+    into->max = row->call.max > into->max ? row->call.max : into->max;
+    into->ranks += row->rank != last && row->call.ranks;
+    into->site = into->site == row->call.site ? into->site : 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct call_row *left = a;
+    const struct call_row *right = b;
+    int order = strcmp(left->call.name, right->call.name);
+
+    if (order != 0) {
+        return order;
+    }
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int by_total_function(const void *a, const void *b)
+{
+    const struct report_function *left = a;
+    const struct report_function *right = b;
+
+    if (left->total != right->total) {
+        return left->total < right->total ? 1 : -1;
+    }
+    return strcmp(left->name, right->name);
+}
+
+/* Rows in order of name and rank: is the rank's first with calls behind. */
+static void function_join(struct report_function *into,
+                          const struct call_row *row,
+                          int32_t *last_rank)
+{
+    const struct report_call *call = &row->call;
+
+    into->calls += call->calls;
+    into->calls_in_run += call->calls_in_run;
+    moved_join(&into->moved, &call->moved);
+    into->total += call->total;
+    into->max = call->max > into->max ? call->max : into->max;
+    if (call->ranks > 0 && row->rank != *last_rank) {
+        into->ranks++;
+        *last_rank = row->rank;
+    }
+}
+
+/* The functions, from sites in any order. */
+static void
+functions_fill(struct report *report, struct call_row *rows, size_t count)
+{
+    int32_t last_rank = CAST_RANK_UNKNOWN;
+
+    qsort(rows, count, sizeof(*rows), by_name);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || strcmp(rows[i - 1].call.name, rows[i].call.name) != 0) {
+            report->functions[report->functions_count++] =
+                (struct report_function){.name = rows[i].call.name,
+                                         .kind = rows[i].call.kind};
+            last_rank = CAST_RANK_UNKNOWN;
+        }
+        function_join(&report->functions[report->functions_count - 1], &rows[i],
+                      &last_rank);
+    }
+    qsort(report->functions, report->functions_count,
+          sizeof(*report->functions), by_total_function);
+}
+
+/* Where a function is among those of the report. */
+struct named {
+    const char *name;
+    size_t at;
+};
+
+static int by_named(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->name,
+                  ((const struct named *)b)->name);
+}
+
+/* Which function each place is of. 0, or -1 with ENOMEM. */
+static int functions_join(struct report *report)
+{
+    size_t count = report->functions_count;
+    struct named *names = calloc(count + 1, sizeof(*names));
+
+    if (names == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        names[i] = (struct named){report->functions[i].name, i};
+    }
+    qsort(names, count, sizeof(*names), by_named);
+    for (size_t i = 0; i < report->calls_count; i++) {
+        struct report_call *call = &report->calls[i];
+        struct named key = {call->name, 0};
+        const struct named *found =
+            bsearch(&key, names, count, sizeof(*names), by_named);
+
+        assert(found != NULL);
+        call->function = (uint32_t)found->at;
+        report->functions[found->at].places += call->calls > 0;
+    }
+    free(names);
+    return 0;
+}
+
+int callrows_report(struct call_row *rows, size_t count, struct report *report)
+{
+    report->calls = calloc(count + 1, sizeof(*report->calls));
+    report->functions = calloc(count + 1, sizeof(*report->functions));
+    if (report->calls == NULL || report->functions == NULL) {
+        return -1;
+    }
+    functions_fill(report, rows, count);
+    qsort(rows, count, sizeof(*rows), by_place);
+    for (size_t i = 0; i < count; i++) {
+        struct report_call *last = &report->calls[report->calls_count];
+
+        if (i > 0 && compare_places(&rows[i - 1].call, &rows[i].call) == 0) {
+            row_join(last - 1, &rows[i], rows[i - 1].rank);
+        } else {
+            *last = rows[i].call;
+            report->calls_count++;
+        }
+    }
+    qsort(report->calls, report->calls_count, sizeof(*report->calls), by_total);
+    return functions_join(report);
+}

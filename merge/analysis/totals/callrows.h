@@ -1,0 +1,21 @@
+/* callrows.h - host calls by place and by function, from those of each process
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_TOTALS_CALLROWS_H
+#define CK_MERGE_ANALYSIS_TOTALS_CALLROWS_H
+
+#include "merge/model/cast.h"
+#include "merge/report/report.h"
+
+/* Calls from one place of one process. */
+struct call_row {
+    struct report_call call;
+    int32_t rank;
+};
+
+/* Write report->calls and report->functions. The rows' order is changed. 0, or
+ * -1 with ENOMEM. */
+int callrows_report(struct call_row *rows, size_t count, struct report *report);
+
+#endif

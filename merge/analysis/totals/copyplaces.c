@@ -1,0 +1,167 @@
+/* copyplaces.c - what was copied, by direction and the line that launched it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The site is that of the launching call, as long as that is known.
+ */
+#include "merge/analysis/totals/copyplaces.h"
+
+#include <stdlib.h>
+
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+struct sums {
+    uint64_t calls;
+    uint64_t bytes;
+    ck_time_t total;
+};
+
+struct copyplaces {
+    const struct cast *cast;   /* borrowed */
+    const struct scene *scene; /* borrowed */
+    struct region region;
+    struct table *keys; /* process, kind, site */
+    struct sums *sums;
+    size_t count, room;
+};
+
+struct copyplaces *copyplaces_create(const struct cast *cast,
+                                     const struct scene *scene,
+                                     struct region region)
+{
+    struct copyplaces *places = calloc(1, sizeof(*places));
+
+    if (places == NULL) {
+        return NULL;
+    }
+    places->cast = cast;
+    places->scene = scene;
+    places->region = region;
+    places->keys = table_create();
+    if (places->keys == NULL) {
+        free(places);
+        return NULL;
+    }
+    return places;
+}
+
+void copyplaces_destroy(struct copyplaces *places)
+{
+    if (places == NULL) {
+        return;
+    }
+    table_destroy(places->keys);
+    free(places->sums);
+    free(places);
+}
+
+static uint64_t site_of(const struct copyplaces *places,
+                        const struct timeline_event *event,
+                        const struct ck_copy *copy)
+{
+    const struct host *host = scene_host(places->scene);
+    uint64_t site = commands_site(scene_commands(places->scene), event->process,
+                                  copy->tid, copy->call);
+    const struct host_span *call = NULL;
+    uint32_t thread;
+
+    if (site != 0) {
+        return site;
+    }
+    thread = host_thread(host, event->process, copy->tid);
+    if (thread != HOST_NONE) {
+        call = host_call_span(host, thread, copy->call);
+    }
+    return call == NULL ? 0 : call->site;
+}
+
+int copyplaces_take(void *state, const struct timeline_event *event)
+{
+    struct copyplaces *places = state;
+    const struct ck_copy *copy = (const struct ck_copy *)event->record;
+    ck_time_t start = event->start, end = event->end;
+    struct sums *sums;
+    int64_t number;
+
+    if ((copy->e.flags & CK_FLAG_BAD_TIME) != 0 ||
+        !region_clip(places->region, &start, &end)) {
+        return 0;
+    }
+    number = table_number(places->keys,
+                          (struct table_key){event->process, copy->e.kind,
+                                             site_of(places, event, copy)});
+    if (number < 0 || array_grow(&places->sums, &places->room, places->count,
+                                 sizeof(*places->sums)) != 0) {
+        return -1;
+    }
+    sums = &places->sums[number];
+    if ((size_t)number == places->count) {
+        places->count++;
+        *sums = (struct sums){0};
+    }
+    sums->calls++;
+    sums->bytes += copy->bytes;
+    sums->total += end - start;
+    return 0;
+}
+
+static int by_total(const void *left, const void *right)
+{
+    const struct report_copy_place *a = left;
+    const struct report_copy_place *b = right;
+
+    if (a->total != b->total) {
+        return a->total < b->total ? 1 : -1;
+    }
+    return (a->bytes < b->bytes) - (a->bytes > b->bytes);
+}
+
+/* Add the copies of one process to those of all. 0, or -1 with ENOMEM. */
+static int place_join(const struct copyplaces *places,
+                      size_t number,
+                      struct table *texts,
+                      struct report *report)
+{
+    struct table_key key = table_key(places->keys, number);
+    struct report_copy_place row = {
+        .name = ck_kind_name((unsigned)key.b),
+        .place = cast_place(places->cast, (uint32_t)key.a, key.c)};
+    /* Kept texts: equal ones are one pointer. */
+    int64_t at = table_number_of(texts, (uintptr_t)row.place.function,
+                                 (uintptr_t)row.place.file,
+                                 (uint64_t)row.place.line << 16 | key.b);
+
+    if (at < 0) {
+        return -1;
+    }
+    if ((size_t)at == report->copy_places_count) {
+        report->copy_places[report->copy_places_count++] = row;
+    }
+    report->copy_places[at].calls += places->sums[number].calls;
+    report->copy_places[at].bytes += places->sums[number].bytes;
+    report->copy_places[at].total += places->sums[number].total;
+    return 0;
+}
+
+int copyplaces_report(const struct copyplaces *places, struct report *report)
+{
+    struct table *texts = table_create();
+    int rc = texts == NULL ? -1 : 0;
+
+    report->copy_places =
+        calloc(places->count + 1, sizeof(*report->copy_places));
+    if (report->copy_places == NULL) {
+        rc = -1;
+    }
+    for (size_t i = 0; rc == 0 && i < places->count; i++) {
+        rc = place_join(places, i, texts, report);
+    }
+    table_destroy(texts);
+    if (rc != 0) {
+        return -1;
+    }
+    qsort(report->copy_places, report->copy_places_count,
+          sizeof(*report->copy_places), by_total);
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* copyplaces.h - what was copied, by direction and the line that launched it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_TOTALS_COPYPLACES_H
+#define CK_MERGE_ANALYSIS_TOTALS_COPYPLACES_H
+
+#include "merge/analysis/history/scene.h"
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
+
+struct copyplaces;
+/* Borrowed; the scene takes each event before. NULL with ENOMEM. */
+struct copyplaces *copyplaces_create(const struct cast *cast,
+                                     const struct scene *scene,
+                                     struct region region);
+void copyplaces_destroy(struct copyplaces *places);
+/* A timeline_take_f, for copies. */
+int copyplaces_take(void *places, const struct timeline_event *event);
+/* Into the report, longest first. 0, or -1 with ENOMEM. */
+int copyplaces_report(const struct copyplaces *places, struct report *report);
+
+#endif

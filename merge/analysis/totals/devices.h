@@ -1,0 +1,32 @@
+/* devices.h - how long each device was busy, and how long idle
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_TOTALS_DEVICES_H
+#define CK_MERGE_ANALYSIS_TOTALS_DEVICES_H
+
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
+
+/* The part of a region in which the device was recorded. */
+static inline struct region
+device_region(const struct cast *cast, uint32_t physical, struct region region)
+{
+    cast_window(cast, physical, &region.start, &region.end);
+    return region;
+}
+
+struct devices;
+/* `cast` is borrowed. NULL with ENOMEM. */
+struct devices *devices_create(const struct cast *cast,
+                               struct region region,
+                               struct region whole);
+void devices_destroy(struct devices *devices);
+int devices_take(void *devices, const struct timeline_event *event);
+/* Write report->devices and report->all. 0, or -1 with ENOMEM. */
+int devices_report(const struct devices *devices, struct report *report);
+
+/* True for a kernel that moves data between devices or ranks (by its name). */
+bool devices_is_communication(const char *kernel);
+
+#endif

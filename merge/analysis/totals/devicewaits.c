@@ -1,0 +1,465 @@
+/* devicewaits.c - how long collective kernels waited for the last device
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A call is complete when the last device begins: L is now, and all that began
+ * before is known. What computed on a device up to a time is the length of a
+ * union up to there, so the part of a wait with nothing beside it is a
+ * difference of two such lengths.
+ */
+#include "merge/analysis/totals/devicewaits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/totals/devices.h"
+#include "merge/clocks/clockkernels.h"
+#include "merge/model/interval.h"
+#include "merge/model/kernelgroup.h"
+
+/* A device's part in a call. */
+struct part {
+    ck_time_t start; /* INT64_MIN = has not begun */
+    ck_time_t end;
+    ck_time_t computed; /* on the device, up to the start */
+    uint32_t thread;
+};
+
+struct call {
+    uint32_t arrived;
+    uint32_t last;      /* that began last, once all have */
+    bool is_certain;    /* no clock's error can make another the last one */
+    ck_time_t latest;   /* when the last one may have begun */
+    struct part *parts; /* by physical device; NULL = free */
+};
+
+struct sums {
+    ck_time_t alone;  /* waited with no kernel beside it */
+    ck_time_t waited; /* in all */
+    ck_time_t caused; /* that others waited because of it */
+    ck_time_t hidden; /* that may have been waited, and nobody can tell */
+};
+
+struct row {
+    const char *name;  /* kept */
+    const char *group; /* kept; NULL = of all ranks, if it is known */
+    bool is_known;     /* who meets */
+    bool *is_member;   /* by physical device */
+    uint32_t members;
+    bool is_unfit;
+    uint64_t loose; /* calls that did not end together on all */
+    uint64_t first; /* number of the oldest call that is not complete */
+    struct call calls[DEVICEWAITS_PENDING];
+    uint64_t *counts;    /* by physical device */
+    ck_time_t *frontier; /* up to where a wait was counted */
+    ck_time_t *computed; /* up to there */
+    struct sums *sums;
+    ck_time_t hidden_most; /* of one call */
+    ck_time_t length;      /* of all its kernels: none waited longer */
+};
+
+#define NAMES_KNOWN 64
+
+struct devicewaits {
+    const struct cast *cast;   /* borrowed */
+    const struct scene *scene; /* borrowed */
+    struct region region;
+    struct interval_union *unions; /* by physical device, of what computes */
+    struct row rows[DEVICEWAITS_NAMES];
+    size_t rows_count;
+    bool is_wanted;
+    /* Names looked at, by address: kept texts stay where they are. */
+    struct {
+        const char *name;
+        bool is_communication;
+    } known[NAMES_KNOWN];
+};
+
+struct devicewaits *devicewaits_create(const struct cast *cast,
+                                       const struct scene *scene,
+                                       struct region region)
+{
+    struct devicewaits *waits = calloc(1, sizeof(*waits));
+
+    if (waits == NULL) {
+        return NULL;
+    }
+    waits->cast = cast;
+    waits->scene = scene;
+    waits->region = region;
+    waits->is_wanted = cast->physicals_count > 1;
+    waits->unions = calloc(cast->physicals_count + 1, sizeof(*waits->unions));
+    if (waits->unions == NULL) {
+        free(waits);
+        return NULL;
+    }
+    for (size_t i = 0; i < cast->physicals_count; i++) {
+        interval_union_init(&waits->unions[i], region);
+    }
+    return waits;
+}
+
+void devicewaits_destroy(struct devicewaits *waits)
+{
+    if (waits == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < waits->rows_count; i++) {
+        for (size_t k = 0; k < DEVICEWAITS_PENDING; k++) {
+            free(waits->rows[i].calls[k].parts);
+        }
+        free(waits->rows[i].is_member);
+        free(waits->rows[i].counts);
+        free(waits->rows[i].frontier);
+        free(waits->rows[i].computed);
+        free(waits->rows[i].sums);
+    }
+    free(waits->unions);
+    free(waits);
+}
+
+/* Length of what computed on the device before `time`, which is now. */
+static ck_time_t
+computed_by(const struct devicewaits *waits, uint32_t device, ck_time_t time)
+{
+    const struct interval_union *u = &waits->unions[device];
+    ck_time_t until = time < u->to ? time : u->to;
+
+    return u->closed + (until > u->from ? until - u->from : 0);
+}
+
+/* Which devices are of ranks of its group. */
+static void row_fill(const struct cast *cast, struct row *row)
+{
+    for (size_t i = 0; i < cast->physicals_count; i++) {
+        const struct cast_physical *device = &cast->physicals[i];
+        bool is_member = row->group == NULL;
+
+        for (size_t r = 0; r < device->ranks_count && !is_member; r++) {
+            is_member = kernelgroup_has(cast, row->group, device->ranks[r]);
+        }
+        row->is_member[i] = is_member;
+        row->members += is_member;
+    }
+}
+
+/* NULL with ENOMEM, or when there are too many. */
+static struct row *
+row_find(struct devicewaits *waits, const char *name, const char *group)
+{
+    size_t devices = waits->cast->physicals_count;
+    struct row *row;
+
+    for (size_t i = 0; i < waits->rows_count; i++) {
+        if (waits->rows[i].name == name && waits->rows[i].group == group) {
+            return &waits->rows[i];
+        }
+    }
+    if (waits->rows_count == DEVICEWAITS_NAMES) {
+        return NULL;
+    }
+    row = &waits->rows[waits->rows_count++];
+    row->name = name;
+    row->group = group;
+    row->is_known = kernelgroup_is_known(waits->cast, group);
+    row->is_member = calloc(devices, sizeof(*row->is_member));
+    row->counts = calloc(devices, sizeof(*row->counts));
+    row->frontier = malloc(devices * sizeof(*row->frontier));
+    row->computed = calloc(devices, sizeof(*row->computed));
+    row->sums = calloc(devices, sizeof(*row->sums));
+    row->is_unfit = row->is_member == NULL || row->counts == NULL ||
+                    row->frontier == NULL || row->computed == NULL ||
+                    row->sums == NULL || cast_has_discarded(waits->cast);
+    if (row->is_member != NULL) {
+        row_fill(waits->cast, row);
+    }
+    for (size_t i = 0; row->frontier != NULL && i < devices; i++) {
+        row->frontier[i] = INT64_MIN;
+    }
+    return row;
+}
+
+/* [start, end) of a device's wait, of which what was counted before is left
+ * out. */
+static void wait_add(struct devicewaits *waits,
+                     struct row *row,
+                     uint32_t device,
+                     const struct part *part,
+                     ck_time_t now)
+{
+    struct region wait = {part->start, now};
+    ck_time_t before = part->computed;
+    ck_time_t after = computed_by(waits, device, now);
+
+    if (row->frontier[device] > wait.start) {
+        wait.start = row->frontier[device];
+        before = row->computed[device];
+    }
+    row->frontier[device] = now;
+    row->computed[device] = after;
+    if (wait.start < wait.end &&
+        region_clip(waits->region, &wait.start, &wait.end)) {
+        row->sums[device].waited += region_length(wait);
+        if (after - before < region_length(wait)) {
+            row->sums[device].alone += region_length(wait) - (after - before);
+        }
+    }
+}
+
+/* From then on it may have waited, and for so long, but for its own end. */
+static void hidden_add(struct row *row,
+                       uint32_t device,
+                       const struct part *part,
+                       struct region hidden)
+{
+    ck_time_t most;
+
+    hidden.start = part->start > hidden.start ? part->start : hidden.start;
+    hidden.end = part->end < hidden.end ? part->end : hidden.end;
+    most = hidden.end > hidden.start ? region_length(hidden) : 0;
+    row->sums[device].hidden += most;
+    row->hidden_most = most > row->hidden_most ? most : row->hidden_most;
+}
+
+/* By how much two parts may compare wrong. False: they cannot be compared. */
+static bool parts_error(const struct devicewaits *waits,
+                        const struct part *part,
+                        const struct part *last,
+                        ck_time_t *error)
+{
+    struct wait wait = {.until = last->start, .thread = last->thread};
+
+    if (!scene_error(waits->scene, part->thread, part->start, &wait)) {
+        return false;
+    }
+    *error = wait.error;
+    return true;
+}
+
+/* What the clocks' error leaves of who began last, and when; and whether they
+ * ended together, as those that met do. */
+static void
+call_doubt(const struct devicewaits *waits, struct row *row, struct call *call)
+{
+    const struct part *last = &call->parts[call->last];
+    ck_time_t now = last->start, error;
+    bool is_loose = false;
+
+    call->is_certain = true;
+    call->latest = now;
+    for (uint32_t i = 0; i < waits->cast->physicals_count; i++) {
+        const struct part *part = &call->parts[i];
+
+        if (i == call->last || !row->is_member[i]) {
+            continue;
+        }
+        if (!parts_error(waits, part, last, &error)) {
+            call->is_certain = false;
+            is_loose = true;
+            continue;
+        }
+        is_loose = is_loose ||
+                   llabs(part->end - last->end) > CLOCKKERNELS_TOGETHER + error;
+        call->is_certain = call->is_certain && now - part->start >= error;
+        if (part->start + error > call->latest) {
+            call->latest = part->start + error;
+        }
+    }
+    row->loose += is_loose;
+}
+
+/* What a device waited for certain, and what the clocks' error hides. */
+static void part_close(struct devicewaits *waits,
+                       struct row *row,
+                       const struct call *call,
+                       uint32_t device)
+{
+    const struct part *part = &call->parts[device];
+    const struct part *last = &call->parts[call->last];
+    ck_time_t before = row->sums[device].waited, now = last->start, error;
+
+    if (!parts_error(waits, part, last, &error)) {
+        row->is_unfit = row->is_unfit || part->end < now;
+        return;
+    }
+    row->is_unfit = row->is_unfit || part->end + error < now;
+    if (now - error > part->start) {
+        wait_add(waits, row, device, part, now - error);
+    }
+    if (call->is_certain) {
+        row->sums[call->last].caused += row->sums[device].waited - before;
+    }
+    hidden_add(row, device, part,
+               (struct region){now - error, call->latest + error});
+}
+
+/* All have begun; the last one now, on that device. */
+static void call_close(struct devicewaits *waits,
+                       struct row *row,
+                       struct call *call,
+                       uint32_t last)
+{
+    call->last = last;
+    call_doubt(waits, row, call);
+    for (uint32_t i = 0; i < waits->cast->physicals_count; i++) {
+        if (i != last && row->is_member[i]) {
+            part_close(waits, row, call, i);
+        }
+    }
+    /* The last one may have waited for another, if that was later. */
+    hidden_add(row, last, &call->parts[last],
+               (struct region){call->parts[last].start, call->latest});
+    memset(call->parts, 0, waits->cast->physicals_count * sizeof(*call->parts));
+    call->arrived = 0;
+}
+
+static int call_enter(struct devicewaits *waits,
+                      struct row *row,
+                      uint32_t device,
+                      const struct timeline_event *event)
+{
+    uint64_t number = row->counts[device]++;
+    struct call *call = &row->calls[number % DEVICEWAITS_PENDING];
+
+    if (row->is_unfit || !row->is_member[device] ||
+        number >= row->first + DEVICEWAITS_PENDING) {
+        row->is_unfit = true;
+        return 0;
+    }
+    if (call->parts == NULL) {
+        call->parts =
+            calloc(waits->cast->physicals_count, sizeof(*call->parts));
+        if (call->parts == NULL) {
+            return -1;
+        }
+    }
+    call->parts[device] =
+        (struct part){.start = event->start,
+                      .end = event->end,
+                      .computed = computed_by(waits, device, event->start),
+                      .thread = event->thread};
+    if (++call->arrived == row->members) {
+        call_close(waits, row, call, device);
+        row->first = number + 1;
+    }
+    return 0;
+}
+
+static bool is_communication(struct devicewaits *waits, const char *name)
+{
+    size_t at = (size_t)((uintptr_t)name >> 4) % NAMES_KNOWN;
+
+    if (waits->known[at].name != name) {
+        waits->known[at].name = name;
+        waits->known[at].is_communication = devices_is_communication(name);
+    }
+    return waits->known[at].is_communication;
+}
+
+int devicewaits_take(void *consumer, const struct timeline_event *event)
+{
+    struct devicewaits *waits = consumer;
+    const struct ck_kernel *record = (const struct ck_kernel *)event->record;
+    const struct cast_device *device;
+    const char *name;
+    struct row *row;
+    struct region part = {event->start, event->end};
+
+    if (!waits->is_wanted || event->record->kind != CK_KIND_KERNEL ||
+        (event->record->flags & CK_FLAG_BAD_TIME) != 0 ||
+        event->start >= event->end ||
+        event->thread >= waits->cast->threads_count) {
+        return 0;
+    }
+    device = cast_device(waits->cast, event->process, record->device);
+    name = cast_name(waits->cast, event->process, event->record->name);
+    if (device == NULL) {
+        return 0;
+    }
+    if (!is_communication(waits, name)) {
+        interval_union_add(&waits->unions[device->physical], event->start,
+                           event->end);
+        return 0;
+    }
+    if (!clockkernels_is_meeting(name)) {
+        return 0;
+    }
+    row = row_find(waits, name,
+                   kernelgroup_of(waits->cast, event->process, record));
+    if (row == NULL) {
+        return 0;
+    }
+    if (region_clip(waits->region, &part.start, &part.end)) {
+        row->length += region_length(part);
+    }
+    return call_enter(waits, row, device->physical, event);
+}
+
+/* Do all devices of the group have equally many? */
+static bool is_fit(const struct devicewaits *waits, const struct row *row)
+{
+    uint64_t count = 0;
+
+    if (!row->is_known && row->loose > row->first / CLOCKKERNELS_LOOSE) {
+        return false;
+    }
+    for (size_t i = 0; !row->is_unfit && i < waits->cast->physicals_count;
+         i++) {
+        if (!row->is_member[i]) {
+            continue;
+        }
+        if (count != 0 && row->counts[i] != count) {
+            return false;
+        }
+        count = row->counts[i];
+        if (count == 0) {
+            return false;
+        }
+    }
+    return !row->is_unfit;
+}
+
+/* How many of a name nothing is claimed of as their group is not known. */
+static uint64_t row_ungrouped(const struct devicewaits *waits,
+                              const struct row *row)
+{
+    uint64_t most = 0;
+
+    if (row->is_known || is_fit(waits, row)) {
+        return 0;
+    }
+    for (size_t i = 0; i < waits->cast->physicals_count; i++) {
+        most = row->counts[i] > most ? row->counts[i] : most;
+    }
+    return most;
+}
+
+void devicewaits_report(const struct devicewaits *waits, struct report *report)
+{
+    for (size_t i = 0; i < waits->rows_count; i++) {
+        const struct row *row = &waits->rows[i];
+
+        for (size_t d = 0; is_fit(waits, row) && d < report->devices_count;
+             d++) {
+            struct report_device *device = &report->devices[d];
+            const struct sums *sums = &row->sums[device->physical];
+            ck_time_t room = device->comm - device->comm_wait;
+            ck_time_t alone = sums->alone < room ? sums->alone : room;
+
+            device->comm_wait += alone;
+            device->comm_waited += sums->waited;
+            device->comm_caused += sums->caused;
+            device->comm_hidden += sums->hidden;
+            report->all.comm_wait += alone;
+            report->all.comm_waited += sums->waited;
+            report->all.comm_caused += sums->caused;
+            report->all.comm_hidden += sums->hidden;
+        }
+        if (is_fit(waits, row) && row->hidden_most > report->comm_hidden_most) {
+            report->comm_hidden_most = row->hidden_most;
+        }
+        report->comm_ungrouped += row_ungrouped(waits, row);
+        report->comm_ungrouped_time +=
+            row_ungrouped(waits, row) > 0 ? row->length : 0;
+    }
+}

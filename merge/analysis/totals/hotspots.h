@@ -1,0 +1,30 @@
+/* hotspots.h - where the ranks' threads computed, by samples
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Every sample in the region counts once: for the function that it met, or,
+ * where its thread was in a call of MPI or of a device's API, for that call's
+ * kind.
+ */
+#ifndef CK_MERGE_ANALYSIS_TOTALS_HOTSPOTS_H
+#define CK_MERGE_ANALYSIS_TOTALS_HOTSPOTS_H
+
+#include "merge/analysis/history/scene.h"
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
+
+/* Functions of a report; the coldest are left out. */
+#define HOTSPOTS_LISTED_MAX 256
+
+struct hotspots;
+/* Borrowed; the scene takes each event before. NULL with ENOMEM. */
+struct hotspots *hotspots_create(const struct cast *cast,
+                                 const struct scene *scene,
+                                 struct region region);
+void hotspots_destroy(struct hotspots *hotspots);
+/* A timeline_take_f. */
+int hotspots_take(void *hotspots, const struct timeline_event *event);
+/* Write report->hot and report->sampled. 0, or -1 with ENOMEM. */
+int hotspots_report(const struct hotspots *hotspots, struct report *report);
+
+#endif

@@ -1,0 +1,281 @@
+/* kernels.c - which kernels the devices' time went into, and what was copied
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/totals/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+#include "merge/model/quantile.h"
+#include "merge/model/rankset.h"
+#include "merge/model/table.h"
+
+#define COPY_KINDS (CK_KIND_COPY_MAP - CK_KIND_COPY_H2D + 1)
+#define UNNAMED "(no name)"
+#define NAMES_KNOWN 256
+
+struct kernel {
+    const char *name;
+    uint64_t calls;
+    uint64_t calls_in_run;
+    ck_time_t busy;
+    ck_time_t total;
+    ck_time_t max;
+    struct quantile lengths;
+    uint8_t *ranks; /* a bit a rank of the cast */
+};
+
+struct kernels {
+    const struct cast *cast; /* borrowed */
+    struct region region;
+    struct table *names; /* kept text -> kernel */
+    struct kernel *items;
+    size_t count;
+    size_t room;
+    struct report_copy copies[COPY_KINDS];
+    /* Kernels by address of their name: kept texts stay where they are. */
+    struct {
+        const char *name; /* NULL = unused */
+        uint32_t number;
+    } known[NAMES_KNOWN];
+};
+
+struct kernels *kernels_create(const struct cast *cast, struct region region)
+{
+    struct kernels *kernels = calloc(1, sizeof(*kernels));
+
+    if (kernels == NULL) {
+        return NULL;
+    }
+    kernels->cast = cast;
+    kernels->region = region;
+    kernels->names = table_create();
+    if (kernels->names == NULL) {
+        kernels_destroy(kernels);
+        return NULL;
+    }
+    return kernels;
+}
+
+void kernels_destroy(struct kernels *kernels)
+{
+    if (kernels == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < kernels->count; i++) {
+        quantile_fini(&kernels->items[i].lengths);
+        free(kernels->items[i].ranks);
+    }
+    table_destroy(kernels->names);
+    free(kernels->items);
+    free(kernels);
+}
+
+/* Number of the kernel with this (kept) name, or -1. */
+static int64_t kernel_find(struct kernels *kernels, const char *name)
+{
+    struct table_key key = {(uint64_t)(uintptr_t)name, 0, 0};
+    int64_t number = table_number(kernels->names, key);
+    struct kernel *kernel;
+
+    if (number < 0 || (size_t)number < kernels->count) {
+        return number;
+    }
+    if (array_grow(&kernels->items, &kernels->room, kernels->count,
+                   sizeof(*kernel)) != 0) {
+        return -1;
+    }
+    kernel = &kernels->items[number];
+    memset(kernel, 0, sizeof(*kernel));
+    kernel->name = name == NULL ? UNNAMED : name;
+    quantile_init(&kernel->lengths);
+    kernel->ranks = calloc(kernels->cast->ranks_count / 8 + 1, 1);
+    kernels->count++;
+    return kernel->ranks == NULL ? -1 : number;
+}
+
+/* The same, without a search for a name that came lately. */
+static int64_t kernel_number(struct kernels *kernels, const char *name)
+{
+    size_t at = (size_t)((uintptr_t)name >> 4) % NAMES_KNOWN;
+    int64_t number;
+
+    if (name != NULL && kernels->known[at].name == name) {
+        return kernels->known[at].number;
+    }
+    number = kernel_find(kernels, name);
+    if (number >= 0) {
+        kernels->known[at].name = name;
+        kernels->known[at].number = (uint32_t)number;
+    }
+    return number;
+}
+
+static int kernel_take(struct kernels *kernels,
+                       const struct timeline_event *event)
+{
+    const struct ck_kernel *record = (const struct ck_kernel *)event->record;
+    const struct cast_device *device =
+        cast_device(kernels->cast, event->process, record->device);
+    uint32_t rank = cast_rank_index(kernels->cast, event->rank);
+    struct region part = {event->start, event->end};
+    struct kernel *kernel;
+    int64_t number;
+    bool is_call;
+
+    number = kernel_number(
+        kernels, cast_name(kernels->cast, event->process, record->e.name));
+    if (number < 0) {
+        return -1;
+    }
+    kernel = &kernels->items[number];
+    is_call = (record->e.flags & CK_FLAG_PART) == 0;
+    kernel->calls_in_run += is_call;
+    if (device == NULL ||
+        !region_clip(kernels->region, &part.start, &part.end)) {
+        return 0;
+    }
+    kernel->calls += is_call;
+    kernel->total += part.end - part.start;
+    if (record->dur > kernel->max) {
+        kernel->max = record->dur;
+    }
+    if (rank != CAST_NONE) {
+        kernel->ranks[rank / 8] |= (uint8_t)(1 << rank % 8);
+    }
+    return is_call ? quantile_add(&kernel->lengths, record->dur) : 0;
+}
+
+int kernels_take(void *consumer, const struct timeline_event *event)
+{
+    struct kernels *kernels = consumer;
+    const struct ck_event *record = event->record;
+    ck_time_t start = event->start;
+    ck_time_t end = event->end;
+    struct report_copy *copy;
+
+    if (!timeline_is_device(event) || (record->flags & CK_FLAG_BAD_TIME) != 0) {
+        return 0;
+    }
+    if (record->kind < CK_KIND_COPY_H2D) {
+        return kernel_take(kernels, event);
+    }
+    copy = &kernels->copies[record->kind - CK_KIND_COPY_H2D];
+    copy->calls_in_run++;
+    if (region_clip(kernels->region, &start, &end)) {
+        copy->calls++;
+        copy->bytes += ((const struct ck_copy *)record)->bytes;
+        copy->total += end - start;
+    }
+    return 0;
+}
+
+static int by_busy(const void *a, const void *b)
+{
+    const struct report_kernel *left = a;
+    const struct report_kernel *right = b;
+
+    if (left->busy != right->busy) {
+        return left->busy < right->busy ? 1 : -1;
+    }
+    return strcmp(left->name, right->name);
+}
+
+/* The ranks that ran it; `numbers` has room for all. 0, or -1 with ENOMEM. */
+static int ranks_report(const struct cast *cast,
+                        const struct kernel *kernel,
+                        int32_t *numbers,
+                        struct report_kernel *row)
+{
+    char *text;
+
+    row->ranks = 0;
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        if ((kernel->ranks[i / 8] & (1 << i % 8)) != 0) {
+            numbers[row->ranks++] = cast->ranks[i].number;
+        }
+    }
+    row->rank_first = row->ranks > 0 ? numbers[0] : CAST_RANK_UNKNOWN;
+    row->rank_last =
+        row->ranks > 0 ? numbers[row->ranks - 1] : CAST_RANK_UNKNOWN;
+    text = rankset_text(numbers, row->ranks);
+    if (text == NULL) {
+        return -1;
+    }
+    row->rank_list = texts_keep(cast->texts, text, strlen(text));
+    free(text);
+    return row->rank_list == NULL ? -1 : 0;
+}
+
+static int kernel_report(const struct cast *cast,
+                         struct kernel *kernel,
+                         int32_t *numbers,
+                         struct report_kernel *row)
+{
+    row->name = kernel->name;
+    row->calls = kernel->calls;
+    row->calls_in_run = kernel->calls_in_run;
+    row->busy = kernel->busy;
+    row->total = kernel->total;
+    row->max = kernel->max;
+    row->median = quantile_at(&kernel->lengths, 0.5);
+    row->is_median_exact = quantile_is_exact(&kernel->lengths);
+    return ranks_report(cast, kernel, numbers, row);
+}
+
+/* 0, or -1 with ENOMEM. */
+static int rows_report(struct kernels *kernels, struct report *report)
+{
+    int32_t *numbers = calloc(kernels->cast->ranks_count + 1, sizeof(*numbers));
+    int rc = numbers == NULL ? -1 : 0;
+
+    for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
+        rc = kernel_report(kernels->cast, &kernels->items[i], numbers,
+                           &report->kernels[report->kernels_count++]);
+    }
+    free(numbers);
+    return rc;
+}
+
+/* What a kernel's lines were busy, it was. 0, or -1 with ENOMEM. */
+static int busy_add(struct kernels *kernels, const struct report *report)
+{
+    for (size_t i = 0; i < report->lines_count; i++) {
+        int64_t number = kernel_number(kernels, report->lines[i].kernel);
+
+        if (number < 0) {
+            return -1;
+        }
+        kernels->items[number].busy += report->lines[i].busy;
+    }
+    return 0;
+}
+
+int kernels_report(struct kernels *kernels, struct report *report)
+{
+    static const char *const names[COPY_KINDS] = {"h2d", "d2h",  "d2d",
+                                                  "h2h", "fill", "map"};
+
+    if (busy_add(kernels, report) != 0) {
+        return -1;
+    }
+    report->kernels = calloc(kernels->count + 1, sizeof(*report->kernels));
+    report->copies = calloc(COPY_KINDS, sizeof(*report->copies));
+    if (report->kernels == NULL || report->copies == NULL ||
+        rows_report(kernels, report) != 0) {
+        return -1;
+    }
+    qsort(report->kernels, report->kernels_count, sizeof(*report->kernels),
+          by_busy);
+    for (size_t i = 0; i < COPY_KINDS; i++) {
+        if (kernels->copies[i].calls_in_run > 0) {
+            struct report_copy *row = &report->copies[report->copies_count++];
+
+            *row = kernels->copies[i];
+            row->name = names[i];
+        }
+    }
+    return 0;
+}

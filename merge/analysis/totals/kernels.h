@@ -1,0 +1,21 @@
+/* kernels.h - which kernels the devices' time went into, and what was copied
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_TOTALS_KERNELS_H
+#define CK_MERGE_ANALYSIS_TOTALS_KERNELS_H
+
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
+
+struct kernels;
+/* `cast` is borrowed. NULL with ENOMEM. */
+struct kernels *kernels_create(const struct cast *cast, struct region region);
+void kernels_destroy(struct kernels *kernels);
+int kernels_take(void *kernels, const struct timeline_event *event);
+/* Write report->kernels (most busy first) and report->copies, after
+ * lines_report(): a kernel's busy time is that of its lines, so these add up
+ * to the devices' kernel unions. 0, or -1 with ENOMEM. */
+int kernels_report(struct kernels *kernels, struct report *report);
+
+#endif

@@ -1,0 +1,309 @@
+/* libc.c - how often the ranks called which function of libc
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/totals/libc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "merge/model/array.h"
+#include "merge/model/cause.h"
+#include "merge/model/table.h"
+
+/* The rows being made. */
+struct making {
+    const struct cast *cast;
+    struct report *report;
+    const struct calls *calls;
+    struct table *seen;    /* row, rank, of the program: counted in the row */
+    struct table *threads; /* process, tid: numbers as in the cast */
+    size_t room;
+};
+
+/* The row of a function, made at first sight; NULL with ENOMEM. */
+static struct report_libc *row_find(struct making *making, const char *name)
+{
+    struct report *report = making->report;
+
+    for (size_t i = 0; i < report->libc_count; i++) {
+        if (strcmp(report->libc[i].name, name) == 0) {
+            return &report->libc[i];
+        }
+    }
+    if (array_grow(&report->libc, &making->room, report->libc_count,
+                   sizeof(*report->libc)) != 0) {
+        return NULL;
+    }
+    report->libc[report->libc_count] = (struct report_libc){
+        .name = name,
+        .group = cause_libc_group(name),
+    };
+    return &report->libc[report->libc_count++];
+}
+
+/* Is it of a thread that the MPI library made? */
+static bool is_own(const struct making *making, uint32_t process, uint32_t tid)
+{
+    struct table_key key = {process, tid, 0};
+
+    return tid != 0 && table_has(making->threads, key) &&
+           calls_is_own(making->calls,
+                        (uint32_t)table_number(making->threads, key));
+}
+
+static int threads_fill(struct making *making)
+{
+    const struct cast *cast = making->cast;
+
+    for (uint32_t i = 0; i < cast->threads_count; i++) {
+        struct table_key key = {cast->threads[i].process, cast->threads[i].tid,
+                                0};
+
+        if (table_number(making->threads, key) != (int64_t)i) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Count a process's rank among those of a row, and of its program or not;
+ * once. 0, or -1 with ENOMEM. */
+static int rank_count(struct making *making,
+                      const struct report_libc *row,
+                      int32_t rank,
+                      bool is_programs,
+                      uint32_t *ranks)
+{
+    size_t known = table_count(making->seen);
+    int64_t number = table_number(
+        making->seen,
+        (struct table_key){(uint64_t)(row - making->report->libc),
+                           (uint64_t)(uint32_t)rank, (uint64_t)is_programs});
+
+    if (number < 0) {
+        return -1;
+    }
+    *ranks += rank != CAST_RANK_UNKNOWN && (size_t)number == known;
+    return 0;
+}
+
+static int total_add(struct making *making,
+                     uint32_t process,
+                     const struct cast_libc *total)
+{
+    const char *name = cast_name(making->cast, process, total->name);
+    int32_t rank = making->cast->processes[process].rank;
+    struct report_libc *row;
+    bool own = is_own(making, process, total->tid);
+
+    row = row_find(making, name == NULL ? "(no name)" : name);
+    if (row == NULL || rank_count(making, row, rank, false, &row->ranks) != 0 ||
+        (!own &&
+         rank_count(making, row, rank, true, &row->program_ranks) != 0)) {
+        return -1;
+    }
+    row->threads += total->tid != 0;
+    row->calls += total->calls;
+    row->bytes += total->bytes;
+    row->total += total->ns;
+    if (own) {
+        row->own_threads++;
+        row->own_calls += total->calls;
+        row->own_bytes += total->bytes;
+        row->own_total += total->ns;
+    }
+    return 0;
+}
+
+/* The place that a function's long calls took longest at. */
+static const struct report_call *call_find(const struct report *report,
+                                           const char *name)
+{
+    const struct report_call *longest = NULL;
+
+    for (size_t i = 0; i < report->calls_count; i++) {
+        const struct report_call *call = &report->calls[i];
+
+        if (strcmp(call->kind, "posix") == 0 && strcmp(call->name, name) == 0 &&
+            !call->is_own && call->calls > 0 &&
+            (longest == NULL || call->total > longest->total)) {
+            longest = call;
+        }
+    }
+    return longest;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct report_libc *left = a;
+    const struct report_libc *right = b;
+
+    ck_time_t more = left->total - left->own_total;
+    ck_time_t less = right->total - right->own_total;
+
+    if (more != less) {
+        return more < less ? 1 : -1;
+    }
+    if (left->total != right->total) {
+        return left->total < right->total ? 1 : -1;
+    }
+    return strcmp(left->name, right->name);
+}
+
+/* What a process counted of a function, and what was recorded of it. */
+struct account {
+    uint64_t counted, recorded;
+    ck_time_t counted_ns, recorded_ns;
+};
+
+/* Accounts by process and name. */
+struct accounts {
+    struct table *keys;
+    struct account *items;
+    size_t count, room;
+};
+
+static struct account *
+account_find(struct accounts *accounts, uint32_t process, uint32_t name)
+{
+    int64_t number =
+        table_number(accounts->keys, (struct table_key){process, name, 0});
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number == accounts->count) {
+        if (array_grow(&accounts->items, &accounts->room, accounts->count,
+                       sizeof(*accounts->items)) != 0) {
+            return NULL;
+        }
+        accounts->items[accounts->count++] = (struct account){0, 0, 0, 0};
+    }
+    return &accounts->items[number];
+}
+
+static int accounts_fill(const struct making *making, struct accounts *accounts)
+{
+    const struct cast *cast = making->cast;
+    struct calls_long calls;
+
+    for (uint32_t p = 0; p < cast->processes_count; p++) {
+        for (size_t i = 0; i < cast->processes[p].libc_count; i++) {
+            const struct cast_libc *total = &cast->processes[p].libc[i];
+            struct account *account = account_find(accounts, p, total->name);
+
+            if (account == NULL) {
+                return -1;
+            }
+            account->counted += total->calls;
+            account->counted_ns += total->ns;
+        }
+    }
+    for (size_t i = 0; i < calls_count(making->calls); i++) {
+        if (calls_long_at(making->calls, i, &calls)) {
+            struct account *account =
+                account_find(accounts, calls.process, calls.name);
+
+            if (account == NULL) {
+                return -1;
+            }
+            account->recorded += calls.count;
+            account->recorded_ns += calls.total;
+        }
+    }
+    return 0;
+}
+
+/* Did a signal end it, or is that not known? Then it did not say its last. */
+static bool is_killed(const struct cast *cast, uint32_t process)
+{
+    const struct cast_agent *agent =
+        &cast->agents[cast->processes[process].agent];
+
+    return agent->has_exit &&
+           (!agent->is_exit_known || WIFSIGNALED(agent->status));
+}
+
+/* Calls that have records were made, whatever their process counted. */
+static int
+account_settle(struct making *making, struct table_key key, struct account *of)
+{
+    const struct cast *cast = making->cast;
+    uint32_t process = (uint32_t)key.a;
+    const char *name = cast_name(cast, process, (uint32_t)key.b);
+    struct report_libc *row;
+
+    if (!cast_is_wanted(cast, cast->processes[process].rank) ||
+        (of->recorded <= of->counted && !is_killed(cast, process))) {
+        return 0;
+    }
+    row = row_find(making, name == NULL ? "(no name)" : name);
+    if (row == NULL) {
+        return -1;
+    }
+    row->is_least = true;
+    row->calls += of->recorded > of->counted ? of->recorded - of->counted : 0;
+    row->total +=
+        of->recorded_ns > of->counted_ns ? of->recorded_ns - of->counted_ns : 0;
+    return 0;
+}
+
+static int accounts_add(struct making *making)
+{
+    struct accounts accounts = {.keys = table_create()};
+    int rc = accounts.keys == NULL ? -1 : accounts_fill(making, &accounts);
+
+    for (size_t i = 0; rc == 0 && i < accounts.count; i++) {
+        rc = account_settle(making, table_key(accounts.keys, i),
+                            &accounts.items[i]);
+    }
+    table_destroy(accounts.keys);
+    free(accounts.items);
+    return rc;
+}
+
+static int totals_add(struct making *making)
+{
+    const struct cast *cast = making->cast;
+
+    for (uint32_t p = 0; p < cast->processes_count; p++) {
+        const struct cast_process *process = &cast->processes[p];
+
+        if (!cast_is_wanted(cast, process->rank)) {
+            continue;
+        }
+        for (size_t i = 0; i < process->libc_count; i++) {
+            if (total_add(making, p, &process->libc[i]) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+int libc_report(const struct cast *cast,
+                const struct calls *calls,
+                struct report *report)
+{
+    struct making making = {.cast = cast, .calls = calls, .report = report};
+    int rc = -1;
+
+    making.seen = table_create();
+    making.threads = table_create();
+    if (making.seen != NULL && making.threads != NULL &&
+        threads_fill(&making) == 0) {
+        rc = totals_add(&making) != 0 ? -1 : accounts_add(&making);
+    }
+    table_destroy(making.seen);
+    table_destroy(making.threads);
+    if (report->libc_count > 0) {
+        qsort(report->libc, report->libc_count, sizeof(*report->libc),
+              by_length);
+    }
+    for (size_t i = 0; i < report->libc_count; i++) {
+        report->libc[i].call = call_find(report, report->libc[i].name);
+    }
+    return rc;
+}

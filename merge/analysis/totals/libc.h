@@ -1,0 +1,18 @@
+/* libc.h - how often the ranks called which function of libc
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_TOTALS_LIBC_H
+#define CK_MERGE_ANALYSIS_TOTALS_LIBC_H
+
+#include "merge/analysis/totals/calls.h"
+#include "merge/model/cast.h"
+#include "merge/report/report.h"
+
+/* Write report->libc from the totals that the threads said; calls_report()
+ * has been called before. 0, or -1 with ENOMEM. */
+int libc_report(const struct cast *cast,
+                const struct calls *calls,
+                struct report *report);
+
+#endif

@@ -1,0 +1,25 @@
+/* lines.h - device time by the line of source that launched it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A kernel belongs to its launching call (thread and number of the call); the
+ * call's place is that of its call site, or else of the innermost range of its
+ * thread that names a line of Python ("train.py(42): step", not of an
+ * installed package). A bounded number of calls is remembered.
+ */
+#ifndef CK_MERGE_ANALYSIS_TOTALS_LINES_H
+#define CK_MERGE_ANALYSIS_TOTALS_LINES_H
+
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
+
+struct lines;
+/* `cast` is borrowed. NULL with ENOMEM. */
+struct lines *lines_create(const struct cast *cast, struct region region);
+void lines_destroy(struct lines *lines);
+int lines_take(void *lines, const struct timeline_event *event);
+/* Write report->lines. Their busy times add up to the devices' kernel unions.
+ * 0, or -1 with ENOMEM. */
+int lines_report(struct lines *lines, struct report *report);
+
+#endif

@@ -1,0 +1,467 @@
+/* outside.c - how the ranks spent the time outside MPI
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What is known of a thread lies in layers over each other: the calls of MPI,
+ * times of which records were lost, times without a CPU, calls of devices and
+ * of libc, times in which it was blocked. An instant is what the highest layer
+ * with something there is; where none has any, it had a CPU, if its switches
+ * are recorded. Everything comes in order of start, so of each layer only the
+ * latest end is kept, and a thread's time is settled up to what comes next.
+ *
+ *     MPI        |======|              |==|
+ *     ready             . |===|        .
+ *     I/O               . |===========|.
+ *     blocked           .      |======|.
+ *                      cpu ready io  cpu
+ */
+#include "merge/analysis/totals/outside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/cause.h"
+#include "merge/model/table.h"
+#include "merge/timeline/dark.h"
+#include "schema/store/run.h"
+
+/* Highest first. */
+enum layer {
+    LAYER_MPI,
+    LAYER_LOST,
+    LAYER_READY,
+    LAYER_DEVICE,
+    LAYER_SLEEP,
+    LAYER_LOCK,
+    LAYER_IO,
+    LAYER_BLOCKED,
+    LAYER_AWAY, /* no collector ran: switches are not recorded */
+    LAYERS,
+    LAYER_NONE
+};
+
+/* What a layer's time is; that of MPI is none of it. */
+static const enum report_outside_state states[] = {
+    [LAYER_MPI] = REPORT_OUTSIDE_STATES,
+    [LAYER_LOST] = REPORT_OUTSIDE_UNKNOWN,
+    [LAYER_READY] = REPORT_OUTSIDE_READY,
+    [LAYER_DEVICE] = REPORT_OUTSIDE_DEVICE,
+    [LAYER_SLEEP] = REPORT_OUTSIDE_SLEEP,
+    [LAYER_LOCK] = REPORT_OUTSIDE_LOCK,
+    [LAYER_IO] = REPORT_OUTSIDE_IO,
+    [LAYER_BLOCKED] = REPORT_OUTSIDE_BLOCKED,
+    [LAYER_AWAY] = REPORT_OUTSIDE_UNKNOWN,
+};
+
+struct thread {
+    ck_time_t begin;           /* of its part of the region */
+    ck_time_t first;           /* time that anything is known of it */
+    ck_time_t to;              /* settled up to there */
+    uint32_t over;             /* bits of layers that may lie beyond `to` */
+    ck_time_t until[LAYERS];   /* latest end */
+    struct report_outside did; /* cpu: where no layer has anything */
+};
+
+struct outside {
+    const struct cast *cast; /* borrowed */
+    struct region region;
+    struct table *keys; /* agent, incarnation, tid -> thread */
+    struct thread *threads;
+    uint32_t *firsts;   /* by rank: its first thread in MPI */
+    bool *has_switches; /* by agent */
+};
+
+struct outside *outside_create(const struct cast *cast, struct region region)
+{
+    struct outside *outside = calloc(1, sizeof(*outside));
+
+    if (outside == NULL) {
+        return NULL;
+    }
+    outside->cast = cast;
+    outside->region = region;
+    outside->keys = table_create();
+    outside->threads =
+        calloc(cast->threads_count + 1, sizeof(*outside->threads));
+    outside->firsts = calloc(cast->ranks_count + 1, sizeof(*outside->firsts));
+    outside->has_switches =
+        calloc(cast->agents_count + 1, sizeof(*outside->has_switches));
+    if (outside->keys == NULL || outside->threads == NULL ||
+        outside->firsts == NULL || outside->has_switches == NULL) {
+        outside_destroy(outside);
+        return NULL;
+    }
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        outside->firsts[i] = CAST_NONE;
+    }
+    for (size_t i = 0; i < cast->threads_count; i++) {
+        const struct cast_process *process =
+            &cast->processes[cast->threads[i].process];
+        struct thread *thread = &outside->threads[i];
+
+        thread->begin =
+            process->begin > region.start ? process->begin : region.start;
+        thread->begin = thread->begin < region.end ? thread->begin : region.end;
+        thread->to = thread->begin;
+        thread->first = INT64_MAX;
+        if (table_number_of(outside->keys, process->agent, process->incarnation,
+                            cast->threads[i].tid) < 0) {
+            outside_destroy(outside);
+            return NULL;
+        }
+    }
+    return outside;
+}
+
+void outside_destroy(struct outside *outside)
+{
+    if (outside == NULL) {
+        return;
+    }
+    table_destroy(outside->keys);
+    free(outside->threads);
+    free(outside->firsts);
+    free(outside->has_switches);
+    free(outside);
+}
+
+static void state_add(struct thread *thread, uint32_t layer, ck_time_t ns)
+{
+    if (layer == LAYER_NONE) {
+        thread->did.ns[REPORT_OUTSIDE_CPU] += ns;
+    } else if (layer != LAYER_MPI) {
+        thread->did.ns[states[layer]] += ns;
+    }
+}
+
+/* The same where at most one layer lies over it, as mostly between calls. */
+static inline void thread_settle_one(struct thread *thread, ck_time_t time)
+{
+    if (thread->over != 0) {
+        uint32_t layer = (uint32_t)__builtin_ctz(thread->over);
+        ck_time_t until = thread->until[layer];
+
+        if (until > time) {
+            until = time;
+        } else {
+            thread->over = 0;
+        }
+        if (until > thread->to) {
+            state_add(thread, layer, until - thread->to);
+            thread->to = until;
+        }
+    }
+    state_add(thread, LAYER_NONE, time - thread->to);
+    thread->to = time;
+}
+
+/* Book what lies between `to` and `time`. */
+static void thread_settle(struct thread *thread, ck_time_t time)
+{
+    if (thread->to < time && (thread->over & (thread->over - 1)) == 0) {
+        thread_settle_one(thread, time);
+        return;
+    }
+    while (thread->to < time) {
+        uint32_t layer = LAYER_NONE;
+        ck_time_t next = time;
+
+        for (uint32_t bits = thread->over; bits != 0; bits &= bits - 1) {
+            uint32_t at = (uint32_t)__builtin_ctz(bits);
+
+            if (thread->until[at] <= thread->to) {
+                thread->over &= ~(1u << at);
+                continue;
+            }
+            layer = at < layer ? at : layer;
+            next = thread->until[at] < next ? thread->until[at] : next;
+        }
+        state_add(thread, layer, next - thread->to);
+        thread->to = next;
+    }
+}
+
+static void part_add(struct outside *outside,
+                     uint32_t number,
+                     enum layer layer,
+                     struct region part)
+{
+    struct thread *thread = &outside->threads[number];
+    ck_time_t end = outside->region.end;
+
+    thread->first = part.start < thread->first ? part.start : thread->first;
+    if (part.end <= thread->to || part.start >= end) {
+        return;
+    }
+    thread_settle(thread, part.start);
+    part.end = part.end < end ? part.end : end;
+    if ((thread->over & 1u << layer) == 0 || thread->until[layer] < part.end) {
+        thread->until[layer] = part.end;
+        thread->over |= 1u << layer;
+    }
+}
+
+/* ---- what comes --------------------------------------------------------- */
+
+static const uint8_t layers[CK_KIND_LIMIT] = {
+    [CK_KIND_MPI_CALL] = LAYER_MPI + 1,
+    [CK_KIND_SEND] = LAYER_MPI + 1,
+    [CK_KIND_RECV] = LAYER_MPI + 1,
+    [CK_KIND_PROBE] = LAYER_MPI + 1,
+    [CK_KIND_SENDRECV] = LAYER_MPI + 1,
+    [CK_KIND_COLLECTIVE] = LAYER_MPI + 1,
+    [CK_KIND_ICOLLECTIVE] = LAYER_MPI + 1,
+    [CK_KIND_API_OPENCL] = LAYER_DEVICE + 1,
+    [CK_KIND_API_CUDA_RUNTIME] = LAYER_DEVICE + 1,
+    [CK_KIND_API_CUDA_DRIVER] = LAYER_DEVICE + 1,
+    [CK_KIND_API_NEURON] = LAYER_DEVICE + 1,
+    [CK_KIND_POSIX] = LAYER_IO + 1,
+    [CK_KIND_PREEMPTED] = LAYER_READY + 1,
+    [CK_KIND_BLOCKED] = LAYER_BLOCKED + 1,
+    [CK_KIND_LOST] = LAYER_LOST + 1,
+    [CK_KIND_AWAY] = LAYER_AWAY + 1,
+};
+
+static enum layer posix_layer(const struct outside *outside,
+                              const struct timeline_event *event)
+{
+    switch (
+        cause_of_call(CK_KIND_POSIX, cast_name(outside->cast, event->process,
+                                               event->record->name))) {
+    case CAUSE_LOCK:
+        return LAYER_LOCK;
+    case CAUSE_SLEEP:
+        return LAYER_SLEEP;
+    default:
+        return LAYER_IO;
+    }
+}
+
+static void mpi_enter(struct outside *outside,
+                      const struct timeline_event *event)
+{
+    uint32_t rank = cast_rank_index(outside->cast, event->rank);
+
+    if (rank != CAST_NONE && outside->firsts[rank] == CAST_NONE) {
+        outside->firsts[rank] = event->thread;
+    }
+}
+
+/* The thread of an image that the collector names, CAST_NONE = not known. */
+static uint32_t named_thread(const struct outside *outside,
+                             const struct timeline_event *event,
+                             uint64_t tid)
+{
+    uint32_t agent = outside->cast->processes[event->process].agent;
+    struct table_key key = {agent, event->record->name, tid};
+    int64_t number = table_find(outside->keys, key);
+
+    outside->has_switches[agent] = true;
+    return number < 0 ? CAST_NONE : (uint32_t)number;
+}
+
+/* A time without a CPU. */
+static void off_take(struct outside *outside,
+                     const struct timeline_event *event,
+                     enum layer layer)
+{
+    const struct ck_mark *mark = (const struct ck_mark *)event->record;
+    uint32_t thread = named_thread(outside, event, (uint64_t)mark->value);
+
+    if (thread != CAST_NONE) {
+        part_add(outside, thread, layer,
+                 (struct region){event->start, event->end});
+    }
+}
+
+/* From then on the thread is looked at. */
+static void sample_take(struct outside *outside,
+                        const struct timeline_event *event)
+{
+    const struct ck_sample *sample = (const struct ck_sample *)event->record;
+    uint32_t thread = named_thread(outside, event, sample->tid);
+
+    if (thread != CAST_NONE && event->start < outside->threads[thread].first) {
+        outside->threads[thread].first = event->start;
+    }
+}
+
+/* Of a thread of an agent, or of all of them (tid 0). */
+static void lack_take(struct outside *outside,
+                      const struct timeline_event *event,
+                      enum layer layer)
+{
+    const struct ck_counter *lack = (const struct ck_counter *)event->record;
+    const struct cast *cast = outside->cast;
+    struct region part = {event->start, event->start + lack->enabled};
+
+    if (layer == LAYER_AWAY && lack->enabled == 0) {
+        part.end = INT64_MAX;
+    }
+    for (uint32_t i = 0; i < cast->threads_count; i++) {
+        if (cast->processes[cast->threads[i].process].agent ==
+                cast->processes[event->process].agent &&
+            (lack->tid == 0 || cast->threads[i].tid == lack->tid)) {
+            part_add(outside, i, layer, part);
+        }
+    }
+}
+
+void outside_take(struct outside *outside, const struct timeline_event *event)
+{
+    unsigned kind = event->record->kind;
+    unsigned known = kind < CK_KIND_LIMIT ? layers[kind] : 0;
+    enum layer layer;
+
+    if (kind == CK_KIND_SAMPLE) {
+        sample_take(outside, event);
+        return;
+    }
+    if (known == 0 || (event->record->flags & CK_FLAG_PERSISTENT) != 0) {
+        return;
+    }
+    layer = (enum layer)(known - 1);
+    if (layer == LAYER_READY || layer == LAYER_BLOCKED) {
+        off_take(outside, event, layer);
+        return;
+    }
+    if (layer == LAYER_LOST || layer == LAYER_AWAY) {
+        lack_take(outside, event, layer);
+        return;
+    }
+    if (event->thread >= outside->cast->threads_count) {
+        return;
+    }
+    if (layer == LAYER_MPI) {
+        mpi_enter(outside, event);
+    } else if (layer == LAYER_IO) {
+        layer = posix_layer(outside, event);
+    }
+    part_add(outside, event->thread, layer,
+             (struct region){event->start, event->end});
+}
+
+/* ---- the report --------------------------------------------------------- */
+
+/* The first thread of the rank's largest process, CAST_NONE = none. */
+static uint32_t main_thread(const struct outside *outside, int32_t rank)
+{
+    const struct cast *cast = outside->cast;
+    uint32_t best = CAST_NONE;
+    uint64_t events = 0;
+
+    for (uint32_t i = 0; i < cast->threads_count; i++) {
+        const struct cast_process *process =
+            &cast->processes[cast->threads[i].process];
+
+        if (process->rank == rank && process->incarnation != 0 &&
+            cast->threads[i].tid == process->pid &&
+            (best == CAST_NONE || process->events > events)) {
+            best = i;
+            events = process->events;
+        }
+    }
+    return best;
+}
+
+/* Are its switches recorded? */
+static bool has_switches(const struct outside *outside, uint32_t agent)
+{
+    return outside->has_switches[agent] ||
+           cast_exit_number(&outside->cast->agents[agent], "switches", 0) > 0;
+}
+
+static ck_time_t clip(const struct thread *thread, ck_time_t time)
+{
+    return time > thread->begin ? time : thread->begin;
+}
+
+/* When the agent's target ended, or the region. */
+static ck_time_t exit_of(const struct outside *outside,
+                         const struct align *align,
+                         uint32_t agent)
+{
+    const struct cast_agent *of = &outside->cast->agents[agent];
+    ck_time_t exited;
+
+    if (!of->has_exit || of->exit_time == 0) {
+        return outside->region.end;
+    }
+    exited = align_time(align, agent, false, of->exit_time);
+    return exited < outside->region.end ? exited : outside->region.end;
+}
+
+/* When nothing of the agent's target is known any more. */
+static ck_time_t
+end_of(const struct outside *outside, const struct align *align, uint32_t agent)
+{
+    struct dark dark = dark_find(outside->cast, align, agent);
+    ck_time_t end = exit_of(outside, align, agent);
+
+    return dark.reason != REPORT_DARK_NOT && dark.part.start < end
+               ? dark.part.start
+               : end;
+}
+
+uint32_t outside_shown(const struct outside *outside, uint32_t index)
+{
+    uint32_t number = outside->firsts[index];
+
+    return number != CAST_NONE
+               ? number
+               : main_thread(outside, outside->cast->ranks[index].number);
+}
+
+void outside_rank(struct outside *outside,
+                  const struct align *align,
+                  uint32_t index,
+                  struct report_outside *row)
+{
+    const struct cast *cast = outside->cast;
+    uint32_t number = outside_shown(outside, index);
+    struct thread *thread;
+    uint32_t agent;
+    ck_time_t head, end, gone;
+
+    *row = (struct report_outside){{0}};
+    if (number == CAST_NONE) {
+        return;
+    }
+    thread = &outside->threads[number];
+    agent = cast->processes[cast->threads[number].process].agent;
+    end = clip(thread, end_of(outside, align, agent));
+    thread_settle(thread, end);
+    *row = thread->did;
+    /* Behind its end there is no time of its own. */
+    gone = clip(thread, exit_of(outside, align, agent));
+    if (gone > thread->to) {
+        row->ns[REPORT_OUTSIDE_UNKNOWN] += gone - thread->to;
+    }
+    /* Before its first record, nothing of it lies in any layer. */
+    head = clip(thread, thread->first);
+    head = head < end ? head : end;
+    if (!has_switches(outside, agent)) {
+        head = thread->begin + row->ns[REPORT_OUTSIDE_CPU];
+    }
+    row->ns[REPORT_OUTSIDE_CPU] -= head - thread->begin;
+    row->ns[REPORT_OUTSIDE_UNKNOWN] += head - thread->begin;
+}
+
+void outside_fit(struct report_outside *row, ck_time_t whole)
+{
+    ck_time_t sum = 0;
+
+    for (int i = 0; i < REPORT_OUTSIDE_STATES; i++) {
+        sum += row->ns[i];
+    }
+    if (sum < whole) {
+        row->ns[REPORT_OUTSIDE_UNKNOWN] += whole - sum;
+        return;
+    }
+    for (int i = REPORT_OUTSIDE_STATES; sum > whole && i-- > 0;) {
+        ck_time_t less = sum - whole < row->ns[i] ? sum - whole : row->ns[i];
+
+        row->ns[i] -= less;
+        sum -= less;
+    }
+}

@@ -1,0 +1,172 @@
+/* ranges.c - the program's ranges, by name
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/totals/ranges.h"
+
+#include <stdlib.h>
+
+#include "merge/analysis/totals/within.h"
+#include "merge/model/array.h"
+#include "merge/model/quantile.h"
+#include "merge/model/table.h"
+
+struct range {
+    struct report_range row;
+    struct quantile lengths;
+    struct interval_union open; /* on any rank */
+    int32_t last;               /* rank counted last */
+};
+
+struct ranges {
+    const struct cast *cast; /* borrowed */
+    struct region region;
+    struct table *keys; /* name */
+    struct range *items;
+    size_t count, room;
+    struct table *ranks; /* range, rank: for how many ranks have it */
+    struct within *within;
+};
+
+struct ranges *ranges_create(const struct cast *cast, struct region region)
+{
+    struct ranges *ranges = calloc(1, sizeof(*ranges));
+
+    if (ranges == NULL) {
+        return NULL;
+    }
+    ranges->cast = cast;
+    ranges->region = region;
+    ranges->keys = table_create();
+    ranges->ranks = table_create();
+    ranges->within = within_create(cast, region);
+    if (ranges->keys == NULL || ranges->ranks == NULL ||
+        ranges->within == NULL) {
+        ranges_destroy(ranges);
+        return NULL;
+    }
+    return ranges;
+}
+
+void ranges_destroy(struct ranges *ranges)
+{
+    if (ranges == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < ranges->count; i++) {
+        quantile_fini(&ranges->items[i].lengths);
+    }
+    free(ranges->items);
+    table_destroy(ranges->keys);
+    table_destroy(ranges->ranks);
+    within_destroy(ranges->within);
+    free(ranges);
+}
+
+/* NULL with ENOMEM. */
+static struct range *range_find(struct ranges *ranges, const char *name)
+{
+    /* Kept texts: equal ones are one pointer. */
+    struct table_key key = {(uint64_t)(uintptr_t)name, 0, 0};
+    int64_t number = table_number(ranges->keys, key);
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number == ranges->count) {
+        struct range *range;
+
+        if (array_grow(&ranges->items, &ranges->room, ranges->count,
+                       sizeof(*ranges->items)) != 0) {
+            return NULL;
+        }
+        range = &ranges->items[ranges->count++];
+        range->row = (struct report_range){.name = name};
+        range->last = CAST_RANK_UNKNOWN;
+        quantile_init(&range->lengths);
+        interval_union_init(&range->open, ranges->region);
+    }
+    return &ranges->items[number];
+}
+
+static int rank_count(struct ranges *ranges, struct range *range, int32_t rank)
+{
+    struct table_key key = {(uint64_t)(range - ranges->items),
+                            (uint64_t)(uint32_t)rank, 0};
+    size_t before = table_count(ranges->ranks);
+
+    if (rank == range->last) {
+        return 0;
+    }
+    range->last = rank;
+    if (table_number(ranges->ranks, key) < 0) {
+        return -1;
+    }
+    range->row.ranks +=
+        rank != CAST_RANK_UNKNOWN && table_count(ranges->ranks) > before;
+    return 0;
+}
+
+int ranges_take(void *consumer, const struct timeline_event *event)
+{
+    struct ranges *ranges = consumer;
+    ck_time_t start = event->start, end = event->end;
+    ck_time_t length = end - start;
+    struct range *range;
+    const char *name;
+
+    if (timeline_is_device(event)) {
+        within_device(ranges->within, event);
+        return 0;
+    }
+    if (event->record->kind != CK_KIND_RANGE ||
+        !cast_is_wanted(ranges->cast, event->rank) ||
+        !region_clip(ranges->region, &start, &end)) {
+        return 0;
+    }
+    name = cast_name(ranges->cast, event->process, event->record->name);
+    range = range_find(ranges, name == NULL ? "" : name);
+    if (range == NULL || rank_count(ranges, range, event->rank) != 0) {
+        return -1;
+    }
+    range->row.calls++;
+    range->row.total += end - start;
+    range->row.max = length > range->row.max ? length : range->row.max;
+    interval_union_add(&range->open, start, end);
+    if (within_range(ranges->within, (uint32_t)(range - ranges->items),
+                     event->rank, (struct region){start, end}) != 0) {
+        return -1;
+    }
+    return quantile_add(&range->lengths, length);
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct report_range *left = a;
+    const struct report_range *right = b;
+
+    return (left->total < right->total) - (left->total > right->total);
+}
+
+int ranges_report(struct ranges *ranges, struct report *report)
+{
+    report->ranges = calloc(ranges->count + 1, sizeof(*report->ranges));
+    if (report->ranges == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < ranges->count; i++) {
+        struct range *range = &ranges->items[i];
+
+        range->row.median = quantile_at(&range->lengths, 0.5);
+        range->row.is_median_exact = quantile_is_exact(&range->lengths);
+        range->row.wall = interval_union_length(&range->open);
+        report->ranges[report->ranges_count++] = range->row;
+    }
+    if (within_report(ranges->within, report, report->ranges, ranges->count) !=
+        0) {
+        return -1;
+    }
+    qsort(report->ranges, report->ranges_count, sizeof(*report->ranges),
+          by_total);
+    return 0;
+}

@@ -1,0 +1,367 @@
+/* peers.c - which process of one ckagent waited for which, without ranks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls come in order of their begins, so a wait is known at the begin of the
+ * read that it ends with, before what the other process did meanwhile. It is
+ * kept until the first call that begins behind its end.
+ */
+#include "merge/analysis/waits/peers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/history/links.h"
+#include "merge/analysis/history/sockets.h"
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+/* A call of libc by the first thread of a process. */
+struct span {
+    struct region part;
+    uint32_t name;
+    uint64_t site;
+};
+
+struct recent {
+    struct span *items; /* PEERS_SPANS; NULL = none yet */
+    size_t next;
+};
+
+/* Waits of one process for another one at one place. */
+struct row {
+    uint32_t process, peer;
+    uint32_t name, path;
+    uint64_t site;
+    bool is_write;
+    ck_time_t ns;
+    ck_time_t called; /* of that, the other one was in calls of libc */
+    uint64_t count;
+};
+
+struct pending {
+    struct region part;
+    size_t row;
+};
+
+struct peers {
+    const struct cast *cast; /* borrowed */
+    struct region region;
+    struct sockets *sockets;
+    struct recent *recent; /* by process */
+    struct table *row_keys;
+    struct row *rows;
+    size_t rows_count, rows_room;
+    struct table *deed_keys; /* row, name, site */
+    ck_time_t *deeds;        /* how long the awaited one was in them */
+    size_t deeds_count, deeds_room;
+    struct pending pending[PEERS_PENDING];
+    size_t pending_count;
+    ck_time_t first_end; /* of what is pending */
+    ck_time_t left_out;  /* waits beyond PEERS_ROWS */
+};
+
+struct peers *peers_create(const struct cast *cast, struct region region)
+{
+    struct peers *peers = calloc(1, sizeof(*peers));
+
+    if (peers == NULL) {
+        return NULL;
+    }
+    peers->cast = cast;
+    peers->region = region;
+    peers->sockets = sockets_create(cast, SOCKETS_OF_PROCESSES);
+    peers->recent = calloc(cast->processes_count + 1, sizeof(*peers->recent));
+    peers->row_keys = table_create();
+    peers->deed_keys = table_create();
+    if (peers->sockets == NULL || peers->recent == NULL ||
+        peers->row_keys == NULL || peers->deed_keys == NULL) {
+        peers_destroy(peers);
+        return NULL;
+    }
+    return peers;
+}
+
+void peers_destroy(struct peers *peers)
+{
+    if (peers == NULL) {
+        return;
+    }
+    for (size_t i = 0;
+         peers->recent != NULL && i < peers->cast->processes_count; i++) {
+        free(peers->recent[i].items);
+    }
+    free(peers->recent);
+    sockets_destroy(peers->sockets);
+    table_destroy(peers->row_keys);
+    table_destroy(peers->deed_keys);
+    free(peers->rows);
+    free(peers->deeds);
+    free(peers);
+}
+
+bool peers_is_wanted(const struct peers *peers)
+{
+    return sockets_has_any(peers->sockets);
+}
+
+/* So much of [start, end) lies in the span. */
+static ck_time_t overlap(const struct span *span, struct region part)
+{
+    ck_time_t start = span->part.start, end = span->part.end;
+
+    return region_clip(part, &start, &end) ? end - start : 0;
+}
+
+static int
+deed_add(struct peers *peers, size_t row, const struct span *span, ck_time_t ns)
+{
+    struct table_key key = {row, span->name, span->site};
+    int64_t number;
+
+    peers->rows[row].called += ns;
+    if (peers->deeds_count == PEERS_CALLS &&
+        !table_has(peers->deed_keys, key)) {
+        return 0;
+    }
+    number = table_number(peers->deed_keys, key);
+    if (number < 0) {
+        return -1;
+    }
+    if ((size_t)number == peers->deeds_count) {
+        if (array_grow(&peers->deeds, &peers->deeds_room, peers->deeds_count,
+                       sizeof(*peers->deeds)) != 0) {
+            return -1;
+        }
+        peers->deeds[peers->deeds_count++] = 0;
+    }
+    peers->deeds[number] += ns;
+    return 0;
+}
+
+/* What the other process did in that wait. */
+static int pending_settle(struct peers *peers, const struct pending *pending)
+{
+    const struct recent *recent =
+        &peers->recent[peers->rows[pending->row].peer];
+    size_t count = recent->next < PEERS_SPANS ? recent->next : PEERS_SPANS;
+
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t ns = overlap(&recent->items[i], pending->part);
+
+        if (ns > 0 &&
+            deed_add(peers, pending->row, &recent->items[i], ns) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Settle what ended by now. */
+static int pendings_settle(struct peers *peers, ck_time_t now)
+{
+    size_t kept = 0;
+
+    peers->first_end = INT64_MAX;
+    for (size_t i = 0; i < peers->pending_count; i++) {
+        struct pending pending = peers->pending[i];
+
+        if (pending.part.end > now) {
+            peers->first_end = pending.part.end < peers->first_end
+                                   ? pending.part.end
+                                   : peers->first_end;
+            peers->pending[kept++] = pending;
+        } else if (pending_settle(peers, &pending) != 0) {
+            return -1;
+        }
+    }
+    peers->pending_count = kept;
+    return 0;
+}
+
+static void span_keep(struct peers *peers, const struct timeline_event *event)
+{
+    const struct ck_call *record = (const struct ck_call *)event->record;
+    struct recent *recent = &peers->recent[event->process];
+
+    if (recent->items == NULL) {
+        recent->items = calloc(PEERS_SPANS, sizeof(*recent->items));
+    }
+    if (recent->items != NULL) {
+        recent->items[recent->next++ % PEERS_SPANS] =
+            (struct span){.part = {event->start, event->end},
+                          .name = record->e.name,
+                          .site = record->site};
+    }
+}
+
+/* The row of a wait, CAST_NONE = there is no room for one; -1 with ENOMEM. */
+static int64_t row_find(struct peers *peers,
+                        const struct sockets_stretch *stretch,
+                        const struct ck_call *record)
+{
+    struct table_key key = {(uint64_t)stretch->process << 32 | stretch->peer,
+                            record->e.name, record->site};
+    int64_t number;
+
+    if (peers->rows_count == PEERS_ROWS && !table_has(peers->row_keys, key)) {
+        return CAST_NONE;
+    }
+    number = table_number(peers->row_keys, key);
+    if (number < 0 || (size_t)number < peers->rows_count) {
+        return number;
+    }
+    if (array_grow(&peers->rows, &peers->rows_room, peers->rows_count,
+                   sizeof(*peers->rows)) != 0) {
+        return -1;
+    }
+    peers->rows[peers->rows_count++] =
+        (struct row){.process = stretch->process,
+                     .peer = stretch->peer,
+                     .name = record->e.name,
+                     .path = (uint32_t)record->extra,
+                     .site = record->site,
+                     .is_write = stretch->is_write};
+    return number;
+}
+
+static int wait_take(struct peers *peers,
+                     const struct sockets_stretch *stretch,
+                     const struct ck_call *record)
+{
+    struct region part = stretch->part;
+    struct pending pending;
+    int64_t row;
+
+    if (!region_clip(peers->region, &part.start, &part.end) ||
+        part.start == part.end) {
+        return 0;
+    }
+    row = row_find(peers, stretch, record);
+    if (row < 0) {
+        return -1;
+    }
+    if (row == CAST_NONE) {
+        peers->left_out += region_length(part);
+        return 0;
+    }
+    peers->rows[row].ns += region_length(part);
+    peers->rows[row].count++;
+    pending = (struct pending){part, (size_t)row};
+    if (peers->pending_count == PEERS_PENDING) {
+        return pending_settle(peers, &pending);
+    }
+    peers->pending[peers->pending_count++] = pending;
+    if (peers->pending_count == 1 || part.end < peers->first_end) {
+        peers->first_end = part.end;
+    }
+    return 0;
+}
+
+int peers_take(void *consumer, const struct timeline_event *event)
+{
+    struct peers *peers = consumer;
+    const struct cast_thread *thread;
+    struct sockets_stretch stretch;
+
+    if (event->record->kind != CK_KIND_POSIX ||
+        event->thread >= peers->cast->threads_count) {
+        return 0;
+    }
+    if (peers->pending_count > 0 && event->start >= peers->first_end &&
+        pendings_settle(peers, event->start) != 0) {
+        return -1;
+    }
+    thread = &peers->cast->threads[event->thread];
+    if (thread->tid != peers->cast->processes[thread->process].pid) {
+        return 0;
+    }
+    span_keep(peers, event);
+    return sockets_take(peers->sockets, event, &stretch)
+               ? wait_take(peers, &stretch,
+                           (const struct ck_call *)event->record)
+               : 0;
+}
+
+static struct report_process process_report(const struct cast *cast,
+                                            uint32_t process)
+{
+    return (struct report_process){
+        .pid = cast->processes[process].pid,
+        .command = cast->processes[process].command,
+    };
+}
+
+static const char *over_of(const char *path)
+{
+    return links_is_pipe(path) ? "pipe" : links_is_unix(path) ? "unix" : "tcp";
+}
+
+static void row_report(const struct cast *cast,
+                       const struct row *row,
+                       struct report_peer *out)
+{
+    *out = (struct report_peer){
+        .waiter = process_report(cast, row->process),
+        .awaited = process_report(cast, row->peer),
+        .over = over_of(cast_name(cast, row->process, row->path)),
+        .is_write = row->is_write,
+        .ns = row->ns,
+        .count = row->count,
+        .call = cast_name(cast, row->process, row->name),
+        .place = cast_place(cast, row->process, row->site),
+        .between = row->ns - row->called,
+    };
+    out->between = out->between < 0 ? 0 : out->between;
+}
+
+/* The call that the awaited process was in for longest. */
+static void deeds_report(const struct peers *peers, struct report *report)
+{
+    for (size_t i = 0; i < peers->deeds_count; i++) {
+        struct table_key key = table_key(peers->deed_keys, i);
+        struct report_peer *out = &report->peers[key.a];
+
+        if (peers->deeds[i] > out->did_ns) {
+            uint32_t peer = peers->rows[key.a].peer;
+
+            out->did_ns = peers->deeds[i];
+            out->did = cast_name(peers->cast, peer, (uint32_t)key.b);
+            out->did_place = cast_place(peers->cast, peer, key.c);
+        }
+    }
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct report_peer *left = a, *right = b;
+
+    if (left->ns != right->ns) {
+        return left->ns < right->ns ? 1 : -1;
+    }
+    return (left->waiter.pid > right->waiter.pid) -
+           (left->waiter.pid < right->waiter.pid);
+}
+
+int peers_report(struct peers *peers, struct report *report)
+{
+    if (pendings_settle(peers, INT64_MAX) != 0) {
+        return -1;
+    }
+    report->peers_left_out = peers->left_out;
+    if (peers->rows_count == 0) {
+        return 0;
+    }
+    report->peers = calloc(peers->rows_count, sizeof(*report->peers));
+    if (report->peers == NULL) {
+        return -1;
+    }
+    report->peers_count = peers->rows_count;
+    for (size_t i = 0; i < peers->rows_count; i++) {
+        row_report(peers->cast, &peers->rows[i], &report->peers[i]);
+    }
+    deeds_report(peers, report);
+    qsort(report->peers, report->peers_count, sizeof(*report->peers),
+          by_length);
+    return 0;
+}

@@ -1,0 +1,99 @@
+/* stragglers.c - the ranks that others waited for, and what they were doing
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/waits/stragglers.h"
+
+#include <stdlib.h>
+
+#include "merge/analysis/delays/delayreport.h"
+
+static int by_caused(const void *a, const void *b)
+{
+    const struct report_straggler *left = a;
+    const struct report_straggler *right = b;
+
+    if (left->caused != right->caused) {
+        return left->caused < right->caused ? 1 : -1;
+    }
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int straggler_report(const struct cast *cast,
+                            const struct steps *steps,
+                            uint32_t index,
+                            const struct waitstates_rank *sums,
+                            struct report_straggler *row)
+{
+    struct steps_blame blame;
+
+    if (steps_blame(steps, index, &blame) != 0) {
+        return -1;
+    }
+    *row = (struct report_straggler){.rank = cast->ranks[index].number,
+                                     .caused = sums->caused,
+                                     .error = sums->caused_error,
+                                     .steps = blame.worst,
+                                     .of_steps = blame.of,
+                                     .step_median = blame.median};
+    return 0;
+}
+
+/* Why each one came late. 0, or -1 with ENOMEM. */
+static int delays_find(const struct causes_from *from, struct report *report)
+{
+    for (size_t i = 0; i < report->stragglers_count; i++) {
+        struct report_straggler *row = &report->stragglers[i];
+
+        delaysums_begin(from->delays);
+        if (delaysums_gather_rank(from->delays, row->rank) != 0 ||
+            delayreport_fill(from->scene, from->delay, from->delays,
+                             &row->delays) != 0) {
+            return -1;
+        }
+    }
+    delaysums_begin(from->delays);
+    return delaysums_gather_all(from->delays) != 0
+               ? -1
+               : delayreport_fill(from->scene, from->delay, from->delays,
+                                  &report->delays);
+}
+
+int stragglers_report(const struct cast *cast,
+                      const struct causes_from *from,
+                      const struct waitstates *waitstates,
+                      const struct when *when,
+                      struct report *report)
+{
+    report->stragglers =
+        calloc(cast->ranks_count + 1, sizeof(*report->stragglers));
+    if (report->stragglers == NULL) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < cast->ranks_count; i++) {
+        const struct waitstates_rank *sums = waitstates_rank(waitstates, i);
+
+        if (sums->caused > 0 &&
+            straggler_report(cast, when_steps(when), i, sums,
+                             &report->stragglers[report->stragglers_count++]) !=
+                0) {
+            return -1;
+        }
+    }
+    qsort(report->stragglers, report->stragglers_count,
+          sizeof(*report->stragglers), by_caused);
+    if (report->stragglers_count > STRAGGLERS_MAX) {
+        report->stragglers_count = STRAGGLERS_MAX;
+    }
+    for (size_t i = 0; i < report->stragglers_count && i < STRAGGLERS_WINDOWS;
+         i++) {
+        struct report_straggler *row = &report->stragglers[i];
+        uint32_t index = cast_rank_index(cast, row->rank);
+
+        if (when_windows(when, &index, 1, &row->windows) != 0 ||
+            when_slow(when, index, &row->slow) != 0) {
+            return -1;
+        }
+    }
+    return delays_find(from, report);
+}

@@ -1,0 +1,255 @@
+/* stuck.c - for whom ranks wait in calls of MPI that they never left
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/waits/stuck.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+
+/* Ranks that a circle is looked for through. */
+#define CIRCLE_MAX 64
+
+/* A call that is never left. */
+struct item {
+    uint32_t thread;
+    uint32_t process;
+    bool is_final; /* MPI_Finalize */
+    union {
+        struct ck_call call;
+        struct ck_message message;
+        struct ck_collective collective;
+    } record;
+};
+
+struct stuck {
+    const struct cast *cast;       /* borrowed */
+    const struct impasse *impasse; /* borrowed */
+    struct item *items;
+    size_t count, room;
+    uint32_t *of_thread;  /* number of its item, from 1; 0 = none */
+    uint32_t *of_process; /* the same of the latest of its threads */
+    uint32_t *mains;      /* by process: its first thread, CAST_NONE */
+    bool *is_final;       /* by process: it entered MPI_Finalize */
+};
+
+struct stuck *stuck_create(const struct cast *cast,
+                           const struct impasse *impasse)
+{
+    struct stuck *stuck = calloc(1, sizeof(*stuck));
+
+    if (stuck == NULL) {
+        return NULL;
+    }
+    stuck->cast = cast;
+    stuck->impasse = impasse;
+    stuck->mains = calloc(cast->processes_count + 1, sizeof(*stuck->mains));
+    stuck->of_process =
+        calloc(cast->processes_count + 1, sizeof(*stuck->of_process));
+    stuck->of_thread =
+        calloc(cast->threads_count + 1, sizeof(*stuck->of_thread));
+    if (stuck->mains == NULL || stuck->of_process == NULL ||
+        stuck->of_thread == NULL) {
+        stuck_destroy(stuck);
+        return NULL;
+    }
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        stuck->mains[i] = CAST_NONE;
+    }
+    for (uint32_t i = (uint32_t)cast->threads_count; i-- > 0;) {
+        const struct cast_thread *thread = &cast->threads[i];
+
+        if (stuck->mains[thread->process] == CAST_NONE ||
+            thread->tid == cast->processes[thread->process].pid) {
+            stuck->mains[thread->process] = i;
+        }
+    }
+    return stuck;
+}
+
+void stuck_destroy(struct stuck *stuck)
+{
+    if (stuck == NULL) {
+        return;
+    }
+    free(stuck->items);
+    free(stuck->of_thread);
+    free(stuck->of_process);
+    free(stuck->mains);
+    free(stuck);
+}
+
+int stuck_take(struct stuck *stuck, const struct timeline_event *event)
+{
+    const char *name =
+        cast_name(stuck->cast, event->process, event->record->name);
+    struct item *item;
+
+    if (array_grow(&stuck->items, &stuck->room, stuck->count, sizeof(*item)) !=
+        0) {
+        return -1;
+    }
+    item = &stuck->items[stuck->count++];
+    stuck->of_thread[event->thread] = (uint32_t)stuck->count;
+    stuck->of_process[event->process] = (uint32_t)stuck->count;
+    memset(item, 0, sizeof(*item));
+    item->thread = event->thread;
+    item->process = event->process;
+    item->is_final = name != NULL && strcmp(name, "MPI_Finalize") == 0;
+    memcpy(&item->record, event->record,
+           (size_t)event->record->units * CK_UNIT_BYTES < sizeof(item->record)
+               ? (size_t)event->record->units * CK_UNIT_BYTES
+               : sizeof(item->record));
+    return 0;
+}
+
+static const struct item *item_of(const struct stuck *stuck, uint32_t process)
+{
+    uint32_t number = stuck->of_process[process];
+
+    return number == 0 ? NULL : &stuck->items[number - 1];
+}
+
+/* The latest process of a rank that began MPI. */
+static uint32_t process_of(const struct cast *cast, int32_t rank)
+{
+    for (uint32_t p = (uint32_t)cast->processes_count; p-- > 0;) {
+        if (rank >= 0 && cast->processes[p].rank == rank &&
+            stamps_has(&cast->processes[p].init)) {
+            return p;
+        }
+    }
+    return CAST_NONE;
+}
+
+/* Who never called MPI_Finalize. */
+static uint32_t final_absent(const struct stuck *stuck)
+{
+    const struct cast *cast = stuck->cast;
+    uint32_t found = CAST_NONE;
+
+    for (uint32_t p = 0; p < cast->processes_count; p++) {
+        const struct cast_process *process = &cast->processes[p];
+        const struct item *item = item_of(stuck, p);
+
+        if (process->rank < 0 || stamps_has(&process->finalize) ||
+            !stamps_has(&process->init) || (item != NULL && item->is_final)) {
+            continue;
+        }
+        if (process_of(cast, process->rank) != p) {
+            continue; /* it was started again */
+        }
+        if (item == NULL) {
+            return p;
+        }
+        found = found == CAST_NONE ? p : found;
+    }
+    return found;
+}
+
+/* The same of a collective. */
+static uint32_t absent_of(const struct stuck *stuck, const struct item *item)
+{
+    const struct ck_collective *record = &item->record.collective;
+    uint32_t found = CAST_NONE;
+
+    for (uint32_t p = 0; p < stuck->cast->processes_count; p++) {
+        if (!impasse_is_absent(stuck->impasse, item->process, record, p)) {
+            continue;
+        }
+        if (item_of(stuck, p) == NULL) {
+            return p;
+        }
+        found = found == CAST_NONE ? p : found;
+    }
+    return found;
+}
+
+/* The process that the call waits for, and how; CAST_NONE = not known. */
+static uint32_t
+whom(const struct stuck *stuck, const struct item *item, enum wait_kind *kind)
+{
+    const struct ck_event *record = &item->record.call.e;
+
+    *kind = WAIT_FINALIZE;
+    if (item->is_final) {
+        return final_absent(stuck);
+    }
+    if (record->kind == CK_KIND_COLLECTIVE) {
+        *kind = wait_kind_of(collective_role(
+            cast_name(stuck->cast, item->process, record->name)));
+        return *kind == WAIT_NONE ? CAST_NONE : absent_of(stuck, item);
+    }
+    *kind =
+        record->kind == CK_KIND_SEND ? WAIT_LATE_RECEIVER : WAIT_LATE_SENDER;
+    return process_of(stuck->cast, impasse_peer(stuck->impasse, item->process,
+                                                &item->record.message));
+}
+
+/* Does the wait for that process come back to the one that waits? */
+static bool
+is_circle(const struct stuck *stuck, uint32_t process, uint32_t waiting)
+{
+    enum wait_kind kind;
+
+    for (unsigned i = 0; i < CIRCLE_MAX && process != CAST_NONE; i++) {
+        const struct item *item = item_of(stuck, process);
+
+        if (process == waiting || item == NULL) {
+            return process == waiting;
+        }
+        process = whom(stuck, item, &kind);
+    }
+    return false;
+}
+
+bool stuck_final(const struct stuck *stuck,
+                 uint32_t thread,
+                 const struct host_span *call,
+                 struct wait *wait)
+{
+    uint32_t process = final_absent(stuck);
+
+    if (process == CAST_NONE || stuck->mains[process] == CAST_NONE ||
+        process == stuck->cast->threads[thread].process) {
+        return false;
+    }
+    *wait = (struct wait){.kind = WAIT_FINALIZE,
+                          .until = call->end,
+                          .thread = stuck->mains[process],
+                          .mark = INT64_MIN};
+    return true;
+}
+
+bool stuck_find(const struct stuck *stuck,
+                uint32_t thread,
+                const struct host_span *call,
+                struct wait *wait)
+{
+    uint32_t number = stuck->of_thread[thread];
+    const struct item *item;
+    enum wait_kind kind;
+    uint32_t process;
+
+    if (number == 0) {
+        return false;
+    }
+    item = &stuck->items[number - 1];
+    if (item->record.call.call != call->call) {
+        return false;
+    }
+    process = whom(stuck, item, &kind);
+    if (process == CAST_NONE || process == item->process ||
+        stuck->mains[process] == CAST_NONE) {
+        return false;
+    }
+    *wait =
+        (struct wait){.kind = kind,
+                      .until = call->end,
+                      .thread = stuck->mains[process],
+                      .mark = INT64_MIN,
+                      .is_circle = is_circle(stuck, process, item->process)};
+    return true;
+}

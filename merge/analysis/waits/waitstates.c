@@ -1,0 +1,336 @@
+/* waitstates.c - how long ranks stood in MPI, for whom, and why
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/waits/waitstates.h"
+
+#include <stdlib.h>
+
+#include "merge/analysis/delays/chain.h"
+#include "merge/analysis/waits/order.h"
+
+struct waitstates {
+    const struct cast *cast; /* borrowed */
+    struct scene *scene;     /* borrowed */
+    struct steps *steps;     /* borrowed; NULL = nobody asks */
+    struct when *when;       /* borrowed; NULL = nobody asks */
+    struct region region;
+    struct waitstates_rank *ranks; /* by index in the cast */
+    struct rows *rows;
+    struct order *order;
+    const struct delay *delay; /* borrowed; NULL = nobody asks */
+    struct delaysums *delays;
+    uint64_t waits;       /* looked at so far */
+    ck_time_t *ends;      /* by agent: of its program; INT64_MAX = not known */
+    waitstates_see_f see; /* NULL = nobody asks */
+    void *see_state;
+};
+
+/* Its rows' devices are ranks. */
+static bool is_shown(const struct cast *cast, uint32_t device)
+{
+    return device < cast->ranks_count && cast->ranks[device].is_wanted;
+}
+
+struct waitstates *waitstates_create(const struct cast *cast,
+                                     struct scene *scene,
+                                     struct steps *steps,
+                                     struct region region)
+{
+    struct waitstates *waitstates = calloc(1, sizeof(*waitstates));
+
+    if (waitstates == NULL) {
+        return NULL;
+    }
+    waitstates->cast = cast;
+    waitstates->scene = scene;
+    waitstates->steps = steps;
+    waitstates->region = region;
+    waitstates->rows = rows_create(cast, scene, is_shown, 0);
+    waitstates->order = order_create(cast->threads_count);
+    waitstates->ranks =
+        calloc(cast->ranks_count + 1, sizeof(*waitstates->ranks));
+    waitstates->ends =
+        calloc(cast->agents_count + 1, sizeof(*waitstates->ends));
+    if (waitstates->rows == NULL || waitstates->ranks == NULL ||
+        waitstates->order == NULL || waitstates->ends == NULL) {
+        waitstates_destroy(waitstates);
+        return NULL;
+    }
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        waitstates->ends[i] = INT64_MAX;
+    }
+    return waitstates;
+}
+
+void waitstates_destroy(struct waitstates *waitstates)
+{
+    if (waitstates == NULL) {
+        return;
+    }
+    rows_destroy(waitstates->rows);
+    order_destroy(waitstates->order);
+    delaysums_destroy(waitstates->delays);
+    free(waitstates->ranks);
+    free(waitstates->ends);
+    free(waitstates);
+}
+
+int waitstates_delay(struct waitstates *waitstates, const struct delay *delay)
+{
+    waitstates->delays = delaysums_create();
+    waitstates->delay = delay;
+    return waitstates->delays == NULL ? -1 : 0;
+}
+
+struct delaysums *waitstates_delays(const struct waitstates *waitstates)
+{
+    return waitstates->delays;
+}
+
+void waitstates_end(struct waitstates *waitstates,
+                    uint32_t agent,
+                    ck_time_t time)
+{
+    waitstates->ends[agent] = time;
+}
+
+void waitstates_watch(struct waitstates *waitstates, struct when *when)
+{
+    waitstates->when = when;
+}
+
+/* One wait on its way into the rows. */
+struct standing {
+    struct waitstates *waitstates;
+    const struct wait *wait;
+    struct delay_of delay; /* what it cost */
+    uint32_t site;         /* of the call that is waited in */
+    struct ledger_row row;
+    struct ledger_row first; /* that it is in, where is_counted */
+    bool is_counted;         /* in some row */
+};
+
+static uint32_t rank_of(const struct waitstates *waitstates, uint32_t thread)
+{
+    const struct cast *cast = waitstates->cast;
+
+    return cast_rank_index(cast,
+                           cast->processes[cast->threads[thread].process].rank);
+}
+
+static int row_add(struct standing *standing, ck_time_t ns)
+{
+    struct waitstates *waitstates = standing->waitstates;
+    struct ledger_row *row = rows_find(waitstates->rows, &standing->row);
+
+    if (row == NULL) {
+        return -1;
+    }
+    row->ns += ns;
+    row->count += !standing->is_counted;
+    row->error += standing->row.error;
+    standing->row.error = 0;
+    standing->first = standing->is_counted ? standing->first : standing->row;
+    standing->is_counted = true;
+    return 0;
+}
+
+/* What a piece that one rank is blamed for cost. */
+static int delay_add(const struct standing *standing, ck_time_t ns)
+{
+    struct delaysums_group group = {.site = standing->site,
+                                    .blamed = standing->row.blamed,
+                                    .wait = standing->row.wait};
+
+    return standing->waitstates->delays == NULL
+               ? 0
+               : delaysums_piece(standing->waitstates->delays, &group, ns);
+}
+
+/* One that began before the end of the blamed thread's program, or behind it:
+ * then it did nothing. */
+static int blamed_add(struct standing *standing,
+                      struct region piece,
+                      const struct chain_origin *origin,
+                      bool has_ended)
+{
+    struct waitstates *waitstates = standing->waitstates;
+    const struct cast *cast = waitstates->cast;
+    uint32_t index = rank_of(waitstates, origin->thread);
+    int64_t number = CAST_NONE;
+
+    if (origin->did->is_known && !has_ended) {
+        number =
+            scene_did(waitstates->scene, origin->thread, piece, origin->did);
+        if (number < 0) {
+            return -1;
+        }
+    }
+    if (index != CAST_NONE) {
+        struct waitstates_rank *rank = &waitstates->ranks[index];
+
+        rank->caused += region_length(piece);
+        if (rank->serial != waitstates->waits) {
+            rank->serial = waitstates->waits;
+            rank->caused_error += standing->wait->error;
+            standing->row.error = standing->wait->error;
+        }
+    }
+    if (waitstates->steps != NULL) {
+        steps_wait(waitstates->steps, standing->row.device, piece, index);
+    }
+    if (waitstates->when != NULL && index != CAST_NONE &&
+        when_add(waitstates->when, index, standing->row.device, piece) != 0) {
+        return -1;
+    }
+    standing->row.blamed =
+        cast->processes[cast->threads[origin->thread].process].rank;
+    standing->row.blamed_did = (uint32_t)number;
+    return delay_add(standing, region_length(piece)) != 0
+               ? -1
+               : row_add(standing, region_length(piece));
+}
+
+static int
+blamed_take(void *state, struct region piece, const struct chain_origin *origin)
+{
+    struct standing *standing = state;
+    const struct waitstates *waitstates = standing->waitstates;
+    const struct cast *cast = waitstates->cast;
+    uint32_t process = cast->threads[origin->thread].process;
+    ck_time_t end = waitstates->ends[cast->processes[process].agent];
+    struct region before = {piece.start, piece.end < end ? piece.end : end};
+
+    if (before.start < before.end &&
+        blamed_add(standing, before, origin, false) != 0) {
+        return -1;
+    }
+    piece.start = piece.start < end ? end : piece.start;
+    return piece.start < piece.end ? blamed_add(standing, piece, origin, true)
+                                   : 0;
+}
+
+/* What the waiting thread was in, for the place of the call. */
+static int
+piece_take(void *state, struct region piece, const struct host_state *did)
+{
+    struct standing *standing = state;
+    struct waitstates *waitstates = standing->waitstates;
+    const struct wait *wait = standing->wait;
+    int64_t number = CAST_NONE, site = 0;
+
+    if (did->is_known) {
+        number = scene_activity(waitstates->scene, did);
+        site = number < 0
+                   ? -1
+                   : scene_activity_site(waitstates->scene, (uint32_t)number);
+        if (site < 0) {
+            return -1;
+        }
+    }
+    standing->row.did = (uint32_t)number;
+    standing->site = (uint32_t)site;
+    if (standing->row.cause == CAUSE_BELOW_CLOCK) {
+        waitstates->ranks[standing->row.device].below += region_length(piece);
+        standing->row.blamed = CAST_RANK_UNKNOWN;
+        standing->row.blamed_did = CAST_NONE;
+        return row_add(standing, region_length(piece));
+    }
+    waitstates->ranks[standing->row.device].waited += region_length(piece);
+    if (wait->kind == WAIT_LATE_DATA) {
+        waitstates->ranks[standing->row.device].data += region_length(piece);
+    }
+    return chain_follow(waitstates->scene, wait->thread, piece, blamed_take,
+                        standing);
+}
+
+void waitstates_see(struct waitstates *waitstates,
+                    waitstates_see_f f,
+                    void *state)
+{
+    waitstates->see = f;
+    waitstates->see_state = state;
+}
+
+static int wait_show(const struct waitstates *waitstates,
+                     const struct waitstates_seen *seen)
+{
+    return waitstates->see == NULL
+               ? 0
+               : waitstates->see(waitstates->see_state, seen);
+}
+
+int waitstates_add(struct waitstates *waitstates,
+                   uint32_t thread,
+                   struct region call,
+                   const struct wait *wait)
+{
+    const struct cast *cast = waitstates->cast;
+    const struct cast_process *process =
+        &cast->processes[cast->threads[thread].process];
+    struct region part = call;
+    struct standing standing = {.waitstates = waitstates,
+                                .wait = wait,
+                                .row = {.device = rank_of(waitstates, thread),
+                                        .wait = wait->kind,
+                                        .rank = process->rank}};
+    bool is_below;
+
+    if (wait->kind == WAIT_LATE_SENDER && wait->thread != CAST_NONE &&
+        order_receive(waitstates->order, thread, wait->until,
+                      waitstates->rows) != 0) {
+        return -1;
+    }
+    part.end = wait->until < part.end ? wait->until : part.end;
+    if (!is_shown(cast, standing.row.device) || wait->thread == CAST_NONE ||
+        part.start >= part.end) {
+        return 0;
+    }
+    is_below = wait->until - call.start <= wait->error;
+    if (wait_show(waitstates, &(struct waitstates_seen){thread, part, wait,
+                                                        is_below}) != 0) {
+        return -1;
+    }
+    if (!region_clip(waitstates->region, &part.start, &part.end)) {
+        return 0;
+    }
+    standing.row.cause = is_below ? CAUSE_BELOW_CLOCK : CAUSE_MPI_WAIT;
+    standing.row.last =
+        is_below ? CAST_RANK_UNKNOWN
+                 : cast->processes[cast->threads[wait->thread].process].rank;
+    if (waitstates->delay != NULL) {
+        standing.delay = delay_find(waitstates->delay, thread, part);
+    }
+    waitstates->waits++;
+    waitstates->ranks[standing.row.device].waits++;
+    if (standing.row.cause == CAUSE_MPI_WAIT) {
+        waitstates->ranks[standing.row.device].waited_error += wait->error;
+    }
+    if (standing.row.cause == CAUSE_MPI_WAIT && waitstates->steps != NULL) {
+        steps_unsure(waitstates->steps, standing.row.device, part, wait->error);
+    }
+    if (host_walk(scene_host(waitstates->scene), thread, part, piece_take,
+                  &standing) != 0 ||
+        (waitstates->delays != NULL &&
+         delaysums_share(waitstates->delays, cast, waitstates->delay,
+                         &standing.delay) != 0)) {
+        return -1;
+    }
+    return wait->kind == WAIT_LATE_SENDER && standing.is_counted
+               ? order_wait(waitstates->order, thread, wait->until,
+                            region_length(part), &standing.first)
+               : 0;
+}
+
+const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,
+                                         size_t *count)
+{
+    return rows_all(waitstates->rows, count);
+}
+
+const struct waitstates_rank *
+waitstates_rank(const struct waitstates *waitstates, uint32_t index)
+{
+    return &waitstates->ranks[index];
+}

@@ -1,0 +1,181 @@
+/* align.h - every rank's clock onto one axis
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The axis is CLOCK_MONOTONIC_RAW of the reference clock, or else of domain 0
+ * (calibration.h), in nanoseconds. Within a domain RAW is one clock, so its
+ * ranks are exactly aligned; ticks of the time stamp counter go to RAW by one
+ * piecewise straight line a domain, made of the (ticks, RAW) pairs that its
+ * collectors stored. Domains whose offset was not measured are placed by their
+ * REALTIME snapshot, and said to be so.
+ */
+#ifndef CK_MERGE_CLOCKS_ALIGN_H
+#define CK_MERGE_CLOCKS_ALIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "merge/clocks/calibration.h"
+#include "merge/clocks/clockwatch.h"
+#include "merge/model/cast.h"
+#include "merge/timeline/clockparts.h"
+#include "schema/event.h"
+#include "schema/time.h"
+
+struct align;
+struct clockedges;
+/* NULL with ENOMEM. */
+struct align *align_create(void);
+void align_destroy(struct align *align);
+
+/* A clock fact that an agent stored. 0, or -1 with ENOMEM. */
+int align_fact(struct align *align,
+               uint32_t agent,
+               const struct ck_clock_fact *fact);
+/* Do without the probes that were stored. Before align_close(). */
+void align_forget_probes(struct align *align);
+/* Once the cast is closed: place every domain roughly, by one offset. `cast`
+ * is read only now. 0 or -1. */
+int align_close(struct align *align, const struct cast *cast);
+/* Make the maps for good, with what messages and collectives say (NULL =
+ * nothing). 0, or -1 with ENOMEM. */
+int align_settle(struct align *align, const struct clockedges *edges);
+
+/* Before that: the dates are believed. `errors` (by rank of the cast) is how
+ * far one may be off. */
+void align_believe(struct align *align,
+                   const struct cast *cast,
+                   const ck_time_t *errors);
+/* Let the clocks of profiles that have a map keep one offset each, that of the
+ * middle of their recording (`cast`), until align_release(): then no length in
+ * them changes. False: none of them has a map. */
+bool align_hold(struct align *align, const struct cast *cast);
+void align_release(struct align *align);
+
+/* A stamp of an agent on the axis. */
+ck_time_t align_time(const struct align *align,
+                     uint32_t agent,
+                     bool is_ticks,
+                     int64_t stamp);
+/* How far from the truth the axis may put a stamp of an agent, relative to the
+ * reference; two stamps of one domain are exact to each other. 0, or -1 when
+ * the agent's domain is not calibrated. */
+int align_bound(const struct align *align,
+                uint32_t agent,
+                bool is_ticks,
+                int64_t stamp,
+                ck_time_t *bound);
+/* The same of stamps of two agents at a time on the axis, relative to each
+ * other: often less than both bounds together. 0, or -1. */
+int align_pair_bound(const struct align *align,
+                     uint32_t agent,
+                     uint32_t other,
+                     ck_time_t time,
+                     ck_time_t *bound);
+/* The largest bound of an agent's clock in each part of a stretch of the axis;
+ * CLOCKMAP_ERROR_UNKNOWN: not known there. 0, or -1: not calibrated. */
+int align_bound_parts(const struct align *align,
+                      uint32_t agent,
+                      const ck_time_t stretch[2],
+                      ck_time_t parts[CLOCKPARTS]);
+/* The same of two agents, relative to each other. */
+int align_pair_parts(const struct align *align,
+                     uint32_t agent,
+                     uint32_t other,
+                     const ck_time_t stretch[2],
+                     ck_time_t parts[CLOCKPARTS]);
+/* Borrowed. */
+const struct calibration *align_calibration(const struct align *align);
+/* A device with a clock of its own (clockdevices.h): how far that is from its
+ * host's, in the middle, and how well that is known. False: it has none. */
+bool align_device(const struct align *align,
+                  uint32_t agent,
+                  uint32_t device,
+                  ck_time_t *offset,
+                  ck_time_t *bound);
+/* A device's stamp, on the RAW of its host, on the axis. */
+ck_time_t align_device_time(const struct align *align,
+                            uint32_t agent,
+                            uint32_t device,
+                            ck_time_t stamp);
+/* How much earlier records of an agent's devices may be than its own clock says
+ * of their stamps. */
+ck_time_t align_lead(const struct align *align, uint32_t agent);
+/* A time on the axis as the agent's own RAW had it, within some ns. */
+ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time);
+/* By how much a stamp of an agent that is put at a time may be off against
+ * others of its own clock: ticks of a counter that jumped there. Mostly 0. */
+ck_time_t
+align_doubt(const struct align *align, uint32_t agent, ck_time_t time);
+/* Nothing with stamps from the first to the last is earlier on the axis;
+ * INT64_MIN: there are none. */
+ck_time_t align_floor(const struct align *align,
+                      uint32_t agent,
+                      const struct stamps *stamps);
+/* First and last of stamps, on the axis; false when there were none. */
+bool align_stamps(const struct align *align,
+                  uint32_t agent,
+                  const struct stamps *stamps,
+                  ck_time_t *first,
+                  ck_time_t *last);
+/* Put all times of a record on the axis, in place (durations too). */
+void align_record(const struct align *align,
+                  uint32_t agent,
+                  bool is_ticks,
+                  struct ck_event *event);
+
+/* Whether one offset puts all records of an agent on the axis; then
+ * align_shift() does what align_record() does. */
+bool align_is_shift(const struct align *align,
+                    uint32_t agent,
+                    bool is_ticks,
+                    ck_time_t *offset);
+static inline void
+align_shift(ck_time_t offset, enum ck_class cls, struct ck_event *event)
+{
+    struct ck_mark *span = (struct ck_mark *)event;
+    struct ck_kernel *work = (struct ck_kernel *)event;
+
+    event->start = (ck_time_t)((uint64_t)event->start + (uint64_t)offset);
+    if (cls > CK_CLASS_COPY) {
+        return;
+    }
+    if (span->dur < 0) {
+        span->dur = 0;
+        event->flags |= CK_FLAG_BAD_TIME;
+    }
+    if (cls >= CK_CLASS_KERNEL) {
+        work->queued += work->queued != 0 ? offset : 0;
+        work->submitted += work->submitted != 0 ? offset : 0;
+    }
+}
+
+_Static_assert(CK_CLASS_KERNEL == 5 && CK_CLASS_COPY == 6 &&
+                   offsetof(struct ck_kernel, queued) ==
+                       offsetof(struct ck_copy, queued) &&
+                   offsetof(struct ck_kernel, submitted) ==
+                       offsetof(struct ck_copy, submitted),
+               "align_shift() treats kernels and copies as one");
+
+/* How a domain was placed. */
+struct align_domain {
+    bool is_calibrated; /* on the axis, with a bound */
+    struct calibration_domain clock;
+    bool has_place;   /* else it starts where domain 0 starts */
+    size_t pairs;     /* (ticks, RAW) pairs of its map */
+    ck_time_t bound;  /* of the map: the most that it is off by */
+    ck_time_t offset; /* added to its RAW where it is not calibrated */
+    bool lacks_pairs; /* ticks were recorded and no pair was stored */
+};
+struct align_domain align_domain(const struct align *align, uint32_t domain);
+/* What happened to a domain's other clocks; the caller's to free. 0, or -1 with
+ * ENOMEM. */
+int align_watch(const struct align *align,
+                uint32_t domain,
+                struct clockwatch_event **events,
+                size_t *count);
+/* REALTIME of the axis's zero, for dates; 0 = not known. */
+int64_t align_realtime(const struct align *align);
+
+#endif

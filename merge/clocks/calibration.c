@@ -1,0 +1,747 @@
+/* calibration.c - the offset of each clock domain, with its bound
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Two ways: each domain's band against the reference as it is, or all facts in
+ * one graph, in which the reference is a clock like the others.
+ */
+#include "merge/clocks/calibration.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/clocks/clockback.h"
+#include "merge/clocks/clockedges.h"
+#include "merge/clocks/clockjump.h"
+#include "merge/clocks/clockpair.h"
+#include "merge/clocks/solve/clockgraph.h"
+#include "merge/clocks/solve/clocksolve.h"
+#include "merge/model/array.h"
+#include "schema/clock/clocktrend.h"
+#include "schema/store/run.h"
+
+struct domain {
+    struct ck_clockband *band; /* NULL = not probed */
+    struct calibration_domain facts;
+    struct clockmap map;
+    struct ck_clock_fault *jumps; /* without a band: by all facts */
+    bool is_blamed;               /* jumps are the clock's own, of all kinds */
+};
+
+struct calibration {
+    struct calibration_probe *probes;
+    size_t probes_count, probes_room;
+    struct domain *domains;
+    size_t domains_count;
+    uint32_t *domain_of; /* agent */
+    uint32_t reference;  /* domain, CAST_NONE = none of them */
+    struct clockgraph *graph;
+    struct clocksolve *solve;
+    struct clockpair *pair;
+    struct clockback *backs;
+    size_t backs_count;
+    struct domain *devices; /* that were set apart */
+    size_t devices_count;
+};
+
+struct calibration *calibration_create(void)
+{
+    return calloc(1, sizeof(struct calibration));
+}
+
+void calibration_destroy(struct calibration *calibration)
+{
+    if (calibration == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < calibration->domains_count; i++) {
+        ck_clockband_destroy(calibration->domains[i].band);
+        clockmap_fini(&calibration->domains[i].map);
+        free(calibration->domains[i].jumps);
+    }
+    for (size_t i = 0; i < calibration->devices_count; i++) {
+        clockmap_fini(&calibration->devices[i].map);
+        free(calibration->devices[i].jumps);
+    }
+    free(calibration->devices);
+    clockpair_destroy(calibration->pair);
+    clocksolve_destroy(calibration->solve);
+    clockgraph_destroy(calibration->graph);
+    free(calibration->backs);
+    free(calibration->domain_of);
+    free(calibration->domains);
+    free(calibration->probes);
+    free(calibration);
+}
+
+int calibration_probe(struct calibration *calibration,
+                      uint32_t agent,
+                      const struct ck_clock_fact *fact)
+{
+    struct calibration_probe *probe;
+
+    if (array_grow(&calibration->probes, &calibration->probes_room,
+                   calibration->probes_count, sizeof(*probe)) != 0) {
+        return -1;
+    }
+    probe = &calibration->probes[calibration->probes_count++];
+    probe->agent = agent;
+    probe->stamps = (struct ck_clock_probe){
+        .a1 = fact->e.start,
+        .r2 = fact->value,
+        .r3 = fact->t3,
+        .a4 = fact->t4,
+        .error_forward = fact->width,
+        .error_backward = fact->width,
+    };
+    return 0;
+}
+
+void calibration_forget(struct calibration *calibration)
+{
+    calibration->probes_count = 0;
+}
+
+const struct calibration_probe *
+calibration_probes(const struct calibration *calibration, size_t *count)
+{
+    *count = calibration->probes_count;
+    return calibration->probes;
+}
+
+/* The reference's boot id and time namespace as some agent was told them. */
+static bool
+reference_read(const struct cast *cast, char boot[64], char timens[64])
+{
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        const char *const lines[] = {cast->agents[i].identity,
+                                     cast->agents[i].exit};
+
+        for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
+            size_t length = lines[k] == NULL ? 0 : strlen(lines[k]);
+
+            if (length > 0 &&
+                ck_lines_get(lines[k], length, "reference_boot_id", boot, 64) &&
+                ck_lines_get(lines[k], length, "reference_timens", timens,
+                             64)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+uint32_t calibration_reference(const struct cast *cast)
+{
+    char boot[64];
+    char timens[64];
+
+    if (!reference_read(cast, boot, timens) || boot[0] == '\0') {
+        return CAST_NONE;
+    }
+    for (size_t i = 0; i < cast->domains_count; i++) {
+        if (strcmp(cast->domains[i].boot_id, boot) == 0 &&
+            strcmp(cast->domains[i].timens, timens) == 0) {
+            return (uint32_t)i;
+        }
+    }
+    return CAST_NONE;
+}
+
+static int probe_add(struct domain *domain, const struct ck_clock_probe *stamps)
+{
+    if (domain->band == NULL) {
+        domain->band = ck_clockband_create(NULL);
+        if (domain->band == NULL) {
+            return -1;
+        }
+    }
+    if (stamps->r2 == 0 || stamps->a4 == 0) {
+        domain->facts.lost++;
+    }
+    if (ck_clockband_add(domain->band, stamps) != 0) {
+        return errno == EINVAL ? 0 : -1;
+    }
+    return 0;
+}
+
+static int domain_solve(struct domain *domain)
+{
+    struct calibration_domain *facts = &domain->facts;
+    struct ck_clock_offset middle;
+    ck_time_t at;
+
+    if (domain->band == NULL) {
+        return 0;
+    }
+    if (ck_clockband_solve(domain->band) != 0) {
+        return errno == ENODATA ? 0 : -1;
+    }
+    ck_clockband_summarise(domain->band, &facts->band);
+    at = facts->band.from + (facts->band.to - facts->band.from) / 2;
+    if (ck_clockband_at(domain->band, at, &middle) == 0) {
+        facts->method = CALIBRATION_FACTS;
+        facts->used[CLOCK_SOURCE_PROBE] = facts->band.probes;
+        facts->offset = middle.offset;
+    }
+    return 0;
+}
+
+/* Domain 0 has no place on the reference's axis: it is the axis. */
+static void axis_withdraw(struct calibration *calibration)
+{
+    for (size_t i = 0; i < calibration->domains_count; i++) {
+        struct calibration_domain *facts = &calibration->domains[i].facts;
+
+        facts->method = i == 0 ? CALIBRATION_SAME : CALIBRATION_NONE;
+        facts->offset = 0;
+    }
+}
+
+/* Which clocks the bands put on the reference's axis. */
+static void axis_choose(struct calibration *calibration)
+{
+    if (calibration->reference != CAST_NONE) {
+        calibration->domains[calibration->reference].facts.method =
+            CALIBRATION_SAME;
+    }
+    if (calibration->domains_count > 0 &&
+        calibration->domains[0].facts.method == CALIBRATION_NONE) {
+        axis_withdraw(calibration);
+    }
+}
+
+int calibration_close(struct calibration *calibration, const struct cast *cast)
+{
+    calibration->reference = calibration_reference(cast);
+    calibration->domains =
+        calloc(cast->domains_count + 1, sizeof(*calibration->domains));
+    calibration->domain_of =
+        calloc(cast->agents_count + 1, sizeof(*calibration->domain_of));
+    if (calibration->domains == NULL || calibration->domain_of == NULL) {
+        return -1;
+    }
+    calibration->domains_count = cast->domains_count;
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        calibration->domain_of[i] = cast->agents[i].domain;
+    }
+    for (size_t i = 0; i < calibration->probes_count; i++) {
+        const struct calibration_probe *probe = &calibration->probes[i];
+        uint32_t domain = calibration->domain_of[probe->agent];
+
+        if (domain != calibration->reference &&
+            probe_add(&calibration->domains[domain], &probe->stamps) != 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < calibration->domains_count; i++) {
+        if (domain_solve(&calibration->domains[i]) != 0) {
+            return -1;
+        }
+    }
+    axis_choose(calibration);
+    return clockback_find(calibration->probes, calibration->probes_count,
+                          calibration->domain_of, &calibration->backs,
+                          &calibration->backs_count);
+}
+
+/* ---- maps of bands ------------------------------------------------------- */
+
+static int points_add(struct clockmap_point **points,
+                      size_t *room,
+                      size_t count,
+                      struct clockmap_point point)
+{
+    if (array_grow(points, room, count, sizeof(point)) != 0) {
+        return -1;
+    }
+    (*points)[count] = point;
+    return 0;
+}
+
+static int band_map(struct domain *domain)
+{
+    struct clockmap_point *points = NULL;
+    struct ck_clockband_knot knot;
+    size_t count = 0, room = 0, index = 0;
+    int rc = 0;
+
+    while (rc == 0 && ck_clockband_knot(domain->band, &index, &knot)) {
+        rc = points_add(&points, &room, count,
+                        (struct clockmap_point){
+                            .at = knot.at,
+                            .offset = knot.theta.offset,
+                            .bound = knot.theta.bound,
+                            .rate_ppb = knot.rate_ppb,
+                            .is_last = knot.is_last,
+                        });
+        count += rc == 0;
+    }
+    if (rc == 0 && count > 0) {
+        domain->facts.drift_ppb = clockjump_drift(points, count);
+        domain->facts.wander_ppb = domain->facts.band.wander_ppb;
+        domain->facts.hidden_ppb = domain->facts.band.hidden_ppb;
+        rc =
+            clockmap_make(&domain->map, points, clockjump_clear(points, count));
+    }
+    free(points);
+    return rc;
+}
+
+static int bands_map(struct calibration *calibration)
+{
+    for (size_t i = 0; i < calibration->domains_count; i++) {
+        struct domain *domain = &calibration->domains[i];
+
+        if (domain->facts.method == CALIBRATION_FACTS &&
+            band_map(domain) != 0) {
+            return -1;
+        }
+        clockback_mark(calibration->backs, calibration->backs_count,
+                       (uint32_t)i, &domain->map);
+    }
+    return 0;
+}
+
+/* ---- all facts together -------------------------------------------------- */
+
+/* The reference in the graph: a domain, or the one behind the last. */
+static uint32_t reference_node(const struct calibration *calibration)
+{
+    return calibration->reference != CAST_NONE
+               ? calibration->reference
+               : (uint32_t)calibration->domains_count;
+}
+
+/* The band found the stamp to be wrong. */
+static bool is_bad_stamp(const struct ck_clockband *band, ck_time_t at)
+{
+    const struct ck_clock_fault *fault;
+
+    for (size_t i = 0;
+         band != NULL && (fault = ck_clockband_fault(band, i)) != NULL; i++) {
+        if (fault->kind == CK_CLOCK_FAULT_PROBE && fault->from == at) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int edge_put(struct clockgraph *graph, const struct clock_edge *edge)
+{
+    return clockgraph_edge(graph, edge) != 0 && errno != EINVAL ? -1 : 0;
+}
+
+static int probe_put(struct calibration *calibration,
+                     const struct calibration_probe *probe,
+                     ck_time_t stamp_error)
+{
+    const struct ck_clock_probe *stamps = &probe->stamps;
+    uint32_t domain = calibration->domain_of[probe->agent];
+    const struct ck_clockband *band = calibration->domains[domain].band;
+    struct clock_edge edge = {.from = domain,
+                              .to = reference_node(calibration),
+                              .source = CLOCK_SOURCE_PROBE};
+
+    if (domain == calibration->reference ||
+        (stamps->r2 != 0 && stamps->r3 != 0 && stamps->r3 < stamps->r2) ||
+        (stamps->a4 != 0 && stamps->a4 < stamps->a1)) {
+        return 0;
+    }
+    edge.sent = stamps->a1;
+    edge.received = stamps->r2 + stamps->error_forward + stamp_error;
+    if (stamps->r2 != 0 && !is_bad_stamp(band, stamps->a1) &&
+        edge_put(calibration->graph, &edge) != 0) {
+        return -1;
+    }
+    edge.from = edge.to;
+    edge.to = domain;
+    edge.sent = stamps->r3;
+    edge.received = stamps->a4 + stamps->error_backward + stamp_error;
+    if (stamps->r3 != 0 && stamps->a4 != 0 && !is_bad_stamp(band, stamps->a4) &&
+        edge_put(calibration->graph, &edge) != 0) {
+        return -1;
+    }
+    return 0;
+}
+
+/* Where a band shows that a clock jumped. */
+static int cuts_put(struct calibration *calibration)
+{
+    for (uint32_t d = 0; d < calibration->domains_count; d++) {
+        const struct ck_clockband *band = calibration->domains[d].band;
+        const struct ck_clock_fault *fault;
+
+        for (size_t i = 0;
+             band != NULL && (fault = ck_clockband_fault(band, i)) != NULL;
+             i++) {
+            struct clock_cut cut = {d, fault->from, fault->to};
+
+            if (fault->kind == CK_CLOCK_FAULT_STEP &&
+                clockgraph_cut(calibration->graph, &cut) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int graph_fill(struct calibration *calibration,
+                      const struct clockedges *edges,
+                      const ck_time_t *stamp_error)
+{
+    uint32_t count = (uint32_t)calibration->domains_count;
+
+    calibration->graph =
+        clockgraph_create(count + 1 + (uint32_t)clockedges_devices(edges));
+    if (calibration->graph == NULL ||
+        clockedges_fill(edges, calibration->graph) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < calibration->probes_count; i++) {
+        const struct calibration_probe *probe = &calibration->probes[i];
+        uint32_t domain = calibration->domain_of[probe->agent];
+
+        if (probe_put(calibration, probe, stamp_error[domain]) != 0) {
+            return -1;
+        }
+    }
+    if (cuts_put(calibration) != 0) {
+        return -1;
+    }
+    return clockgraph_close(calibration->graph);
+}
+
+/* Facts of a domain by source, and how many were dropped. */
+static void facts_count(const struct calibration *calibration,
+                        uint32_t domain,
+                        struct calibration_domain *facts)
+{
+    const struct clockgraph *graph = calibration->graph;
+
+    memset(facts->used, 0, sizeof(facts->used));
+    facts->dropped = 0;
+    for (size_t i = graph->first[domain]; i < graph->first[domain + 1]; i++) {
+        const struct clock_edge *edge =
+            &graph->edges[graph->ends[i].which >> 1];
+
+        facts->used[edge->source] += !edge->is_dropped;
+        facts->dropped +=
+            edge->is_dropped && edge->source != CLOCK_SOURCE_PROBE;
+    }
+    facts->method = CALIBRATION_FACTS;
+}
+
+/* The domain's map from the knots of the solution. */
+static int knots_map(const struct calibration *calibration,
+                     uint32_t domain,
+                     struct domain *of)
+{
+    struct clockmap_point *points;
+    const struct clocksolve_knot *knots;
+    size_t count, kept;
+    int rc;
+
+    knots = clocksolve_knots(calibration->solve, domain, &count);
+    rc = clockjump_points(knots, count, &points, &kept);
+    of->facts.method = CALIBRATION_NONE;
+    of->facts.offset = 0;
+    if (rc == 0 && of->band == NULL) {
+        rc = clockjump_find(points, kept, &of->jumps, &of->facts.band.faults);
+    }
+    if (rc == 0 && kept > 0) {
+        ck_time_t span = points[kept - 1].at - points[0].at;
+
+        of->facts.drift_ppb = clockjump_drift(points, kept);
+        of->facts.wander_ppb = clocksolve_wander(calibration->solve, domain,
+                                                 &of->facts.hidden_ppb);
+        rc = clockmap_make(&of->map, points, clockjump_clear(points, kept));
+        clockback_mark(calibration->backs, calibration->backs_count, domain,
+                       &of->map);
+        facts_count(calibration, domain, &of->facts);
+        of->facts.offset = clock_map(&of->map, points[0].at + span / 2);
+    }
+    free(points);
+    return rc;
+}
+
+/* The maps of devices that have a clock of their own. */
+static int devices_map(struct calibration *calibration,
+                       const struct clockedges *edges)
+{
+    uint32_t first = (uint32_t)calibration->domains_count + 1;
+    size_t count = clockedges_devices(edges);
+
+    calibration->devices = calloc(count + 1, sizeof(*calibration->devices));
+    if (calibration->devices == NULL) {
+        return -1;
+    }
+    calibration->devices_count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (clockedges_device_at(edges, i)->is_apart &&
+            knots_map(calibration, first + (uint32_t)i,
+                      &calibration->devices[i]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int facts_solve(struct calibration *calibration,
+                       const struct clockedges *edges,
+                       const ck_time_t *stamp_error)
+{
+    if (graph_fill(calibration, edges, stamp_error) != 0) {
+        return -1;
+    }
+    calibration->solve = clocksolve_create(calibration->graph, NULL);
+    if (calibration->solve == NULL ||
+        clocksolve_run(calibration->solve, 0) != 0) {
+        return -1;
+    }
+    for (uint32_t d = 1; d < calibration->domains_count; d++) {
+        if (knots_map(calibration, d, &calibration->domains[d]) != 0) {
+            return -1;
+        }
+    }
+    calibration->domains[0].facts.method = CALIBRATION_SAME;
+    calibration->domains[0].facts.offset = 0;
+    calibration->pair = clockpair_create(calibration->solve);
+    return calibration->pair == NULL ? -1 : devices_map(calibration, edges);
+}
+
+int calibration_solve(struct calibration *calibration,
+                      const struct clockedges *edges,
+                      const ck_time_t *stamp_error)
+{
+    if (edges == NULL || clockedges_kept(edges) == 0) {
+        return bands_map(calibration);
+    }
+    return facts_solve(calibration, edges, stamp_error);
+}
+
+void calibration_believe(struct calibration *calibration)
+{
+    for (size_t i = 0; i < calibration->domains_count; i++) {
+        calibration->domains[i].facts.method =
+            i == 0 ? CALIBRATION_SAME : CALIBRATION_DATES;
+        calibration->domains[i].facts.offset = 0;
+    }
+}
+
+/* A limit that lies in readings that a clock showed twice is no wrong stamp. */
+static bool is_twice(const struct calibration *calibration,
+                     uint32_t domain,
+                     const struct ck_clock_fault *fault)
+{
+    for (size_t i = 0;
+         fault->kind == CK_CLOCK_FAULT_PROBE && i < calibration->backs_count;
+         i++) {
+        const struct clockback *back = &calibration->backs[i];
+
+        if (back->domain == domain && back->from <= fault->from &&
+            fault->from <= back->to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Steps that the order of probes shows, and nothing else did. */
+static int backs_collect(const struct calibration *calibration,
+                         uint32_t number,
+                         struct clockstep_clock *clock)
+{
+    struct clockmap *map = calibration_map(calibration, number);
+
+    for (size_t i = 0; i < calibration->backs_count; i++) {
+        const struct clockback *back = &calibration->backs[i];
+        struct clockstep_fault step = {back->fault, back->fault.from,
+                                       back->fault.to};
+
+        if (back->domain != number || map == NULL) {
+            continue;
+        }
+        step.from += clock_map(map, step.from);
+        step.to += clock_map(map, step.to);
+        if (!clockstep_has(clock, &step) && clockstep_add(clock, &step) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* A domain's faults, with the clock that they were found against. */
+static int faults_collect(const struct calibration *calibration,
+                          uint32_t number,
+                          struct clockstep_clock *clock)
+{
+    const struct domain *domain = &calibration->domains[number];
+    struct clockmap *map = calibration_map(calibration, number);
+    const struct ck_clock_fault *fault;
+
+    clock->against = CLOCKSTEP_NONE;
+    if (domain->band != NULL && calibration->reference != CAST_NONE) {
+        clock->against = calibration->reference;
+    } else if (domain->band == NULL && number != 0 && map != NULL) {
+        clock->against = 0;
+    }
+    for (size_t i = 0;
+         (fault = calibration_fault(calibration, number, i)) != NULL; i++) {
+        struct clockstep_fault step = {*fault, fault->from, fault->to};
+        struct ck_clock_offset from = {0, 0}, to = {0, 0};
+
+        if (is_twice(calibration, number, fault)) {
+            continue;
+        }
+        if (domain->band != NULL) {
+            (void)ck_clockband_at(domain->band, fault->from, &from);
+            (void)ck_clockband_at(domain->band, fault->to, &to);
+        } else if (map != NULL) {
+            from.offset = clock_map(map, fault->from);
+            to.offset = clock_map(map, fault->to);
+        }
+        step.from += from.offset;
+        step.to += to.offset;
+        if (clockstep_add(clock, &step) != 0) {
+            return -1;
+        }
+    }
+    return backs_collect(calibration, number, clock);
+}
+
+static int faults_keep(struct domain *domain,
+                       const struct clockstep_clock *clock)
+{
+    struct ck_clock_fault *kept = calloc(clock->count + 1, sizeof(*kept));
+
+    if (kept == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < clock->count; i++) {
+        kept[i] = clock->faults[i].fault;
+    }
+    free(domain->jumps);
+    domain->jumps = kept;
+    domain->facts.band.faults = clock->count;
+    domain->is_blamed = true;
+    return 0;
+}
+
+int calibration_blame(struct calibration *calibration,
+                      struct clockstep_clock *clocks)
+{
+    size_t count = calibration->domains_count;
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < count; i++) {
+        rc = faults_collect(calibration, i, &clocks[i]);
+    }
+    rc = rc == 0 ? clockstep_blame(clocks, count) : rc;
+    for (uint32_t i = 0; rc == 0 && i < count; i++) {
+        rc = faults_keep(&calibration->domains[i], &clocks[i]);
+    }
+    return rc;
+}
+
+struct clockmap *calibration_map(const struct calibration *calibration,
+                                 uint32_t domain_number)
+{
+    struct domain *domain = &calibration->domains[domain_number];
+
+    return domain->map.count == 0 ? NULL : &domain->map;
+}
+
+struct clockmap *calibration_device(const struct calibration *calibration,
+                                    uint32_t domain)
+{
+    size_t index = domain - calibration->domains_count - 1;
+
+    return index < calibration->devices_count &&
+                   calibration->devices[index].map.count > 0
+               ? &calibration->devices[index].map
+               : NULL;
+}
+
+ck_time_t calibration_pair(const struct calibration *calibration,
+                           uint32_t a,
+                           uint32_t b,
+                           ck_time_t time)
+{
+    return calibration->pair == NULL
+               ? CK_CLOCK_NONE
+               : clockpair_bound(calibration->pair, a, b, time);
+}
+
+bool calibration_pair_parts(const struct calibration *calibration,
+                            uint32_t a,
+                            uint32_t b,
+                            const ck_time_t stretch[2],
+                            ck_time_t parts[CLOCKPARTS])
+{
+    return calibration->pair != NULL &&
+           clockpair_parts(calibration->pair, a, b, stretch, parts);
+}
+
+bool calibration_pair_is_solved(const struct calibration *calibration,
+                                uint32_t a,
+                                uint32_t b,
+                                ck_time_t time)
+{
+    return calibration->pair == NULL || a == 0 || b == 0 || a == b ||
+           clockpair_bound(calibration->pair, a, b, time) != CK_CLOCK_NONE;
+}
+
+const struct clocksolve_fault *
+calibration_conflict(const struct calibration *calibration, size_t index)
+{
+    return calibration->solve == NULL
+               ? NULL
+               : clocksolve_fault(calibration->solve, index);
+}
+
+struct calibration_domain
+calibration_domain(const struct calibration *calibration, uint32_t domain)
+{
+    return calibration->domains[domain].facts;
+}
+
+const struct ck_clock_fault *calibration_fault(
+    const struct calibration *calibration, uint32_t domain, size_t index)
+{
+    const struct domain *of = &calibration->domains[domain];
+
+    if (!of->is_blamed && of->band != NULL) {
+        return ck_clockband_fault(of->band, index);
+    }
+    return index < of->facts.band.faults ? &of->jumps[index] : NULL;
+}
+
+const char *calibration_name(const struct calibration_domain *domain)
+{
+    static const char *const names[] = {"none",
+                                        "probes",
+                                        "messages",
+                                        "probes and messages",
+                                        "kernels",
+                                        "probes and kernels",
+                                        "messages and kernels",
+                                        "probes, messages and kernels"};
+    const uint64_t *used = domain->used;
+
+    if (domain->method != CALIBRATION_FACTS) {
+        return domain->method == CALIBRATION_SAME    ? "same clock"
+               : domain->method == CALIBRATION_DATES ? "dates"
+                                                     : names[0];
+    }
+    return names
+        [(used[CLOCK_SOURCE_PROBE] > 0) +
+         2 * (used[CLOCK_SOURCE_MESSAGE] + used[CLOCK_SOURCE_COLLECTIVE] > 0) +
+         4 * (used[CLOCK_SOURCE_KERNEL] + used[CLOCK_SOURCE_DEVICE] > 0)];
+}
+
+char calibration_grade(ck_time_t bound)
+{
+    return ck_clock_grade(bound);
+}

@@ -1,0 +1,529 @@
+/* clockedges.c - what the messages and collectives of a run say about clocks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Collectives of a few domains are taken as messages between any two of them;
+ * of many, as meetings, of which one in a group is kept when there are too
+ * many: the one in which the members stayed shortest.
+ */
+#include "merge/clocks/clockedges.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/clocks/solve/clockhull.h"
+#include "merge/messages/collective.h"
+#include "merge/messages/match.h"
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+#include "schema/clock/clocktrend.h"
+
+/* First windows of 1 ms: a clock wanders less in it than a fact has to spare.
+ */
+#define WINDOW_BITS 20
+/* Launches are many, and say little: windows of 64 ms. */
+#define DEVICE_BITS 6
+/* Collectives of so few domains are messages from each to each. */
+#define PAIRWISE_MAX 4
+
+/* One direction between two domains. */
+struct lane_facts {
+    uint32_t from;
+    uint32_t to;
+    enum clock_source source;
+    struct clockhull hull;
+    unsigned more; /* bits that its windows are longer than others */
+};
+
+struct meeting {
+    size_t first; /* of its members */
+    size_t count;
+    ck_time_t stay; /* all members together */
+    enum clock_source source;
+};
+
+struct clockedges {
+    const struct cast *cast;   /* borrowed */
+    const struct align *align; /* borrowed */
+    struct matcher *matcher;
+    struct collective *collective;
+    struct table *keys;
+    struct lane_facts *lanes;
+    size_t lanes_count, lanes_room;
+    struct meeting *meetings;
+    size_t meetings_count, meetings_room;
+    struct clock_member *members;
+    size_t members_count, members_room;
+    struct clockedges_device *devices;
+    size_t devices_count, devices_room;
+    struct clock_member *party; /* of the meeting in work */
+    uint32_t *place;            /* in it, by domain; CAST_NONE */
+    uint64_t group;             /* of so many meetings one is kept */
+    uint64_t grouped;           /* meetings of the group so far */
+    unsigned window_bits;
+    size_t facts; /* kept, in all lanes */
+    uint64_t seen;
+};
+
+static int
+message_take(void *state, enum match_news news, const struct match *match);
+static int collective_take(void *state,
+                           const struct collective_meeting *meeting);
+
+struct clockedges *clockedges_create(const struct cast *cast,
+                                     const struct align *align)
+{
+    struct clockedges *edges = calloc(1, sizeof(*edges));
+
+    if (edges == NULL) {
+        return NULL;
+    }
+    edges->cast = cast;
+    edges->align = align;
+    edges->window_bits = WINDOW_BITS;
+    edges->group = 1;
+    edges->keys = table_create();
+    edges->matcher = matcher_create(cast, message_take, edges);
+    edges->collective = collective_create(cast, collective_take, edges);
+    edges->party = calloc(cast->domains_count + 1, sizeof(*edges->party));
+    edges->place = malloc((cast->domains_count + 1) * sizeof(*edges->place));
+    if (edges->keys == NULL || edges->matcher == NULL ||
+        edges->collective == NULL || edges->party == NULL ||
+        edges->place == NULL) {
+        clockedges_destroy(edges);
+        return NULL;
+    }
+    return edges;
+}
+
+void clockedges_destroy(struct clockedges *edges)
+{
+    if (edges == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < edges->lanes_count; i++) {
+        clockhull_fini(&edges->lanes[i].hull);
+    }
+    free(edges->lanes);
+    free(edges->meetings);
+    free(edges->members);
+    free(edges->devices);
+    free(edges->party);
+    free(edges->place);
+    table_destroy(edges->keys);
+    matcher_destroy(edges->matcher);
+    collective_destroy(edges->collective);
+    free(edges);
+}
+
+/* ---- hulls --------------------------------------------------------------- */
+
+static void edges_thin(struct clockedges *edges)
+{
+    edges->window_bits++;
+    edges->facts = 0;
+    for (size_t i = 0; i < edges->lanes_count; i++) {
+        clockhull_thin(&edges->lanes[i].hull,
+                       edges->window_bits + edges->lanes[i].more);
+        edges->facts += edges->lanes[i].hull.count;
+    }
+}
+
+static struct lane_facts *lane_find(struct clockedges *edges,
+                                    const struct clock_edge *edge)
+{
+    struct table_key key = {edge->from, edge->to, edge->source};
+    int64_t number = table_number(edges->keys, key);
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number == edges->lanes_count) {
+        struct lane_facts fresh = {.from = edge->from,
+                                   .to = edge->to,
+                                   .source = edge->source,
+                                   .hull = {.window = INT64_MIN}};
+
+        fresh.more = edge->source == CLOCK_SOURCE_DEVICE ? DEVICE_BITS : 0;
+
+        if (array_grow(&edges->lanes, &edges->lanes_room, edges->lanes_count,
+                       sizeof(fresh)) != 0) {
+            return NULL;
+        }
+        edges->lanes[edges->lanes_count++] = fresh;
+    }
+    return &edges->lanes[number];
+}
+
+int clockedges_add(struct clockedges *edges, const struct clock_edge *edge)
+{
+    struct clockhull_fact fact = {edge->sent, edge->received - edge->sent};
+    struct lane_facts *lane = lane_find(edges, edge);
+    size_t before;
+
+    edges->seen++;
+    if (lane == NULL) {
+        return -1;
+    }
+    before = lane->hull.count;
+    if (clockhull_add(&lane->hull, fact, edges->window_bits + lane->more) !=
+        0) {
+        return -1;
+    }
+    edges->facts += lane->hull.count - before;
+    if (edges->facts > CLOCKEDGES_MAX) {
+        edges_thin(edges);
+    }
+    return 0;
+}
+
+/* ---- meetings ------------------------------------------------------------ */
+
+static int pairwise_add(struct clockedges *edges,
+                        const struct clock_member *members,
+                        size_t count,
+                        enum clock_source source)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            struct clock_edge edge = {
+                .sent = members[i].enter,
+                .received = members[j].exit,
+                .from = members[i].domain,
+                .to = members[j].domain,
+                .source = source,
+            };
+
+            if (i != j && edge.sent != CK_CLOCK_NONE &&
+                edge.received != CK_CLOCK_NONE &&
+                clockedges_add(edges, &edge) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Of neighbours keep the better one. */
+static void meetings_thin(struct clockedges *edges)
+{
+    size_t kept = 0, members = 0;
+
+    for (size_t i = 0; i < edges->meetings_count; i += 2) {
+        struct meeting *best = &edges->meetings[i];
+
+        if (i + 1 < edges->meetings_count && best[1].stay < best->stay) {
+            best++;
+        }
+        memmove(&edges->members[members], &edges->members[best->first],
+                best->count * sizeof(*edges->members));
+        edges->meetings[kept] = *best;
+        edges->meetings[kept++].first = members;
+        members += best->count;
+    }
+    edges->meetings_count = kept;
+    edges->members_count = members;
+    edges->group *= 2;
+    edges->grouped = 0;
+}
+
+static int meeting_keep(struct clockedges *edges,
+                        const struct clock_member *members,
+                        size_t count,
+                        enum clock_source source)
+{
+    struct meeting meeting = {
+        .first = edges->members_count, .count = count, .source = source};
+
+    for (size_t i = 0; i < count; i++) {
+        meeting.stay += members[i].exit - members[i].enter;
+    }
+    if (edges->grouped % edges->group != 0) {
+        const struct meeting *last =
+            &edges->meetings[edges->meetings_count - 1];
+
+        if (last->stay <= meeting.stay) {
+            edges->grouped++;
+            return 0;
+        }
+        edges->meetings_count--;
+        edges->members_count = meeting.first = last->first;
+    }
+    edges->grouped++;
+    if (array_grow(&edges->meetings, &edges->meetings_room,
+                   edges->meetings_count, sizeof(meeting)) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (array_grow(&edges->members, &edges->members_room,
+                       edges->members_count, sizeof(*members)) != 0) {
+            return -1;
+        }
+        edges->members[edges->members_count++] = members[i];
+    }
+    edges->meetings[edges->meetings_count++] = meeting;
+    if (edges->members_count > CLOCKEDGES_MAX) {
+        meetings_thin(edges);
+    }
+    return 0;
+}
+
+int clockedges_meet(struct clockedges *edges,
+                    const struct clock_member *members,
+                    size_t count,
+                    enum clock_source source)
+{
+    if (count < 2) {
+        return 0;
+    }
+    if (count <= PAIRWISE_MAX) {
+        return pairwise_add(edges, members, count, source);
+    }
+    edges->seen++;
+    return meeting_keep(edges, members, count, source);
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static uint32_t domain_of(const struct clockedges *edges, uint32_t process)
+{
+    const struct cast *cast = edges->cast;
+
+    return cast->agents[cast->processes[process].agent].domain;
+}
+
+static ck_time_t
+raw_of(const struct clockedges *edges, uint32_t process, ck_time_t time)
+{
+    return align_undo(edges->align, edges->cast->processes[process].agent,
+                      time);
+}
+
+static int
+message_take(void *state, enum match_news news, const struct match *match)
+{
+    struct clockedges *edges = state;
+    struct clock_edge edge = {.source = CLOCK_SOURCE_MESSAGE};
+
+    if (news != MATCH_RECEIVED) {
+        return 0;
+    }
+    edge.from = domain_of(edges, match->send.process);
+    edge.to = domain_of(edges, match->recv.process);
+    if (edge.from == edge.to) {
+        return 0;
+    }
+    edge.sent = raw_of(edges, match->send.process, match->send.post);
+    edge.received =
+        raw_of(edges, match->recv.process, match->recv.done) - CLOCKEDGES_DELAY;
+    return clockedges_add(edges, &edge);
+}
+
+/* The domains of a meeting: of each the last to enter and the first to leave.
+ * Who sends, and who receives, depends on the role. */
+static size_t party_collect(struct clockedges *edges,
+                            const struct collective_meeting *meeting)
+{
+    size_t count = 0;
+
+    memset(edges->place, 0xff,
+           edges->cast->domains_count * sizeof(*edges->place));
+    for (uint32_t i = 0; i < meeting->size; i++) {
+        const struct collective_part *part = &meeting->parts[i];
+        uint32_t domain = domain_of(edges, part->process);
+        bool sends = part->sends;
+        bool receives = part->receives;
+        struct clock_member *member;
+
+        if (meeting->role == COLLECTIVE_FROM_ROOT) {
+            sends = part->is_root;
+            receives = receives && !part->is_root;
+        } else if (meeting->role == COLLECTIVE_TO_ROOT) {
+            sends = sends && !part->is_root;
+            receives = part->is_root;
+        } else if (meeting->role == COLLECTIVE_BARRIER) {
+            sends = receives = true;
+        }
+        if (edges->place[domain] == CAST_NONE) {
+            edges->place[domain] = (uint32_t)count;
+            edges->party[count++] =
+                (struct clock_member){domain, CK_CLOCK_NONE, CK_CLOCK_NONE};
+        }
+        member = &edges->party[edges->place[domain]];
+        if (sends) {
+            ck_time_t enter = raw_of(edges, part->process, part->enter);
+
+            member->enter =
+                member->enter == CK_CLOCK_NONE || enter > member->enter
+                    ? enter
+                    : member->enter;
+        }
+        if (receives) {
+            ck_time_t exit =
+                raw_of(edges, part->process, part->exit) - CLOCKEDGES_DELAY;
+
+            member->exit = exit < member->exit ? exit : member->exit;
+        }
+    }
+    return count;
+}
+
+static int collective_take(void *state,
+                           const struct collective_meeting *meeting)
+{
+    struct clockedges *edges = state;
+    size_t count;
+
+    switch (meeting->role) {
+    case COLLECTIVE_BARRIER:
+        break;
+    case COLLECTIVE_ALL:
+    case COLLECTIVE_FROM_ROOT:
+    case COLLECTIVE_TO_ROOT:
+        if (meeting->is_sparse) {
+            return 0;
+        }
+        break;
+    default:
+        return 0;
+    }
+    count = party_collect(edges, meeting);
+    if (count < 2) {
+        return 0;
+    }
+    if (meeting->role == COLLECTIVE_FROM_ROOT ||
+        meeting->role == COLLECTIVE_TO_ROOT || !meeting->has_bytes) {
+        /* Some parts are no senders or no receivers. */
+        return meeting->role == COLLECTIVE_BARRIER
+                   ? clockedges_meet(edges, edges->party, count,
+                                     CLOCK_SOURCE_COLLECTIVE)
+                   : pairwise_add(edges, edges->party, count,
+                                  CLOCK_SOURCE_COLLECTIVE);
+    }
+    return clockedges_meet(edges, edges->party, count, CLOCK_SOURCE_COLLECTIVE);
+}
+
+int clockedges_take(void *state, const struct timeline_event *event)
+{
+    struct clockedges *edges = state;
+    struct collective_call call;
+
+    if (event->rank < 0 || (event->record->flags & CK_FLAG_CUT) != 0) {
+        return 0;
+    }
+    if (event->record->kind == CK_KIND_COLLECTIVE &&
+        (event->record->flags & CK_FLAG_FAILED) == 0) {
+        return collective_enter(edges->collective, event, 0, &call);
+    }
+    return matcher_take(edges->matcher, event, 0);
+}
+
+uint64_t clockedges_seen(const struct clockedges *edges)
+{
+    return edges->seen;
+}
+
+/* ---- devices ------------------------------------------------------------- */
+
+static uint32_t devices_first(const struct clockedges *edges)
+{
+    return (uint32_t)edges->cast->domains_count + 1;
+}
+
+uint32_t
+clockedges_device(struct clockedges *edges, uint32_t agent, uint32_t number)
+{
+    for (size_t i = edges->devices_count; i-- > 0;) {
+        if (edges->devices[i].agent == agent &&
+            edges->devices[i].number == number) {
+            return devices_first(edges) + (uint32_t)i;
+        }
+    }
+    if (array_grow(&edges->devices, &edges->devices_room, edges->devices_count,
+                   sizeof(*edges->devices)) != 0) {
+        return CAST_NONE;
+    }
+    edges->devices[edges->devices_count] =
+        (struct clockedges_device){agent, number, false};
+    return devices_first(edges) + (uint32_t)edges->devices_count++;
+}
+
+void clockedges_apart(struct clockedges *edges, uint32_t domain)
+{
+    edges->devices[domain - devices_first(edges)].is_apart = true;
+}
+
+const struct clockedges_device *
+clockedges_device_at(const struct clockedges *edges, size_t index)
+{
+    return index < edges->devices_count ? &edges->devices[index] : NULL;
+}
+
+size_t clockedges_devices(const struct clockedges *edges)
+{
+    return edges->devices_count;
+}
+
+/* ---- what comes of it ---------------------------------------------------- */
+
+static bool is_of_use(const struct clockedges *edges, uint32_t domain)
+{
+    uint32_t first = devices_first(edges);
+
+    return domain < first || edges->devices[domain - first].is_apart;
+}
+
+static bool lane_is_of_use(const struct clockedges *edges,
+                           const struct lane_facts *lane)
+{
+    return is_of_use(edges, lane->from) && is_of_use(edges, lane->to);
+}
+
+uint64_t clockedges_kept(const struct clockedges *edges)
+{
+    uint64_t kept = edges->meetings_count;
+
+    for (size_t i = 0; i < edges->lanes_count; i++) {
+        kept += lane_is_of_use(edges, &edges->lanes[i])
+                    ? edges->lanes[i].hull.count
+                    : 0;
+    }
+    return kept;
+}
+
+static int edge_put(struct clockgraph *graph, const struct clock_edge *edge)
+{
+    return clockgraph_edge(graph, edge) != 0 && errno != EINVAL ? -1 : 0;
+}
+
+int clockedges_fill(const struct clockedges *edges, struct clockgraph *graph)
+{
+    for (size_t i = 0; i < edges->lanes_count; i++) {
+        const struct lane_facts *lane = &edges->lanes[i];
+
+        for (size_t k = 0; lane_is_of_use(edges, lane) && k < lane->hull.count;
+             k++) {
+            struct clock_edge edge = {
+                .sent = lane->hull.facts[k].sent,
+                .received = lane->hull.facts[k].sent + lane->hull.facts[k].way,
+                .from = lane->from,
+                .to = lane->to,
+                .source = lane->source,
+            };
+
+            if (edge_put(graph, &edge) != 0) {
+                return -1;
+            }
+        }
+    }
+    for (size_t i = 0; i < edges->meetings_count; i++) {
+        const struct meeting *meeting = &edges->meetings[i];
+
+        if (clockgraph_meeting(graph, &edges->members[meeting->first],
+                               meeting->count, meeting->source) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

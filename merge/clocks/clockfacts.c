@@ -1,0 +1,112 @@
+/* clockfacts.c - all that a run's events say about its clocks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/clocks/clockfacts.h"
+
+#include <stdlib.h>
+
+#include "merge/clocks/clockdevices.h"
+#include "merge/clocks/clockedges.h"
+#include "merge/clocks/clockkernels.h"
+#include "merge/timeline/timeline.h"
+
+#define OF(class) ((uint32_t)1 << CK_CLASS_##class)
+
+struct clockfacts {
+    const struct cast *cast;   /* borrowed */
+    const struct align *align; /* borrowed */
+    struct clockedges *edges;
+    struct clockkernels *kernels;
+    struct clockdevices *devices;
+};
+
+struct clockfacts *clockfacts_create(const struct cast *cast,
+                                     const struct align *align)
+{
+    struct clockfacts *facts = calloc(1, sizeof(*facts));
+
+    if (facts == NULL) {
+        return NULL;
+    }
+    facts->cast = cast;
+    facts->align = align;
+    facts->edges = clockedges_create(cast, align);
+    facts->kernels = clockkernels_create(cast, align);
+    facts->devices = clockdevices_create(cast, align, facts->edges);
+    if (facts->edges == NULL || facts->kernels == NULL ||
+        facts->devices == NULL) {
+        clockfacts_destroy(facts);
+        return NULL;
+    }
+    return facts;
+}
+
+void clockfacts_destroy(struct clockfacts *facts)
+{
+    if (facts != NULL) {
+        clockdevices_destroy(facts->devices);
+        clockkernels_destroy(facts->kernels);
+        clockedges_destroy(facts->edges);
+        free(facts);
+    }
+}
+
+int clockfacts_read(struct clockfacts *facts,
+                    enum clockkernels_assume assume,
+                    struct store *store,
+                    struct ck_err *err)
+{
+    /* Calls are many: they are read where they may be launches. */
+    bool has_devices = facts->cast->physicals_count > 0;
+    const struct timeline_consumer consumers[] = {
+        /* What is lost is told by counters. */
+        {clockedges_take, facts->edges,
+         OF(MESSAGE) | OF(COLLECTIVE) | OF(COUNTER)},
+        {clockkernels_take, facts->kernels, OF(KERNEL)},
+        {clockdevices_take, facts->devices, OF(KERNEL) | OF(COPY) | OF(CALL)}};
+    struct timeline timeline = {
+        .store = store,
+        .cast = facts->cast,
+        .align = facts->align,
+        .consumers = consumers,
+        .consumers_count = has_devices ? 3 : 1,
+    };
+    uint64_t events;
+
+    if (timeline_run(&timeline, &events, err) != 0) {
+        return -1;
+    }
+    return clockdevices_finish(facts->devices) != 0 ||
+                   clockkernels_finish(facts->kernels, assume, facts->devices,
+                                       facts->edges) != 0
+               ? ck_err_set(err, "out of memory")
+               : 0;
+}
+
+const struct clockedges *clockfacts_edges(const struct clockfacts *facts)
+{
+    return facts->edges;
+}
+
+int clockfacts_dates(const struct clockfacts *facts,
+                     struct clockkernels_dates *dates,
+                     ck_time_t *errors)
+{
+    if (clockkernels_dates(facts->kernels, dates, errors) != 0) {
+        return -1;
+    }
+    /* The stamps of such a device are on no date. */
+    for (size_t i = 0; i < clockedges_devices(facts->edges); i++) {
+        if (clockedges_device_at(facts->edges, i)->is_apart) {
+            dates->kernels = 0;
+        }
+    }
+    return 0;
+}
+
+int clockfacts_report(const struct clockfacts *facts, struct report *report)
+{
+    clockkernels_report(facts->kernels, report);
+    return clockdevices_report(facts->devices, report);
+}

@@ -1,0 +1,37 @@
+/* clockfacts.h - all that a run's events say about its clocks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Read once before anything is aligned: messages and collectives between
+ * domains, collective kernels, launches and synchronisations of devices.
+ */
+#ifndef CK_MERGE_CLOCKS_CLOCKFACTS_H
+#define CK_MERGE_CLOCKS_CLOCKFACTS_H
+
+#include "merge/clocks/align.h"
+#include "merge/clocks/clockkernels.h"
+#include "merge/input/store.h"
+#include "merge/model/cast.h"
+#include "merge/report/report.h"
+#include "schema/err.h"
+
+struct clockfacts;
+/* Borrowed. NULL with ENOMEM. */
+struct clockfacts *clockfacts_create(const struct cast *cast,
+                                     const struct align *align);
+void clockfacts_destroy(struct clockfacts *facts);
+/* Read the store. 0, or -1 with err. */
+int clockfacts_read(struct clockfacts *facts,
+                    enum clockkernels_assume assume,
+                    struct store *store,
+                    struct ck_err *err);
+/* Borrowed, for align_settle(). */
+const struct clockedges *clockfacts_edges(const struct clockfacts *facts);
+/* Before that: clockkernels_dates(). */
+int clockfacts_dates(const struct clockfacts *facts,
+                     struct clockkernels_dates *dates,
+                     ck_time_t *errors);
+/* Once all is settled, behind causality_report(). 0, or -1 with ENOMEM. */
+int clockfacts_report(const struct clockfacts *facts, struct report *report);
+
+#endif

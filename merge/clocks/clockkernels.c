@@ -1,0 +1,477 @@
+/* clockkernels.c - what collective kernels of devices say about clocks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/clocks/clockkernels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/kernelgroup.h"
+
+/* Of a clock, that two estimates of an offset may differ by in between: one
+ * part in so many. */
+#define DRIFT 10000
+
+struct run {
+    struct region part; /* on the clock of its rank's domain */
+    uint32_t agent;     /* a profile's, where its rank has a run, too */
+    uint32_t device;
+};
+
+/* Kernels of one name and process group: the first ones of each rank. */
+struct row {
+    const char *name;    /* kept */
+    const char *group;   /* kept; NULL = of all ranks, if it is known */
+    bool is_known;       /* who meets */
+    bool is_used;        /* they met, as far as anything tells */
+    bool *is_member;     /* by rank of the cast */
+    size_t members, any; /* how many are, and one of them */
+    uint64_t *counts;    /* by rank of the cast */
+    struct run *runs;    /* EACH a rank */
+};
+
+struct clockkernels {
+    const struct cast *cast;   /* borrowed */
+    const struct align *align; /* borrowed */
+    struct row rows[CLOCKKERNELS_NAMES];
+    size_t count;
+};
+
+bool clockkernels_is_meeting(const char *name)
+{
+    static const char *const libraries[] = {"nccl", "rccl"};
+    static const char *const kinds[] = {"AllReduce",     "AllGather",
+                                        "ReduceScatter", "AllToAll",
+                                        "AlltoAll",      "Barrier"};
+    bool is_library = false;
+
+    for (size_t i = 0; name != NULL && i < 2; i++) {
+        is_library = is_library || strstr(name, libraries[i]) != NULL;
+    }
+    for (size_t i = 0; is_library && i < sizeof(kinds) / sizeof(kinds[0]);
+         i++) {
+        if (strstr(name, kinds[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct clockkernels *clockkernels_create(const struct cast *cast,
+                                         const struct align *align)
+{
+    struct clockkernels *kernels = calloc(1, sizeof(*kernels));
+
+    if (kernels != NULL) {
+        kernels->cast = cast;
+        kernels->align = align;
+    }
+    return kernels;
+}
+
+void clockkernels_destroy(struct clockkernels *kernels)
+{
+    if (kernels == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < kernels->count; i++) {
+        free(kernels->rows[i].is_member);
+        free(kernels->rows[i].counts);
+        free(kernels->rows[i].runs);
+    }
+    free(kernels);
+}
+
+static void row_fill(const struct cast *cast, struct row *row)
+{
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        if (kernelgroup_has(cast, row->group, cast->ranks[i].number)) {
+            row->is_member[i] = true;
+            row->members++;
+            row->any = i;
+        }
+    }
+}
+
+/* The row of a name and group, a new one if there is room; *row NULL: there is
+ * none. 0, or -1 with ENOMEM. */
+static int row_find(struct clockkernels *kernels,
+                    const char *name,
+                    const char *group,
+                    struct row **found)
+{
+    size_t ranks = kernels->cast->ranks_count;
+    struct row *row;
+
+    for (size_t i = 0; i < kernels->count; i++) {
+        row = &kernels->rows[i];
+        if (row->name == name && row->group == group) {
+            *found = row;
+            return 0;
+        }
+    }
+    *found = NULL;
+    if (kernels->count == CLOCKKERNELS_NAMES) {
+        return 0;
+    }
+    row = &kernels->rows[kernels->count++];
+    row->name = name;
+    row->group = group;
+    row->is_known = kernelgroup_is_known(kernels->cast, group);
+    row->is_member = calloc(ranks, sizeof(*row->is_member));
+    row->counts = calloc(ranks, sizeof(*row->counts));
+    row->runs = calloc(ranks * CLOCKKERNELS_EACH, sizeof(*row->runs));
+    if (row->is_member == NULL || row->counts == NULL || row->runs == NULL) {
+        return -1;
+    }
+    row_fill(kernels->cast, row);
+    *found = row;
+    return 0;
+}
+
+int clockkernels_take(void *state, const struct timeline_event *event)
+{
+    struct clockkernels *kernels = state;
+    uint32_t rank = cast_rank_index(kernels->cast, event->rank);
+    uint32_t agent = kernels->cast->processes[event->process].agent;
+    const char *name;
+    struct row *row;
+
+    if (event->record->kind != CK_KIND_KERNEL || rank == CAST_NONE ||
+        (event->record->flags & (CK_FLAG_BAD_TIME | CK_FLAG_PART)) != 0) {
+        return 0;
+    }
+    name = cast_name(kernels->cast, event->process, event->record->name);
+    if (!clockkernels_is_meeting(name)) {
+        return 0;
+    }
+    if (row_find(kernels, name,
+                 kernelgroup_of(kernels->cast, event->process,
+                                (const struct ck_kernel *)event->record),
+                 &row) != 0) {
+        return -1;
+    }
+    if (row == NULL) {
+        return 0;
+    }
+    if (row->counts[rank] < CLOCKKERNELS_EACH) {
+        row->runs[(size_t)rank * CLOCKKERNELS_EACH + row->counts[rank]] =
+            (struct run){{align_undo(kernels->align, agent, event->start),
+                          align_undo(kernels->align, agent, event->end)},
+                         agent,
+                         ((const struct ck_kernel *)event->record)->device};
+    }
+    row->counts[rank]++;
+    return 0;
+}
+
+/* All of the group have equally many, and nobody else has any. */
+static bool is_even(const struct clockkernels *kernels, const struct row *row)
+{
+    for (size_t i = 0; i < kernels->cast->ranks_count; i++) {
+        if (row->counts[i] != (row->is_member[i] ? row->counts[row->any] : 0)) {
+            return false;
+        }
+    }
+    return row->members > 1;
+}
+
+/* How many each has that are looked at. */
+static uint64_t row_calls(const struct row *row)
+{
+    uint64_t count = row->counts[row->any];
+
+    return count < CLOCKKERNELS_EACH ? count : CLOCKKERNELS_EACH;
+}
+
+static int row_meet(const struct clockkernels *kernels,
+                    const struct clockdevices *devices,
+                    const struct row *row,
+                    struct clock_member *members,
+                    struct clockedges *edges)
+{
+    const struct cast *cast = kernels->cast;
+
+    for (uint64_t k = 0; k < row_calls(row); k++) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < cast->ranks_count; i++) {
+            const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
+
+            if (row->is_member[i]) {
+                members[count++] = (struct clock_member){
+                    clockdevices_domain(devices, run->agent, run->device),
+                    run->part.start, run->part.end - CLOCKEDGES_DELAY};
+            }
+        }
+        if (clockedges_meet(edges, members, count, CLOCK_SOURCE_KERNEL) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What the k-th kernel's end is later than that of the rank `any`, each on its
+ * own clock. */
+static ck_time_t end_after(const struct row *row, size_t rank, uint64_t k)
+{
+    return row->runs[rank * CLOCKKERNELS_EACH + k].part.end -
+           row->runs[row->any * CLOCKKERNELS_EACH + k].part.end;
+}
+
+/* Do they end together again and again, by clocks that are off by what they
+ * are? Kernels of several groups do not, unless these go in step. */
+static bool is_alike(const struct clockkernels *kernels, const struct row *row)
+{
+    const struct run *any = &row->runs[row->any * CLOCKKERNELS_EACH];
+    uint64_t calls = row_calls(row), loose = 0;
+
+    for (uint64_t k = 1; k < calls; k++) {
+        ck_time_t room = CLOCKKERNELS_TOGETHER +
+                         (any[k].part.end - any[k - 1].part.end) / DRIFT;
+        bool is_loose = false;
+
+        for (size_t i = 0; i < kernels->cast->ranks_count; i++) {
+            is_loose =
+                is_loose ||
+                (row->is_member[i] &&
+                 llabs(end_after(row, i, k) - end_after(row, i, k - 1)) > room);
+        }
+        loose += is_loose;
+    }
+    return loose <= calls / CLOCKKERNELS_LOOSE;
+}
+
+static bool is_fact(const struct clockkernels *kernels,
+                    const struct row *row,
+                    enum clockkernels_assume assume)
+{
+    return is_even(kernels, row) &&
+           (row->is_known || assume == CLOCKKERNELS_ALL ||
+            (assume == CLOCKKERNELS_ALIKE && is_alike(kernels, row)));
+}
+
+int clockkernels_finish(struct clockkernels *kernels,
+                        enum clockkernels_assume assume,
+                        const struct clockdevices *devices,
+                        struct clockedges *edges)
+{
+    struct clock_member *members =
+        calloc(kernels->cast->ranks_count + 1, sizeof(*members));
+    int rc = members == NULL ? -1 : 0;
+
+    for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
+        struct row *row = &kernels->rows[i];
+
+        row->is_used = is_fact(kernels, row, assume);
+        if (row->is_used) {
+            rc = row_meet(kernels, devices, row, members, edges);
+        }
+    }
+    free(members);
+    return rc;
+}
+
+/* Some rank leaves the k-th before the last enters. */
+static bool is_backwards(const struct clockkernels *kernels,
+                         const struct row *row,
+                         uint64_t k,
+                         bool is_aligned)
+{
+    const struct cast *cast = kernels->cast;
+    ck_time_t last = INT64_MIN;
+    ck_time_t first = INT64_MAX;
+
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
+        struct region part = run->part;
+
+        if (!row->is_member[i]) {
+            continue;
+        }
+        if (is_aligned) {
+            part.start = align_device_time(kernels->align, run->agent,
+                                           run->device, part.start);
+            part.end = align_device_time(kernels->align, run->agent,
+                                         run->device, part.end);
+        }
+        last = part.start > last ? part.start : last;
+        first = part.end < first ? part.end : first;
+    }
+    return first < last;
+}
+
+void clockkernels_report(const struct clockkernels *kernels,
+                         struct report *report)
+{
+    struct report_causality *causality = &report->causality;
+
+    for (size_t i = 0; i < kernels->count; i++) {
+        const struct row *row = &kernels->rows[i];
+
+        for (uint64_t k = 0; row->is_used && k < row_calls(row); k++) {
+            causality->kernels++;
+            causality->kernels_before += is_backwards(kernels, row, k, false);
+            causality->kernels_after += is_backwards(kernels, row, k, true);
+        }
+    }
+}
+
+/* ---- dates --------------------------------------------------------------- */
+
+/* Stretches of a name's kernels, each with an own median: what chance does to
+ * single ends it hides, and what a clock does it shows. */
+#define STRETCH 10
+#define STRETCHES 8
+/* Standard errors of a median that are added to it. */
+#define DEVIATIONS 5
+
+static int by_time(const void *a, const void *b)
+{
+    ck_time_t x = *(const ck_time_t *)a;
+    ck_time_t y = *(const ck_time_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sorts them. */
+static ck_time_t median(ck_time_t *times, size_t count)
+{
+    qsort(times, count, sizeof(*times), by_time);
+    return times[(count - 1) / 2] +
+           (times[count / 2] - times[(count - 1) / 2]) / 2;
+}
+
+/* Of the k-th kernel: each rank's end less the median of all, into offs (by
+ * rank, `stride` apart); how long before the last enters the first leaves. */
+static ck_time_t ends_compare(const struct clockkernels *kernels,
+                              const struct row *row,
+                              uint64_t k,
+                              ck_time_t *ends,
+                              ck_time_t *offs)
+{
+    const struct cast *cast = kernels->cast;
+    size_t stride = CLOCKKERNELS_EACH, count = 0;
+    ck_time_t last = INT64_MIN, first = INT64_MAX, middle;
+
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
+        ck_time_t start, end;
+
+        if (!row->is_member[i]) {
+            continue;
+        }
+        start = align_device_time(kernels->align, run->agent, run->device,
+                                  run->part.start);
+        end = align_device_time(kernels->align, run->agent, run->device,
+                                run->part.end);
+        ends[count++] = end;
+        offs[i * stride + k] = end;
+        last = start > last ? start : last;
+        first = end < first ? end : first;
+    }
+    middle = median(ends, count);
+    for (size_t i = 0; i < cast->ranks_count; i++) {
+        offs[i * stride + k] -= middle;
+    }
+    return last - first;
+}
+
+/* How far the median of these may be from the true one: as of a normal
+ * distribution, of which 1.35 deviations lie between the quartiles. They are
+ * sorted. */
+static ck_time_t median_error(const ck_time_t *times, size_t count)
+{
+    ck_time_t spread = times[(count - 1) - count / 4] - times[count / 4];
+
+    return (ck_time_t)(DEVIATIONS * 1.2533 / 1.349 * (double)spread /
+                       sqrt((double)count));
+}
+
+/* The largest median of a stretch, and half of what it changes from one to the
+ * next, as it does within each. */
+static ck_time_t off_of(ck_time_t *offs, size_t count)
+{
+    size_t stretches =
+        count / STRETCH < STRETCHES ? count / STRETCH : STRETCHES;
+    ck_time_t most = 0, drift = 0, before = 0;
+
+    stretches += stretches == 0;
+    for (size_t i = 0; i < stretches; i++) {
+        size_t from = count * i / stretches;
+        size_t length = count * (i + 1) / stretches - from;
+        ck_time_t off = median(&offs[from], length);
+        ck_time_t far = llabs(off) + median_error(&offs[from], length);
+
+        most = far > most ? far : most;
+        if (i > 0 && llabs(off - before) > drift) {
+            drift = llabs(off - before);
+        }
+        before = off;
+    }
+    return most + drift / 2;
+}
+
+static void row_dates(const struct clockkernels *kernels,
+                      struct row *row,
+                      struct clockkernels_dates *dates,
+                      ck_time_t *room,
+                      ck_time_t *errors)
+{
+    size_t ranks = kernels->cast->ranks_count;
+    ck_time_t *offs = room + ranks;
+    uint64_t count = row_calls(row);
+    ck_time_t worst = 0;
+
+    for (uint64_t k = 0; k < count; k++) {
+        ck_time_t before = ends_compare(kernels, row, k, room, offs);
+
+        worst = before > worst ? before : worst;
+    }
+    if (!row->is_known && worst > CLOCKKERNELS_STAMPS) {
+        dates->apart += count;
+        dates->apart_worst =
+            worst > dates->apart_worst ? worst : dates->apart_worst;
+        return;
+    }
+    if (!row->is_known && !is_alike(kernels, row)) {
+        return; /* of several groups: that agrees with dates by chance */
+    }
+    row->is_used = true;
+    dates->worst = worst > dates->worst ? worst : dates->worst;
+    dates->kernels += count;
+    for (size_t i = 0; count > 0 && i < ranks; i++) {
+        ck_time_t off =
+            row->is_member[i] ? off_of(&offs[i * CLOCKKERNELS_EACH], count) : 0;
+
+        errors[i] = off > errors[i] ? off : errors[i];
+    }
+}
+
+int clockkernels_dates(struct clockkernels *kernels,
+                       struct clockkernels_dates *dates,
+                       ck_time_t *errors)
+{
+    size_t ranks = kernels->cast->ranks_count;
+    ck_time_t *room =
+        calloc(ranks * (CLOCKKERNELS_EACH + 1) + 1, sizeof(*room));
+
+    if (room == NULL) {
+        return -1;
+    }
+    *dates = (struct clockkernels_dates){0};
+    memset(errors, 0, ranks * sizeof(*errors));
+    for (size_t i = 0; i < kernels->count; i++) {
+        if (is_even(kernels, &kernels->rows[i])) {
+            row_dates(kernels, &kernels->rows[i], dates, room, errors);
+        }
+    }
+    for (size_t i = 0; i < ranks; i++) {
+        errors[i] += dates->worst;
+    }
+    dates->is_refuted = dates->worst > CLOCKKERNELS_STAMPS;
+    free(room);
+    return 0;
+}

@@ -1,0 +1,79 @@
+/* clockkernels.h - what collective kernels of devices say about clocks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Profiles of devices have no messages, but kernels of NCCL and its like in
+ * which every rank's kernel ends after the last one's has begun. The n-th of a
+ * name and process group (kernelgroup.h) on one rank is the n-th on all others
+ * of the group, where all have equally many: a profile that lacks some makes
+ * the name useless, and none of it is used.
+ *
+ * That two kernels met is a fact only where their group is known. Those without
+ * are compared with dates, and where these disagree it is either: clocks that
+ * are off, or several groups. Then they move no clock.
+ */
+#ifndef CK_MERGE_CLOCKS_CLOCKKERNELS_H
+#define CK_MERGE_CLOCKS_CLOCKKERNELS_H
+
+#include <stdbool.h>
+
+#include "merge/clocks/align.h"
+#include "merge/clocks/clockdevices.h"
+#include "merge/clocks/clockedges.h"
+#include "merge/model/cast.h"
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
+
+/* Kernels of a name and group that are looked at, and such pairs. */
+#define CLOCKKERNELS_EACH 4096
+#define CLOCKKERNELS_NAMES 64
+/* Stamps of devices, which a tracer made times of the host, may be off by so
+ * much: what contradicts dates by more refutes them. */
+#define CLOCKKERNELS_STAMPS (20 * CK_TIME_US)
+/* Ends of kernels that met lie no farther apart, but for the clocks' error. */
+#define CLOCKKERNELS_TOGETHER (2 * CLOCKKERNELS_STAMPS)
+/* Of kernels without a group one in so many may be farther apart. */
+#define CLOCKKERNELS_LOOSE 10
+
+struct clockkernels;
+/* Borrowed. NULL with ENOMEM. */
+struct clockkernels *clockkernels_create(const struct cast *cast,
+                                         const struct align *align);
+void clockkernels_destroy(struct clockkernels *kernels);
+/* A timeline_take_f. */
+int clockkernels_take(void *kernels, const struct timeline_event *event);
+/* Which kernels without a known group are taken to be of all ranks. */
+enum clockkernels_assume {
+    CLOCKKERNELS_NONE,  /* others say where the clocks are */
+    CLOCKKERNELS_ALIKE, /* those that end together: nothing else does */
+    CLOCKKERNELS_ALL,   /* the user says so */
+};
+/* Hand over what can be used, each on the clock of its device. 0, or -1 with
+ * ENOMEM. */
+int clockkernels_finish(struct clockkernels *kernels,
+                        enum clockkernels_assume assume,
+                        const struct clockdevices *devices,
+                        struct clockedges *edges);
+/* Once all is settled: those that a rank leaves before the last enters, into
+ * report->causality. */
+void clockkernels_report(const struct clockkernels *kernels,
+                         struct report *report);
+/* Do the dates of the clocks agree with these kernels? */
+struct clockkernels_dates {
+    uint64_t kernels; /* that were looked at */
+    bool is_refuted;  /* a rank would leave long before another enters */
+    ck_time_t worst;  /* of that, how long before; 0 = never */
+    /* Without a known group, of names in which a rank would. */
+    uint64_t apart;
+    ck_time_t apart_worst;
+};
+/* While clocks are placed by their dates: `errors` (by rank of the cast) gets
+ * how far a rank's ends lie from the others', again and again: as far its date
+ * may be off. 0, or -1 with ENOMEM. */
+int clockkernels_dates(struct clockkernels *kernels,
+                       struct clockkernels_dates *dates,
+                       ck_time_t *errors);
+/* True for a kernel that no rank can leave before all have entered. */
+bool clockkernels_is_meeting(const char *name);
+
+#endif

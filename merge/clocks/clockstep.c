@@ -1,0 +1,236 @@
+/* clockstep.c - whose clock jumped
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/clocks/clockstep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+#include "schema/clock/clocktrend.h"
+
+/* MONOTONIC leaves its usual rate against RAW no faster: 50 ppm. */
+#define SLEW_PPB 50000
+/* Readings come each second; a fault is about one when it is no further off. */
+#define NEAR (1500 * CK_TIME_MS)
+
+int clockstep_add(struct clockstep_clock *clock,
+                  const struct clockstep_fault *fault)
+{
+    if (array_grow(&clock->faults, &clock->room, clock->count,
+                   sizeof(*fault)) != 0) {
+        return -1;
+    }
+    clock->faults[clock->count++] = *fault;
+    return 0;
+}
+
+/* How much MONOTONIC gained on RAW from a reading to the next, in ppb of the
+ * time that MONOTONIC counted. */
+static int64_t gain_of(const struct clockstep_reading *reading)
+{
+    ck_time_t passed = reading[1].other - reading[0].other;
+    ck_time_t gained = passed - (reading[1].raw - reading[0].raw);
+
+    return passed <= 0 ? 0 : (int64_t)((__int128)gained * 1000000000 / passed);
+}
+
+static int gain_order(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The usual gain. 0, or -1 with ENOMEM. */
+static int gain_median(const struct clockstep_clock *clock, int64_t *median)
+{
+    size_t count = clock->readings_count;
+    int64_t *gains = malloc((count + 1) * sizeof(*gains));
+
+    *median = 0;
+    if (gains == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i + 1 < count; i++) {
+        gains[i] = gain_of(&clock->readings[i]);
+    }
+    if (count > 1) {
+        qsort(gains, count - 1, sizeof(*gains), gain_order);
+        *median = gains[(count - 1) / 2];
+    }
+    free(gains);
+    return 0;
+}
+
+/* Between two readings near a stretch of the clock: did RAW jump by about
+ * `size`? */
+static bool has_jump(const struct clockstep_clock *clock,
+                     const ck_time_t part[2],
+                     ck_time_t size,
+                     ck_time_t slack)
+{
+    int64_t usual;
+
+    if (gain_median(clock, &usual) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i + 1 < clock->readings_count; i++) {
+        const struct clockstep_reading *a = &clock->readings[i];
+        ck_time_t passed = a[1].other - a->other;
+        ck_time_t jump = a[1].raw - a->raw - passed +
+                         (ck_time_t)((__int128)passed * usual / 1000000000);
+        ck_time_t doubt =
+            a->width + a[1].width + ck_clock_drift(passed, SLEW_PPB);
+        ck_time_t low = a->raw < a[1].raw ? a->raw : a[1].raw;
+        ck_time_t high = a->raw < a[1].raw ? a[1].raw : a->raw;
+
+        if (passed > 0 && (jump > doubt || jump < -doubt) &&
+            high >= part[0] - NEAR && low <= part[1] + NEAR &&
+            ck_clock_distance(jump, size) <= doubt + slack) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_same_time(const struct clockstep_fault *a,
+                         const struct clockstep_fault *b)
+{
+    ck_time_t first = a->from < a->to ? a->from : a->to;
+    ck_time_t last = a->from < a->to ? a->to : a->from;
+
+    return (b->from <= last + NEAR || b->to <= last + NEAR) &&
+           (b->from >= first - NEAR || b->to >= first - NEAR);
+}
+
+/* A clock against the same one has the same step about that time: each looks
+ * at it in bursts of its own, and a clock set backwards shows times twice. */
+bool clockstep_has(const struct clockstep_clock *clock,
+                   const struct clockstep_fault *step)
+{
+    for (size_t i = 0; i < clock->count; i++) {
+        const struct clockstep_fault *other = &clock->faults[i];
+
+        if (other->fault.kind == CK_CLOCK_FAULT_STEP &&
+            is_same_time(other, step) &&
+            ck_clock_distance(other->fault.step, step->fault.step) <=
+                other->fault.bound + step->fault.bound) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Several clocks are known against that one, and nearly all of them jumped at
+ * once by as much: one of three or more may not show it, next to a step of its
+ * own. */
+static bool is_common(const struct clockstep_clock *clocks,
+                      size_t count,
+                      uint32_t against,
+                      const struct clockstep_fault *step)
+{
+    size_t others = 0, shown = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (clocks[i].against == against) {
+            others++;
+            shown += clockstep_has(&clocks[i], step);
+        }
+    }
+    return shown > 1 && shown + 1 >= others;
+}
+
+/* Whether a step that a clock shows is the other one's. */
+static bool is_others(const struct clockstep_clock *clocks,
+                      size_t count,
+                      size_t number,
+                      const struct clockstep_fault *step)
+{
+    uint32_t against = clocks[number].against;
+    const ck_time_t own[2] = {step->fault.from, step->fault.to};
+    const ck_time_t its[2] = {step->from, step->to};
+
+    if (step->fault.kind != CK_CLOCK_FAULT_STEP || against >= count ||
+        has_jump(&clocks[number], own, -step->fault.step, step->fault.bound)) {
+        return false;
+    }
+    return has_jump(&clocks[against], its, step->fault.step,
+                    step->fault.bound) ||
+           is_common(clocks, count, against, step);
+}
+
+/* The step as that of the other clock, unless that is known of it. */
+static int step_move(struct clockstep_clock *to,
+                     const struct clockstep_fault *step)
+{
+    struct clockstep_fault moved = *step;
+
+    moved.fault.from = step->from;
+    moved.fault.to = step->to;
+    moved.fault.step = -step->fault.step;
+    return clockstep_has(to, &moved) ? 0 : clockstep_add(to, &moved);
+}
+
+/* Take the marked steps out of their clocks. How many: in `moved`, with the
+ * clock that each goes to in `whose`. */
+static size_t steps_take(struct clockstep_clock *clocks,
+                         size_t count,
+                         const bool *is_moved,
+                         struct clockstep_fault *moved,
+                         uint32_t *whose)
+{
+    size_t at = 0, taken = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct clockstep_clock *clock = &clocks[i];
+        size_t kept = 0;
+
+        for (size_t k = 0; k < clock->count; k++) {
+            if (is_moved[at++]) {
+                whose[taken] = clock->against;
+                moved[taken++] = clock->faults[k];
+            } else {
+                clock->faults[kept++] = clock->faults[k];
+            }
+        }
+        clock->count = kept;
+    }
+    return taken;
+}
+
+/* What is to be moved is marked first: clocks are compared as they were. */
+int clockstep_blame(struct clockstep_clock *clocks, size_t count)
+{
+    size_t faults = 0, at = 0;
+    bool *is_moved;
+    struct clockstep_fault *moved;
+    uint32_t *whose;
+    int rc = -1;
+
+    for (size_t i = 0; i < count; i++) {
+        faults += clocks[i].count;
+    }
+    is_moved = calloc(faults + 1, sizeof(*is_moved));
+    moved = malloc((faults + 1) * sizeof(*moved));
+    whose = malloc((faults + 1) * sizeof(*whose));
+    if (is_moved != NULL && moved != NULL && whose != NULL) {
+        for (size_t i = 0; i < count; i++) {
+            for (size_t k = 0; k < clocks[i].count; k++) {
+                is_moved[at++] =
+                    is_others(clocks, count, i, &clocks[i].faults[k]);
+            }
+        }
+        faults = steps_take(clocks, count, is_moved, moved, whose);
+        rc = 0;
+        for (size_t i = 0; rc == 0 && i < faults; i++) {
+            rc = step_move(&clocks[whose[i]], &moved[i]);
+        }
+    }
+    free(is_moved);
+    free(moved);
+    free(whose);
+    return rc;
+}

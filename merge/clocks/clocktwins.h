@@ -1,0 +1,19 @@
+/* clocktwins.h - clocks that have one name and are two
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Cloned machines may have one boot id. What their probes say of the reference
+ * shows whether they have one clock as well.
+ */
+#ifndef CK_MERGE_CLOCKS_CLOCKTWINS_H
+#define CK_MERGE_CLOCKS_CLOCKTWINS_H
+
+#include "merge/clocks/calibration.h"
+#include "merge/model/cast.h"
+
+/* Give each machine of a domain whose probes contradict those of the others a
+ * domain of its own, and count in the domains what was compared. Between
+ * cast_close() and align_close(). 0, or -1 with ENOMEM. */
+int clocktwins_split(struct cast *cast, const struct calibration *calibration);
+
+#endif

@@ -1,0 +1,18 @@
+/* clockworst.h - which two clocks are known least of each other
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_CLOCKS_CLOCKWORST_H
+#define CK_MERGE_CLOCKS_CLOCKWORST_H
+
+#include "merge/clocks/align.h"
+#include "merge/model/cast.h"
+#include "merge/report/report.h"
+
+/* Write report->clock_worst and, of few domains, report->clock_pairs; the rows
+ * of its domains are there. 0, or -1 with ENOMEM. */
+int clockworst_report(const struct cast *cast,
+                      const struct align *align,
+                      struct report *report);
+
+#endif

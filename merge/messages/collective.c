@@ -1,0 +1,431 @@
+/* collective.c - who came last to a collective call, and who waited for it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/messages/collective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/messages/match.h"
+#include "merge/model/comm.h"
+
+/* Beginnings of what follows "MPI_"; the first that fits holds. */
+static const struct {
+    const char *start;
+    enum collective_role role;
+} roles[] = {
+    {"Barrier", COLLECTIVE_BARRIER},
+    {"Allreduce", COLLECTIVE_ALL},
+    {"Allgather", COLLECTIVE_ALL},
+    {"Alltoall", COLLECTIVE_ALL},
+    {"Reduce_scatter", COLLECTIVE_ALL},
+    {"Bcast", COLLECTIVE_FROM_ROOT},
+    {"Scatter", COLLECTIVE_FROM_ROOT},
+    {"Reduce", COLLECTIVE_TO_ROOT},
+    {"Gather", COLLECTIVE_TO_ROOT},
+    {"Scan", COLLECTIVE_SCAN},
+    {"Exscan", COLLECTIVE_SCAN},
+    {"Neighbor_", COLLECTIVE_NEIGHBOUR},
+    {"Comm_create_", COLLECTIVE_OTHER}, /* of a group, not of all */
+    {"Comm_create", COLLECTIVE_BARRIER},
+    {"Comm_dup", COLLECTIVE_BARRIER},
+    {"Comm_split", COLLECTIVE_BARRIER},
+    {"Cart_create", COLLECTIVE_BARRIER},
+    {"Graph_create", COLLECTIVE_BARRIER},
+    {"Dist_graph_create", COLLECTIVE_BARRIER},
+};
+
+/* Who entered a call last so far. */
+struct latest {
+    ck_time_t enter;
+    uint32_t thread; /* CAST_NONE = nobody yet */
+    int64_t mark;    /* largest */
+};
+
+/* One call of all members. */
+struct instance {
+    uint32_t seq; /* 0 = none */
+    uint32_t arrived;
+    int32_t size;
+    enum collective_role role;
+    bool is_blocking;
+    bool is_sparse;
+    bool has_bytes;
+    struct latest any;
+    struct latest root;
+    struct latest others;
+    struct collective_part *parts; /* NULL = not needed */
+};
+
+/* The latest instances of a communicator, by number modulo the window. */
+struct window {
+    struct instance *items;
+    size_t room; /* a power of two */
+};
+
+/* Roles by address of the name: kept texts stay where they are. */
+#define ROLES_KNOWN 64
+
+struct collective {
+    const struct cast *cast; /* borrowed */
+    collective_meet_f meet;  /* NULL = nobody asks */
+    void *state;
+    struct window *windows; /* by communicator of the run; the world is last
+                               where nobody described it */
+    struct {
+        const char *name;
+        enum collective_role role;
+    } known[ROLES_KNOWN];
+};
+
+enum collective_role collective_role(const char *function)
+{
+    char name[48];
+    size_t skip = 4;
+
+    if (function == NULL || strncmp(function, "MPI", 3) != 0) {
+        return COLLECTIVE_OTHER;
+    }
+    skip += function[3] == 'X';
+    if (strlen(function) <= skip || strlen(function) - skip >= sizeof(name)) {
+        return COLLECTIVE_OTHER;
+    }
+    strcpy(name, function + skip);
+    if (name[0] == 'I' && name[1] >= 'a' && name[1] <= 'z') {
+        memmove(name, name + 1, strlen(name));
+        name[0] = (char)(name[0] - 'a' + 'A');
+    }
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (strncmp(name, roles[i].start, strlen(roles[i].start)) == 0) {
+            return roles[i].role;
+        }
+    }
+    return COLLECTIVE_OTHER;
+}
+
+static enum collective_role role_of(struct collective *collective,
+                                    const char *name)
+{
+    size_t at = (size_t)((uintptr_t)name >> 4) % ROLES_KNOWN;
+
+    if (name == NULL) {
+        return COLLECTIVE_OTHER;
+    }
+    if (collective->known[at].name != name) {
+        collective->known[at].name = name;
+        collective->known[at].role = collective_role(name);
+    }
+    return collective->known[at].role;
+}
+
+struct collective *
+collective_create(const struct cast *cast, collective_meet_f meet, void *state)
+{
+    struct collective *collective = calloc(1, sizeof(*collective));
+
+    if (collective == NULL) {
+        return NULL;
+    }
+    collective->cast = cast;
+    collective->meet = meet;
+    collective->state = state;
+    collective->windows =
+        calloc((size_t)cast->comms + 1, sizeof(*collective->windows));
+    if (collective->windows == NULL) {
+        free(collective);
+        return NULL;
+    }
+    return collective;
+}
+
+void collective_destroy(struct collective *collective)
+{
+    if (collective == NULL) {
+        return;
+    }
+    for (size_t i = 0; i <= collective->cast->comms; i++) {
+        struct window *window = &collective->windows[i];
+
+        for (size_t j = 0; j < window->room; j++) {
+            free(window->items[j].parts);
+        }
+        free(window->items);
+    }
+    free(collective->windows);
+    free(collective);
+}
+
+/* The instance's place: windows grow while two numbers that are both within
+ * reach would share one. */
+static struct instance *instance_find(struct window *window, uint32_t seq)
+{
+    struct instance *item = NULL;
+
+    while (window->room < COLLECTIVE_WINDOW) {
+        size_t room = window->room == 0 ? 16 : window->room * 2;
+        struct instance *items;
+
+        if (window->room > 0) {
+            item = &window->items[seq & (window->room - 1)];
+            if (item->seq == 0 || item->seq == seq) {
+                return item;
+            }
+        }
+        items = calloc(room, sizeof(*items));
+        if (items == NULL) {
+            return NULL;
+        }
+        for (size_t i = 0; i < window->room; i++) {
+            if (window->items[i].seq != 0) {
+                items[window->items[i].seq & (room - 1)] = window->items[i];
+            }
+        }
+        free(window->items);
+        window->items = items;
+        window->room = room;
+    }
+    return &window->items[seq & (window->room - 1)];
+}
+
+static void latest_add(struct latest *latest,
+                       ck_time_t enter,
+                       uint32_t thread,
+                       int64_t mark)
+{
+    if (latest->thread == CAST_NONE || mark > latest->mark) {
+        latest->mark = mark;
+    }
+    if (latest->thread == CAST_NONE || enter > latest->enter) {
+        latest->enter = enter;
+        latest->thread = thread;
+    }
+}
+
+static int instance_begin(const struct collective *collective,
+                          struct instance *item,
+                          const struct collective_call *call,
+                          int32_t size)
+{
+    bool has_parts = collective->meet != NULL ||
+                     call->role == COLLECTIVE_SCAN ||
+                     call->role == COLLECTIVE_NEIGHBOUR;
+
+    free(item->parts);
+    memset(item, 0, sizeof(*item));
+    item->seq = call->seq;
+    item->size = size;
+    item->role = call->role;
+    item->is_blocking = item->has_bytes = true;
+    item->any.thread = item->root.thread = item->others.thread = CAST_NONE;
+    if (!has_parts) {
+        return 0;
+    }
+    item->parts = calloc((size_t)size, sizeof(*item->parts));
+    if (item->parts == NULL) {
+        item->seq = 0;
+        return -1;
+    }
+    for (int32_t i = 0; i < size; i++) {
+        item->parts[i].thread = CAST_NONE;
+    }
+    return 0;
+}
+
+/* Tell of a meeting to which all have come. */
+static int instance_meet(const struct collective *collective,
+                         struct instance *item)
+{
+    struct collective_meeting meeting = {.role = item->role,
+                                         .is_sparse = item->is_sparse,
+                                         .has_bytes = item->has_bytes,
+                                         .size = (uint32_t)item->size,
+                                         .parts = item->parts};
+
+    if (collective->meet == NULL || !item->is_blocking) {
+        return 0;
+    }
+    for (int32_t i = 0; i < item->size; i++) {
+        if (item->parts[i].thread == CAST_NONE) {
+            return 0;
+        }
+    }
+    return collective->meet(collective->state, &meeting);
+}
+
+/* A block of MPI_Alltoallv or MPI_Alltoallw may be empty. */
+static bool is_sparse(const char *name)
+{
+    return name != NULL && (strstr(name, "lltoallv") != NULL ||
+                            strstr(name, "lltoallw") != NULL);
+}
+
+static int instance_enter(const struct collective *collective,
+                          struct instance *item,
+                          const struct timeline_event *event,
+                          const struct collective_call *call,
+                          int64_t mark)
+{
+    const struct ck_collective *record =
+        (const struct ck_collective *)event->record;
+
+    item->arrived++;
+    item->is_blocking =
+        item->is_blocking && record->e.kind == CK_KIND_COLLECTIVE;
+    item->has_bytes =
+        item->has_bytes && record->bytes_in > 0 && record->bytes_out > 0;
+    item->is_sparse =
+        item->is_sparse ||
+        is_sparse(cast_name(collective->cast, event->process, record->e.name));
+    latest_add(&item->any, event->start, event->thread, mark);
+    latest_add(call->is_root ? &item->root : &item->others, event->start,
+               event->thread, mark);
+    if (item->parts != NULL && call->rank >= 0 && call->rank < item->size) {
+        item->parts[call->rank] = (struct collective_part){
+            .process = event->process,
+            .thread = event->thread,
+            .enter = event->start,
+            .exit = event->end,
+            .mark = mark,
+            .is_root = call->is_root,
+            .sends = record->bytes_out > 0,
+            .receives = record->bytes_in > 0,
+        };
+    }
+    return item->arrived == (uint32_t)item->size
+               ? instance_meet(collective, item)
+               : 0;
+}
+
+int collective_enter(struct collective *collective,
+                     const struct timeline_event *event,
+                     int64_t mark,
+                     struct collective_call *call)
+{
+    const struct ck_collective *record =
+        (const struct ck_collective *)event->record;
+    const struct cast *cast = collective->cast;
+    const struct cast_comm *comm =
+        comm_find(cast, event->process, record->comm);
+    struct instance *item;
+    uint32_t number;
+
+    *call = (struct collective_call){.comm = CAST_NONE, .seq = record->seq};
+    call->role =
+        role_of(collective, cast_name(cast, event->process, record->e.name));
+    if (call->role == COLLECTIVE_OTHER || record->seq == 0 ||
+        !match_place_in(comm, event, record->comm, &number, &call->rank)) {
+        return 0;
+    }
+    number = number < cast->comms ? number : cast->comms;
+    item = instance_find(&collective->windows[number], record->seq);
+    if (item == NULL) {
+        return -1;
+    }
+    if (item->seq > record->seq) {
+        return 0; /* too far back */
+    }
+    call->sources = comm != NULL ? comm->sources : NULL;
+    call->is_root = record->root >= 0 && record->root == call->rank;
+    call->is_waiting = call->role == COLLECTIVE_BARRIER ||
+                       (record->bytes_in > 0 &&
+                        (call->role == COLLECTIVE_FROM_ROOT ? !call->is_root
+                         : call->role == COLLECTIVE_TO_ROOT ? call->is_root
+                                                            : true));
+    if (item->seq < record->seq &&
+        instance_begin(collective, item, call,
+                       comm != NULL ? comm->size : cast_size(cast)) != 0) {
+        return -1;
+    }
+    call->comm = number;
+    return instance_enter(collective, item, event, call, mark);
+}
+
+/* Some ranks in a row. False when one of them has not come. */
+static bool row_latest(const struct instance *item,
+                       int32_t first,
+                       int32_t last,
+                       struct latest *latest)
+{
+    for (int32_t i = first; i <= last && i < item->size; i++) {
+        const struct collective_part *part = &item->parts[i];
+
+        if (part->thread == CAST_NONE) {
+            return false;
+        }
+        latest_add(latest, part->enter, part->thread, part->mark);
+    }
+    return true;
+}
+
+/* The ranks that a neighbour receives from. */
+static bool neighbours_latest(const struct instance *item,
+                              const char *sources,
+                              struct latest *latest)
+{
+    int32_t first, last;
+
+    if (sources == NULL) {
+        return false;
+    }
+    while (comm_range(&sources, &first, &last)) {
+        if (!row_latest(item, first, last, latest)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Who came last of those that the call waits for. */
+static bool latest_find(const struct instance *item,
+                        const struct collective_call *call,
+                        struct latest *latest)
+{
+    latest->thread = CAST_NONE;
+    switch (call->role) {
+    case COLLECTIVE_FROM_ROOT:
+        *latest = item->root;
+        return latest->thread != CAST_NONE;
+    case COLLECTIVE_TO_ROOT:
+        *latest = item->others;
+        break;
+    case COLLECTIVE_SCAN:
+        return row_latest(item, 0, call->rank, latest);
+    case COLLECTIVE_NEIGHBOUR:
+        return neighbours_latest(item, call->sources, latest);
+    default:
+        *latest = item->any;
+        break;
+    }
+    return item->arrived == (uint32_t)item->size;
+}
+
+bool collective_wait(const struct collective *collective,
+                     const struct collective_call *call,
+                     struct collective_wait *wait)
+{
+    const struct window *window;
+    const struct instance *item;
+    struct latest latest;
+
+    if (call->comm == CAST_NONE) {
+        return false;
+    }
+    window = &collective->windows[call->comm];
+    item = &window->items[call->seq & (window->room - 1)];
+    if (item->seq != call->seq || item->role != call->role) {
+        return false;
+    }
+    *wait = (struct collective_wait){INT64_MIN, CAST_NONE, INT64_MIN};
+    if (!call->is_waiting) {
+        return true;
+    }
+    if (!latest_find(item, call, &latest)) {
+        return false;
+    }
+    if (latest.thread != CAST_NONE) {
+        *wait =
+            (struct collective_wait){latest.enter, latest.thread, latest.mark};
+    }
+    return true;
+}

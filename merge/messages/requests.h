@@ -1,0 +1,32 @@
+/* requests.h - what the requests of processes stand for, while they are open
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Asked for each record of a message: one look at a table that has but the
+ * requests that are open.
+ */
+#ifndef CK_MERGE_MESSAGES_REQUESTS_H
+#define CK_MERGE_MESSAGES_REQUESTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Open requests that are kept. */
+#define REQUESTS_MAX ((size_t)1 << 20)
+
+struct requests;
+/* NULL with ENOMEM. */
+struct requests *requests_create(void);
+void requests_destroy(struct requests *requests);
+/* Such a request stands for `value` now, 0 = for nothing that matters; beyond
+ * the bound for nothing. 0, or -1 with ENOMEM. */
+int requests_set(struct requests *requests,
+                 uint32_t process,
+                 uint64_t request,
+                 uint32_t value);
+/* What it stands for. */
+uint32_t requests_get(const struct requests *requests,
+                      uint32_t process,
+                      uint64_t request);
+
+#endif

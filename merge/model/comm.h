@@ -1,0 +1,42 @@
+/* comm.h - which communicators of different processes are one
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A process numbers its communicators by itself. Two of different processes
+ * are one when they were made in the same way, of the same members, as the
+ * same creation from one parent. Only those within which every member is known
+ * get a number in the run: no inter-communicators, no cut lists of members.
+ */
+#ifndef CK_MERGE_MODEL_COMM_H
+#define CK_MERGE_MODEL_COMM_H
+
+#include "merge/model/cast.h"
+#include "schema/event.h"
+
+/* Enter a COMM record of a process. 0, or -1 with ENOMEM. */
+int comm_enter(struct cast *cast, uint32_t process, const struct ck_text *text);
+/* Once all is read: number them. 0, or -1 with ENOMEM. */
+int comm_close(struct cast *cast);
+/* NULL = never said. */
+const struct cast_comm *
+comm_find(const struct cast *cast, uint32_t process, uint32_t id);
+
+/* Numbers that these have in every process. */
+#define COMM_WORLD 1
+#define COMM_SELF 2
+
+/* Rank in the job of a rank of a process's communicator; CAST_RANK_UNKNOWN
+ * where its members are not known. */
+int32_t comm_member(const struct cast *cast,
+                    uint32_t process,
+                    uint32_t id,
+                    int32_t rank);
+/* Its name, or "split of MPI_COMM_WORLD, 2 ranks"; a kept text. NULL with
+ * ENOMEM. */
+const char *comm_label(const struct cast *cast, uint32_t process, uint32_t id);
+
+/* The next range of "0-3,8" at *text, which moves on; false at its end, or
+ * where it is none. */
+bool comm_range(const char **text, int32_t *first, int32_t *last);
+
+#endif

@@ -1,0 +1,19 @@
+/* executed.h - which program a run is of, behind what only started it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_MODEL_EXECUTED_H
+#define CK_MERGE_MODEL_EXECUTED_H
+
+#include "merge/model/cast.h"
+
+/* The command of the program that the agent's command started, where that is
+ * only there to start one (env, nice, sh -c): the one that recorded. The
+ * agent's command itself where it is the program, where none recorded, or where
+ * several did and not one of them used MPI. Lives as long as the cast. */
+const char *executed_find(const struct cast *cast, uint32_t agent);
+/* Is its command known? A process that ended soon, or a child of a shell before
+ * it became another program, has none. */
+bool executed_is_named(const struct cast_process *process);
+
+#endif

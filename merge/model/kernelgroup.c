@@ -1,0 +1,82 @@
+/* kernelgroup.c - which ranks meet in a collective kernel
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/model/kernelgroup.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/store/run.h"
+
+#define VALUE_MAX 256
+
+const char *kernelgroup_of(const struct cast *cast,
+                           uint32_t process,
+                           const struct ck_kernel *kernel)
+{
+    return (kernel->e.flags & CK_FLAG_GROUP) != 0
+               ? cast_name(cast, process, kernel->registers)
+               : NULL;
+}
+
+/* In a list of numbers; *is_cut: some of them are left out ("..."). */
+static bool list_has(const char *list, int32_t rank, bool *is_cut)
+{
+    bool is_there = false;
+
+    *is_cut = *list == '\0';
+    while (*list != '\0') {
+        if (isdigit((unsigned char)*list)) {
+            char *end;
+
+            is_there = strtol(list, &end, 10) == rank || is_there;
+            list = end;
+        } else {
+            *is_cut = *is_cut || *list == '.';
+            list++;
+        }
+    }
+    return is_there;
+}
+
+/* How many ranks there are, as each knows; 0 = nobody does. */
+static int32_t world_of(const struct cast *cast)
+{
+    int32_t world = 0;
+
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        world = cast->agents[i].size > world ? cast->agents[i].size : world;
+    }
+    return world;
+}
+
+/* As large as the world. */
+static bool is_world(const struct cast *cast, const char *group)
+{
+    char value[VALUE_MAX];
+    int32_t world = world_of(cast);
+
+    return world > 0 &&
+           ck_lines_get(group, strlen(group), "size", value, sizeof(value)) &&
+           strtol(value, NULL, 10) == world;
+}
+
+bool kernelgroup_has(const struct cast *cast, const char *group, int32_t rank)
+{
+    char list[VALUE_MAX] = "";
+    bool is_cut, is_there;
+
+    if (group == NULL) {
+        return true;
+    }
+    (void)ck_lines_get(group, strlen(group), "ranks", list, sizeof(list));
+    is_there = list_has(list, rank, &is_cut);
+    return is_cut ? is_world(cast, group) : is_there;
+}
+
+bool kernelgroup_is_known(const struct cast *cast, const char *group)
+{
+    return group != NULL || (cast->ranks_count == 2 && world_of(cast) == 2);
+}

@@ -1,0 +1,33 @@
+/* kernelgroup.h - which ranks meet in a collective kernel
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * PyTorch's profiler says of each such kernel the process group that it is of:
+ * lines `name=`, `ranks=` ("[0, 2]") and `size=`, kept as a NAME. Kernels of
+ * one name are of several groups then (pipeline and tensor parallel ranks),
+ * which meet each apart. Kernels without such fields may be of any groups: they
+ * are of a known one only where no other is possible.
+ */
+#ifndef CK_MERGE_MODEL_KERNELGROUP_H
+#define CK_MERGE_MODEL_KERNELGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "merge/model/cast.h"
+#include "schema/event.h"
+
+/* The group of a kernel, borrowed; equal texts are one pointer. NULL = not
+ * said: of all ranks, if kernelgroup_is_known(). */
+const char *kernelgroup_of(const struct cast *cast,
+                           uint32_t process,
+                           const struct ck_kernel *kernel);
+/* Is the rank in it? False as well where its ranks are not all said, and it is
+ * not as large as the world. */
+bool kernelgroup_has(const struct cast *cast, const char *group, int32_t rank);
+
+/* Is it certain whose kernels meet? Of NULL it is where two ranks are all of
+ * the world. */
+bool kernelgroup_is_known(const struct cast *cast, const char *group);
+
+#endif

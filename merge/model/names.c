@@ -1,0 +1,216 @@
+/* names.c - texts kept once, ids of a process to texts, addresses to lines
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Both tables are open addressing with linear probing, at most half full.
+ */
+#include "merge/model/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/fnv.h"
+
+/* Ids are given from 1 upward (agent/inject); a larger one is damage. */
+#define NAMES_ID_MAX ((uint32_t)1 << 22)
+
+struct texts {
+    char **slots;
+    size_t mask; /* slots - 1 */
+    size_t count;
+};
+
+struct spot {
+    uint64_t address; /* 0 = unused */
+    struct place place;
+};
+
+static uint64_t hash_bytes(const char *bytes, size_t length)
+{
+    uint64_t hash = ck_fnv(CK_FNV_START, bytes, length);
+
+    return hash ^ (hash >> 29);
+}
+
+struct texts *texts_create(void)
+{
+    struct texts *texts = calloc(1, sizeof(*texts));
+
+    if (texts == NULL) {
+        return NULL;
+    }
+    texts->mask = 1023;
+    texts->slots = calloc(texts->mask + 1, sizeof(*texts->slots));
+    if (texts->slots == NULL) {
+        free(texts);
+        return NULL;
+    }
+    return texts;
+}
+
+void texts_destroy(struct texts *texts)
+{
+    if (texts == NULL) {
+        return;
+    }
+    for (size_t i = 0; i <= texts->mask; i++) {
+        free(texts->slots[i]);
+    }
+    free(texts->slots);
+    free(texts);
+}
+
+static int texts_double(struct texts *texts)
+{
+    size_t mask = texts->mask * 2 + 1;
+    char **slots = calloc(mask + 1, sizeof(*slots));
+
+    if (slots == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i <= texts->mask; i++) {
+        char *text = texts->slots[i];
+        size_t at;
+
+        if (text == NULL) {
+            continue;
+        }
+        at = hash_bytes(text, strlen(text)) & mask;
+        while (slots[at] != NULL) {
+            at = (at + 1) & mask;
+        }
+        slots[at] = text;
+    }
+    free(texts->slots);
+    texts->slots = slots;
+    texts->mask = mask;
+    return 0;
+}
+
+const char *texts_keep(struct texts *texts, const char *bytes, size_t length)
+{
+    size_t at;
+
+    length = strnlen(bytes, length);
+    if (texts->count * 2 > texts->mask && texts_double(texts) != 0) {
+        return NULL;
+    }
+    at = hash_bytes(bytes, length) & texts->mask;
+    while (texts->slots[at] != NULL) {
+        const char *text = texts->slots[at];
+
+        if (strncmp(text, bytes, length) == 0 && text[length] == '\0') {
+            return text;
+        }
+        at = (at + 1) & texts->mask;
+    }
+    texts->slots[at] = strndup(bytes, length);
+    if (texts->slots[at] == NULL) {
+        return NULL;
+    }
+    texts->count++;
+    return texts->slots[at];
+}
+
+struct names *names_create(void)
+{
+    return calloc(1, sizeof(struct names));
+}
+
+void names_destroy(struct names *names)
+{
+    if (names == NULL) {
+        return;
+    }
+    free(names->ids);
+    free(names->spots);
+    free(names);
+}
+
+int names_set(struct names *names, uint32_t id, const char *text)
+{
+    if (id >= NAMES_ID_MAX) {
+        errno = ERANGE;
+        return -1;
+    }
+    if (id >= names->ids_count) {
+        size_t count = names->ids_count == 0 ? 64 : names->ids_count;
+        const char **ids;
+
+        while (count <= id) {
+            count *= 2;
+        }
+        ids = realloc(names->ids, count * sizeof(*ids));
+        if (ids == NULL) {
+            return -1;
+        }
+        memset(ids + names->ids_count, 0,
+               (count - names->ids_count) * sizeof(*ids));
+        names->ids = ids;
+        names->ids_count = count;
+    }
+    names->ids[id] = text;
+    return 0;
+}
+
+static size_t spot_at(const struct spot *spots, size_t mask, uint64_t address)
+{
+    size_t at = (size_t)((address * 0x9e3779b97f4a7c15u) >> 20) & mask;
+
+    while (spots[at].address != 0 && spots[at].address != address) {
+        at = (at + 1) & mask;
+    }
+    return at;
+}
+
+static int spots_double(struct names *names)
+{
+    size_t mask = names->spots == NULL ? 63 : names->spots_mask * 2 + 1;
+    struct spot *spots = calloc(mask + 1, sizeof(*spots));
+
+    if (spots == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; names->spots != NULL && i <= names->spots_mask; i++) {
+        const struct spot *spot = &names->spots[i];
+
+        if (spot->address != 0) {
+            spots[spot_at(spots, mask, spot->address)] = *spot;
+        }
+    }
+    free(names->spots);
+    names->spots = spots;
+    names->spots_mask = mask;
+    return 0;
+}
+
+int names_set_place(struct names *names, uint64_t address, struct place place)
+{
+    struct spot *spot;
+
+    if (address == 0) {
+        return 0;
+    }
+    if (names->spots_count * 2 >= names->spots_mask &&
+        spots_double(names) != 0) {
+        return -1;
+    }
+    spot = &names->spots[spot_at(names->spots, names->spots_mask, address)];
+    names->spots_count += spot->address == 0;
+    spot->address = address;
+    spot->place = place;
+    return 0;
+}
+
+struct place names_get_place(const struct names *names, uint64_t address)
+{
+    struct place none = {NULL, NULL, 0};
+    const struct spot *spot;
+
+    if (names->spots == NULL || address == 0) {
+        return none;
+    }
+    spot = &names->spots[spot_at(names->spots, names->spots_mask, address)];
+    return spot->address == address ? spot->place : none;
+}

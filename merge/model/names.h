@@ -1,0 +1,57 @@
+/* names.h - texts kept once, ids of a process to texts, addresses to lines
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_MODEL_NAMES_H
+#define CK_MERGE_MODEL_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every text of a merge, each once: equal texts have equal pointers. */
+struct texts;
+struct texts *texts_create(void);
+void texts_destroy(struct texts *texts);
+/* The kept copy of a text (cut at a NUL); lives as long as `texts`. NULL with
+ * ENOMEM. */
+const char *texts_keep(struct texts *texts, const char *bytes, size_t length);
+
+/* A place in a program's source. */
+struct place {
+    const char *function; /* kept texts; NULL = not known */
+    const char *file;
+    uint32_t line;
+};
+
+/* The ids and addresses of one process image. */
+struct spot;
+
+/* In full here, because it is asked for each record. */
+struct names {
+    const char **ids;
+    size_t ids_count;
+    struct spot *spots;
+    size_t spots_mask;
+    size_t spots_count;
+};
+
+struct names *names_create(void);
+void names_destroy(struct names *names);
+/* Say what an id stands for (`text` is kept elsewhere). The last one said
+ * holds. 0, or -1 with errno (ERANGE: no honest recorder gives such an id). */
+int names_set(struct names *names, uint32_t id, const char *text);
+/* NULL = never said. */
+static inline const char *names_get(const struct names *names, uint32_t id)
+{
+    return id < names->ids_count ? names->ids[id] : NULL;
+}
+/* One more than the largest id that may have been said. */
+static inline size_t names_count(const struct names *names)
+{
+    return names->ids_count;
+}
+int names_set_place(struct names *names, uint64_t address, struct place place);
+/* The place of an address; all fields empty when it is not known. */
+struct place names_get_place(const struct names *names, uint64_t address);
+
+#endif

@@ -1,0 +1,42 @@
+/* jsonhot.c - where the ranks computed, of the report as JSON
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/json/jsonparts.h"
+
+void json_hot(struct ck_json *j, const struct report *report)
+{
+    ck_json_object(j, "sampled");
+    ck_json_int(j, "total_ns", report->samples.total);
+    ck_json_int(j, "mpi_ns", report->samples.mpi);
+    ck_json_int(j, "device_api_ns", report->samples.device_api);
+    ck_json_int(j, "ck_ns", report->samples.own);
+    ck_json_uint(j, "samples", report->samples.count);
+    ck_json_uint(j, "records", report->samples.records);
+    ck_json_uint(j, "records_lost", report->samples.records_lost);
+    ck_json_uint(j, "switches", report->samples.switches);
+    ck_json_uint(j, "switches_lost", report->samples.switches_lost);
+    ck_json_end(j);
+    ck_json_array(j, "hot_spots");
+    for (size_t i = 0; i < report->hot_count; i++) {
+        const struct report_hot *hot = &report->hot[i];
+
+        ck_json_object(j, NULL);
+        json_place(j, &hot->place);
+        if (hot->is_file) {
+            ck_json_bool(j, "without_symbols", true);
+        }
+        json_text(j, "range", hot->range);
+        ck_json_object(j, "after");
+        json_text(j, "call", hot->after);
+        json_place(j, &hot->after_place);
+        ck_json_end(j);
+        ck_json_int(j, "ns", hot->ns);
+        ck_json_int(j, "line_ns", hot->line_ns);
+        ck_json_uint(j, "ranks", hot->ranks);
+        json_rank(j, "rank", hot->rank);
+        ck_json_int(j, "rank_ns", hot->rank_ns);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}

@@ -1,0 +1,171 @@
+/* page.h - what the parts of the text report share
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_OUTPUT_TEXT_PAGE_H
+#define CK_MERGE_OUTPUT_TEXT_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "merge/output/text/text.h"
+#include "merge/output/words.h"
+#include "merge/report/report.h"
+
+#define PAGE_COLUMNS 100
+/* More rows than that and only the extremes are shown. */
+#define PAGE_ROWS 16
+
+/* Advice that stands in the report: static texts. */
+#define PAGE_ADVICE_MAX 32
+struct page_given {
+    const char *texts[PAGE_ADVICE_MAX];
+    size_t count;
+};
+
+struct page {
+    const struct report *report;
+    const struct text_style *style;
+    FILE *file;
+    struct page_given *given; /* borrowed; NULL = nothing is remembered */
+};
+
+/* Columns that a line may have. */
+int page_columns(const struct page *page);
+/* Static texts: a separator, and colours ("" where there are none). */
+const char *page_dot(const struct page *page);
+const char *page_bold(const struct page *page);
+const char *page_red(const struct page *page);
+const char *page_normal(const struct page *page);
+
+/* "rank 3", "no rank"; "the program" where there are no ranks. */
+struct word page_who(const struct page *page, int32_t rank);
+/* The name of a device, with its number where others have the same; at most so
+ * many columns, 0 = all. Returns the columns written. */
+int page_device(const struct page *page,
+                const char *name,
+                int32_t number,
+                size_t columns);
+/* A text of the program in so many columns (0 = all), escaped. */
+void page_cell(const struct page *page, const char *text, size_t columns);
+/* The same, filled up with blanks. */
+void page_column(const struct page *page, const char *text, size_t columns);
+/* The last part of a command's first word, in at most so many columns. */
+void page_program(const struct page *page, const char *command, size_t columns);
+/* A text of the program in lines of at most page_columns(), broken at blanks;
+ * the first one goes on at `column`, the others begin with `indent` blanks. */
+void page_wrap(const struct page *page,
+               const char *text,
+               int column,
+               int indent);
+/* "train.c:212", or the function where no file is known, or "-"; in at most so
+ * many columns. */
+void page_place_in(const struct page *page,
+                   const struct place *place,
+                   size_t columns);
+void page_place(const struct page *page, const struct place *place);
+bool page_has_place(const struct place *place);
+
+/* "3 of 4 ranks", or with --ranks "1 of 2 selected ranks", "2 selected ranks".
+ */
+void page_count(const struct page *page, uint32_t ranks);
+/* "3", or "3 (not among --ranks)". */
+void page_rank(const struct page *page, int32_t rank);
+/* "MPI_Recv (ring.c:40)" */
+void page_call_of(const struct page *page,
+                  const char *name,
+                  const struct place *place);
+/* "rank 2", "ranks 1, 4 and 7", "ranks 0-5, 7, 9, 11, 13, 15, 17, 19 and 20
+ * more" */
+void page_ranks(FILE *file, const int32_t *ranks, size_t count);
+/* In which calls ranks were that never left them (stuck.c). */
+void page_stuck(const struct page *page);
+/* How ranks ended that did not end well, and who waited for them (ends.c). */
+void page_ends(const struct page *page);
+/* " +- 1.20 us" behind a time that compares clocks; nothing where it is 0. */
+void page_error(const struct page *page, ck_time_t error);
+/* How the clocks were aligned (clocks.c). */
+void page_clocks(const struct page *page);
+/* "in load, between clFinish (a.c:1) and MPI_Allreduce (b.c:2)"; further lines
+ * begin with four blanks (why.c). */
+void page_activity(const struct page *page, const struct report_activity *did);
+/* A rank that others waited for. */
+struct page_late {
+    int32_t rank;
+    ck_time_t ns;     /* that they waited */
+    uint64_t waiting; /* how many they are; 0 = several */
+    const struct report_delays *delays;
+    const char *advice;                 /* on why it came late; NULL */
+    const struct report_activity *seen; /* what it did meanwhile; NULL */
+    ck_time_t seen_ns;
+};
+/* Why it came late; whole lines that begin with four blanks (delays.c). */
+void page_delays(const struct page *page, const struct page_late *late);
+/* How often the analysis of that reached a bound, as a line of TRUST; nothing
+ * where it did not (delays.c). */
+void page_delay_limits(const struct page *page);
+/* "    93 % of it in steps 100 to 149 (of 1,000), from 12.3 s to 18.0 s of the
+ * run.", a line; nothing where no window is known (when.c). */
+void page_windows(const struct page *page,
+                  const struct report_windows *windows);
+/* Late ranks, waits in MPI, steps and efficiencies (mpi.c). */
+void page_mpi(const struct page *page);
+/* What devices waited for the last rank in collective kernels, as sentences of
+ * the answer (mpi.c). */
+void page_meetings_answer(const struct page *page);
+/* Where there is no device: the first sentences, a row for each rank (hosts.c).
+ */
+void page_host_answer(const struct page *page);
+void page_hosts(const struct page *page);
+/* Sentences on processes without ranks that waited for each other; which of
+ * them the row of rank 0 shows (peers.c). */
+void page_peers_answer(const struct page *page);
+void page_peers_row(const struct page *page);
+/* A share of samples, with as many digits as their number and what was lost of
+ * them support; the lost share in percent, "" where next to nothing was lost
+ * (hot.c). */
+struct word
+page_sampled(const struct page *page, ck_time_t part, ck_time_t whole);
+struct word page_samples_lost(const struct page *page);
+/* What the time outside MPI was, from `column` on: as a line of all ranks, and,
+ * where more than computing is worth it, a row a rank (outside.c). */
+void page_outside(const struct page *page, int column, int indent);
+void page_outside_ranks(const struct page *page);
+/* Why threads that were ready had no CPU, if that is worth a sentence (load.c).
+ */
+void page_load(const struct page *page);
+/* Where the ranks computed: the hottest function in a sentence, then a table
+ * where no device worked (hot.c). */
+void page_hot_answer(const struct page *page);
+void page_hot(const struct page *page);
+/* Device work that never ended, and what failed (undone.c). */
+void page_undone(const struct page *page);
+void page_undone_answer(const struct page *page);
+/* Launches of which no record of the work came: of what share of all, from 1 %
+ * on, and how many (launches.c). */
+void page_launches_answer(const struct page *page);
+void page_launches(const struct page *page);
+void page_failures(const struct page *page);
+/* What was copied, in a sentence and from which lines (copies.c). */
+void page_copies_answer(const struct page *page);
+void page_copies(const struct page *page);
+/* Of profiles of nkipy: submission against device time, and idle time by
+ * nkipy's classes (submits.c). */
+void page_submits(const struct page *page);
+/* Why the devices were idle (why.c). */
+void page_why(const struct page *page);
+/* The program's ranges (ranges.c). */
+void page_ranges(const struct page *page);
+/* Files, sockets, locks and sleeps (libc.c). */
+void page_libc(const struct page *page);
+/* Calls by function and place (calls.c). */
+void page_calls(const struct page *page);
+/* What ranks sent each other (traffic.c). */
+void page_traffic(const struct page *page);
+/* The tables (tables.c). */
+void page_devices(const struct page *page);
+void page_kernels(const struct page *page);
+void page_counters(const struct page *page);
+
+#endif

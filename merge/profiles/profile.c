@@ -1,0 +1,268 @@
+/* profile.c - inputs of a kernel-only merge: what kind each is, whose it is
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/profiles/profile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "merge/json/json.h"
+#include "merge/profiles/chrometrace.h"
+#include "merge/profiles/convert.h"
+#include "merge/profiles/gzip.h"
+#include "merge/profiles/kernelprofile.h"
+#include "schema/frame.h"
+
+#define RANK_MAX 100000000
+
+static const struct {
+    const char *member;
+    enum profile_kind kind;
+} members[] = {
+    {"traceEvents", PROFILE_CHROME}, {"deviceProperties", PROFILE_CHROME},
+    {"kernel_calls", PROFILE_NKIPY}, {"events_json", PROFILE_NKIPY},
+    {"files", PROFILE_SCALENE},      {"growth_rate", PROFILE_SCALENE},
+};
+
+const char *profile_name(enum profile_kind kind)
+{
+    static const char *const names[] = {"run",   "segment", "chrome",
+                                        "nkipy", "scalene", "unknown"};
+
+    return names[kind];
+}
+
+/* By the first member that one kind alone has. */
+static enum profile_kind json_kind(struct json *json)
+{
+    const struct json_token *token = json_next(json);
+
+    if (token->type == JSON_ARRAY) {
+        return json_next(json)->type == JSON_OBJECT ? PROFILE_CHROME
+                                                    : PROFILE_UNKNOWN;
+    }
+    if (token->type != JSON_OBJECT) {
+        return PROFILE_UNKNOWN;
+    }
+    while ((token = json_next(json))->type == JSON_NAME) {
+        for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+            if (json_is(token, members[i].member)) {
+                return members[i].kind;
+            }
+        }
+        (void)json_skip(json);
+    }
+    return PROFILE_UNKNOWN;
+}
+
+/* Is it of a tool whose files are not read? Then err says what converts it. */
+static bool
+convert_say(const struct gzip *gzip, const char *path, struct ck_err *err)
+{
+    char bytes[CONVERT_BYTES] = "";
+    size_t length = sizeof(bytes);
+    const char *text;
+
+    while (length > 0 && !gzip_peek(gzip, bytes, length)) {
+        length--;
+    }
+    text = convert_find(path, bytes, length);
+    if (text != NULL) {
+        (void)ck_err_set(err, "%s: %s", path, text);
+    }
+    return text != NULL;
+}
+
+static enum profile_kind
+file_kind(const char *file, const char *path, struct ck_err *err)
+{
+    struct gzip *gzip = gzip_open(file, err);
+    struct json *json;
+    enum profile_kind kind = PROFILE_UNKNOWN;
+    uint32_t magic = 0;
+
+    if (gzip == NULL) {
+        return PROFILE_UNKNOWN;
+    }
+    if (gzip_peek(gzip, &magic, sizeof(magic)) && magic == CK_FRAME_MAGIC) {
+        gzip_close(gzip);
+        return PROFILE_SEGMENT;
+    }
+    if (convert_say(gzip, path, err)) {
+        gzip_close(gzip);
+        return PROFILE_UNKNOWN;
+    }
+    json = json_create(gzip_read, gzip);
+    if (json != NULL) {
+        kind = json_kind(json);
+        if (kind == PROFILE_UNKNOWN && gzip_error(gzip)[0] != '\0') {
+            (void)ck_err_set(err,
+                             "%s: the compressed data is damaged or cut off "
+                             "before anything of use: %s",
+                             path, gzip_error(gzip));
+        } else if (kind == PROFILE_UNKNOWN) {
+            (void)ck_err_set(
+                err,
+                "%s: no profile that ck knows (a run directory or segment of "
+                "ck, a Chrome trace of PyTorch, kernel_profile.json of nkipy; "
+                "also .gz)%s%s",
+                path, json_error(json)[0] != '\0' ? ": " : "",
+                json_error(json));
+        }
+        json_destroy(json);
+    }
+    gzip_close(gzip);
+    return kind;
+}
+
+enum profile_kind
+profile_kind_of(const char *file, const char *path, struct ck_err *err)
+{
+    struct stat status;
+
+    if (stat(file, &status) != 0) {
+        (void)ck_err_set(err, "cannot read %s: %s", path, strerror(errno));
+        return PROFILE_UNKNOWN;
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return PROFILE_RUN;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        (void)ck_err_set(err, "%s: neither a file nor a run directory", path);
+        return PROFILE_UNKNOWN;
+    }
+    return file_kind(file, path, err);
+}
+
+bool profile_is_foreign(const char *path, struct ck_err *err)
+{
+    struct stat status;
+    struct ck_err none;
+    enum profile_kind kind;
+
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return false;
+    }
+    kind = profile_kind_of(path, path, &none);
+    if (kind == PROFILE_SCALENE) {
+        (void)ck_err_set(err,
+                         "%s is a profile of scalene, not a run: write ckmerge "
+                         "--scalene %s IN... OUT",
+                         path, path);
+    } else if (kind == PROFILE_CHROME || kind == PROFILE_NKIPY) {
+        (void)ck_err_set(err,
+                         "%s is a profile (%s), not a run: write ckmerge "
+                         "--kernel-only %s OUT",
+                         path, profile_name(kind), path);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* A rank at `at`: "rank" or "r", maybe a separator, digits. -1 = none. */
+static int32_t rank_at(const char *name, const char *at)
+{
+    bool is_word = at == name || !isalnum((unsigned char)at[-1]);
+    size_t length = strncasecmp(at, "rank", 4) == 0         ? 4
+                    : is_word && (*at == 'r' || *at == 'R') ? 1
+                                                            : 0;
+    char *end;
+    long rank;
+
+    if (length == 0) {
+        return -1;
+    }
+    at += length;
+    if (length == 4 && (*at == '_' || *at == '-' || *at == '=')) {
+        at++;
+    }
+    if (!isdigit((unsigned char)*at)) {
+        return -1;
+    }
+    errno = 0;
+    rank = strtol(at, &end, 10);
+    return errno != 0 || rank > RANK_MAX || isalpha((unsigned char)*end)
+               ? -1
+               : (int32_t)rank;
+}
+
+int32_t profile_name_rank(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    int32_t found = -1;
+
+    for (const char *at = name; *at != '\0'; at++) {
+        int32_t rank = rank_at(name, at);
+
+        if (rank >= 0 && found >= 0 && rank != found) {
+            return -1;
+        }
+        found = rank >= 0 ? rank : found;
+    }
+    return found;
+}
+
+/* Read with one way of looking at the device. 0 or -1. */
+static int read_once(struct profile *profile,
+                     const char *dir,
+                     enum chrometrace_device device,
+                     struct ck_err *err)
+{
+    struct gzip *gzip = gzip_open(profile->file, err);
+    struct chrometrace_way way = {device, gzip, profile->threads};
+    struct json *json = NULL;
+    int rc = -1;
+
+    memset(&profile->facts, 0, sizeof(profile->facts));
+    profile->facts.rank = -1;
+    if (gzip == NULL) {
+        return -1;
+    }
+    json = json_create(gzip_read, gzip);
+    profile->import = import_create(dir, profile->path, err);
+    if (json == NULL) {
+        (void)ck_err_set(err, "out of memory");
+    } else if (profile->import != NULL) {
+        rc = profile->kind == PROFILE_CHROME
+                 ? chrometrace_read(json, &way, profile->import,
+                                    &profile->facts, err)
+                 : kernelprofile_read(json, profile->import, &profile->facts,
+                                      err);
+    }
+    if (gzip_error(gzip)[0] != '\0' && profile->import != NULL) {
+        import_cut(profile->import, json_error_offset(json),
+                   "the compressed data is damaged or cut off; what stands "
+                   "before was read");
+    }
+    json_destroy(json);
+    gzip_close(gzip);
+    return rc;
+}
+
+int profile_read(struct profile *profile, const char *dir, struct ck_err *err)
+{
+    int rc = read_once(profile, dir, CHROMETRACE_GPU, err);
+
+    if (rc == 0 && profile->kind == PROFILE_CHROME &&
+        profile->facts.operations == 0) {
+        import_discard(profile->import);
+        import_destroy(profile->import);
+        rc = read_once(profile, dir, CHROMETRACE_CPU, err);
+    }
+    if (rc == 0) {
+        rc = import_park(profile->import, err);
+    }
+    return rc;
+}
+
+void profile_fini(struct profile *profile)
+{
+    import_destroy(profile->import);
+    profile->import = NULL;
+}

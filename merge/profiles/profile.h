@@ -1,0 +1,57 @@
+/* profile.h - inputs of a kernel-only merge: what kind each is, whose it is
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Kinds are told apart by content: run directories and segments of ck, Chrome
+ * traces as PyTorch's profiler writes them, nkipy's kernel profiles; JSON
+ * plain or gzip.
+ */
+#ifndef CK_MERGE_PROFILES_PROFILE_H
+#define CK_MERGE_PROFILES_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "merge/profiles/import.h"
+#include "schema/err.h"
+
+enum profile_kind {
+    PROFILE_RUN,     /* a run directory */
+    PROFILE_SEGMENT, /* a segment or spool file */
+    PROFILE_CHROME,
+    PROFILE_NKIPY,
+    PROFILE_SCALENE, /* no input, but known */
+    PROFILE_UNKNOWN,
+};
+/* True with err: a file of another program, where a run is asked for. */
+bool profile_is_foreign(const char *path, struct ck_err *err);
+const char *profile_name(enum profile_kind kind);
+
+/* Look at the beginning of a file, called by that name in messages.
+ * PROFILE_UNKNOWN with err: not readable, or nothing that is known. */
+enum profile_kind
+profile_kind_of(const char *file, const char *name, struct ck_err *err);
+/* Rank in a file's name: rank3, rank_3, rank-3, r3 between separators. -1 =
+ * none, or several. */
+int32_t profile_name_rank(const char *path);
+
+/* One input. */
+struct profile {
+    const char *given; /* as on the command line; borrowed, as are: */
+    const char *path;  /* what it is called */
+    const char *file;  /* where it is read */
+    enum profile_kind kind;
+    unsigned threads;      /* that may read it */
+    struct import *import; /* NULL with a run or a segment */
+    struct import_facts facts;
+    bool is_rank_assumed; /* nothing said it: the only input is rank 0 */
+    char complaint[512];  /* the first thing that was not understood; "" */
+};
+
+/* Read a foreign profile into a segment in `dir`, which its import_finish()
+ * completes. 0, or -1 with err. */
+int profile_read(struct profile *profile, const char *dir, struct ck_err *err);
+void profile_fini(struct profile *profile);
+
+#endif

@@ -1,0 +1,202 @@
+/* report.c - all results of a merge, for any output
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/report/report.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOST_LAUNCHER 195 /* -61 */
+
+static void causes_fini(struct report_cause *causes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(causes[i].delays.items);
+    }
+    free(causes);
+}
+
+void report_fini(struct report *report)
+{
+    free(report->ranks);
+    for (size_t i = 0; i < report->launchers_count; i++) {
+        free(report->launchers[i].ranks);
+    }
+    free(report->launchers);
+    for (size_t i = 0; i < report->impasses_count; i++) {
+        free(report->impasses[i].ranks);
+    }
+    free(report->impasses);
+    for (size_t i = 0; i < report->awaited_count; i++) {
+        free(report->awaited[i].ranks);
+    }
+    free(report->awaited);
+    free(report->devices);
+    free(report->subs);
+    free(report->undone);
+    free(report->failures);
+    free(report->copy_places);
+    causes_fini(report->causes, report->causes_count);
+    causes_fini(report->waits, report->waits_count);
+    causes_fini(report->edges, report->edges_count);
+    free(report->table.items);
+    for (size_t i = 0; i < report->stragglers_count; i++) {
+        free(report->stragglers[i].delays.items);
+    }
+    free(report->stragglers);
+    free(report->delays.items);
+    free(report->levels);
+    free(report->ranges);
+    free(report->kernels);
+    free(report->inputs);
+    free(report->lines);
+    free(report->copies);
+    free(report->calls);
+    free(report->functions);
+    free(report->traffic.pairs);
+    free(report->traffic.sizes);
+    free(report->libc);
+    free(report->peers);
+    free(report->hot);
+    free(report->counters);
+    free(report->rates);
+    free(report->losses);
+    free(report->aways);
+    free(report->spools);
+    for (size_t i = 0; i < report->domains_count; i++) {
+        free(report->domains[i].faults);
+        free(report->domains[i].faults_at);
+        free(report->domains[i].watched);
+        free(report->domains[i].watched_at);
+    }
+    free(report->domains);
+    free(report->conflicts);
+    free(report->device_clocks);
+    free(report->clock_pairs);
+    free(report->notes);
+    memset(report, 0, sizeof(*report));
+}
+
+const char *report_source_name(enum clock_source source)
+{
+    static const char *const names[] = {
+        [CLOCK_SOURCE_DEVICE] = "device work",
+        [CLOCK_SOURCE_KERNEL] = "collective kernel",
+        [CLOCK_SOURCE_MESSAGE] = "message",
+        [CLOCK_SOURCE_COLLECTIVE] = "collective",
+        [CLOCK_SOURCE_PROBE] = "probe",
+    };
+
+    return names[source];
+}
+
+const char *report_fault_name(enum ck_clock_fault_kind kind)
+{
+    static const char *const names[] = {
+        [CK_CLOCK_FAULT_STEP] = "step",
+        [CK_CLOCK_FAULT_RATE] = "rate",
+        [CK_CLOCK_FAULT_PROBE] = "probe",
+    };
+
+    return names[kind];
+}
+
+uint32_t report_ranks(const struct report *report)
+{
+    return report->is_filtered ? (uint32_t)report->ranks_count
+                               : report->present;
+}
+
+bool report_is_chosen(const struct report *report, int32_t number)
+{
+    for (size_t i = 0; report->is_filtered && i < report->ranks_count; i++) {
+        if (report->ranks[i].number == number) {
+            return true;
+        }
+    }
+    return !report->is_filtered;
+}
+
+bool report_launched_well(const struct report_launcher *launcher)
+{
+    return launcher->end == REPORT_END_EXITED && launcher->code == 0 &&
+           !launcher->is_orphan;
+}
+
+bool report_lost_launcher(const struct report_rank *rank)
+{
+    return rank->end == REPORT_END_EXITED && rank->is_unfinalized &&
+           rank->code == LOST_LAUNCHER;
+}
+
+static bool is_end_asked(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP ||
+           number == SIGQUIT;
+}
+
+bool report_was_asked(const struct report_rank *rank)
+{
+    if (rank->end == REPORT_END_EXITED) {
+        return report_lost_launcher(rank) ||
+               ((rank->code != 0 || rank->is_unfinalized) &&
+                is_end_asked(rank->asked));
+    }
+    return rank->end == REPORT_END_SIGNAL && is_end_asked(rank->code);
+}
+
+bool report_died(const struct report_rank *rank)
+{
+    return (rank->end == REPORT_END_SIGNAL ||
+            (rank->end == REPORT_END_EXITED && rank->code != 0)) &&
+           !report_was_asked(rank);
+}
+
+/* When the first rank died of itself; INT64_MAX = none did. */
+static ck_time_t first_death(const struct report *report)
+{
+    ck_time_t first = INT64_MAX;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (report_died(rank) && rank->end_time != 0 &&
+            rank->end_time < first) {
+            first = rank->end_time;
+        }
+    }
+    return first;
+}
+
+bool report_has_died(const struct report *report, int32_t number)
+{
+    const struct report_rank *rank = NULL;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (report->ranks[i].number == number) {
+            rank = &report->ranks[i];
+        }
+    }
+    return rank != NULL && report_died(rank) &&
+           !(rank->end == REPORT_END_SIGNAL && rank->code == SIGKILL &&
+             rank->end_time > first_death(report));
+}
+
+bool report_has_end(const struct report_rank *rank)
+{
+    return rank->end != REPORT_END_MISSING && rank->end != REPORT_END_UNKNOWN &&
+           !rank->is_claimed_twice;
+}
+
+bool report_is_complete(const struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (!report_has_end(&report->ranks[i])) {
+            return false;
+        }
+    }
+    return report->gaps == 0 && report->damage_places == 0 &&
+           report->gone == 0 && report->manifest == NULL;
+}

@@ -1,0 +1,225 @@
+/* cut.c - calls that were entered and never left
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/timeline/cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_host_call(unsigned kind)
+{
+    enum ck_class cls = ck_kind_class(kind);
+
+    return cls == CK_CLASS_CALL || cls == CK_CLASS_MESSAGE ||
+           cls == CK_CLASS_COLLECTIVE;
+}
+
+/* True when one of the rows is the record of the call. */
+static bool rows_complete(const struct store_rows *rows,
+                          const struct cast_open *open)
+{
+    const uint8_t *at = rows->bytes;
+    const uint8_t *end = at + rows->used;
+
+    while (at < end) {
+        const struct ck_call *call = (const struct ck_call *)at;
+
+        /* The number lies at the same place in all three classes. */
+        if (is_host_call(call->e.kind) && call->call == open->open.call &&
+            call->e.start == open->start) {
+            return true;
+        }
+        at += (size_t)call->e.units * CK_UNIT_BYTES;
+    }
+    return false;
+}
+
+_Static_assert(offsetof(struct ck_message, call) ==
+                       offsetof(struct ck_call, call) &&
+                   offsetof(struct ck_collective, call) ==
+                       offsetof(struct ck_call, call),
+               "one place for the number");
+
+/* Begun before all is there (--keep): its record may be discarded, and nobody
+ * said at the end of its thread that it was open. */
+static bool is_doubtful(const struct cast_agent *agent,
+                        const struct cast_open *open)
+{
+    return agent->discarded.segments > 0 &&
+           (open->open.e.flags & CK_FLAG_CUT) == 0 &&
+           open->start <= agent->discarded.until.last[open->is_ticks];
+}
+
+/* Whatever the thread recorded of what began later says that it had left the
+ * call, or was in another one within it: that it is open, nobody knows. */
+static bool is_later(const struct store_frame *frame,
+                     const struct cast_open *open)
+{
+    return !frame->is_thin && frame->stamps.last[open->is_ticks] > open->start;
+}
+
+/* Only a frame that holds a record of that very start can complete it. */
+static int open_check(struct store *store,
+                      const struct store_stream *stream,
+                      const struct cast *cast,
+                      struct cast_open *open,
+                      struct ck_err *err)
+{
+    struct store_rows rows = {0};
+    int rc = 0;
+
+    for (size_t i = 0;
+         rc == 0 && !open->is_completed && i < stream->frames_count; i++) {
+        const struct store_frame *frame = &stream->frames[i];
+
+        if (cast->threads[frame->thread].tid != open->open.tid) {
+            continue;
+        }
+        if (is_doubtful(&cast->agents[stream->agent], open) &&
+            is_later(frame, open)) {
+            open->is_completed = true;
+        }
+        if (open->start < frame->stamps.first[open->is_ticks] ||
+            open->start > frame->stamps.last[open->is_ticks]) {
+            continue;
+        }
+        rc = store_read(store, frame, UINT32_MAX, &rows, err);
+        open->is_completed = rc == 0 && rows_complete(&rows, open);
+    }
+    free(rows.bytes);
+    return rc;
+}
+
+/* An agent that lived to its end has said again what was open then. */
+static void doubts_settle(struct cast_agent *agent)
+{
+    for (size_t i = 0; i < agent->opens_count && agent->has_exit; i++) {
+        if (is_doubtful(agent, &agent->opens[i])) {
+            agent->opens[i].is_completed = true;
+        }
+    }
+}
+
+int cut_check(struct store *store, struct cast *cast, struct ck_err *err)
+{
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        doubts_settle(&cast->agents[i]);
+    }
+    for (size_t s = 0; s < store_streams(store); s++) {
+        const struct store_stream *stream = store_stream(store, s);
+        struct cast_agent *agent = &cast->agents[stream->agent];
+
+        for (size_t i = 0; i < agent->opens_count; i++) {
+            struct cast_open *open = &agent->opens[i];
+
+            if (open->open.incarnation == stream->incarnation &&
+                !open->is_completed &&
+                open_check(store, stream, cast, open, err) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void cut_fill(const struct ck_open *open, struct cut *cut)
+{
+    struct ck_call *call = &cut->record.call;
+
+    memset(cut, 0, sizeof(*cut));
+    call->e.kind = (uint16_t)open->kind;
+    call->e.units =
+        (uint8_t)ck_class_units((unsigned)ck_kind_class(open->kind));
+    call->e.flags = CK_FLAG_CUT;
+    call->e.name = open->e.name;
+    call->site = open->site;
+    call->call = open->call;
+    call->object = open->object;
+    if (ck_kind_class(open->kind) == CK_CLASS_MESSAGE) {
+        bool is_said = open->tag != 0;
+
+        cut->record.message.peer = is_said ? (int32_t)open->seq : -1;
+        cut->record.message.tag = is_said ? (int32_t)(open->tag - 2) : -1;
+    }
+    if (ck_kind_class(open->kind) == CK_CLASS_COLLECTIVE) {
+        cut->record.collective.seq = open->seq;
+        cut->record.collective.root = -1;
+    }
+}
+
+struct region cut_part(const struct align *align,
+                       const struct cast_agent *owner,
+                       uint32_t agent,
+                       const struct cast_open *open)
+{
+    struct region part = {
+        align_time(align, agent, open->is_ticks, open->start),
+        align_time(align, agent, open->is_ticks, open->open.seen)};
+
+    if (owner->exit_time != 0) {
+        ck_time_t exit = align_time(align, agent, false, owner->exit_time);
+
+        part.end = exit > part.end ? exit : part.end;
+    }
+    part.end = part.end > part.start ? part.end : part.start;
+    return part;
+}
+
+/* The record of the call, its process and thread. */
+static int cut_place(const struct cast *cast,
+                     const struct align *align,
+                     uint32_t agent,
+                     const struct cast_open *open,
+                     struct cut *cut)
+{
+    struct region part = cut_part(align, &cast->agents[agent], agent, open);
+
+    cut->record.e.start = part.start;
+    cut->record.call.dur = region_length(part);
+    cut->process = CAST_NONE;
+    cut->thread = CAST_NONE;
+    for (uint32_t i = 0; i < cast->processes_count; i++) {
+        if (cast->processes[i].agent == agent &&
+            cast->processes[i].incarnation == open->open.incarnation) {
+            cut->process = i;
+        }
+    }
+    for (uint32_t i = 0; i < cast->threads_count; i++) {
+        if (cast->threads[i].process == cut->process &&
+            cast->threads[i].tid == open->open.tid) {
+            cut->thread = i;
+        }
+    }
+    return cut->process != CAST_NONE && cut->thread != CAST_NONE;
+}
+
+int cut_make(const struct cast *cast,
+             const struct align *align,
+             struct cut **cuts,
+             size_t *count)
+{
+    size_t room = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < cast->agents_count; i++) {
+        room += cast->agents[i].opens_count;
+    }
+    *cuts = calloc(room + 1, sizeof(**cuts));
+    if (*cuts == NULL) {
+        return -1;
+    }
+    for (uint32_t a = 0; a < cast->agents_count; a++) {
+        for (size_t i = 0; i < cast->agents[a].opens_count; i++) {
+            const struct cast_open *open = &cast->agents[a].opens[i];
+
+            if (open->is_completed || !is_host_call(open->open.kind)) {
+                continue;
+            }
+            cut_fill(&open->open, &(*cuts)[used]);
+            used += (size_t)cut_place(cast, align, a, open, &(*cuts)[used]);
+        }
+    }
+    *count = used;
+    return 0;
+}

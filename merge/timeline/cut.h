@@ -1,0 +1,50 @@
+/* cut.h - calls that were entered and never left
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A rank that died or hung was inside of something. The collector shows calls
+ * that stay open; one that no record completes ends where the rank ended.
+ */
+#ifndef CK_MERGE_TIMELINE_CUT_H
+#define CK_MERGE_TIMELINE_CUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "merge/clocks/align.h"
+#include "merge/input/store.h"
+#include "merge/model/cast.h"
+#include "merge/model/interval.h"
+#include "schema/err.h"
+#include "schema/event.h"
+
+/* The record that the call would have had, with CK_FLAG_CUT, on the axis. */
+struct cut {
+    union {
+        struct ck_event e;
+        struct ck_call call;
+        struct ck_message message;
+        struct ck_collective collective;
+    } record;
+    uint32_t process;
+    uint32_t thread;
+};
+
+/* Look which open calls of the cast were completed after all (sets
+ * is_completed), once cast and align are closed. 0, or -1 with err. */
+int cut_check(struct store *store, struct cast *cast, struct ck_err *err);
+
+/* How long a call of an agent is open, on the axis: to the end of its rank, or
+ * to when it was seen last. */
+struct region cut_part(const struct align *align,
+                       const struct cast_agent *owner,
+                       uint32_t agent,
+                       const struct cast_open *open);
+
+/* The cuts of a run, the caller's to free. 0, or -1 with ENOMEM. */
+int cut_make(const struct cast *cast,
+             const struct align *align,
+             struct cut **cuts,
+             size_t *count);
+
+#endif

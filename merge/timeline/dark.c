@@ -1,0 +1,65 @@
+/* dark.c - from when on nothing is known of an agent, and why
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/timeline/dark.h"
+
+/* End of the last record that the agent has. */
+static ck_time_t
+last_known(const struct cast *cast, const struct align *align, uint32_t agent)
+{
+    ck_time_t last = INT64_MIN;
+
+    for (size_t i = 0; i < cast->processes_count; i++) {
+        const struct cast_process *process = &cast->processes[i];
+        ck_time_t from, to;
+
+        if (process->agent == agent &&
+            align_stamps(align, agent, &process->whole, &from, &to) &&
+            to > last) {
+            last = to;
+        }
+    }
+    if (last == INT64_MIN && cast->agents[agent].start_raw != 0) {
+        last = align_time(align, agent, false, cast->agents[agent].start_raw);
+    }
+    return last;
+}
+
+static enum report_dark reason_of(const struct cast_agent *agent)
+{
+    bool is_gone = agent->is_told && agent->told > agent->stored;
+
+    if (agent->is_profile) {
+        return agent->is_cut ? REPORT_DARK_CUT : REPORT_DARK_NOT;
+    }
+    if (agent->limit_at != 0) {
+        return REPORT_DARK_LIMIT;
+    }
+    if (agent->is_tail_lost || (!agent->has_exit && is_gone)) {
+        return REPORT_DARK_CUT;
+    }
+    return agent->has_exit ? REPORT_DARK_NOT : REPORT_DARK_END;
+}
+
+struct dark
+dark_find(const struct cast *cast, const struct align *align, uint32_t agent)
+{
+    const struct cast_agent *owner = &cast->agents[agent];
+    struct dark dark = {reason_of(owner), {0, INT64_MAX}};
+
+    if (dark.reason == REPORT_DARK_LIMIT) {
+        dark.part.start = align_time(align, agent, false, owner->limit_at);
+    } else if (dark.reason != REPORT_DARK_NOT) {
+        dark.part.start = last_known(cast, align, agent);
+    }
+    if (owner->exit_time != 0 && !owner->is_profile) {
+        dark.part.end = align_time(align, agent, false, owner->exit_time);
+    }
+    return dark;
+}
+
+enum cause dark_cause(enum report_dark reason)
+{
+    return reason == REPORT_DARK_END ? CAUSE_UNATTRIBUTED : CAUSE_LOST_DATA;
+}

@@ -1,0 +1,26 @@
+/* owner.h - whose run is in a directory
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A run directory is of one job. Agents and ckagg look before they write.
+ */
+#ifndef CK_SCHEMA_STORE_OWNER_H
+#define CK_SCHEMA_STORE_OWNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CK_OWNER_KEY_BYTES 256
+
+struct ck_owner {
+    char job_key[CK_OWNER_KEY_BYTES]; /* "" = the files do not say it */
+    int64_t started; /* ns since 1970 of the first hello, 0 = not known */
+    bool is_done;    /* the job has ended and was merged, as ckagg says */
+};
+
+/* By the manifest, else by the first identity in a segment or spool. True and
+ * *owner when something of a run is there; false where there is no directory,
+ * or nothing of a run in it. */
+bool ck_owner_read(const char *dir, struct ck_owner *owner);
+
+#endif

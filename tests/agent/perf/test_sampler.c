@@ -1,0 +1,548 @@
+/* test_sampler.c - samples and switches of a real child
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The child runs this program again: two threads compute for a known CPU
+ * time, one of them then sleeps. Where perf_event is not permitted the case
+ * is skipped with the reason.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/perf/sampler.h"
+#include "agent/symbols/symbols.h"
+#include "tests/agent/said.h"
+
+#define WORK_NS (400 * CK_TIME_MS)
+#define SLEEP_NS (60 * CK_TIME_MS)
+#define HZ 500
+/* Agents of this host: with one of them the CPUs are looked at where that is
+ * permitted, with many the child is. */
+#define SHARERS_ONE 1
+#define SHARERS_MANY 100000
+#define LIMIT_MS 20000
+/* More records than the largest ring of switches has room for. */
+#define STORM_RUNS 60000
+
+static struct ck_ring_header *header;
+static struct said said;
+static struct sampler *sampler;
+static char why[CK_ERR_BYTES];
+static int sharers;
+
+/* Not inlined, so that it has a name of its own. */
+__attribute__((noinline)) static uint64_t sampled_work(void)
+{
+    struct timespec ts;
+    uint64_t sum = 1;
+
+    do {
+        for (int i = 0; i < 20000; i++) {
+            sum = sum * 6364136223846793005ull + 1442695040888963407ull;
+        }
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    } while (ts.tv_sec * CK_TIME_S + ts.tv_nsec < WORK_NS);
+    return sum;
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    return (void *)(uintptr_t)(sampled_work() | 1);
+}
+
+static int work_main(void)
+{
+    struct timespec pause = {.tv_nsec = SLEEP_NS};
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, work, NULL) != 0) {
+        return 1;
+    }
+    (void)work(NULL);
+    (void)nanosleep(&pause, NULL);
+    (void)pthread_join(thread, NULL);
+    return 0;
+}
+
+static void *yield(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        (void)sched_yield();
+    }
+    return NULL;
+}
+
+static int yield_main(void)
+{
+    pthread_t thread;
+    cpu_set_t cpus;
+
+    /* Where permitted, others on this CPU get little of it. */
+    (void)setpriority(PRIO_PROCESS, 0, -20);
+    CPU_ZERO(&cpus);
+    CPU_SET(sched_getcpu(), &cpus);
+    if (sched_setaffinity(0, sizeof(cpus), &cpus) != 0 ||
+        pthread_create(&thread, NULL, yield, NULL) != 0) {
+        return 1;
+    }
+    (void)yield(NULL);
+    return 0;
+}
+
+/* A child computes as it was forked, and one as another image. */
+static int fork_main(void)
+{
+    for (int i = 0; i < 2; i++) {
+        int status = 1;
+        pid_t pid = fork();
+
+        if (pid == 0 && i == 1) {
+            (void)execl("/proc/self/exe", "test_sampler", "work", (char *)NULL);
+            _exit(127);
+        }
+        if (pid == 0) {
+            _exit(work_main());
+        }
+        if (waitpid(pid, &status, 0) != pid || status != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The second image has one thread less to compute: its first has done so. */
+static int exec_main(void)
+{
+    (void)work(NULL);
+    (void)execl("/proc/self/exe", "test_sampler", "work", (char *)NULL);
+    return 127;
+}
+
+static pid_t child_start(int *go, const char *mode)
+{
+    int ends[2];
+    pid_t pid;
+    char byte;
+
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)close(ends[1]);
+        (void)!read(ends[0], &byte, 1);
+        (void)execl("/proc/self/exe", "test_sampler", mode, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(ends[0]);
+    *go = ends[1];
+    return pid;
+}
+
+static int setup(void **state)
+{
+    sharers = *state == NULL ? SHARERS_ONE : *(const int *)*state;
+    header = calloc(1, CK_RING_HEADS_OFFSET);
+    said_init(&said);
+    return header == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    sampler_destroy(sampler);
+    sampler = NULL;
+    said_fini(&said);
+    free(header);
+    return 0;
+}
+
+/* Run the child to its end, with a step each 10 ms. What its exec maps is told
+ * by the kernel: the clock of the looks stands still. */
+static pid_t child_run(struct symbols *symbols)
+{
+    struct timespec pause = {.tv_nsec = 10 * CK_TIME_MS};
+    struct ck_ring_process *entry = ck_ring_processes(header);
+    struct ck_err err;
+    int status;
+    int go;
+    pid_t pid = child_start(&go, "work");
+
+    sampler = sampler_create(pid, HZ, sharers, &err);
+    (void)snprintf(why, sizeof(why), "%s", sampler == NULL ? err.text : "");
+    entry->pid = (uint32_t)pid;
+    atomic_store(&entry->key, 1ull << 32 | 1);
+    atomic_store(&entry->incarnation, 1);
+    atomic_store(&header->incarnations, 1);
+    if (symbols != NULL) {
+        symbols_follow_process(symbols, 1, pid, 1);
+    }
+    if (sampler != NULL) {
+        sampler_step(sampler, said.own, header, symbols);
+    }
+    (void)close(go);
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        (void)nanosleep(&pause, NULL);
+        if (sampler != NULL) {
+            sampler_step(sampler, said.own, header, symbols);
+            if (symbols != NULL) {
+                symbols_follow_process(symbols, 1, pid, 1);
+            }
+        }
+    }
+    assert_int_equal(status, 0);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", why);
+        skip();
+    }
+    sampler_step(sampler, said.own, header, symbols);
+    return pid;
+}
+
+static void the_cpus_are_looked_at_where_they_are_our_own(void **state)
+{
+    struct ck_err err;
+    int go;
+    pid_t pid = child_start(&go, "none");
+    int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY);
+    char level[8] = "";
+
+    (void)state;
+    (void)!read(fd, level, sizeof(level) - 1);
+    (void)close(fd);
+    sampler = sampler_create(pid, HZ, SHARERS_MANY, &err);
+    assert_true(sampler == NULL || !sampler_is_wide(sampler));
+    sampler_destroy(sampler);
+    sampler = sampler_create(pid, HZ, SHARERS_ONE, &err);
+    if (sampler != NULL && atoi(level) > 0 && geteuid() != 0) {
+        assert_false(sampler_is_wide(sampler));
+    }
+    (void)close(go);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Run the child to its end without an entry that others have made. */
+static void child_run_alone(const char *mode)
+{
+    struct timespec pause = {.tv_nsec = 10 * CK_TIME_MS};
+    struct ck_err err;
+    int status;
+    int go;
+    pid_t pid = child_start(&go, mode);
+
+    sampler = sampler_create(pid, HZ, sharers, &err);
+    (void)close(go);
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        sampler_step(sampler, said.own, header, NULL);
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_int_equal(status, 0);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    sampler_step(sampler, said.own, header, NULL);
+    said_read(&said);
+}
+
+/* CPU time of the samples of an image. */
+static int64_t image_ns(uint32_t incarnation)
+{
+    const struct ck_sample *sample = NULL;
+    int64_t ns = 0;
+
+    while ((sample = said_next(&said, CK_KIND_SAMPLE, sample)) != NULL) {
+        ns += sample->e.name == incarnation ? sample->weight : 0;
+    }
+    return ns;
+}
+
+static void children_that_compute_own_their_samples(void **state)
+{
+    (void)state;
+    child_run_alone("fork");
+    assert_int_equal(atomic_load(&header->incarnations), 2);
+    assert_in_range(image_ns(1), 2 * WORK_NS * 8 / 10, 2 * WORK_NS * 13 / 10);
+    assert_in_range(image_ns(2), 2 * WORK_NS * 8 / 10, 2 * WORK_NS * 13 / 10);
+}
+
+static void samples_after_an_exec_are_of_the_new_image(void **state)
+{
+    (void)state;
+    child_run_alone("exec");
+    assert_int_equal(atomic_load(&header->incarnations), 2);
+    assert_in_range(image_ns(1), WORK_NS * 8 / 10, WORK_NS * 13 / 10);
+    assert_in_range(image_ns(2), WORK_NS * 8 / 10, WORK_NS * 13 / 10);
+}
+
+/* Text of the SYMBOL of an address, or "". */
+static const char *symbol_of(uint64_t address)
+{
+    const struct ck_text *text = NULL;
+
+    while ((text = said_next(&said, CK_KIND_SYMBOL, text)) != NULL) {
+        if (text->object == address) {
+            return ck_text_bytes(text);
+        }
+    }
+    return "";
+}
+
+/* The innermost address of a stack. */
+static uint64_t stack_leaf(uint32_t number)
+{
+    const struct ck_text *text = NULL;
+    uint64_t leaf = 0;
+
+    while ((text = said_next(&said, CK_KIND_STACK, text)) != NULL) {
+        if (text->e.name == number) {
+            assert_int_equal(text->extra, 1);
+            memcpy(&leaf, ck_text_bytes(text), sizeof(leaf));
+        }
+    }
+    return leaf;
+}
+
+static void samples_count_cpu_time_and_name_the_function(void **state)
+{
+    struct symbols *symbols = symbols_create();
+    const struct ck_sample *sample = NULL;
+    int64_t total = 0;
+    int64_t named = 0;
+    uint32_t tids[2] = {0, 0};
+
+    (void)state;
+    (void)child_run(symbols);
+    assert_int_equal(symbols_finish(symbols, said.own, CK_TIME_S), 0);
+    said_read(&said);
+    while ((sample = said_next(&said, CK_KIND_SAMPLE, sample)) != NULL) {
+        assert_int_equal(sample->e.name, 1);
+        total += sample->weight;
+        if (strcmp(symbol_of(stack_leaf((uint32_t)sample->stack)),
+                   "sampled_work") == 0) {
+            named += sample->weight;
+        }
+        if (tids[0] == 0 || sample->tid == tids[0]) {
+            tids[0] = sample->tid;
+        } else {
+            tids[1] = sample->tid;
+        }
+    }
+    symbols_destroy(symbols);
+    /* Two threads; a virtual machine may steal some. */
+    assert_in_range(total, 2 * WORK_NS * 8 / 10, 2 * WORK_NS * 13 / 10);
+    assert_true(named > total * 7 / 10);
+    assert_true(tids[1] != 0);
+}
+
+static void a_sleep_is_a_time_blocked(void **state)
+{
+    const struct ck_mark *mark = NULL;
+    ck_time_t longest = 0;
+    pid_t pid;
+
+    (void)state;
+    pid = child_run(NULL);
+    said_read(&said);
+    while ((mark = said_next(&said, CK_KIND_BLOCKED, mark)) != NULL) {
+        if (mark->value == pid && mark->dur > longest) {
+            longest = mark->dur;
+        }
+    }
+    assert_in_range(longest, SLEEP_NS, SLEEP_NS + CK_TIME_S);
+}
+
+/* Each yield of two threads on one CPU is a switch out and one in. */
+static void a_ring_that_fills_asks_for_a_step(void **state)
+{
+    struct ck_ring_process *entry = ck_ring_processes(header);
+    struct pollfd item = {.events = POLLIN};
+    struct ck_err err;
+    int status;
+    int go;
+    pid_t pid = child_start(&go, "yield");
+
+    (void)state;
+    sampler = sampler_create(pid, HZ, sharers, &err);
+    entry->pid = (uint32_t)pid;
+    atomic_store(&entry->key, 1ull << 32 | 1);
+    atomic_store(&entry->incarnation, 1);
+    atomic_store(&header->incarnations, 1);
+    sampler_step(sampler, said.own, header, NULL);
+    item.fd = sampler_filled_fd(sampler);
+    (void)close(go);
+    if (sampler != NULL) {
+        assert_int_equal(poll(&item, 1, LIMIT_MS), 1);
+        sampler_step(sampler, said.own, header, NULL);
+    }
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    sampler_step(sampler, said.own, header, NULL);
+    assert_int_equal(poll(&item, 1, 0), 0); /* its end is no reason for more */
+}
+
+/* How often one thread was given a CPU. */
+static uint64_t thread_runs(const char *path)
+{
+    unsigned long long runs = 0;
+    FILE *file = fopen(path, "re");
+
+    if (file == NULL) {
+        return 0;
+    }
+    if (fscanf(file, "%*u %*u %llu", &runs) != 1) {
+        runs = 0;
+    }
+    (void)fclose(file);
+    return runs;
+}
+
+/* How often the threads of a process were. */
+static uint64_t runs_count(pid_t pid)
+{
+    const struct dirent *entry;
+    char path[300];
+    uint64_t sum = 0;
+    DIR *tasks;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    tasks = opendir(path);
+    assert_non_null(tasks);
+    while ((entry = readdir(tasks)) != NULL) {
+        (void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/schedstat", pid,
+                       entry->d_name);
+        sum += thread_runs(path);
+    }
+    (void)closedir(tasks);
+    return sum;
+}
+
+/* Wait until they have been given one so much oftener. */
+static void runs_wait(pid_t pid, uint64_t more)
+{
+    struct timespec pause = {.tv_nsec = 10 * CK_TIME_MS};
+    ck_time_t until = ck_time_raw() + LIMIT_MS * CK_TIME_MS;
+    uint64_t before = runs_count(pid);
+
+    while (runs_count(pid) - before < more && ck_time_raw() < until) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+/* Nobody looks for so long that the switches of two threads that yield to each
+ * other fill their ring many times. */
+static void a_storm_of_switches_takes_no_sample_away(void **state)
+{
+    struct ck_ring_process *entry = ck_ring_processes(header);
+    struct sampler_tally tally = {0};
+    struct ck_err err;
+    int status;
+    int go;
+    pid_t pid = child_start(&go, "yield");
+
+    (void)state;
+    sampler = sampler_create(pid, HZ, sharers, &err);
+    entry->pid = (uint32_t)pid;
+    atomic_store(&entry->key, 1ull << 32 | 1);
+    atomic_store(&entry->incarnation, 1);
+    atomic_store(&header->incarnations, 1);
+    sampler_step(sampler, said.own, header, NULL);
+    (void)close(go);
+    for (int i = 0; sampler != NULL && i < 3; i++) {
+        runs_wait(pid, STORM_RUNS);
+        sampler_step(sampler, said.own, header, NULL);
+        tally = sampler_tally(sampler);
+    }
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    assert_true(tally.switches_lost > 0);
+    assert_true(tally.switches > 0);
+    assert_true(tally.samples > 0);
+    assert_int_equal(tally.samples_lost, 0);
+}
+
+static void a_refusal_is_said_with_its_reason(void **state)
+{
+    struct ck_err err;
+
+    (void)state;
+    /* No such process: as any other refusal. */
+    sampler = sampler_create(0x3fffffff, HZ, sharers, &err);
+    assert_null(sampler);
+    assert_true(strlen(err.text) > 0);
+}
+
+int main(int argc, char **argv)
+{
+    static int many = SHARERS_MANY;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            samples_count_cpu_time_and_name_the_function, setup, teardown),
+        cmocka_unit_test_prestate_setup_teardown(
+            samples_count_cpu_time_and_name_the_function, setup, teardown,
+            &many),
+        cmocka_unit_test_setup_teardown(a_sleep_is_a_time_blocked, setup,
+                                        teardown),
+        cmocka_unit_test_prestate_setup_teardown(a_sleep_is_a_time_blocked,
+                                                 setup, teardown, &many),
+        cmocka_unit_test_prestate_setup_teardown(
+            a_ring_that_fills_asks_for_a_step, setup, teardown, &many),
+        cmocka_unit_test_setup_teardown(
+            a_storm_of_switches_takes_no_sample_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            the_cpus_are_looked_at_where_they_are_our_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(children_that_compute_own_their_samples,
+                                        setup, teardown),
+        cmocka_unit_test_prestate_setup_teardown(
+            children_that_compute_own_their_samples, setup, teardown, &many),
+        cmocka_unit_test_setup_teardown(
+            samples_after_an_exec_are_of_the_new_image, setup, teardown),
+        cmocka_unit_test_prestate_setup_teardown(
+            samples_after_an_exec_are_of_the_new_image, setup, teardown, &many),
+        cmocka_unit_test_setup_teardown(a_refusal_is_said_with_its_reason,
+                                        setup, teardown),
+    };
+
+    if (argc == 2 && strcmp(argv[1], "work") == 0) {
+        return work_main();
+    }
+    if (argc == 2 && strcmp(argv[1], "fork") == 0) {
+        return fork_main();
+    }
+    if (argc == 2 && strcmp(argv[1], "exec") == 0) {
+        return exec_main();
+    }
+    if (argc == 2 && strcmp(argv[1], "yield") == 0) {
+        return yield_main();
+    }
+    if (argc == 2) {
+        return 0; /* a child that does nothing */
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

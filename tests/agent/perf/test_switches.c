@@ -1,0 +1,213 @@
+/* test_switches.c - switches of the scheduler as times off the CPU
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/perf/sampler.h"
+#include "agent/perf/switches.h"
+#include "tests/agent/said.h"
+
+enum what { IN, OUT, PUSHED };
+
+static struct switches *switches;
+static struct said said;
+
+static int setup(void **state)
+{
+    (void)state;
+    said_init(&said);
+    switches = switches_create();
+    return switches == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    switches_destroy(switches);
+    said_fini(&said);
+    return 0;
+}
+
+static void see(uint32_t tid, ck_time_t time, enum what what)
+{
+    switches_add(switches, said.own,
+                 &(struct switch_seen){.time = time,
+                                       .tid = tid,
+                                       .incarnation = 7,
+                                       .is_out = what != IN,
+                                       .is_preempted = what == PUSHED});
+}
+
+static void move(uint32_t tid, ck_time_t time, enum what what, uint32_t cpu)
+{
+    switches_add(switches, said.own,
+                 &(struct switch_seen){.time = time,
+                                       .tid = tid,
+                                       .incarnation = 7,
+                                       .cpu = cpu,
+                                       .is_out = what != IN});
+}
+
+/* The next interval of the kind is that; none with tid 0. */
+static const void *expect(const void *after,
+                          enum ck_kind kind,
+                          uint32_t tid,
+                          ck_time_t start,
+                          ck_time_t length)
+{
+    const struct ck_mark *mark;
+
+    switches_settle(switches, said.own);
+    said_read(&said);
+    mark = said_next(&said, kind, after);
+    if (tid == 0) {
+        assert_null(mark);
+        return NULL;
+    }
+    assert_non_null(mark);
+    assert_int_equal(mark->e.name, 7);
+    assert_int_equal(mark->e.flags, CK_FLAG_RAW);
+    assert_int_equal(mark->value, tid);
+    assert_int_equal(mark->e.start, start);
+    assert_int_equal(mark->dur, length);
+    return mark;
+}
+
+static void a_wait_and_a_preemption_are_told_apart(void **state)
+{
+    const void *first;
+
+    (void)state;
+    see(1, 100000, OUT);
+    see(1, 200000, IN);
+    see(1, 300000, PUSHED);
+    see(1, 350000, IN);
+    first = expect(NULL, CK_KIND_BLOCKED, 1, 100000, 100000);
+    (void)expect(first, CK_KIND_BLOCKED, 0, 0, 0);
+    (void)expect(NULL, CK_KIND_PREEMPTED, 1, 300000, 50000);
+}
+
+static void rings_of_two_cpus_are_put_in_order(void **state)
+{
+    const void *first;
+
+    (void)state;
+    see(1, 500000, IN); /* read from the ring of the second CPU */
+    see(2, 100000, OUT);
+    see(1, 200000, OUT); /* and from that of the first one */
+    see(2, 140000, IN);
+    first = expect(NULL, CK_KIND_BLOCKED, 2, 100000, 40000);
+    (void)expect(first, CK_KIND_BLOCKED, 1, 200000, 300000);
+}
+
+static void a_switch_in_waits_for_its_switch_out(void **state)
+{
+    (void)state;
+    see(1, 500000, IN);
+    switches_settle(switches, said.own);
+    see(1, 200000, PUSHED); /* a step later */
+    (void)expect(NULL, CK_KIND_PREEMPTED, 1, 200000, 300000);
+}
+
+static void an_old_switch_in_is_no_end_of_a_later_wait(void **state)
+{
+    (void)state;
+    see(1, 100000, IN); /* its thread's first word */
+    switches_settle(switches, said.own);
+    see(1, 200000, OUT);
+    (void)expect(NULL, CK_KIND_BLOCKED, 0, 0, 0);
+    see(1, 300000, IN);
+    (void)expect(NULL, CK_KIND_BLOCKED, 1, 200000, 100000);
+}
+
+static void short_times_are_not_told(void **state)
+{
+    (void)state;
+    see(1, 100000, OUT);
+    see(1, 100000 + SAMPLER_OFF_MIN_NS - 1, IN);
+    (void)expect(NULL, CK_KIND_BLOCKED, 0, 0, 0);
+}
+
+static void a_yield_changes_nothing_for_the_waits_around_it(void **state)
+{
+    const void *first;
+
+    (void)state;
+    see(1, 100000, OUT);
+    see(1, 200000, IN);
+    see(1, 201000, OUT);
+    see(1, 202000, IN);
+    see(1, 203000, OUT);
+    see(2, 203500, IN); /* between a switch out and in: no yield */
+    see(1, 204000, IN);
+    see(1, 300000, OUT);
+    see(1, 400000, IN);
+    first = expect(NULL, CK_KIND_BLOCKED, 1, 100000, 100000);
+    first = expect(first, CK_KIND_BLOCKED, 1, 300000, 100000);
+    (void)expect(first, CK_KIND_BLOCKED, 0, 0, 0);
+}
+
+static void more_switches_than_a_batch_holds_are_all_told(void **state)
+{
+    (void)state;
+    for (ck_time_t i = 1; i <= 5000; i++) {
+        see(1, i * 100000, OUT);
+        see(1, i * 100000 + 50000, IN);
+    }
+    switches_settle(switches, said.own);
+    said_read(&said);
+    assert_int_equal(said.bytes, 5000 * CK_UNIT_BYTES);
+}
+
+static void a_thread_that_comes_back_elsewhere_has_moved(void **state)
+{
+    (void)state;
+    move(1, 100000, OUT, 0);
+    move(1, 200000, IN, 0);
+    move(1, 300000, OUT, 0);
+    move(2, 310000, OUT, 1);
+    move(1, 400000, IN, 1); /* moved */
+    move(1, 500000, OUT, 1);
+    move(1, 501000, IN, 0); /* moved in a moment */
+    switches_settle(switches, said.own);
+    assert_int_equal(switches_migrations(switches), 2);
+    move(2, 600000, IN, 0); /* read before its switch out on CPU 1 */
+    switches_settle(switches, said.own);
+    assert_int_equal(switches_migrations(switches), 3);
+    move(3, 700000, IN, 0);
+    switches_settle(switches, said.own);
+    move(3, 650000, OUT, 1);
+    switches_settle(switches, said.own);
+    assert_int_equal(switches_migrations(switches), 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_wait_and_a_preemption_are_told_apart,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(rings_of_two_cpus_are_put_in_order,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_switch_in_waits_for_its_switch_out,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            an_old_switch_in_is_no_end_of_a_later_wait, setup, teardown),
+        cmocka_unit_test_setup_teardown(short_times_are_not_told, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            a_yield_changes_nothing_for_the_waits_around_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_thread_that_comes_back_elsewhere_has_moved, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            more_switches_than_a_batch_holds_are_all_told, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* test_groupwatch.c - signals to a group are told from signals to one process
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/process/groupwatch.h"
+
+static void taken(int number)
+{
+    (void)number;
+}
+
+/* Each case runs in a process group of its own; a case returns 0 or the
+ * number of its failed step. */
+static int in_a_group(int (*steps)(void))
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        (void)setpgid(0, 0);
+        (void)signal(SIGTERM, taken);
+        (void)signal(SIGUSR1, taken);
+        _exit(steps());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int alone_steps(void)
+{
+    struct groupwatch watch;
+
+    groupwatch_start(&watch);
+    (void)kill(getpid(), SIGTERM);
+    if (groupwatch_has(&watch, SIGTERM)) {
+        return 1;
+    }
+    groupwatch_stop(&watch);
+    return 0;
+}
+
+static int group_steps(void)
+{
+    struct groupwatch watch;
+
+    groupwatch_start(&watch);
+    for (int i = 0; i < 3; i++) {
+        (void)kill(0, SIGTERM);
+        if (!groupwatch_has(&watch, SIGTERM)) {
+            return 1;
+        }
+        /* Once is once: the next one is told anew. */
+        (void)kill(getpid(), SIGTERM);
+        if (groupwatch_has(&watch, SIGTERM)) {
+            return 2;
+        }
+        if (groupwatch_has(&watch, SIGUSR1)) {
+            return 3;
+        }
+    }
+    groupwatch_stop(&watch);
+    return 0;
+}
+
+/* Real-time signals queue up: each is told. */
+static int burst_steps(void)
+{
+    struct groupwatch watch;
+
+    (void)signal(SIGRTMIN, taken);
+    groupwatch_start(&watch);
+    for (int i = 0; i < 5; i++) {
+        (void)kill(0, SIGRTMIN);
+    }
+    for (int i = 0; i < 5; i++) {
+        if (!groupwatch_has(&watch, SIGRTMIN)) {
+            return 1;
+        }
+    }
+    if (groupwatch_has(&watch, SIGRTMIN)) {
+        return 2;
+    }
+    /* Two of the group that were one to us leave nothing behind. */
+    (void)kill(0, SIGTERM);
+    if (groupwatch_has(&watch, SIGUSR1)) {
+        return 3;
+    }
+    (void)kill(0, SIGTERM);
+    if (!groupwatch_has(&watch, SIGTERM) || groupwatch_has(&watch, SIGTERM)) {
+        return 4;
+    }
+    groupwatch_stop(&watch);
+    return 0;
+}
+
+static int dead_steps(void)
+{
+    struct groupwatch watch;
+    pid_t pid;
+    int status;
+
+    groupwatch_start(&watch);
+    pid = watch.pid;
+    (void)kill(pid, SIGKILL);
+    if (waitpid(pid, &status, 0) != pid || !groupwatch_reaped(&watch, pid) ||
+        watch.pid == pid) {
+        return 1;
+    }
+    (void)kill(0, SIGUSR1);
+    if (!groupwatch_has(&watch, SIGUSR1)) {
+        return 2;
+    }
+    groupwatch_stop(&watch);
+    return 0;
+}
+
+static void a_signal_to_us_alone_is_not_the_groups(void **state)
+{
+    (void)state;
+    assert_int_equal(in_a_group(alone_steps), 0);
+}
+
+static void a_signal_to_the_group_is_told_each_time(void **state)
+{
+    (void)state;
+    assert_int_equal(in_a_group(group_steps), 0);
+}
+
+static void each_of_a_burst_to_the_group_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(in_a_group(burst_steps), 0);
+}
+
+static void a_watcher_that_died_is_replaced(void **state)
+{
+    (void)state;
+    assert_int_equal(in_a_group(dead_steps), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_signal_to_us_alone_is_not_the_groups),
+        cmocka_unit_test(a_signal_to_the_group_is_told_each_time),
+        cmocka_unit_test(each_of_a_burst_to_the_group_is_told),
+        cmocka_unit_test(a_watcher_that_died_is_replaced),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,432 @@
+/* test_symbols.c - real processes, their modules and call sites
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/symbols/symbols.h"
+#include "tests/agent/said.h"
+
+#define IMAGE 3
+#define SITES 3
+
+/* What the target says of itself: caller, main, inside the library. */
+struct scene {
+    struct said said;
+    struct symbols *symbols;
+    uint64_t sites[SITES];
+    char functions[SITES][64];
+    unsigned lines[SITES];
+};
+
+static int setup(void **state)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+
+    assert_non_null(scene);
+    said_init(&scene->said);
+    scene->symbols = symbols_create();
+    assert_non_null(scene->symbols);
+    *state = scene;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct scene *scene = *state;
+
+    symbols_destroy(scene->symbols);
+    said_fini(&scene->said);
+    free(scene);
+    return 0;
+}
+
+/* Start the program, hear its sites, look at its maps, let it end. */
+static void target_look(struct scene *scene, const char *path)
+{
+    int in[2], out[2], status;
+    FILE *words;
+    pid_t pid;
+
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)dup2(in[0], STDIN_FILENO);
+        (void)dup2(out[1], STDOUT_FILENO);
+        (void)close(in[1]);
+        (void)execl(path, path, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(in[0]);
+    (void)close(out[1]);
+    words = fdopen(out[0], "r");
+    assert_non_null(words);
+    for (int i = 0; i < SITES; i++) {
+        assert_int_equal(fscanf(words, "%" SCNx64 " %63s %u", &scene->sites[i],
+                                scene->functions[i], &scene->lines[i]),
+                         3);
+    }
+    symbols_seen_process(scene->symbols, IMAGE, pid);
+    symbols_seen_process(scene->symbols, IMAGE, pid);
+    (void)close(in[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    (void)fclose(words);
+    symbols_seen_process(scene->symbols, IMAGE, pid);
+}
+
+static const struct ck_text *symbol_of(const struct scene *scene, uint64_t site)
+{
+    const struct ck_text *text = NULL;
+
+    while ((text = said_next(&scene->said, CK_KIND_SYMBOL, text)) != NULL) {
+        if (text->object == site && text->e.name == IMAGE) {
+            return text;
+        }
+    }
+    return NULL;
+}
+
+static void text_ends_with(const char *bytes, size_t length, const char *end)
+{
+    assert_true(length >= strlen(end));
+    assert_memory_equal(bytes + length - strlen(end), end, strlen(end));
+}
+
+static void site_is(const struct scene *scene, int number, const char *file)
+{
+    const struct ck_text *text = symbol_of(scene, scene->sites[number]);
+    const char *bytes;
+
+    assert_non_null(text);
+    bytes = ck_text_bytes(text);
+    assert_int_equal(text->extra, scene->lines[number]);
+    assert_int_equal(strnlen(bytes, text->length),
+                     strlen(scene->functions[number]));
+    assert_memory_equal(bytes, scene->functions[number],
+                        strlen(scene->functions[number]) + 1);
+    text_ends_with(bytes, text->length, file);
+}
+
+static void sites_say(struct scene *scene)
+{
+    for (int i = 0; i < SITES; i++) {
+        symbols_site(scene->symbols, IMAGE, scene->sites[i]);
+        symbols_site(scene->symbols, IMAGE, scene->sites[i]);
+    }
+    assert_int_equal(
+        symbols_finish(scene->symbols, scene->said.own, 20 * CK_TIME_S), 0);
+    said_read(&scene->said);
+}
+
+static void sites_of_a_position_independent_program(void **state)
+{
+    struct scene *scene = *state;
+
+    target_look(scene, CK_TEST_DIR "/symbols_pie");
+    sites_say(scene);
+    site_is(scene, 0, "symbols_target.c");
+    site_is(scene, 1, "symbols_target.c");
+    site_is(scene, 2, "symbols_library.c");
+}
+
+static void sites_of_a_program_at_a_fixed_address(void **state)
+{
+    struct scene *scene = *state;
+
+    target_look(scene, CK_TEST_DIR "/symbols_fixed");
+    sites_say(scene);
+    site_is(scene, 0, "symbols_target.c");
+    site_is(scene, 1, "symbols_target.c");
+    site_is(scene, 2, "symbols_library.c");
+}
+
+static void a_stripped_program_gives_module_and_offset(void **state)
+{
+    struct scene *scene = *state;
+    const struct ck_text *text;
+
+    target_look(scene, CK_TEST_DIR "/symbols_stripped");
+    sites_say(scene);
+    text = symbol_of(scene, scene->sites[0]);
+    assert_non_null(text);
+    assert_memory_equal(ck_text_bytes(text), "symbols_stripped+0x", 19);
+    assert_int_equal(text->extra, 0);
+    site_is(scene, 2, "symbols_library.c");
+}
+
+/* The first site is a frame of a stack, the last one of the library's. */
+static void frames_say(struct scene *scene)
+{
+    symbols_frame(scene->symbols, IMAGE, scene->sites[0]);
+    symbols_frame(scene->symbols, IMAGE, scene->sites[2]);
+    assert_int_equal(
+        symbols_finish(scene->symbols, scene->said.own, 20 * CK_TIME_S), 0);
+    said_read(&scene->said);
+}
+
+static void lines_that_lie_apart_are_found_for_calls(void **state)
+{
+    struct scene *scene = *state;
+
+    target_look(scene, CK_TEST_DIR "/symbols_apart");
+    sites_say(scene);
+    site_is(scene, 0, "symbols_target.c");
+    site_is(scene, 1, "symbols_target.c");
+}
+
+static void lines_that_lie_apart_are_not_read_for_stacks(void **state)
+{
+    struct scene *scene = *state;
+    const struct ck_text *text;
+
+    target_look(scene, CK_TEST_DIR "/symbols_apart");
+    frames_say(scene);
+    text = symbol_of(scene, scene->sites[0]);
+    assert_non_null(text);
+    assert_string_equal(ck_text_bytes(text), scene->functions[0]);
+    assert_int_equal(text->extra, 0);
+    site_is(scene, 2, "symbols_library.c");
+}
+
+static void a_frame_that_is_a_call_as_well_has_its_line(void **state)
+{
+    struct scene *scene = *state;
+
+    target_look(scene, CK_TEST_DIR "/symbols_apart");
+    symbols_frame(scene->symbols, IMAGE, scene->sites[0]);
+    symbols_site(scene->symbols, IMAGE, scene->sites[0]);
+    frames_say(scene);
+    site_is(scene, 0, "symbols_target.c");
+}
+
+/* Where clock_gettime() lies in what the kernel maps, 0 = nowhere. */
+static uint64_t vdso_clock(void)
+{
+    static const char *const names[] = {"__vdso_clock_gettime",
+                                        "__kernel_clock_gettime"};
+    void *image = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *found = NULL;
+
+    for (size_t i = 0; image != NULL && found == NULL && i < 2; i++) {
+        found = dlsym(image, names[i]);
+    }
+    return getauxval(AT_SYSINFO_EHDR) == 0 ? 0 : (uint64_t)(uintptr_t)found;
+}
+
+static void a_frame_in_the_vdso_has_its_name(void **state)
+{
+    struct scene *scene = *state;
+    const struct ck_text *text;
+    uint64_t frame = vdso_clock() + 9;
+
+    if (frame == 9) {
+        print_message("skipped: no vdso with clock_gettime here\n");
+        skip();
+    }
+    symbols_seen_process(scene->symbols, IMAGE, getpid());
+    symbols_frame(scene->symbols, IMAGE, frame);
+    assert_int_equal(
+        symbols_finish(scene->symbols, scene->said.own, 20 * CK_TIME_S), 0);
+    said_read(&scene->said);
+    text = symbol_of(scene, frame);
+    assert_non_null(text);
+    assert_string_equal(ck_text_bytes(text), "[vdso] clock_gettime");
+    assert_int_equal(text->extra, 0);
+}
+
+static void each_module_is_said_once(void **state)
+{
+    struct scene *scene = *state;
+    const struct ck_text *text = NULL;
+    int programs = 0, libraries = 0;
+
+    target_look(scene, CK_TEST_DIR "/symbols_pie");
+    /* At once, so that a killed collector has said them. */
+    assert_int_equal(symbols_modules(scene->symbols, scene->said.own), 0);
+    sites_say(scene);
+    while ((text = said_next(&scene->said, CK_KIND_MODULE, text)) != NULL) {
+        char *bytes = strndup(ck_text_bytes(text), text->length);
+        uint64_t start, end;
+
+        assert_non_null(bytes);
+        assert_int_equal(text->e.name, IMAGE);
+        assert_non_null(strstr(bytes, "\nbuild_id="));
+        assert_int_equal(sscanf(strstr(bytes, "\nstart="),
+                                "\nstart=%" SCNx64 "\nend=%" SCNx64, &start,
+                                &end),
+                         2);
+        assert_true(start < end);
+        if (strstr(bytes, "/symbols_pie\n") != NULL) {
+            programs++;
+            assert_true(scene->sites[0] > start && scene->sites[0] < end);
+            assert_int_equal(text->object, start);
+        }
+        libraries += strstr(bytes, "libsymbols_library.so\n") != NULL;
+        free(bytes);
+    }
+    assert_int_equal(programs, 1);
+    assert_int_equal(libraries, 1);
+}
+
+/* The file at the path is another one when the sites are looked up. */
+static void a_replaced_file_is_not_believed(void **state)
+{
+    struct scene *scene = *state;
+    const struct ck_text *text;
+    char dir[] = "/tmp/ck-symbols-XXXXXX";
+    char path[64], command[512];
+
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof(path), "%s/program", dir);
+    (void)snprintf(command, sizeof(command),
+                   "cp " CK_TEST_DIR "/symbols_pie %s", path);
+    assert_int_equal(system(command), 0);
+    target_look(scene, path);
+    (void)snprintf(command, sizeof(command),
+                   "cp " CK_TEST_DIR "/symbols_fixed %s", path);
+    assert_int_equal(system(command), 0);
+    sites_say(scene);
+    (void)unlink(path);
+    (void)rmdir(dir);
+    text = symbol_of(scene, scene->sites[0]);
+    assert_non_null(text);
+    assert_memory_equal(ck_text_bytes(text), "program+0x", 10);
+    assert_int_equal(text->extra, 0);
+}
+
+/* Map a page of this program's code once more: a module more. */
+static char *code_map(void)
+{
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    char *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+    assert_true(at != MAP_FAILED);
+    (void)close(fd);
+    return at;
+}
+
+/* Modules that are known after a look that may be due at `now`. */
+static int modules_at(struct scene *scene, ck_time_t now)
+{
+    const struct ck_text *text = NULL;
+    int count = 0;
+
+    symbols_follow_process(scene->symbols, IMAGE, getpid(), now);
+    assert_int_equal(symbols_modules(scene->symbols, scene->said.own), 0);
+    said_read(&scene->said);
+    while ((text = said_next(&scene->said, CK_KIND_MODULE, text)) != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static void a_process_is_looked_at_where_it_is_worth_it(void **state)
+{
+    struct scene *scene = *state;
+    ck_time_t now = 1000 * CK_TIME_S;
+    int known = modules_at(scene, now);
+    char *code[3];
+
+    assert_true(known > 0);
+    code[0] = code_map();
+    assert_int_equal(modules_at(scene, now + CK_TIME_S / 2), known);
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known + 1);
+    code[1] = code_map();
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known + 1);
+    symbols_mapped(scene->symbols, IMAGE);
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known + 2);
+    code[2] = code_map();
+    symbols_site(scene->symbols, IMAGE, (uint64_t)(uintptr_t)code[1] + 64);
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known + 2);
+    symbols_site(scene->symbols, IMAGE, (uint64_t)(uintptr_t)code[2] + 64);
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known + 3);
+    for (int i = 0; i < 3; i++) {
+        (void)munmap(code[i], 4096);
+    }
+}
+
+static void looks_at_a_process_that_stays_grow_rare(void **state)
+{
+    struct scene *scene = *state;
+    ck_time_t now = 1000 * CK_TIME_S;
+    int known = modules_at(scene, now);
+    char *code;
+
+    for (int i = 0; i < 60; i++) {
+        now += CK_TIME_S;
+        assert_int_equal(modules_at(scene, now), known);
+    }
+    code = code_map();
+    assert_int_equal(modules_at(scene, now + CK_TIME_S), known);
+    assert_int_equal(modules_at(scene, now + 16 * CK_TIME_S), known + 1);
+    (void)munmap(code, 4096);
+}
+
+static void time_over_is_said(void **state)
+{
+    struct scene *scene = *state;
+    const struct ck_text *note;
+
+    symbols_site(scene->symbols, IMAGE, 4096);
+    assert_int_equal(
+        symbols_finish(scene->symbols, scene->said.own, -CK_TIME_S), 0);
+    said_read(&scene->said);
+    note = said_next(&scene->said, CK_KIND_NOTE, NULL);
+    assert_non_null(note);
+    assert_memory_equal(ck_text_bytes(note), "1 of 1 call sites", 17);
+}
+
+static void sites_beyond_the_bound_are_counted(void **state)
+{
+    struct scene *scene = *state;
+
+    for (uint64_t i = 1; i <= SYMBOLS_SITES_MAX + 5; i++) {
+        symbols_site(scene->symbols, IMAGE, i * 16);
+    }
+    assert_int_equal(
+        symbols_finish(scene->symbols, scene->said.own, 20 * CK_TIME_S), 0);
+    said_read(&scene->said);
+    assert_null(said_next(&scene->said, CK_KIND_SYMBOL, NULL));
+    assert_non_null(said_next(&scene->said, CK_KIND_NOTE, NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        CASE(sites_of_a_position_independent_program),
+        CASE(sites_of_a_program_at_a_fixed_address),
+        CASE(a_stripped_program_gives_module_and_offset),
+        CASE(lines_that_lie_apart_are_found_for_calls),
+        CASE(lines_that_lie_apart_are_not_read_for_stacks),
+        CASE(a_frame_that_is_a_call_as_well_has_its_line),
+        CASE(a_frame_in_the_vdso_has_its_name),
+        CASE(each_module_is_said_once),
+        CASE(a_replaced_file_is_not_believed),
+        CASE(a_process_is_looked_at_where_it_is_worth_it),
+        CASE(looks_at_a_process_that_stays_grow_rare),
+        CASE(time_over_is_said),
+        CASE(sites_beyond_the_bound_are_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* test_symboltable.c - the functions of this very program
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/symbols/symboltable.h"
+
+#define ASKED 100
+
+static uint64_t load_bias;
+static char build_id[SYMBOLTABLE_ID_BYTES];
+static struct symboltable *table;
+
+__attribute__((noinline)) static int first_known(int number)
+{
+    return number * 3 + 1;
+}
+
+__attribute__((noinline)) static int second_known(int number)
+{
+    return number * 5 + 2;
+}
+
+/* The program itself is the first of all. */
+static int program_take(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    load_bias = info->dlpi_addr;
+    return 1;
+}
+
+static int setup(void **state)
+{
+    uint64_t unused;
+
+    (void)state;
+    (void)dl_iterate_phdr(program_take, NULL);
+    if (symboltable_identify("/proc/self/exe", 0, 0, &unused, build_id) != 0) {
+        return -1;
+    }
+    table = symboltable_create("/proc/self/exe", build_id);
+    return table == NULL ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    symboltable_destroy(table);
+    table = NULL;
+    return 0;
+}
+
+static const char *name_of(int (*function)(int), uint64_t offset)
+{
+    return symboltable_function(table, (uint64_t)(uintptr_t)function -
+                                           load_bias + offset);
+}
+
+static void a_function_is_found_however_often_was_asked(void **state)
+{
+    (void)state;
+    assert_int_equal(first_known(1) + second_known(1), 11);
+    for (int i = 0; i < ASKED; i++) {
+        assert_string_equal(name_of(first_known, 0), "first_known");
+        assert_string_equal(name_of(second_known, 1), "second_known");
+    }
+}
+
+static void an_address_before_all_of_them_has_none(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ASKED; i++) {
+        assert_null(symboltable_function(table, 0));
+    }
+}
+
+static void another_build_is_refused(void **state)
+{
+    (void)state;
+    assert_null(symboltable_create("/proc/self/exe", "00"));
+}
+
+/* A copy of this program without symbols in a folder of its own, and these in
+ * a file beside it. */
+static void copy_strip(char *folder)
+{
+    char command[1024];
+
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(command, sizeof(command),
+                   "cd %s && cp /proc/%ld/exe program && "
+                   "objcopy --only-keep-debug program program.debug && "
+                   "strip program && "
+                   "objcopy --add-gnu-debuglink=program.debug program",
+                   folder, (long)getpid());
+    assert_int_equal(system(command), 0);
+}
+
+static void
+the_functions_of_a_stripped_file_are_those_of_its_debug_file(void **state)
+{
+    char folder[] = "/tmp/ck-symbols.XXXXXX";
+    char path[64], command[64];
+
+    (void)state;
+    copy_strip(folder);
+    (void)snprintf(path, sizeof(path), "%s/program", folder);
+    symboltable_destroy(table);
+    table = symboltable_create(path, build_id);
+    assert_non_null(table);
+    assert_string_equal(name_of(first_known, 0), "first_known");
+    (void)snprintf(command, sizeof(command), "rm %s/program.debug", folder);
+    assert_int_equal(system(command), 0);
+    symboltable_destroy(table);
+    table = symboltable_create(path, build_id);
+    assert_non_null(table);
+    assert_null(name_of(first_known, 0));
+    (void)snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_function_is_found_however_often_was_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_address_before_all_of_them_has_none,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(another_build_is_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            the_functions_of_a_stripped_file_are_those_of_its_debug_file, setup,
+            teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,351 @@
+/* test_waits.c - who waited in MPI for whom, against a simulated program
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the analysis finds in the records of random programs (play.h) is
+ * compared with a look at each nanosecond, chains of waits followed rank by
+ * rank. CK_SEED repeats a run, CK_WORLDS says how many worlds.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/blame.h"
+#include "merge/analysis/history/waits.h"
+#include "merge/analysis/totals/replay.h"
+#include "merge/analysis/waits/waitstates.h"
+#include "tests/merge/chance.h"
+#include "tests/merge/play.h"
+
+#define RANKS PLAY_RANKS
+
+/* ---- the comparison ----------------------------------------------------- */
+
+struct sums {
+    ck_time_t waited[RANKS][WAIT_KINDS];
+    ck_time_t from[RANKS][RANKS]; /* rank that waits, rank that it waits for */
+    ck_time_t origin[RANKS][RANKS];
+};
+
+static const struct truth *
+waits_at(const struct world *world, int rank, ck_time_t t)
+{
+    for (size_t i = 0; i < world->truths_count; i++) {
+        const struct truth *truth = &world->truths[i];
+
+        if (truth->rank == rank && truth->start <= t && t < truth->until) {
+            return truth;
+        }
+    }
+    return NULL;
+}
+
+static void oracle(const struct world *world, struct sums *sums)
+{
+    memset(sums, 0, sizeof(*sums));
+    for (ck_time_t t = world->region.start; t < world->region.end; t++) {
+        for (int rank = 0; rank < RANKS; rank++) {
+            const struct truth *truth = waits_at(world, rank, t);
+            int whom = rank;
+
+            if (truth == NULL) {
+                continue;
+            }
+            sums->waited[rank][truth->kind]++;
+            sums->from[rank][truth->whom]++;
+            for (const struct truth *next = truth; next != NULL;
+                 next = waits_at(world, whom, t)) {
+                whom = next->whom;
+            }
+            sums->origin[rank][whom]++;
+        }
+    }
+}
+
+static struct blame *blame_feed(const struct world *world)
+{
+    struct blame *blame =
+        blame_create(world->cast, world->align, world->region);
+
+    assert_non_null(blame);
+    for (size_t i = 0; i < world->count; i++) {
+        const struct event *event = &world->events[i];
+        struct timeline_event given = {.record = &event->record.e,
+                                       .start = event->record.e.start,
+                                       .end = event->end,
+                                       .rank = event->rank,
+                                       .process = (uint32_t)event->rank,
+                                       .thread = (uint32_t)event->rank};
+
+        assert_int_equal(blame_take(blame, &given), 0);
+    }
+    assert_int_equal(blame_finish(blame), 0);
+    return blame;
+}
+
+static void sums_read(const struct blame *blame, struct sums *sums)
+{
+    size_t count;
+    const struct ledger_row *rows =
+        waitstates_rows(blame_waitstates(blame), &count);
+
+    memset(sums, 0, sizeof(*sums));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(rows[i].cause, CAUSE_MPI_WAIT);
+        sums->waited[rows[i].rank][rows[i].wait] += rows[i].ns;
+        sums->from[rows[i].rank][rows[i].last] += rows[i].ns;
+        sums->origin[rows[i].rank][rows[i].blamed] += rows[i].ns;
+    }
+}
+
+static void sums_differ(const struct sums *want, const struct sums *seen)
+{
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (int i = 0; i < (int)WAIT_KINDS; i++) {
+            if (want->waited[rank][i] != seen->waited[rank][i]) {
+                print_error("rank %d %s: %lld ns, not %lld\n", rank,
+                            wait_kind_name((enum wait_kind)i),
+                            (long long)seen->waited[rank][i],
+                            (long long)want->waited[rank][i]);
+            }
+        }
+        for (int i = 0; i < RANKS; i++) {
+            if (want->from[rank][i] != seen->from[rank][i] ||
+                want->origin[rank][i] != seen->origin[rank][i]) {
+                print_error("rank %d for %d: %lld ns, not %lld; because of "
+                            "it %lld, not %lld\n",
+                            rank, i, (long long)seen->from[rank][i],
+                            (long long)want->from[rank][i],
+                            (long long)seen->origin[rank][i],
+                            (long long)want->origin[rank][i]);
+            }
+        }
+    }
+}
+
+static bool replay_differs(const struct world *world, const struct blame *blame)
+{
+    bool is_wrong = false;
+
+    for (int rank = 0; rank < RANKS; rank++) {
+        struct replay_rank seen =
+            replay_rank(blame_replay(blame), (uint32_t)rank);
+        int64_t want =
+            world->ideal[rank] + world->region.end - world->now[rank];
+
+        if (seen.is_seen && seen.end != want) {
+            print_error("replay of rank %d ends at %lld, not %lld\n", rank,
+                        (long long)seen.end, (long long)want);
+            is_wrong = true;
+        }
+    }
+    return is_wrong;
+}
+
+static bool world_differs(struct world *world)
+{
+    struct blame *blame = blame_feed(world);
+    struct sums want, seen;
+    bool is_wrong = replay_differs(world, blame);
+
+    oracle(world, &want);
+    sums_read(blame, &seen);
+    if (memcmp(&want, &seen, sizeof(want)) != 0) {
+        sums_differ(&want, &seen);
+        is_wrong = true;
+    }
+    blame_destroy(blame);
+    /* A part of it. */
+    world->region.start = chance_below(world->region.end);
+    world->region.end -= chance_below(world->region.end - world->region.start);
+    blame = blame_feed(world);
+    oracle(world, &want);
+    sums_read(blame, &seen);
+    if (memcmp(&want, &seen, sizeof(want)) != 0) {
+        sums_differ(&want, &seen);
+        is_wrong = true;
+    }
+    blame_destroy(blame);
+    return is_wrong;
+}
+
+static bool world_is_wrong(void *state)
+{
+    play_world(state);
+    return world_differs(state);
+}
+
+static void waits_are_those_of_the_program_to_the_nanosecond(void **unused)
+{
+    static struct world world;
+
+    (void)unused;
+    play_cast(&world);
+    chance_worlds(2000, world_is_wrong, &world);
+    align_destroy(world.align);
+    cast_destroy(world.cast);
+}
+
+/* One end of a message of tag 0; by names of play.c. */
+static void message_put(
+    struct world *world, int rank, int peer, struct region call, bool is_send)
+{
+    struct event *event = &world->events[world->count++];
+
+    memset(event, 0, sizeof(*event));
+    event->rank = rank;
+    event->end = call.end;
+    event->record.message =
+        (struct ck_message){.e = {.kind = is_send ? CK_KIND_SEND : CK_KIND_RECV,
+                                  .name = is_send ? 1 : 2,
+                                  .start = call.start},
+                            .dur = region_length(call),
+                            .call = ++world->call[rank],
+                            .comm = 1,
+                            .peer = peer,
+                            .bytes = 8};
+}
+
+/* Rank 1 takes one message of rank 0, sent at 100, and one of rank 2, sent at
+ * 10. */
+static void two_receives(struct world *world, bool is_late_first)
+{
+    struct region first = {0, 101}, second = {101, 102};
+
+    if (!is_late_first) {
+        first.end = second.start = 11;
+        second.end = 101;
+    }
+    world->count = 0;
+    memset(world->call, 0, sizeof(world->call));
+    message_put(world, 1, is_late_first ? 0 : 2, first, false);
+    message_put(world, 2, 1, (struct region){10, 11}, true);
+    if (!is_late_first) {
+        message_put(world, 1, 0, second, false);
+    }
+    message_put(world, 0, 1, (struct region){100, 101}, true);
+    if (is_late_first) {
+        message_put(world, 1, 2, second, false);
+    }
+    world->region = (struct region){0, 200};
+}
+
+static ck_time_t wrong_order(struct world *world, ck_time_t *waited)
+{
+    struct blame *blame = blame_feed(world);
+    ck_time_t wrong = 0;
+    size_t count;
+    const struct ledger_row *rows =
+        waitstates_rows(blame_waitstates(blame), &count);
+
+    *waited = 0;
+    for (size_t i = 0; i < count; i++) {
+        wrong += rows[i].wrong;
+        *waited += rows[i].ns;
+    }
+    blame_destroy(blame);
+    return wrong;
+}
+
+static void a_wait_while_another_message_lay_there_is_wrong_order(void **unused)
+{
+    static struct world world;
+    ck_time_t waited;
+
+    (void)unused;
+    play_cast(&world);
+    two_receives(&world, true);
+    assert_int_equal(wrong_order(&world, &waited), 100);
+    assert_int_equal(waited, 100);
+    two_receives(&world, false);
+    assert_int_equal(wrong_order(&world, &waited), 0);
+    assert_int_equal(waited, 10 + 89);
+    align_destroy(world.align);
+    cast_destroy(world.cast);
+}
+
+/* An agent with a thread, on a clock of its own. */
+static uint32_t agent_put(struct cast *cast, int32_t rank, const char *timens)
+{
+    uint8_t id[16] = {(uint8_t)(rank + 1)};
+    uint32_t agent = cast_agent_find(cast, id);
+    char lines[200];
+
+    (void)snprintf(lines, sizeof(lines),
+                   "boot_id=b\ntimens=%s\nreference_boot_id=b\n"
+                   "reference_timens=zero\n",
+                   timens);
+    cast->agents[agent].identity =
+        texts_keep(cast->texts, lines, sizeof(lines));
+    cast->agents[agent].rank = rank;
+    (void)cast_thread_find(cast, cast_process_find(cast, agent, 1), 7);
+    return agent;
+}
+
+/* The clock of rank 1 is probed from 50 s to 60 s; far from that it is known
+ * less well. */
+static void a_waits_error_is_the_larger_one_of_both_its_ends(void **unused)
+{
+    static const ck_time_t early = 5 * CK_TIME_S, best = 55 * CK_TIME_S,
+                           late = 155 * CK_TIME_S;
+    struct cast *cast = cast_create();
+    struct align *align = align_create();
+    uint32_t first = agent_put(cast, 0, "zero");
+    uint32_t second = agent_put(cast, 1, "one");
+    ck_time_t before, between, after;
+    struct waits *waits;
+    struct wait wait = {.thread = 0}; /* threads are numbered as agents */
+
+    (void)unused;
+    for (ck_time_t at = 50 * CK_TIME_S; at <= 60 * CK_TIME_S; at += CK_TIME_S) {
+        struct ck_clock_fact fact = {
+            .e = {.kind = CK_KIND_CLOCK_PROBE, .start = at},
+            .value = at + 3000,
+            .t3 = at + 5000,
+            .t4 = at + 8000,
+            .width = 20,
+        };
+
+        assert_int_equal(align_fact(align, second, &fact), 0);
+    }
+    assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(align_settle(align, NULL), 0);
+    waits = waits_create(cast, align, 0);
+    assert_non_null(waits);
+    assert_int_equal(align_pair_bound(align, first, second, early, &before), 0);
+    assert_int_equal(align_pair_bound(align, first, second, best, &between), 0);
+    assert_int_equal(align_pair_bound(align, first, second, late, &after), 0);
+    assert_true(between + 10000 < before && before < after);
+    wait.until = best;
+    assert_true(waits_error(waits, 1, early, &wait));
+    assert_int_equal(wait.error, before);
+    wait.until = late;
+    assert_true(waits_error(waits, 1, best, &wait));
+    assert_int_equal(wait.error, after);
+    assert_true(waits_error(waits, 1, early, &wait));
+    assert_int_equal(wait.error, after);
+    /* On one clock there is none. */
+    assert_true(waits_error(waits, 0, early, &wait));
+    assert_int_equal(wait.error, 0);
+    waits_destroy(waits);
+    align_destroy(align);
+    cast_destroy(cast);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_are_those_of_the_program_to_the_nanosecond),
+        cmocka_unit_test(a_wait_while_another_message_lay_there_is_wrong_order),
+        cmocka_unit_test(a_waits_error_is_the_larger_one_of_both_its_ends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,459 @@
+/* test_window.c - windows are found where they were put, and nowhere else
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Random series, with what real ones have: noise with tails, trends, first
+ * steps that are slow, checkpoints. CK_SEED repeats a run, CK_WORLDS says how
+ * many series of each kind (400).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/steps/window.h"
+#include "tests/merge/chance.h"
+
+#define CHANCE 1e-3
+#define VALUES_MAX 4000
+#define UNIT 1e6
+
+static ck_time_t values[VALUES_MAX];
+static size_t count;
+static struct window found[WINDOWS_MAX];
+static size_t found_count;
+
+static int setup(void **state)
+{
+    (void)state;
+    chance_seed(chance_rand_seed() + 1ull);
+    return 0;
+}
+
+static long series_each(void)
+{
+    const char *text = getenv("CK_WORLDS");
+
+    return text != NULL ? atol(text) : 400;
+}
+
+/* Above 0, below 1. */
+static double uniform(void)
+{
+    return ((double)chance_below(1 << 30) + 0.5) / (1 << 30);
+}
+
+static double normal(void)
+{
+    return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+}
+
+static double exponential(void)
+{
+    return -log(uniform());
+}
+
+static double pareto(double tail)
+{
+    return pow(uniform(), -1 / tail);
+}
+
+static void put(size_t i, double value)
+{
+    values[i] = (ck_time_t)(value > 0 ? value * UNIT : 0);
+}
+
+static void find(void)
+{
+    assert_int_equal(window_find(values, count, CHANCE, found, &found_count),
+                     0);
+}
+
+static size_t count_any(void)
+{
+    static const size_t counts[] = {40, 100, 300, 1000, VALUES_MAX};
+
+    return counts[chance_below(5)];
+}
+
+/* ---- series without a window -------------------------------------------- */
+
+typedef double value_f(size_t i, double other);
+
+static double half_normal(size_t i, double other)
+{
+    (void)i, (void)other;
+    return fabs(normal());
+}
+
+static double heavy(size_t i, double other)
+{
+    (void)i;
+    return pareto(1.1 + other);
+}
+
+static double heavy_now_and_then(size_t i, double other)
+{
+    (void)i;
+    return uniform() < 0.02 + 0.1 * other ? pareto(1.2) : 0;
+}
+
+static double log_normal(size_t i, double other)
+{
+    (void)i;
+    return exp((0.5 + 1.5 * other) * normal());
+}
+
+static double half_the_steps(size_t i, double other)
+{
+    (void)i, (void)other;
+    return uniform() < 0.5 ? 0 : exponential();
+}
+
+static double always_the_same(size_t i, double other)
+{
+    (void)i;
+    return 20 + other * normal();
+}
+
+static double rising(size_t i, double other)
+{
+    return (double)i / (double)count + 0.3 * other * fabs(normal());
+}
+
+static double rising_in_noise(size_t i, double other)
+{
+    (void)other;
+    return (double)i / (double)count + 0.3 * fabs(normal());
+}
+
+static double falling(size_t i, double other)
+{
+    return 1 - (double)i / (double)count + 0.3 * other * fabs(normal());
+}
+
+static double rising_fast(size_t i, double other)
+{
+    return exp(6 * other * (double)i / (double)count) + 0.2 * fabs(normal());
+}
+
+static double slow_at_first(size_t i, double other)
+{
+    return (i < 1 + (size_t)(10 * other) ? 20 : 0) + fabs(normal());
+}
+
+static double warming_up(size_t i, double other)
+{
+    return 20 * exp(-(double)i / (1 + 10 * other)) + fabs(normal());
+}
+
+static double each_tenth(size_t i, double other)
+{
+    return (i % 10 == 9 ? 20 + 20 * other : 0) + fabs(normal());
+}
+
+static double rare_outliers(size_t i, double other)
+{
+    (void)i, (void)other;
+    return uniform() < 0.003 ? 300 * uniform() : fabs(normal());
+}
+
+static double all_of_it(size_t i, double other)
+{
+    return each_tenth(i, other) + slow_at_first(i, other) + rising(i, other);
+}
+
+/* Each value resembles the one before, as where a machine is busy for a while:
+ * the series is a first-order autoregression, bent. */
+static double resembling_bent(double bend, double like, double *last)
+{
+    *last = like * *last + sqrt(1 - like * like) * normal();
+    return bend == 0 ? fabs(*last) : exp(bend * *last);
+}
+
+static void what_resembles_what_was_before_is_none(void **state)
+{
+    static const double likes[] = {0.9, 0.95, 0.98};
+    long each = series_each() / 4, all = 0;
+
+    (void)state;
+    chance_seed(29);
+    for (size_t k = 0; k < 3 * sizeof(likes) / sizeof(likes[0]); k++) {
+        long claimed = 0;
+
+        for (long n = 0; n < each; n++) {
+            double last = normal();
+
+            count = count_any();
+            for (size_t i = 0; i < count; i++) {
+                put(i, resembling_bent((double)(k % 3), likes[k / 3], &last));
+            }
+            find();
+            claimed += found_count > 0;
+        }
+        print_message("r %g, bend %zu: claimed in %ld of %ld\n", likes[k / 3],
+                      k % 3, claimed, each);
+        all += claimed;
+    }
+    assert_true(all * 50 <= 9 * each);
+}
+
+static void what_is_none_is_none(void **state)
+{
+    static value_f *const kinds[] = {
+        half_normal,   heavy,          heavy_now_and_then,
+        log_normal,    half_the_steps, always_the_same,
+        rising,        falling,        rising_fast,
+        slow_at_first, warming_up,     each_tenth,
+        rare_outliers, all_of_it,      rising_in_noise};
+    long each = series_each();
+
+    (void)state;
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        long claimed = 0;
+
+        for (long n = 0; n < each; n++) {
+            double other = uniform();
+
+            count = count_any();
+            for (size_t i = 0; i < count; i++) {
+                put(i, kinds[k](i, other));
+            }
+            find();
+            claimed += found_count > 0;
+        }
+        print_message("kind %zu: claimed in %ld of %ld\n", k, claimed, each);
+        assert_true(claimed * 20 <= each);
+    }
+}
+
+/* ---- series with windows ------------------------------------------------ */
+
+/* Noise below, tails above; 10 more in [first, first + length). */
+static void background(double noise)
+{
+    for (size_t i = 0; i < count; i++) {
+        put(i, noise * (uniform() < 0.5 ? 0 : exponential()));
+    }
+}
+
+static void plant(size_t first, size_t length, double noise)
+{
+    for (size_t i = first; i < first + length; i++) {
+        put(i, (double)values[i] / UNIT + 10 * (1 + noise * 0.2 * normal()));
+    }
+}
+
+static bool is_near(size_t a, size_t b)
+{
+    return a > b ? a - b <= 2 : b - a <= 2;
+}
+
+static bool is_found(size_t n, size_t first, size_t length)
+{
+    return found_count > n && is_near(found[n].first, first) &&
+           is_near(found[n].last, first + length - 1);
+}
+
+/* In how many of the series the one window is right, of each percent. */
+static void place_check(const char *text, int place)
+{
+    long each = series_each(), right = 0, wrong = 0;
+
+    for (long n = 0; n < each; n++) {
+        double noise = 0.05 + 0.95 * uniform();
+        size_t length, first;
+
+        count = count_any();
+        count = count < 100 ? 100 : count;
+        /* From a tenth, in which most of all waiting lies, to 45 %. */
+        length = (size_t)((0.1 + 0.35 * uniform()) * (double)count);
+        length = length < 12 ? 12 : length;
+        first = (size_t)chance_below((int64_t)(count - length - 6)) + 3;
+        first = place < 0 ? 0 : place > 0 ? count - length : first;
+        background(noise);
+        plant(first, length, noise);
+        find();
+        right += found_count == 1 && is_found(0, first, length);
+        wrong += found_count > 0 && !is_found(0, first, length);
+    }
+    print_message("%s: right in %ld, wrong in %ld of %ld\n", text, right, wrong,
+                  each);
+    assert_true(right * 100 >= each * 97);
+    assert_true(wrong * 100 <= each * 2);
+}
+
+static void a_window_is_found_wherever_it_is(void **state)
+{
+    (void)state;
+    place_check("anywhere", 0);
+    place_check("at the start", -1);
+    place_check("at the end", 1);
+}
+
+static void fifty_of_a_thousand_are_found(void **state)
+{
+    long each = series_each(), right = 0;
+
+    (void)state;
+    for (long n = 0; n < each; n++) {
+        count = 1000;
+        background(0.5);
+        plant(100, 50, 0.5);
+        find();
+        right += found_count == 1 && is_found(0, 100, 50);
+    }
+    assert_true(right * 100 >= each * 98);
+}
+
+static void a_few_steps_are_found_where_they_are_most(void **state)
+{
+    long each = series_each(), right = 0;
+
+    (void)state;
+    for (long n = 0; n < each; n++) {
+        size_t first = 5 + (size_t)chance_below(480);
+
+        count = 500;
+        background(0.05);
+        plant(first, 5, 0.5);
+        find();
+        right += found_count == 1 && is_found(0, first, 5);
+    }
+    assert_true(right * 100 >= each * 98);
+}
+
+/* How many series of two windows have both, and how many have one. */
+static void two_check(long each, long *right, long *wrong)
+{
+    *right = *wrong = 0;
+    for (long n = 0; n < each; n++) {
+        size_t length = 30 + (size_t)chance_below(60);
+        size_t first = 20 + (size_t)chance_below(200);
+        size_t other = 500 + (size_t)chance_below(350);
+
+        count = 1000;
+        background(0.5);
+        plant(first, length, 0.5);
+        plant(other, length, 0.5);
+        find();
+        *right += found_count == 2 && is_found(0, first, length) &&
+                  is_found(1, other, length);
+        *wrong += found_count == 1;
+    }
+}
+
+static void two_windows_are_found(void **state)
+{
+    long each = series_each(), right, wrong;
+
+    (void)state;
+    two_check(each, &right, &wrong);
+    print_message("two: right in %ld, one claimed in %ld of %ld\n", right,
+                  wrong, each);
+    assert_true(right * 100 >= each * 97);
+    assert_true(wrong * 100 <= each * 1);
+}
+
+/* Series in which low noise between them made one of them. */
+static void two_windows_are_not_one(void **state)
+{
+    long right, wrong;
+
+    (void)state;
+    chance_seed(17);
+    two_check(400, &right, &wrong);
+    assert_int_equal(wrong, 0);
+}
+
+static void shares_are_of_all_values(void **state)
+{
+    (void)state;
+    count = 100;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = i >= 40 && i < 60 ? 40 : 10;
+    }
+    find();
+    assert_int_equal(found_count, 1);
+    assert_int_equal(found[0].first, 40);
+    assert_int_equal(found[0].last, 59);
+    assert_true(fabs(found[0].share - 0.5) < 1e-9);
+}
+
+static void what_holds_less_than_half_of_all_is_none(void **state)
+{
+    (void)state;
+    count = 100;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = i >= 40 && i < 60 ? 39 : 10;
+    }
+    find();
+    assert_int_equal(found_count, 0);
+}
+
+static void more_than_half_of_the_steps_are_none(void **state)
+{
+    (void)state;
+    count = 100;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = i >= 20 && i < 71 ? 100 : 1;
+    }
+    find();
+    assert_int_equal(found_count, 0);
+}
+
+/* Three of 40 values are side by side in one of 260 orders, of 1,000 in one of
+ * 166,500. */
+static void what_may_be_chance_is_none(void **state)
+{
+    (void)state;
+    for (count = 40; count <= 1000; count += 960) {
+        for (size_t i = 0; i < count; i++) {
+            values[i] = i >= 20 && i < 23 ? 100000 : 1 + (ck_time_t)i % 2;
+        }
+        find();
+        assert_int_equal(found_count, count == 40 ? 0 : 1);
+    }
+}
+
+static void few_values_have_none(void **state)
+{
+    (void)state;
+    count = WINDOW_VALUES_MIN - 1;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = i >= 10 && i < 20 ? 100 : 1;
+    }
+    find();
+    assert_int_equal(found_count, 0);
+    memset(values, 0, sizeof(values));
+    count = VALUES_MAX;
+    find();
+    assert_int_equal(found_count, 0);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup(name, setup)
+    const struct CMUnitTest tests[] = {
+        CASE(what_is_none_is_none),
+        CASE(what_resembles_what_was_before_is_none),
+        CASE(a_window_is_found_wherever_it_is),
+        CASE(fifty_of_a_thousand_are_found),
+        CASE(a_few_steps_are_found_where_they_are_most),
+        CASE(two_windows_are_found),
+        CASE(two_windows_are_not_one),
+        CASE(shares_are_of_all_values),
+        CASE(what_holds_less_than_half_of_all_is_none),
+        CASE(more_than_half_of_the_steps_are_none),
+        CASE(what_may_be_chance_is_none),
+        CASE(few_values_have_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,276 @@
+/* test_devicewaits.c - collective kernels against a look at each nanosecond
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * CK_SEED repeats a run, CK_WORLDS says how many worlds.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/totals/devicewaits.h"
+#include "tests/merge/chance.h"
+
+#define RANKS 3
+#define TID 7
+#define LENGTH 400
+#define EVENTS 200
+#define CALLS 6
+
+enum name { N_COMPUTE = 1, N_ALLREDUCE };
+
+struct event {
+    struct ck_kernel record;
+    ck_time_t end;
+    int rank;
+};
+
+struct world {
+    struct cast *cast;
+    struct align *align;
+    struct event events[EVENTS];
+    size_t count;
+    struct region region;
+    ck_time_t begins[CALLS][RANKS];
+    ck_time_t lasts[CALLS];
+    int who[CALLS];
+};
+
+static void rank_make(struct cast *cast, int rank)
+{
+    static const char *const names[] = {NULL, "forward",
+                                        "ncclDevKernel_AllReduce_Sum_f32"};
+    uint8_t id[16] = {(uint8_t)(rank + 1)};
+    uint32_t agent = cast_agent_find(cast, id);
+    uint32_t process = cast_process_find(cast, agent, 1);
+    struct cast_process *p = &cast->processes[process];
+
+    cast->agents[agent].rank = p->rank = rank;
+    (void)cast_thread_find(cast, process, TID);
+    for (uint32_t n = 1; n < 3; n++) {
+        assert_int_equal(
+            names_set(p->names, n,
+                      texts_keep(cast->texts, names[n], strlen(names[n]))),
+            0);
+    }
+    p->devices = calloc(1, sizeof(*p->devices));
+    p->devices_count = p->devices_room = 1;
+    p->devices[0] = (struct cast_device){.number = 1, .name = "d", .uuid = ""};
+}
+
+static void cast_make(struct world *world)
+{
+    world->cast = cast_create();
+    for (int rank = 0; rank < RANKS; rank++) {
+        rank_make(world->cast, rank);
+    }
+    assert_int_equal(cast_close(world->cast), 0);
+    world->align = align_create();
+    assert_int_equal(align_close(world->align, world->cast), 0);
+}
+
+static void
+kernel_put(struct world *world, int rank, enum name name, struct region part)
+{
+    struct event *event = &world->events[world->count++];
+
+    assert_true(world->count <= EVENTS);
+    memset(event, 0, sizeof(*event));
+    event->record.e = (struct ck_event){
+        .kind = CK_KIND_KERNEL, .name = name, .start = part.start};
+    event->record.dur = region_length(part);
+    event->record.device = 1;
+    event->end = part.end;
+    event->rank = rank;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct event *left = a;
+    const struct event *right = b;
+
+    if (left->record.e.start != right->record.e.start) {
+        return left->record.e.start < right->record.e.start ? -1 : 1;
+    }
+    return left->rank != right->rank ? left->rank - right->rank
+                                     : memcmp(left, right, sizeof(*left));
+}
+
+static void calls_make(struct world *world)
+{
+    ck_time_t now[RANKS] = {0};
+
+    for (int call = 0; call < CALLS; call++) {
+        world->lasts[call] = -1;
+        for (int rank = 0; rank < RANKS; rank++) {
+            now[rank] += chance_below(25);
+            world->begins[call][rank] = now[rank];
+            if (now[rank] >= world->lasts[call]) {
+                world->lasts[call] = now[rank];
+                world->who[call] = rank;
+            }
+        }
+        for (int rank = 0; rank < RANKS; rank++) {
+            now[rank] = world->lasts[call] + 1 + chance_below(6);
+            kernel_put(world, rank, N_ALLREDUCE,
+                       (struct region){world->begins[call][rank], now[rank]});
+        }
+    }
+}
+
+static void world_make(struct world *world)
+{
+    world->count = 0;
+    calls_make(world);
+    for (int i = 0; i < 40; i++) {
+        ck_time_t start = chance_below(LENGTH);
+
+        kernel_put(world, (int)chance_below(RANKS), N_COMPUTE,
+                   (struct region){start, start + 1 + chance_below(12)});
+    }
+    qsort(world->events, world->count, sizeof(world->events[0]), by_start);
+    world->region.start = chance_below(LENGTH / 2) - 20;
+    world->region.end = world->region.start + 1 + chance_below(LENGTH);
+}
+
+static bool computes(const struct world *world, int rank, ck_time_t t)
+{
+    for (size_t i = 0; i < world->count; i++) {
+        const struct event *event = &world->events[i];
+
+        if (event->rank == rank && event->record.e.name == N_COMPUTE &&
+            event->record.e.start <= t && t < event->end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+oracle_call(const struct world *world, int call, struct report_device *devices)
+{
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (ck_time_t t = world->begins[call][rank]; t < world->lasts[call];
+             t++) {
+            if (t >= world->region.start && t < world->region.end) {
+                devices[rank].comm_waited++;
+                devices[rank].comm_wait += !computes(world, rank, t);
+                devices[world->who[call]].comm_caused++;
+            }
+        }
+    }
+}
+
+/* Give the world's kernels, but for one; SIZE_MAX = all. */
+static void
+feed(const struct world *world, size_t left_out, struct report *report)
+{
+    struct scene *scene = scene_create(world->cast, world->align, 4096);
+    struct devicewaits *waits =
+        devicewaits_create(world->cast, scene, world->region);
+
+    assert_non_null(scene);
+    assert_non_null(waits);
+    for (size_t i = 0; i < world->count; i++) {
+        const struct event *event = &world->events[i];
+        struct timeline_event given = {.record = &event->record.e,
+                                       .start = event->record.e.start,
+                                       .end = event->end,
+                                       .rank = event->rank,
+                                       .process = (uint32_t)event->rank,
+                                       .thread = (uint32_t)event->rank};
+
+        if (i != left_out) {
+            assert_int_equal(devicewaits_take(waits, &given), 0);
+        }
+    }
+    devicewaits_report(waits, report);
+    devicewaits_destroy(waits);
+    scene_destroy(scene);
+}
+
+static void report_begin(struct report *report, struct report_device *devices)
+{
+    memset(report, 0, sizeof(*report));
+    memset(devices, 0, RANKS * sizeof(*devices));
+    for (uint32_t i = 0; i < RANKS; i++) {
+        devices[i].physical = i;
+        devices[i].comm = INT64_MAX;
+    }
+    report->devices = devices;
+    report->devices_count = RANKS;
+}
+
+static bool world_differs(const struct world *world)
+{
+    struct report_device want[RANKS] = {0}, seen[RANKS];
+    struct report report;
+    bool is_wrong = false;
+
+    for (int call = 0; call < CALLS; call++) {
+        oracle_call(world, call, want);
+    }
+    report_begin(&report, seen);
+    feed(world, SIZE_MAX, &report);
+    for (int rank = 0; rank < RANKS; rank++) {
+        is_wrong = is_wrong ||
+                   seen[rank].comm_waited != want[rank].comm_waited ||
+                   seen[rank].comm_wait != want[rank].comm_wait ||
+                   seen[rank].comm_caused != want[rank].comm_caused;
+    }
+    return is_wrong;
+}
+
+static bool world_is_wrong(void *state)
+{
+    world_make(state);
+    return world_differs(state);
+}
+
+static void waits_for_the_last_device_are_exact(void **unused)
+{
+    static struct world world;
+
+    (void)unused;
+    cast_make(&world);
+    chance_worlds(1000, world_is_wrong, &world);
+    align_destroy(world.align);
+    cast_destroy(world.cast);
+}
+
+static void nothing_is_said_where_a_device_has_one_less(void **unused)
+{
+    static struct world world;
+    struct report_device seen[RANKS];
+    struct report report;
+    size_t first = 0;
+
+    (void)unused;
+    chance_seed(CHANCE_SEED);
+    cast_make(&world);
+    world_make(&world);
+    while (world.events[first].record.e.name != N_ALLREDUCE) {
+        first++;
+    }
+    report_begin(&report, seen);
+    feed(&world, first, &report);
+    assert_int_equal(report.all.comm_waited, 0);
+    assert_int_equal(report.all.comm_caused, 0);
+    align_destroy(world.align);
+    cast_destroy(world.cast);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_for_the_last_device_are_exact),
+        cmocka_unit_test(nothing_is_said_where_a_device_has_one_less),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* test_hotspots.c - where the ranks' threads computed, by samples
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "merge/analysis/totals/hotspots.h"
+
+#define TID 7
+
+static struct cast *cast;
+static struct align *align;
+static struct scene *scene;
+static struct hotspots *hotspots;
+static struct report report;
+
+static void name_put(uint32_t process, uint32_t id, const char *text)
+{
+    assert_int_equal(names_set(cast->processes[process].names, id,
+                               texts_keep(cast->texts, text, strlen(text))),
+                     0);
+}
+
+/* Frames of one address each: the stack's number. */
+static void stack_put(uint32_t process, const struct place *place)
+{
+    struct cast_agent *agent = &cast->agents[cast->processes[process].agent];
+    uint64_t address = ++agent->stacks_count;
+
+    agent->stacks =
+        realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
+    agent->stacks_room = agent->stacks_count;
+    agent->stacks[address - 1].frames = calloc(1, sizeof(uint64_t));
+    agent->stacks[address - 1].frames[0] = address;
+    agent->stacks[address - 1].count = 1;
+    assert_int_equal(
+        names_set_place(cast->processes[process].names, address, *place), 0);
+}
+
+static int setup(void **state)
+{
+    struct region region = {100, 1000};
+
+    (void)state;
+    cast = cast_create();
+    for (int rank = 0; rank < 2; rank++) {
+        uint8_t id[16] = {(uint8_t)(rank + 1)};
+        uint32_t agent = cast_agent_find(cast, id);
+        uint32_t process = cast_process_find(cast, agent, 1);
+        const char *file = texts_keep(cast->texts, "a.c", 3);
+        struct place work = {texts_keep(cast->texts, "work", 4), file, 10};
+        struct place other = {texts_keep(cast->texts, "other", 5), file, 90};
+
+        cast->agents[agent].rank = cast->processes[process].rank = rank;
+        (void)cast_thread_find(cast, process, TID);
+        name_put(process, 1, "MPI_Recv");
+        name_put(process, 2, "solve");
+        stack_put(process, &work);
+        work.line = 11;
+        stack_put(process, &work);
+        stack_put(process, &other);
+    }
+    assert_int_equal(cast_close(cast), 0);
+    align = align_create();
+    assert_int_equal(align_close(align, cast), 0);
+    scene = scene_create(cast, align, 4096);
+    hotspots = hotspots_create(cast, scene, region);
+    memset(&report, 0, sizeof(report));
+    return scene == NULL || hotspots == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    hotspots_destroy(hotspots);
+    scene_destroy(scene);
+    align_destroy(align);
+    cast_destroy(cast);
+    report_fini(&report);
+    return 0;
+}
+
+static void
+take(int rank, const struct ck_event *record, ck_time_t start, ck_time_t end)
+{
+    struct timeline_event event = {.record = record,
+                                   .start = start,
+                                   .end = end,
+                                   .rank = rank,
+                                   .process = (uint32_t)rank,
+                                   .thread = (uint32_t)rank};
+
+    assert_int_equal(scene_take(scene, &event, 0), 0);
+    assert_int_equal(hotspots_take(hotspots, &event), 0);
+}
+
+static void sample(int rank, ck_time_t time, uint64_t stack)
+{
+    struct ck_sample record = {
+        .e = {.kind = CK_KIND_SAMPLE, .name = 1, .start = time},
+        .tid = TID,
+        .stack = stack,
+        .weight = 10};
+
+    take(rank, &record.e, time, time);
+}
+
+static void call(int rank, ck_time_t start, ck_time_t end)
+{
+    struct ck_call record = {
+        .e = {.kind = CK_KIND_MPI_CALL, .name = 1, .start = start},
+        .dur = end - start,
+        .call = 1};
+
+    take(rank, &record.e, start, end);
+}
+
+static void functions_are_hot_by_their_samples_outside_mpi(void **state)
+{
+    struct ck_mark range = {
+        .e = {.kind = CK_KIND_RANGE, .name = 2, .start = 300}, .dur = 200};
+
+    (void)state;
+    sample(0, 50, 3); /* before the region */
+    sample(0, 150, 1);
+    call(0, 200, 300);
+    sample(0, 250, 3); /* in the call */
+    sample(0, 300, 3);
+    take(0, &range.e, 300, 500);
+    sample(0, 310, 2);
+    sample(0, 320, 2);
+    sample(0, 340, 2);
+    sample(1, 350, 1);
+    assert_int_equal(hotspots_report(hotspots, &report), 0);
+    assert_int_equal(report.samples.total, 70);
+    assert_int_equal(report.samples.mpi, 10);
+    assert_int_equal(report.hot_count, 2);
+    assert_string_equal(report.hot[0].place.function, "work");
+    assert_int_equal(report.hot[0].ns, 50);
+    assert_int_equal(report.hot[0].line_ns, 30);
+    assert_int_equal(report.hot[0].ranks, 2);
+    assert_int_equal(report.hot[0].rank, 0);
+    assert_int_equal(report.hot[0].rank_ns, 40);
+    assert_string_equal(report.hot[0].after, "MPI_Recv");
+    assert_string_equal(report.hot[0].range, "solve");
+    assert_int_equal(report.hot[0].place.line, 11);
+    assert_string_equal(report.hot[1].place.function, "other");
+    assert_int_equal(report.hot[1].ns, 10);
+    assert_null(report.hot[1].range);
+}
+
+static void a_process_without_a_rank_is_none_of_the_ranks(void **state)
+{
+    (void)state;
+    cast->processes[1].rank = CAST_RANK_UNKNOWN;
+    sample(0, 200, 1);
+    sample(1, 300, 1);
+    sample(1, 400, 1);
+    sample(1, 500, 3);
+    assert_int_equal(hotspots_report(hotspots, &report), 0);
+    assert_string_equal(report.hot[0].place.function, "work");
+    assert_int_equal(report.hot[0].ranks, 1);
+    assert_int_equal(report.hot[0].rank, CAST_RANK_UNKNOWN);
+    assert_int_equal(report.hot[0].rank_ns, 20);
+    assert_string_equal(report.hot[1].place.function, "other");
+    assert_int_equal(report.hot[1].ranks, 0);
+}
+
+static void samples_in_cks_libraries_are_no_hot_spots(void **state)
+{
+    struct cast_process *process = &cast->processes[0];
+
+    (void)state;
+    process->modules = calloc(1, sizeof(*process->modules));
+    assert_non_null(process->modules);
+    /* Stack 3 of it lies at address 3. */
+    process->modules[0] =
+        (struct cast_module){.is_own = true, .start = 2, .end = 3};
+    process->modules_count = process->modules_room = 1;
+    sample(0, 200, 1);
+    sample(0, 300, 3);
+    sample(0, 400, 3);
+    call(0, 500, 600);
+    sample(0, 550, 3); /* of MPI */
+    sample(1, 600, 3); /* of another process */
+    assert_int_equal(hotspots_report(hotspots, &report), 0);
+    assert_int_equal(report.samples.total, 50);
+    assert_int_equal(report.samples.mpi, 10);
+    assert_int_equal(report.samples.own, 20);
+    assert_int_equal(report.hot_count, 2);
+    assert_int_equal(report.hot[0].ns, 10);
+    assert_int_equal(report.hot[1].ns, 10);
+}
+
+static void without_samples_nothing_is_hot(void **state)
+{
+    (void)state;
+    call(0, 200, 300);
+    assert_int_equal(hotspots_report(hotspots, &report), 0);
+    assert_int_equal(report.hot_count, 0);
+    assert_int_equal(report.samples.total, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            functions_are_hot_by_their_samples_outside_mpi, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_process_without_a_rank_is_none_of_the_ranks, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            samples_in_cks_libraries_are_no_hot_spots, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_samples_nothing_is_hot, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,476 @@
+/* test_text.c - sentences of the text report, of reports made by hand
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/text/advice.h"
+#include "tests/merge/saying.h"
+
+#define S ((ck_time_t)1000000000)
+
+static void a_counter_of_the_run_is_held_against_the_run(void **state)
+{
+    struct report_counter queue = {.name = "run-queue-wait", .value = 1e9};
+    struct report report = {.present = 1,
+                            .size = 1,
+                            .whole = {0, 100 * S},
+                            .region = {0, 2 * S},
+                            .region_kind = REPORT_REGION_RANGE,
+                            .counters = &queue,
+                            .counters_count = 1};
+
+    (void)state;
+    say(page_load, &report);
+    assert_string_equal(text, "");
+    queue.value = 20e9;
+    say(page_load, &report);
+    assert_non_null(strstr(text, "waited 20.0 s for a CPU (whole run); what"));
+    report.region = report.whole;
+    report.region_kind = REPORT_REGION_WHOLE;
+    say(page_load, &report);
+    assert_non_null(strstr(text, "waited 20.0 s for a CPU; what used"));
+}
+
+static void who_had_the_cpus_is_one_sentence(void **state)
+{
+    struct report_load *load;
+    struct report report = {.present = 2,
+                            .size = 2,
+                            .load = {.verdict = REPORT_LOAD_OWN,
+                                     .limit = REPORT_LIMIT_AFFINITY,
+                                     .host = "vm",
+                                     .ranks = 2,
+                                     .window = 10 * S,
+                                     .cpus = 2,
+                                     .ready = 8,
+                                     .waited = 60 * S}};
+
+    (void)state;
+    load = &report.load;
+    say(page_load, &report);
+    assert_string_equal(text, " The job's threads waited 60.0 s for a CPU: 8 "
+                              "of them were ready at a time on 2 CPUs "
+                              "(allowed by\n   affinity on vm).\n");
+    load->others = 0.5;
+    say(page_load, &report);
+    assert_non_null(strstr(text, "other programs used 0.5 of these"));
+    load->verdict = REPORT_LOAD_OTHERS;
+    load->limit = REPORT_LIMIT_HOST;
+    load->ready = 2;
+    say(page_load, &report);
+    assert_non_null(strstr(text, "other programs used 0.5 of 2 CPUs"));
+    assert_null(strstr(text, "affinity"));
+    load->verdict = REPORT_LOAD_QUOTA;
+    load->quota = 0.5;
+    load->periods = 100;
+    load->throttled_periods = 88;
+    say(page_load, &report);
+    assert_string_equal(text, " A cgroup's quota of 0.5 CPUs stopped the "
+                              "ranks: it was used up in 88 of 100 periods.\n");
+    load->verdict = REPORT_LOAD_NONE;
+    say(page_load, &report);
+    assert_string_equal(text, "");
+}
+
+static void the_same_advice_stands_once(void **state)
+{
+    static const char once[] = "sleep less.";
+    static const struct text_style style = {.columns = 0};
+    const struct report report = {.present = 1};
+    struct page_given given = {.count = 0};
+    struct page page = {.report = &report, .style = &style, .given = &given};
+    size_t length;
+
+    (void)state;
+    free(text);
+    text = NULL;
+    page.file = open_memstream(&text, &length);
+    assert_non_null(page.file);
+    page_advice(&page, once);
+    page_advice(&page, "wait less.");
+    page_advice(&page, once);
+    assert_int_equal(fclose(page.file), 0);
+    assert_string_equal(text, "    Try: sleep less.\n    Try: wait less.\n");
+}
+
+static void a_collective_in_which_nobody_waited_is_no_news(void **state)
+{
+    int32_t ranks[] = {1, 0};
+    struct report_impasse still = {.call = "MPI_Bcast",
+                                   .comm = "MPI_COMM_WORLD",
+                                   .size = 2,
+                                   .number = 7,
+                                   .ranks = ranks,
+                                   .died = 1,
+                                   .absent = 1,
+                                   .is_sure = true};
+    struct report report = {
+        .present = 2, .size = 2, .impasses = &still, .impasses_count = 1};
+
+    (void)state;
+    say(page_ends, &report);
+    assert_string_equal(text, "");
+    still.waited = 1;
+    still.died = 0;
+    say(page_ends, &report);
+    assert_non_null(strstr(text, "1 of 2 ranks had waited in MPI_Bcast"));
+}
+
+/* Two ranks that wait for each other's message for so long, in a job that
+ * usually takes 10 ms from one collective to the next, and end so. */
+static void circle_say_of(ck_time_t time, const struct report_rank *end)
+{
+    static int32_t first[] = {0}, second[] = {1};
+    static struct report_awaited awaited[] = {
+        {.call = "MPI_Recv", .peer = 1, .tag = 7, .ranks = first},
+        {.call = "MPI_Recv", .peer = 0, .tag = 7, .ranks = second}};
+    static struct report_rank rows[2];
+    struct report report = {
+        .present = 2,
+        .size = 2,
+        .ranks = rows,
+        .ranks_count = 2,
+        .awaited = awaited,
+        .awaited_count = 2,
+        .usual = {"collectives", 10 * CK_TIME_MS, 40 * CK_TIME_MS}};
+
+    for (int i = 0; i < 2; i++) {
+        awaited[i].ranks_count = 1;
+        awaited[i].comm = "MPI_COMM_WORLD";
+        rows[i] = *end;
+        rows[i].number = i;
+        rows[i].open = "MPI_Recv";
+        rows[i].is_open_api = true;
+        rows[i].open_ns = time;
+    }
+    say(page_ends, &report);
+}
+
+static void circle_say(ck_time_t time, int signal)
+{
+    struct report_rank end = {.end = REPORT_END_SIGNAL, .code = signal};
+
+    circle_say_of(time, &end);
+}
+
+static void a_healthy_job_that_was_interrupted_is_in_no_deadlock(void **state)
+{
+    (void)state;
+    circle_say(30 * CK_TIME_MS, SIGINT);
+    assert_non_null(strstr(text, " When it was interrupted:\n"));
+    assert_non_null(strstr(text, "rank 0 had waited in MPI_Recv for rank 1"));
+    assert_non_null(strstr(text, "for 30.0 ms\n"));
+    assert_non_null(strstr(text, "No sign of a hang"));
+    assert_null(strstr(text, "circle"));
+    assert_null(strstr(text, "deadlock"));
+}
+
+static void a_deadlock_of_12_s_is_shown_and_not_claimed(void **state)
+{
+    (void)state;
+    circle_say(12 * CK_TIME_S, SIGTERM);
+    assert_non_null(
+        strstr(text, "ranks 0 and 1 had waited for each other in a circle for "
+                     "12.0 s\n"));
+    assert_non_null(strstr(text,
+                           "12.0 s is 1,200 times the median interval between "
+                           "collectives (10.0 ms).\n"));
+    assert_null(strstr(text, "hung"));
+}
+
+static void a_hang_is_claimed_from_30_s_on(void **state)
+{
+    (void)state;
+    circle_say(29 * CK_TIME_S, SIGINT);
+    assert_null(strstr(text, "hung"));
+    assert_null(strstr(text, "deadlock"));
+    circle_say(31 * CK_TIME_S, SIGINT);
+    assert_non_null(strstr(text, "in a circle for 31.0 s: a deadlock\n"));
+    assert_non_null(strstr(text, "(10.0 ms): the job hung.\n"));
+}
+
+static void where_a_rank_died_the_others_waited_for_it(void **state)
+{
+    (void)state;
+    circle_say(12 * CK_TIME_S, SIGSEGV);
+    assert_null(strstr(text, "interrupted"));
+    assert_non_null(strstr(text, " rank 0 waited in MPI_Recv for rank 1"));
+}
+
+static void ranks_that_ended_when_they_were_asked_did_not_die(void **state)
+{
+    struct report_rank lost = {
+        .end = REPORT_END_EXITED, .code = 195, .is_unfinalized = true};
+    struct report_rank caught = {.end = REPORT_END_EXITED,
+                                 .code = 3,
+                                 .asked = SIGTERM,
+                                 .is_unfinalized = true};
+
+    (void)state;
+    circle_say_of(2 * CK_TIME_S, &lost);
+    assert_non_null(strstr(text, " When it was interrupted:\n"));
+    assert_non_null(
+        strstr(text, "lost its mpirun and was ended by Open MPI (status 195)"));
+    circle_say_of(2 * CK_TIME_S, &caught);
+    assert_non_null(strstr(text, " When it was interrupted:\n"));
+    assert_non_null(strstr(text, " was interrupted by signal 15 "
+                                 "(Terminated), ended with status 3"));
+    caught.asked = 0;
+    circle_say_of(2 * CK_TIME_S, &caught);
+    assert_null(strstr(text, "interrupted"));
+    assert_non_null(strstr(text, " ended with status 3 without"));
+}
+
+static void what_is_not_known_of_waits_is_not_zero(void **state)
+{
+    struct report_rank rows[] = {{.number = 0, .mpi_calls = 1, .host = "a"},
+                                 {.number = 1, .mpi_calls = 1, .host = "b"}};
+    struct report report = {.present = 2,
+                            .size = 2,
+                            .region = {0, CK_TIME_S},
+                            .ranks = rows,
+                            .ranks_count = 2,
+                            .efficiency = {.ranks = 2,
+                                           .region = CK_TIME_S,
+                                           .useful = CK_TIME_S,
+                                           .parallel = 0.5}};
+
+    (void)state;
+    rows[0].end = rows[1].end = REPORT_END_EXITED;
+    rows[1].waited_unknown = CK_TIME_S;
+    say(page_host_answer, &report);
+    assert_null(strstr(text, "waited 0.0 %"));
+    assert_non_null(strstr(text, "unknown: 50.0 %"));
+    assert_non_null(strstr(text, "MPI calls whose waits are not recorded.\n"));
+    say(page_hosts, &report);
+    assert_non_null(strstr(text, "  unknown "));
+    rows[1].waited_unknown = 0;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "waited 0.0 %"));
+}
+
+static void without_some_ranks_no_loss_of_efficiency_has_a_cause(void **state)
+{
+    struct report report = {.present = 2,
+                            .size = 4,
+                            .efficiency = {.ranks = 2,
+                                           .region = S,
+                                           .parallel = 0.19,
+                                           .load_balance = 0.9,
+                                           .serialisation = 0.2,
+                                           .transfer = 0.95}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_null(strstr(text, "serialisation"));
+    assert_non_null(strstr(text, "Parallel efficiency 0.19 of 2 of 4 ranks"));
+    report.present = 4;
+    report.efficiency.ranks = 4;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "(serialisation 0.20)"));
+}
+
+static void equal_losses_are_both_named(void **state)
+{
+    struct report report = {.present = 4,
+                            .size = 4,
+                            .efficiency = {.ranks = 4,
+                                           .region = S,
+                                           .parallel = 0.25,
+                                           .load_balance = 0.5,
+                                           .serialisation = 0.502,
+                                           .transfer = 0.995}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "(load balance 0.50)\n   and ranks that are "
+                                 "late in turn (serialisation 0.50).\n"));
+    report.efficiency.serialisation = 0.9;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "(load balance 0.50).\n"));
+}
+
+static void work_without_a_cpu_is_not_called_good(void **state)
+{
+    struct report report = {
+        .present = 2,
+        .size = 2,
+        .efficiency = {.ranks = 2,
+                       .region = S,
+                       .parallel = 0.95,
+                       .useful = 2 * S,
+                       .outside = {.ns[REPORT_OUTSIDE_READY] = S},
+                       .load_balance = 0.98,
+                       .serialisation = 0.97,
+                       .transfer = 1}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_null(strstr(text, "little to gain"));
+    assert_non_null(strstr(text, "0.95, but ranks had no CPU for 50.0 % of"));
+    report.efficiency.outside.ns[REPORT_OUTSIDE_READY] = S / 10;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "0.95: little to gain"));
+}
+
+static void a_long_wait_for_the_start_is_not_called_good(void **state)
+{
+    struct report_cause edge = {
+        .cause = CAUSE_MPI_WAIT, .wait = "wait_at_init", .ns = S};
+    struct report report = {.present = 2,
+                            .size = 2,
+                            .whole = {0, 3 * S},
+                            .region = {S, 3 * S},
+                            .edges = &edge,
+                            .edges_count = 1,
+                            .efficiency = {.ranks = 2,
+                                           .region = 2 * S,
+                                           .parallel = 0.99,
+                                           .useful = 4 * S,
+                                           .load_balance = 1,
+                                           .serialisation = 0.99,
+                                           .transfer = 1}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_null(strstr(text, "little to gain"));
+    assert_non_null(strstr(text, "ranks waited 1.00 s there (16.7 % of"));
+    edge.ns = S / 10;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "0.99: little to gain"));
+}
+
+static void ranks_that_poll_may_wait_for_others(void **state)
+{
+    struct report_rank ranks[] = {{.number = 0, .mpi_calls = 400},
+                                  {.number = 1, .mpi_calls = 100}};
+    struct report_function functions[] = {
+        {.name = "MPI_Test", .kind = "mpi", .calls = 300},
+        {.name = "MPI_Isend", .kind = "mpi", .calls = 200},
+    };
+    struct report report = {.size = 2,
+                            .present = 2,
+                            .ranks = ranks,
+                            .ranks_count = 2,
+                            .functions = functions,
+                            .functions_count = 2,
+                            .region = {0, 1000},
+                            .efficiency = {.ranks = 2,
+                                           .region = 1000,
+                                           .useful = 1990,
+                                           .parallel = 0.995,
+                                           .load_balance = 1,
+                                           .serialisation = 1,
+                                           .transfer = 1}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "they polled 300 times"));
+    assert_null(strstr(text, "little to gain"));
+    functions[0].calls = 3;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "little to gain"));
+}
+
+static void a_loss_of_samples_is_said_beside_their_shares(void **state)
+{
+    struct report_hot hot = {
+        .place = {"solve", "solver.c", 12}, .ns = 877 * S / 100, .ranks = 1};
+    struct report report = {
+        .present = 1,
+        .size = 1,
+        .region = {0, 10 * S},
+        .hot = &hot,
+        .hot_count = 1,
+        .samples = {.total = 10 * S, .count = 1000, .records = 900}};
+
+    (void)state;
+    say(page_hot, &report);
+    assert_non_null(strstr(text, " 87.7 %"));
+    assert_null(strstr(text, "lost"));
+    report.samples.records_lost = 100;
+    say(page_hot, &report);
+    assert_non_null(strstr(text, " 88 %"));
+    assert_null(strstr(text, "87.7"));
+    assert_non_null(strstr(text, "10.0 % of the sample records were lost"));
+    /* Of fewer samples a digit means nothing. */
+    report.samples.records_lost = 0;
+    report.samples.count = 50;
+    say(page_hot, &report);
+    assert_null(strstr(text, "87.7"));
+    /* What else was lost says nothing of them. */
+    report.samples.switches_lost = 27158;
+    say(page_hot, &report);
+    assert_null(strstr(text, "lost"));
+}
+
+/* What a thread did that samples met at half of its time. */
+static void half_say(const struct page *page)
+{
+    const struct report_activity did = {
+        .sampled = {2 * S, S, {"solve", "solver.c", 12}}};
+
+    page_activity(page, &did);
+}
+
+static void a_loss_of_samples_is_said_with_what_a_rank_did(void **state)
+{
+    struct report report = {.samples = {.total = 10 * S,
+                                        .count = 1000,
+                                        .records = 900,
+                                        .records_lost = 100}};
+
+    (void)state;
+    say(half_say, &report);
+    assert_non_null(
+        strstr(text, "(50 % of samples; 10.0 % of all samples were lost)"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(
+            a_healthy_job_that_was_interrupted_is_in_no_deadlock, teardown),
+        cmocka_unit_test_teardown(a_deadlock_of_12_s_is_shown_and_not_claimed,
+                                  teardown),
+        cmocka_unit_test_teardown(a_hang_is_claimed_from_30_s_on, teardown),
+        cmocka_unit_test_teardown(where_a_rank_died_the_others_waited_for_it,
+                                  teardown),
+        cmocka_unit_test_teardown(
+            ranks_that_ended_when_they_were_asked_did_not_die, teardown),
+        cmocka_unit_test_teardown(what_is_not_known_of_waits_is_not_zero,
+                                  teardown),
+        cmocka_unit_test_teardown(a_loss_of_samples_is_said_beside_their_shares,
+                                  teardown),
+        cmocka_unit_test_teardown(
+            a_loss_of_samples_is_said_with_what_a_rank_did, teardown),
+        cmocka_unit_test_teardown(who_had_the_cpus_is_one_sentence, teardown),
+        cmocka_unit_test_teardown(the_same_advice_stands_once, teardown),
+        cmocka_unit_test_teardown(a_counter_of_the_run_is_held_against_the_run,
+                                  teardown),
+        cmocka_unit_test_teardown(
+            a_collective_in_which_nobody_waited_is_no_news, teardown),
+        cmocka_unit_test_teardown(
+            without_some_ranks_no_loss_of_efficiency_has_a_cause, teardown),
+        cmocka_unit_test_teardown(equal_losses_are_both_named, teardown),
+        cmocka_unit_test_teardown(work_without_a_cpu_is_not_called_good,
+                                  teardown),
+        cmocka_unit_test_teardown(a_long_wait_for_the_start_is_not_called_good,
+                                  teardown),
+        cmocka_unit_test_teardown(ranks_that_poll_may_wait_for_others,
+                                  teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,379 @@
+/* test_when.c - time by step, by stretches of time, and in little memory
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "merge/analysis/steps/when.h"
+
+#define RANKS 2
+#define STEPS 1000
+#define LENGTH 100 /* of a step */
+
+static struct cast *cast;
+static struct steps *steps;
+static struct when *when;
+static struct report_windows windows;
+static const struct region region = {500, 500 + STEPS *LENGTH};
+static const uint32_t thing[] = {3, 5};
+
+static int setup(void **state)
+{
+    (void)state;
+    cast = cast_create();
+    for (int rank = 0; rank < RANKS; rank++) {
+        uint8_t id[16] = {(uint8_t)(rank + 1)};
+        uint32_t agent = cast_agent_find(cast, id);
+
+        cast->agents[agent].rank = rank;
+    }
+    assert_int_equal(cast_close(cast), 0);
+    steps = steps_create(cast, region);
+    return steps == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    when_destroy(when);
+    steps_destroy(steps);
+    cast_destroy(cast);
+    return 0;
+}
+
+static ck_time_t step_start(int64_t step)
+{
+    return region.start + step * LENGTH;
+}
+
+/* Both ranks make steps; their numbers begin anew at `anew`. */
+static void steps_make(int64_t anew)
+{
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        for (int64_t i = 0; i < STEPS; i++) {
+            struct region part = {step_start(i), step_start(i + 1)};
+
+            assert_int_equal(steps_add(steps, rank, part, i % anew), 0);
+        }
+    }
+}
+
+/* In steps 100 to 149 the thing takes half of the step, else a fiftieth. */
+static void ill_make(uint32_t number, int64_t first, int64_t end, size_t limit)
+{
+    if (when == NULL) {
+        when = when_create(steps, region, limit);
+    }
+    for (int64_t i = first; i < end; i++) {
+        bool is_ill = i >= 100 && i < 150;
+        struct region part = {step_start(i) + 10,
+                              step_start(i) + (is_ill ? 60 : 12)};
+
+        assert_int_equal(when_add(when, number, 1, part), 0);
+    }
+}
+
+static int teardown_all(void **state)
+{
+    int rc = teardown(state);
+
+    when = NULL;
+    return rc;
+}
+
+static void a_window_has_the_numbers_and_times_of_its_steps(void **state)
+{
+    (void)state;
+    steps_make(STEPS);
+    ill_make(3, 0, STEPS, 0);
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.count, 1);
+    assert_true(windows.items[0].has_steps);
+    assert_int_equal(windows.items[0].first_step, 100);
+    assert_int_equal(windows.items[0].last_step, 149);
+    assert_int_equal(windows.items[0].of_steps, STEPS);
+    assert_int_equal(windows.items[0].start, step_start(100));
+    assert_int_equal(windows.items[0].end, step_start(150));
+    assert_int_equal((int)(windows.items[0].share * 1000 + 0.5),
+                     50 * 50 * 1000 / (50 * 50 + 950 * 2));
+}
+
+static void things_are_looked_at_together(void **state)
+{
+    (void)state;
+    steps_make(STEPS);
+    ill_make(3, 0, 120, 0);
+    ill_make(5, 120, STEPS, 0);
+    assert_int_equal(when_windows(when, thing, 2, &windows), 0);
+    assert_int_equal(windows.count, 1);
+    assert_int_equal(windows.items[0].first_step, 100);
+    assert_int_equal(windows.items[0].last_step, 149);
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.items[0].last_step, 119);
+}
+
+static void what_comes_out_of_order_counts_too(void **state)
+{
+    (void)state;
+    steps_make(STEPS);
+    ill_make(3, 130, STEPS, 0);
+    ill_make(3, 0, 130, 0);
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.items[0].first_step, 100);
+    assert_int_equal(windows.items[0].last_step, 149);
+}
+
+static void a_part_of_many_steps_is_shared_out(void **state)
+{
+    struct region part = {step_start(200), step_start(260)};
+
+    (void)state;
+    steps_make(STEPS);
+    when = when_create(steps, region, 0);
+    assert_int_equal(when_add(when, 3, 0, part), 0);
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.count, 1);
+    assert_int_equal(windows.items[0].first_step, 200);
+    assert_int_equal(windows.items[0].last_step, 259);
+    assert_true(windows.items[0].share > 0.999);
+}
+
+/* 250 cells for two things of 1000 steps: 8 steps a cell. */
+static void in_little_memory_borders_are_coarse_and_sums_are_not(void **state)
+{
+    (void)state;
+    steps_make(STEPS);
+    ill_make(3, 0, STEPS, 250);
+    ill_make(5, 0, STEPS, 250);
+    assert_int_equal(when_windows(when, thing, 2, &windows), 0);
+    assert_int_equal(windows.count, 1);
+    assert_in_range(windows.items[0].first_step, 96, 104);
+    assert_in_range(windows.items[0].last_step, 143, 151);
+    assert_true(windows.items[0].share > 0.5);
+    assert_true(windows.items[0].share < 0.6);
+}
+
+/* Cells hold 4.29 s until there is more: 10 s in each of the window's. */
+static void cells_hold_any_time_before_and_after_they_are_folded(void **state)
+{
+    static const size_t limits[] = {0, 300};
+    const ck_time_t second = 1000000000;
+    const struct region wide = {0, 1000 * second};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        when_destroy(when);
+        when = when_create(steps, wide, limits[i]);
+        for (int64_t piece = 0; piece < 100000; piece++) {
+            ck_time_t at = piece * second / 100;
+            bool is_ill = piece >= 40000 && piece < 50000;
+            struct region part = {at,
+                                  at + (is_ill ? second / 10 : second / 1000)};
+
+            assert_int_equal(when_add(when, 3, 1, part), 0);
+        }
+        assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+        assert_int_equal(windows.count, 1);
+        assert_in_range(windows.items[0].start, 395 * second, 405 * second);
+        assert_in_range(windows.items[0].end, 495 * second, 505 * second);
+        assert_in_range((int)(windows.items[0].share * 1000 + 0.5), 905, 925);
+    }
+}
+
+static void numbers_that_begin_anew_are_not_said(void **state)
+{
+    (void)state;
+    steps_make(125);
+    ill_make(3, 0, STEPS, 0);
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.count, 1);
+    assert_false(windows.items[0].has_steps);
+    assert_int_equal(windows.items[0].start, step_start(100));
+    assert_int_equal(windows.items[0].end, step_start(150));
+}
+
+/* 1000 pieces of two ranks give 128 stretches. */
+static void without_steps_a_window_has_times(void **state)
+{
+    ck_time_t stretch = STEPS * LENGTH / 128;
+
+    (void)state;
+    ill_make(3, 0, STEPS, 0);
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.count, 1);
+    assert_false(windows.items[0].has_steps);
+    assert_in_range(windows.items[0].start, step_start(100) - stretch,
+                    step_start(100) + stretch);
+    assert_in_range(windows.items[0].end, step_start(150) - stretch,
+                    step_start(150) + stretch);
+}
+
+static void a_few_pieces_have_no_window(void **state)
+{
+    (void)state;
+    when = when_create(steps, region, 0);
+    for (int64_t i = 0; i < 20; i++) {
+        struct region part = {step_start(300 + i), step_start(301 + i)};
+
+        assert_int_equal(when_add(when, 3, 1, part), 0);
+    }
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.count, 0);
+}
+
+static void what_is_out_of_the_region_is_not_asked(void **state)
+{
+    struct region before = {0, 500}, behind = {region.end, region.end + 10};
+
+    (void)state;
+    steps_make(STEPS);
+    ill_make(3, 0, STEPS, 0);
+    assert_int_equal(when_add(when, 3, 0, before), 0);
+    assert_int_equal(when_add(when, 3, 0, behind), 0);
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.items[0].first_step, 100);
+}
+
+/* Both ranks make steps, one of them so much longer. */
+static void steps_make_long(int64_t longer, ck_time_t more)
+{
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        for (int64_t i = 0; i < STEPS; i++) {
+            ck_time_t later = i > longer ? more : 0;
+            struct region part = {step_start(i) + later,
+                                  step_start(i + 1) + later};
+
+            part.end += i == longer ? more : 0;
+            assert_int_equal(steps_add(steps, rank, part, i), 0);
+        }
+    }
+}
+
+/* A hundredth of each step, and 40 of step 700 of each rank. */
+static void hiccup_make(void)
+{
+    when = when_create(steps, region, 0);
+    for (int64_t i = 0; i < STEPS; i++) {
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            ck_time_t begin = step_start(i) + (i > 700 ? 4000 : 0) + 10;
+            struct region part = {begin + rank,
+                                  i == 700 ? begin + 4000 : begin + rank + 1};
+
+            assert_int_equal(when_add(when, 3, rank, part), 0);
+        }
+    }
+}
+
+static void a_single_event_has_its_step_and_time(void **state)
+{
+    (void)state;
+    steps_make_long(700, 4000);
+    hiccup_make();
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.count, 0);
+    assert_true(windows.has_event);
+    assert_true(windows.event.has_steps);
+    assert_int_equal(windows.event.first_step, 700);
+    assert_int_equal(windows.event.last_step, 700);
+    assert_int_equal(windows.event.of_steps, STEPS);
+    assert_int_equal(windows.event.start, step_start(700) + 10);
+    assert_int_equal(windows.event.end, step_start(700) + 4010);
+    assert_true(windows.event.share > 0.75);
+}
+
+static void without_steps_it_has_its_time(void **state)
+{
+    (void)state;
+    hiccup_make();
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_true(windows.has_event);
+    assert_false(windows.event.has_steps);
+    assert_int_equal(windows.event.start, step_start(700) + 10);
+}
+
+static void what_is_in_no_step_is_counted(void **state)
+{
+    struct region before = {step_start(0), step_start(0) + 4500};
+
+    (void)state;
+    for (int64_t i = 50; i < STEPS; i++) {
+        struct region part = {step_start(i), step_start(i + 1)};
+
+        assert_int_equal(steps_add(steps, 0, part, i), 0);
+    }
+    when = when_create(steps, region, 0);
+    for (int64_t i = 50; i < STEPS; i++) {
+        struct region part = {step_start(i), step_start(i) + 10};
+
+        assert_int_equal(when_add(when, 3, 0, part), 0);
+    }
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_true(windows.outside == 0);
+    assert_int_equal(when_add(when, 3, 0, before), 0);
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal((int)(windows.outside * 1000 + 0.5),
+                     4500 * 1000 / (4500 + 9500));
+}
+
+/* Every fifth step takes 50, the others 2. */
+static void most_of_the_time_is_in_the_slow_steps(void **state)
+{
+    struct report_slow slow;
+
+    (void)state;
+    steps_make(STEPS);
+    when = when_create(steps, region, 0);
+    for (int64_t i = 0; i < STEPS; i++) {
+        struct region part = {step_start(i),
+                              step_start(i) + (i % 5 == 0 ? 50 : 2)};
+
+        assert_int_equal(when_add(when, 3, 1, part), 0);
+    }
+    assert_int_equal(when_slow(when, 3, &slow), 0);
+    assert_int_equal(slow.steps, STEPS / 5);
+    assert_int_equal(slow.median, 50);
+    assert_int_equal((int)(slow.share * 1000 + 0.5), 862);
+    assert_int_equal(when_slow(when, 4, &slow), 0);
+    assert_int_equal(slow.steps, 0);
+}
+
+static void steps_that_share_a_cell_are_not_counted(void **state)
+{
+    struct report_slow slow;
+
+    (void)state;
+    steps_make(STEPS);
+    ill_make(3, 0, STEPS, STEPS / 2);
+    assert_int_equal(when_slow(when, 3, &slow), 0);
+    assert_int_equal(slow.steps, 0);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown_all)
+    const struct CMUnitTest tests[] = {
+        CASE(a_window_has_the_numbers_and_times_of_its_steps),
+        CASE(things_are_looked_at_together),
+        CASE(what_comes_out_of_order_counts_too),
+        CASE(a_part_of_many_steps_is_shared_out),
+        CASE(in_little_memory_borders_are_coarse_and_sums_are_not),
+        CASE(cells_hold_any_time_before_and_after_they_are_folded),
+        CASE(numbers_that_begin_anew_are_not_said),
+        CASE(without_steps_a_window_has_times),
+        CASE(a_few_pieces_have_no_window),
+        CASE(what_is_out_of_the_region_is_not_asked),
+        CASE(a_single_event_has_its_step_and_time),
+        CASE(without_steps_it_has_its_time),
+        CASE(what_is_in_no_step_is_counted),
+        CASE(most_of_the_time_is_in_the_slow_steps),
+        CASE(steps_that_share_a_cell_are_not_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
