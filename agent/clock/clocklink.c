@@ -74,7 +74,7 @@ static bool is_loopback(const struct sockaddr *address)
 }
 
 /* The name was looked up a moment ago for the data's connection. */
-static int address_find(const struct clocklink_to *to,
+static int address_find(const struct clockreference_to *to,
                         struct sockaddr_storage *address,
                         socklen_t *length,
                         struct ck_err *err)
@@ -104,7 +104,7 @@ static int address_find(const struct clocklink_to *to,
 }
 
 static int socket_connect(struct clocklink *link,
-                          const struct clocklink_to *to,
+                          const struct clockreference_to *to,
                           struct ck_err *err)
 {
     int type = link->way == CLOCKLINK_UDP ? SOCK_DGRAM : SOCK_STREAM;
@@ -132,7 +132,7 @@ static int socket_connect(struct clocklink *link,
 }
 
 struct clocklink *clocklink_open(enum clocklink_way way,
-                                 const struct clocklink_to *to,
+                                 const struct clockreference_to *to,
                                  struct ck_err *err)
 {
     struct clocklink *link = calloc(1, sizeof(*link));

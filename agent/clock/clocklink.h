@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/link/clockreference.h"
 #include "schema/clock/probe.h"
-#include "schema/endpoint.h"
 #include "schema/err.h"
 #include "schema/time.h"
 
@@ -26,20 +26,11 @@ enum clocklink_way {
     CLOCKLINK_WAYS
 };
 
-/* Where the aggregator's clock answers; all borrowed but for their use in
- * clocklink_open(). */
-struct clocklink_to {
-    const struct ck_endpoint *endpoint;
-    size_t url; /* of it */
-    int port;
-    const uint8_t *agent; /* 16 bytes: who we are */
-};
-
 struct clocklink;
 
-/* NULL with err: this way cannot be gone. */
+/* NULL with err: this way cannot be gone. `to` is used here only. */
 struct clocklink *clocklink_open(enum clocklink_way way,
-                                 const struct clocklink_to *to,
+                                 const struct clockreference_to *to,
                                  struct ck_err *err);
 void clocklink_close(struct clocklink *link);
 int clocklink_fd(const struct clocklink *link);

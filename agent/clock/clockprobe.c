@@ -65,9 +65,9 @@ struct clockprobe {
     const struct identity *identity; /* borrowed */
     enum state state;
     struct clocklead lead;
-    struct clockprobe_reference reference;
+    struct clockreference reference;
     struct ck_endpoint endpoint;
-    struct clocklink_to to;
+    struct clockreference_to to;
     struct clocklink *link;
     enum clocklink_way way;
     uint8_t key[CK_AUTH_KEY_BYTES];
@@ -450,8 +450,8 @@ ck_time_t clockprobe_due(const struct clockprobe *clock)
 }
 
 void clockprobe_meet(struct clockprobe *clock,
-                     const struct clockprobe_reference *reference,
-                     const struct clocklink_to *to)
+                     const struct clockreference *reference,
+                     const struct clockreference_to *to)
 {
     if (clock->state == STATE_OVER) {
         return;
@@ -478,8 +478,8 @@ void clockprobe_meet(struct clockprobe *clock,
 
 bool clockprobe_hear(struct clockprobe *clock, const struct session *session)
 {
-    struct clockprobe_reference reference;
-    struct clocklink_to to;
+    struct clockreference reference;
+    struct clockreference_to to;
     unsigned welcomes = session_clock(session, &reference, &to);
 
     if (welcomes == clock->welcomes) {

@@ -17,9 +17,9 @@
 #include <stdint.h>
 
 #include "agent/clock/clocklink.h"
+#include "agent/link/clockreference.h"
 #include "agent/process/identity.h"
 #include "schema/auth.h"
-#include "schema/clock/domain.h"
 #include "schema/time.h"
 
 /* Probes of a burst. */
@@ -36,13 +36,6 @@ struct own;
 struct session;
 struct clockprobe;
 
-/* What a WELCOME says of the aggregator's clock. */
-struct clockprobe_reference {
-    struct ck_domain domain; /* boot_id "": it says nothing */
-    int port;                /* 0 = it does not answer probes */
-    uint64_t session;
-};
-
 /* Both borrowed. NULL with errno. */
 struct clockprobe *clockprobe_create(const struct identity *identity,
                                      struct own *own);
@@ -53,8 +46,8 @@ const char *clockprobe_key(const struct clockprobe *clock);
 
 /* A WELCOME came, from `to`'s endpoint (copied). */
 void clockprobe_meet(struct clockprobe *clock,
-                     const struct clockprobe_reference *reference,
-                     const struct clocklink_to *to);
+                     const struct clockreference *reference,
+                     const struct clockreference_to *to);
 /* Look whether the session had a WELCOME since the last time, and meet it:
  * true then. */
 bool clockprobe_hear(struct clockprobe *clock, const struct session *session);

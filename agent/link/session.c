@@ -31,7 +31,7 @@ struct session {
     struct ck_endpoint endpoint;
     size_t url; /* of the endpoint */
     unsigned welcomes;
-    struct clockprobe_reference reference;
+    struct clockreference reference;
     enum session_state state;
     ck_time_t hello_at; /* when hello was said last, 0 = not */
     ck_time_t heard;
@@ -120,7 +120,7 @@ static void acks_take(struct session *session, const struct ck_control *control)
 static void reference_take(struct session *session,
                            const struct ck_control *control)
 {
-    struct clockprobe_reference *reference = &session->reference;
+    struct clockreference *reference = &session->reference;
     char number[24] = "";
 
     memset(reference, 0, sizeof(*reference));
@@ -342,8 +342,8 @@ void session_hold(struct session *session, bool is_held)
 }
 
 unsigned session_clock(const struct session *session,
-                       struct clockprobe_reference *reference,
-                       struct clocklink_to *to)
+                       struct clockreference *reference,
+                       struct clockreference_to *to)
 {
     *reference = session->reference;
     to->endpoint = &session->endpoint;

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/clock/clockprobe.h"
+#include "agent/link/clockreference.h"
 #include "agent/process/identity.h"
 #include "agent/stream/outlet.h"
 #include "schema/endpoint.h"
@@ -63,8 +63,8 @@ void session_hold(struct session *session, bool is_held);
 /* What the last WELCOME said of the aggregator's clock, and where that is
  * (borrowed until the next session_open()). How many WELCOMEs came. */
 unsigned session_clock(const struct session *session,
-                       struct clockprobe_reference *reference,
-                       struct clocklink_to *to);
+                       struct clockreference *reference,
+                       struct clockreference_to *to);
 /* Ask for the report, after the farewell. */
 void session_ask_report(struct session *session);
 

@@ -13,27 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "merge/model/clockfinding.h"
 #include "schema/time.h"
-
-enum clockwatch_kind {
-    CLOCKWATCH_STEP,    /* REALTIME was set */
-    CLOCKWATCH_SLEW,    /* MONOTONIC's rate was changed */
-    CLOCKWATCH_SUSPEND, /* the machine slept: BOOTTIME went on alone */
-    CLOCKWATCH_PAUSE,   /* no collector of the host ran */
-    CLOCKWATCH_COUNTER, /* the counter that stamps records jumped */
-    CLOCKWATCH_SOURCE,  /* the kernel keeps time by another clock */
-    CLOCKWATCH_KINDS
-};
-
-struct clockwatch_event {
-    enum clockwatch_kind kind;
-    ck_time_t from; /* RAW */
-    ck_time_t to;
-    ck_time_t step;   /* of REALTIME, of the counter; how long it slept, or did
-                         not run */
-    int64_t rate_ppb; /* SLEW: change of the rate */
-    int64_t source;   /* SOURCE: the new one (clocksource.h) */
-};
 
 /* A reading of another clock. */
 struct clockwatch_reading {

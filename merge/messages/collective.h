@@ -17,7 +17,6 @@
 #ifndef CK_MERGE_MESSAGES_COLLECTIVE_H
 #define CK_MERGE_MESSAGES_COLLECTIVE_H
 
-#include "merge/clocks/align.h"
 #include "merge/timeline/timeline.h"
 
 /* Calls of one communicator that are kept; older ones are forgotten. */

@@ -11,8 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/clocks/clockwatch.h"
-#include "merge/clocks/solve/clocksolve.h"
+#include "merge/model/clockfinding.h"
 #include "merge/model/interval.h"
 #include "schema/clock/clockband.h"
 #include "schema/time.h"

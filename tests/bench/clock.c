@@ -196,7 +196,7 @@ static void child_run(int port, unsigned bursts, struct shared *shared)
 {
     static struct ck_endpoint endpoint = {.urls = {"tcp://127.0.0.1:1"},
                                           .count = 1};
-    struct clocklink_to to = {&endpoint, 0, port, agent};
+    struct clockreference_to to = {&endpoint, 0, port, agent};
     struct ck_err err = {""};
     struct clocklink *link = clocklink_open(CLOCKLINK_UDP, &to, &err);
     struct clockburst burst = {.link = link, .key = key, .session = session};

@@ -144,8 +144,8 @@ static void domain_open(struct domain *domain, unsigned number)
 /* ckagg said where its clock is; again to a HELLO that was repeated. */
 static void domain_meet(struct domain *domain, ck_time_t now)
 {
-    struct clockprobe_reference reference;
-    struct clocklink_to to;
+    struct clockreference reference;
+    struct clockreference_to to;
     struct ck_err err = {""};
     unsigned welcomes = session_clock(domain->session, &reference, &to);
 

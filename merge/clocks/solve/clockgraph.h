@@ -19,29 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "merge/model/clockfinding.h"
 #include "schema/time.h"
 
-/* By trust, the least first. */
-enum clock_source {
-    CLOCK_SOURCE_DEVICE, /* a launch, a synchronisation */
-    CLOCK_SOURCE_KERNEL, /* a collective of devices */
-    CLOCK_SOURCE_MESSAGE,
-    CLOCK_SOURCE_COLLECTIVE,
-    CLOCK_SOURCE_PROBE,
-    CLOCK_SOURCES
-};
-
-#define CLOCK_MEETING ((uint32_t)1 << 31)
 #define CLOCK_EDGES_MAX ((size_t)1 << 30)
-
-struct clock_edge {
-    ck_time_t sent;
-    ck_time_t received;
-    uint32_t from; /* domain, or CLOCK_MEETING + its number */
-    uint32_t to;
-    enum clock_source source;
-    bool is_dropped; /* it contradicts the others */
-};
 
 /* Someone's part in a meeting; CK_CLOCK_NONE: it does not wait, or is not
  * waited for. */

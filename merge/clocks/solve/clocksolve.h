@@ -36,24 +36,6 @@ struct clocksolve_knot {
 /* Events that share a node, and rounding, may put the ends of a fact so many ns
  * the wrong way round: facts are added with as much to spare. */
 #define CLOCKSOLVE_GRAIN ((ck_time_t)16)
-/* Edges of a fault that are kept. */
-#define CLOCKSOLVE_NAMED 8
-
-/* Facts that contradicted each other, and what was done. */
-struct clocksolve_fault {
-    enum ck_clock_fault_kind kind; /* RATE: a clock was allowed to run faster;
-                                      PROBE: a fact was left out */
-    ck_time_t excess;
-    uint32_t domain; /* RATE */
-    int64_t rate_ppb;
-    ck_time_t from;
-    ck_time_t to;
-    struct clock_edge edges[CLOCKSOLVE_NAMED]; /* of the cycle; PROBE: the one
-                                                  that was dropped is first */
-    size_t edges_count;
-    size_t cycle; /* edges of the whole cycle */
-};
-
 struct clocksolve;
 /* For a closed graph, borrowed; NULL with ENOMEM. */
 struct clocksolve *clocksolve_create(struct clockgraph *graph,

@@ -4,6 +4,7 @@
  */
 #include "merge/output/json/jsonclocks.h"
 
+#include "merge/clocks/clockwatch.h"
 #include "merge/output/json/jsonparts.h"
 #include "schema/clock/clocksource.h"
 #include "schema/clock/clocktrend.h"

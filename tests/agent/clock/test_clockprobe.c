@@ -161,9 +161,9 @@ static int teardown(void **state)
 static struct clockprobe *met(bool is_stranger)
 {
     struct clockprobe *clock = clockprobe_create(&identity, said.own);
-    struct clockprobe_reference reference = {
+    struct clockreference reference = {
         .domain = identity.domain, .port = server.port, .session = SESSION};
-    struct clocklink_to to = {&endpoint, 0, server.port, identity.agent};
+    struct clockreference_to to = {&endpoint, 0, server.port, identity.agent};
 
     assert_non_null(clock);
     assert_int_equal(ck_auth_key_parse(clockprobe_key(clock), server.key), 0);
