@@ -297,8 +297,8 @@ static bool is_wide(const struct agg *agg)
 static int
 clock_open(const struct agg *agg, struct clockserve **serve, struct ck_err *err)
 {
-    struct clockserve_options wish = {.port = (int)options.clock_port,
-                                      .is_wide = is_wide(agg)};
+    struct clocksockets_options wish = {.port = (int)options.clock_port,
+                                        .is_wide = is_wide(agg)};
 
     *serve = clockserve_create(&wish, err);
     if (*serve || options.clock_port != 0) {

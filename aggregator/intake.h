@@ -13,22 +13,13 @@
 
 #include "aggregator/agg.h"
 #include "aggregator/clock/clockserve.h"
+#include "aggregator/intakefacts.h"
 #include "aggregator/jobs.h"
 #include "aggregator/reply.h"
 #include "schema/time.h"
 
 /* Acknowledge at once when so much was stored since the last time. */
 #define INTAKE_ACK_BYTES ((uint64_t)1 << 20)
-
-struct intake_facts {
-    uint64_t goodbyes;
-    uint64_t messages;
-    uint64_t bytes;
-    uint64_t refused;   /* damaged, foreign, not understood, no right */
-    uint64_t strangers; /* from connections without a hello */
-    uint64_t shut;      /* connections that held too much (gate.h) */
-    uint64_t unwritten; /* frames that found no room on the disk */
-};
 
 struct intake;
 

@@ -10,9 +10,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "aggregator/intake.h"
+#include "aggregator/intakefacts.h"
 #include "aggregator/jobs.h"
 #include "schema/time.h"
+
+struct clockserve;
 
 /* For events per second between two looks. */
 struct status_rate {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "launch/cli.h"
+#include "launch/option.h"
 
 /* --help, wrapped to the terminal. */
 void help_print(const struct ck_cli *cli, FILE *out);

@@ -137,15 +137,15 @@ int ck_skew_parse(const char *text, struct ck_skew *skew)
 }
 
 /* ppb of a duration. */
-static ck_time_t share(ck_time_t duration, int64_t ppb)
+static int64_t share(int64_t duration, int64_t ppb)
 {
-    return (ck_time_t)((__int128)duration * ppb / BILLION);
+    return (int64_t)((__int128)duration * ppb / BILLION);
 }
 
-ck_time_t ck_skew_apply(const struct ck_skew *skew, ck_time_t raw)
+int64_t ck_skew_apply(const struct ck_skew *skew, int64_t raw)
 {
-    ck_time_t since = raw - skew->origin;
-    ck_time_t shown = raw + skew->offset + share(since, skew->rate_ppb);
+    int64_t since = raw - skew->origin;
+    int64_t shown = raw + skew->offset + share(since, skew->rate_ppb);
 
     for (size_t i = 0; i < skew->steps_count; i++) {
         shown += since >= skew->steps[i].from ? skew->steps[i].amount : 0;

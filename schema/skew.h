@@ -22,20 +22,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "schema/time.h"
-
 #define CK_SKEW_VARIABLE "CK_TEST_CLOCK"
 #define CK_SKEW_PARTS 8
 
 struct ck_skew_part {
-    ck_time_t from; /* after the origin */
-    ck_time_t to;   /* of a slew; a step: equal to from */
+    int64_t from;   /* after the origin */
+    int64_t to;     /* of a slew; a step: equal to from */
     int64_t amount; /* a step: ns; a slew: parts per billion */
 };
 
 struct ck_skew {
-    ck_time_t origin;
-    ck_time_t offset;
+    int64_t origin;
+    int64_t offset;
     int64_t rate_ppb;
     struct ck_skew_part steps[CK_SKEW_PARTS];
     struct ck_skew_part slews[CK_SKEW_PARTS];
@@ -47,7 +45,7 @@ struct ck_skew {
 /* 0, or -1 with EINVAL and *skew untouched. */
 int ck_skew_parse(const char *text, struct ck_skew *skew);
 /* What that clock shows when the machine's shows `raw`. Exact to 1 ns. */
-ck_time_t ck_skew_apply(const struct ck_skew *skew, ck_time_t raw);
+int64_t ck_skew_apply(const struct ck_skew *skew, int64_t raw);
 /* The variable's text, or NULL: not set, or empty. */
 const char *ck_skew_text(void);
 

@@ -9,10 +9,10 @@
 #include <stddef.h>
 
 #include "agent/clock/clockprobe.h"
-#include "agent/collector/collector.h"
 #include "agent/collector/drain.h"
 #include "agent/collector/life.h"
 #include "agent/collector/processes.h"
+#include "agent/collector/wish.h"
 #include "agent/stream/outlet.h"
 #include "agent/stream/own.h"
 

@@ -8,49 +8,7 @@
 #ifndef CK_AGENT_COLLECTOR_COLLECTOR_H
 #define CK_AGENT_COLLECTOR_COLLECTOR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "agent/process/identity.h"
-#include "agent/ring/ringfile.h"
-#include "schema/frame.h"
-
-struct counters;
-struct sampler;
-
-/* What the front tells a collector before it forks it; all borrowed. */
-struct collector_wish {
-    const struct identity *identity;
-    struct ringfile *ring;
-    struct counters *counters; /* NULL = none */
-    const char *counters_why;  /* why there are none, or NULL */
-    struct sampler *sampler;   /* NULL = none */
-    const char *sampler_why;   /* why there is none, or NULL */
-    const char *aggregator;    /* endpoint text, or NULL */
-    const char *dir;           /* run directory */
-    const char *fallback;      /* for the spool */
-    int claim;                 /* of `dir` (claim.h), -1 = none */
-    const char *keep;          /* how much of the run, NULL = everything */
-    const char *obstacle;      /* why no library can be loaded, or NULL */
-    char *const *env;          /* the agent's own */
-    uint64_t limit;            /* bytes stored, 0 = none */
-    uint64_t spool_limit;
-    enum ck_pack pack;
-    pid_t target;
-    int channel;
-    int recorded; /* ranks of the job that are recorded */
-    bool is_pack_given;
-    bool is_dir_given;
-    bool is_insecure;
-    bool is_verbose;
-    bool is_reporter; /* this rank's agent gets and shows the report */
-    bool is_closer;   /* ... or waits, unseen, until the run is final */
-    bool is_leader;   /* so it does if it has to start the job's ckagg */
-    bool is_strict;   /* the front may hold the target for the aggregator */
-    bool is_speaker;  /* says what is true for all ranks (of its host) */
-    bool is_begun;    /* the target runs: CHANNEL_BEGUN was sent before */
-};
+#include "agent/collector/wish.h"
 
 /* Be the collector: never returns to the front's code. Exit status. */
 int collector_run(const struct collector_wish *wish);

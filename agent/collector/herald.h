@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "agent/collector/collector.h"
+#include "agent/collector/wish.h"
 #include "agent/link/session.h"
 #include "agent/link/silence.h"
 #include "agent/stream/own.h"

@@ -9,10 +9,10 @@
 #define CK_AGENT_COLLECTOR_METERS_H
 
 #include "agent/clock/clocksync.h"
-#include "agent/collector/collector.h"
 #include "agent/collector/drain.h"
 #include "agent/collector/life.h"
 #include "agent/collector/processes.h"
+#include "agent/collector/wish.h"
 #include "agent/stream/own.h"
 
 struct symbols;

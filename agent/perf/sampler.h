@@ -16,21 +16,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/perf/samplelimits.h"
 #include "agent/stream/own.h"
 #include "schema/err.h"
 #include "schema/ring/ring.h"
 
 #define SAMPLER_HZ 99
 #define SAMPLER_HZ_MAX 10000
-/* Different stacks that are told; samples with others have their innermost
- * address only. */
-#define SAMPLER_STACKS_MAX 8192
-/* Frames of a stack that are kept, and those that get names. */
-#define SAMPLER_FRAMES_MAX 32
-#define SAMPLER_FRAMES_NAMED 8
-/* Shorter times off the CPU are counted and not told. */
-#define SAMPLER_OFF_MIN_NS 20000
-
 struct sampler;
 struct symbols;
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "agent/perf/sampler.h"
+#include "agent/perf/samplelimits.h"
 #include "agent/symbols/symbols.h"
 
 #define SLOTS (2 * (size_t)SAMPLER_STACKS_MAX)

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "agent/perf/sampler.h"
+#include "agent/perf/samplelimits.h"
 
 #define BATCH 4096
 /* Threads whose last switch is kept, by tid: others with the same remainder

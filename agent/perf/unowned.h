@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/perf/sampler.h"
+#include "agent/perf/samplelimits.h"
 #include "agent/stream/own.h"
 #include "schema/event.h"
 #include "schema/ring/ring.h"

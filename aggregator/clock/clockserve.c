@@ -430,7 +430,7 @@ static void *serve_run(void *argument)
     return NULL;
 }
 
-struct clockserve *clockserve_create(const struct clockserve_options *options,
+struct clockserve *clockserve_create(const struct clocksockets_options *options,
                                      struct ck_err *err)
 {
     struct clockserve *serve = calloc(1, sizeof(*serve));

@@ -13,21 +13,17 @@
 #include <stdint.h>
 
 #include "aggregator/clock/clocksession.h"
+#include "aggregator/clock/clocksockets.h"
 #include "schema/clock/domain.h"
 #include "schema/err.h"
 
 /* TCP connections at once; the one that is silent for longest gives way. */
 #define CLOCKSERVE_STREAMS 256
 
-struct clockserve_options {
-    int port;     /* 0 = any free one */
-    bool is_wide; /* all addresses, else loopback only */
-};
-
 struct clockserve;
 
 /* Start the thread; signals must be blocked. NULL with err. */
-struct clockserve *clockserve_create(const struct clockserve_options *options,
+struct clockserve *clockserve_create(const struct clocksockets_options *options,
                                      struct ck_err *err);
 /* End it and wait for it. */
 void clockserve_destroy(struct clockserve *serve);

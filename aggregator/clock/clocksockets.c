@@ -20,7 +20,7 @@
 /* Ports that are tried for one of which TCP is free, too. */
 #define PORT_TRIES 16
 
-static int address_make(const struct clockserve_options *options,
+static int address_make(const struct clocksockets_options *options,
                         int family,
                         struct sockaddr_storage *address)
 {
@@ -44,7 +44,7 @@ static int address_make(const struct clockserve_options *options,
 
 /* A bound socket of the family, -1 with errno. */
 static int
-socket_bind(const struct clockserve_options *options, int family, int type)
+socket_bind(const struct clocksockets_options *options, int family, int type)
 {
     struct sockaddr_storage address;
     int length = address_make(options, family, &address);
@@ -86,10 +86,10 @@ static int port_of(int fd)
 
 /* Both at one port. 0; 1: TCP has none of that number; -1 with errno. */
 static int pair_bind(struct clocksockets *sockets,
-                     const struct clockserve_options *options,
+                     const struct clocksockets_options *options,
                      int family)
 {
-    struct clockserve_options same = *options;
+    struct clocksockets_options same = *options;
 
     sockets->tcp = -1;
     sockets->udp = socket_bind(options, family, SOCK_DGRAM);
@@ -107,7 +107,7 @@ static int pair_bind(struct clocksockets *sockets,
 
 /* The same, and where any port will do one that both have. */
 static int pair_find(struct clocksockets *sockets,
-                     const struct clockserve_options *options,
+                     const struct clocksockets_options *options,
                      int family)
 {
     int refused[PORT_TRIES];
@@ -131,7 +131,7 @@ static int pair_find(struct clocksockets *sockets,
 }
 
 int clocksockets_open(struct clocksockets *sockets,
-                      const struct clockserve_options *options,
+                      const struct clocksockets_options *options,
                       struct ck_err *err)
 {
     int waiting = WAITING_BYTES; /* or what is permitted */

@@ -10,7 +10,12 @@
 
 #include <stdbool.h>
 
-#include "aggregator/clock/clockserve.h"
+#include "schema/err.h"
+
+struct clocksockets_options {
+    int port;     /* 0 = any free one */
+    bool is_wide; /* all addresses, else loopback only */
+};
 
 struct clocksockets {
     int udp;
@@ -21,7 +26,7 @@ struct clocksockets {
 
 /* 0, or -1 with err; what was opened is the caller's to close. */
 int clocksockets_open(struct clocksockets *sockets,
-                      const struct clockserve_options *options,
+                      const struct clocksockets_options *options,
                       struct ck_err *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/profiles/chrometrace.h"
+#include "merge/json/json.h"
 #include "merge/profiles/operations.h"
 
 /* Longest name that is kept of an event that is not over yet. */
@@ -19,6 +19,11 @@
 #define CHROMEEVENT_DEVICES 64
 
 /* The categories that matter. */
+enum chrome_device {
+    CHROME_DEVICE_GPU, /* what ran on devices */
+    CHROME_DEVICE_CPU, /* operators of the CPU */
+};
+
 enum chrome_category {
     CHROME_OTHER, /* a range of the host's */
     CHROME_KERNEL,
@@ -66,7 +71,7 @@ bool chromeevent_read(struct json *json, struct chrome_event *event);
 
 /* Where events go. */
 struct chrome_sink {
-    enum chrometrace_device device;
+    enum chrome_device device;
     struct import *import;         /* borrowed */
     struct operations *operations; /* borrowed */
     struct import_facts *facts;    /* borrowed */

@@ -29,7 +29,7 @@ static int device_put(const struct chrome_sink *sink, uint32_t number)
     if (sink->names[number] != 0) {
         name = import_name_text(sink->import, sink->names[number], &length);
     }
-    used = sink->device == CHROMETRACE_CPU
+    used = sink->device == CHROME_DEVICE_CPU
                ? snprintf(line, sizeof(line), "name=CPU (operators)\n")
            : length > 0 && length < 256
                ? snprintf(line, sizeof(line), "name=%.*s\n", (int)length, name)
@@ -61,9 +61,9 @@ static int queue_name(struct chrome_sink *sink, uint32_t device, uint32_t queue)
         return 0;
     }
     sink->queues[bit / 8] |= (uint8_t)(1u << bit % 8);
-    used =
-        snprintf(line, sizeof(line), "name=%s %u\n",
-                 sink->device == CHROMETRACE_CPU ? "thread" : "stream", queue);
+    used = snprintf(line, sizeof(line), "name=%s %u\n",
+                    sink->device == CHROME_DEVICE_CPU ? "thread" : "stream",
+                    queue);
     return import_text(sink->import, &text, line, (size_t)used);
 }
 
@@ -269,8 +269,8 @@ static int span_take(struct chrome_sink *sink, struct chrome_event *event)
     default:
         break;
     }
-    if (sink->device == CHROMETRACE_CPU && event->category == CHROME_OPERATOR &&
-        operator_take(sink, event) != 0) {
+    if (sink->device == CHROME_DEVICE_CPU &&
+        event->category == CHROME_OPERATOR && operator_take(sink, event) != 0) {
         return -1;
     }
     thread = import_thread(sink->import, (uint32_t)event->tid);

@@ -14,16 +14,12 @@
 #include <stdbool.h>
 
 #include "merge/json/json.h"
+#include "merge/profiles/chromeevent.h"
 #include "merge/profiles/gzip.h"
 #include "merge/profiles/import.h"
 
-enum chrometrace_device {
-    CHROMETRACE_GPU, /* what ran on devices */
-    CHROMETRACE_CPU, /* operators of the CPU */
-};
-
 struct chrometrace_way {
-    enum chrometrace_device device;
+    enum chrome_device device;
     struct gzip *gzip; /* that the reader reads, borrowed; NULL = another */
     unsigned threads;  /* that may read it, if it is long and plain */
 };

@@ -211,7 +211,7 @@ int32_t profile_name_rank(const char *path)
 /* Read with one way of looking at the device. 0 or -1. */
 static int read_once(struct profile *profile,
                      const char *dir,
-                     enum chrometrace_device device,
+                     enum chrome_device device,
                      struct ck_err *err)
 {
     struct gzip *gzip = gzip_open(profile->file, err);
@@ -247,13 +247,13 @@ static int read_once(struct profile *profile,
 
 int profile_read(struct profile *profile, const char *dir, struct ck_err *err)
 {
-    int rc = read_once(profile, dir, CHROMETRACE_GPU, err);
+    int rc = read_once(profile, dir, CHROME_DEVICE_GPU, err);
 
     if (rc == 0 && profile->kind == PROFILE_CHROME &&
         profile->facts.operations == 0) {
         import_discard(profile->import);
         import_destroy(profile->import);
-        rc = read_once(profile, dir, CHROMETRACE_CPU, err);
+        rc = read_once(profile, dir, CHROME_DEVICE_CPU, err);
     }
     if (rc == 0) {
         rc = import_park(profile->import, err);

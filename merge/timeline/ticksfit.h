@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "merge/timeline/ticks.h"
+#include "merge/timeline/tickspoint.h"
 
 /* Of a rate in ns of RAW a tick. */
 struct ticksfit_rate {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "schema/batch/wire.h"
+#include "schema/batch/batch.h"
 #include "schema/err.h"
 #include "schema/event.h"
 

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "schema/batch/batch.h"
 #include "schema/err.h"
 #include "schema/event.h"
 #include "schema/frame.h"
@@ -22,19 +23,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* What a batch says about all its records. */
-struct ck_batch_info {
-    enum ck_clock clock; /* of records without CK_FLAG_RAW */
-    uint32_t pid;
-    uint32_t tid;     /* of the slot's thread; 0 = the collector */
-    uint32_t records; /* set by the encoder and by open */
-    uint32_t units;
-    uint32_t skipped; /* set by decode: records of unknown class */
-    /* Set by decode, from what is there: */
-    uint32_t counted; /* records of all classes */
-    uint32_t held;    /* units of those that are no texts */
-};
 
 /* An encoder with its buffers; reused, one a thread. NULL with ENOMEM. */
 struct ck_batch_writer;
@@ -86,24 +74,6 @@ int ck_batch_decode_classes(const void *payload,
                             size_t *rows_used,
                             struct ck_err *err);
 
-/* A batch in pieces of so many records, of whatever class. */
-#define CK_BATCH_PIECE 128
-
-/* Records of one class in one piece, by column; borrowed for the call. */
-struct ck_batch_columns {
-    enum ck_class cls;
-    unsigned count;
-    uint32_t piece; /* from 0 on */
-    const uint16_t *kind;
-    const uint8_t *flags;
-    const uint32_t *name;
-    const int64_t *start;
-    const int64_t *dur;     /* zeros where the class has none */
-    const uint32_t *device; /* NULL where the class has none */
-};
-typedef void (*ck_batch_take_f)(void *state,
-                                const struct ck_batch_columns *columns);
-
 /* Look at these classes (but for texts) without making records of them: the
  * columns above are read and handed out in order of pieces, of all others it
  * is checked that they decode. Any payload is safe. 0, or -1 with err: decoding
@@ -118,7 +88,6 @@ int ck_batch_scan(const void *payload,
                   struct ck_err *err);
 
 /* The records of a batch in their order, some pieces at a time. */
-#define CK_BATCH_PIECES_MAX 4
 struct ck_batch_cursor;
 /* NULL with ENOMEM. */
 struct ck_batch_cursor *ck_batch_cursor_create(void);

@@ -335,7 +335,7 @@ int main(int argc, char **argv)
     const char *mode = argc > 1 ? argv[1] : "idle";
     const struct figure *figure = figure_find(mode);
     unsigned bursts = argc > 2 ? (unsigned)atoi(argv[2]) : 500;
-    struct clockserve_options options = {.port = 0};
+    struct clocksockets_options options = {.port = 0};
     struct ck_err err = {""};
     struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -50,8 +50,8 @@ static void read_as(const uint8_t *data, size_t size, unsigned kind)
     struct json *json = json_create(text_read, &text);
     struct import *import = import_create(dir_make(), "input", NULL);
     struct import_facts facts = {.rank = -1};
-    struct chrometrace_way way = {.device = kind == 0 ? CHROMETRACE_GPU
-                                                      : CHROMETRACE_CPU};
+    struct chrometrace_way way = {.device = kind == 0 ? CHROME_DEVICE_GPU
+                                                      : CHROME_DEVICE_CPU};
     int rc;
 
     if (json == NULL || import == NULL) {

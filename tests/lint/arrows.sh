@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# arrows.sh - who includes whom: the table of docs/architecture.md as a test
+# arrows.sh - who includes whom: the rooms of docs/architecture.md as a test
 #
 # SPDX-License-Identifier: Apache-2.0
 set -uo pipefail
@@ -11,69 +11,116 @@ wrong() {
     status=1
 }
 
-# What a room's files may include, as patterns of paths.
-allowed() {
+# The folders of the tree: what each may include of the others, as patterns.
+foreign() {
     case $1 in
-    schema/*) echo 'schema/*' ;;
-    launch/*) echo 'launch/* schema/err.h' ;;
-    agent/inject/*)
-        echo 'agent/inject/* schema/event.h schema/time.h schema/ring/ring.h' \
-            'schema/kind.def'
+    schema) ;;
+    launch) echo 'schema/err.h' ;;
+    agent/inject)
+        echo 'schema/event.h schema/time.h schema/ring/ring.h schema/kind.def'
         ;;
-    agent/*) echo 'agent/*.h schema/* launch/*' ;;
-    aggregator/*) echo 'aggregator/* schema/* launch/*' ;;
-    merge/ckmerge.c) echo 'merge/* schema/* launch/*' ;;
-    merge/input/*) echo 'merge/* schema/* !merge/analysis/* !merge/output/*' ;;
-    merge/analysis/*)
-        echo 'merge/* schema/* !merge/input/* !merge/output/*'
-        ;;
-    merge/output/*) echo 'merge/* schema/* !merge/input/* !merge/analysis/*' ;;
-    merge/*) echo 'merge/* schema/* launch/*' ;;
+    agent | aggregator | merge) echo 'schema/* launch/*' ;;
     esac
 }
 
-# may PATH PATTERN...: the last pattern that fits decides.
-may() {
-    local path=$1 answer=1 pattern
-    shift
-    for pattern in "$@"; do
-        # shellcheck disable=SC2254 # a pattern is meant
-        case $pattern:$path in
-        '!'*) [[ $path != ${pattern#!} ]] || answer=1 ;;
-        *) [[ $path != $pattern ]] || answer=0 ;;
-        esac
-    done
-    return $answer
+# The rooms of each folder in their order: a room may include itself and what
+# is named before it. An injected library may include its own room and inject's.
+rooms() {
+    cat <<'END'
+schema      schema schema/clock schema/batch schema/store schema/ring
+launch      launch
+agent       agent/process agent/ring agent/stream agent/symbols agent/link agent/clock agent/perf agent/collector agent/front agent
+agent/inject agent/inject agent/inject/posix
+agent/inject agent/inject agent/inject/mpi
+agent/inject agent/inject agent/inject/opencl
+agent/inject agent/inject agent/inject/cupti
+aggregator  aggregator/store aggregator/clock aggregator
+merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/totals merge/analysis merge/output merge/output/text merge/output/json merge/output/chrome merge
+END
 }
 
-# "file:line:path" of each include in quotes.
-own_includes() {
-    grep -rnoE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]+"' \
+# Includes against the order that are there still; none may be added.
+# merge/clocks/align applies the maps of clocks, needed early, and makes them,
+# needed late, in one.
+exceptions() {
+    cat <<'END'
+merge/input/facts.h merge/clocks/align.h
+merge/input/store.h merge/clocks/align.h
+merge/timeline/cut.h merge/clocks/align.h
+merge/timeline/dark.h merge/clocks/align.h
+merge/timeline/feed.h merge/clocks/align.h
+merge/timeline/region.h merge/clocks/align.h
+merge/timeline/timeline.c merge/clocks/align.h
+END
+}
+
+awk '
+    FILENAME == ARGV[1] { # rooms: folder, then rooms in their order
+        for (i = 2; i <= NF; i++) {
+            folder[$i] = $1
+            for (j = 2; j <= i; j++) {
+                may[$i, $j] = 1
+            }
+        }
+        next
+    }
+    FILENAME == ARGV[2] { # exceptions: file, what it includes
+        known[$1, $2] = 1
+        used[$1, $2] = 0
+        next
+    }
+    FILENAME == ARGV[3] { # patterns of foreign files, by folder
+        for (i = 2; i <= NF; i++) {
+            pattern = $i
+            gsub(/[.]/, "[.]", pattern)
+            gsub(/[*]/, ".*", pattern)
+            foreign[$1, ++count[$1]] = "^" pattern "$"
+        }
+        next
+    }
+    { # file:line:path of an include
+        split($0, part, ":")
+        file = part[1]
+        path = part[3]
+        room = file
+        sub(/\/[^\/]*$/, "", room)
+        its = path
+        sub(/\/[^\/]*$/, "", its)
+        if (!(room in folder)) {
+            print file ": its folder is no room (see rooms() in tests/lint/arrows.sh)"
+            bad = 1
+            next
+        }
+        ok = (room, its) in may
+        for (i = 1; !ok && i <= count[folder[room]]; i++) {
+            ok = folder[its] != folder[room] && path ~ foreign[folder[room], i]
+        }
+        if (!ok && (file, path) in known) {
+            used[file, path] = 1
+        } else if (!ok) {
+            print file ":" part[2] ": " room " may not include " path
+            bad = 1
+        }
+    }
+    END {
+        for (pair in used) {
+            if (!used[pair]) {
+                split(pair, part, SUBSEP)
+                print "exceptions(): " part[1] " no longer includes " part[2] \
+                    ": take the line out"
+                bad = 1
+            }
+        }
+        exit bad
+    }' <(rooms) <(exceptions) \
+    <(for folder in schema launch agent agent/inject aggregator merge; do
+        echo "$folder $(foreign "$folder")"
+    done) \
+    <(grep -rnoE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]+"' \
         --include='*.[ch]' --include='*.cpp' --include='*.def' \
         schema launch agent aggregator merge |
-        sed -E 's/^([^:]+:[0-9]+):.*"([^"]+)"$/\1:\2/'
-}
-
-set -f # patterns are words here
-while IFS=: read -r file line path; do
-    # What flatc and CMake write lies in the build tree.
-    case $path in *_generated.h) continue ;; esac
-    [[ $path == */* && $path != *..* ]] ||
-        wrong "$file:$line: \"$path\": give the path from the root"
-    # shellcheck disable=SC2046
-    may "$path" $(allowed "$file") ||
-        wrong "$file:$line: ${file%/*} may not include $path"
-done < <(own_includes)
-# An agent's file may not see an injected library's but for these contracts.
-while IFS=: read -r file line path; do
-    case $file:$path in
-    agent/inject/*) ;;
-    agent/*:agent/inject/*)
-        wrong "$file:$line: the agent may not include $path"
-        ;;
-    esac
-done < <(own_includes)
-set +f
+        sed -E 's/^([^:]+:[0-9]+):.*"([^"]+)"$/\1:\2/' |
+        grep -v '_generated\.h$') || status=1
 
 # Each outside library has its owners: header pattern, files.
 owners() {
@@ -108,6 +155,33 @@ while read -r header files; do
         schema launch agent aggregator merge)
 done < <(owners)
 
+# Modules (a .c with its .h) that include each other, all but these: each line
+# is one include, the one to take out. None may be added.
+circles() {
+    cat <<'END'
+x y
+END
+}
+
+# "module other" of each include between two modules.
+module_pairs() {
+    grep -roE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]+"' \
+        --include='*.[ch]' --include='*.cpp' \
+        schema launch agent aggregator merge |
+        sed -E 's/^([^:]+)\.[a-z]+:.*"([^"]+)\.[a-z]+"$/\1 \2/' |
+        grep -v '_generated$' | awk '$1 != $2' | sort -u
+}
+
+loops=$(module_pairs | grep -vxFf <(circles) | tsort 2>&1 >/dev/null |
+    sed 's/^tsort: //')
+[ -z "$loops" ] ||
+    wrong "modules that include each other (each loop from its line on):
+$loops"
+while read -r pair; do
+    module_pairs | grep -qxF "$pair" ||
+        wrong "circles(): $pair: no such include any more: take the line out"
+done < <(circles)
+
 # A header of schema/ has users in two rooms, itself or through another one.
 rooms_using() {
     grep -rlE "include \"$1\"" schema agent aggregator merge launch \
@@ -121,7 +195,7 @@ rooms_using() {
     done | sort -u
 }
 
-for header in schema/*.h; do
+for header in $(find schema -name '*.h'); do
     # What follows the clocks while a job runs and explains them afterwards is
     # one computation, whichever room asks at present.
     # What the processor can do is asked by the room's own loops as well.

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "merge/output/text/text.h"
+#include "merge/output/text/textstyle.h"
 #include "merge/output/words.h"
 #include "merge/report/report.h"
 

@@ -30,7 +30,7 @@ static uint64_t session;
 
 static int setup(void **state)
 {
-    struct clockserve_options options = {.port = 0};
+    struct clocksockets_options options = {.port = 0};
     struct ck_err err;
 
     (void)state;
@@ -301,7 +301,7 @@ static void more_streams_than_places_push_out_the_silent_ones(void **state)
 
 static void a_port_that_is_taken_is_said(void **state)
 {
-    struct clockserve_options same = {.port = clockserve_port(serve)};
+    struct clocksockets_options same = {.port = clockserve_port(serve)};
     struct ck_err err = {""};
 
     (void)state;
@@ -313,7 +313,7 @@ static void a_port_that_is_taken_is_said(void **state)
  */
 static void a_port_has_tcp_though_others_hold_many(void **state)
 {
-    struct clockserve_options options = {.port = 0};
+    struct clocksockets_options options = {.port = 0};
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct clockserve *first = serve;
@@ -339,7 +339,7 @@ static void a_port_has_tcp_though_others_hold_many(void **state)
 
 static void the_wide_one_answers_on_loopback_too(void **state)
 {
-    struct clockserve_options options = {.is_wide = true};
+    struct clocksockets_options options = {.is_wide = true};
     struct clockserve *narrow = serve;
     int fd;
 
