@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "merge/clocks/calibrationprobe.h"
 #include "merge/clocks/clockstep.h"
 #include "merge/clocks/solve/clockgraph.h"
 #include "merge/model/cast.h"
@@ -31,12 +32,6 @@ enum calibration_method {
     CALIBRATION_SAME,  /* it is the axis's clock: exactly 0 */
     CALIBRATION_FACTS, /* by facts that are counted by their source */
     CALIBRATION_DATES, /* its date is believed: of profiles */
-};
-
-/* A CLOCK_PROBE, and whose it is. */
-struct calibration_probe {
-    uint32_t agent;
-    struct ck_clock_probe stamps;
 };
 
 struct calibration;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/clocks/calibration.h"
+#include "merge/clocks/calibrationprobe.h"
 #include "merge/timeline/clockmap.h"
 #include "schema/clock/clockband.h"
 

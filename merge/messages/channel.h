@@ -9,8 +9,13 @@
 #ifndef CK_MERGE_MESSAGES_CHANNEL_H
 #define CK_MERGE_MESSAGES_CHANNEL_H
 
-#include "merge/messages/match.h"
+#include "merge/messages/matched.h"
+#include "merge/model/cast.h"
 #include "merge/model/table.h"
+
+/* Ends of messages that are not over, and channels: of more none is kept. */
+#define MATCH_POSTS_MAX ((uint32_t)1 << 17)
+#define MATCH_CHANNELS_MAX ((size_t)1 << 20)
 
 #define POST_NONE UINT32_MAX
 

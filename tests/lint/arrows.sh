@@ -163,22 +163,49 @@ x y
 END
 }
 
-# "module other" of each include between two modules.
+# "module other" of each include between two modules. A header without a .c is
+# a part of whoever includes it: what it includes, they include.
 module_pairs() {
     grep -roE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]+"' \
         --include='*.[ch]' --include='*.cpp' \
         schema launch agent aggregator merge |
         sed -E 's/^([^:]+)\.[a-z]+:.*"([^"]+)\.[a-z]+"$/\1 \2/' |
-        grep -v '_generated$' | awk '$1 != $2' | sort -u
+        grep -v '_generated$' | awk '
+            FILENAME == ARGV[1] { # modules that have code
+                sub(/[.][a-z]+$/, "")
+                code[$0] = 1
+                next
+            }
+            { uses[$1] = uses[$1] " " $2 }
+            function spread(from, at, list, i, n) {
+                n = split(uses[at], list, " ")
+                for (i = 1; i <= n; i++) {
+                    if (seen[from, list[i]]++) {
+                        continue
+                    }
+                    if (!(list[i] in code)) {
+                        spread(from, list[i])
+                    } else if (list[i] != from) {
+                        print from, list[i]
+                    }
+                }
+            }
+            END {
+                for (from in code) {
+                    spread(from, from)
+                }
+            }' <(find schema launch agent aggregator merge -name '*.c' -o \
+            -name '*.cpp') - | sort -u
 }
 
-loops=$(module_pairs | grep -vxFf <(circles) | tsort 2>&1 >/dev/null |
+pairs=$(module_pairs)
+loops=$(grep -vxFf <(circles) <<<"$pairs" | tsort 2>&1 >/dev/null |
     sed 's/^tsort: //')
 [ -z "$loops" ] ||
     wrong "modules that include each other (each loop from its line on):
 $loops"
 while read -r pair; do
-    module_pairs | grep -qxF "$pair" ||
+    grep -qxF "$pair" <<<"$pairs" ||
         wrong "circles(): $pair: no such include any more: take the line out"
 done < <(circles)
 
