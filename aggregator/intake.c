@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "aggregator/clocks.h"
+#include "aggregator/manifest.h"
 #include "aggregator/report.h"
 #include "aggregator/status.h"
 #include "launch/cli.h"
@@ -348,7 +349,8 @@ static void take_hello(struct intake *intake,
  * this one dies. */
 static const char *farewell_text(const struct intake_item *item)
 {
-    if (peer_is_kept(item->from.peer) && job_save(item->from.job, NULL) == 0) {
+    if (peer_is_kept(item->from.peer) &&
+        manifest_save(item->from.job, NULL) == 0) {
         return REPLY_NOTED;
     }
     return job_is_deserted(item->from.job) ? REPLY_LAST : "";

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/manifest.h"
 #include "schema/store/owner.h"
 #include "schema/store/run.h"
 
@@ -165,11 +164,9 @@ struct job *job_create(const struct job_options *options, struct ck_err *err)
     job->facts.merge_exit = -1;
     job->is_touched = true;
     if (ck_run_create(job->facts.dir, err) != 0 ||
-        job_check_owner(job, err) != 0 || job_reopen(job, err) != 0 ||
-        (job_save(job, err) != 0 && errno != ENOSPC && errno != EDQUOT)) {
+        job_check_owner(job, err) != 0 || job_reopen(job, err) != 0) {
         goto error;
     }
-    /* A full disk may have room later: until then agents keep their data. */
     return job;
 error:
     job_destroy(job);
@@ -528,16 +525,14 @@ void job_touch(struct job *job)
     job->is_touched = true;
 }
 
-int job_save(struct job *job, struct ck_err *err)
+bool job_is_touched(const struct job *job)
 {
-    if (!job->is_touched) {
-        return 0;
-    }
-    if (manifest_write(job, err) != 0) {
-        return -1;
-    }
+    return job->is_touched;
+}
+
+void job_is_saved(struct job *job)
+{
     job->is_touched = false;
-    return 0;
 }
 
 int job_sync(struct job *job)

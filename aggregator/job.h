@@ -174,10 +174,10 @@ bool job_wait_take(struct job *job, struct route *route);
 
 const struct job_facts *job_facts(const struct job *job);
 struct job_totals job_totals(const struct job *job);
-/* Write the manifest when something changed (job_touch() says so). 0,
- * or -1 with err (it is tried again). */
-int job_save(struct job *job, struct ck_err *err);
+/* Something changed that the manifest has (manifest_save()). */
 void job_touch(struct job *job);
+bool job_is_touched(const struct job *job);
+void job_is_saved(struct job *job);
 /* fdatasync all segments. 0, or -1 with errno of the first failure. */
 int job_sync(struct job *job);
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/manifest.h"
 #include "schema/fnv.h"
 
 struct jobs {
@@ -33,9 +34,15 @@ static struct job *jobs_add(struct jobs *jobs,
         return NULL;
     }
     job = job_create(options, err);
-    if (job) {
-        jobs->items[jobs->count++] = job;
+    if (!job) {
+        return NULL;
     }
+    /* A full disk may have room later: until then agents keep their data. */
+    if (manifest_save(job, err) != 0 && errno != ENOSPC && errno != EDQUOT) {
+        job_destroy(job);
+        return NULL;
+    }
+    jobs->items[jobs->count++] = job;
     return job;
 }
 

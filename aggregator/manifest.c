@@ -137,7 +137,7 @@ static int manifest_put(const struct job *job,
     return 0;
 }
 
-int manifest_write(const struct job *job, struct ck_err *err)
+static int manifest_write(const struct job *job, struct ck_err *err)
 {
     struct ck_json *json = ck_json_create(NULL, true);
     int saved;
@@ -164,4 +164,16 @@ int manifest_write(const struct job *job, struct ck_err *err)
     ck_json_destroy(json);
     errno = saved;
     return result;
+}
+
+int manifest_save(struct job *job, struct ck_err *err)
+{
+    if (!job_is_touched(job)) {
+        return 0;
+    }
+    if (manifest_write(job, err) != 0) {
+        return -1;
+    }
+    job_is_saved(job);
+    return 0;
 }

@@ -11,8 +11,9 @@
 #include "schema/err.h"
 #include "schema/json.h"
 
-/* Replace the job's manifest. 0, or -1 with err. */
-int manifest_write(const struct job *job, struct ck_err *err);
+/* Replace the job's manifest where something changed since the last time. 0,
+ * or -1 with err (it is tried again). */
+int manifest_save(struct job *job, struct ck_err *err);
 
 /* The job's fields and its agents, into an open object: manifest and status
  * say the same. */

@@ -15,6 +15,7 @@
 
 #include "aggregator/clocks.h"
 #include "aggregator/intake.h"
+#include "aggregator/manifest.h"
 #include "aggregator/merging.h"
 #include "aggregator/reply.h"
 #include "aggregator/report.h"
@@ -185,7 +186,7 @@ static void saves_write(struct service *service)
     struct ck_err err;
 
     for (size_t i = 0; i < jobs_count(service->jobs); i++) {
-        if (job_save(jobs_at(service->jobs, i), &err) != 0 &&
+        if (manifest_save(jobs_at(service->jobs, i), &err) != 0 &&
             strcmp(err.text, service->unsaved.text) != 0) {
             service->unsaved = err;
             ck_error("%s", err.text);
@@ -213,7 +214,7 @@ static void job_done(struct service *service, struct job *job, const char *text)
     struct ck_err err;
 
     job_set_state(job, JOB_DONE);
-    if (job_save(job, &err) != 0) {
+    if (manifest_save(job, &err) != 0) {
         ck_error("%s", err.text);
     }
     job_keep_report(job, text);
@@ -238,7 +239,7 @@ static void merge_start(struct service *service, struct job *job)
         return;
     }
     job_set_state(job, JOB_MERGE);
-    if (job_save(job, &err) != 0) {
+    if (manifest_save(job, &err) != 0) {
         ck_error("%s", err.text);
     }
     service->merging =

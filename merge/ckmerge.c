@@ -19,43 +19,44 @@
 #include "launch/cli.h"
 #include "launch/format.h"
 #include "launch/log.h"
-#include "merge/clocks/align.h"
 #include "merge/analysis/blame.h"
+#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/standstill.h"
+#include "merge/analysis/steps/rhythm.h"
 #include "merge/analysis/totals/calls.h"
-#include "merge/clocks/causality.h"
 #include "merge/analysis/totals/chosen.h"
 #include "merge/analysis/totals/copyplaces.h"
 #include "merge/analysis/totals/counters.h"
 #include "merge/analysis/totals/devices.h"
 #include "merge/analysis/totals/devicewaits.h"
-#include "merge/analysis/waits/impasse.h"
-#include "merge/analysis/waits/peers.h"
 #include "merge/analysis/totals/kernels.h"
-#include "merge/analysis/totals/load.h"
 #include "merge/analysis/totals/libc.h"
 #include "merge/analysis/totals/lines.h"
+#include "merge/analysis/totals/load.h"
 #include "merge/analysis/totals/ranges.h"
 #include "merge/analysis/totals/ranks.h"
-#include "merge/analysis/steps/rhythm.h"
-#include "merge/analysis/history/scene.h"
-#include "merge/analysis/history/standstill.h"
-#include "merge/model/cast.h"
+#include "merge/analysis/waits/impasse.h"
+#include "merge/analysis/waits/peers.h"
+#include "merge/clocks/align.h"
+#include "merge/clocks/causality.h"
 #include "merge/clocks/clockfacts.h"
 #include "merge/clocks/clocktwins.h"
-#include "merge/timeline/cut.h"
 #include "merge/gate.h"
-#include "merge/profiles/profile.h"
+#include "merge/input/lookup.h"
+#include "merge/input/recover.h"
 #include "merge/input/store.h"
 #include "merge/kernelonly.h"
-#include "merge/input/lookup.h"
+#include "merge/model/cast.h"
+#include "merge/model/comm.h"
 #include "merge/options.h"
-#include "merge/overwrite.h"
 #include "merge/output/chrome/chrome.h"
-#include "merge/input/recover.h"
-#include "merge/timeline/phase.h"
-#include "merge/timeline/region.h"
+#include "merge/overwrite.h"
+#include "merge/profiles/profile.h"
 #include "merge/results.h"
 #include "merge/scalenejoin.h"
+#include "merge/timeline/cut.h"
+#include "merge/timeline/phase.h"
+#include "merge/timeline/region.h"
 #include "merge/timeline/timeline.h"
 #include "merge/trust.h"
 #include "merge/verify.h"
@@ -220,7 +221,7 @@ static int job_clocks(struct job *job, struct ck_err *err)
     int is_believed = 0;
 
     if (job->cast->domains_count > 1 && is_wanted) {
-        job->clocks = clockfacts_create(job->cast, job->align);
+        job->clocks = clockfacts_create(job->cast, align_axis(job->align));
         if (job->clocks == NULL) {
             return ck_err_set(err, "out of memory");
         }
@@ -257,7 +258,8 @@ static int profiles_open(struct job *job, struct ck_err *err)
         return -1;
     }
     stores = kernelonly_stores(job->profiles, &count);
-    job->store = store_create_all(stores, count, job->cast, job->align, err);
+    job->store = store_create_all(stores, count, job->cast,
+                                  align_taker(job->align), err);
     if (job->store == NULL) {
         return -1;
     }
@@ -272,7 +274,8 @@ static int run_open(struct job *job, struct ck_err *err)
         return -1;
     }
     recover_rings(job->options->run);
-    job->store = store_create(job->options->run, job->cast, job->align, err);
+    job->store = store_create(job->options->run, job->cast,
+                              align_taker(job->align), err);
     return job->store == NULL ? -1 : 0;
 }
 
@@ -350,7 +353,7 @@ static int job_open(struct job *job, struct ck_err *err)
         strcmp(job->options->clock_facts, "kernels") == 0) {
         align_forget_probes(job->align);
     }
-    if (cast_close(job->cast) != 0 ||
+    if (cast_close(job->cast) != 0 || comm_close(job->cast) != 0 ||
         clocktwins_split(job->cast, align_calibration(job->align)) != 0 ||
         align_close(job->align, job->cast) != 0) {
         return ck_err_set(err, "out of memory");
@@ -388,7 +391,8 @@ static void job_hold(struct job *job)
     struct region exact = report->whole;
 
     job->is_held = align_hold(job->align, job->cast);
-    if (job->is_held && region_find(job->cast, job->align, report) == 0) {
+    if (job->is_held &&
+        region_find(job->cast, align_axis(job->align), report) == 0) {
         report->whole.start = exact.start < report->whole.start
                                   ? exact.start
                                   : report->whole.start;
@@ -405,7 +409,7 @@ static int job_region(struct job *job, struct ck_err *err)
     struct report *report = &job->report;
     const struct options *options = job->options;
 
-    if (region_find(job->cast, job->align, report) != 0) {
+    if (region_find(job->cast, align_axis(job->align), report) != 0) {
         report->whole = report->region = (struct region){0, 0};
     }
     if (job->profiles != NULL) {
@@ -414,8 +418,8 @@ static int job_region(struct job *job, struct ck_err *err)
     if (options->region[0] != '\0') {
         report->region_kind = REPORT_REGION_RANGE;
         report->region_range = options->region;
-        if (phase_find(job->store, job->cast, job->align, options->region,
-                       &report->region, err) != 0) {
+        if (phase_find(job->store, job->cast, align_axis(job->align),
+                       options->region, &report->region, err) != 0) {
             return -1;
         }
     }
@@ -479,8 +483,8 @@ static int job_consumers(struct job *job, struct ck_err *err)
 {
     struct region region = job->report.region;
 
-    region_begins(job->cast, job->align, &job->report);
-    region_windows(job->cast, job->align);
+    region_begins(job->cast, align_axis(job->align), &job->report);
+    region_windows(job->cast, align_axis(job->align));
     job->devices = devices_create(job->cast, region, job->report.whole);
     job->kernels = kernels_create(job->cast, region);
     job->lines = lines_create(job->cast, region);
@@ -531,7 +535,7 @@ static int job_rhythm(struct job *job, struct ck_err *err)
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
-        .align = job->align,
+        .axis = align_axis(job->align),
         .consumers = &consumer,
         .consumers_count = 1,
         .witnesses_count = 1,
@@ -582,7 +586,7 @@ static int job_standstill(struct job *job, struct ck_err *err)
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
-        .align = job->align,
+        .axis = align_axis(job->align),
         .consumers = &consumer,
         .consumers_count = 1,
         .witnesses_count = 1,
@@ -616,7 +620,7 @@ static int job_across(struct job *job, struct ck_err *err)
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
-        .align = job->align,
+        .axis = align_axis(job->align),
         .consumers = consumers,
         .consumers_count = job->chrome != NULL ? 2 : 1,
         .witnesses_count = 1,
@@ -652,7 +656,7 @@ static int job_run(struct job *job, struct ck_err *err)
     struct timeline timeline = {
         .store = job->store,
         .cast = job->cast,
-        .align = job->align,
+        .axis = align_axis(job->align),
         .consumers = consumers,
     };
     bool has_progress = job->options->has_progress || isatty(STDERR_FILENO);

@@ -14,6 +14,7 @@
 
 #include "merge/clocks/align.h"
 #include "merge/input/store.h"
+#include "merge/model/comm.h"
 #include "merge/profiles/readers.h"
 #include "merge/timeline/region.h"
 
@@ -199,12 +200,12 @@ runs_look(const struct kernelonly *all, struct dates *dates, struct ck_err *err)
     if (cast == NULL || align == NULL) {
         (void)ck_err_set(err, "out of memory");
     } else {
-        store =
-            store_create_all(all->stores, all->stores_count, cast, align, err);
+        store = store_create_all(all->stores, all->stores_count, cast,
+                                 align_taker(align), err);
     }
     if (store != NULL &&
-        (cast_close(cast) != 0 || align_close(align, cast) != 0 ||
-         align_settle(align, NULL) != 0)) {
+        (cast_close(cast) != 0 || comm_close(cast) != 0 ||
+         align_close(align, cast) != 0 || align_settle(align, NULL) != 0)) {
         (void)ck_err_set(err, "out of memory");
     } else if (store != NULL) {
         int64_t zero = align_realtime(align);
@@ -212,7 +213,7 @@ runs_look(const struct kernelonly *all, struct dates *dates, struct ck_err *err)
         rc = 0;
         dates->has_runs = true;
         dates->is_known = dates->is_known && zero != 0;
-        if (region_find(cast, align, &report) == 0) {
+        if (region_find(cast, align_axis(align), &report) == 0) {
             dates->runs_start = zero + report.whole.start;
             dates->runs_stop = zero + report.whole.end;
         }

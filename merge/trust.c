@@ -287,8 +287,8 @@ static struct region axis_part(const struct align *align,
                                ck_time_t from,
                                ck_time_t to)
 {
-    return (struct region){align_time(align, agent, false, from),
-                           align_time(align, agent, false, to)};
+    return (struct region){axis_time(align_axis(align), agent, false, from),
+                           axis_time(align_axis(align), agent, false, to)};
 }
 
 /* When its faults and events were, as the report's other times. 0 or -1. */
@@ -400,10 +400,10 @@ static void aways_add(const struct cast_agent *agent,
     for (size_t i = 0; i < agent->aways_count; i++) {
         const struct cast_away *away = &agent->aways[i];
         struct region part = {
-            align_time(align, index, false, away->start),
-            away->length == 0
-                ? INT64_MAX
-                : align_time(align, index, false, away->start + away->length)};
+            axis_time(align_axis(align), index, false, away->start),
+            away->length == 0 ? INT64_MAX
+                              : axis_time(align_axis(align), index, false,
+                                          away->start + away->length)};
 
         /* Who said its end was there then. */
         if ((away->length == 0 && agent->has_exit) ||

@@ -80,7 +80,7 @@ static int dark_cover(struct blame *blame,
                       const struct align *align)
 {
     for (uint32_t i = 0; i < cast->agents_count; i++) {
-        struct dark dark = dark_find(cast, align, i);
+        struct dark dark = dark_find(cast, align_axis(align), i);
         struct shadow_part part = {dark.part, dark_cause(dark.reason), i,
                                    CAST_NONE, 0};
 
@@ -99,9 +99,9 @@ static void ends_say(struct blame *blame,
 {
     for (uint32_t i = 0; i < cast->agents_count; i++) {
         if (cast->agents[i].has_exit && cast->agents[i].exit_time != 0) {
-            waitstates_end(
-                blame->waitstates, i,
-                align_time(align, i, false, cast->agents[i].exit_time));
+            waitstates_end(blame->waitstates, i,
+                           axis_time(align_axis(align), i, false,
+                                     cast->agents[i].exit_time));
         }
     }
 }

@@ -10,9 +10,7 @@
 
 #include "merge/clocks/clockedges.h"
 #include "merge/model/array.h"
-#include "merge/timeline/clockfold.h"
 #include "merge/timeline/clockmap.h"
-#include "merge/timeline/ticks.h"
 #include "schema/clock/clocktrend.h"
 #include "schema/store/run.h"
 
@@ -31,40 +29,24 @@ struct pair {
 };
 
 struct map {
-    struct ticks ticks;
+    struct axis_map *on; /* as the axis has it */
     struct align_domain domain;
-    struct clockmap *clock; /* NULL = one offset; borrowed */
-    struct clockfold fold;  /* of that map */
-    struct clockmap *held;  /* the map, while it is not used (align_hold()) */
-    ck_time_t offset;       /* while it is used: domain.offset */
-    ck_time_t error;        /* of a date that is believed */
-    int64_t realtime;       /* REALTIME - RAW */
+    struct clockmap *held; /* the map, while it is not used (align_hold()) */
+    ck_time_t offset;      /* while it is used: that of `on` */
+    ck_time_t error;       /* of a date that is believed */
+    int64_t realtime;      /* REALTIME - RAW */
     bool has_realtime;
     const struct pair *pairs; /* that its agents stored */
     size_t pairs_count;
 };
 
-/* A device with a clock of its own. */
-struct device {
-    uint32_t agent;
-    uint32_t number;
-    struct map map; /* its ticks are the host's */
-    ck_time_t lead; /* its records may be earlier by it */
-    ck_time_t offset;
-    ck_time_t bound;
-};
-
 struct align {
-    struct device *devices;
-    size_t devices_count;
+    struct axis axis;
     struct pair *pairs; /* once closed: by domain, and by stamp */
     size_t pairs_count;
     size_t pairs_room;
-    struct map *maps;
-    size_t maps_count;
+    struct map *maps; /* by domain */
     struct calibration *calibration;
-    uint32_t *domains; /* by agent */
-    size_t agents_count;
     bool has_edges; /* the maps' facts are of stamps, not of RAW */
 };
 
@@ -88,15 +70,16 @@ void align_destroy(struct align *align)
     if (align == NULL) {
         return;
     }
-    for (size_t i = 0; i < align->maps_count; i++) {
-        ticks_fini(&align->maps[i].ticks);
-        clockfold_fini(&align->maps[i].fold);
+    for (size_t i = 0; i < align->axis.maps_count; i++) {
+        ticks_fini(&align->axis.maps[i].ticks);
+        clockfold_fini(&align->axis.maps[i].fold);
     }
     calibration_destroy(align->calibration);
-    free(align->devices);
+    free(align->axis.devices);
     free(align->pairs);
     free(align->maps);
-    free(align->domains);
+    free(align->axis.maps);
+    free(align->axis.domains);
     free(align);
 }
 
@@ -135,6 +118,17 @@ int align_fact(struct align *align,
     return 0;
 }
 
+static int
+taker_take(void *state, uint32_t agent, const struct ck_clock_fact *fact)
+{
+    return align_fact(state, agent, fact);
+}
+
+struct clocktaker align_taker(struct align *align)
+{
+    return (struct clocktaker){taker_take, align};
+}
+
 void align_forget_probes(struct align *align)
 {
     calibration_forget(align->calibration);
@@ -155,7 +149,7 @@ static int pair_order(const void *a, const void *b)
 static void pairs_sort(struct align *align)
 {
     for (size_t i = 0; i < align->pairs_count; i++) {
-        align->pairs[i].domain = align->domains[align->pairs[i].agent];
+        align->pairs[i].domain = align->axis.domains[align->pairs[i].agent];
     }
     if (align->pairs_count > 0) {
         qsort(align->pairs, align->pairs_count, sizeof(*align->pairs),
@@ -187,10 +181,10 @@ static int map_fill(struct map *map, const struct cast *cast)
         }
     }
     if (rc == 0) {
-        rc = ticks_make(&map->ticks, pairs, count);
+        rc = ticks_make(&map->on->ticks, pairs, count);
     }
-    map->domain.pairs = map->ticks.count;
-    map->domain.bound = map->ticks.worst;
+    map->domain.pairs = map->on->ticks.count;
+    map->domain.bound = map->on->ticks.worst;
     free(pairs);
     return rc;
 }
@@ -214,7 +208,7 @@ static void map_realtime(struct map *map)
 /* Without one, as the first of its agents began. */
 static void maps_realtime(struct align *align, const struct cast *cast)
 {
-    for (size_t i = 0; i < align->maps_count; i++) {
+    for (size_t i = 0; i < align->axis.maps_count; i++) {
         map_realtime(&align->maps[i]);
     }
     for (size_t i = 0; i < cast->agents_count; i++) {
@@ -228,12 +222,6 @@ static void maps_realtime(struct align *align, const struct cast *cast)
     }
 }
 
-/* What is added to RAW. */
-static inline ck_time_t map_offset(struct map *map, ck_time_t raw)
-{
-    return map->clock != NULL ? clock_map(map->clock, raw) : map->domain.offset;
-}
-
 /* The map, or what is added to the RAW of domains that have none. 0, or -1 with
  * ENOMEM. */
 static int map_place(struct align *align, uint32_t domain)
@@ -243,39 +231,42 @@ static int map_place(struct align *align, uint32_t domain)
     ck_time_t zero;
 
     map->domain.clock = calibration_domain(align->calibration, domain);
-    map->clock = calibration_map(align->calibration, domain);
+    map->on->clock = calibration_map(align->calibration, domain);
     map->domain.is_calibrated = map->domain.clock.method != CALIBRATION_NONE;
     map->domain.has_place =
         map->domain.is_calibrated || (map->has_realtime && axis->has_realtime);
-    map->domain.offset = map->domain.clock.offset;
+    map->on->offset = map->domain.clock.offset;
     if (map->domain.has_place &&
         (!map->domain.is_calibrated ||
          map->domain.clock.method == CALIBRATION_DATES)) {
         zero = axis->domain.clock.offset;
-        map->domain.offset = map->realtime - axis->realtime + zero;
+        map->on->offset = map->realtime - axis->realtime + zero;
     }
-    return map->clock == NULL ? 0 : clockfold_make(&map->fold, map->clock);
+    return map->on->clock == NULL
+               ? 0
+               : clockfold_make(&map->on->fold, map->on->clock);
 }
 
 /* What a device's clock is against its host's. */
 static void device_compare(const struct align *align,
                            uint32_t domain,
-                           struct device *device)
+                           struct axis_device *device)
 {
-    uint32_t host = align->domains[device->agent];
-    struct map *own = &align->maps[host];
+    uint32_t host = align->axis.domains[device->agent];
+    struct axis_map *own = &align->axis.maps[host];
     const struct clockmap *map = device->map.clock;
     const struct clockmap_piece *last = &map->pieces[map->count - 1];
     ck_time_t middle =
         map->pieces[0].c0 + (last->c0 + last->length - map->pieces[0].c0) / 2;
 
-    device->offset = map_offset(&device->map, middle) - map_offset(own, middle);
+    device->offset =
+        axis_map_offset(&device->map, middle) - axis_map_offset(own, middle);
     device->bound = calibration_pair(align->calibration, host, domain,
-                                     middle + map_offset(own, middle));
+                                     middle + axis_map_offset(own, middle));
     for (size_t i = 0; i < map->count; i++) {
         ck_time_t at = map->pieces[i].c0;
-        ck_time_t ahead =
-            map_offset(own, at) - map_offset(&device->map, at) + LEAD_MORE;
+        ck_time_t ahead = axis_map_offset(own, at) -
+                          axis_map_offset(&device->map, at) + LEAD_MORE;
 
         device->lead = ahead > device->lead ? ahead : device->lead;
     }
@@ -286,26 +277,27 @@ static int devices_place(struct align *align, const struct clockedges *edges)
 {
     size_t count = edges == NULL ? 0 : clockedges_devices(edges);
 
-    align->devices = calloc(count + 1, sizeof(*align->devices));
-    if (align->devices == NULL) {
+    align->axis.devices = calloc(count + 1, sizeof(*align->axis.devices));
+    if (align->axis.devices == NULL) {
         return -1;
     }
     for (size_t i = 0; i < count; i++) {
         const struct clockedges_device *apart = clockedges_device_at(edges, i);
-        uint32_t domain = (uint32_t)(align->maps_count + 1 + i);
+        uint32_t domain = (uint32_t)(align->axis.maps_count + 1 + i);
         struct clockmap *map = calibration_device(align->calibration, domain);
-        struct device *device = &align->devices[align->devices_count];
+        struct axis_device *device =
+            &align->axis.devices[align->axis.devices_count];
+        uint32_t host = align->axis.domains[apart->agent];
 
         if (!apart->is_apart || map == NULL) {
             continue;
         }
-        *device =
-            (struct device){.agent = apart->agent,
-                            .number = apart->number,
-                            .map = align->maps[align->domains[apart->agent]]};
+        *device = (struct axis_device){.agent = apart->agent,
+                                       .number = apart->number,
+                                       .map = align->axis.maps[host]};
         device->map.clock = map;
         device_compare(align, domain, device);
-        align->devices_count++;
+        align->axis.devices_count++;
     }
     return 0;
 }
@@ -342,20 +334,20 @@ static int readings_fill(const struct map *map, struct clockstep_clock *clock)
 static int steps_blame(struct align *align)
 {
     struct clockstep_clock *clocks =
-        calloc(align->maps_count + 1, sizeof(*clocks));
+        calloc(align->axis.maps_count + 1, sizeof(*clocks));
     bool is_any = false;
     int rc = clocks == NULL ? -1 : 0;
 
-    for (uint32_t i = 0; i < align->maps_count; i++) {
+    for (uint32_t i = 0; i < align->axis.maps_count; i++) {
         is_any |= calibration_fault(align->calibration, i, 0) != NULL;
     }
-    for (uint32_t i = 0; is_any && rc == 0 && i < align->maps_count; i++) {
+    for (uint32_t i = 0; is_any && rc == 0 && i < align->axis.maps_count; i++) {
         rc = readings_fill(&align->maps[i], &clocks[i]);
     }
     if (rc == 0 && is_any) {
         rc = calibration_blame(align->calibration, clocks);
     }
-    for (uint32_t i = 0; clocks != NULL && i < align->maps_count; i++) {
+    for (uint32_t i = 0; clocks != NULL && i < align->axis.maps_count; i++) {
         free(clocks[i].faults);
         free(clocks[i].readings);
     }
@@ -365,11 +357,11 @@ static int steps_blame(struct align *align)
 
 int align_settle(struct align *align, const struct clockedges *edges)
 {
-    ck_time_t *errors = calloc(align->maps_count + 1, sizeof(*errors));
+    ck_time_t *errors = calloc(align->axis.maps_count + 1, sizeof(*errors));
     int rc = -1;
 
-    for (size_t i = 0; errors != NULL && i < align->maps_count; i++) {
-        errors[i] = align->maps[i].ticks.bound;
+    for (size_t i = 0; errors != NULL && i < align->axis.maps_count; i++) {
+        errors[i] = align->axis.maps[i].ticks.bound;
     }
     align->has_edges = edges != NULL && clockedges_kept(edges) > 0;
     if (errors != NULL) {
@@ -377,7 +369,7 @@ int align_settle(struct align *align, const struct clockedges *edges)
     }
     free(errors);
     rc = rc == 0 ? steps_blame(align) : rc;
-    for (uint32_t i = 0; rc == 0 && i < align->maps_count; i++) {
+    for (uint32_t i = 0; rc == 0 && i < align->axis.maps_count; i++) {
         rc = map_place(align, i);
     }
     return rc == 0 ? devices_place(align, edges) : -1;
@@ -390,7 +382,7 @@ void align_believe(struct align *align,
     calibration_believe(align->calibration);
     for (uint32_t i = 0; i < cast->agents_count; i++) {
         uint32_t rank = cast_rank_index(cast, cast->agents[i].rank);
-        struct map *map = &align->maps[align->domains[i]];
+        struct map *map = &align->maps[align->axis.domains[i]];
 
         if (rank != CAST_NONE && errors[rank] > map->error) {
             map->error = errors[rank];
@@ -406,28 +398,28 @@ bool align_hold(struct align *align, const struct cast *cast)
         const struct cast_agent *agent = &cast->agents[i];
         struct map *map = &align->maps[agent->domain];
 
-        if (!agent->is_profile || map->clock == NULL) {
+        if (!agent->is_profile || map->on->clock == NULL) {
             continue;
         }
         has_held = true;
-        map->held = map->clock;
-        map->offset = map->domain.offset;
-        map->domain.offset = clock_map(
-            map->clock,
+        map->held = map->on->clock;
+        map->offset = map->on->offset;
+        map->on->offset = clock_map(
+            map->on->clock,
             agent->start_raw + (agent->exit_time - agent->start_raw) / 2);
-        map->clock = NULL;
+        map->on->clock = NULL;
     }
     return has_held;
 }
 
 void align_release(struct align *align)
 {
-    for (size_t i = 0; i < align->maps_count; i++) {
+    for (size_t i = 0; i < align->axis.maps_count; i++) {
         struct map *map = &align->maps[i];
 
         if (map->held != NULL) {
-            map->clock = map->held;
-            map->domain.offset = map->offset;
+            map->on->clock = map->held;
+            map->on->offset = map->offset;
             map->held = NULL;
         }
     }
@@ -435,22 +427,29 @@ void align_release(struct align *align)
 
 int align_close(struct align *align, const struct cast *cast)
 {
-    align->agents_count = cast->agents_count;
-    align->domains = calloc(cast->agents_count + 1, sizeof(*align->domains));
+    align->axis.agents_count = cast->agents_count;
+    align->axis.domains =
+        calloc(cast->agents_count + 1, sizeof(*align->axis.domains));
+    align->axis.maps =
+        calloc(cast->domains_count + 1, sizeof(*align->axis.maps));
     align->maps = calloc(cast->domains_count + 1, sizeof(*align->maps));
-    if (align->domains == NULL || align->maps == NULL) {
+    if (align->axis.domains == NULL || align->axis.maps == NULL ||
+        align->maps == NULL) {
         return -1;
     }
-    align->maps_count = cast->domains_count;
+    align->axis.maps_count = cast->domains_count;
+    for (size_t i = 0; i < cast->domains_count; i++) {
+        align->maps[i].on = &align->axis.maps[i];
+    }
     for (size_t i = 0; i < cast->agents_count; i++) {
-        align->domains[i] = cast->agents[i].domain;
+        align->axis.domains[i] = cast->agents[i].domain;
     }
     pairs_sort(align);
     if (calibration_close(align->calibration, cast) != 0) {
         return -1;
     }
     maps_realtime(align, cast);
-    for (uint32_t i = 0; i < align->maps_count; i++) {
+    for (uint32_t i = 0; i < align->axis.maps_count; i++) {
         if (map_fill(&align->maps[i], cast) != 0) {
             return -1;
         }
@@ -461,53 +460,21 @@ int align_close(struct align *align, const struct cast *cast)
     return 0;
 }
 
-static inline ck_time_t map_time(struct map *map, bool is_ticks, int64_t stamp)
-{
-    if (is_ticks) {
-        stamp = ticks_raw(&map->ticks, stamp);
-    }
-    return (ck_time_t)((uint64_t)stamp + (uint64_t)map_offset(map, stamp));
-}
-
-ck_time_t align_time(const struct align *align,
-                     uint32_t agent,
-                     bool is_ticks,
-                     int64_t stamp)
-{
-    return map_time(&align->maps[align->domains[agent]], is_ticks, stamp);
-}
-
-ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time)
-{
-    const struct map *map = &align->maps[align->domains[agent]];
-    ck_time_t raw = time - map->domain.offset;
-
-    if (map->clock == NULL) {
-        return raw;
-    }
-    if (map->fold.count > 0) {
-        return clockfold_undo(&map->fold, map->clock, time);
-    }
-    /* The offset hardly changes while it is wrong. */
-    raw = time - clock_map(map->clock, raw);
-    raw = time - clock_map(map->clock, raw);
-    return time - clock_map(map->clock, raw);
-}
-
 /* The first and the last stamp that may be put between two times. */
 static void stamps_between(const struct align *align,
                            uint32_t agent,
                            const ck_time_t span[2],
                            ck_time_t raw[2])
 {
-    const struct map *map = &align->maps[align->domains[agent]];
+    const struct map *map = &align->maps[align->axis.domains[agent]];
 
-    if (map->clock != NULL && map->fold.count > 0) {
-        clockfold_stamps(&map->fold, map->clock, span, raw);
+    if (map->on->clock != NULL && map->on->fold.count > 0) {
+        clockfold_stamps(&map->on->fold, map->on->clock, span, raw);
         return;
     }
-    raw[0] = align_undo(align, agent, span[0]);
-    raw[1] = span[1] == span[0] ? raw[0] : align_undo(align, agent, span[1]);
+    raw[0] = axis_undo(&align->axis, agent, span[0]);
+    raw[1] =
+        span[1] == span[0] ? raw[0] : axis_undo(&align->axis, agent, span[1]);
 }
 
 /* What a map of ticks adds to the error of its domain's clock between two times
@@ -517,7 +484,7 @@ static ck_time_t ticks_more(const struct align *align,
                             ck_time_t from,
                             ck_time_t to)
 {
-    ck_time_t error = ticks_error_between(&map->ticks, from, to);
+    ck_time_t error = ticks_error_between(&map->on->ticks, from, to);
 
     return align->has_edges && error <= TICKS_DOUBT ? 0 : error;
 }
@@ -526,7 +493,7 @@ static ck_time_t ticks_more(const struct align *align,
 static ck_time_t
 ticks_doubt(const struct map *map, ck_time_t from, ck_time_t to)
 {
-    ck_time_t error = ticks_error_between(&map->ticks, from, to);
+    ck_time_t error = ticks_error_between(&map->on->ticks, from, to);
 
     return error <= TICKS_DOUBT ? 0 : 2 * error;
 }
@@ -536,10 +503,10 @@ static ck_time_t doubt_between(const struct align *align,
                                uint32_t agent,
                                const ck_time_t span[2])
 {
-    const struct map *map = &align->maps[align->domains[agent]];
+    const struct map *map = &align->maps[align->axis.domains[agent]];
     ck_time_t raw[2];
 
-    if (map->ticks.count < 2) {
+    if (map->on->ticks.count < 2) {
         return 0;
     }
     stamps_between(align, agent, span, raw);
@@ -559,9 +526,9 @@ int align_bound(const struct align *align,
                 int64_t stamp,
                 ck_time_t *bound)
 {
-    struct map *map = &align->maps[align->domains[agent]];
-    struct clockmap *clock = map->held != NULL ? map->held : map->clock;
-    ck_time_t more = is_ticks ? ticks_error(&map->ticks, stamp) : 0;
+    struct map *map = &align->maps[align->axis.domains[agent]];
+    struct clockmap *clock = map->held != NULL ? map->held : map->on->clock;
+    ck_time_t more = is_ticks ? ticks_error(&map->on->ticks, stamp) : 0;
     ck_time_t error;
 
     if (!map->domain.is_calibrated) {
@@ -571,8 +538,8 @@ int align_bound(const struct align *align,
         *bound = map->error + more;
         return 0;
     }
-    error =
-        clockmap_error(clock, is_ticks ? ticks_raw(&map->ticks, stamp) : stamp);
+    error = clockmap_error(clock, is_ticks ? ticks_raw(&map->on->ticks, stamp)
+                                           : stamp);
     if (error == CLOCKMAP_ERROR_UNKNOWN) {
         return -1;
     }
@@ -592,25 +559,26 @@ struct known {
 static int
 bound_at(const struct align *align, uint32_t agent, struct known *known)
 {
-    const struct map *map = &align->maps[align->domains[agent]];
+    const struct map *map = &align->maps[align->axis.domains[agent]];
     const ck_time_t span[2] = {known->time - known->room,
                                known->time + known->room};
     const ck_time_t instant[2] = {known->time, known->time};
     ck_time_t raw[2], jump = 0;
 
-    if (align_bound(align, agent, false, align_undo(align, agent, known->time),
+    if (align_bound(align, agent, false,
+                    axis_undo(&align->axis, agent, known->time),
                     &known->error) != 0) {
         return -1;
     }
-    if (map->clock != NULL && map->fold.count > 0) {
-        jump = clockfold_error(&map->fold, span);
+    if (map->on->clock != NULL && map->on->fold.count > 0) {
+        jump = clockfold_error(&map->on->fold, span);
     }
     if (jump == CLOCKMAP_ERROR_UNKNOWN) {
         return -1;
     }
     known->is_jump = jump > 0;
     known->error = jump > known->error ? jump : known->error;
-    if (map->ticks.count > 1) {
+    if (map->on->ticks.count > 1) {
         stamps_between(align, agent, known->is_jump ? span : instant, raw);
         known->error += ticks_more(align, map, raw[0], raw[1]);
     }
@@ -631,10 +599,10 @@ static int bounds_at(const struct align *align,
     }
     error = known[0].error;
     for (int i = 0; i < 2; i++) {
-        const struct map *map = &align->maps[align->domains[agents[i]]];
+        const struct map *map = &align->maps[align->axis.domains[agents[i]]];
 
         known[i].room = i == 0 ? known[1].error : error;
-        if (map->clock != NULL && map->fold.count > 0 &&
+        if (map->on->clock != NULL && map->on->fold.count > 0 &&
             bound_at(align, agents[i], &known[i]) != 0) {
             return -1;
         }
@@ -650,8 +618,8 @@ int align_pair_bound(const struct align *align,
 {
     const uint32_t agents[2] = {agent, other};
     struct known known[2] = {{.time = time}, {.time = time}};
-    uint32_t domain = align->domains[agent];
-    uint32_t its = align->domains[other];
+    uint32_t domain = align->axis.domains[agent];
+    uint32_t its = align->axis.domains[other];
     ck_time_t pair;
 
     *bound = 0;
@@ -666,8 +634,8 @@ int align_pair_bound(const struct align *align,
     /* Next to a clock that is exact there is nothing to gain; where one jumped,
      * two stamps that have this time are known differently well. */
     if (known[0].error > 0 && known[1].error > 0 && !known[0].is_jump &&
-        !known[1].is_jump && align->maps[domain].clock != NULL &&
-        align->maps[its].clock != NULL) {
+        !known[1].is_jump && align->axis.maps[domain].clock != NULL &&
+        align->axis.maps[its].clock != NULL) {
         pair = calibration_pair(align->calibration, domain, its, time);
         pair += pair == CK_CLOCK_NONE ? 0
                                       : align_doubt(align, agent, time) +
@@ -685,10 +653,10 @@ static void parts_ticks(const struct align *align,
                         bool is_one,
                         ck_time_t parts[CLOCKPARTS])
 {
-    const struct map *map = &align->maps[align->domains[agent]];
+    const struct map *map = &align->maps[align->axis.domains[agent]];
     double width = (double)(stretch[1] - stretch[0]) / CLOCKPARTS;
 
-    for (size_t i = 0; map->ticks.count > 1 && i < CLOCKPARTS; i++) {
+    for (size_t i = 0; map->on->ticks.count > 1 && i < CLOCKPARTS; i++) {
         const ck_time_t span[2] = {
             stretch[0] + (ck_time_t)(width * (double)i),
             stretch[0] + (ck_time_t)(width * (double)(i + 1)) + 1};
@@ -710,17 +678,17 @@ static int bound_parts(const struct align *align,
                        const ck_time_t *room,
                        ck_time_t parts[CLOCKPARTS])
 {
-    const struct map *map = &align->maps[align->domains[agent]];
+    const struct map *map = &align->maps[align->axis.domains[agent]];
 
     if (!map->domain.is_calibrated) {
         return -1;
     }
-    for (size_t i = 0; map->clock == NULL && i < CLOCKPARTS; i++) {
+    for (size_t i = 0; map->on->clock == NULL && i < CLOCKPARTS; i++) {
         parts[i] = map->error;
     }
-    if (map->clock != NULL) {
-        clockparts_fill(map->clock, stretch[0], stretch[1], parts);
-        clockfold_raise(&map->fold, stretch, room, parts);
+    if (map->on->clock != NULL) {
+        clockparts_fill(map->on->clock, stretch[0], stretch[1], parts);
+        clockfold_raise(&map->on->fold, stretch, room, parts);
     }
     parts_ticks(align, agent, stretch, false, parts);
     return 0;
@@ -731,13 +699,13 @@ int align_bound_parts(const struct align *align,
                       const ck_time_t stretch[2],
                       ck_time_t parts[CLOCKPARTS])
 {
-    const struct map *map = &align->maps[align->domains[agent]];
+    const struct map *map = &align->maps[align->axis.domains[agent]];
 
     if (bound_parts(align, agent, stretch, NULL, parts) != 0) {
         return -1;
     }
     /* The axis is exact but where its counter is doubtful. */
-    for (size_t i = 0; map->clock == NULL && i < CLOCKPARTS; i++) {
+    for (size_t i = 0; map->on->clock == NULL && i < CLOCKPARTS; i++) {
         parts[i] -=
             parts[i] - map->error <= TICKS_DOUBT ? parts[i] - map->error : 0;
     }
@@ -758,9 +726,9 @@ static int sides_parts(const struct align *align,
     }
     memcpy(room, parts, sizeof(room));
     for (int i = 0; i < 2; i++) {
-        const struct map *map = &align->maps[align->domains[agents[i]]];
+        const struct map *map = &align->maps[align->axis.domains[agents[i]]];
 
-        if (map->clock != NULL && map->fold.count > 0) {
+        if (map->on->clock != NULL && map->on->fold.count > 0) {
             (void)bound_parts(align, agents[i], stretch, room[1 - i], parts[i]);
         }
     }
@@ -774,14 +742,15 @@ static void parts_lower(const struct align *align,
                         const ck_time_t stretch[2],
                         ck_time_t parts[CLOCKPARTS])
 {
-    const struct map *maps[2] = {&align->maps[align->domains[agents[0]]],
-                                 &align->maps[align->domains[agents[1]]]};
+    const struct map *maps[2] = {&align->maps[align->axis.domains[agents[0]]],
+                                 &align->maps[align->axis.domains[agents[1]]]};
     double width = (double)(stretch[1] - stretch[0]) / CLOCKPARTS;
     ck_time_t pair[CLOCKPARTS];
 
-    if (maps[0]->clock == NULL || maps[1]->clock == NULL ||
-        !calibration_pair_parts(align->calibration, align->domains[agents[0]],
-                                align->domains[agents[1]], stretch, pair)) {
+    if (maps[0]->on->clock == NULL || maps[1]->on->clock == NULL ||
+        !calibration_pair_parts(
+            align->calibration, align->axis.domains[agents[0]],
+            align->axis.domains[agents[1]], stretch, pair)) {
         return;
     }
     parts_ticks(align, agents[0], stretch, false, pair);
@@ -792,8 +761,8 @@ static void parts_lower(const struct align *align,
                                    from + (ck_time_t)width + 1 + parts[i]};
 
         if (parts[i] != CLOCKMAP_ERROR_UNKNOWN && pair[i] < parts[i] &&
-            clockfold_error(&maps[0]->fold, span) == 0 &&
-            clockfold_error(&maps[1]->fold, span) == 0) {
+            clockfold_error(&maps[0]->on->fold, span) == 0 &&
+            clockfold_error(&maps[1]->on->fold, span) == 0) {
             parts[i] = pair[i];
         }
     }
@@ -811,7 +780,7 @@ int align_pair_parts(const struct align *align,
     if (sides_parts(align, agents, stretch, sides) != 0) {
         return -1;
     }
-    if (align->domains[agent] == align->domains[other]) {
+    if (align->axis.domains[agent] == align->axis.domains[other]) {
         memset(parts, 0, CLOCKPARTS * sizeof(*parts));
         parts_ticks(align, agent, stretch, true, parts);
         return 0;
@@ -827,220 +796,22 @@ int align_pair_parts(const struct align *align,
     return 0;
 }
 
+const struct axis *align_axis(const struct align *align)
+{
+    return &align->axis;
+}
+
 const struct calibration *align_calibration(const struct align *align)
 {
     return align->calibration;
-}
-
-/* The device, if it has a clock of its own. */
-static struct device *
-device_find(const struct align *align, uint32_t agent, uint32_t number)
-{
-    for (size_t i = 0; i < align->devices_count; i++) {
-        struct device *device = &align->devices[i];
-
-        if (device->agent == agent && device->number == number) {
-            return device;
-        }
-    }
-    return NULL;
-}
-
-bool align_device(const struct align *align,
-                  uint32_t agent,
-                  uint32_t device,
-                  ck_time_t *offset,
-                  ck_time_t *bound)
-{
-    const struct device *own = device_find(align, agent, device);
-
-    if (own == NULL) {
-        return false;
-    }
-    *offset = own->offset;
-    *bound = own->bound;
-    return true;
-}
-
-ck_time_t align_lead(const struct align *align, uint32_t agent)
-{
-    ck_time_t lead = 0;
-
-    for (size_t i = 0; i < align->devices_count; i++) {
-        if (align->devices[i].agent == agent && align->devices[i].lead > lead) {
-            lead = align->devices[i].lead;
-        }
-    }
-    return lead;
-}
-
-/* The same clock's stamps on the axis; of ticks or a clock that jumped the
- * lowest is not always the first. */
-static void stamps_span(const struct align *align,
-                        uint32_t agent,
-                        const struct stamps *stamps,
-                        unsigned clock,
-                        bool is_safe,
-                        ck_time_t span[2])
-{
-    struct map *map = &align->maps[align->domains[agent]];
-    int64_t ends[2] = {stamps->first[clock], stamps->last[clock]};
-
-    if (clock == 1) {
-        ticks_span(&map->ticks, ends, is_safe, ends);
-    }
-    for (int end = 0; end < 2; end++) {
-        span[end] = align_time(align, agent, false, ends[end]);
-    }
-    if (is_safe && map->clock != NULL) {
-        clockfold_reach(&map->fold, ends, span);
-    }
-}
-
-static bool spans_join(const struct align *align,
-                       uint32_t agent,
-                       const struct stamps *stamps,
-                       bool is_safe,
-                       ck_time_t span[2])
-{
-    bool is_any = false;
-
-    for (unsigned clock = 0; clock < 2; clock++) {
-        ck_time_t its[2];
-
-        if (stamps->first[clock] > stamps->last[clock]) {
-            continue;
-        }
-        stamps_span(align, agent, stamps, clock, is_safe, its);
-        span[0] = is_any && span[0] < its[0] ? span[0] : its[0];
-        span[1] = is_any && span[1] > its[1] ? span[1] : its[1];
-        is_any = true;
-    }
-    return is_any;
-}
-
-ck_time_t align_floor(const struct align *align,
-                      uint32_t agent,
-                      const struct stamps *stamps)
-{
-    ck_time_t span[2] = {INT64_MIN, INT64_MAX};
-
-    (void)spans_join(align, agent, stamps, true, span);
-    return span[0];
-}
-
-bool align_stamps(const struct align *align,
-                  uint32_t agent,
-                  const struct stamps *stamps,
-                  ck_time_t *first,
-                  ck_time_t *last)
-{
-    ck_time_t span[2];
-
-    if (!spans_join(align, agent, stamps, false, span)) {
-        return false;
-    }
-    *first = span[0];
-    *last = span[1];
-    return true;
-}
-
-/* start and dur lie next to each other in every record that has both. */
-static inline void
-span_align(struct map *map, bool is_ticks, struct ck_mark *span)
-{
-    uint64_t end = (uint64_t)span->e.start + (uint64_t)span->dur;
-    ck_time_t start = map_time(map, is_ticks, span->e.start);
-
-    span->dur = map_time(map, is_ticks, (int64_t)end) - start;
-    span->e.start = start;
-    if (span->dur < 0) {
-        span->dur = 0;
-        span->e.flags |= CK_FLAG_BAD_TIME;
-    }
-}
-
-_Static_assert(offsetof(struct ck_mark, dur) == 16 &&
-                   offsetof(struct ck_call, dur) == 16 &&
-                   offsetof(struct ck_message, dur) == 16 &&
-                   offsetof(struct ck_collective, dur) == 16 &&
-                   offsetof(struct ck_kernel, dur) == 16 &&
-                   offsetof(struct ck_copy, dur) == 16,
-               "start and dur of all");
-
-static inline void stamp_align(struct map *map, bool is_ticks, int64_t *stamp)
-{
-    if (*stamp != 0) {
-        *stamp = map_time(map, is_ticks, *stamp);
-    }
-}
-
-/* The map of a device's records. */
-static struct map *
-device_map(const struct align *align, uint32_t agent, uint32_t number)
-{
-    struct device *device = device_find(align, agent, number);
-
-    return device != NULL ? &device->map : &align->maps[align->domains[agent]];
-}
-
-ck_time_t align_device_time(const struct align *align,
-                            uint32_t agent,
-                            uint32_t device,
-                            ck_time_t stamp)
-{
-    return map_time(device_map(align, agent, device), false, stamp);
-}
-
-void align_record(const struct align *align,
-                  uint32_t agent,
-                  bool is_ticks,
-                  struct ck_event *event)
-{
-    struct map *map = &align->maps[align->domains[agent]];
-
-    is_ticks = is_ticks && (event->flags & CK_FLAG_RAW) == 0;
-    switch (ck_kind_class(event->kind)) {
-    case CK_CLASS_KERNEL:
-        map = device_map(align, agent, ((struct ck_kernel *)event)->device);
-        stamp_align(map, is_ticks, &((struct ck_kernel *)event)->queued);
-        stamp_align(map, is_ticks, &((struct ck_kernel *)event)->submitted);
-        span_align(map, is_ticks, (struct ck_mark *)event);
-        break;
-    case CK_CLASS_COPY:
-        map = device_map(align, agent, ((struct ck_copy *)event)->device);
-        stamp_align(map, is_ticks, &((struct ck_copy *)event)->queued);
-        stamp_align(map, is_ticks, &((struct ck_copy *)event)->submitted);
-        span_align(map, is_ticks, (struct ck_mark *)event);
-        break;
-    case CK_CLASS_MARK:
-    case CK_CLASS_CALL:
-    case CK_CLASS_MESSAGE:
-    case CK_CLASS_COLLECTIVE:
-        span_align(map, is_ticks, (struct ck_mark *)event);
-        break;
-    default:
-        event->start = map_time(map, is_ticks, event->start);
-        break;
-    }
-}
-
-bool align_is_shift(const struct align *align,
-                    uint32_t agent,
-                    bool is_ticks,
-                    ck_time_t *offset)
-{
-    const struct map *map = &align->maps[align->domains[agent]];
-
-    *offset = map->domain.offset;
-    return !is_ticks && map->clock == NULL && align->devices_count == 0;
 }
 
 struct align_domain align_domain(const struct align *align, uint32_t domain)
 {
     struct align_domain row = align->maps[domain].domain;
 
-    row.lacks_pairs = align->maps[domain].ticks.is_lacking;
+    row.offset = align->axis.maps[domain].offset;
+    row.lacks_pairs = align->axis.maps[domain].ticks.is_lacking;
     return row;
 }
 
@@ -1115,14 +886,14 @@ int align_watch(const struct align *align,
     }
     rc = clockwatch_find(readings, kept, domain, events, count);
     free(readings);
-    return rc == 0 ? ticks_watch(&map->ticks, events, count) : -1;
+    return rc == 0 ? ticks_watch(&map->on->ticks, events, count) : -1;
 }
 
 int64_t align_realtime(const struct align *align)
 {
     const struct map *map = align->maps;
 
-    return align->maps_count > 0 && map->has_realtime
+    return align->axis.maps_count > 0 && map->has_realtime
                ? map->realtime - map->domain.clock.offset
                : 0;
 }

@@ -19,6 +19,8 @@
 #include "merge/clocks/calibration.h"
 #include "merge/clocks/clockwatch.h"
 #include "merge/model/cast.h"
+#include "merge/model/clocktaker.h"
+#include "merge/timeline/axis.h"
 #include "merge/timeline/clockparts.h"
 #include "schema/event.h"
 #include "schema/time.h"
@@ -33,6 +35,8 @@ void align_destroy(struct align *align);
 int align_fact(struct align *align,
                uint32_t agent,
                const struct ck_clock_fact *fact);
+/* The same for those who read a run; `align` is borrowed. */
+struct clocktaker align_taker(struct align *align);
 /* Do without the probes that were stored. Before align_close(). */
 void align_forget_probes(struct align *align);
 /* Once the cast is closed: place every domain roughly, by one offset. `cast`
@@ -53,11 +57,6 @@ void align_believe(struct align *align,
 bool align_hold(struct align *align, const struct cast *cast);
 void align_release(struct align *align);
 
-/* A stamp of an agent on the axis. */
-ck_time_t align_time(const struct align *align,
-                     uint32_t agent,
-                     bool is_ticks,
-                     int64_t stamp);
 /* How far from the truth the axis may put a stamp of an agent, relative to the
  * reference; two stamps of one domain are exact to each other. 0, or -1 when
  * the agent's domain is not calibrated. */
@@ -85,79 +84,14 @@ int align_pair_parts(const struct align *align,
                      uint32_t other,
                      const ck_time_t stretch[2],
                      ck_time_t parts[CLOCKPARTS]);
+/* Stamps onto the axis, from align_close() on. Borrowed. */
+const struct axis *align_axis(const struct align *align);
 /* Borrowed. */
 const struct calibration *align_calibration(const struct align *align);
-/* A device with a clock of its own (clockdevices.h): how far that is from its
- * host's, in the middle, and how well that is known. False: it has none. */
-bool align_device(const struct align *align,
-                  uint32_t agent,
-                  uint32_t device,
-                  ck_time_t *offset,
-                  ck_time_t *bound);
-/* A device's stamp, on the RAW of its host, on the axis. */
-ck_time_t align_device_time(const struct align *align,
-                            uint32_t agent,
-                            uint32_t device,
-                            ck_time_t stamp);
-/* How much earlier records of an agent's devices may be than its own clock says
- * of their stamps. */
-ck_time_t align_lead(const struct align *align, uint32_t agent);
-/* A time on the axis as the agent's own RAW had it, within some ns. */
-ck_time_t align_undo(const struct align *align, uint32_t agent, ck_time_t time);
 /* By how much a stamp of an agent that is put at a time may be off against
  * others of its own clock: ticks of a counter that jumped there. Mostly 0. */
 ck_time_t
 align_doubt(const struct align *align, uint32_t agent, ck_time_t time);
-/* Nothing with stamps from the first to the last is earlier on the axis;
- * INT64_MIN: there are none. */
-ck_time_t align_floor(const struct align *align,
-                      uint32_t agent,
-                      const struct stamps *stamps);
-/* First and last of stamps, on the axis; false when there were none. */
-bool align_stamps(const struct align *align,
-                  uint32_t agent,
-                  const struct stamps *stamps,
-                  ck_time_t *first,
-                  ck_time_t *last);
-/* Put all times of a record on the axis, in place (durations too). */
-void align_record(const struct align *align,
-                  uint32_t agent,
-                  bool is_ticks,
-                  struct ck_event *event);
-
-/* Whether one offset puts all records of an agent on the axis; then
- * align_shift() does what align_record() does. */
-bool align_is_shift(const struct align *align,
-                    uint32_t agent,
-                    bool is_ticks,
-                    ck_time_t *offset);
-static inline void
-align_shift(ck_time_t offset, enum ck_class cls, struct ck_event *event)
-{
-    struct ck_mark *span = (struct ck_mark *)event;
-    struct ck_kernel *work = (struct ck_kernel *)event;
-
-    event->start = (ck_time_t)((uint64_t)event->start + (uint64_t)offset);
-    if (cls > CK_CLASS_COPY) {
-        return;
-    }
-    if (span->dur < 0) {
-        span->dur = 0;
-        event->flags |= CK_FLAG_BAD_TIME;
-    }
-    if (cls >= CK_CLASS_KERNEL) {
-        work->queued += work->queued != 0 ? offset : 0;
-        work->submitted += work->submitted != 0 ? offset : 0;
-    }
-}
-
-_Static_assert(CK_CLASS_KERNEL == 5 && CK_CLASS_COPY == 6 &&
-                   offsetof(struct ck_kernel, queued) ==
-                       offsetof(struct ck_copy, queued) &&
-                   offsetof(struct ck_kernel, submitted) ==
-                       offsetof(struct ck_copy, submitted),
-               "align_shift() treats kernels and copies as one");
-
 /* How a domain was placed. */
 struct align_domain {
     bool is_calibrated; /* on the axis, with a bound */

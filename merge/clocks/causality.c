@@ -34,7 +34,8 @@ static uint32_t domain_of(const struct causality *causality, uint32_t process)
 static ck_time_t
 recorded(const struct causality *causality, uint32_t process, ck_time_t time)
 {
-    return align_undo(causality->align, agent_of(causality, process), time);
+    return axis_undo(align_axis(causality->align), agent_of(causality, process),
+                     time);
 }
 
 static int

@@ -64,10 +64,10 @@ struct device {
 };
 
 struct clockdevices {
-    const struct cast *cast;   /* borrowed */
-    const struct align *align; /* borrowed */
-    struct clockedges *edges;  /* borrowed */
-    struct half *calls;        /* by hash */
+    const struct cast *cast;  /* borrowed */
+    const struct axis *axis;  /* borrowed */
+    struct clockedges *edges; /* borrowed */
+    struct half *calls;       /* by hash */
     struct half *works;
     struct table *scope_keys;
     struct scope *scopes;
@@ -77,7 +77,7 @@ struct clockdevices {
 };
 
 struct clockdevices *clockdevices_create(const struct cast *cast,
-                                         const struct align *align,
+                                         const struct axis *axis,
                                          struct clockedges *edges)
 {
     struct clockdevices *devices = calloc(1, sizeof(*devices));
@@ -86,7 +86,7 @@ struct clockdevices *clockdevices_create(const struct cast *cast,
         return NULL;
     }
     devices->cast = cast;
-    devices->align = align;
+    devices->axis = axis;
     devices->edges = edges;
     devices->calls = calloc(TABLE_SIZE, sizeof(*devices->calls));
     devices->works = calloc(TABLE_SIZE, sizeof(*devices->works));
@@ -349,8 +349,8 @@ static bool is_blocking_copy(const char *name)
 static ck_time_t
 raw_of(const struct clockdevices *devices, uint32_t process, ck_time_t time)
 {
-    return align_undo(devices->align, devices->cast->processes[process].agent,
-                      time);
+    return axis_undo(devices->axis, devices->cast->processes[process].agent,
+                     time);
 }
 
 static int call_take(struct clockdevices *devices,
@@ -525,11 +525,16 @@ int clockdevices_report(const struct clockdevices *devices,
     }
     for (size_t i = 0; i < devices->devices_count; i++) {
         struct report_device_clock *row = &report->device_clocks[i];
+        const struct axis_device *placed;
 
         *row = devices->devices[i].facts;
         row->rank = cast->agents[row->agent].rank;
-        row->is_placed = align_device(devices->align, row->agent, row->device,
-                                      &row->offset, &row->bound);
+        placed = axis_device(devices->axis, row->agent, row->device);
+        row->is_placed = placed != NULL;
+        if (row->is_placed) {
+            row->offset = placed->offset;
+            row->bound = placed->bound;
+        }
     }
     report->device_clocks_count = devices->devices_count;
     return 0;

@@ -12,16 +12,16 @@
 #ifndef CK_MERGE_CLOCKS_CLOCKDEVICES_H
 #define CK_MERGE_CLOCKS_CLOCKDEVICES_H
 
-#include "merge/clocks/align.h"
 #include "merge/clocks/clockedges.h"
 #include "merge/model/cast.h"
 #include "merge/report/report.h"
+#include "merge/timeline/axis.h"
 #include "merge/timeline/timeline.h"
 
 struct clockdevices;
 /* Borrowed. NULL with ENOMEM. */
 struct clockdevices *clockdevices_create(const struct cast *cast,
-                                         const struct align *align,
+                                         const struct axis *axis,
                                          struct clockedges *edges);
 void clockdevices_destroy(struct clockdevices *devices);
 /* A timeline_take_f, of calls, kernels and copies. */

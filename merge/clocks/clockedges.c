@@ -44,8 +44,8 @@ struct meeting {
 };
 
 struct clockedges {
-    const struct cast *cast;   /* borrowed */
-    const struct align *align; /* borrowed */
+    const struct cast *cast; /* borrowed */
+    const struct axis *axis; /* borrowed */
     struct matcher *matcher;
     struct collective *collective;
     struct table *keys;
@@ -72,7 +72,7 @@ static int collective_take(void *state,
                            const struct collective_meeting *meeting);
 
 struct clockedges *clockedges_create(const struct cast *cast,
-                                     const struct align *align)
+                                     const struct axis *axis)
 {
     struct clockedges *edges = calloc(1, sizeof(*edges));
 
@@ -80,7 +80,7 @@ struct clockedges *clockedges_create(const struct cast *cast,
         return NULL;
     }
     edges->cast = cast;
-    edges->align = align;
+    edges->axis = axis;
     edges->window_bits = WINDOW_BITS;
     edges->group = 1;
     edges->keys = table_create();
@@ -296,8 +296,7 @@ static uint32_t domain_of(const struct clockedges *edges, uint32_t process)
 static ck_time_t
 raw_of(const struct clockedges *edges, uint32_t process, ck_time_t time)
 {
-    return align_undo(edges->align, edges->cast->processes[process].agent,
-                      time);
+    return axis_undo(edges->axis, edges->cast->processes[process].agent, time);
 }
 
 static int

@@ -14,10 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/clocks/align.h"
 #include "merge/clocks/solve/clockgraph.h"
 #include "merge/clocks/solve/clocksolve.h"
 #include "merge/model/cast.h"
+#include "merge/timeline/axis.h"
 #include "merge/timeline/timeline.h"
 
 /* Facts that are kept. */
@@ -28,9 +28,9 @@
 struct clockedges;
 /* Borrowed. NULL with ENOMEM. */
 struct clockedges *clockedges_create(const struct cast *cast,
-                                     const struct align *align);
+                                     const struct axis *axis);
 void clockedges_destroy(struct clockedges *edges);
-/* A timeline_take_f; the timeline of an align that is not settled. */
+/* A timeline_take_f; the timeline of an axis that is not settled. */
 int clockedges_take(void *edges, const struct timeline_event *event);
 /* A message, or what is like one. 0, or -1 with ENOMEM. */
 int clockedges_add(struct clockedges *edges, const struct clock_edge *edge);

@@ -14,15 +14,15 @@
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
 
 struct clockfacts {
-    const struct cast *cast;   /* borrowed */
-    const struct align *align; /* borrowed */
+    const struct cast *cast; /* borrowed */
+    const struct axis *axis; /* borrowed */
     struct clockedges *edges;
     struct clockkernels *kernels;
     struct clockdevices *devices;
 };
 
 struct clockfacts *clockfacts_create(const struct cast *cast,
-                                     const struct align *align)
+                                     const struct axis *axis)
 {
     struct clockfacts *facts = calloc(1, sizeof(*facts));
 
@@ -30,10 +30,10 @@ struct clockfacts *clockfacts_create(const struct cast *cast,
         return NULL;
     }
     facts->cast = cast;
-    facts->align = align;
-    facts->edges = clockedges_create(cast, align);
-    facts->kernels = clockkernels_create(cast, align);
-    facts->devices = clockdevices_create(cast, align, facts->edges);
+    facts->axis = axis;
+    facts->edges = clockedges_create(cast, axis);
+    facts->kernels = clockkernels_create(cast, axis);
+    facts->devices = clockdevices_create(cast, axis, facts->edges);
     if (facts->edges == NULL || facts->kernels == NULL ||
         facts->devices == NULL) {
         clockfacts_destroy(facts);
@@ -68,7 +68,7 @@ int clockfacts_read(struct clockfacts *facts,
     struct timeline timeline = {
         .store = store,
         .cast = facts->cast,
-        .align = facts->align,
+        .axis = facts->axis,
         .consumers = consumers,
         .consumers_count = has_devices ? 3 : 1,
     };

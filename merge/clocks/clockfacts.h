@@ -8,17 +8,17 @@
 #ifndef CK_MERGE_CLOCKS_CLOCKFACTS_H
 #define CK_MERGE_CLOCKS_CLOCKFACTS_H
 
-#include "merge/clocks/align.h"
 #include "merge/clocks/clockkernels.h"
 #include "merge/input/store.h"
 #include "merge/model/cast.h"
 #include "merge/report/report.h"
+#include "merge/timeline/axis.h"
 #include "schema/err.h"
 
 struct clockfacts;
 /* Borrowed. NULL with ENOMEM. */
 struct clockfacts *clockfacts_create(const struct cast *cast,
-                                     const struct align *align);
+                                     const struct axis *axis);
 void clockfacts_destroy(struct clockfacts *facts);
 /* Read the store. 0, or -1 with err. */
 int clockfacts_read(struct clockfacts *facts,

@@ -33,8 +33,8 @@ struct row {
 };
 
 struct clockkernels {
-    const struct cast *cast;   /* borrowed */
-    const struct align *align; /* borrowed */
+    const struct cast *cast; /* borrowed */
+    const struct axis *axis; /* borrowed */
     struct row rows[CLOCKKERNELS_NAMES];
     size_t count;
 };
@@ -60,13 +60,13 @@ bool clockkernels_is_meeting(const char *name)
 }
 
 struct clockkernels *clockkernels_create(const struct cast *cast,
-                                         const struct align *align)
+                                         const struct axis *axis)
 {
     struct clockkernels *kernels = calloc(1, sizeof(*kernels));
 
     if (kernels != NULL) {
         kernels->cast = cast;
-        kernels->align = align;
+        kernels->axis = axis;
     }
     return kernels;
 }
@@ -158,8 +158,8 @@ int clockkernels_take(void *state, const struct timeline_event *event)
     }
     if (row->counts[rank] < CLOCKKERNELS_EACH) {
         row->runs[(size_t)rank * CLOCKKERNELS_EACH + row->counts[rank]] =
-            (struct run){{align_undo(kernels->align, agent, event->start),
-                          align_undo(kernels->align, agent, event->end)},
+            (struct run){{axis_undo(kernels->axis, agent, event->start),
+                          axis_undo(kernels->axis, agent, event->end)},
                          agent,
                          ((const struct ck_kernel *)event->record)->device};
     }
@@ -292,10 +292,10 @@ static bool is_backwards(const struct clockkernels *kernels,
             continue;
         }
         if (is_aligned) {
-            part.start = align_device_time(kernels->align, run->agent,
-                                           run->device, part.start);
-            part.end = align_device_time(kernels->align, run->agent,
-                                         run->device, part.end);
+            part.start = axis_device_time(kernels->axis, run->agent,
+                                          run->device, part.start);
+            part.end = axis_device_time(kernels->axis, run->agent, run->device,
+                                        part.end);
         }
         last = part.start > last ? part.start : last;
         first = part.end < first ? part.end : first;
@@ -363,10 +363,10 @@ static ck_time_t ends_compare(const struct clockkernels *kernels,
         if (!row->is_member[i]) {
             continue;
         }
-        start = align_device_time(kernels->align, run->agent, run->device,
-                                  run->part.start);
-        end = align_device_time(kernels->align, run->agent, run->device,
-                                run->part.end);
+        start = axis_device_time(kernels->axis, run->agent, run->device,
+                                 run->part.start);
+        end = axis_device_time(kernels->axis, run->agent, run->device,
+                               run->part.end);
         ends[count++] = end;
         offs[i * stride + k] = end;
         last = start > last ? start : last;

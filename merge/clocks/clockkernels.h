@@ -17,11 +17,11 @@
 
 #include <stdbool.h>
 
-#include "merge/clocks/align.h"
 #include "merge/clocks/clockdevices.h"
 #include "merge/clocks/clockedges.h"
 #include "merge/model/cast.h"
 #include "merge/report/report.h"
+#include "merge/timeline/axis.h"
 #include "merge/timeline/timeline.h"
 
 /* Kernels of a name and group that are looked at, and such pairs. */
@@ -38,7 +38,7 @@
 struct clockkernels;
 /* Borrowed. NULL with ENOMEM. */
 struct clockkernels *clockkernels_create(const struct cast *cast,
-                                         const struct align *align);
+                                         const struct axis *axis);
 void clockkernels_destroy(struct clockkernels *kernels);
 /* A timeline_take_f. */
 int clockkernels_take(void *kernels, const struct timeline_event *event);

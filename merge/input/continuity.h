@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "merge/input/manifest.h"
-#include "merge/input/store.h"
+#include "merge/input/stream.h"
 #include "merge/model/cast.h"
 
 /* Order the frames of a stream, drop what is there twice, count what is not

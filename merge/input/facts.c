@@ -490,7 +490,7 @@ static int away_read(struct cast_agent *agent, const struct ck_counter *away)
 }
 
 int facts_read(struct cast *cast,
-               struct align *align,
+               const struct clocktaker *clocks,
                const struct facts_source *source,
                const struct ck_event *event)
 {
@@ -502,8 +502,8 @@ int facts_read(struct cast *cast,
     case CK_CLASS_MODULE:
         return module_read(cast, source, (const struct ck_text *)event);
     case CK_CLASS_CLOCK:
-        return align_fact(align, source->agent,
-                          (const struct ck_clock_fact *)event);
+        return clocks->take(clocks->state, source->agent,
+                            (const struct ck_clock_fact *)event);
     case CK_CLASS_COUNTER:
         if (event->kind == CK_KIND_LOST) {
             const struct ck_counter *lost = (const struct ck_counter *)event;

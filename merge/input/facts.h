@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "merge/clocks/align.h"
 #include "merge/model/cast.h"
+#include "merge/model/clocktaker.h"
 #include "schema/event.h"
 
 /* Where a record was found. */
@@ -19,10 +19,10 @@ struct facts_source {
     bool is_ticks; /* the batch's clock */
 };
 
-/* Enter one record into cast and align; those that only have a time are not
+/* Enter one record into cast and clocks; those that only have a time are not
  * for it (survey.h). 0, or -1 with errno (ENOMEM). */
 int facts_read(struct cast *cast,
-               struct align *align,
+               const struct clocktaker *clocks,
                const struct facts_source *source,
                const struct ck_event *event);
 

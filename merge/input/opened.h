@@ -7,8 +7,9 @@
 #ifndef CK_MERGE_INPUT_OPENED_H
 #define CK_MERGE_INPUT_OPENED_H
 
-#include "merge/input/store.h"
+#include "merge/input/stream.h"
 #include "schema/batch/wire.h"
+#include "schema/store/segment.h"
 
 /* Where frames come from. */
 struct opener {

@@ -54,7 +54,7 @@ static int rows_read(struct reading *reading)
         } else {
             reading->others++;
         }
-        if (facts_read(reading->cast, reading->align, &reading->survey.source,
+        if (facts_read(reading->cast, &reading->clocks, &reading->survey.source,
                        event) != 0) {
             return -1;
         }

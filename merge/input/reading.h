@@ -13,7 +13,7 @@
 struct reading {
     struct opener *opener; /* all borrowed */
     struct cast *cast;
-    struct align *align;
+    struct clocktaker clocks;
     struct store_stream *stream;
     struct store_rows rows; /* reused */
     struct survey survey;

@@ -274,12 +274,12 @@ manifest_take(struct store *store, const char *dir, struct cast *cast)
 
 static int store_open(struct store *store,
                       struct cast *cast,
-                      struct align *align,
+                      struct clocktaker clocks,
                       const char *dir,
                       struct ck_err *err)
 {
     struct reading reading = {
-        .opener = &store->opener, .cast = cast, .align = align};
+        .opener = &store->opener, .cast = cast, .clocks = clocks};
     int rc = 0;
 
     store->opener.paths = store->files.paths;
@@ -354,16 +354,16 @@ static void spools_name(const char *dir, struct ck_err *err)
 
 struct store *store_create(const char *dir,
                            struct cast *cast,
-                           struct align *align,
+                           struct clocktaker clocks,
                            struct ck_err *err)
 {
-    return store_create_all(&dir, 1, cast, align, err);
+    return store_create_all(&dir, 1, cast, clocks, err);
 }
 
 struct store *store_create_all(const char *const *paths,
                                size_t count,
                                struct cast *cast,
-                               struct align *align,
+                               struct clocktaker clocks,
                                struct ck_err *err)
 {
     struct store *store = calloc(1, sizeof(*store));
@@ -390,7 +390,7 @@ struct store *store_create_all(const char *const *paths,
         rc = spools_take(store, paths[0], err);
     }
     if (rc != 0 ||
-        store_open(store, cast, align, is_run ? paths[0] : NULL, err) != 0) {
+        store_open(store, cast, clocks, is_run ? paths[0] : NULL, err) != 0) {
         if (is_run && store->streams_count == 0) {
             spools_name(paths[0], err);
         }

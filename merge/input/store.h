@@ -14,49 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/clocks/align.h"
 #include "merge/input/manifest.h"
+#include "merge/input/stream.h"
 #include "merge/model/cast.h"
+#include "merge/model/clocktaker.h"
 #include "schema/err.h"
 #include "schema/event.h"
 #include "schema/store/segment.h"
-
-struct store_frame {
-    uint64_t offset; /* in its file */
-    uint64_t first;  /* position of its first unit */
-    uint32_t units;
-    uint32_t file;
-    uint32_t thread;  /* in the cast: a slot is used by one after the other */
-    uint32_t trim;    /* units at its head that an earlier frame has */
-    uint32_t records; /* with a time of their own, after the trim; at first all
-                         that its header says */
-    uint32_t classes; /* of those: 1 << class */
-    struct stamps stamps; /* starts of those */
-    uint32_t bound;       /* of its first piece, in the stream's */
-    uint16_t bounds;      /* 0 = only the stamps are known */
-    bool is_thin;         /* its events were discarded, its facts stayed */
-    uint8_t shift;
-};
-
-struct store_stream {
-    uint32_t agent; /* indices in the cast */
-    uint32_t process;
-    uint32_t slot;
-    uint32_t incarnation;
-    struct store_frame *frames; /* by position */
-    size_t frames_count, frames_room;
-    uint64_t begin; /* positions: of the first unit, behind the last */
-    uint64_t end;
-    /* Of pieces (CK_BATCH_PIECE records): none of it and of those after it in
-     * its frame begins before the frame's first stamp + (bound << shift). */
-    uint16_t *bounds;
-    size_t bounds_count, bounds_room;
-    uint64_t gaps; /* places where units are missing */
-    uint64_t gap_units;
-    uint64_t discarded; /* units missing before the first that is whole, where
-                           some were discarded on request */
-    bool has_overlap;   /* some units are there twice */
-};
 
 /* What is wrong with the files. */
 struct store_damage {
@@ -69,26 +33,19 @@ struct store_damage {
                            the run has none to have */
 };
 
-/* Decoded records of one frame. */
-struct store_rows {
-    void *bytes; /* whole records, one after the other */
-    size_t room;
-    size_t used;
-    bool is_ticks; /* clock of records without CK_FLAG_RAW */
-};
-
 struct store;
-/* Open a run, or one file. Fills `cast` and `align` (borrowed, not yet closed).
- * NULL with err: no such directory, nothing in it, nothing readable in it. */
+/* Open a run, or one file. Fills `cast` (borrowed, not yet closed), and hands
+ * its clock facts to `clocks`. NULL with err: no such directory, nothing in it,
+ * nothing readable in it. */
 struct store *store_create(const char *dir,
                            struct cast *cast,
-                           struct align *align,
+                           struct clocktaker clocks,
                            struct ck_err *err);
 /* Open several runs and single segments as one. */
 struct store *store_create_all(const char *const *paths,
                                size_t count,
                                struct cast *cast,
-                               struct align *align,
+                               struct clocktaker clocks,
                                struct ck_err *err);
 void store_destroy(struct store *store);
 

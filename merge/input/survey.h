@@ -10,7 +10,7 @@
 #define CK_MERGE_INPUT_SURVEY_H
 
 #include "merge/input/facts.h"
-#include "merge/input/store.h"
+#include "merge/input/stream.h"
 #include "schema/batch/wire.h"
 
 /* Classes that it takes by column. */

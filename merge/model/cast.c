@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "merge/model/array.h"
-#include "merge/model/comm.h"
 #include "schema/store/run.h"
 
 #define NOTES_MAX 1024
@@ -509,7 +508,7 @@ int cast_close(struct cast *cast)
             }
         }
     }
-    return comm_close(cast);
+    return 0;
 }
 
 int32_t cast_size(const struct cast *cast)

@@ -405,7 +405,8 @@ static inline void cast_window(const struct cast *cast,
 bool cast_is_device_wanted(const struct cast *cast, uint32_t physical);
 
 /* Once everything was read: ranks, devices of machines, clock domains. Says a
- * device for each process that used one without saying which. 0 or -1. */
+ * device for each process that used one without saying which. Communicators
+ * come next (comm_close()). 0 or -1. */
 int cast_close(struct cast *cast);
 /* Add a domain for a clock that turned out to be another one than its name
  * says, the number-th of that name. Its number, CAST_NONE with ENOMEM. */

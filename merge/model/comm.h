@@ -15,7 +15,7 @@
 
 /* Enter a COMM record of a process. 0, or -1 with ENOMEM. */
 int comm_enter(struct cast *cast, uint32_t process, const struct ck_text *text);
-/* Once all is read: number them. 0, or -1 with ENOMEM. */
+/* Once the cast is closed: number them. 0, or -1 with ENOMEM. */
 int comm_close(struct cast *cast);
 /* NULL = never said. */
 const struct cast_comm *

@@ -148,17 +148,17 @@ static void cut_fill(const struct ck_open *open, struct cut *cut)
     }
 }
 
-struct region cut_part(const struct align *align,
+struct region cut_part(const struct axis *axis,
                        const struct cast_agent *owner,
                        uint32_t agent,
                        const struct cast_open *open)
 {
     struct region part = {
-        align_time(align, agent, open->is_ticks, open->start),
-        align_time(align, agent, open->is_ticks, open->open.seen)};
+        axis_time(axis, agent, open->is_ticks, open->start),
+        axis_time(axis, agent, open->is_ticks, open->open.seen)};
 
     if (owner->exit_time != 0) {
-        ck_time_t exit = align_time(align, agent, false, owner->exit_time);
+        ck_time_t exit = axis_time(axis, agent, false, owner->exit_time);
 
         part.end = exit > part.end ? exit : part.end;
     }
@@ -168,12 +168,12 @@ struct region cut_part(const struct align *align,
 
 /* The record of the call, its process and thread. */
 static int cut_place(const struct cast *cast,
-                     const struct align *align,
+                     const struct axis *axis,
                      uint32_t agent,
                      const struct cast_open *open,
                      struct cut *cut)
 {
-    struct region part = cut_part(align, &cast->agents[agent], agent, open);
+    struct region part = cut_part(axis, &cast->agents[agent], agent, open);
 
     cut->record.e.start = part.start;
     cut->record.call.dur = region_length(part);
@@ -195,7 +195,7 @@ static int cut_place(const struct cast *cast,
 }
 
 int cut_make(const struct cast *cast,
-             const struct align *align,
+             const struct axis *axis,
              struct cut **cuts,
              size_t *count)
 {
@@ -217,7 +217,7 @@ int cut_make(const struct cast *cast,
                 continue;
             }
             cut_fill(&open->open, &(*cuts)[used]);
-            used += (size_t)cut_place(cast, align, a, open, &(*cuts)[used]);
+            used += (size_t)cut_place(cast, axis, a, open, &(*cuts)[used]);
         }
     }
     *count = used;

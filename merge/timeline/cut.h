@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/clocks/align.h"
 #include "merge/input/store.h"
 #include "merge/model/cast.h"
 #include "merge/model/interval.h"
+#include "merge/timeline/axis.h"
 #include "schema/err.h"
 #include "schema/event.h"
 
@@ -31,19 +31,19 @@ struct cut {
 };
 
 /* Look which open calls of the cast were completed after all (sets
- * is_completed), once cast and align are closed. 0, or -1 with err. */
+ * is_completed), once cast and axis are closed. 0, or -1 with err. */
 int cut_check(struct store *store, struct cast *cast, struct ck_err *err);
 
 /* How long a call of an agent is open, on the axis: to the end of its rank, or
  * to when it was seen last. */
-struct region cut_part(const struct align *align,
+struct region cut_part(const struct axis *axis,
                        const struct cast_agent *owner,
                        uint32_t agent,
                        const struct cast_open *open);
 
 /* The cuts of a run, the caller's to free. 0, or -1 with ENOMEM. */
 int cut_make(const struct cast *cast,
-             const struct align *align,
+             const struct axis *axis,
              struct cut **cuts,
              size_t *count);
 

@@ -6,7 +6,7 @@
 
 /* End of the last record that the agent has. */
 static ck_time_t
-last_known(const struct cast *cast, const struct align *align, uint32_t agent)
+last_known(const struct cast *cast, const struct axis *axis, uint32_t agent)
 {
     ck_time_t last = INT64_MIN;
 
@@ -15,13 +15,13 @@ last_known(const struct cast *cast, const struct align *align, uint32_t agent)
         ck_time_t from, to;
 
         if (process->agent == agent &&
-            align_stamps(align, agent, &process->whole, &from, &to) &&
+            axis_stamps(axis, agent, &process->whole, &from, &to) &&
             to > last) {
             last = to;
         }
     }
     if (last == INT64_MIN && cast->agents[agent].start_raw != 0) {
-        last = align_time(align, agent, false, cast->agents[agent].start_raw);
+        last = axis_time(axis, agent, false, cast->agents[agent].start_raw);
     }
     return last;
 }
@@ -43,18 +43,18 @@ static enum report_dark reason_of(const struct cast_agent *agent)
 }
 
 struct dark
-dark_find(const struct cast *cast, const struct align *align, uint32_t agent)
+dark_find(const struct cast *cast, const struct axis *axis, uint32_t agent)
 {
     const struct cast_agent *owner = &cast->agents[agent];
     struct dark dark = {reason_of(owner), {0, INT64_MAX}};
 
     if (dark.reason == REPORT_DARK_LIMIT) {
-        dark.part.start = align_time(align, agent, false, owner->limit_at);
+        dark.part.start = axis_time(axis, agent, false, owner->limit_at);
     } else if (dark.reason != REPORT_DARK_NOT) {
-        dark.part.start = last_known(cast, align, agent);
+        dark.part.start = last_known(cast, axis, agent);
     }
     if (owner->exit_time != 0 && !owner->is_profile) {
-        dark.part.end = align_time(align, agent, false, owner->exit_time);
+        dark.part.end = axis_time(axis, agent, false, owner->exit_time);
     }
     return dark;
 }

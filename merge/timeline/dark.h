@@ -9,11 +9,11 @@
 #ifndef CK_MERGE_TIMELINE_DARK_H
 #define CK_MERGE_TIMELINE_DARK_H
 
-#include "merge/clocks/align.h"
 #include "merge/model/cast.h"
 #include "merge/model/cause.h"
 #include "merge/model/interval.h"
 #include "merge/report/report.h"
+#include "merge/timeline/axis.h"
 
 struct dark {
     enum report_dark reason;
@@ -22,7 +22,7 @@ struct dark {
 };
 
 struct dark
-dark_find(const struct cast *cast, const struct align *align, uint32_t agent);
+dark_find(const struct cast *cast, const struct axis *axis, uint32_t agent);
 /* What a device's idle time in that part counts as. */
 enum cause dark_cause(enum report_dark reason);
 

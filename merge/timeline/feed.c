@@ -176,10 +176,10 @@ rows_enter(struct feed *feed,
 
         if ((classes >> cls & 1) != 0) {
             if (is_plain || ordering->is_shift) {
-                align_shift(ordering->offset, cls, event);
+                axis_shift(ordering->offset, cls, event);
             } else {
-                align_record(source->align, source->stream->agent,
-                             feed->rows.is_ticks, event);
+                axis_record(source->axis, source->stream->agent,
+                            feed->rows.is_ticks, event);
             }
             entry->time = event->start;
             entry->offset = (uint32_t)(at / CK_UNIT_BYTES);
@@ -202,8 +202,8 @@ feed_order(struct feed *feed, const struct feed_source *source, size_t from)
     struct ordering ordering = {.count = feed->count,
                                 .has_past = feed->past_time != INT64_MIN};
 
-    ordering.is_shift = align_is_shift(source->align, source->stream->agent,
-                                       feed->rows.is_ticks, &ordering.offset);
+    ordering.is_shift = axis_is_shift(source->axis, source->stream->agent,
+                                      feed->rows.is_ticks, &ordering.offset);
     if (ordering.is_shift && !ordering.has_past) {
         rows_enter(feed, source, from, &ordering, true);
     } else {
@@ -230,7 +230,7 @@ static ck_time_t piece_bound(const struct feed *feed,
     if (rest.first[is_ticks] > rest.last[is_ticks]) {
         rest.first[is_ticks] = rest.last[is_ticks];
     }
-    return align_floor(source->align, source->stream->agent, &rest) -
+    return axis_floor(source->axis, source->stream->agent, &rest) -
            source->lead;
 }
 

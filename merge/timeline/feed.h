@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "merge/clocks/align.h"
 #include "merge/input/pieces.h"
 #include "merge/input/store.h"
+#include "merge/timeline/axis.h"
 
 #define FEED_END INT64_MAX
 
@@ -28,11 +28,11 @@ struct feed_entry {
 /* Whose frames, and what of them. */
 struct feed_source {
     struct store *store; /* all borrowed */
-    const struct align *align;
+    const struct axis *axis;
     const struct store_stream *stream;
     uint32_t classes; /* wanted: 1 << class */
     unsigned pieces;  /* that are decoded at once */
-    ck_time_t lead;   /* align_lead() of its agent; set by the lane */
+    ck_time_t lead;   /* axis_lead() of its agent; set by the lane */
 };
 
 struct feed {

@@ -79,7 +79,7 @@ struct lane *lane_create(const struct feed_source *source)
         return NULL;
     }
     lane->source = *source;
-    lane->source.lead = align_lead(source->align, stream->agent);
+    lane->source.lead = axis_lead(source->axis, stream->agent);
     lane->visits = calloc(stream->frames_count + 1, sizeof(*lane->visits));
     if (lane->visits == NULL) {
         free(lane);
@@ -94,7 +94,7 @@ struct lane *lane_create(const struct feed_source *source)
         visit->frame = &stream->frames[i];
         visit->past_time = INT64_MIN;
         visit->time =
-            align_floor(source->align, stream->agent, &visit->frame->stamps);
+            axis_floor(source->axis, stream->agent, &visit->frame->stamps);
         if (visit->time != INT64_MIN) {
             visit->time -= lane->source.lead;
             lane->visits_count++;

@@ -115,7 +115,7 @@ static int none_found(const struct phase *phase, struct ck_err *err)
 
 /* Read the marks. 0 or -1. */
 static int marks_read(struct store *store,
-                      const struct align *align,
+                      const struct axis *axis,
                       struct phase *phase,
                       struct ck_err *err)
 {
@@ -123,7 +123,7 @@ static int marks_read(struct store *store,
                                          1u << CK_CLASS_MARK};
     struct timeline timeline = {.store = store,
                                 .cast = phase->cast,
-                                .align = align,
+                                .axis = axis,
                                 .consumers = &consumer,
                                 .consumers_count = 1,
                                 .witnesses_count = 1};
@@ -134,7 +134,7 @@ static int marks_read(struct store *store,
 
 int phase_find(struct store *store,
                const struct cast *cast,
-               const struct align *align,
+               const struct axis *axis,
                const char *what,
                struct region *region,
                struct ck_err *err)
@@ -153,7 +153,7 @@ int phase_find(struct store *store,
     for (size_t i = 0; i <= cast->threads_count; i++) {
         phase.until[i] = INT64_MIN;
     }
-    rc = marks_read(store, align, &phase, err);
+    rc = marks_read(store, axis, &phase, err);
     if (rc == 0 && phase.region.start >= phase.region.end) {
         rc = none_found(&phase, err);
     }

@@ -16,7 +16,7 @@
  * with err. */
 int phase_find(struct store *store,
                const struct cast *cast,
-               const struct align *align,
+               const struct axis *axis,
                const char *what,
                struct region *region,
                struct ck_err *err);

@@ -7,14 +7,14 @@
 #include "merge/timeline/cut.h"
 
 /* Widen *region by the stamps of one process. */
-static void region_add(const struct align *align,
+static void region_add(const struct axis *axis,
                        uint32_t agent,
                        const struct stamps *stamps,
                        struct region *region)
 {
     ck_time_t first, last;
 
-    if (!align_stamps(align, agent, stamps, &first, &last)) {
+    if (!axis_stamps(axis, agent, stamps, &first, &last)) {
         return;
     }
     if (first < region->start) {
@@ -28,7 +28,7 @@ static void region_add(const struct align *align,
 /* A run begins with its first agent and ends with its last target, even if
  * nothing else was recorded. */
 static void agent_add(const struct cast *cast,
-                      const struct align *align,
+                      const struct axis *axis,
                       uint32_t index,
                       struct region *region)
 {
@@ -42,13 +42,13 @@ static void agent_add(const struct cast *cast,
     if (agent->exit_time != 0) {
         stamps_add(&stamps, false, agent->exit_time, agent->exit_time);
     }
-    region_add(align, index, &stamps, region);
+    region_add(axis, index, &stamps, region);
 }
 
 /* From when on all is there of all ranks, in *begin. A stamp behind the end of
  * the run is no time. */
 static void discarded_add(const struct cast *cast,
-                          const struct align *align,
+                          const struct axis *axis,
                           uint32_t index,
                           struct report *report,
                           ck_time_t *begin)
@@ -62,7 +62,7 @@ static void discarded_add(const struct cast *cast,
     report->kept.ranks++;
     report->kept.records += agent->discarded.records;
     report->kept.bytes += agent->discarded.bytes;
-    if (align_stamps(align, index, &agent->discarded.until, &first, &last) &&
+    if (axis_stamps(axis, index, &agent->discarded.until, &first, &last) &&
         last > *begin && last < report->whole.end) {
         *begin = last;
     }
@@ -70,14 +70,14 @@ static void discarded_add(const struct cast *cast,
 
 /* Cut off what is not there of all ranks any more. */
 static void kept_find(const struct cast *cast,
-                      const struct align *align,
+                      const struct axis *axis,
                       struct report *report)
 {
     ck_time_t begin = report->whole.start;
 
     report->kept = (struct report_kept){.whole = region_length(report->whole)};
     for (uint32_t i = 0; i < cast->agents_count; i++) {
-        discarded_add(cast, align, i, report, &begin);
+        discarded_add(cast, axis, i, report, &begin);
     }
     if (begin == report->whole.start) {
         return;
@@ -116,7 +116,7 @@ static bool is_going_on(unsigned kind)
 /* Until when a process is known to have been in calls that it never left.
  * INT64_MIN: in none, or its program ended well all the same. */
 static ck_time_t open_until(const struct cast *cast,
-                            const struct align *align,
+                            const struct axis *axis,
                             const struct cast_process *process)
 {
     const struct cast_agent *agent = &cast->agents[process->agent];
@@ -130,7 +130,7 @@ static ck_time_t open_until(const struct cast *cast,
             open->open.incarnation != process->incarnation) {
             continue;
         }
-        part = cut_part(align, agent, process->agent, open);
+        part = cut_part(axis, agent, process->agent, open);
         until = part.end > until ? part.end : until;
     }
     return until;
@@ -140,22 +140,21 @@ static ck_time_t open_until(const struct cast *cast,
  * call of MPI_Finalize. A process that made none is in it to its end, and where
  * that is not known to the run's. */
 static void mpi_add(const struct cast *cast,
-                    const struct align *align,
+                    const struct axis *axis,
                     const struct cast_process *process,
                     struct region *mpi)
 {
     const struct cast_agent *agent = &cast->agents[process->agent];
     ck_time_t first, last, end = INT64_MAX;
 
-    if (!align_stamps(align, process->agent, &process->init, &first, &last)) {
+    if (!axis_stamps(axis, process->agent, &process->init, &first, &last)) {
         return;
     }
     mpi->start = last < mpi->start ? last : mpi->start;
-    if (align_stamps(align, process->agent, &process->finalize, &first,
-                     &last)) {
+    if (axis_stamps(axis, process->agent, &process->finalize, &first, &last)) {
         end = first;
     } else if (agent->exit_time != 0) {
-        end = align_time(align, process->agent, false, agent->exit_time);
+        end = axis_time(axis, process->agent, false, agent->exit_time);
     }
     mpi->end = end > mpi->end ? end : mpi->end;
 }
@@ -163,7 +162,7 @@ static void mpi_add(const struct cast *cast,
 /* The marked steps, with one that was begun and what went on behind them, if
  * the process never left it. */
 static void steps_add(const struct cast *cast,
-                      const struct align *align,
+                      const struct axis *axis,
                       const struct cast_process *process,
                       struct region *steps)
 {
@@ -172,13 +171,13 @@ static void steps_add(const struct cast *cast,
     if (!stamps_has(&process->steps)) {
         return;
     }
-    region_add(align, process->agent, &process->steps, steps);
-    until = open_until(cast, align, process);
+    region_add(axis, process->agent, &process->steps, steps);
+    until = open_until(cast, axis, process);
     steps->end = until > steps->end ? until : steps->end;
 }
 
 int region_find(const struct cast *cast,
-                const struct align *align,
+                const struct axis *axis,
                 struct report *report)
 {
     struct region none = {INT64_MAX, INT64_MIN};
@@ -187,12 +186,12 @@ int region_find(const struct cast *cast,
     for (size_t i = 0; i < cast->processes_count; i++) {
         const struct cast_process *process = &cast->processes[i];
 
-        region_add(align, process->agent, &process->whole, &whole);
-        steps_add(cast, align, process, &steps);
-        mpi_add(cast, align, process, &mpi);
+        region_add(axis, process->agent, &process->whole, &whole);
+        steps_add(cast, axis, process, &steps);
+        mpi_add(cast, axis, process, &mpi);
     }
     for (uint32_t i = 0; i < cast->agents_count; i++) {
-        agent_add(cast, align, i, &whole);
+        agent_add(cast, axis, i, &whole);
     }
     if (whole.start > whole.end) {
         return -1;
@@ -208,12 +207,12 @@ int region_find(const struct cast *cast,
         report->region = mpi;
         report->region_kind = REPORT_REGION_MPI;
     }
-    kept_find(cast, align, report);
+    kept_find(cast, axis, report);
     return 0;
 }
 
 void region_begins(struct cast *cast,
-                   const struct align *align,
+                   const struct axis *axis,
                    const struct report *report)
 {
     for (size_t i = 0; i < cast->processes_count; i++) {
@@ -222,8 +221,7 @@ void region_begins(struct cast *cast,
 
         process->begin = 0;
         if (report->region_kind == REPORT_REGION_MPI &&
-            align_stamps(align, process->agent, &process->init, &first,
-                         &last)) {
+            axis_stamps(axis, process->agent, &process->init, &first, &last)) {
             process->begin = last;
         }
     }
@@ -231,7 +229,7 @@ void region_begins(struct cast *cast,
 
 /* The window of a profile: its recording, and all that is in it. */
 static void window_add(const struct cast *cast,
-                       const struct align *align,
+                       const struct axis *axis,
                        const struct cast_process *process,
                        struct cast_physical *physical)
 {
@@ -239,13 +237,13 @@ static void window_add(const struct cast *cast,
 
     physical->has_window =
         physical->has_window && cast->agents[process->agent].is_profile;
-    agent_add(cast, align, process->agent, &window);
-    region_add(align, process->agent, &process->whole, &window);
+    agent_add(cast, axis, process->agent, &window);
+    region_add(axis, process->agent, &process->whole, &window);
     physical->from = window.start;
     physical->to = window.end;
 }
 
-void region_windows(struct cast *cast, const struct align *align)
+void region_windows(struct cast *cast, const struct axis *axis)
 {
     for (size_t i = 0; i < cast->physicals_count; i++) {
         struct cast_physical *physical = &cast->physicals[i];
@@ -258,7 +256,7 @@ void region_windows(struct cast *cast, const struct align *align)
         const struct cast_process *process = &cast->processes[i];
 
         for (size_t k = 0; k < process->devices_count; k++) {
-            window_add(cast, align, process,
+            window_add(cast, axis, process,
                        &cast->physicals[process->devices[k].physical]);
         }
     }

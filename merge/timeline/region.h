@@ -5,9 +5,9 @@
 #ifndef CK_MERGE_TIMELINE_REGION_H
 #define CK_MERGE_TIMELINE_REGION_H
 
-#include "merge/clocks/align.h"
 #include "merge/model/cast.h"
 #include "merge/report/report.h"
+#include "merge/timeline/axis.h"
 
 /* Set report->whole, report->region and its kind, and what was discarded before
  * (report->kept): then the whole begins where all ranks are there. The region:
@@ -17,17 +17,17 @@
  * run holds no time at all.
  */
 int region_find(const struct cast *cast,
-                const struct align *align,
+                const struct axis *axis,
                 struct report *report);
 /* Once the region is final: when each process's own part of it begins, behind
  * its MPI_Init. */
 void region_begins(struct cast *cast,
-                   const struct align *align,
+                   const struct axis *axis,
                    const struct report *report);
 
 /* Once clocks are settled: in which time each device was recorded, of those
  * that only profiles know of. */
-void region_windows(struct cast *cast, const struct align *align);
+void region_windows(struct cast *cast, const struct axis *axis);
 
 /* What calls are counted in: the whole run, where the program marks no part of
  * it and nobody asked for one.

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/clocks/align.h"
 #include "merge/input/store.h"
+#include "merge/timeline/axis.h"
 #include "merge/timeline/cut.h"
 #include "merge/timeline/kway.h"
 #include "merge/timeline/lane.h"
@@ -89,7 +89,7 @@ static int merge_lane(struct merge *merge, const struct store_stream *stream)
     const struct timeline *timeline = merge->timeline;
     struct track *track = &merge->tracks[merge->count];
     struct feed_source source = {.store = timeline->store,
-                                 .align = timeline->align,
+                                 .axis = timeline->axis,
                                  .classes = merge->classes,
                                  .pieces = merge->pieces};
 
@@ -118,7 +118,7 @@ static int merge_tracks(struct merge *merge)
     size_t streams = store_streams(timeline->store);
     size_t cuts = 0;
 
-    if (cut_make(timeline->cast, timeline->align, &merge->cuts, &cuts) != 0) {
+    if (cut_make(timeline->cast, timeline->axis, &merge->cuts, &cuts) != 0) {
         return -1;
     }
     merge->tracks = calloc(streams + cuts + 1, sizeof(*merge->tracks));

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Order: start, then rank, then stream, then order of storing. What the
- * consumers see is on one axis (align.h).
+ * consumers see is on one axis (axis.h).
  */
 #ifndef CK_MERGE_TIMELINE_TIMELINE_H
 #define CK_MERGE_TIMELINE_TIMELINE_H
@@ -17,7 +17,7 @@
 #include "schema/err.h"
 #include "schema/event.h"
 
-struct align;
+struct axis;
 struct store;
 
 /* One record and whose it is; borrowed, for the time of the call. */
@@ -49,7 +49,7 @@ typedef void (*timeline_progress_f)(void *state, double done);
 struct timeline {
     struct store *store; /* all borrowed */
     const struct cast *cast;
-    const struct align *align;
+    const struct axis *axis;
     const struct timeline_consumer *consumers;
     size_t consumers_count;
     size_t witnesses_count;       /* of them, the first: they take the events of

@@ -230,7 +230,7 @@ static int run_bare(const char *dir)
     struct cast *cast = cast_create();
     struct align *align = align_create();
     struct ck_err err = {"out of memory"};
-    struct store *store = store_create(dir, cast, align, &err);
+    struct store *store = store_create(dir, cast, align_taker(align), &err);
     size_t count = store == NULL ? 0 : store_streams(store);
     struct bare *bare = calloc(count + 1, sizeof(*bare));
 

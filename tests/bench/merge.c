@@ -28,7 +28,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "merge/clocks/align.h"
 #include "merge/input/store.h"
+#include "merge/model/comm.h"
 #include "merge/timeline/timeline.h"
 #include "tests/merge/synth.h"
 
@@ -186,18 +188,18 @@ static int run_alone(const char *dir)
     struct align *align = align_create();
     struct ck_err err = {.text = "out of memory"};
     clock_t start = clock();
-    struct store *store = store_create(dir, cast, align, &err);
+    struct store *store = store_create(dir, cast, align_taker(align), &err);
     int64_t sum = 0;
     uint64_t events = 0;
     const struct timeline_consumer consumer = {any_take, &sum, 0};
     struct timeline timeline = {.store = store,
                                 .cast = cast,
-                                .align = align,
+                                .axis = align_axis(align),
                                 .consumers = &consumer,
                                 .consumers_count = 1};
     double seconds;
 
-    if (store == NULL || cast_close(cast) != 0 ||
+    if (store == NULL || cast_close(cast) != 0 || comm_close(cast) != 0 ||
         align_close(align, cast) != 0 || align_settle(align, NULL) != 0 ||
         timeline_run(&timeline, &events, &err) != 0) {
         fprintf(stderr, "bench_merge: %s\n", err.text);

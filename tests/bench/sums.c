@@ -14,8 +14,10 @@
 
 #include "merge/analysis/blame.h"
 #include "merge/analysis/totals/devices.h"
+#include "merge/clocks/align.h"
 #include "merge/input/store.h"
 #include "merge/kernelonly.h"
+#include "merge/model/comm.h"
 #include "merge/timeline/region.h"
 #include "merge/timeline/timeline.h"
 
@@ -51,12 +53,14 @@ static int bench_open(struct bench *bench, int argc, char **argv)
         return fail(err.text);
     }
     stores = kernelonly_stores(bench->profiles, &count);
-    bench->store =
-        store_create_all(stores, count, bench->cast, bench->align, &err);
+    bench->store = store_create_all(stores, count, bench->cast,
+                                    align_taker(bench->align), &err);
     if (bench->store == NULL || cast_close(bench->cast) != 0 ||
+        comm_close(bench->cast) != 0 ||
         align_close(bench->align, bench->cast) != 0 ||
         align_settle(bench->align, NULL) != 0 ||
-        region_find(bench->cast, bench->align, &bench->report) != 0) {
+        region_find(bench->cast, align_axis(bench->align), &bench->report) !=
+            0) {
         return fail(err.text);
     }
     bench->report.region = bench->report.whole;
@@ -72,7 +76,7 @@ static int bench_sum(struct bench *bench)
         {blame_take, blame, 0}, {devices_take, devices, OF(KERNEL) | OF(COPY)}};
     const struct timeline timeline = {.store = bench->store,
                                       .cast = bench->cast,
-                                      .align = bench->align,
+                                      .axis = align_axis(bench->align),
                                       .consumers = consumers,
                                       .consumers_count = 2};
     struct ck_err err = {"out of memory"};

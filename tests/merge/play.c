@@ -128,6 +128,7 @@ void play_cast(struct world *world)
         comms_say(cast, process, rank);
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     world->align = align_create();
     assert_int_equal(align_close(world->align, cast), 0);
 }

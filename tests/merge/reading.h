@@ -16,7 +16,9 @@
 
 #include <cmocka.h>
 
+#include "merge/clocks/align.h"
 #include "merge/input/store.h"
+#include "merge/model/comm.h"
 #include "tests/merge/synth.h"
 
 static const struct synth_rank lone = {.rank = 0,
@@ -49,12 +51,13 @@ static inline int reading_open(struct reading *reading, const char *dir)
 {
     reading->cast = cast_create();
     reading->align = align_create();
-    reading->store =
-        store_create(dir, reading->cast, reading->align, &reading->err);
+    reading->store = store_create(dir, reading->cast,
+                                  align_taker(reading->align), &reading->err);
     if (reading->store == NULL) {
         return -1;
     }
     assert_int_equal(cast_close(reading->cast), 0);
+    assert_int_equal(comm_close(reading->cast), 0);
     assert_int_equal(align_close(reading->align, reading->cast), 0);
     return 0;
 }

@@ -16,6 +16,8 @@
 #include "merge/analysis/delays/delay.h"
 #include "merge/analysis/delays/delaysums.h"
 #include "merge/analysis/delays/delaysyncs.h"
+#include "merge/clocks/align.h"
+#include "merge/model/comm.h"
 
 #define RANKS 3
 #define HOLDER_TID 8
@@ -60,6 +62,7 @@ static void begin(size_t items)
     }
     holder = cast_thread_find(cast, processes[0], HOLDER_TID);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     align = align_create();
     assert_int_equal(align_close(align, cast), 0);
     scene = scene_create(cast, align, 4096);

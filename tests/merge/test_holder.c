@@ -18,6 +18,7 @@
 
 #include "merge/analysis/blame.h"
 #include "merge/analysis/delays/delay.h"
+#include "merge/clocks/align.h"
 #include "merge/model/comm.h"
 
 #define RANKS 2
@@ -96,6 +97,7 @@ static int setup(void **state)
     place_put(S_HELD, "hold");
     place_put(S_OTHER, "other");
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     align = align_create();
     assert_int_equal(align_close(align, cast), 0);
     blame = blame_create(cast, align,

@@ -17,6 +17,7 @@
 #include "merge/clocks/align.h"
 #include "merge/input/store.h"
 #include "merge/model/cast.h"
+#include "merge/model/comm.h"
 #include "merge/timeline/cut.h"
 #include "merge/timeline/region.h"
 #include "schema/store/run.h"
@@ -124,12 +125,15 @@ static void run_open(struct bench *bench)
 {
     struct ck_err err = {""};
 
-    bench->store = store_create(bench->dir, bench->cast, bench->align, &err);
+    bench->store =
+        store_create(bench->dir, bench->cast, align_taker(bench->align), &err);
     assert_string_equal(err.text, "");
     assert_non_null(bench->store);
     assert_int_equal(cast_close(bench->cast), 0);
+    assert_int_equal(comm_close(bench->cast), 0);
     assert_int_equal(align_close(bench->align, bench->cast), 0);
-    assert_int_equal(region_find(bench->cast, bench->align, &bench->report), 0);
+    assert_int_equal(
+        region_find(bench->cast, align_axis(bench->align), &bench->report), 0);
 }
 
 static void what_was_discarded_is_no_gap(void **state)
@@ -180,7 +184,8 @@ static void a_time_behind_the_end_is_no_time(void **state)
     stamps_init(&bench->cast->agents[0].discarded.until);
     stamps_add(&bench->cast->agents[0].discarded.until, false, INT64_MAX / 2,
                INT64_MAX / 2);
-    assert_int_equal(region_find(bench->cast, bench->align, &bench->report), 0);
+    assert_int_equal(
+        region_find(bench->cast, align_axis(bench->align), &bench->report), 0);
     assert_int_equal(bench->report.kept.ranks, 1);
     assert_int_equal(region_length(bench->report.whole), 6000 - 1000);
 }

@@ -13,8 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "merge/kernelonly.h"
+#include "merge/clocks/align.h"
 #include "merge/input/store.h"
+#include "merge/kernelonly.h"
+#include "merge/model/comm.h"
 #include "merge/timeline/region.h"
 #include "tests/merge/synth.h"
 
@@ -85,14 +87,15 @@ static bool merge_both(int64_t start, ck_time_t *whole)
     assert_non_null(all);
     stores = kernelonly_stores(all, &count);
     assert_int_equal(count, 2);
-    store = store_create_all(stores, count, cast, align, &err);
+    store = store_create_all(stores, count, cast, align_taker(align), &err);
     assert_non_null(store);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(cast->ranks_count, 2);
     assert_int_equal(kernelonly_check(cast, &err), 0);
-    assert_int_equal(region_find(cast, align, &report), 0);
+    assert_int_equal(region_find(cast, align_axis(align), &report), 0);
     *whole = report.whole.end - report.whole.start;
     has_dates = kernelonly_has_dates(all);
     store_destroy(store);

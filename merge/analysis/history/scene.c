@@ -10,6 +10,7 @@
 #include "merge/analysis/history/activity.h"
 #include "merge/analysis/history/unrecorded.h"
 #include "merge/analysis/history/work.h"
+#include "merge/clocks/align.h"
 
 struct scene {
     const struct cast *cast; /* borrowed */

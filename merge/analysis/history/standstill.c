@@ -81,8 +81,8 @@ static int domain_suspect(struct standstill *standstill,
     }
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct region on_axis = {
-            align_time(align, agent, false, events[i].from),
-            align_time(align, agent, false, events[i].to)};
+            axis_time(align_axis(align), agent, false, events[i].from),
+            axis_time(align_axis(align), agent, false, events[i].to)};
 
         rc = standstill_suspect(standstill, domain, &events[i], on_axis);
     }

@@ -377,9 +377,8 @@ static ck_time_t clip(const struct thread *thread, ck_time_t time)
 }
 
 /* When the agent's target ended, or the region. */
-static ck_time_t exit_of(const struct outside *outside,
-                         const struct align *align,
-                         uint32_t agent)
+static ck_time_t
+exit_of(const struct outside *outside, const struct axis *axis, uint32_t agent)
 {
     const struct cast_agent *of = &outside->cast->agents[agent];
     ck_time_t exited;
@@ -387,16 +386,16 @@ static ck_time_t exit_of(const struct outside *outside,
     if (!of->has_exit || of->exit_time == 0) {
         return outside->region.end;
     }
-    exited = align_time(align, agent, false, of->exit_time);
+    exited = axis_time(axis, agent, false, of->exit_time);
     return exited < outside->region.end ? exited : outside->region.end;
 }
 
 /* When nothing of the agent's target is known any more. */
 static ck_time_t
-end_of(const struct outside *outside, const struct align *align, uint32_t agent)
+end_of(const struct outside *outside, const struct axis *axis, uint32_t agent)
 {
-    struct dark dark = dark_find(outside->cast, align, agent);
-    ck_time_t end = exit_of(outside, align, agent);
+    struct dark dark = dark_find(outside->cast, axis, agent);
+    ck_time_t end = exit_of(outside, axis, agent);
 
     return dark.reason != REPORT_DARK_NOT && dark.part.start < end
                ? dark.part.start
@@ -413,7 +412,7 @@ uint32_t outside_shown(const struct outside *outside, uint32_t index)
 }
 
 void outside_rank(struct outside *outside,
-                  const struct align *align,
+                  const struct axis *axis,
                   uint32_t index,
                   struct report_outside *row)
 {
@@ -429,11 +428,11 @@ void outside_rank(struct outside *outside,
     }
     thread = &outside->threads[number];
     agent = cast->processes[cast->threads[number].process].agent;
-    end = clip(thread, end_of(outside, align, agent));
+    end = clip(thread, end_of(outside, axis, agent));
     thread_settle(thread, end);
     *row = thread->did;
     /* Behind its end there is no time of its own. */
-    gone = clip(thread, exit_of(outside, align, agent));
+    gone = clip(thread, exit_of(outside, axis, agent));
     if (gone > thread->to) {
         row->ns[REPORT_OUTSIDE_UNKNOWN] += gone - thread->to;
     }

@@ -8,9 +8,9 @@
 #ifndef CK_MERGE_ANALYSIS_TOTALS_OUTSIDE_H
 #define CK_MERGE_ANALYSIS_TOTALS_OUTSIDE_H
 
-#include "merge/clocks/align.h"
 #include "merge/model/cast.h"
 #include "merge/report/report.h"
+#include "merge/timeline/axis.h"
 #include "merge/timeline/timeline.h"
 
 struct outside;
@@ -24,7 +24,7 @@ void outside_take(struct outside *outside, const struct timeline_event *event);
 uint32_t outside_shown(const struct outside *outside, uint32_t index);
 /* Of the rank with that index in the cast, once all was taken. */
 void outside_rank(struct outside *outside,
-                  const struct align *align,
+                  const struct axis *axis,
                   uint32_t index,
                   struct report_outside *row);
 /* Make the parts add up to exactly `whole`: what the sum lacks is not known;

@@ -237,7 +237,8 @@ end_find(const struct cast *cast, uint32_t index, const struct align *align)
         row.code = WEXITSTATUS(agent->status);
     }
     if (agent->exit_time != 0) {
-        row.end_time = align_time(align, index, false, agent->exit_time);
+        row.end_time =
+            axis_time(align_axis(align), index, false, agent->exit_time);
     }
     return row;
 }
@@ -337,7 +338,8 @@ static void open_report(const struct cast *cast,
         return;
     }
     row->open = cast_name(cast, process, best->open.e.name);
-    row->open_ns = region_length(cut_part(align, owner, who->agent, best));
+    row->open_ns =
+        region_length(cut_part(align_axis(align), owner, who->agent, best));
     row->is_open_api = part_of(best->open.kind) == PART_MPI ||
                        part_of(best->open.kind) == PART_API;
     /* Marks are made by inline functions of ck.h: no place of interest. */
@@ -377,7 +379,7 @@ static void rank_report(struct ranks *ranks,
     const struct cast_rank *who = &cast->ranks[index];
     const struct cast_agent *agent = &cast->agents[who->agent];
     struct rank *rank = &ranks->items[index];
-    struct dark dark = dark_find(cast, align, who->agent);
+    struct dark dark = dark_find(cast, align_axis(align), who->agent);
     struct report_launcher end = end_find(cast, who->agent, align);
 
     if (ranks->launchers[who->agent] > 0) {
@@ -396,7 +398,8 @@ static void rank_report(struct ranks *ranks,
     row->step_max = rank->step_max;
     row->step_median = quantile_at(&rank->step_lengths, 0.5);
     row->is_median_exact = quantile_is_exact(&rank->step_lengths);
-    outside_rank(ranks->outside, align, (uint32_t)index, &row->outside);
+    outside_rank(ranks->outside, align_axis(align), (uint32_t)index,
+                 &row->outside);
     stored_report(cast, who, row);
     row->lost = lost_all(agent);
     row->is_lost_exact = (agent->is_gap_exact ||

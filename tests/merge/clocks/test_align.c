@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "merge/clocks/align.h"
+#include "merge/model/comm.h"
 
 static uint32_t agent_make(struct cast *cast,
                            uint8_t id,
@@ -63,12 +64,15 @@ static void ticks_follow_a_counter_whose_rate_changes(void **state)
     pair_put(align, agent, 4500000000, 2000005000);
     pair_put(align, agent, 7000000000, 3000005000);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
-    assert_int_equal(align_time(align, agent, true, 1000000000), 500005000);
-    assert_int_equal(align_time(align, agent, true, 3250000000), 1500005000);
-    assert_int_equal(align_time(align, agent, true, 0), 5000);
-    assert_int_equal(align_time(align, agent, false, 77), 77);
+    assert_int_equal(axis_time(align_axis(align), agent, true, 1000000000),
+                     500005000);
+    assert_int_equal(axis_time(align_axis(align), agent, true, 3250000000),
+                     1500005000);
+    assert_int_equal(axis_time(align_axis(align), agent, true, 0), 5000);
+    assert_int_equal(axis_time(align_axis(align), agent, false, 77), 77);
     /* Brackets of 15 ns, and what they leave open of a rate. */
     assert_in_range(align_domain(align, 0).bound, 15, 250);
     assert_int_equal(align_domain(align, 0).pairs, 5);
@@ -90,13 +94,15 @@ static void a_pair_that_no_clock_can_read_is_left_out(void **state)
     pair_put(align, agent, INT64_MIN, 4 * CK_TIME_S);
     pair_put(align, agent, 8 * CK_TIME_S, INT64_MAX);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(align_domain(align, 0).pairs, 4);
-    assert_int_equal(align_time(align, agent, true, 3 * CK_TIME_S), 1500000000);
+    assert_int_equal(axis_time(align_axis(align), agent, true, 3 * CK_TIME_S),
+                     1500000000);
     /* A stamp may be as wrong. */
-    (void)align_time(align, agent, true, INT64_MIN);
-    assert_true(align_time(align, agent, true, INT64_MAX) > 0);
+    (void)axis_time(align_axis(align), agent, true, INT64_MIN);
+    assert_true(axis_time(align_axis(align), agent, true, INT64_MAX) > 0);
     align_destroy(align);
     cast_destroy(cast);
 }
@@ -117,6 +123,7 @@ static void a_jump_of_the_counter_is_in_every_bound(void **state)
                  1000000000 * i);
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(align_bound(align, first, true, 11000000000, &bound), 0);
@@ -152,6 +159,7 @@ static void a_believed_date_is_as_wrong_in_each_part(void **state)
 
     (void)state;
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     align_believe(align, cast, errors);
     assert_int_equal(align_settle(align, NULL), 0);
@@ -185,11 +193,12 @@ static void stamps_never_step_back_over_the_points(void **state)
         ticks += 2 * ns + rand_r(&seed) % 200;
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     for (int64_t at = -5000000; at < ticks + 5000000;
          at += 1 + rand_r(&seed) % 20000) {
-        ck_time_t time = align_time(align, agent, true, at);
+        ck_time_t time = axis_time(align_axis(align), agent, true, at);
 
         assert_true(time >= last);
         last = time;
@@ -212,10 +221,13 @@ static void ranks_of_one_domain_share_the_lowest_ranks_map(void **state)
     pair_put(align, second, 1000000000, 500000007);
     pair_put(align, second, 4000000000, 2000000000);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
-    assert_int_equal(align_time(align, second, true, 1000000000), 500000000);
-    assert_int_equal(align_time(align, first, true, 3000000000), 1500000000);
+    assert_int_equal(axis_time(align_axis(align), second, true, 1000000000),
+                     500000000);
+    assert_int_equal(axis_time(align_axis(align), first, true, 3000000000),
+                     1500000000);
     assert_int_equal(align_domain(align, 0).pairs, 3);
     align_destroy(align);
     cast_destroy(cast);
@@ -231,11 +243,12 @@ another_domain_is_placed_by_realtime_and_not_calibrated(void **state)
 
     (void)state;
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(cast->domains_count, 2);
-    assert_int_equal(align_time(align, near, false, 1000), 1000);
-    assert_int_equal(align_time(align, far, false, 1000), 4000);
+    assert_int_equal(axis_time(align_axis(align), near, false, 1000), 1000);
+    assert_int_equal(axis_time(align_axis(align), far, false, 1000), 4000);
     assert_true(align_domain(align, 0).is_calibrated);
     assert_false(align_domain(align, 1).is_calibrated);
     assert_true(align_domain(align, 1).has_place);
@@ -251,10 +264,11 @@ static void ticks_without_pairs_are_told(void **state)
 
     (void)state;
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_false(align_domain(align, 0).lacks_pairs);
-    (void)align_time(align, agent, true, 1000);
+    (void)axis_time(align_axis(align), agent, true, 1000);
     assert_true(align_domain(align, 0).lacks_pairs);
     align_destroy(align);
     cast_destroy(cast);
@@ -276,15 +290,16 @@ static void a_records_times_all_move_and_unknown_ones_stay(void **state)
     pair_put(align, agent, 0, 10000);
     pair_put(align, agent, 2000000000, 1000010000);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
-    align_record(align, agent, true, &kernel.e);
+    axis_record(align_axis(align), agent, true, &kernel.e);
     assert_int_equal(kernel.e.start, 11000);
     assert_int_equal(kernel.dur, 300);
     assert_int_equal(kernel.submitted, 10500);
     assert_int_equal(kernel.queued, 0);
     raw.e.flags = CK_FLAG_RAW;
-    align_record(align, agent, true, &raw.e);
+    axis_record(align_axis(align), agent, true, &raw.e);
     assert_int_equal(raw.e.start, 2000);
     assert_int_equal(raw.dur, 600);
     align_destroy(align);
@@ -342,14 +357,15 @@ static void a_probed_domain_is_put_on_the_references_axis(void **state)
     (void)state;
     probes_put(align, second, true);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_true(align_domain(align, 0).is_calibrated);
     assert_int_equal(align_bound(align, first, false, 77, &bound), 0);
     assert_int_equal(bound, 0);
-    assert_int_equal(align_time(align, first, false, 77), 77);
+    assert_int_equal(axis_time(align_axis(align), first, false, 77), 77);
     for (int64_t at = 500000000; at < 61000000000; at += 777777) {
-        ck_time_t time = align_time(align, second, false, at);
+        ck_time_t time = axis_time(align_axis(align), second, false, at);
         ck_time_t truth = at + probed_theta(at);
 
         assert_int_equal(align_bound(align, second, false, at, &bound), 0);
@@ -380,6 +396,7 @@ static void probes_without_answers_calibrate_nothing(void **state)
     (void)reference_make(cast, "t", 0);
     probes_put(align, second, false);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_false(align_domain(align, 1).is_calibrated);
@@ -401,10 +418,11 @@ a_reference_that_the_first_rank_cannot_reach_calibrates_nobody(void **state)
     (void)state;
     probes_put(align, second, true);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_true(align_domain(align, 0).is_calibrated);
-    assert_int_equal(align_time(align, first, false, 77), 77);
+    assert_int_equal(axis_time(align_axis(align), first, false, 77), 77);
     assert_false(align_domain(align, 1).is_calibrated);
     align_destroy(align);
     cast_destroy(cast);

@@ -24,6 +24,7 @@
 #include "merge/clocks/clocktwins.h"
 #include "merge/clocks/clockworst.h"
 #include "merge/gate.h"
+#include "merge/model/comm.h"
 #include "merge/report/report.h"
 #include "merge/timeline/clockmap.h"
 #include "schema/clock/clocktrend.h"
@@ -113,6 +114,7 @@ static void step_check(uint32_t count, bool has_pairs)
         second_put(&machines, START + i * CK_TIME_S, has_pairs);
     }
     assert_int_equal(cast_close(machines.cast), 0);
+    assert_int_equal(comm_close(machines.cast), 0);
     assert_int_equal(align_close(machines.align, machines.cast), 0);
     assert_int_equal(align_settle(machines.align, NULL), 0);
     for (uint32_t i = 0; i < count; i++) {
@@ -391,6 +393,7 @@ static void chaos_settle(struct chaos *chaos)
         readings_put(chaos, START + i * CK_TIME_S);
     }
     assert_int_equal(cast_close(machines->cast), 0);
+    assert_int_equal(comm_close(machines->cast), 0);
     assert_int_equal(
         clocktwins_split(machines->cast, align_calibration(machines->align)),
         0);
@@ -431,8 +434,8 @@ static void pair_count(const struct chaos *chaos,
     const struct worldclock *clocks = chaos->machines.clocks;
     ck_time_t first = worldclock_at(&clocks[a], START);
     ck_time_t last = worldclock_at(&clocks[a], START + SECONDS * CK_TIME_S);
-    ck_time_t stretch[2] = {align_time(align, a, false, first),
-                            align_time(align, a, false, last)};
+    ck_time_t stretch[2] = {axis_time(align_axis(align), a, false, first),
+                            axis_time(align_axis(align), a, false, last)};
     ck_time_t parts[CLOCKPARTS], most = 0;
 
     assert_int_equal(align_pair_parts(align, a, b, stretch, parts), 0);
@@ -444,8 +447,8 @@ static void pair_count(const struct chaos *chaos,
                                            (SECONDS - 1));
         ck_time_t own[2] = {worldclock_at(&clocks[a], at),
                             worldclock_at(&clocks[b], at)};
-        ck_time_t x = align_time(align, a, false, own[0]);
-        ck_time_t y = align_time(align, b, false, own[1]);
+        ck_time_t x = axis_time(align_axis(align), a, false, own[0]);
+        ck_time_t y = axis_time(align_axis(align), b, false, own[1]);
         ck_time_t bound = pair_bound(align, a, b, x);
         ck_time_t its = pair_bound(align, a, b, y);
         ck_time_t sum =
@@ -480,10 +483,10 @@ static void report_fill(const struct chaos *chaos, struct report *report)
     report->region = (struct region){INT64_MAX, INT64_MIN};
     for (uint32_t i = 0; i < machines->count; i++) {
         for (int k = 0; k < 2; k++) {
-            ck_time_t at = align_time(
-                machines->align, i, false,
-                worldclock_at(&machines->clocks[i],
-                              START + k * (SECONDS - 1) * CK_TIME_S));
+            ck_time_t at =
+                axis_time(align_axis(machines->align), i, false,
+                          worldclock_at(&machines->clocks[i],
+                                        START + k * (SECONDS - 1) * CK_TIME_S));
 
             report->region.start =
                 at < report->region.start ? at : report->region.start;

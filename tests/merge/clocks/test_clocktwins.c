@@ -18,6 +18,7 @@
 
 #include "merge/clocks/align.h"
 #include "merge/clocks/clocktwins.h"
+#include "merge/model/comm.h"
 #include "tests/merge/clockworld.h"
 
 #define MACHINES 4
@@ -86,6 +87,7 @@ static void machines_settle(struct machines *machines)
         }
     }
     assert_int_equal(cast_close(machines->cast), 0);
+    assert_int_equal(comm_close(machines->cast), 0);
     assert_int_equal(
         clocktwins_split(machines->cast, align_calibration(machines->align)),
         0);
@@ -105,14 +107,15 @@ static void pair_check(const struct machines *machines, uint32_t a, uint32_t b)
          at += CK_TIME_S / 3) {
         ck_time_t x = worldclock_at(&machines->clocks[a], at);
         ck_time_t y = worldclock_at(&machines->clocks[b], at);
-        ck_time_t off = align_time(machines->align, a, false, x) -
-                        align_time(machines->align, b, false, y);
+        ck_time_t off = axis_time(align_axis(machines->align), a, false, x) -
+                        axis_time(align_axis(machines->align), b, false, y);
         ck_time_t bound;
 
-        assert_int_equal(
-            align_pair_bound(machines->align, a, b,
-                             align_time(machines->align, a, false, x), &bound),
-            0);
+        assert_int_equal(align_pair_bound(machines->align, a, b,
+                                          axis_time(align_axis(machines->align),
+                                                    a, false, x),
+                                          &bound),
+                         0);
         if (llabs(off) > bound + 2) {
             fail_msg("machines %u and %u: %lld ns apart, bound %lld", a, b,
                      (long long)off, (long long)bound);

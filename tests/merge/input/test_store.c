@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "merge/clocks/align.h"
 #include "merge/timeline/timeline.h"
 #include "tests/merge/chance.h"
 #include "tests/merge/reading.h"
@@ -52,7 +53,7 @@ static struct count reading_pass(struct reading *reading, uint32_t classes)
     const struct timeline timeline = {
         .store = reading->store,
         .cast = reading->cast,
-        .align = reading->align,
+        .axis = align_axis(reading->align),
         .consumers = &consumer,
         .consumers_count = 1,
     };

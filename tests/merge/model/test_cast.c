@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "merge/model/cast.h"
+#include "merge/model/comm.h"
 #include "tests/merge/program.h"
 #include "tests/merge/synth.h"
 
@@ -46,6 +47,7 @@ static int32_t rank_beside(struct own agent, const struct own *own)
         cast->processes[other].size = own->size;
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     rank = cast->processes[plain].rank;
     cast_destroy(cast);
     return rank;

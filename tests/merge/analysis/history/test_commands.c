@@ -18,6 +18,7 @@
 
 #include "merge/analysis/history/commands.h"
 #include "merge/analysis/history/failures.h"
+#include "merge/model/comm.h"
 #include "tests/merge/chance.h"
 
 #define HOST 7
@@ -59,6 +60,7 @@ static int setup(void **state)
                                            .is_in_order = i < 2};
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     world->commands = commands_create(cast);
     assert_non_null(world->commands);
     *state = world;

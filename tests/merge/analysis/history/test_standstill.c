@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "merge/analysis/history/standstill.h"
+#include "merge/clocks/align.h"
+#include "merge/model/comm.h"
 
 #define RANKS 2
 #define TID 7
@@ -60,6 +62,7 @@ static int setup(void **state)
         (void)cast_thread_find(cast, process, TID);
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     world.cast = cast;
     world.align = align_create();
     assert_int_equal(align_close(world.align, cast), 0);

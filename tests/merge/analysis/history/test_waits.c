@@ -20,6 +20,7 @@
 #include "merge/analysis/history/waits.h"
 #include "merge/analysis/totals/replay.h"
 #include "merge/analysis/waits/waitstates.h"
+#include "merge/model/comm.h"
 #include "tests/merge/chance.h"
 #include "tests/merge/play.h"
 
@@ -315,6 +316,7 @@ static void a_waits_error_is_the_larger_one_of_both_its_ends(void **unused)
         assert_int_equal(align_fact(align, second, &fact), 0);
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     assert_int_equal(align_close(align, cast), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     waits = waits_create(cast, align, 0);

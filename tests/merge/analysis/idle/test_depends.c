@@ -17,6 +17,7 @@
 
 #include "merge/analysis/history/scene.h"
 #include "merge/analysis/idle/ledger.h"
+#include "merge/clocks/align.h"
 #include "merge/model/comm.h"
 
 enum name { N_RUN = 1, N_FINISH, N_EVENT, N_SET, N_ALLREDUCE, N_SPIN };
@@ -76,6 +77,7 @@ static int setup(void **state)
     process_make(cast, 1);
     (void)cast_thread_find(cast, 1, 7);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     world->align = align_create();
     assert_int_equal(align_close(world->align, cast), 0);
     assert_int_equal(align_settle(world->align, NULL), 0);

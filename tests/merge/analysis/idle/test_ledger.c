@@ -19,6 +19,7 @@
 
 #include "merge/analysis/history/scene.h"
 #include "merge/analysis/idle/ledger.h"
+#include "merge/clocks/align.h"
 #include "merge/model/comm.h"
 #include "tests/merge/chance.h"
 
@@ -94,6 +95,7 @@ static void cast_make(struct world *world)
         assert_int_equal(comm_enter(cast, process, &said.text), 0);
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     world->align = align_create();
     assert_int_equal(align_close(world->align, cast), 0);
     assert_int_equal(align_settle(world->align, NULL), 0);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "merge/analysis/steps/rhythm.h"
+#include "merge/model/comm.h"
 
 #define RANKS 3
 #define PLACES 4 /* A, B, C, and D, which has no place */
@@ -60,6 +61,7 @@ static int setup(void **state)
         texts[rank][0] = '\0';
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     memset(&report, 0, sizeof(report));
     region = (struct region){0, 0};
     return 0;

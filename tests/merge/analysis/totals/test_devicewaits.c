@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "merge/analysis/totals/devicewaits.h"
+#include "merge/clocks/align.h"
+#include "merge/model/comm.h"
 #include "tests/merge/chance.h"
 
 #define RANKS 3
@@ -70,6 +72,7 @@ static void cast_make(struct world *world)
         rank_make(world->cast, rank);
     }
     assert_int_equal(cast_close(world->cast), 0);
+    assert_int_equal(comm_close(world->cast), 0);
     world->align = align_create();
     assert_int_equal(align_close(world->align, world->cast), 0);
 }

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "merge/analysis/totals/hotspots.h"
+#include "merge/clocks/align.h"
+#include "merge/model/comm.h"
 
 #define TID 7
 
@@ -68,6 +70,7 @@ static int setup(void **state)
         stack_put(process, &other);
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     align = align_create();
     assert_int_equal(align_close(align, cast), 0);
     scene = scene_create(cast, align, 4096);

@@ -14,6 +14,7 @@
 #include "merge/analysis/totals/calls.h"
 #include "merge/analysis/totals/libc.h"
 #include "merge/model/array.h"
+#include "merge/model/comm.h"
 
 #define REGION ((struct region){0, 1000})
 
@@ -73,6 +74,7 @@ static int begin(void **state)
                            NULL, 0}),
         0);
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     fixture = (struct fixture){cast, calls_create(cast, REGION), {0}};
     *state = &fixture;
     return fixture.calls == NULL ? -1 : 0;

@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include "merge/analysis/totals/outside.h"
+#include "merge/clocks/align.h"
+#include "merge/model/comm.h"
 #include "tests/merge/chance.h"
 
 #define TID 7
@@ -57,6 +59,7 @@ static void world_open(void)
             0);
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     align = align_create();
     assert_int_equal(align_close(align, cast), 0);
     outside = outside_create(cast, (struct region){START, END});
@@ -130,7 +133,7 @@ static void lost_put(enum ck_kind kind, ck_time_t start, ck_time_t end)
 
 static void look(void)
 {
-    outside_rank(outside, align, 0, &row);
+    outside_rank(outside, align_axis(align), 0, &row);
 }
 
 static ck_time_t sum(void)

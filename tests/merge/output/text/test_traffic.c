@@ -55,6 +55,7 @@ static struct cast *cast_of(int ranks, int hosts)
         }
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     return cast;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "merge/analysis/steps/when.h"
+#include "merge/model/comm.h"
 
 #define RANKS 2
 #define STEPS 1000
@@ -34,6 +35,7 @@ static int setup(void **state)
         cast->agents[agent].rank = rank;
     }
     assert_int_equal(cast_close(cast), 0);
+    assert_int_equal(comm_close(cast), 0);
     steps = steps_create(cast, region);
     return steps == NULL;
 }
