@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# examples.sh BUILD - what docs/examples holds builds, runs, and is seen by ck
+#
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+build=$(cd "${1:?build folder}" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+examples=$here/../../docs/examples
+work=$(mktemp -d "${TMPDIR:-/tmp}/ck-examples.XXXXXX")
+. "$here/../discard.sh"
+. "$here/../rings.sh"
+trap 'discard "$work" "$rings"' EXIT
+export PATH="$build/bin:$PATH"
+cd "$work"
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+# expect NAME PROGRAM...: its 20 steps are in the report.
+expect() {
+    local name=$1
+    shift
+    ckagent --report none --dir "run-$name" -- "$@" >"out-$name" 2>&1 ||
+        fail "$name: $(tail -n 3 "out-$name")"
+    ckmerge --output json "run-$name" >"$name.json" 2>err ||
+        fail "$name: $(cat err)"
+    grep -q '"number": 19' "$name.json" || fail "$name: no step 19"
+}
+
+include=$here/../../agent/inject
+cc -O1 -I"$include" "$examples/annotate.c" -o annotate-c -lm -ldl
+expect c ./annotate-c
+grep -q '"train"' c.json || fail "no range of the C program"
+c++ -O1 -I"$include" "$examples/annotate.cpp" -o annotate-cpp -ldl
+expect cpp ./annotate-cpp
+if command -v gfortran >/dev/null; then
+    cc -I"$include" -c "$examples/ck_fortran.c"
+    gfortran "$examples/annotate.f90" ck_fortran.o -o annotate-f90 -ldl
+    expect f90 ./annotate-f90
+fi
+expect python python3 "$examples/annotate.py"
+[ "$(python3 "$examples/annotate.py")" = "$(cat out-python)" ] ||
+    fail "the Python program prints something else under ckagent"
+ckmerge run-c >text 2>err || fail "$(cat err)"
+python3 "$examples/read_run.py" run-c/report.json >read ||
+    fail "read_run.py failed"
+grep -q 'ranks, region' read || fail "read_run.py prints: $(cat read)"
+if command -v mpirun >/dev/null && [ -x "$build/tests/sleeps.openmpi" ]; then
+    status=0
+    "$examples/ci.sh" 0 -n 2 -- "$build/tests/sleeps.openmpi" imbalance 20 10 >ci 2>&1 ||
+        status=$?
+    [ "$status" = 0 ] || fail "ci.sh with limit 0: $status, $(tail -n 3 ci)"
+    rm -rf ck-run
+    "$examples/ci.sh" 1.01 -n 2 -- "$build/tests/sleeps.openmpi" imbalance 20 10 >ci 2>&1 ||
+        status=$?
+    [ "$status" = 4 ] || fail "ci.sh with limit 1.01: $status"
+fi
+echo "examples: C, C++, Fortran, Python, a reader and a pipeline step run"
