@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# arrows.sh - who includes whom: the rooms of docs/architecture.md as a test
+# arrows.sh [--print] - who includes whom: the rooms of docs/architecture.md as
+# a test; --print shows figures of the graph of includes instead
 #
 # SPDX-License-Identifier: Apache-2.0
 set -uo pipefail
@@ -200,6 +201,26 @@ module_pairs() {
 }
 
 pairs=$(module_pairs)
+
+# Figures of the graph.
+graph_print() {
+    echo "$(tr ' ' '\n' <<<"$pairs" | sort -u | wc -l) modules," \
+        "$(wc -l <<<"$pairs") pairs of which one includes the other"
+    echo "most included:"
+    cut -d ' ' -f 2 <<<"$pairs" | sort | uniq -c | sort -rn | head -n 5
+    echo "include most:"
+    cut -d ' ' -f 1 <<<"$pairs" | sort | uniq -c | sort -rn | head -n 5
+    echo "sources and lines by room:"
+    find schema launch agent aggregator merge -name '*.[ch]' \
+        -printf '%h\n' | sort | uniq -c | while read -r count room; do
+        echo "$count $(cat "$room"/*.[ch] | wc -l) $room"
+    done | sort -rn
+}
+if [ "${1:-}" = --print ]; then
+    graph_print
+    exit
+fi
+
 loops=$(grep -vxFf <(circles) <<<"$pairs" | tsort 2>&1 >/dev/null |
     sed 's/^tsort: //')
 [ -z "$loops" ] ||
