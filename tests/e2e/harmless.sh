@@ -325,8 +325,9 @@ kind container-inside 'runc' "p=\$(cd ..; pwd)
 kind unit 'systemd-run /lib/systemd/systemd unshare' \
     "$here/unit.sh \$(cd ..; pwd) ${bin%/bin} \$(command -v run) sh -c 'echo in; exit 3'"
 # Podman, where it runs as root with the file system at hand, from outside and
-# from inside.
-podman="podman --root \$PWD/s --runroot \$PWD/r --tmpdir \$PWD/t
+# from inside. It warns now and then, by itself, of a cgroup of the container
+# before, which is just being removed.
+podman="podman --log-level error --root \$PWD/s --runroot \$PWD/r --tmpdir \$PWD/t
     --storage-driver vfs --cgroup-manager cgroupfs --events-backend file
     --runtime runc"
 mounts=$(for path in /usr /bin /lib /lib64 /etc "${bin%/bin}"; do
