@@ -28,25 +28,26 @@ failed_names() {
     sed 's/^[0-9]*://' "$1/Testing/Temporary/LastTestsFailed.log" 2>/dev/null
 }
 
-# ctest_in FOLDER LOG OPTION...: its lines, to the log too; result in ctest.xml.
+# ctest_in FOLDER RESULT LOG OPTION...: its lines, to the log too; RESULT is the
+# name of the JUnit file in FOLDER.
 ctest_in() {
-    local folder=$1 log=$2
-    shift 2
-    rm -f "$folder/ctest.xml" "$folder/Testing/Temporary/LastTestsFailed.log"
+    local folder=$1 result=$2 log=$3
+    shift 3
+    rm -f "$folder/$result" "$folder/Testing/Temporary/LastTestsFailed.log"
     (cd "$folder" && ctest --output-on-failure --no-tests=error \
-        --output-junit "$folder/ctest.xml" "$@" 2>&1) | tee -a "$log"
+        --output-junit "$folder/$result" "$@" 2>&1) | tee -a "$log"
 }
 
 # second_look FOLDER LOG NAME...: each runs again, alone.
 second_look() {
-    local folder=$1 log=$2 name
+    local folder=$1 log=$2 again=$1/ctest-again.xml name
     shift 2
     for name; do
         echo "Once more, alone: $name"
-        ctest_in "$folder" "$log" -R "^${name//./\\.}\$"
-        if [ "$(suite_count "$folder/ctest.xml" tests)" = 1 ] &&
-            [ "$(suite_count "$folder/ctest.xml" failures)" = 0 ] &&
-            [ "$(suite_count "$folder/ctest.xml" skipped)" = 0 ]; then
+        ctest_in "$folder" ctest-again.xml "$log" -R "^${name//./\\.}\$"
+        if [ "$(suite_count "$again" tests)" = 1 ] &&
+            [ "$(suite_count "$again" failures)" = 0 ] &&
+            [ "$(suite_count "$again" skipped)" = 0 ]; then
             passed=$((passed + 1))
             unsteady+=("$name")
         else
@@ -61,7 +62,7 @@ second_look() {
 run_tests() {
     local folder=$1 log=$2 all bad left_out names
     shift 2
-    ctest_in "$folder" "$log" "$@"
+    ctest_in "$folder" ctest.xml "$log" "$@"
     all=$(suite_count "$folder/ctest.xml" tests 2>/dev/null)
     if [ "${all:-0}" = 0 ]; then
         echo "ctest in $folder ran no test" >&2
