@@ -14,29 +14,16 @@ need munged munge
 need ip iproute2
 [ "$(id -u)" = 0 ] || skip "network namespaces need root"
 
-tag=ck$$
-a=${tag}a b=${tag}b
+. "$(dirname "$0")/hosts.sh"
 started=()
 down() {
     kill "${started[@]}" 2>/dev/null || true
     wait "${started[@]}" 2>/dev/null || true
-    ip netns del "$a" 2>/dev/null || true
-    ip netns del "$b" 2>/dev/null || true
+    hosts_down
     cleanup
 }
 trap down EXIT
-ip netns add "$a" 2>/dev/null || skip "network namespaces are not permitted"
-ip netns exec "$a" true 2>/dev/null || skip "ip netns exec is not permitted"
-ip netns add "$b"
-ip link add "$a" type veth peer name "$b"
-ip link set "$a" netns "$a"
-ip link set "$b" netns "$b"
-ip -n "$a" addr add 10.77.0.1/24 dev "$a"
-ip -n "$b" addr add 10.77.0.2/24 dev "$b"
-for n in "$a" "$b"; do
-    ip -n "$n" link set lo up
-    ip -n "$n" link set "$n" up
-done
+hosts_up
 
 # node NAMESPACE HOST COMMAND...: takes this shell's place.
 node() {
@@ -91,7 +78,7 @@ done
 node "$a" nodea slurmctld -D -c >/dev/null 2>&1 &
 started+=($!)
 for n in a b; do
-    node "$tag$n" "node$n" slurmd -D -N "node$n" -c >/dev/null 2>&1 &
+    node "${a%a}$n" "node$n" slurmd -D -N "node$n" -c >/dev/null 2>&1 &
     started+=($!)
 done
 state=

@@ -11,26 +11,13 @@ need ip iproute2
 [ "$(id -u)" = 0 ] || skip "network namespaces need root"
 [ -x "$tests/train" ] || skip "train was not built"
 
-tag=ck$$
-a=${tag}a b=${tag}b
+. "$(dirname "$0")/hosts.sh"
 down() {
-    ip netns del "$a" 2>/dev/null || true
-    ip netns del "$b" 2>/dev/null || true
+    hosts_down
     cleanup
 }
 trap down EXIT
-ip netns add "$a" 2>/dev/null || skip "network namespaces are not permitted"
-ip netns exec "$a" true 2>/dev/null || skip "ip netns exec is not permitted"
-ip netns add "$b"
-ip link add "$a" type veth peer name "$b"
-ip link set "$a" netns "$a"
-ip link set "$b" netns "$b"
-ip -n "$a" addr add 10.77.0.1/24 dev "$a"
-ip -n "$b" addr add 10.77.0.2/24 dev "$b"
-for n in "$a" "$b"; do
-    ip -n "$n" link set lo up
-    ip -n "$n" link set "$n" up
-done
+hosts_up
 
 # What mpirun takes for ssh: enter the namespace of the host it names. Each
 # "host" has sockets of its own: another runtime folder and host name.
