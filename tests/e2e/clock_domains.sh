@@ -84,7 +84,8 @@ same "collectives left before the last entered" 0 \
 same "they would be as recorded" True \
     "$(j "j['causality']['collectives_before'] > 0")"
 
-domains "$work/p2p" 2 "$tests/p2p.openmpi"
+# Each rank is late once, by far more than the clocks may be off.
+domains "$work/p2p" 2 "$tests/p2p.openmpi" late
 "$bin/ckmerge" --verify "$work/p2p" >"$work/verify" ||
     { cat "$work/verify"; fail "--verify of messages"; }
 cat "$work/verify"
@@ -99,12 +100,12 @@ same "late ranks as the ranks, waits as late ranks" True "$(j "(
         e([w for w in j['waits'] if w['cause'] == 'mpi_wait'], 'error_ns'))(
         lambda rows, key: sum(row.get(key, 0) for row in rows))")"
 
-# Without a word about clocks: one clock, exact, and no probe.
-timeout 300 mpirun -n 2 "$bin/ckagent" --dir "$work/plain" -- \
+# With no option that splits clocks: one clock, exact, and no probe. (RAW: what
+# pairs of ticks leave open in a run of a second depends on who was preempted.)
+timeout 300 mpirun -n 2 "$bin/ckagent" --clock raw --dir "$work/plain" -- \
     "$tests/train" --steps 5 </dev/null >"$work/out" 2>"$work/err" ||
     fail "mpirun with one clock"
 "$bin/ckmerge" --quiet --output json="$work/report.json" "$work/plain"
-# What its stamps are wrong by is only what ticks leave open.
 same "one clock: offset" 0 "$(j "j['clocks'][0]['offset_ns']")"
 same "one clock: waits are exact" 0 "$(grep -c '"[a-z_]*error_ns": [1-9]' \
     "$work/report.json" || true)"

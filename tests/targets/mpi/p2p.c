@@ -2,10 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * check.py knows what each line has to leave in the records.
+ * check.py knows what each line has to leave in the records. `p2p late` keeps
+ * each rank away from one barrier for 20 ms: a wait for either.
  */
 #include <mpi.h>
 #include <stdlib.h>
+#include <time.h>
 
 static char buffer[1 << 16];
 static MPI_Comm world;
@@ -144,17 +146,29 @@ static void freed(int rank)
     MPI_Wait(&request, &status);
 }
 
+/* The barrier behind a part; one rank comes to it late where that is asked. */
+static void meet(int late)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+
+    if (late) {
+        nanosleep(&pause, NULL);
+    }
+    MPI_Barrier(world);
+}
+
 int main(int argc, char **argv)
 {
+    const int late = argc > 1;
     int rank;
 
     MPI_Init(&argc, &argv);
     world = MPI_COMM_WORLD;
     MPI_Comm_rank(world, &rank);
     blocking(rank);
-    MPI_Barrier(world);
+    meet(late && rank == 0);
     probes(rank);
-    MPI_Barrier(world);
+    meet(late && rank == 1);
     requests(rank);
     MPI_Barrier(world);
     some(rank);
