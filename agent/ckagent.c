@@ -18,13 +18,13 @@
 #include "agent/collector/leftovers.h"
 #include "agent/front/libraries.h"
 #include "agent/symbols/lookup.h"
-#include "agent/link/places.h"
-#include "agent/process/ranks.h"
+#include "agent/link/paths.h"
+#include "agent/process/ranklist.h"
 #include "agent/ring/ringsize.h"
 #include "agent/collector/salvage.h"
 #include "agent/perf/sampler.h"
 #include "agent/stream/spool.h"
-#include "agent/front/standin.h"
+#include "agent/front/rank0substitute.h"
 #include "agent/front/target.h"
 #include "launch/child.h"
 #include "launch/cli.h"
@@ -194,7 +194,7 @@ static int run_unrecorded(char **argv, const struct ck_err *err)
 /* What is true for all ranks is said by the first that is recorded. */
 static bool is_speaker(const struct identity *identity)
 {
-    return identity->place.rank == ranks_first(options.ranks);
+    return identity->place.rank == ranklist_first(options.ranks);
 }
 
 /* What may differ from host to host is said once on each. */
@@ -272,7 +272,7 @@ static int options_check(struct ck_err *err)
     if (ck_domain_read(&domain, err) != 0) {
         return -1;
     }
-    if (options.ranks != NULL && ranks_check(options.ranks, err) != 0) {
+    if (options.ranks != NULL && ranklist_check(options.ranks, err) != 0) {
         return -1;
     }
     if (sample_check(err) != 0 || keep_check(err) != 0) {
@@ -355,7 +355,7 @@ static bool must_wait(const struct identity *identity)
 static void wish_fill(struct front_wish *wish,
                       const struct identity *identity,
                       struct ringfile *ring,
-                      const struct places *places)
+                      const struct paths *places)
 {
     bool is_first = is_speaker(identity);
 
@@ -375,7 +375,7 @@ static void wish_fill(struct front_wish *wish,
         .env = environ,
         .limit = (uint64_t)options.limit,
         .spool_limit = (uint64_t)options.spool_limit,
-        .recorded = ranks_count(options.ranks, identity->place.size),
+        .recorded = ranklist_count(options.ranks, identity->place.size),
         .is_pack_given = options.pack != NULL,
         .is_dir_given = options.dir != NULL,
         .is_insecure = options.is_insecure,
@@ -448,9 +448,8 @@ static void leftovers_take(const struct identity *identity)
 }
 
 /* Nothing of it will be in the run directory. */
-static int run_unclaimed(char **argv,
-                         const struct places *places,
-                         const struct ck_err *err)
+static int
+run_unclaimed(char **argv, const struct paths *places, const struct ck_err *err)
 {
     claim_release(places->claim, places->dir);
     return run_unrecorded(argv, err);
@@ -459,7 +458,7 @@ static int run_unclaimed(char **argv,
 /* The same, of which something may be. */
 static int run_ringed(char **argv,
                       const struct identity *identity,
-                      const struct places *places)
+                      const struct paths *places)
 {
     struct front_wish wish = {.argv = argv};
     struct target_injection injection;
@@ -526,7 +525,7 @@ static int run_ringed(char **argv,
 /* The recorded way. */
 static int run_recorded(char **argv,
                         const struct identity *identity,
-                        const struct places *places)
+                        const struct paths *places)
 {
     int status = run_ringed(argv, identity, places);
 
@@ -536,14 +535,14 @@ static int run_recorded(char **argv,
 
 /* Rank 0 is not recorded, others are: something else starts their ckagg. */
 static void standin_offer(const struct identity *identity,
-                          const struct places *places)
+                          const struct paths *places)
 {
-    int recorded = ranks_count(options.ranks, identity->place.size);
+    int recorded = ranklist_count(options.ranks, identity->place.size);
 
     if (identity->place.rank == 0 && options.aggregator == NULL &&
         recorded > 0) {
-        standin_start(identity, places->dir, options.keep, options.is_insecure,
-                      recorded);
+        rank0substitute_start(identity, places->dir, options.keep,
+                              options.is_insecure, recorded);
     }
 }
 
@@ -552,10 +551,10 @@ static void standin_offer(const struct identity *identity,
 static int ranks_compare(const struct identity *identity, struct ck_err *err)
 {
     int size = identity->place.size;
-    int recorded = ranks_count(options.ranks, size);
+    int recorded = ranklist_count(options.ranks, size);
     char has[32] = "rank 0 only";
 
-    if (!ranks_is_beyond(options.ranks, size)) {
+    if (!ranklist_is_beyond(options.ranks, size)) {
         return 0;
     }
     if (size > 1) {
@@ -610,7 +609,7 @@ static bool is_off(void)
 int main(int argc, char **argv)
 {
     struct identity identity;
-    struct places places;
+    struct paths places;
     struct ck_err err;
     enum ck_cli_result result;
 
@@ -653,14 +652,14 @@ int main(int argc, char **argv)
                    ? run_unrecorded(argv, &err)
                    : run_plain(argv);
     }
-    if (places_find(&places, &identity, options.dir, &err) != 0 ||
+    if (paths_find(&places, &identity, options.dir, &err) != 0 ||
         (places.is_moved && options.is_strict)) {
         return run_unclaimed(argv, &places, &err);
     }
     if (places.is_moved && is_speaker(&identity)) {
         ck_warn("%s; this run goes to %s", err.text, places.dir);
     }
-    if (ranks_has(options.ranks, identity.place.rank)) {
+    if (ranklist_has(options.ranks, identity.place.rank)) {
         return run_recorded(argv, &identity, &places);
     }
     standin_offer(&identity, &places);

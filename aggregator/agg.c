@@ -18,8 +18,8 @@
 
 #include <zmq.h>
 
-#include "aggregator/endpoint.h"
-#include "aggregator/gate.h"
+#include "aggregator/listenaddress.h"
+#include "aggregator/admission.h"
 #include "aggregator/watch.h"
 
 #define LINGER_MS 1000
@@ -34,7 +34,7 @@ enum { SOCKET_IPC, SOCKET_TCP, SOCKETS };
 struct agg {
     void *context;
     void *sockets[SOCKETS]; /* NULL: no URL of that kind */
-    struct gate *gate;      /* of the tcp socket's connections */
+    struct admission *gate; /* of the tcp socket's connections */
     struct watch *watch;    /* the same; NULL: no tcp socket */
     uint64_t shut;          /* connections, as reported last */
     bool has_token;         /* of the tcp socket */
@@ -85,7 +85,7 @@ static int router_options(void *socket, int kind)
         /* A peer that chose its identity and comes again is the same. */
         {ZMQ_ROUTER_HANDOVER, 1},
         {ZMQ_BACKLOG, BACKLOG},
-        {ZMQ_RCVBUF, GATE_STRANGER_BUFFER},
+        {ZMQ_RCVBUF, ADMISSION_STRANGER_BUFFER},
     };
     const struct option_int tcp[] = {
         {ZMQ_TCP_KEEPALIVE, 1},
@@ -171,7 +171,7 @@ static int url_bind(struct agg *agg, const char *url, struct ck_err *err)
     mode_t mask;
     int result;
 
-    if (kind == SOCKET_IPC && endpoint_check_socket(url, err) != 0) {
+    if (kind == SOCKET_IPC && listenaddress_check_socket(url, err) != 0) {
         return -1;
     }
     (void)zmq_setsockopt(agg->sockets[kind], ZMQ_IPV6, &has_six,
@@ -187,7 +187,7 @@ static int url_bind(struct agg *agg, const char *url, struct ck_err *err)
         0) {
         return ck_err_set(err, "%s: %s", url, zmq_strerror(errno));
     }
-    endpoint_add(&agg->endpoint, bound);
+    listenaddress_add(&agg->endpoint, bound);
     return 0;
 }
 
@@ -242,7 +242,7 @@ struct agg *agg_create(const struct agg_options *options, struct ck_err *err)
 {
     struct agg *agg = calloc(1, sizeof(*agg));
 
-    if (!agg || !(agg->gate = gate_create()) ||
+    if (!agg || !(agg->gate = admission_create()) ||
         !(agg->context = zmq_ctx_new())) {
         (void)ck_err_set(err, "cannot start ZeroMQ: %s", strerror(errno));
         goto error;
@@ -282,9 +282,9 @@ void agg_destroy(struct agg *agg)
         (void)zmq_ctx_term(agg->context);
     }
     for (size_t i = 0; i < agg->endpoint.count; i++) {
-        endpoint_remove(agg->endpoint.urls[i]);
+        listenaddress_remove(agg->endpoint.urls[i]);
     }
-    gate_destroy(agg->gate);
+    admission_destroy(agg->gate);
     explicit_bzero(agg->secret, sizeof(agg->secret));
     free(agg);
     errno = saved;
@@ -313,8 +313,8 @@ static int watch_look(struct agg *agg)
     if (watch_take(agg->watch, now)) {
         ready |= AGG_READY_STRANGER;
     }
-    gate_look(agg->gate, now);
-    shut = gate_facts(agg->gate).shut;
+    admission_look(agg->gate, now);
+    shut = admission_facts(agg->gate).shut;
     if (shut != agg->shut) {
         agg->shut = shut;
         ready |= AGG_READY_SHUT;
@@ -324,7 +324,7 @@ static int watch_look(struct agg *agg)
 
 int agg_wait(struct agg *agg, int fd, int timeout_ms)
 {
-    const int period_ms = (int)(GATE_PERIOD / CK_TIME_MS);
+    const int period_ms = (int)(ADMISSION_PERIOD / CK_TIME_MS);
     zmq_pollitem_t items[SOCKETS + 2];
     int n = 0;
     int ready = AGG_READY_NONE;
@@ -341,7 +341,7 @@ int agg_wait(struct agg *agg, int fd, int timeout_ms)
         items[n++] =
             (zmq_pollitem_t){watch_socket(agg->watch), 0, ZMQ_POLLIN, 0};
     }
-    if (gate_facts(agg->gate).strangers > 0 && timeout_ms > period_ms) {
+    if (admission_facts(agg->gate).strangers > 0 && timeout_ms > period_ms) {
         timeout_ms = period_ms;
     }
     if (zmq_poll(items, n, timeout_ms) < 0) {
@@ -400,7 +400,7 @@ static int socket_receive(struct agg *agg, int i, struct agg_message *message)
     message->bytes = zmq_msg_data(&agg->body);
     message->length = zmq_msg_size(&agg->body);
     message->fd = i == SOCKET_TCP ? zmq_msg_get(&agg->body, ZMQ_SRCFD) : -1;
-    gate_take(agg->gate, message->fd, message->length);
+    admission_take(agg->gate, message->fd, message->length);
     return 1;
 }
 
@@ -424,12 +424,12 @@ int agg_receive(struct agg *agg, struct agg_message *message)
 
 void agg_accept(struct agg *agg, const struct agg_message *message)
 {
-    gate_accept(agg->gate, message->fd);
+    admission_accept(agg->gate, message->fd);
 }
 
 uint64_t agg_shut(const struct agg *agg)
 {
-    return gate_facts(agg->gate).shut;
+    return admission_facts(agg->gate).shut;
 }
 
 int agg_send(struct agg *agg,

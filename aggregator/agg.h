@@ -46,7 +46,7 @@ enum agg_ready {
     AGG_READY_MESSAGE = 1,
     AGG_READY_FD = 2,
     AGG_READY_STRANGER = 4, /* somebody's keys are not ours; once */
-    AGG_READY_SHUT = 8,     /* connections were shut down (gate.h) */
+    AGG_READY_SHUT = 8,     /* connections were shut down (admission.h) */
 };
 
 /* Listen on all URLs. NULL with err (and nothing is listened on). */

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/clocks.h"
+#include "aggregator/clockstatus.h"
 #include "aggregator/manifest.h"
-#include "aggregator/report.h"
+#include "aggregator/reportreply.h"
 #include "aggregator/status.h"
 #include "launch/cli.h"
 #include "launch/log.h"
@@ -404,7 +404,7 @@ static void take_report(struct intake *intake,
     const struct route *route = &item->message->from;
 
     if (job_facts(job)->state == JOB_DONE) {
-        report_send(intake->reply, route, job, NULL);
+        reportreply_send(intake->reply, route, job, NULL);
     } else if (job_wait_add(job, route) != 0) {
         hello_refuse(intake, item, "too many clients wait for this report");
     }
@@ -422,9 +422,9 @@ static void take_status(struct intake *intake,
     if (strcmp(format, "table") == 0) {
         text = status_table(intake->jobs);
     } else if (strcmp(format, "clocks") == 0) {
-        text = clocks_table(intake->clockserve, intake->jobs);
+        text = clockstatus_table(intake->clockserve, intake->jobs);
     } else if (strcmp(format, "clocks-json") == 0) {
-        text = clocks_json(intake->clockserve, intake->jobs);
+        text = clockstatus_json(intake->clockserve, intake->jobs);
     } else {
         text = status_json(intake->jobs, &intake->facts, intake->clockserve);
     }

@@ -13,12 +13,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "aggregator/clocks.h"
+#include "aggregator/clockstatus.h"
 #include "aggregator/intake.h"
 #include "aggregator/manifest.h"
 #include "aggregator/merging.h"
 #include "aggregator/reply.h"
-#include "aggregator/report.h"
+#include "aggregator/reportreply.h"
 #include "aggregator/retain.h"
 #include "aggregator/status.h"
 #include "launch/cli.h"
@@ -28,7 +28,7 @@
 #define BURST 64
 #define LINE_BYTES 256
 
-struct service {
+struct ckaggchild {
     struct agg *agg;   /* borrowed */
     struct jobs *jobs; /* borrowed */
     struct service_options options;
@@ -86,12 +86,12 @@ static int signals_open(struct ck_err *err)
                : ck_err_set(err, "cannot take signals: %s", strerror(errno));
 }
 
-struct service *service_create(struct agg *agg,
-                               struct jobs *jobs,
-                               const struct service_options *options,
-                               struct ck_err *err)
+struct ckaggchild *service_create(struct agg *agg,
+                                  struct jobs *jobs,
+                                  const struct service_options *options,
+                                  struct ck_err *err)
 {
-    struct service *service = calloc(1, sizeof(*service));
+    struct ckaggchild *service = calloc(1, sizeof(*service));
 
     if (!service) {
         (void)ck_err_set(err, "out of memory");
@@ -118,7 +118,7 @@ error:
     return NULL;
 }
 
-void service_destroy(struct service *service)
+void service_destroy(struct ckaggchild *service)
 {
     int saved = errno;
 
@@ -134,13 +134,13 @@ void service_destroy(struct service *service)
     errno = saved;
 }
 
-void service_clock(struct service *service, struct clockserve *serve)
+void service_clock(struct ckaggchild *service, struct clockserve *serve)
 {
     service->clockserve = serve;
     intake_clock(service->intake, serve);
 }
 
-static void acks_send(struct service *service)
+static void acks_send(struct ckaggchild *service)
 {
     for (size_t i = 0; i < jobs_count(service->jobs); i++) {
         struct job *job = jobs_at(service->jobs, i);
@@ -164,7 +164,7 @@ static bool has_room(const char *dir)
 }
 
 /* Where there is room again, peers send what was not acknowledged. */
-static void full_ask(struct service *service)
+static void full_ask(struct ckaggchild *service)
 {
     for (size_t i = 0; i < jobs_count(service->jobs); i++) {
         struct job *job = jobs_at(service->jobs, i);
@@ -181,7 +181,7 @@ static void full_ask(struct service *service)
     }
 }
 
-static void saves_write(struct service *service)
+static void saves_write(struct ckaggchild *service)
 {
     struct ck_err err;
 
@@ -209,7 +209,8 @@ static void job_said(const struct job *job)
             records, bytes, (unsigned long long)totals.lost, facts->dir);
 }
 
-static void job_done(struct service *service, struct job *job, const char *text)
+static void
+job_done(struct ckaggchild *service, struct job *job, const char *text)
 {
     struct ck_err err;
 
@@ -218,14 +219,14 @@ static void job_done(struct service *service, struct job *job, const char *text)
         ck_error("%s", err.text);
     }
     job_keep_report(job, text);
-    report_send_all(service->reply, job, text);
+    reportreply_send_all(service->reply, job, text);
     if (!service->options.is_embedded && service->options.retain > 0) {
         retain_runs(service->options.dir, service->options.retain,
                     service->jobs);
     }
 }
 
-static void merge_start(struct service *service, struct job *job)
+static void merge_start(struct ckaggchild *service, struct job *job)
 {
     struct ck_err err;
 
@@ -254,7 +255,7 @@ static void merge_start(struct service *service, struct job *job)
     service->merged = job;
 }
 
-static void merge_end(struct service *service, int code)
+static void merge_end(struct ckaggchild *service, int code)
 {
     struct job *job = service->merged;
     size_t length;
@@ -274,7 +275,7 @@ static void merge_end(struct service *service, int code)
     service->merged = NULL;
 }
 
-static void merge_look(struct service *service)
+static void merge_look(struct ckaggchild *service)
 {
     int code;
 
@@ -295,7 +296,7 @@ static void merge_look(struct service *service)
 }
 
 /* What became of clock probes so far. */
-static struct job_probes probes_look(const struct service *service)
+static struct job_probes probes_look(const struct ckaggchild *service)
 {
     struct clocksession_facts facts = {.answered = 0};
 
@@ -311,7 +312,7 @@ static struct job_probes probes_look(const struct service *service)
     };
 }
 
-static void jobs_judge(struct service *service, ck_time_t now)
+static void jobs_judge(struct ckaggchild *service, ck_time_t now)
 {
     struct job_probes probes = probes_look(service);
 
@@ -324,7 +325,7 @@ static void jobs_judge(struct service *service, ck_time_t now)
     jobs_tidy(service->jobs, now);
 }
 
-static void line_show(struct service *service, ck_time_t now)
+static void line_show(struct ckaggchild *service, ck_time_t now)
 {
     struct job_totals totals = status_totals(service->jobs);
     char line[LINE_BYTES];
@@ -333,7 +334,7 @@ static void line_show(struct service *service, ck_time_t now)
     status_rate_look(&service->rate, &totals, now);
     status_line(&totals, &service->rate, line, sizeof(line));
     used = strlen(line);
-    clocks_line(service->clockserve, line + used, sizeof(line) - used);
+    clockstatus_line(service->clockserve, line + used, sizeof(line) - used);
     /* Back at its start, so that a message begins a line. */
     (void)fprintf(stderr, "\r\033[Kckagg  %.*s\r",
                   ck_terminal_columns(STDERR_FILENO) - 8, line);
@@ -363,13 +364,13 @@ static bool is_earned(ck_time_t *next, ck_time_t period, ck_time_t now)
 }
 
 /* Something may end now: a job, or its merge. */
-static bool is_ending(const struct service *service)
+static bool is_ending(const struct ckaggchild *service)
 {
     return service->merging ||
            service->goodbyes != intake_facts(service->intake).goodbyes;
 }
 
-static void tick(struct service *service, ck_time_t now)
+static void tick(struct ckaggchild *service, ck_time_t now)
 {
     if (is_ending(service) &&
         is_time(&service->next_end, SERVICE_END_PERIOD, now)) {
@@ -399,7 +400,7 @@ static void tick(struct service *service, ck_time_t now)
     }
 }
 
-static void messages_take(struct service *service, ck_time_t now)
+static void messages_take(struct ckaggchild *service, ck_time_t now)
 {
     struct agg_message message;
 
@@ -418,7 +419,7 @@ static void messages_take(struct service *service, ck_time_t now)
 }
 
 /* True when a stopping ckagg has nothing left to do or to wait for. */
-static bool is_stopped(const struct service *service, ck_time_t now)
+static bool is_stopped(const struct ckaggchild *service, ck_time_t now)
 {
     bool is_late = now - service->stopped >= SERVICE_STOP_GRACE;
 
@@ -439,7 +440,7 @@ static bool is_stopped(const struct service *service, ck_time_t now)
 
 /* True when a signal came, or the embedded job is done and nobody may still
  * ask. */
-static bool is_over(struct service *service, ck_time_t now)
+static bool is_over(struct ckaggchild *service, ck_time_t now)
 {
     const struct job *job;
 
@@ -460,7 +461,7 @@ static bool is_over(struct service *service, ck_time_t now)
     return now - service->done_at >= SERVICE_STAY;
 }
 
-static void signal_take(struct service *service, ck_time_t now)
+static void signal_take(struct ckaggchild *service, ck_time_t now)
 {
     struct signalfd_siginfo info;
 
@@ -475,7 +476,7 @@ static void signal_take(struct service *service, ck_time_t now)
 }
 
 /* Everything on the disk, whatever the state. */
-static int stop(struct service *service)
+static int stop(struct ckaggchild *service)
 {
     int code = CK_EXIT_DONE;
 
@@ -526,7 +527,7 @@ static int job_code(const struct job *job)
 }
 
 /* The agent's side gets no answer to its hello. */
-static void stranger_say(const struct service *service)
+static void stranger_say(const struct ckaggchild *service)
 {
     if (agg_endpoint(service->agg)->curve[0]) {
         ck_warn("a peer without keys, or with other keys, was refused: give "
@@ -538,7 +539,7 @@ static void stranger_say(const struct service *service)
     }
 }
 
-int service_run(struct service *service)
+int service_run(struct ckaggchild *service)
 {
     ck_time_t now = ck_time_raw();
     int code;

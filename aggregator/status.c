@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/clocks.h"
+#include "aggregator/clockstatus.h"
 #include "aggregator/manifest.h"
 #include "schema/json.h"
 
@@ -57,7 +57,7 @@ char *status_json(const struct jobs *jobs,
     ck_json_object(json, NULL);
     ck_json_string(json, "version", CK_VERSION);
     intake_json(json, intake);
-    clocks_put(json, serve, jobs);
+    clockstatus_put(json, serve, jobs);
     ck_json_array(json, "jobs");
     for (size_t i = 0; i < jobs_count(jobs); i++) {
         ck_json_object(json, NULL);

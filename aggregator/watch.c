@@ -17,13 +17,13 @@
      ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL)
 
 struct watch {
-    void *watched;     /* borrowed */
-    struct gate *gate; /* borrowed */
+    void *watched;          /* borrowed */
+    struct admission *gate; /* borrowed */
     void *reports;
     bool has_mismatch; /* was reported */
 };
 
-struct watch *watch_create(void *context, void *socket, struct gate *gate)
+struct watch *watch_create(void *context, void *socket, struct admission *gate)
 {
     struct watch *watch = calloc(1, sizeof(*watch));
     int no_limit = 0; /* ZeroMQ's thread must never wait for us */
@@ -86,9 +86,9 @@ bool watch_take(struct watch *watch, ck_time_t now)
         memcpy(&value, bytes + sizeof(event), sizeof(value));
         (void)zmq_recv(watch->reports, where, sizeof(where), ZMQ_DONTWAIT);
         if (event == ZMQ_EVENT_ACCEPTED) {
-            gate_open(watch->gate, (int)value, now);
+            admission_open(watch->gate, (int)value, now);
         } else if (event == ZMQ_EVENT_DISCONNECTED) {
-            gate_close(watch->gate, (int)value);
+            admission_close(watch->gate, (int)value);
         } else if (is_mismatch(value)) {
             watch->has_mismatch = true;
         }

@@ -10,13 +10,13 @@
 
 #include <stdbool.h>
 
-#include "aggregator/gate.h"
+#include "aggregator/admission.h"
 
 struct watch;
 
 /* Watch the ZeroMQ socket, to which nobody can connect yet; all borrowed. NULL
  * with errno. */
-struct watch *watch_create(void *context, void *socket, struct gate *gate);
+struct watch *watch_create(void *context, void *socket, struct admission *gate);
 /* Before the socket is closed. */
 void watch_destroy(struct watch *watch);
 

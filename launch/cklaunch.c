@@ -23,8 +23,8 @@
 #include "launch/keep.h"
 #include "launch/launcher.h"
 #include "launch/log.h"
-#include "launch/service.h"
-#include "launch/words.h"
+#include "launch/ckaggchild.h"
+#include "launch/argv.h"
 
 enum { HOSTS_MAX = 4096 };
 
@@ -174,79 +174,77 @@ static void apply_cures(const struct launcher_found *found,
 /* The second half of the command: ckagent, its options, the program. Hosts
  * that share a ckagg need a common name for the job, which not every launcher
  * gives them. */
-static int add_agent(struct words *words,
-                     char **target,
-                     bool is_served,
-                     struct ck_err *err)
+static int
+add_agent(struct argv *words, char **target, bool is_served, struct ck_err *err)
 {
     char path[PATH_MAX];
 
     if (ck_child_find("ckagent", path, err) != 0) {
         return -1;
     }
-    words_add(words, path);
+    argv_add(words, path);
     if (is_served) {
-        words_printf(words, "--job=cklaunch-%lld-%d", (long long)time(NULL),
-                     (int)getpid());
+        argv_printf(words, "--job=cklaunch-%lld-%d", (long long)time(NULL),
+                    (int)getpid());
     }
     if (options.dir != NULL) {
-        words_printf(words, "--dir=%s", options.dir);
+        argv_printf(words, "--dir=%s", options.dir);
     }
     if (options.report != NULL) {
-        words_printf(words, "--report=%s", options.report);
+        argv_printf(words, "--report=%s", options.report);
     }
     if (options.is_insecure) {
-        words_add(words, "--insecure");
+        argv_add(words, "--insecure");
     }
     if (options.keep != NULL && !is_served) {
-        words_printf(words, "--keep=%s", options.keep);
+        argv_printf(words, "--keep=%s", options.keep);
     }
     if (options.is_strict) {
-        words_add(words, "--strict");
+        argv_add(words, "--strict");
     }
     for (int i = 0; i < options.agent_options.count; i++) {
-        words_add(words, options.agent_options.items[i]);
+        argv_add(words, options.agent_options.items[i]);
     }
-    words_add(words, "--");
+    argv_add(words, "--");
     for (; *target != NULL; target++) {
-        words_add(words, *target);
+        argv_add(words, *target);
     }
     return words->is_short ? ck_err_set(err, "out of memory") : 0;
 }
 
-static int start_service(struct service *service, struct ck_err *err)
+static int start_service(struct ckaggchild *service, struct ck_err *err)
 {
-    struct words words = {0};
+    struct argv words = {0};
     char path[PATH_MAX];
     int status = -1;
 
     if (ck_child_find("ckagg", path, err) != 0) {
         return -1;
     }
-    words_add(&words, path);
-    words_add(&words, "--embedded"); /* one job; --dir is its run */
-    words_printf(&words, "--listen=%s", options.listen);
+    argv_add(&words, path);
+    argv_add(&words, "--embedded"); /* one job; --dir is its run */
+    argv_printf(&words, "--listen=%s", options.listen);
     if (options.dir != NULL) {
-        words_printf(&words, "--dir=%s", options.dir);
+        argv_printf(&words, "--dir=%s", options.dir);
     }
     if (options.is_insecure) {
-        words_add(&words, "--insecure");
+        argv_add(&words, "--insecure");
     }
     if (options.keep != NULL) {
-        words_printf(&words, "--keep=%s", options.keep);
+        argv_printf(&words, "--keep=%s", options.keep);
     }
     if (words.is_short) {
         (void)ck_err_set(err, "out of memory");
     } else {
-        status = service_start(service, words.items, err);
+        status = ckaggchild_start(service, words.items, err);
     }
-    words_fini(&words);
+    argv_fini(&words);
     return status;
 }
 
 /* Start a vector and wait for it: its exit code, 128 + its signal, or -1 with
  * err when it could not be started. */
-static int run_words(const struct words *words, struct ck_err *err)
+static int run_words(const struct argv *words, struct ck_err *err)
 {
     struct ck_child child = {
         .path = words->items[0],
@@ -271,20 +269,20 @@ static int run_words(const struct words *words, struct ck_err *err)
 /* ckmerge --output FORMAT DIR, on our stdout. */
 static int print_output(const char *dir, struct ck_err *err)
 {
-    struct words words = {0};
+    struct argv words = {0};
     char path[PATH_MAX];
     int status;
 
     if (ck_child_find("ckmerge", path, err) != 0) {
         return -1;
     }
-    words_add(&words, path);
-    words_add(&words, "--quiet");
-    words_printf(&words, "--output=%s", options.output);
-    words_add(&words, dir);
+    argv_add(&words, path);
+    argv_add(&words, "--quiet");
+    argv_printf(&words, "--output=%s", options.output);
+    argv_add(&words, dir);
     status = words.is_short ? ck_err_set(err, "out of memory")
                             : run_words(&words, err);
-    words_fini(&words);
+    argv_fini(&words);
     return status;
 }
 
@@ -308,9 +306,9 @@ static void choose_dir(const char *program)
     options.dir = dir;
 }
 
-static void say_command(const struct words *words)
+static void say_command(const struct argv *words)
 {
-    char *line = words_line(words);
+    char *line = argv_line(words);
 
     if (line != NULL) {
         fprintf(stderr, "cklaunch: %s\n", line);
@@ -337,9 +335,9 @@ static int finish_job(int code, struct ck_err *err)
 }
 
 /* With a ckagg of our own around it. */
-static int run_served(const struct words *words, struct ck_err *err)
+static int run_served(const struct argv *words, struct ck_err *err)
 {
-    struct service service;
+    struct ckaggchild service;
     int code;
 
     if (start_service(&service, err) != 0) {
@@ -348,7 +346,7 @@ static int run_served(const struct words *words, struct ck_err *err)
     (void)setenv("CKAGENT_AGGREGATOR", service.endpoint, 1);
     ck_info("ckagg stores the run in %s", service.dir);
     code = run_words(words, err);
-    if (service_stop(&service, service_work_ns, service_stop_ns) == -1) {
+    if (ckaggchild_stop(&service, service_work_ns, service_stop_ns) == -1) {
         ck_warn("ckagg (pid %d) is still busy with the run: left to it",
                 (int)service.pid);
     }
@@ -362,7 +360,7 @@ static int launch(char **target, struct ck_err *err)
     struct launch_plan plan = {.count = options.count,
                                .extra = &options.launcher_options};
     struct launcher_found found;
-    struct words words = {0};
+    struct argv words = {0};
     char *text = strdup(options.hosts != NULL ? options.hosts : "");
     int code = -1;
     bool is_served;
@@ -392,7 +390,7 @@ static int launch(char **target, struct ck_err *err)
             code = finish_job(code, err);
         }
     }
-    words_fini(&words);
+    argv_fini(&words);
     free(text);
     return code;
 }

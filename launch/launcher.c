@@ -197,7 +197,7 @@ int launcher_find(const char *name,
 /* "a:2,b:2": ranks are dealt out evenly where no count is given. */
 static int add_hosts(const struct launcher *launcher,
                      const struct launch_plan *plan,
-                     struct words *words,
+                     struct argv *words,
                      struct ck_err *err)
 {
     long long each = (plan->count + plan->host_count - 1) / plan->host_count;
@@ -223,37 +223,37 @@ static int add_hosts(const struct launcher *launcher,
         free(list);
         return ck_err_set(err, "out of memory");
     }
-    words_add(words, launcher->hosts_option);
-    words_add(words, list);
+    argv_add(words, launcher->hosts_option);
+    argv_add(words, list);
     free(list);
     return 0;
 }
 
 static void add_variables(const struct launcher *launcher,
                           const char *const *names,
-                          struct words *words)
+                          struct argv *words)
 {
     char list[1024] = "";
     size_t used = 0;
 
     for (; *names != NULL && used < sizeof(list); names++) {
         if (!launcher->joins_variables) {
-            words_add(words, launcher->variable_option);
-            words_add(words, *names);
+            argv_add(words, launcher->variable_option);
+            argv_add(words, *names);
             continue;
         }
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
                                  used == 0 ? "" : ",", *names);
     }
     if (used != 0) {
-        words_add(words, launcher->variable_option);
-        words_add(words, list);
+        argv_add(words, launcher->variable_option);
+        argv_add(words, list);
     }
 }
 
 int launcher_command(const struct launcher_found *found,
                      const struct launch_plan *plan,
-                     struct words *words,
+                     struct argv *words,
                      struct ck_err *err)
 {
     const struct launcher *launcher = found->launcher;
@@ -265,9 +265,9 @@ int launcher_command(const struct launcher_found *found,
                           "--hosts, or choose another --launcher",
                           launcher->name);
     }
-    words_add(words, found->path);
-    words_add(words, launcher->count_option);
-    words_printf(words, "%lld", (long long)plan->count);
+    argv_add(words, found->path);
+    argv_add(words, launcher->count_option);
+    argv_printf(words, "%lld", (long long)plan->count);
     if (plan->host_count != 0 && add_hosts(launcher, plan, words, err) != 0) {
         return -1;
     }
@@ -275,10 +275,10 @@ int launcher_command(const struct launcher_found *found,
         add_variables(launcher, plan->variables, words);
     }
     for (int i = 0; i < plan->extra->count; i++) {
-        words_add(words, plan->extra->items[i]);
+        argv_add(words, plan->extra->items[i]);
     }
     if (launcher->fixed != NULL) {
-        words_add(words, launcher->fixed);
+        argv_add(words, launcher->fixed);
     }
     if (words->is_short) {
         errno = ENOMEM;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "launch/cli.h"
-#include "launch/words.h"
+#include "launch/argv.h"
 #include "schema/err.h"
 
 /* Those of the table in launcher.c. */
@@ -45,7 +45,7 @@ int launcher_find(const char *name,
  * this launcher. */
 int launcher_command(const struct launcher_found *found,
                      const struct launch_plan *plan,
-                     struct words *words,
+                     struct argv *words,
                      struct ck_err *err);
 
 /* A condition under which Open MPI refuses to start, and the variables that

@@ -4,7 +4,7 @@
  *
  * Reads a run directory, never a socket:
  *
- *     store -> cast, align -> region -> timeline -> analysis -> report
+ *     store -> definitions, align -> region -> timeline -> analysis -> report
  *                                           |                     |
  *                                        chrome               text, json
  */
@@ -19,34 +19,34 @@
 #include "launch/cli.h"
 #include "launch/format.h"
 #include "launch/log.h"
-#include "merge/analysis/blame.h"
-#include "merge/analysis/history/scene.h"
-#include "merge/analysis/history/standstill.h"
-#include "merge/analysis/steps/rhythm.h"
+#include "merge/analysis/analysis.h"
+#include "merge/analysis/history/lookback.h"
+#include "merge/analysis/history/hoststall.h"
+#include "merge/analysis/steps/stepdetect.h"
 #include "merge/analysis/totals/calls.h"
 #include "merge/analysis/totals/chosen.h"
 #include "merge/analysis/totals/copyplaces.h"
-#include "merge/analysis/totals/counters.h"
+#include "merge/analysis/totals/counterrates.h"
 #include "merge/analysis/totals/devices.h"
 #include "merge/analysis/totals/devicewaits.h"
 #include "merge/analysis/totals/kernels.h"
 #include "merge/analysis/totals/libc.h"
 #include "merge/analysis/totals/lines.h"
-#include "merge/analysis/totals/load.h"
+#include "merge/analysis/totals/cpushortage.h"
 #include "merge/analysis/totals/ranges.h"
 #include "merge/analysis/totals/ranks.h"
-#include "merge/analysis/waits/impasse.h"
+#include "merge/analysis/waits/hang.h"
 #include "merge/analysis/waits/peers.h"
 #include "merge/clocks/align.h"
 #include "merge/clocks/causality.h"
 #include "merge/clocks/clockfacts.h"
 #include "merge/clocks/clocktwins.h"
 #include "merge/gate.h"
-#include "merge/input/lookup.h"
+#include "merge/input/latelookup.h"
 #include "merge/input/recover.h"
-#include "merge/input/store.h"
+#include "merge/input/rundir.h"
 #include "merge/kernelonly.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/model/comm.h"
 #include "merge/options.h"
 #include "merge/output/chrome/chrome.h"
@@ -54,7 +54,7 @@
 #include "merge/profiles/profile.h"
 #include "merge/results.h"
 #include "merge/scalenejoin.h"
-#include "merge/timeline/cut.h"
+#include "merge/timeline/opencalls.h"
 #include "merge/timeline/phase.h"
 #include "merge/timeline/region.h"
 #include "merge/timeline/timeline.h"
@@ -74,9 +74,9 @@
 /* One merge from the run to its report. */
 struct job {
     const struct options *options;
-    struct cast *cast;
+    struct defs *defs;
     struct align *align;
-    struct store *store;
+    struct rundir *store;
     struct kernelonly *profiles; /* NULL with a run */
     struct devices *devices;
     struct lines *lines;
@@ -87,10 +87,10 @@ struct job {
     struct ranges *ranges;
     struct ranks *ranks;
     struct peers *peers;
-    struct impasse *impasse; /* NULL = all ranks ended well */
+    struct hang *hang; /* NULL = all ranks ended well */
     struct causality *causality;
     struct clockfacts *clocks; /* NULL = one clock domain */
-    struct blame *blame;
+    struct analysis *blame;
     struct devicewaits *devicewaits;
     struct chrome *chrome;
     char chrome_path[PATH_MAX];
@@ -105,11 +105,11 @@ static void job_fini(struct job *job)
     report_fini(&job->report);
     chrome_destroy(job->chrome);
     devicewaits_destroy(job->devicewaits);
-    blame_destroy(job->blame);
+    analysis_destroy(job->blame);
     causality_destroy(job->causality);
     ranges_destroy(job->ranges);
     ranks_destroy(job->ranks);
-    impasse_destroy(job->impasse);
+    hang_destroy(job->hang);
     peers_destroy(job->peers);
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
@@ -118,14 +118,14 @@ static void job_fini(struct job *job)
     scalenejoin_destroy(job->join);
     devices_destroy(job->devices);
     clockfacts_destroy(job->clocks);
-    store_destroy(job->store);
+    rundir_destroy(job->store);
     kernelonly_destroy(job->profiles);
     align_destroy(job->align);
-    cast_destroy(job->cast);
+    defs_destroy(job->defs);
 }
 
 /* Last part of the run's path. */
-static const char *run_name(struct cast *cast, const char *run)
+static const char *run_name(struct defs *defs, const char *run)
 {
     size_t end = strlen(run);
     size_t start;
@@ -137,31 +137,31 @@ static const char *run_name(struct cast *cast, const char *run)
     while (start > 0 && run[start - 1] != '/') {
         start--;
     }
-    return texts_keep(cast->texts, run + start, end - start);
+    return texts_keep(defs->texts, run + start, end - start);
 }
 
 /* Are all profiles of ranks of one run, on one machine? Then its CLOCK_REALTIME
  * is theirs. More than one clock of runs is calibrated without dates. */
-static bool is_beside_run(const struct cast *cast, bool *has_runs)
+static bool is_beside_run(const struct defs *defs, bool *has_runs)
 {
-    uint32_t domain = CAST_NONE;
+    uint32_t domain = DEFS_NONE;
     bool is_beside = true;
 
     *has_runs = false;
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        const struct cast_agent *agent = &cast->agents[i];
-        uint32_t rank = cast_rank_index(cast, agent->rank);
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        const struct defs_agent *agent = &defs->agents[i];
+        uint32_t rank = defs_rank_index(defs, agent->rank);
 
         if (agent->is_profile) {
             is_beside =
-                is_beside && rank != CAST_NONE && cast->ranks[rank].has_both;
+                is_beside && rank != DEFS_NONE && defs->ranks[rank].has_both;
         } else {
             *has_runs =
-                *has_runs || (domain != CAST_NONE && domain != agent->domain);
+                *has_runs || (domain != DEFS_NONE && domain != agent->domain);
             domain = agent->domain;
         }
     }
-    return is_beside && domain != CAST_NONE;
+    return is_beside && domain != DEFS_NONE;
 }
 
 /* Are the dates of profiles believed, which make them one clock? 1 or 0, or -1
@@ -171,7 +171,7 @@ static int dates_believe(struct job *job)
     struct report_dates *report = &job->report.clock_dates;
     struct clockkernels_dates dates;
     ck_time_t *errors;
-    bool has_runs, is_beside = is_beside_run(job->cast, &has_runs);
+    bool has_runs, is_beside = is_beside_run(job->defs, &has_runs);
     int rc = -1;
 
     if (has_runs || job->profiles == NULL ||
@@ -179,7 +179,7 @@ static int dates_believe(struct job *job)
         strcmp(job->options->clock_facts, "all") != 0) {
         return 0;
     }
-    errors = calloc(job->cast->ranks_count + 1, sizeof(*errors));
+    errors = calloc(job->defs->ranks_count + 1, sizeof(*errors));
     if (errors != NULL && clockfacts_dates(job->clocks, &dates, errors) == 0) {
         *report = (struct report_dates){.kernels = dates.kernels,
                                         .is_refuted = dates.is_refuted,
@@ -190,12 +190,12 @@ static int dates_believe(struct job *job)
             (dates.kernels > 0 || is_beside) && !dates.is_refuted;
         rc = report->is_believed;
     }
-    for (size_t i = 0; rc == 1 && i < job->cast->ranks_count; i++) {
+    for (size_t i = 0; rc == 1 && i < job->defs->ranks_count; i++) {
         errors[i] += dates.kernels == 0 ? CLOCKKERNELS_STAMPS : 0;
         report->error = errors[i] > report->error ? errors[i] : report->error;
     }
     if (rc == 1) {
-        align_believe(job->align, job->cast, errors);
+        align_believe(job->align, job->defs, errors);
     }
     free(errors);
     return rc;
@@ -220,8 +220,8 @@ static int job_clocks(struct job *job, struct ck_err *err)
     const struct clockedges *edges = NULL;
     int is_believed = 0;
 
-    if (job->cast->domains_count > 1 && is_wanted) {
-        job->clocks = clockfacts_create(job->cast, align_axis(job->align));
+    if (job->defs->domains_count > 1 && is_wanted) {
+        job->clocks = clockfacts_create(job->defs, align_axis(job->align));
         if (job->clocks == NULL) {
             return ck_err_set(err, "out of memory");
         }
@@ -258,8 +258,8 @@ static int profiles_open(struct job *job, struct ck_err *err)
         return -1;
     }
     stores = kernelonly_stores(job->profiles, &count);
-    job->store = store_create_all(stores, count, job->cast,
-                                  align_taker(job->align), err);
+    job->store = rundir_create_all(stores, count, job->defs,
+                                   align_taker(job->align), err);
     if (job->store == NULL) {
         return -1;
     }
@@ -274,8 +274,8 @@ static int run_open(struct job *job, struct ck_err *err)
         return -1;
     }
     recover_rings(job->options->run);
-    job->store = store_create(job->options->run, job->cast,
-                              align_taker(job->align), err);
+    job->store = rundir_create(job->options->run, job->defs,
+                               align_taker(job->align), err);
     return job->store == NULL ? -1 : 0;
 }
 
@@ -340,9 +340,9 @@ static int job_open(struct job *job, struct ck_err *err)
     if (job_overwrite(job, err) != 0) {
         return -1;
     }
-    job->cast = cast_create();
+    job->defs = defs_create();
     job->align = align_create();
-    if (job->cast == NULL || job->align == NULL) {
+    if (job->defs == NULL || job->align == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if ((job->options->is_kernel_only ? profiles_open(job, err)
@@ -353,33 +353,33 @@ static int job_open(struct job *job, struct ck_err *err)
         strcmp(job->options->clock_facts, "kernels") == 0) {
         align_forget_probes(job->align);
     }
-    if (cast_close(job->cast) != 0 || comm_close(job->cast) != 0 ||
-        clocktwins_split(job->cast, align_calibration(job->align)) != 0 ||
-        align_close(job->align, job->cast) != 0) {
+    if (defs_close(job->defs) != 0 || comm_close(job->defs) != 0 ||
+        clocktwins_split(job->defs, align_calibration(job->align)) != 0 ||
+        align_close(job->align, job->defs) != 0) {
         return ck_err_set(err, "out of memory");
     }
-    if (cut_check(job->store, job->cast, err) != 0 ||
-        lookup_sites(job->store, job->cast, err) != 0 ||
+    if (opencalls_check(job->store, job->defs, err) != 0 ||
+        latelookup_sites(job->store, job->defs, err) != 0 ||
         job_clocks(job, err) != 0) {
         return -1;
     }
-    if (job->profiles != NULL && kernelonly_check(job->cast, err) != 0) {
+    if (job->profiles != NULL && kernelonly_check(job->defs, err) != 0) {
         return -1;
     }
     if (job->join != NULL) {
-        scalenejoin_aim(job->join, job->cast, job->align,
+        scalenejoin_aim(job->join, job->defs, job->align,
                         kernelonly_has_dates(job->profiles));
     }
     job->report.run = job->options->run;
-    job->report.name = run_name(job->cast, job->options->run);
+    job->report.name = run_name(job->defs, job->options->run);
     job->report.version = ck_version();
-    if (options_ranks(job->options->ranks, job->cast, &missing, err) != 0) {
+    if (options_ranks(job->options->ranks, job->defs, &missing, err) != 0) {
         return -1;
     }
     if (missing.text[0] != '\0') {
         ck_warn("--ranks %s: %s", job->options->ranks, missing.text);
     }
-    job->report.is_filtered = job->cast->is_filtered;
+    job->report.is_filtered = job->defs->is_filtered;
     return 0;
 }
 
@@ -390,9 +390,9 @@ static void job_hold(struct job *job)
     struct report *report = &job->report;
     struct region exact = report->whole;
 
-    job->is_held = align_hold(job->align, job->cast);
+    job->is_held = align_hold(job->align, job->defs);
     if (job->is_held &&
-        region_find(job->cast, align_axis(job->align), report) == 0) {
+        region_find(job->defs, align_axis(job->align), report) == 0) {
         report->whole.start = exact.start < report->whole.start
                                   ? exact.start
                                   : report->whole.start;
@@ -409,7 +409,7 @@ static int job_region(struct job *job, struct ck_err *err)
     struct report *report = &job->report;
     const struct options *options = job->options;
 
-    if (region_find(job->cast, align_axis(job->align), report) != 0) {
+    if (region_find(job->defs, align_axis(job->align), report) != 0) {
         report->whole = report->region = (struct region){0, 0};
     }
     if (job->profiles != NULL) {
@@ -418,7 +418,7 @@ static int job_region(struct job *job, struct ck_err *err)
     if (options->region[0] != '\0') {
         report->region_kind = REPORT_REGION_RANGE;
         report->region_range = options->region;
-        if (phase_find(job->store, job->cast, align_axis(job->align),
+        if (phase_find(job->store, job->defs, align_axis(job->align),
                        options->region, &report->region, err) != 0) {
             return -1;
         }
@@ -451,7 +451,7 @@ static int wait_draw(void *chrome, const struct waitstates_seen *seen)
 {
     const struct chrome_wait wait = {
         .thread = seen->thread,
-        .whom = seen->is_below ? CAST_NONE : seen->wait->thread,
+        .whom = seen->is_below ? DEFS_NONE : seen->wait->thread,
         .part = seen->part,
         .kind = wait_kind_name(seen->wait->kind),
         .error = seen->wait->error,
@@ -468,13 +468,13 @@ static int job_chrome(struct job *job, struct ck_err *err)
                              : job->report.whole;
 
     job->chrome =
-        chrome_create(job->chrome_path, job->cast, job->align, part, err);
+        chrome_create(job->chrome_path, job->defs, job->align, part, err);
     if (job->chrome == NULL) {
         return -1;
     }
     /* Held clocks are not those of the trace. */
     if (!job->is_held) {
-        blame_see(job->blame, wait_draw, job->chrome);
+        analysis_see(job->blame, wait_draw, job->chrome);
     }
     return 0;
 }
@@ -483,38 +483,37 @@ static int job_consumers(struct job *job, struct ck_err *err)
 {
     struct region region = job->report.region;
 
-    region_begins(job->cast, align_axis(job->align), &job->report);
-    region_windows(job->cast, align_axis(job->align));
-    job->devices = devices_create(job->cast, region, job->report.whole);
-    job->kernels = kernels_create(job->cast, region);
-    job->lines = lines_create(job->cast, region);
-    job->calls = calls_create(job->cast, region_calls(&job->report));
-    job->ranges = ranges_create(job->cast, region);
-    job->ranks = ranks_create(job->cast, region);
+    region_begins(job->defs, align_axis(job->align), &job->report);
+    region_windows(job->defs, align_axis(job->align));
+    job->devices = devices_create(job->defs, region, job->report.whole);
+    job->kernels = kernels_create(job->defs, region);
+    job->lines = lines_create(job->defs, region);
+    job->calls = calls_create(job->defs, region_calls(&job->report));
+    job->ranges = ranges_create(job->defs, region);
+    job->ranks = ranks_create(job->defs, region);
     if (job->ranks != NULL) {
         ranks_count(job->ranks, region_calls(&job->report));
     }
-    job->causality = causality_create(job->cast, job->align);
-    job->blame = blame_create(job->cast, job->align, region);
+    job->causality = causality_create(job->defs, job->align);
+    job->blame = analysis_create(job->defs, job->align, region);
     job->copyplaces =
         job->blame == NULL
             ? NULL
-            : copyplaces_create(job->cast, blame_scene(job->blame), region);
-    job->peers = peers_create(job->cast, region);
+            : copyplaces_create(job->defs, analysis_scene(job->blame), region);
+    job->peers = peers_create(job->defs, region);
     job->devicewaits =
         job->blame == NULL
             ? NULL
-            : devicewaits_create(job->cast, blame_scene(job->blame), region);
+            : devicewaits_create(job->defs, analysis_scene(job->blame), region);
     if (job->peers == NULL || job->devicewaits == NULL ||
         job->copyplaces == NULL || job->lines == NULL || job->devices == NULL ||
         job->kernels == NULL || job->calls == NULL || job->ranks == NULL ||
         job->ranges == NULL || job->blame == NULL || job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
-    if (impasse_is_wanted(job->cast)) {
-        job->impasse = impasse_create(job->cast);
-        if (job->impasse == NULL ||
-            blame_impasse(job->blame, job->impasse) != 0) {
+    if (hang_is_wanted(job->defs)) {
+        job->hang = hang_create(job->defs);
+        if (job->hang == NULL || analysis_impasse(job->blame, job->hang) != 0) {
             return ck_err_set(err, "out of memory");
         }
     }
@@ -530,11 +529,11 @@ static void progress_show(void *state, double done)
 /* Steps of a run that marks none, in a reading of its own. */
 static int job_rhythm(struct job *job, struct ck_err *err)
 {
-    struct rhythm *rhythm;
-    struct timeline_consumer consumer = {rhythm_take, NULL, OF(COLLECTIVE)};
+    struct stepdetect *rhythm;
+    struct timeline_consumer consumer = {stepdetect_take, NULL, OF(COLLECTIVE)};
     struct timeline timeline = {
         .store = job->store,
-        .cast = job->cast,
+        .defs = job->defs,
         .axis = align_axis(job->align),
         .consumers = &consumer,
         .consumers_count = 1,
@@ -543,32 +542,32 @@ static int job_rhythm(struct job *job, struct ck_err *err)
     uint64_t events;
     int rc;
 
-    if (job->store == NULL || !rhythm_is_wanted(job->cast)) {
+    if (job->store == NULL || !stepdetect_is_wanted(job->defs)) {
         return 0;
     }
-    rhythm = rhythm_create(job->cast, job->report.region);
+    rhythm = stepdetect_create(job->defs, job->report.region);
     if (rhythm == NULL) {
         return ck_err_set(err, "out of memory");
     }
     consumer.consumer = rhythm;
     rc = timeline_run(&timeline, &events, err);
-    if (rc == 0 &&
-        rhythm_report(rhythm, blame_steps(job->blame), &job->report) != 0) {
+    if (rc == 0 && stepdetect_report(rhythm, analysis_steps(job->blame),
+                                     &job->report) != 0) {
         rc = ck_err_set(err, "out of memory");
     }
-    rhythm_destroy(rhythm);
+    stepdetect_destroy(rhythm);
     return rc;
 }
 
 /* Say of whom a standstill is. 0, or -1 with ENOMEM. */
-static int standstill_say(struct job *job, const struct standstill *standstill)
+static int standstill_say(struct job *job, const struct hoststall *hoststall)
 {
-    struct standstill_part stopped;
+    struct hoststall_part stopped;
 
-    for (size_t i = 0; standstill_part(standstill, i, &stopped); i++) {
-        for (uint32_t a = 0; a < job->cast->agents_count; a++) {
-            if (job->cast->agents[a].domain == stopped.domain &&
-                blame_stopped(job->blame, a, stopped.part) != 0) {
+    for (size_t i = 0; hoststall_part(hoststall, i, &stopped); i++) {
+        for (uint32_t a = 0; a < job->defs->agents_count; a++) {
+            if (job->defs->agents[a].domain == stopped.domain &&
+                analysis_stopped(job->blame, a, stopped.part) != 0) {
                 return -1;
             }
         }
@@ -579,13 +578,12 @@ static int standstill_say(struct job *job, const struct standstill *standstill)
 /* Where a host seems to have stood still, two readings of their own. */
 static int job_standstill(struct job *job, struct ck_err *err)
 {
-    struct standstill *standstill = standstill_create(
-        job->cast, job->align, scene_host(blame_scene(job->blame)));
-    struct timeline_consumer consumer = {standstill_take, standstill,
-                                         ~OF_DEVICE};
+    struct hoststall *hoststall = hoststall_create(
+        job->defs, job->align, lookback_host(analysis_scene(job->blame)));
+    struct timeline_consumer consumer = {hoststall_take, hoststall, ~OF_DEVICE};
     struct timeline timeline = {
         .store = job->store,
-        .cast = job->cast,
+        .defs = job->defs,
         .axis = align_axis(job->align),
         .consumers = &consumer,
         .consumers_count = 1,
@@ -594,20 +592,20 @@ static int job_standstill(struct job *job, struct ck_err *err)
     uint64_t events;
     int rc = 0;
 
-    if (standstill == NULL) {
+    if (hoststall == NULL) {
         return ck_err_set(err, "out of memory");
     }
-    if (job->store != NULL && standstill_is_wanted(standstill)) {
+    if (job->store != NULL && hoststall_is_wanted(hoststall)) {
         rc = timeline_run(&timeline, &events, err);
-        standstill_turn(standstill);
+        hoststall_turn(hoststall);
         if (rc == 0) {
             rc = timeline_run(&timeline, &events, err);
         }
-        if (rc == 0 && standstill_say(job, standstill) != 0) {
+        if (rc == 0 && standstill_say(job, hoststall) != 0) {
             rc = ck_err_set(err, "out of memory");
         }
     }
-    standstill_destroy(standstill);
+    hoststall_destroy(hoststall);
     return rc;
 }
 
@@ -619,7 +617,7 @@ static int job_across(struct job *job, struct ck_err *err)
         {chrome_take, job->chrome, 0}};
     struct timeline timeline = {
         .store = job->store,
-        .cast = job->cast,
+        .defs = job->defs,
         .axis = align_axis(job->align),
         .consumers = consumers,
         .consumers_count = job->chrome != NULL ? 2 : 1,
@@ -640,7 +638,7 @@ static int job_run(struct job *job, struct ck_err *err)
 {
     /* Witnesses first. */
     const struct timeline_consumer witnesses[] = {
-        {blame_take, job->blame, 0},
+        {analysis_take, job->blame, 0},
         {devices_take, job->devices, OF_DEVICE},
         {lines_take, job->lines, OF(KERNEL) | OF(CALL) | OF(MARK)},
         {ranks_take, job->ranks, OF_RANKS},
@@ -655,7 +653,7 @@ static int job_run(struct job *job, struct ck_err *err)
     size_t count = sizeof(witnesses) / sizeof(witnesses[0]);
     struct timeline timeline = {
         .store = job->store,
-        .cast = job->cast,
+        .defs = job->defs,
         .axis = align_axis(job->align),
         .consumers = consumers,
     };
@@ -663,12 +661,11 @@ static int job_run(struct job *job, struct ck_err *err)
     int rc;
 
     memcpy(consumers, witnesses, sizeof(witnesses));
-    if (job->impasse != NULL) {
-        consumers[count++] =
-            (struct timeline_consumer){impasse_take, job->impasse,
-                                       OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE)};
+    if (job->hang != NULL) {
+        consumers[count++] = (struct timeline_consumer){
+            hang_take, job->hang, OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE)};
     }
-    if (job->cast->domains_count > 1) {
+    if (job->defs->domains_count > 1) {
         consumers[count++] =
             (struct timeline_consumer){causality_take, job->causality, OF_MPI};
     }
@@ -709,27 +706,27 @@ static int job_report(struct job *job, struct ck_err *err)
 {
     struct report *report = &job->report;
 
-    if (blame_finish(job->blame) != 0 ||
+    if (analysis_finish(job->blame) != 0 ||
         devices_report(job->devices, report) != 0 ||
         lines_report(job->lines, report) != 0 ||
         copyplaces_report(job->copyplaces, report) != 0 ||
         kernels_report(job->kernels, report) != 0 ||
         (job->join != NULL && scalenejoin_report(job->join, report) != 0) ||
-        blame_finish(job->blame) != 0 ||
-        calls_waits(job->calls, blame_waitstates(job->blame)) != 0 ||
+        analysis_finish(job->blame) != 0 ||
+        calls_waits(job->calls, analysis_waitstates(job->blame)) != 0 ||
         calls_report(job->calls, report) != 0 ||
-        libc_report(job->cast, job->calls, report) != 0 ||
+        libc_report(job->defs, job->calls, report) != 0 ||
         peers_report(job->peers, report) != 0 ||
         ranks_report(job->ranks, job->align, report) != 0 ||
-        (job->impasse != NULL && impasse_report(job->impasse, report) != 0)) {
+        (job->hang != NULL && hang_report(job->hang, report) != 0)) {
         return ck_err_set(err, "out of memory");
     }
-    chosen_keep(job->cast, report);
+    chosen_keep(job->defs, report);
     if (ranges_report(job->ranges, report) != 0 ||
-        blame_report(job->blame, report) != 0 ||
-        counters_report(job->cast, report) != 0 ||
-        load_report(job->cast, report) != 0 ||
-        trust_report(job->cast, job->align, job->store, report) != 0) {
+        analysis_report(job->blame, report) != 0 ||
+        counterrates_report(job->defs, report) != 0 ||
+        cpushortage_report(job->defs, report) != 0 ||
+        trust_report(job->defs, job->align, job->store, report) != 0) {
         return ck_err_set(err, "out of memory");
     }
     devicewaits_report(job->devicewaits, report);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "merge/clocks/align.h"
-#include "merge/input/store.h"
+#include "merge/input/rundir.h"
 #include "merge/model/comm.h"
 #include "merge/profiles/readers.h"
 #include "merge/timeline/region.h"
@@ -191,21 +191,21 @@ static void dates_add(struct dates *dates, int64_t start, int64_t stop)
 static int
 runs_look(const struct kernelonly *all, struct dates *dates, struct ck_err *err)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    struct store *store = NULL;
+    struct rundir *store = NULL;
     struct report report = {0};
     int rc = -1;
 
-    if (cast == NULL || align == NULL) {
+    if (defs == NULL || align == NULL) {
         (void)ck_err_set(err, "out of memory");
     } else {
-        store = store_create_all(all->stores, all->stores_count, cast,
-                                 align_taker(align), err);
+        store = rundir_create_all(all->stores, all->stores_count, defs,
+                                  align_taker(align), err);
     }
     if (store != NULL &&
-        (cast_close(cast) != 0 || comm_close(cast) != 0 ||
-         align_close(align, cast) != 0 || align_settle(align, NULL) != 0)) {
+        (defs_close(defs) != 0 || comm_close(defs) != 0 ||
+         align_close(align, defs) != 0 || align_settle(align, NULL) != 0)) {
         (void)ck_err_set(err, "out of memory");
     } else if (store != NULL) {
         int64_t zero = align_realtime(align);
@@ -213,14 +213,14 @@ runs_look(const struct kernelonly *all, struct dates *dates, struct ck_err *err)
         rc = 0;
         dates->has_runs = true;
         dates->is_known = dates->is_known && zero != 0;
-        if (region_find(cast, align_axis(align), &report) == 0) {
+        if (region_find(defs, align_axis(align), &report) == 0) {
             dates->runs_start = zero + report.whole.start;
             dates->runs_stop = zero + report.whole.end;
         }
     }
-    store_destroy(store);
+    rundir_destroy(store);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
     return rc;
 }
 
@@ -436,14 +436,14 @@ int kernelonly_report(const struct kernelonly *all, struct report *report)
     return 0;
 }
 
-int kernelonly_check(const struct cast *cast, struct ck_err *err)
+int kernelonly_check(const struct defs *defs, struct ck_err *err)
 {
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        if (cast->ranks[i].is_claimed_twice) {
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        if (defs->ranks[i].is_claimed_twice) {
             return ck_err_set(err,
                               "rank %d is there twice: leave one of its "
                               "inputs out",
-                              cast->ranks[i].number);
+                              defs->ranks[i].number);
         }
     }
     return 0;

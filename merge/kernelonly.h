@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/profiles/profile.h"
 #include "merge/report/report.h"
 #include "schema/err.h"
@@ -33,9 +33,9 @@ struct kernelonly *kernelonly_create(const char *const *paths,
 /* Removes the temporary directory. */
 void kernelonly_destroy(struct kernelonly *all);
 
-/* Once the cast is closed: no rank is there twice. 0, or -1 with err. */
-int kernelonly_check(const struct cast *cast, struct ck_err *err);
-/* For store_create_all(). */
+/* Once the definitions is closed: no rank is there twice. 0, or -1 with err. */
+int kernelonly_check(const struct defs *defs, struct ck_err *err);
+/* For rundir_create_all(). */
 const char *const *kernelonly_stores(const struct kernelonly *all,
                                      size_t *count);
 const struct profile *kernelonly_profiles(const struct kernelonly *all,

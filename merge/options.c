@@ -267,13 +267,13 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
 }
 
 /* Want those of the ranks; how many there are. */
-static long ranks_want(struct cast *cast, long first, long last)
+static long ranks_want(struct defs *defs, long first, long last)
 {
     long hits = 0;
 
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        if (cast->ranks[i].number >= first && cast->ranks[i].number <= last) {
-            cast->ranks[i].is_wanted = true;
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        if (defs->ranks[i].number >= first && defs->ranks[i].number <= last) {
+            defs->ranks[i].is_wanted = true;
             hits++;
         }
     }
@@ -295,7 +295,7 @@ static void ranks_miss(long first, long last, long hits, struct ck_err *missing)
 }
 
 int options_ranks(const char *text,
-                  struct cast *cast,
+                  struct defs *defs,
                   struct ck_err *missing,
                   struct ck_err *err)
 {
@@ -306,13 +306,13 @@ int options_ranks(const char *text,
     if (text[0] == '\0') {
         return 0;
     }
-    cast->is_filtered = true;
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        cast->ranks[i].is_wanted = false;
+    defs->is_filtered = true;
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        defs->ranks[i].is_wanted = false;
     }
     for (at = ranks_range(at, &first, &last); at != NULL;
          at = ranks_range(at, &first, &last)) {
-        long some = ranks_want(cast, first, last);
+        long some = ranks_want(defs, first, last);
 
         ranks_miss(first, last, some, missing);
         hits += some;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "launch/cli.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 
 struct options {
     const char *run; /* with is_kernel_only: the output */
@@ -44,7 +44,7 @@ enum ck_cli_result options_read(struct options *options,
 /* Mark the ranks of "0,2-5" as the wanted ones; "" = all. `missing` says which
  * are not there, "" = all are. 0, or -1 with err: none is there. */
 int options_ranks(const char *text,
-                  struct cast *cast,
+                  struct defs *defs,
                   struct ck_err *missing,
                   struct ck_err *err);
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "launch/format.h"
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "merge/profiles/gzip.h"
 #include "schema/frame.h"
 #include "schema/store/run.h"

@@ -14,9 +14,9 @@
 #include "launch/cli.h"
 #include "launch/format.h"
 #include "launch/log.h"
-#include "merge/output/json/json.h"
+#include "merge/output/json/jsonreport.h"
 #include "merge/output/json/scalene.h"
-#include "merge/output/target.h"
+#include "merge/output/outputfile.h"
 #include "merge/output/text/fold.h"
 #include "merge/output/text/page.h"
 #include "merge/output/text/text.h"
@@ -44,22 +44,22 @@ static struct text_style style_of(const struct options *options, int fd)
 static int
 write_out(const char *path, const char *text, size_t length, struct ck_err *err)
 {
-    struct target target;
+    struct outputfile target;
     FILE *file;
     bool is_good;
 
     if (fflush(stdout) != 0) {
         return ck_err_set(err, "cannot write stdout: %s", strerror(errno));
     }
-    if (target_open(&target, path == NULL ? "-" : path, 0666, err) != 0) {
+    if (outputfile_open(&target, path == NULL ? "-" : path, 0666, err) != 0) {
         return -1;
     }
-    file = target_stream(&target);
+    file = outputfile_stream(&target);
     is_good = file != NULL && fwrite(text, 1, length, file) == length;
     if (file != NULL && fclose(file) != 0) {
         is_good = false;
     }
-    return target_close(&target, is_good, err);
+    return outputfile_close(&target, is_good, err);
 }
 
 /* The text, which is taken, as the terminal has room for it. */

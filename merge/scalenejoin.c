@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "merge/output/json/scalene.h"
-#include "merge/output/target.h"
+#include "merge/output/outputfile.h"
 #include "merge/profiles/scaleneprofile.h"
 #include "schema/json.h"
 
@@ -67,7 +67,7 @@ struct scalenejoin *scalenejoin_create(const char *path, struct ck_err *err)
         return NULL;
     }
     join->path = join->file = path;
-    join->rank = CAST_RANK_UNKNOWN;
+    join->rank = DEFS_RANK_UNKNOWN;
     join->frontier = INT64_MIN;
     if ((strcmp(path, "-") == 0 && stdin_keep(join, err) != 0) ||
         scaleneprofile_read(&join->profile, join->file, err) != 0) {
@@ -94,14 +94,14 @@ void scalenejoin_destroy(struct scalenejoin *join)
 }
 
 void scalenejoin_aim(struct scalenejoin *join,
-                     const struct cast *cast,
+                     const struct defs *defs,
                      const struct align *align,
                      bool has_dates)
 {
     join->epoch = align_realtime(align);
     join->has_overlap = has_dates && join->profile.has_times;
-    if (cast->ranks_count > 0) {
-        join->rank = cast->ranks[0].number;
+    if (defs->ranks_count > 0) {
+        join->rank = defs->ranks[0].number;
     }
 }
 
@@ -481,15 +481,15 @@ int scalenejoin_write(const struct scalenejoin *join,
 {
     struct scalenetext *text = scalenetext_open(join->file, err);
     struct copy copy = {.join = join, .report = report};
-    struct target target;
+    struct outputfile target;
     FILE *file;
     int rc = -1;
 
-    if (text == NULL || target_open(&target, path, 0666, err) != 0) {
+    if (text == NULL || outputfile_open(&target, path, 0666, err) != 0) {
         scalenetext_close(text);
         return -1;
     }
-    file = target_stream(&target);
+    file = outputfile_stream(&target);
     copy.from = scalenetext_json(text);
     copy.to = file == NULL ? NULL : ck_json_create(file, false);
     copy.ranks = report_ranks(report) > 1 ? report_ranks(report) : 1;
@@ -500,7 +500,7 @@ int scalenejoin_write(const struct scalenejoin *join,
     if (file != NULL && fclose(file) != 0) {
         rc = -1;
     }
-    rc = target_close(&target, rc == 0, err);
+    rc = outputfile_close(&target, rc == 0, err);
     ck_json_destroy(copy.to);
     scalenetext_close(text);
     return rc;

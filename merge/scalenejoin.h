@@ -20,7 +20,7 @@ void scalenejoin_destroy(struct scalenejoin *join);
  * the lowest rank. `has_dates`: false = clocks are not dates, no sample can be
  * placed. */
 void scalenejoin_aim(struct scalenejoin *join,
-                     const struct cast *cast,
+                     const struct defs *defs,
                      const struct align *align,
                      bool has_dates);
 /* A timeline_take_f. */

@@ -23,7 +23,7 @@
 static const struct {
     const char *reason;
     const char *cure; /* NULL = nothing known */
-} reasons[CAST_REASONS] = {
+} reasons[DEFS_REASONS] = {
     [0] = {"no reason given", NULL},
     [CK_LOST_RING] = {"a thread's ring was full",
                       "a larger --slot-bytes, with room for all threads in "
@@ -46,14 +46,14 @@ static void loss_add(struct report *report, struct report_loss loss)
     if (about > 0) {
         loss.about = loss.about > loss.records ? loss.about : 0;
         report->losses[report->losses_count++] = loss;
-        report->lost = cast_sum(report->lost, loss.records);
-        report->lost_about = cast_sum(report->lost_about, about);
+        report->lost = defs_sum(report->lost, loss.records);
+        report->lost_about = defs_sum(report->lost_about, about);
         report->is_lost_exact = report->is_lost_exact && loss.is_exact;
     }
 }
 
 /* What is missing between records that are there, and behind them. */
-static void gaps_report(const struct cast *cast, struct report *report)
+static void gaps_report(const struct defs *defs, struct report *report)
 {
     struct report_loss gaps = {.reason = GAPS_REASON, .is_exact = true};
     struct report_loss kept = {
@@ -63,26 +63,26 @@ static void gaps_report(const struct cast *cast, struct report *report)
                                  .is_exact = true};
     struct report_loss absent = {.reason = ABSENT_REASON, .is_exact = true};
 
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        const struct cast_agent *agent = &cast->agents[i];
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        const struct defs_agent *agent = &defs->agents[i];
         bool is_any = agent->gaps > 0 || agent->gap_records > 0;
 
-        gaps.records = cast_sum(gaps.records, agent->gap_records);
-        gaps.about = cast_sum(gaps.about, agent->gap_about);
+        gaps.records = defs_sum(gaps.records, agent->gap_records);
+        gaps.about = defs_sum(gaps.about, agent->gap_about);
         gaps.is_exact = gaps.is_exact && (agent->is_gap_exact || !is_any);
         report->gone += agent->gone;
         report->is_lost_exact = report->is_lost_exact && !agent->is_end_unknown;
     }
-    for (size_t i = 0; i < cast->absents_count; i++) {
-        absent.records = cast_sum(absent.records, cast->absents[i].records);
+    for (size_t i = 0; i < defs->absents_count; i++) {
+        absent.records = defs_sum(absent.records, defs->absents[i].records);
     }
-    for (size_t i = 0; i < cast->spools_count; i++) {
-        const struct cast_spool *spool = &cast->spools[i];
+    for (size_t i = 0; i < defs->spools_count; i++) {
+        const struct defs_spool *spool = &defs->spools[i];
         uint64_t *sum =
             spool->path[0] != '\0' ? &kept.records : &unkept.records;
 
-        *sum = cast_sum(*sum, spool->records);
-        unkept.records = cast_sum(unkept.records, spool->lost);
+        *sum = defs_sum(*sum, spool->records);
+        unkept.records = defs_sum(unkept.records, spool->lost);
     }
     report->gone += absent.records;
     loss_add(report, kept);
@@ -92,15 +92,15 @@ static void gaps_report(const struct cast *cast, struct report *report)
 }
 
 /* From --limit on the program's libraries do not even count. */
-static int losses_report(const struct cast *cast, struct report *report)
+static int losses_report(const struct defs *defs, struct report *report)
 {
     report->losses =
-        calloc(CAST_REASONS + LOSSES_MORE, sizeof(*report->losses));
+        calloc(DEFS_REASONS + LOSSES_MORE, sizeof(*report->losses));
     if (report->losses == NULL) {
         return -1;
     }
     report->is_lost_exact = true;
-    for (size_t reason = 0; reason < CAST_REASONS; reason++) {
+    for (size_t reason = 0; reason < DEFS_REASONS; reason++) {
         struct report_loss loss = {
             .reason = reasons[reason].reason != NULL ? reasons[reason].reason
                                                      : "an unknown reason",
@@ -108,24 +108,24 @@ static int losses_report(const struct cast *cast, struct report *report)
             .is_exact = reason != CK_LOST_LIMIT,
         };
 
-        for (size_t i = 0; i < cast->agents_count; i++) {
-            loss.records = cast_sum(loss.records, cast->agents[i].lost[reason]);
+        for (size_t i = 0; i < defs->agents_count; i++) {
+            loss.records = defs_sum(loss.records, defs->agents[i].lost[reason]);
         }
         loss_add(report, loss);
     }
-    gaps_report(cast, report);
+    gaps_report(defs, report);
     return 0;
 }
 
 /* 0 or -1. */
-static int spools_report(const struct cast *cast, struct report *report)
+static int spools_report(const struct defs *defs, struct report *report)
 {
-    report->spools = calloc(cast->spools_count + 1, sizeof(*report->spools));
+    report->spools = calloc(defs->spools_count + 1, sizeof(*report->spools));
     if (report->spools == NULL) {
         return -1;
     }
-    for (size_t i = 0; i < cast->spools_count; i++) {
-        const struct cast_spool *spool = &cast->spools[i];
+    for (size_t i = 0; i < defs->spools_count; i++) {
+        const struct defs_spool *spool = &defs->spools[i];
 
         report->spools[i] = (struct report_spool){.rank = spool->rank,
                                                   .host = spool->host,
@@ -133,36 +133,36 @@ static int spools_report(const struct cast *cast, struct report *report)
                                                   .records = spool->records,
                                                   .lost = spool->lost};
     }
-    report->spools_count = cast->spools_count;
+    report->spools_count = defs->spools_count;
     return 0;
 }
 
-static void store_report(const struct cast *cast,
-                         const struct store *store,
+static void store_report(const struct defs *defs,
+                         const struct rundir *store,
                          struct report *report)
 {
-    const struct store_damage *damage = store_damage(store);
+    const struct rundir_damage *damage = rundir_damage(store);
 
     report->damage_places = damage->places + damage->batches;
     report->damage_bytes = damage->bytes;
     report->damage_tails = damage->tails;
     report->damage_first = damage->first;
     report->manifest = damage->manifest[0] != '\0' ? damage->manifest : NULL;
-    report->bytes = store_bytes(store);
-    report->is_running = store_is_running(store);
+    report->bytes = rundir_bytes(store);
+    report->is_running = rundir_is_running(store);
     report->probes = (struct report_probes){
-        .is_said = store_probes(store)->is_said,
-        .answered = store_probes(store)->answered,
-        .malformed = store_probes(store)->malformed,
-        .foreign = store_probes(store)->foreign,
-        .untagged = store_probes(store)->untagged,
-        .replayed = store_probes(store)->replayed,
+        .is_said = rundir_probes(store)->is_said,
+        .answered = rundir_probes(store)->answered,
+        .malformed = rundir_probes(store)->malformed,
+        .foreign = rundir_probes(store)->foreign,
+        .untagged = rundir_probes(store)->untagged,
+        .replayed = rundir_probes(store)->replayed,
     };
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        report->events += cast->agents[i].events;
-        report->unknown += cast->agents[i].unknown;
-        report->gaps += cast->agents[i].gaps;
-        report->gap_units += cast->agents[i].gap_units;
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        report->events += defs->agents[i].events;
+        report->unknown += defs->agents[i].unknown;
+        report->gaps += defs->agents[i].gaps;
+        report->gap_units += defs->agents[i].gap_units;
     }
 }
 
@@ -174,19 +174,19 @@ static int time_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* An agent of a domain, CAST_NONE = it has none. */
-static uint32_t agent_of(const struct cast *cast, uint32_t domain)
+/* An agent of a domain, DEFS_NONE = it has none. */
+static uint32_t agent_of(const struct defs *defs, uint32_t domain)
 {
-    for (uint32_t i = 0; i < cast->agents_count; i++) {
-        if (cast->agents[i].domain == domain) {
+    for (uint32_t i = 0; i < defs->agents_count; i++) {
+        if (defs->agents[i].domain == domain) {
             return i;
         }
     }
-    return CAST_NONE;
+    return DEFS_NONE;
 }
 
 /* Median and maximum of a domain's bound over the region. */
-static void bound_report(const struct cast *cast,
+static void bound_report(const struct defs *defs,
                          const struct align *align,
                          uint32_t domain,
                          const struct report *report,
@@ -194,15 +194,15 @@ static void bound_report(const struct cast *cast,
 {
     const ck_time_t stretch[2] = {report->region.start, report->region.end};
     ck_time_t parts[CLOCKPARTS];
-    uint32_t agent = agent_of(cast, domain);
+    uint32_t agent = agent_of(defs, domain);
 
-    if (agent != CAST_NONE &&
+    if (agent != DEFS_NONE &&
         align_bound_parts(align, agent, stretch, parts) == 0) {
         qsort(parts, CLOCKPARTS, sizeof(*parts), time_order);
         row->bound_median = parts[CLOCKPARTS / 2];
         row->bound_max = parts[CLOCKPARTS - 1];
     }
-    if (agent != CAST_NONE &&
+    if (agent != DEFS_NONE &&
         align_pair_parts(align, agent, agent, stretch, parts) == 0) {
         qsort(parts, CLOCKPARTS, sizeof(*parts), time_order);
         row->doubt = parts[CLOCKPARTS - 1];
@@ -212,17 +212,17 @@ static void bound_report(const struct cast *cast,
 
 /* How a domain was probed, as its leader says at its end. */
 static void
-way_report(const struct cast *cast, uint32_t domain, struct report_domain *row)
+way_report(const struct defs *defs, uint32_t domain, struct report_domain *row)
 {
     static const char *const ways[][2] = {
         {"udp", "UDP"}, {"tcp", "TCP"}, {"zmq", "ZeroMQ"}};
     char value[16];
 
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        const char *lines = cast->agents[i].exit;
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        const char *lines = defs->agents[i].exit;
         size_t length = strlen(lines);
 
-        if (cast->agents[i].domain != domain ||
+        if (defs->agents[i].domain != domain ||
             !ck_lines_get(lines, length, "clock_way", value, sizeof(value))) {
             continue;
         }
@@ -292,23 +292,23 @@ static struct region axis_part(const struct align *align,
 }
 
 /* When its faults and events were, as the report's other times. 0 or -1. */
-static int times_report(const struct cast *cast,
+static int times_report(const struct defs *defs,
                         const struct align *align,
                         uint32_t domain,
                         struct report_domain *row)
 {
-    uint32_t agent = agent_of(cast, domain);
+    uint32_t agent = agent_of(defs, domain);
 
     row->faults_at = calloc(row->faults_count + 1, sizeof(*row->faults_at));
     row->watched_at = calloc(row->watched_count + 1, sizeof(*row->watched_at));
     if (row->faults_at == NULL || row->watched_at == NULL) {
         return -1;
     }
-    for (size_t i = 0; agent != CAST_NONE && i < row->faults_count; i++) {
+    for (size_t i = 0; agent != DEFS_NONE && i < row->faults_count; i++) {
         row->faults_at[i] =
             axis_part(align, agent, row->faults[i]->from, row->faults[i]->to);
     }
-    for (size_t i = 0; agent != CAST_NONE && i < row->watched_count; i++) {
+    for (size_t i = 0; agent != DEFS_NONE && i < row->watched_count; i++) {
         row->watched_at[i] =
             axis_part(align, agent, row->watched[i].from, row->watched[i].to);
     }
@@ -334,47 +334,47 @@ static int conflicts_report(const struct align *align, struct report *report)
     return 0;
 }
 
-static int domains_report(const struct cast *cast,
+static int domains_report(const struct defs *defs,
                           const struct align *align,
                           struct report *report)
 {
-    report->domains = calloc(cast->domains_count + 1, sizeof(*report->domains));
+    report->domains = calloc(defs->domains_count + 1, sizeof(*report->domains));
     if (report->domains == NULL) {
         return -1;
     }
-    report->domains_count = cast->domains_count;
-    for (uint32_t i = 0; i < cast->domains_count; i++) {
+    report->domains_count = defs->domains_count;
+    for (uint32_t i = 0; i < defs->domains_count; i++) {
         struct report_domain *row = &report->domains[i];
         struct align_domain domain = align_domain(align, i);
 
-        row->host = cast->domains[i].host;
-        row->machines = cast->domains[i].machines;
-        row->believed = cast->domains[i].believed;
-        row->checked = cast->domains[i].checked;
-        row->is_clone = cast->domains[i].is_clone;
+        row->host = defs->domains[i].host;
+        row->machines = defs->domains[i].machines;
+        row->believed = defs->domains[i].believed;
+        row->checked = defs->domains[i].checked;
+        row->is_clone = defs->domains[i].is_clone;
         row->is_calibrated = domain.is_calibrated;
         row->has_place = domain.has_place;
         row->lacks_pairs = domain.lacks_pairs;
         row->bound = domain.bound;
         row->pairs = domain.pairs;
-        row->rank = CAST_RANK_UNKNOWN;
-        for (size_t r = cast->ranks_count; r-- > 0;) {
-            if (cast->agents[cast->ranks[r].agent].domain == i) {
+        row->rank = DEFS_RANK_UNKNOWN;
+        for (size_t r = defs->ranks_count; r-- > 0;) {
+            if (defs->agents[defs->ranks[r].agent].domain == i) {
                 row->ranks++;
-                row->rank = cast->ranks[r].number;
+                row->rank = defs->ranks[r].number;
             }
         }
         row->why = row->is_calibrated || row->ranks == 0 ? NULL
                    : report->inputs_count > 0
                        ? clocklack_text(CLOCKLACK_COMMON)
-                       : clocklack_text(clocklack_find(cast, i));
-        way_report(cast, i, row);
+                       : clocklack_text(clocklack_find(defs, i));
+        way_report(defs, i, row);
         if (clock_report(align, i, row) != 0 ||
             align_watch(align, i, &row->watched, &row->watched_count) != 0 ||
-            times_report(cast, align, i, row) != 0) {
+            times_report(defs, align, i, row) != 0) {
             return -1;
         }
-        bound_report(cast, align, i, report, row);
+        bound_report(defs, align, i, report, row);
     }
     return 0;
 }
@@ -391,14 +391,14 @@ static int away_order(const void *a, const void *b)
 }
 
 /* Of an agent, in the run: what was discarded of it is no part of that. */
-static void aways_add(const struct cast_agent *agent,
+static void aways_add(const struct defs_agent *agent,
                       uint32_t index,
                       const struct align *align,
                       int32_t rank,
                       struct report *report)
 {
     for (size_t i = 0; i < agent->aways_count; i++) {
-        const struct cast_away *away = &agent->aways[i];
+        const struct defs_away *away = &agent->aways[i];
         struct region part = {
             axis_time(align_axis(align), index, false, away->start),
             away->length == 0 ? INT64_MAX
@@ -417,28 +417,28 @@ static void aways_add(const struct cast_agent *agent,
     }
 }
 
-static int aways_report(const struct cast *cast,
+static int aways_report(const struct defs *defs,
                         const struct align *align,
                         struct report *report)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        count += cast->agents[i].aways_count;
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        count += defs->agents[i].aways_count;
     }
     report->aways = calloc(count + 1, sizeof(*report->aways));
     if (report->aways == NULL) {
         return -1;
     }
-    for (uint32_t i = 0; i < cast->agents_count; i++) {
+    for (uint32_t i = 0; i < defs->agents_count; i++) {
         size_t r = 0;
 
-        while (r < cast->ranks_count &&
-               (cast->ranks[r].agent != i || !cast->ranks[r].is_wanted)) {
+        while (r < defs->ranks_count &&
+               (defs->ranks[r].agent != i || !defs->ranks[r].is_wanted)) {
             r++;
         }
-        if (r < cast->ranks_count) {
-            aways_add(&cast->agents[i], i, align, cast->ranks[r].number,
+        if (r < defs->ranks_count) {
+            aways_add(&defs->agents[i], i, align, defs->ranks[r].number,
                       report);
         }
     }
@@ -447,25 +447,25 @@ static int aways_report(const struct cast *cast,
     return 0;
 }
 
-static int notes_report(const struct cast *cast, struct report *report)
+static int notes_report(const struct defs *defs, struct report *report)
 {
-    report->notes = calloc(cast->notes_count + 1, sizeof(*report->notes));
+    report->notes = calloc(defs->notes_count + 1, sizeof(*report->notes));
     if (report->notes == NULL) {
         return -1;
     }
-    for (size_t i = 0; i < cast->notes_count; i++) {
-        report->notes[i].text = cast->notes[i].text;
-        report->notes[i].count = cast->notes[i].count;
+    for (size_t i = 0; i < defs->notes_count; i++) {
+        report->notes[i].text = defs->notes[i].text;
+        report->notes[i].count = defs->notes[i].count;
     }
-    report->notes_count = cast->notes_count;
+    report->notes_count = defs->notes_count;
     return 0;
 }
 
 /* CPU time of the collectors, as their exit lines say it. */
-static void cost_report(const struct cast *cast, struct report *report)
+static void cost_report(const struct defs *defs, struct report *report)
 {
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        const char *lines = cast->agents[i].exit;
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        const char *lines = defs->agents[i].exit;
         char value[32];
 
         if (ck_lines_get(lines, strlen(lines), "agent_cpu_ns", value,
@@ -477,36 +477,36 @@ static void cost_report(const struct cast *cast, struct report *report)
 }
 
 /* What the kernel's rings of samples and switches lost. */
-static void rings_report(const struct cast *cast, struct report *report)
+static void rings_report(const struct defs *defs, struct report *report)
 {
     struct report_samples *samples = &report->samples;
 
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        const struct cast_agent *agent = &cast->agents[i];
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        const struct defs_agent *agent = &defs->agents[i];
 
-        samples->records += (uint64_t)cast_exit_number(agent, "samples", 0);
+        samples->records += (uint64_t)defs_exit_number(agent, "samples", 0);
         samples->records_lost +=
-            (uint64_t)cast_exit_number(agent, "samples_lost", 0);
-        samples->switches += (uint64_t)cast_exit_number(agent, "switches", 0);
+            (uint64_t)defs_exit_number(agent, "samples_lost", 0);
+        samples->switches += (uint64_t)defs_exit_number(agent, "switches", 0);
         samples->switches_lost +=
-            (uint64_t)cast_exit_number(agent, "switches_lost", 0);
+            (uint64_t)defs_exit_number(agent, "switches_lost", 0);
     }
 }
 
-int trust_report(const struct cast *cast,
+int trust_report(const struct defs *defs,
                  const struct align *align,
-                 const struct store *store,
+                 const struct rundir *store,
                  struct report *report)
 {
-    store_report(cast, store, report);
-    cost_report(cast, report);
-    rings_report(cast, report);
-    if (losses_report(cast, report) != 0 || spools_report(cast, report) != 0 ||
-        aways_report(cast, align, report) != 0 ||
-        domains_report(cast, align, report) != 0 ||
-        clockworst_report(cast, align, report) != 0 ||
+    store_report(defs, store, report);
+    cost_report(defs, report);
+    rings_report(defs, report);
+    if (losses_report(defs, report) != 0 || spools_report(defs, report) != 0 ||
+        aways_report(defs, align, report) != 0 ||
+        domains_report(defs, align, report) != 0 ||
+        clockworst_report(defs, align, report) != 0 ||
         conflicts_report(align, report) != 0 ||
-        notes_report(cast, report) != 0) {
+        notes_report(defs, report) != 0) {
         return -1;
     }
     return 0;

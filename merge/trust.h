@@ -6,14 +6,14 @@
 #define CK_MERGE_TRUST_H
 
 #include "merge/clocks/align.h"
-#include "merge/input/store.h"
-#include "merge/model/cast.h"
+#include "merge/input/rundir.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 
 /* Write what the report needs to be believed. 0, or -1 with ENOMEM. */
-int trust_report(const struct cast *cast,
+int trust_report(const struct defs *defs,
                  const struct align *align,
-                 const struct store *store,
+                 const struct rundir *store,
                  struct report *report);
 
 #endif

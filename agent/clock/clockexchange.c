@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "agent/stream/own.h"
+#include "agent/stream/selfstream.h"
 #include "schema/event.h"
 
 /* As a CLOCK_PROBE; without an answer r2, r3 and a4 are 0. */
@@ -33,7 +33,7 @@ static void exchange_record(struct exchanges *exchanges,
     } else {
         exchanges->lost++;
     }
-    (void)own_put(exchanges->own, &fact.e);
+    (void)selfstream_put(exchanges->selfstream, &fact.e);
     exchange->number = 0;
 }
 

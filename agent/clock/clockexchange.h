@@ -21,7 +21,7 @@
 /* Answered ones that the aggregator is still to be told of. */
 #define EXCHANGES_TELL 8
 
-struct own;
+struct selfstream;
 
 struct exchange {
     uint64_t number; /* 0 = none */
@@ -33,9 +33,9 @@ struct exchange {
 };
 
 struct exchanges {
-    struct own *own;    /* borrowed */
-    uint64_t reference; /* whose clock is asked, for the records */
-    uint64_t number;    /* of the last one */
+    struct selfstream *selfstream; /* borrowed */
+    uint64_t reference;            /* whose clock is asked, for the records */
+    uint64_t number;               /* of the last one */
     uint64_t lost;
     struct exchange items[EXCHANGES_MAX];
     struct exchange tell[EXCHANGES_TELL]; /* oldest first */

@@ -112,7 +112,7 @@ static int change_open(void)
 }
 
 struct clockprobe *clockprobe_create(const struct identity *identity,
-                                     struct own *own)
+                                     struct selfstream *selfstream)
 {
     struct clockprobe *clock = calloc(1, sizeof(*clock));
 
@@ -120,7 +120,7 @@ struct clockprobe *clockprobe_create(const struct identity *identity,
         return NULL;
     }
     clock->identity = identity;
-    clock->exchanges.own = own;
+    clock->exchanges.selfstream = selfstream;
     clock->change_fd = -1;
     clocklead_init(&clock->lead, identity);
     if (ck_auth_key(clock->key) != 0) {

@@ -32,13 +32,13 @@
 /* Longest that the end of a job waits for its last burst. */
 #define CLOCKPROBE_LAST (100 * CK_TIME_MS)
 
-struct own;
+struct selfstream;
 struct session;
 struct clockprobe;
 
 /* Both borrowed. NULL with errno. */
 struct clockprobe *clockprobe_create(const struct identity *identity,
-                                     struct own *own);
+                                     struct selfstream *selfstream);
 void clockprobe_destroy(struct clockprobe *clock);
 
 /* The key that HELLO tells, as hex; borrowed. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "agent/stream/own.h"
+#include "agent/stream/selfstream.h"
 #include "schema/clock/clocksource.h"
 #include "schema/event.h"
 
@@ -125,8 +125,10 @@ void clocksync_learn(struct clocksync *sync, int64_t ticks, ck_time_t raw)
     sync->raw0 = raw;
 }
 
-static void
-pair_put(struct own *own, enum ck_clock clock, struct pair pair, int64_t source)
+static void pair_put(struct selfstream *selfstream,
+                     enum ck_clock clock,
+                     struct pair pair,
+                     int64_t source)
 {
     struct ck_clock_fact fact = {
         .e = {.kind = CK_KIND_CLOCK_PAIR,
@@ -138,10 +140,10 @@ pair_put(struct own *own, enum ck_clock clock, struct pair pair, int64_t source)
         .clock = (uint32_t)clock,
     };
 
-    (void)own_put(own, &fact.e);
+    (void)selfstream_put(selfstream, &fact.e);
 }
 
-void clocksync_record(struct clocksync *sync, struct own *own)
+void clocksync_record(struct clocksync *sync, struct selfstream *selfstream)
 {
     static const enum ck_clock seconds[] = {
         CK_CLOCK_REALTIME, CK_CLOCK_MONOTONIC, CK_CLOCK_BOOTTIME};
@@ -154,10 +156,10 @@ void clocksync_record(struct clocksync *sync, struct own *own)
             sync->source_until = pair.raw + SOURCE_PERIOD;
         }
         clocksync_learn(sync, pair.other, pair.raw);
-        pair_put(own, CK_CLOCK_TSC, pair, sync->source);
+        pair_put(selfstream, CK_CLOCK_TSC, pair, sync->source);
     }
     for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
-        pair_put(own, seconds[i], pair_read(seconds[i]), 0);
+        pair_put(selfstream, seconds[i], pair_read(seconds[i]), 0);
     }
 }
 

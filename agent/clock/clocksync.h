@@ -14,7 +14,7 @@
 
 #include "schema/time.h"
 
-struct own;
+struct selfstream;
 
 struct clocksync {
     enum ck_clock clock; /* the ring's */
@@ -36,7 +36,7 @@ void clocksync_init(struct clocksync *sync, enum ck_clock clock);
 void clocksync_learn(struct clocksync *sync, int64_t ticks, ck_time_t raw);
 
 /* Record one fact for each clock: the best of some readings. */
-void clocksync_record(struct clocksync *sync, struct own *own);
+void clocksync_record(struct clocksync *sync, struct selfstream *selfstream);
 
 /* RAW nanoseconds of a stamp of the ring's clock, to about a microsecond. */
 ck_time_t clocksync_raw(const struct clocksync *sync, int64_t stamp);

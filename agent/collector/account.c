@@ -8,7 +8,7 @@
 
 #include "agent/perf/counters.h"
 #include "agent/perf/sampler.h"
-#include "agent/process/load.h"
+#include "agent/process/cpuload.h"
 #include "agent/process/proctree.h"
 #include "schema/store/run.h"
 
@@ -22,7 +22,7 @@ static int64_t cpu_ns(void)
 
 void account_beat(const struct account *account, char *text, size_t room)
 {
-    const struct outbox_head *head = account->outlet->outbox.head;
+    const struct outbox_head *head = account->framewriter->outbox.head;
     size_t used = 0;
 
     (void)ck_lines_put_number(text, room - 1, &used, "events",
@@ -32,8 +32,9 @@ void account_beat(const struct account *account, char *text, size_t room)
     (void)ck_lines_put_number(text, room - 1, &used, "lost",
                               (int64_t)drain_lost(account->drain));
     (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
-    (void)ck_lines_put_number(text, room - 1, &used, "outbox",
-                              (int64_t)outbox_used(&account->outlet->outbox));
+    (void)ck_lines_put_number(
+        text, room - 1, &used, "outbox",
+        (int64_t)outbox_used(&account->framewriter->outbox));
     (void)ck_lines_put_number(text, room - 1, &used, "spool",
                               (int64_t)spool_bytes(account->spool));
     text[used] = '\0';
@@ -47,12 +48,12 @@ void account_identity(const struct account *account)
                                  NULL, lines, sizeof(lines));
 
     clockprobe_identity(account->clock, lines, sizeof(lines), &used);
-    (void)own_text(account->own, head, lines, used);
+    (void)selfstream_text(account->selfstream, head, lines, used);
 }
 
 void account_begin(const struct account *account)
 {
-    struct outbox *outbox = &account->outlet->outbox;
+    struct outbox *outbox = &account->framewriter->outbox;
     uint64_t at = 0;
     size_t bytes;
     const void *frame;
@@ -61,13 +62,15 @@ void account_begin(const struct account *account)
     if (outbox->head->own_next != 0) {
         (void)spool_identity(account->spool, outbox->head->identity,
                              outbox->head->identity_bytes);
-        own_note(account->own, "the collector of rank %d was restarted",
-                 account->wish->identity->place.rank);
-        (void)own_flush(account->own); /* it may die at once, too */
+        selfstream_note(account->selfstream,
+                        "the collector of rank %d was restarted",
+                        account->wish->identity->place.rank);
+        (void)selfstream_flush(
+            account->selfstream); /* it may die at once, too */
         return;
     }
     account_identity(account);
-    (void)own_flush(account->own);
+    (void)selfstream_flush(account->selfstream);
     frame = outbox_walk(outbox, &at, &bytes);
     if (frame != NULL) {
         outbox_keep_identity(outbox, frame, bytes);
@@ -75,11 +78,11 @@ void account_begin(const struct account *account)
     }
     if (account->wish->counters == NULL &&
         account->wish->counters_why != NULL) {
-        own_note(account->own, "%s", account->wish->counters_why);
+        selfstream_note(account->selfstream, "%s", account->wish->counters_why);
     }
     if (account->wish->sampler_why != NULL) {
-        own_note(account->own, "no CPU samples: %s",
-                 account->wish->sampler_why);
+        selfstream_note(account->selfstream, "no CPU samples: %s",
+                        account->wish->sampler_why);
     }
 }
 
@@ -93,26 +96,29 @@ void account_alive(struct account *account, ck_time_t now)
         .enabled = now - account->alive,
     };
 
-    if (account->life->is_end_known || account->life->over_at != 0) {
+    if (account->targetstate->is_end_known ||
+        account->targetstate->over_at != 0) {
         return;
     }
     if (account->alive != 0 && away.enabled >= ACCOUNT_AWAY_LEAST) {
-        (void)own_put(account->own, &away.e);
-        (void)own_flush(account->own); /* before it is forgotten */
+        (void)selfstream_put(account->selfstream, &away.e);
+        (void)selfstream_flush(
+            account->selfstream); /* before it is forgotten */
     }
     account->alive = account->wish->ring->header->alive = now;
 }
 
 static bool is_status_known(const struct account *account)
 {
-    return account->life->is_end_known || account->life->is_status_known;
+    return account->targetstate->is_end_known ||
+           account->targetstate->is_status_known;
 }
 
 void account_exit(const struct account *account)
 {
-    const struct channel_end *end = &account->life->end;
+    const struct frontpipe_end *end = &account->targetstate->end;
     bool is_known = is_status_known(account);
-    const struct outbox_head *head = account->outlet->outbox.head;
+    const struct outbox_head *head = account->framewriter->outbox.head;
     struct drain_strain strain = drain_strain(account->drain);
     struct sampler_tally tally = sampler_tally(account->wish->sampler);
     const struct {
@@ -121,9 +127,9 @@ void account_exit(const struct account *account)
     } rows[] = {
         {"status", end->status},
         {"status_known", is_known},
-        {"outlived_ns", life_outlived(account->life)},
-        {"signal", account->life->signal},
-        {"asked", account->life->asked},
+        {"outlived_ns", targetstate_outlived(account->targetstate)},
+        {"signal", account->targetstate->signal},
+        {"asked", account->targetstate->asked},
         {"user_ns", end->user_ns},
         {"system_ns", end->system_ns},
         {"rss_kb", end->rss_kb},
@@ -158,10 +164,10 @@ void account_exit(const struct account *account)
         (void)ck_lines_put_number(lines, sizeof(lines), &used, rows[i].key,
                                   rows[i].value);
     }
-    load_lines(counters_load(account->wish->counters), lines, sizeof(lines),
-               &used);
+    cpuload_lines(counters_load(account->wish->counters), lines, sizeof(lines),
+                  &used);
     clockprobe_exit(account->clock, lines, sizeof(lines), &used);
-    (void)own_text(account->own, exit_record, lines, used);
+    (void)selfstream_text(account->selfstream, exit_record, lines, used);
 }
 
 void account_notes(const struct account *account)
@@ -172,43 +178,48 @@ void account_notes(const struct account *account)
     char clock[512];
 
     if (ck_domain_skew() != NULL) {
-        own_note(account->own,
-                 "rank %d: its clock is skewed for a test, CK_TEST_CLOCK=%s",
-                 rank, ck_domain_skew());
+        selfstream_note(
+            account->selfstream,
+            "rank %d: its clock is skewed for a test, CK_TEST_CLOCK=%s", rank,
+            ck_domain_skew());
     }
     if (clockprobe_why(account->clock, clock, sizeof(clock))) {
-        own_note(account->own, "rank %d: %s", rank, clock);
+        selfstream_note(account->selfstream, "rank %d: %s", rank, clock);
     }
     if (processes_libraries(account->processes) == 0) {
         if (account->wish->obstacle != NULL) {
-            own_note(account->own,
-                     "rank %d: nothing could be recorded in the program: %s",
-                     rank, account->wish->obstacle);
+            selfstream_note(
+                account->selfstream,
+                "rank %d: nothing could be recorded in the program: %s", rank,
+                account->wish->obstacle);
         } else {
-            own_note(account->own,
-                     "rank %d: the program made no call that is recorded",
-                     rank);
+            selfstream_note(
+                account->selfstream,
+                "rank %d: the program made no call that is recorded", rank);
         }
     }
     if (noprocess != 0) {
-        own_note(account->own,
-                 "rank %d: %llu processes more than the table of %d holds "
-                 "were not recorded",
-                 rank, (unsigned long long)noprocess, CK_RING_PROCESSES);
+        selfstream_note(
+            account->selfstream,
+            "rank %d: %llu processes more than the table of %d holds "
+            "were not recorded",
+            rank, (unsigned long long)noprocess, CK_RING_PROCESSES);
     }
     if (account->wish->counters != NULL &&
         counters_left_out(account->wish->counters) != 0) {
-        own_note(account->own,
-                 "rank %d: %llu threads beyond the table of %d were not "
-                 "counted by themselves",
-                 rank,
-                 (unsigned long long)counters_left_out(account->wish->counters),
-                 PROCTREE_THREADS_MAX);
+        selfstream_note(
+            account->selfstream,
+            "rank %d: %llu threads beyond the table of %d were not "
+            "counted by themselves",
+            rank,
+            (unsigned long long)counters_left_out(account->wish->counters),
+            PROCTREE_THREADS_MAX);
     }
     if (account->wish->ring->is_full) {
-        own_note(account->own,
-                 "rank %d: memory for recording ran out in %s (%u threads)",
-                 rank, account->wish->ring->path, account->wish->ring->backed);
+        selfstream_note(
+            account->selfstream,
+            "rank %d: memory for recording ran out in %s (%u threads)", rank,
+            account->wish->ring->path, account->wish->ring->backed);
     }
 }
 
@@ -218,10 +229,11 @@ void account_goodbye(const struct account *account, char *text, size_t room)
 
     if (is_status_known(account)) {
         (void)ck_lines_put_number(text, room - 1, &used, "status",
-                                  account->life->end.status);
+                                  account->targetstate->end.status);
     }
-    (void)ck_lines_put_number(text, room - 1, &used, "events",
-                              (int64_t)account->outlet->outbox.head->records);
+    (void)ck_lines_put_number(
+        text, room - 1, &used, "events",
+        (int64_t)account->framewriter->outbox.head->records);
     (void)ck_lines_put_number(text, room - 1, &used, "lost",
                               (int64_t)drain_lost(account->drain));
     (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());

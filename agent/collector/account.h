@@ -10,11 +10,11 @@
 
 #include "agent/clock/clockprobe.h"
 #include "agent/collector/drain.h"
-#include "agent/collector/life.h"
+#include "agent/collector/targetstate.h"
 #include "agent/collector/processes.h"
 #include "agent/collector/wish.h"
-#include "agent/stream/outlet.h"
-#include "agent/stream/own.h"
+#include "agent/stream/framewriter.h"
+#include "agent/stream/selfstream.h"
 
 /* A time without a collector that is told. */
 #define ACCOUNT_AWAY_LEAST (CK_TIME_S / 2)
@@ -22,13 +22,13 @@
 /* Where the figures come from; all borrowed. */
 struct account {
     const struct collector_wish *wish;
-    struct outlet *outlet;
+    struct framewriter *framewriter;
     struct spool *spool;
     const struct drain *drain;
     const struct processes *processes;
     const struct clockprobe *clock;
-    struct own *own;
-    const struct life *life;
+    struct selfstream *selfstream;
+    const struct targetstate *targetstate;
     ck_time_t alive; /* as the ring's header, which the target can write to */
 };
 

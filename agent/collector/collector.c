@@ -20,22 +20,22 @@
 #include "agent/clock/clocksync.h"
 #include "agent/collector/account.h"
 #include "agent/collector/drain.h"
-#include "agent/collector/herald.h"
-#include "agent/collector/life.h"
-#include "agent/collector/meters.h"
+#include "agent/collector/usermessages.h"
+#include "agent/collector/targetstate.h"
+#include "agent/collector/periodic.h"
 #include "agent/collector/pace.h"
 #include "agent/collector/processes.h"
 #include "agent/collector/reportout.h"
-#include "agent/collector/talk.h"
+#include "agent/collector/sendpolicy.h"
 #include "agent/link/claim.h"
 #include "agent/link/rendezvous.h"
 #include "agent/link/session.h"
 #include "agent/perf/sampler.h"
-#include "agent/process/apart.h"
-#include "agent/process/channel.h"
-#include "agent/ring/offer.h"
-#include "agent/stream/outlet.h"
-#include "agent/stream/own.h"
+#include "agent/process/detach.h"
+#include "agent/process/frontpipe.h"
+#include "agent/ring/slotpool.h"
+#include "agent/stream/framewriter.h"
+#include "agent/stream/selfstream.h"
 #include "agent/stream/spool.h"
 #include "agent/symbols/symbols.h"
 #include "launch/log.h"
@@ -66,9 +66,9 @@ enum phase {
 
 struct collector {
     const struct collector_wish *wish; /* borrowed */
-    struct outlet outlet;
+    struct framewriter framewriter;
     struct spool *spool;
-    struct own *own;
+    struct selfstream *selfstream;
     struct clocksync sync;
     struct drain *drain;
     struct symbols *symbols;
@@ -77,20 +77,20 @@ struct collector {
     struct session *session;
     struct rendezvous *rendezvous;
     struct account account;
-    struct meters meters;
+    struct periodic periodic;
     enum phase phase;
-    struct herald herald;
-    struct life life;
+    struct usermessages usermessages;
+    struct targetstate targetstate;
     struct reportout out;
-    struct apart_cpus home;
-    struct talk talk;
+    struct detach_cpus home;
+    struct sendpolicy sendpolicy;
     bool has_word;     /* of the front, as poll says */
     bool is_spooled;   /* what nobody had room for */
     bool was_hopeless; /* when all was stored by another's ckagg */
     ck_time_t phase_at;
     ck_time_t second_at;
     ck_time_t open_at;
-    struct offer offer;
+    struct slotpool slotpool;
     ck_time_t dead_at;
     uint32_t images; /* header->incarnations at the last look for the dead */
 };
@@ -101,38 +101,38 @@ static void parts_join(struct collector *collector)
     collector->processes = (struct processes){
         .header = collector->wish->ring->header,
         .slots = collector->wish->ring->plan.slots,
-        .own = collector->own,
+        .selfstream = collector->selfstream,
         .symbols = collector->symbols,
         .env = collector->wish->env,
         .is_told = collector->wish->sampler != NULL,
     };
-    collector->meters = (struct meters){
+    collector->periodic = (struct periodic){
         .wish = collector->wish,
-        .own = collector->own,
+        .selfstream = collector->selfstream,
         .symbols = collector->symbols,
         .sync = &collector->sync,
         .processes = &collector->processes,
         .drain = collector->drain,
-        .life = &collector->life,
+        .targetstate = &collector->targetstate,
     };
     collector->account = (struct account){
         .wish = collector->wish,
-        .outlet = &collector->outlet,
+        .framewriter = &collector->framewriter,
         .spool = collector->spool,
         .drain = collector->drain,
         .processes = &collector->processes,
-        .own = collector->own,
+        .selfstream = collector->selfstream,
         .clock = collector->clock,
-        .life = &collector->life,
+        .targetstate = &collector->targetstate,
         .alive = ringfile_alive(collector->wish->ring),
     };
-    collector->herald = (struct herald){
+    collector->usermessages = (struct usermessages){
         .wish = collector->wish,
         .spool = collector->spool,
-        .own = collector->own,
+        .selfstream = collector->selfstream,
         .is_held = collector->wish->is_strict && !collector->wish->is_begun,
-        .silence = {.started = ck_time_raw(),
-                    .is_given = collector->wish->aggregator != NULL},
+        .aggregatortimeout = {.started = ck_time_raw(),
+                              .is_given = collector->wish->aggregator != NULL},
     };
 }
 
@@ -157,27 +157,31 @@ static int collector_open(struct collector *collector,
     collector->spool = spool_create(wish->dir, wish->fallback,
                                     wish->identity->agent, wish->spool_limit);
     if (collector->spool == NULL ||
-        outlet_init(&collector->outlet, ring->outbox, ring->plan.outbox_bytes,
-                    collector->spool, wish->identity->agent) != 0) {
+        framewriter_init(&collector->framewriter, ring->outbox,
+                         ring->plan.outbox_bytes, collector->spool,
+                         wish->identity->agent) != 0) {
         return ck_err_set(err, "cannot use the outbox: %s", strerror(errno));
     }
-    collector->outlet.pack = wish->pack;
+    collector->framewriter.pack = wish->pack;
     clocksync_init(&collector->sync, ring->clock);
-    collector->own =
-        own_create(&collector->outlet, ring->clock, (uint32_t)getpid());
+    collector->selfstream = selfstream_create(&collector->framewriter,
+                                              ring->clock, (uint32_t)getpid());
     collector->symbols = symbols_create();
-    collector->clock = collector->own == NULL
-                           ? NULL
-                           : clockprobe_create(wish->identity, collector->own);
+    collector->clock =
+        collector->selfstream == NULL
+            ? NULL
+            : clockprobe_create(wish->identity, collector->selfstream);
     if (collector->clock != NULL) {
-        collector->session = session_create(wish->identity, &collector->outlet,
-                                            clockprobe_key(collector->clock));
+        collector->session =
+            session_create(wish->identity, &collector->framewriter,
+                           clockprobe_key(collector->clock));
     }
     if (collector->session == NULL) {
         return ck_err_set(err, "out of memory");
     }
-    collector->drain = drain_create(ring, &collector->outlet, collector->own,
-                                    &collector->sync, wish->limit);
+    collector->drain =
+        drain_create(ring, &collector->framewriter, collector->selfstream,
+                     &collector->sync, wish->limit);
     if (collector->drain == NULL) {
         return ck_err_set(err, "out of memory");
     }
@@ -189,14 +193,14 @@ static int collector_open(struct collector *collector,
 
 static void collector_close(struct collector *collector)
 {
-    life_fini(&collector->life);
+    targetstate_fini(&collector->targetstate);
     rendezvous_destroy(collector->rendezvous);
     session_destroy(collector->session);
     clockprobe_destroy(collector->clock);
     drain_destroy(collector->drain);
     symbols_destroy(collector->symbols);
-    own_destroy(collector->own);
-    outlet_fini(&collector->outlet);
+    selfstream_destroy(collector->selfstream);
+    framewriter_fini(&collector->framewriter);
     spool_destroy(collector->spool);
 }
 
@@ -220,26 +224,29 @@ static void meet(struct collector *collector, ck_time_t now)
                              &url, &err);
 
     if (rc == 1) {
-        strcpy(collector->herald.url, endpoint.urls[url]);
+        strcpy(collector->usermessages.url, endpoint.urls[url]);
         rc = session_open(collector->session, &endpoint, url, &err);
         if (rc == 0 && ck_endpoint_is_tcp(endpoint.urls[url]) &&
             !collector->wish->is_pack_given) {
             /* A wire between hosts is worth some compression. */
-            collector->outlet.pack = CK_PACK_LZ4;
+            collector->framewriter.pack = CK_PACK_LZ4;
         }
     }
-    herald_lead(&collector->herald, rendezvous_leads(collector->rendezvous));
+    usermessages_lead(&collector->usermessages,
+                      rendezvous_leads(collector->rendezvous));
     if (rendezvous_has_restarted(collector->rendezvous)) {
-        own_note(collector->own,
-                 "the aggregator ended in the middle of the job; rank %d "
-                 "started another one",
-                 collector->wish->identity->place.rank);
-        (void)own_flush(collector->own); /* at the end nobody else does */
+        selfstream_note(
+            collector->selfstream,
+            "the aggregator ended in the middle of the job; rank %d "
+            "started another one",
+            collector->wish->identity->place.rank);
+        (void)selfstream_flush(
+            collector->selfstream); /* at the end nobody else does */
     }
     if (rc < 0 && rendezvous_is_hopeless(collector->rendezvous)) {
-        herald_hopeless(&collector->herald, err.text);
+        usermessages_hopeless(&collector->usermessages, err.text);
     } else if (rc < 0) {
-        herald_trouble(&collector->herald, &err);
+        usermessages_trouble(&collector->usermessages, &err);
     }
 }
 
@@ -261,28 +268,30 @@ static void dead_step(struct collector *collector, ck_time_t now)
 /* Everything that has its own, slower pace. True when a beat is due. */
 static bool paced_work(struct collector *collector, ck_time_t now)
 {
-    ck_time_t oldest = own_oldest(collector->own);
+    ck_time_t oldest = selfstream_oldest(collector->selfstream);
 
     if (now >= collector->open_at) {
         collector->open_at = now + 10 * CK_TIME_MS;
         drain_open_calls(collector->drain, now, false);
         processes_step(&collector->processes);
-        meters_samples(&collector->meters);
+        periodic_samples(&collector->periodic);
     }
     if (oldest != 0 &&
-        (collector->life.is_flush || now - oldest >= 100 * CK_TIME_MS)) {
-        (void)own_flush(collector->own);
+        (collector->targetstate.is_flush || now - oldest >= 100 * CK_TIME_MS)) {
+        (void)selfstream_flush(collector->selfstream);
     }
-    if (!collector->outlet.is_settled) {
-        outlet_settle(&collector->outlet, session_dir(collector->session));
+    if (!collector->framewriter.is_settled) {
+        framewriter_settle(&collector->framewriter,
+                           session_dir(collector->session));
     }
     if (now < collector->second_at) {
         return false;
     }
-    collector->second_at = pace_until(now, TALK_BEAT);
-    apart_home(&collector->home);
-    meters_facts(&collector->meters);
-    outlet_settle(&collector->outlet, session_dir(collector->session));
+    collector->second_at = pace_until(now, SENDPOLICY_BEAT);
+    detach_home(&collector->home);
+    periodic_facts(&collector->periodic);
+    framewriter_settle(&collector->framewriter,
+                       session_dir(collector->session));
     return true;
 }
 
@@ -298,25 +307,27 @@ static void last_words(struct collector *collector, ck_time_t now)
     drain_find_dead(collector->drain, true);
     (void)drain_step(collector->drain, now, true);
     if (!drain_is_empty(collector->drain)) {
-        (void)outlet_spool_all(&collector->outlet);
+        (void)framewriter_spool_all(&collector->framewriter);
         ringfile_reopen(collector->wish->ring);
         drain_find_dead(collector->drain, true);
         (void)drain_step(collector->drain, now, true);
         drain_give_up(collector->drain);
     }
-    meters_samples(&collector->meters);
-    meters_facts(&collector->meters);
-    sampler_notes(collector->wish->sampler, collector->own);
+    periodic_samples(&collector->periodic);
+    periodic_facts(&collector->periodic);
+    sampler_notes(collector->wish->sampler, collector->selfstream);
     if (collector->symbols != NULL) {
-        (void)symbols_finish(collector->symbols, collector->own, SYMBOLS_LIMIT);
+        (void)symbols_finish(collector->symbols, collector->selfstream,
+                             SYMBOLS_LIMIT);
     }
     clockprobe_finish(collector->clock);
     /* So short a job that the aggregator was not met: its clock is first. */
     session_hold(collector->session, clockprobe_is_alone(collector->clock));
     account_notes(&collector->account);
-    (void)own_flush(collector->own); /* all that the next one counts */
+    (void)selfstream_flush(
+        collector->selfstream); /* all that the next one counts */
     account_exit(&collector->account);
-    (void)own_flush(collector->own);
+    (void)selfstream_flush(collector->selfstream);
     account_goodbye(&collector->account, text, sizeof(text));
     session_leave(collector->session, text);
     collector->phase = PHASE_LEAVING;
@@ -329,16 +340,19 @@ static void spool_rest(struct collector *collector)
 {
     char text[SESSION_GOODBYE_BYTES];
 
-    drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
-    herald_spooled(&collector->herald, session_full(collector->session));
-    if (own_flush(collector->own) != 0) {
-        own_drop(collector->own);
+    drain_add_lost(collector->drain,
+                   framewriter_spool_rest(&collector->framewriter));
+    usermessages_spooled(&collector->usermessages,
+                         session_full(collector->session));
+    if (selfstream_flush(collector->selfstream) != 0) {
+        selfstream_drop(collector->selfstream);
     }
-    drain_add_lost(collector->drain, own_lost(collector->own));
+    drain_add_lost(collector->drain, selfstream_lost(collector->selfstream));
     spool_last(collector->spool);
     drain_losses(collector->drain);
-    (void)own_flush(collector->own);
-    drain_add_lost(collector->drain, outlet_spool_rest(&collector->outlet));
+    (void)selfstream_flush(collector->selfstream);
+    drain_add_lost(collector->drain,
+                   framewriter_spool_rest(&collector->framewriter));
     if (drain_lost(collector->drain) > 0) {
         int error = spool_error(collector->spool);
 
@@ -348,7 +362,7 @@ static void spool_rest(struct collector *collector)
                        error != 0 ? "the spool cannot be written: "
                                   : "the spool is bounded (--spool-limit)",
                        error != 0 ? strerror(error) : "");
-        herald_warn(&collector->herald, text);
+        usermessages_warn(&collector->usermessages, text);
     }
     rendezvous_wake(collector->rendezvous);
     /* The spool names the job. */
@@ -368,8 +382,9 @@ static void kept_tell(struct collector *collector)
 {
     bool is_noted = session_is_noted(collector->session);
 
-    herald_kept(&collector->herald, session_full(collector->session),
-                is_noted ? session_dir(collector->session) : NULL);
+    usermessages_kept(&collector->usermessages,
+                      session_full(collector->session),
+                      is_noted ? session_dir(collector->session) : NULL);
 }
 
 /* Everything is stored or kept: say where, wait for the report. */
@@ -382,13 +397,14 @@ static void left_step(struct collector *collector, ck_time_t now)
     if (collector->is_spooled) {
         kept_tell(collector);
     } else {
-        (void)channel_send(collector->wish->channel, CHANNEL_PLACE, dir,
-                           strlen(dir));
+        (void)frontpipe_send(collector->wish->channel, FRONTPIPE_PLACE, dir,
+                             strlen(dir));
     }
     collector->phase = PHASE_DONE;
-    collector->was_hopeless = collector->herald.is_hopeless;
-    collector->herald.is_last = session_is_last(collector->session);
-    if (herald_patience(&collector->herald) > 0 && !collector->life.is_never) {
+    collector->was_hopeless = collector->usermessages.is_hopeless;
+    collector->usermessages.is_last = session_is_last(collector->session);
+    if (usermessages_patience(&collector->usermessages) > 0 &&
+        !collector->targetstate.is_never) {
         collector->phase = PHASE_REPORT;
         collector->phase_at = now;
         session_ask_report(collector->session);
@@ -400,12 +416,13 @@ static void leaving_step(struct collector *collector, ck_time_t now)
     ck_time_t heard = session_heard(collector->session);
     ck_time_t until = session_full(collector->session)[0] != '\0'
                           ? collector->phase_at + FULL_LIMIT
-                          : silence_until(&collector->herald.silence, heard,
-                                          collector->phase_at);
+                          : aggregatortimeout_until(
+                                &collector->usermessages.aggregatortimeout,
+                                heard, collector->phase_at);
 
     if (session_state(collector->session) == SESSION_LEFT) {
         left_step(collector, now);
-    } else if (collector->life.is_never) {
+    } else if (collector->targetstate.is_never) {
         /* Nothing was recorded: without an aggregator there is no trace. */
         if (now - collector->phase_at > NEVER_LIMIT) {
             collector->phase = PHASE_DONE;
@@ -415,10 +432,11 @@ static void leaving_step(struct collector *collector, ck_time_t now)
             kept_tell(collector);
             collector->phase = PHASE_DONE;
         }
-    } else if (collector->herald.is_hopeless || now > until) {
+    } else if (collector->usermessages.is_hopeless || now > until) {
         spool_rest(collector);
     } else {
-        herald_wait(&collector->herald, collector->phase_at, now, until);
+        usermessages_wait(&collector->usermessages, collector->phase_at, now,
+                          until);
     }
 }
 
@@ -428,13 +446,13 @@ static void report_step(struct collector *collector, ck_time_t now)
     const char *report = session_report(collector->session, &length);
 
     if (report != NULL) {
-        if (herald_reports(&collector->herald)) {
+        if (usermessages_reports(&collector->usermessages)) {
             reportout_show(&collector->out, report, length);
         }
         collector->phase = PHASE_DONE;
     } else if (now - collector->phase_at >
-                   herald_patience(&collector->herald) ||
-               collector->herald.is_hopeless != collector->was_hopeless ||
+                   usermessages_patience(&collector->usermessages) ||
+               collector->usermessages.is_hopeless != collector->was_hopeless ||
                session_state(collector->session) == SESSION_REFUSED) {
         collector->phase = PHASE_DONE;
     }
@@ -451,7 +469,7 @@ static void clock_hear(struct collector *collector)
         clockprobe_finish(collector->clock);
     }
     account_identity(&collector->account);
-    (void)own_flush(collector->own);
+    (void)selfstream_flush(collector->selfstream);
     session_hold(collector->session, false);
 }
 
@@ -472,41 +490,41 @@ static void never_take(struct collector *collector)
 static void front_missed(const struct collector *collector)
 {
     const struct collector_wish *wish = collector->wish;
-    const struct life *life = &collector->life;
+    const struct targetstate *targetstate = &collector->targetstate;
     const char *dir = session_dir(collector->session);
 
     if (dir[0] == '\0' && wish->aggregator == NULL) {
         dir = wish->dir;
     }
-    if (life->is_begun && !life->is_end_known && life->signal == 0 &&
-        dir[0] != '\0') {
+    if (targetstate->is_begun && !targetstate->is_end_known &&
+        targetstate->signal == 0 && dir[0] != '\0') {
         reportout_promise(&collector->out, dir);
     }
 }
 
 static void life_take(struct collector *collector)
 {
-    bool had_front = !collector->life.is_front_gone;
+    bool had_front = !collector->targetstate.is_front_gone;
 
-    life_step(&collector->life);
-    if (had_front && collector->life.is_front_gone) {
+    targetstate_step(&collector->targetstate);
+    if (had_front && collector->targetstate.is_front_gone) {
         front_missed(collector);
     }
-    if (collector->life.is_begun) {
-        collector->herald.is_held = false;
+    if (collector->targetstate.is_begun) {
+        collector->usermessages.is_held = false;
     }
-    if (collector->life.is_never && collector->phase == PHASE_RUNNING) {
+    if (collector->targetstate.is_never && collector->phase == PHASE_RUNNING) {
         never_take(collector);
     }
 }
 
-static struct talk_look talk_look(struct collector *collector)
+static struct sendpolicy_look sendpolicy_look(struct collector *collector)
 {
-    return (struct talk_look){
+    return (struct sendpolicy_look){
         .state = session_state(collector->session),
-        .outbox = &collector->outlet.outbox,
+        .outbox = &collector->framewriter.outbox,
         .is_urgent = collector->phase != PHASE_RUNNING ||
-                     collector->life.is_flush ||
+                     collector->targetstate.is_flush ||
                      !spool_is_empty(collector->spool),
     };
 }
@@ -515,13 +533,14 @@ static struct talk_look talk_look(struct collector *collector)
  * something; clock probes are seen to meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
-    struct talk_look look = talk_look(collector);
+    struct sendpolicy_look look = sendpolicy_look(collector);
     ck_time_t now = ck_time_raw();
     ck_time_t until = pace_until(now, period);
     struct pollfd items[5] = {
-        {.fd = collector->life.is_front_gone ? -1 : collector->wish->channel,
+        {.fd = collector->targetstate.is_front_gone ? -1
+                                                    : collector->wish->channel,
          .events = POLLIN},
-        {.fd = talk_listens(&look) ? session_fd(collector->session) : -1,
+        {.fd = sendpolicy_listens(&look) ? session_fd(collector->session) : -1,
          .events = POLLIN},
         {.fd = collector->phase == PHASE_RUNNING
                    ? sampler_filled_fd(collector->wish->sampler)
@@ -542,14 +561,15 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         account_alive(&collector->account, now);
         clockprobe_step(collector->clock, now);
         if (items[2].revents != 0) {
-            meters_samples(&collector->meters);
+            periodic_samples(&collector->periodic);
         }
         if (now >= glance && drain_glance(collector->drain)) {
             until = now;
         }
         collector->has_word = items[0].revents != 0;
-        collector->talk.has_mail = items[1].revents != 0;
-    } while (!collector->has_word && !collector->talk.has_mail && now < until);
+        collector->sendpolicy.has_mail = items[1].revents != 0;
+    } while (!collector->has_word && !collector->sendpolicy.has_mail &&
+             now < until);
 }
 
 /* True when a beat is due. */
@@ -557,14 +577,14 @@ static bool running_step(struct collector *collector, ck_time_t now)
 {
     bool is_beat;
 
-    (void)drain_step(collector->drain, now, collector->life.is_flush);
+    (void)drain_step(collector->drain, now, collector->targetstate.is_flush);
     dead_step(collector, now);
-    if (offer_step(&collector->offer, collector->processes.told) &&
+    if (slotpool_step(&collector->slotpool, collector->processes.told) &&
         collector->dead_at > now + DEAD_PAUSE_FEW) {
         collector->dead_at = now + DEAD_PAUSE_FEW;
     }
     is_beat = paced_work(collector, now);
-    if (life_is_over(&collector->life)) {
+    if (targetstate_is_over(&collector->targetstate)) {
         last_words(collector, now);
     }
     return is_beat;
@@ -573,7 +593,8 @@ static bool running_step(struct collector *collector, ck_time_t now)
 /* We were stopped: nobody is judged by that time. */
 static void away_take(struct collector *collector, ck_time_t now)
 {
-    ck_time_t away = silence_away(&collector->herald.silence, now);
+    ck_time_t away =
+        aggregatortimeout_away(&collector->usermessages.aggregatortimeout, now);
 
     collector->phase_at += away;
     session_forgive(collector->session, away);
@@ -585,7 +606,8 @@ static ck_time_t turn_period(struct collector *collector, ck_time_t now)
 {
     ck_time_t period = PACE_STEP;
 
-    if (collector->phase == PHASE_RUNNING && !collector->life.is_front_gone) {
+    if (collector->phase == PHASE_RUNNING &&
+        !collector->targetstate.is_front_gone) {
         period = drain_relieve(collector->drain);
     }
     if (period > MEET_PERIOD &&
@@ -598,7 +620,7 @@ static ck_time_t turn_period(struct collector *collector, ck_time_t now)
 /* One turn. Time until the next. */
 static ck_time_t turn(struct collector *collector)
 {
-    struct talk_look look;
+    struct sendpolicy_look look;
     ck_time_t now = ck_time_raw();
     char beat[512];
     bool is_beat = false;
@@ -613,19 +635,19 @@ static ck_time_t turn(struct collector *collector)
         collector->second_at = now + CK_TIME_S;
         is_beat = true;
     }
-    look = talk_look(collector);
-    if (collector->life.is_meeting &&
-        (talk_is_due(&collector->talk, &look, now) || is_beat)) {
+    look = sendpolicy_look(collector);
+    if (collector->targetstate.is_meeting &&
+        (sendpolicy_is_due(&collector->sendpolicy, &look, now) || is_beat)) {
         meet(collector, now);
         if (is_beat) {
             account_beat(&collector->account, beat, sizeof(beat));
         }
         session_step(collector->session, now, is_beat ? beat : NULL);
         clock_hear(collector);
-        herald_hear(&collector->herald, collector->session);
+        usermessages_hear(&collector->usermessages, collector->session);
         if (collector->phase == PHASE_RUNNING) {
-            herald_look(&collector->herald, session_heard(collector->session),
-                        now);
+            usermessages_look(&collector->usermessages,
+                              session_heard(collector->session), now);
         }
     }
     if (collector->phase == PHASE_LEAVING) {
@@ -642,30 +664,31 @@ int collector_run(const struct collector_wish *wish)
     struct ck_err err;
 
     collector.out = (struct reportout){
-        .life = &collector.life,
-        .stderr_fd = apart_stderr(wish->identity, wish->is_reporter),
+        .targetstate = &collector.targetstate,
+        .stderr_fd = detach_stderr(wish->identity, wish->is_reporter),
         .launcher = wish->identity->launcher_pid,
     };
-    apart_go(wish->is_verbose, &collector.home);
-    life_init(&collector.life, wish->channel, wish->target, wish->is_begun);
+    detach_go(wish->is_verbose, &collector.home);
+    targetstate_init(&collector.targetstate, wish->channel, wish->target,
+                     wish->is_begun);
     if (collector_open(&collector, wish, &err) != 0) {
-        (void)channel_send(wish->channel, CHANNEL_WARN, err.text,
-                           strlen(err.text));
+        (void)frontpipe_send(wish->channel, FRONTPIPE_WARN, err.text,
+                             strlen(err.text));
         collector_close(&collector);
         return 1;
     }
     wish->ring->header->owner_pid = (uint32_t)getpid();
     ringfile_look(wish->ring);
-    offer_init(&collector.offer, wish->ring);
+    slotpool_init(&collector.slotpool, wish->ring);
     account_begin(&collector.account);
-    meters_facts(&collector.meters);
+    periodic_facts(&collector.periodic);
     collector.phase_at = ck_time_raw();
-    collector.second_at = pace_until(collector.phase_at, TALK_BEAT);
+    collector.second_at = pace_until(collector.phase_at, SENDPOLICY_BEAT);
     while (collector.phase != PHASE_DONE) {
         turn_wait(&collector, turn(&collector));
     }
     ringfile_unlink(wish->ring);
-    (void)channel_send(wish->channel, CHANNEL_DONE, NULL, 0);
+    (void)frontpipe_send(wish->channel, FRONTPIPE_DONE, NULL, 0);
     collector_close(&collector);
     return 0;
 }

@@ -13,26 +13,26 @@
 #include <string.h>
 
 #include "agent/collector/losses.h"
-#include "agent/collector/mirror.h"
+#include "agent/collector/slotstate.h"
 #include "agent/collector/pace.h"
-#include "agent/stream/cut.h"
+#include "agent/stream/framing.h"
 #include "agent/symbols/symbols.h"
 
 #define OPEN_AGE (20 * CK_TIME_MS)
 
 struct drain {
-    struct ringfile *ring;        /* borrowed */
-    struct outlet *outlet;        /* borrowed */
-    struct own *own;              /* borrowed */
-    const struct clocksync *sync; /* borrowed */
-    struct symbols *symbols;      /* borrowed, may be NULL */
+    struct ringfile *ring;           /* borrowed */
+    struct framewriter *framewriter; /* borrowed */
+    struct selfstream *selfstream;   /* borrowed */
+    const struct clocksync *sync;    /* borrowed */
+    struct symbols *symbols;         /* borrowed, may be NULL */
     uint64_t limit;
     struct losses losses;
     ck_time_t turn_at; /* of the last turn; 0 = none yet */
     ck_time_t period;  /* until the next, as decided then */
     struct pace pace;
     struct drain_strain strain;
-    struct mirror *slots;
+    struct slotstate *slots;
     uint32_t *used; /* slots that a thread may have records in */
     uint32_t used_count;
     uint32_t claims; /* header->claims when `used` was made */
@@ -42,8 +42,8 @@ struct drain {
 };
 
 struct drain *drain_create(struct ringfile *ring,
-                           struct outlet *outlet,
-                           struct own *own,
+                           struct framewriter *framewriter,
+                           struct selfstream *selfstream,
                            const struct clocksync *sync,
                            uint64_t limit)
 {
@@ -61,11 +61,11 @@ struct drain *drain_create(struct ringfile *ring,
     drain->claims = atomic_load(&ring->header->claims) - 1;
     drain->was_off = atomic_load(&ring->header->is_off) != 0;
     drain->ring = ring;
-    drain->outlet = outlet;
-    drain->own = own;
+    drain->framewriter = framewriter;
+    drain->selfstream = selfstream;
     drain->sync = sync;
     drain->limit = limit;
-    drain->losses = (struct losses){.own = own, .sync = sync};
+    drain->losses = (struct losses){.selfstream = selfstream, .sync = sync};
     losses_inherit(&drain->losses, &ring->header->noslot_told);
     for (uint32_t i = 0; i < ring->plan.slots; i++) {
         losses_inherit_slot(&drain->losses, &ck_ring_heads(ring->header)[i],
@@ -89,17 +89,17 @@ void drain_symbols(struct drain *drain, struct symbols *symbols)
     drain->symbols = symbols;
 }
 
-/* Make a frame and tell the call sites in it. As outlet_put(). */
+/* Make a frame and tell the call sites in it. As framewriter_put(). */
 static int
-cut_put(struct drain *drain, const struct outlet_cut *cut, uint32_t *units)
+cut_put(struct drain *drain, const struct framewriter_cut *cut, uint32_t *units)
 {
     const uint64_t *sites;
     size_t count;
 
-    if (outlet_put(drain->outlet, cut, units) != 0) {
+    if (framewriter_put(drain->framewriter, cut, units) != 0) {
         return -1;
     }
-    count = ck_batch_sites(drain->outlet->writer, &sites);
+    count = ck_batch_sites(drain->framewriter->writer, &sites);
     for (size_t i = 0; drain->symbols != NULL && i < count; i++) {
         symbols_site(drain->symbols, cut->stream.incarnation, sites[i]);
     }
@@ -108,11 +108,12 @@ cut_put(struct drain *drain, const struct outlet_cut *cut, uint32_t *units)
 
 /* A frame of what is whole before a broken record; if nothing is, all is
  * given up. Units taken. */
-static uint64_t
-slot_cut_broken(struct drain *drain, struct outlet_cut *cut, uint64_t units)
+static uint64_t slot_cut_broken(struct drain *drain,
+                                struct framewriter_cut *cut,
+                                uint64_t units)
 {
     uint64_t records;
-    uint64_t whole = cut_measure(cut->records, units, &records);
+    uint64_t whole = framing_measure(cut->records, units, &records);
     uint32_t taken;
 
     if (whole == 0) {
@@ -132,14 +133,14 @@ slot_cut_broken(struct drain *drain, struct outlet_cut *cut, uint64_t units)
 
 /* Over the limit nothing is stored any more. Units passed over. */
 static uint64_t slot_skip(struct drain *drain,
-                          const struct mirror *mirror,
+                          const struct slotstate *slotstate,
                           const uint8_t *at,
                           uint64_t units)
 {
     uint64_t records;
-    uint64_t whole = cut_measure(at, units, &records);
-    ck_time_t since =
-        mirror->pending_since != 0 ? mirror->pending_since : drain->turn_at;
+    uint64_t whole = framing_measure(at, units, &records);
+    ck_time_t since = slotstate->pending_since != 0 ? slotstate->pending_since
+                                                    : drain->turn_at;
 
     losses_limit(&drain->losses, records, since);
     if (whole == 0) {
@@ -153,7 +154,7 @@ static uint64_t slot_skip(struct drain *drain,
 static bool is_over_limit(const struct drain *drain)
 {
     return drain->limit != 0 &&
-           drain->outlet->outbox.head->stored >= drain->limit;
+           drain->framewriter->outbox.head->stored >= drain->limit;
 }
 
 static uint64_t body_units(const struct drain *drain, uint32_t slot)
@@ -165,13 +166,13 @@ static uint64_t body_units(const struct drain *drain, uint32_t slot)
 static uint64_t
 slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
 {
-    struct mirror *mirror = &drain->slots[index];
+    struct slotstate *slotstate = &drain->slots[index];
     uint64_t mask = body_units(drain, index) - 1;
     const uint8_t *body = ringfile_body(drain->ring, index);
-    struct outlet_cut cut = {
-        .stream = {.incarnation = mirror->incarnation, .slot = index},
+    struct framewriter_cut cut = {
+        .stream = {.incarnation = slotstate->incarnation, .slot = index},
         .clock = drain->sync->clock,
-        .pid = mirror->pid,
+        .pid = slotstate->pid,
         .first = tail,
         .bytes = units * CK_UNIT_BYTES,
     };
@@ -181,10 +182,10 @@ slot_cut(struct drain *drain, uint32_t index, uint64_t tail, uint64_t units)
         return 0;
     }
     cut.records = body + (tail & mask) * CK_UNIT_BYTES;
-    mirror_follow(mirror, cut.records);
-    cut.tid = mirror->tid;
+    slotstate_follow(slotstate, cut.records);
+    cut.tid = slotstate->tid;
     if (is_over_limit(drain)) {
-        return slot_skip(drain, mirror, cut.records, units);
+        return slot_skip(drain, slotstate, cut.records, units);
     }
     if (cut_put(drain, &cut, &taken) == 0) {
         return taken;
@@ -200,12 +201,12 @@ static void slot_empty(struct drain *drain,
                        ck_time_t now,
                        uint64_t rest)
 {
-    struct mirror *mirror = &drain->slots[index];
+    struct slotstate *slotstate = &drain->slots[index];
     uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
     uint64_t least = 1;
 
-    while (mirror->head - tail >= least) {
-        uint64_t taken = slot_cut(drain, index, tail, mirror->head - tail);
+    while (slotstate->head - tail >= least) {
+        uint64_t taken = slot_cut(drain, index, tail, slotstate->head - tail);
 
         if (taken == 0) {
             return;
@@ -215,16 +216,16 @@ static void slot_empty(struct drain *drain,
         atomic_store_explicit(&slot->tail, tail, memory_order_release);
         least = rest > 1 ? rest : 1;
     }
-    mirror->pending_since = mirror->head == tail ? 0 : now;
+    slotstate->pending_since = slotstate->head == tail ? 0 : now;
 }
 
 static void
 slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
-    struct mirror *mirror = &drain->slots[index];
+    struct slotstate *slotstate = &drain->slots[index];
     uint32_t depth = atomic_load_explicit(&slot->depth, memory_order_acquire);
-    /* Not the mirror's: older records may wait in the slot. */
+    /* Not the slot state's: older records may wait in the slot. */
     uint32_t tid = atomic_load(&slot->tid);
 
     for (uint32_t i = 0; i < depth && i < CK_RING_OPEN_MAX; i++) {
@@ -232,25 +233,25 @@ slot_open_calls(struct drain *drain, uint32_t index, ck_time_t now, bool is_end)
         uint32_t call;
 
         memset(&open, 0, sizeof(open));
-        call = mirror_open_call(&slot->open[i], &open);
+        call = slotstate_open_call(&slot->open[i], &open);
         if (call == 0 || tid != atomic_load(&slot->tid) ||
             (!is_end &&
-             (mirror->open_told[i] == call ||
+             (slotstate->open_told[i] == call ||
               now - clocksync_raw(drain->sync, open.e.start) < OPEN_AGE))) {
             continue;
         }
-        mirror->open_told[i] = call;
+        slotstate->open_told[i] = call;
         open.e.kind = CK_KIND_OPEN;
         open.e.units = sizeof(open) / CK_UNIT_BYTES;
         open.e.flags = is_end ? CK_FLAG_CUT : 0;
         open.tid = tid;
         open.depth = i;
-        open.incarnation = mirror->incarnation;
+        open.incarnation = slotstate->incarnation;
         open.seen = ck_time_stamp(drain->sync->clock);
         if (drain->symbols != NULL) {
-            symbols_site(drain->symbols, mirror->incarnation, open.site);
+            symbols_site(drain->symbols, slotstate->incarnation, open.site);
         }
-        (void)own_put(drain->own, &open.e);
+        (void)selfstream_put(drain->selfstream, &open.e);
     }
 }
 
@@ -286,18 +287,19 @@ slot_free(struct drain *drain, uint32_t index, struct ck_ring_slot *slot)
 static void slot_take(struct drain *drain,
                       uint32_t index,
                       ck_time_t now,
-                      struct cut_fill *fill,
+                      struct framing_fill *fill,
                       bool is_flush)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
-    struct mirror *mirror = &drain->slots[index];
+    struct slotstate *slotstate = &drain->slots[index];
     uint64_t tail = atomic_load_explicit(&slot->tail, memory_order_relaxed);
 
-    fill->pending = mirror->head - tail;
+    fill->pending = slotstate->head - tail;
     if (fill->pending > fill->size) {
         /* Not a ring any more: somebody wrote where he should not. */
         drain->losses.broken++;
-        atomic_store_explicit(&slot->tail, mirror->head, memory_order_release);
+        atomic_store_explicit(&slot->tail, slotstate->head,
+                              memory_order_release);
         fill->pending = 0;
     }
     if (fill->pending == 0) {
@@ -306,26 +308,26 @@ static void slot_take(struct drain *drain,
     if (fill->pending > drain->strain.fullest) {
         drain->strain.fullest = fill->pending;
     }
-    if (mirror->pending_since == 0) {
-        mirror->pending_since = now;
+    if (slotstate->pending_since == 0) {
+        slotstate->pending_since = now;
     }
-    fill->age = now - mirror->pending_since;
-    if (is_flush || cut_is_due(fill, drain->period)) {
+    fill->age = now - slotstate->pending_since;
+    if (is_flush || framing_is_due(fill, drain->period)) {
         slot_empty(drain, index, slot, now,
-                   is_flush ? 0 : cut_rest(fill->size));
-        fill->pending = mirror->head -
+                   is_flush ? 0 : framing_rest(fill->size));
+        fill->pending = slotstate->head -
                         atomic_load_explicit(&slot->tail, memory_order_relaxed);
     }
 }
 
 /* One slot's turn: what is left in it, and its rate. Nothing of a slot that is
  * not in use. */
-static struct cut_fill
+static struct framing_fill
 slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];
-    struct mirror *mirror = &drain->slots[index];
-    struct cut_fill fill = {.size = body_units(drain, index)};
+    struct slotstate *slotstate = &drain->slots[index];
+    struct framing_fill fill = {.size = body_units(drain, index)};
     /* acquire: pairs with the release in slot_claim() */
     uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
     uint64_t before;
@@ -334,14 +336,14 @@ slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
         return fill;
     }
     /* Another thread of the image says so by its first record. */
-    if (mirror->incarnation != slot->incarnation) {
-        mirror_fill(mirror, drain->ring->header, slot);
+    if (slotstate->incarnation != slot->incarnation) {
+        slotstate_fill(slotstate, drain->ring->header, slot);
     }
-    before = mirror->head;
+    before = slotstate->head;
     /* acquire: pairs with the release in ck_ring_commit() */
-    mirror->head = atomic_load_explicit(&slot->head, memory_order_acquire);
-    fill.rate =
-        (mirror->head - before) * CK_TIME_S / (uint64_t)(now - drain->turn_at);
+    slotstate->head = atomic_load_explicit(&slot->head, memory_order_acquire);
+    fill.rate = (slotstate->head - before) * CK_TIME_S /
+                (uint64_t)(now - drain->turn_at);
     slot_take(drain, index, now, &fill, is_flush || state == CK_SLOT_ENDED);
     if (state == CK_SLOT_ENDED) {
         slot_free(drain, index, slot);
@@ -401,8 +403,8 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
     used_find(drain);
     for (uint32_t i = 0; i < drain->used_count; i++) {
         uint32_t index = drain->used[i];
-        struct cut_fill fill = slot_step(drain, index, now, is_flush);
-        ck_time_t wait = cut_wait(&fill, period);
+        struct framing_fill fill = slot_step(drain, index, now, is_flush);
+        ck_time_t wait = framing_wait(&fill, period);
         /* As if it were a large one. */
         uint64_t rate = fill.rate * (size / fill.size);
 
@@ -416,7 +418,7 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
     drain->used_count = kept;
     most = pace_look(&drain->pace, flow, size, now);
     period = period < PACE_STEP ? period : most;
-    drain->period = period > CUT_PERIOD_MIN ? period : CUT_PERIOD_MIN;
+    drain->period = period > FRAMING_PERIOD_MIN ? period : FRAMING_PERIOD_MIN;
     drain->turn_at = now;
     return drain->period;
 }
@@ -508,8 +510,8 @@ static void slot_find_dead(struct drain *drain, uint32_t index, bool is_end)
         (state != CK_SLOT_LIVE && state != CK_SLOT_CLAIMED)) {
         return;
     }
-    if (is_end ||
-        (state == CK_SLOT_LIVE && mirror_is_dead(&drain->slots[index], slot))) {
+    if (is_end || (state == CK_SLOT_LIVE &&
+                   slotstate_is_dead(&drain->slots[index], slot))) {
         /* What a dead thread was in stays to be told. */
         slot_open_calls(drain, index, 0, true);
         atomic_store(&slot->depth, 0);
@@ -548,8 +550,8 @@ void drain_losses(struct drain *drain)
     for (uint32_t i = 0; i < drain->ring->backed; i++) {
         losses_slot(&drain->losses, &heads[i], &drain->slots[i]);
     }
-    drain->losses.broken += drain->outlet->outbox.broken;
-    drain->outlet->outbox.broken = 0;
+    drain->losses.broken += drain->framewriter->outbox.broken;
+    drain->framewriter->outbox.broken = 0;
     losses_record(&drain->losses, atomic_load(&header->noslot));
     if (!losses_frame(&drain->losses)) {
         return;
@@ -584,8 +586,8 @@ void drain_give_up(struct drain *drain)
 
         while (body != NULL && head - tail <= mask + 1 && tail != head) {
             uint64_t records;
-            uint64_t whole = cut_measure(body + (tail & mask) * CK_UNIT_BYTES,
-                                         head - tail, &records);
+            uint64_t whole = framing_measure(
+                body + (tail & mask) * CK_UNIT_BYTES, head - tail, &records);
 
             drain->losses.spool += records;
             tail = whole == 0 ? head : tail + whole;

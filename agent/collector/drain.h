@@ -14,8 +14,8 @@
 
 #include "agent/clock/clocksync.h"
 #include "agent/ring/ringfile.h"
-#include "agent/stream/outlet.h"
-#include "agent/stream/own.h"
+#include "agent/stream/framewriter.h"
+#include "agent/stream/selfstream.h"
 
 struct drain;
 struct symbols;
@@ -23,15 +23,15 @@ struct symbols;
 /* All borrowed; `symbols` may be NULL. `limit` = bytes that may be stored,
  * 0 = no limit. NULL with ENOMEM. */
 struct drain *drain_create(struct ringfile *ring,
-                           struct outlet *outlet,
-                           struct own *own,
+                           struct framewriter *framewriter,
+                           struct selfstream *selfstream,
                            const struct clocksync *sync,
                            uint64_t limit);
 void drain_destroy(struct drain *drain);
 void drain_symbols(struct drain *drain, struct symbols *symbols);
 /* One turn over all slots. Slots with little in them wait for more unless
- * `is_flush`. Returns the time until the next turn, CUT_PERIOD_MIN (cut.h) to
- * PACE_MAX (pace.h): when the fastest slot has a frame's worth.
+ * `is_flush`. Returns the time until the next turn, FRAMING_PERIOD_MIN
+ * (framing.h) to PACE_MAX (pace.h): when the fastest slot has a frame's worth.
  */
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush);
 /* Is a turn wanted before its time: did a thread or an image come, or does a

@@ -68,7 +68,7 @@ static void lost_put(struct losses *losses,
         span_take(losses, slot, &lost);
     }
     losses->recorded += records;
-    (void)own_put(losses->own, &lost.e);
+    (void)selfstream_put(losses->selfstream, &lost.e);
 }
 
 void losses_inherit(struct losses *losses, uint64_t *noslot)
@@ -80,22 +80,23 @@ void losses_inherit(struct losses *losses, uint64_t *noslot)
 
 void losses_inherit_slot(struct losses *losses,
                          const struct ck_ring_slot *slot,
-                         struct mirror *mirror)
+                         struct slotstate *slotstate)
 {
-    mirror->dropped = slot->dropped_told;
-    mirror->reentered = slot->reentered_told;
-    if (mirror->dropped > (uint64_t)ck_time_raw() ||
-        mirror->reentered > (uint64_t)ck_time_raw()) {
-        mirror->dropped = mirror->reentered = 0; /* overwritten */
+    slotstate->dropped = slot->dropped_told;
+    slotstate->reentered = slot->reentered_told;
+    if (slotstate->dropped > (uint64_t)ck_time_raw() ||
+        slotstate->reentered > (uint64_t)ck_time_raw()) {
+        slotstate->dropped = slotstate->reentered = 0; /* overwritten */
         losses->broken++;
     }
-    losses->recorded += mirror->dropped + mirror->reentered;
+    losses->recorded += slotstate->dropped + slotstate->reentered;
     losses->framed = losses->recorded;
 }
 
 bool losses_frame(struct losses *losses)
 {
-    if (losses->framed == losses->recorded || own_flush(losses->own) != 0) {
+    if (losses->framed == losses->recorded ||
+        selfstream_flush(losses->selfstream) != 0) {
         return false;
     }
     losses->framed = losses->recorded;
@@ -103,31 +104,32 @@ bool losses_frame(struct losses *losses)
     return true;
 }
 
-void losses_framed_slot(struct ck_ring_slot *slot, const struct mirror *mirror)
+void losses_framed_slot(struct ck_ring_slot *slot,
+                        const struct slotstate *slotstate)
 {
-    slot->dropped_told = mirror->dropped;
-    slot->reentered_told = mirror->reentered;
+    slot->dropped_told = slotstate->dropped;
+    slot->reentered_told = slotstate->reentered;
 }
 
 void losses_slot(struct losses *losses,
                  struct ck_ring_slot *slot,
-                 struct mirror *mirror)
+                 struct slotstate *slotstate)
 {
     /* acquire: pairs with the release in ck_ring_count_lost() */
     uint64_t dropped =
         atomic_load_explicit(&slot->dropped, memory_order_acquire);
     uint64_t reentered = atomic_load(&slot->reentered);
 
-    if (dropped != mirror->dropped) {
+    if (dropped != slotstate->dropped) {
         lost_put(losses, CK_LOST_RING,
-                 lost_since(losses, dropped, mirror->dropped), slot);
-        mirror->dropped = dropped;
+                 lost_since(losses, dropped, slotstate->dropped), slot);
+        slotstate->dropped = dropped;
         atomic_store(&slot->lost_first, 0);
     }
-    if (reentered != mirror->reentered) {
+    if (reentered != slotstate->reentered) {
         lost_put(losses, CK_LOST_REENTRY,
-                 lost_since(losses, reentered, mirror->reentered), slot);
-        mirror->reentered = reentered;
+                 lost_since(losses, reentered, slotstate->reentered), slot);
+        slotstate->reentered = reentered;
     }
 }
 
@@ -147,10 +149,11 @@ void losses_record(struct losses *losses, uint64_t noslot)
         losses->spool = 0;
     }
     if (losses->broken != 0) {
-        own_note(losses->own,
-                 "recording memory was overwritten: at least %llu records "
-                 "could not be read",
-                 (unsigned long long)losses->broken);
+        selfstream_note(
+            losses->selfstream,
+            "recording memory was overwritten: at least %llu records "
+            "could not be read",
+            (unsigned long long)losses->broken);
         lost_put(losses, CK_LOST_RING, losses->broken, NULL);
         losses->broken = 0;
     }

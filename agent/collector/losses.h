@@ -12,13 +12,13 @@
 #include <stdint.h>
 
 #include "agent/clock/clocksync.h"
-#include "agent/collector/mirror.h"
-#include "agent/stream/own.h"
+#include "agent/collector/slotstate.h"
+#include "agent/stream/selfstream.h"
 #include "schema/ring/ring.h"
 
 struct losses {
-    struct own *own;              /* borrowed */
-    const struct clocksync *sync; /* borrowed */
+    struct selfstream *selfstream; /* borrowed */
+    const struct clocksync *sync;  /* borrowed */
     uint64_t recorded;
     uint64_t framed; /* of these, when that was noted last */
     /* Not yet recorded: */
@@ -38,12 +38,12 @@ void losses_limit(struct losses *losses, uint64_t records, ck_time_t since);
 void losses_inherit(struct losses *losses, uint64_t *noslot);
 void losses_inherit_slot(struct losses *losses,
                          const struct ck_ring_slot *slot,
-                         struct mirror *mirror);
+                         struct slotstate *slotstate);
 
 /* Record what a slot's writer counted since the last time. */
 void losses_slot(struct losses *losses,
                  struct ck_ring_slot *slot,
-                 struct mirror *mirror);
+                 struct slotstate *slotstate);
 /* Record the others; `noslot` = as the ring's header counts. */
 void losses_record(struct losses *losses, uint64_t noslot);
 
@@ -51,7 +51,8 @@ void losses_record(struct losses *losses, uint64_t noslot);
  * note that in the ring: who takes over goes on from there. True when slots
  * are to be noted. */
 bool losses_frame(struct losses *losses);
-void losses_framed_slot(struct ck_ring_slot *slot, const struct mirror *mirror);
+void losses_framed_slot(struct ck_ring_slot *slot,
+                        const struct slotstate *slotstate);
 
 /* Records lost so far, for any reason. */
 uint64_t losses_all(const struct losses *losses);

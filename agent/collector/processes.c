@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "agent/process/identity.h"
-#include "agent/process/over.h"
+#include "agent/process/processexit.h"
 #include "agent/symbols/symbols.h"
 #include "schema/store/run.h"
 
@@ -42,7 +42,8 @@ static size_t proc_read(uint32_t pid, const char *name, char *text, size_t room)
     return used;
 }
 
-static void process_say(struct own *own, uint32_t incarnation, uint32_t pid)
+static void
+process_say(struct selfstream *selfstream, uint32_t incarnation, uint32_t pid)
 {
     struct ck_text head = {.e = {.kind = CK_KIND_PROCESS, .name = incarnation},
                            .object = pid};
@@ -61,7 +62,7 @@ static void process_say(struct own *own, uint32_t incarnation, uint32_t pid)
         command[0] = '?';
         length = 1;
     }
-    (void)own_text(own, head, command, length);
+    (void)selfstream_text(selfstream, head, command, length);
 }
 
 /* Pointers into a block of NUL-terminated words; NULL when out of memory. */
@@ -82,7 +83,7 @@ static char **words_split(char *block, size_t length)
     return words;
 }
 
-static void place_say(struct own *own,
+static void place_say(struct selfstream *selfstream,
                       uint32_t incarnation,
                       uint32_t pid,
                       const struct identity_place *place)
@@ -101,7 +102,7 @@ static void place_say(struct own *own,
     (void)ck_lines_put_number(lines, sizeof(lines), &used, "pid", pid);
     (void)ck_lines_put(lines, sizeof(lines), &used, "launcher",
                        place->launcher);
-    (void)own_text(own, head, lines, used);
+    (void)selfstream_text(selfstream, head, lines, used);
 }
 
 /* Does the image have another rank than we? torchrun's workers do. */
@@ -118,7 +119,7 @@ rank_look(struct processes *processes, uint32_t incarnation, uint32_t pid)
     words = words_split(block, proc_read(pid, "environ", block, ENVIRON_BYTES));
     if (words != NULL && words[0] != NULL &&
         identity_place_differs(processes->env, words, &place)) {
-        place_say(processes->own, incarnation, pid, &place);
+        place_say(processes->selfstream, incarnation, pid, &place);
     }
     free(words);
     free(block);
@@ -127,14 +128,14 @@ rank_look(struct processes *processes, uint32_t incarnation, uint32_t pid)
 static void
 image_say(struct processes *processes, uint32_t incarnation, uint32_t pid)
 {
-    process_say(processes->own, incarnation, pid);
+    process_say(processes->selfstream, incarnation, pid);
     if (process_is_over(pid)) {
         return; /* there is nothing more to be read of it */
     }
     rank_look(processes, incarnation, pid);
     if (processes->symbols != NULL) {
         symbols_seen_process(processes->symbols, incarnation, (pid_t)pid);
-        (void)symbols_modules(processes->symbols, processes->own);
+        (void)symbols_modules(processes->symbols, processes->selfstream);
     }
 }
 
@@ -186,7 +187,7 @@ void processes_maps(struct processes *processes, ck_time_t now)
             maps_look(processes, number, table[i].pid, now);
         }
     }
-    (void)symbols_modules(processes->symbols, processes->own);
+    (void)symbols_modules(processes->symbols, processes->selfstream);
 }
 
 static bool has_slot(const struct processes *processes, uint32_t incarnation)

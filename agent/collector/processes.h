@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/stream/own.h"
+#include "agent/stream/selfstream.h"
 #include "schema/ring/ring.h"
 #include "schema/time.h"
 
@@ -16,7 +16,7 @@ struct symbols;
 
 struct processes {
     struct ck_ring_header *header;       /* borrowed */
-    struct own *own;                     /* borrowed */
+    struct selfstream *selfstream;       /* borrowed */
     struct symbols *symbols;             /* borrowed, may be NULL */
     char *const *env;                    /* borrowed: the agent's */
     bool is_told;                        /* symbols_mapped() is called */

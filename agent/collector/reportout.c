@@ -10,24 +10,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/process/channel.h"
-#include "agent/process/over.h"
+#include "agent/process/frontpipe.h"
+#include "agent/process/processexit.h"
 #include "agent/process/signals.h"
 
 /* A launcher that is in a hurry kills the front before that has read the
  * signal: then the program's end tells it. */
-static bool was_asked(const struct life *life)
+static bool was_asked(const struct targetstate *targetstate)
 {
-    return life->signal != 0 ||
-           (life->is_front_gone && !life->is_end_known &&
-            life->is_status_known && WIFSIGNALED(life->end.status) &&
-            signals_asks_end(WTERMSIG(life->end.status)));
+    return targetstate->signal != 0 ||
+           (targetstate->is_front_gone && !targetstate->is_end_known &&
+            targetstate->is_status_known &&
+            WIFSIGNALED(targetstate->end.status) &&
+            signals_asks_end(WTERMSIG(targetstate->end.status)));
 }
 
 bool reportout_is_awaited(const struct reportout *out)
 {
-    life_step(out->life);
-    return out->stderr_fd >= 0 && !was_asked(out->life) &&
+    targetstate_step(out->targetstate);
+    return out->stderr_fd >= 0 && !was_asked(out->targetstate) &&
            !process_is_over((uint32_t)out->launcher);
 }
 
@@ -36,16 +37,17 @@ void reportout_show(const struct reportout *out,
                     size_t length)
 {
     const char *body = strstr(report, "\n\n");
-    bool has_front = !out->life->is_front_gone;
+    bool has_front = !out->targetstate->is_front_gone;
     size_t left;
 
     body = body == NULL ? report : body + 2;
     left = length - (size_t)(body - report);
     while (left > 0) {
-        size_t piece = left < CHANNEL_TEXT ? left : CHANNEL_TEXT;
+        size_t piece = left < FRONTPIPE_TEXT ? left : FRONTPIPE_TEXT;
 
-        has_front = has_front && channel_send(out->life->channel,
-                                              CHANNEL_REPORT, body, piece) == 0;
+        has_front =
+            has_front && frontpipe_send(out->targetstate->channel,
+                                        FRONTPIPE_REPORT, body, piece) == 0;
         if (!has_front && !reportout_is_awaited(out)) {
             return;
         }

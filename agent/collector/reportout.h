@@ -14,12 +14,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "agent/collector/life.h"
+#include "agent/collector/targetstate.h"
 
 struct reportout {
-    struct life *life; /* borrowed; its channel leads to the front */
-    int stderr_fd;     /* borrowed; of the launcher, -1 = none */
-    pid_t launcher;    /* without one the front itself */
+    struct targetstate
+        *targetstate; /* borrowed; its channel leads to the front */
+    int stderr_fd;    /* borrowed; of the launcher, -1 = none */
+    pid_t launcher;   /* without one the front itself */
 };
 
 /* Without a front: is anybody still waiting for what stderr_fd gets? Hears what

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A collector's last words, without a collector: the same outlet, drain and
- * spool work on the adopted file. It is removed only when all of it is on
+ * A collector's last words, without a collector: the same frame writer, drain
+ * and spool work on the adopted file. It is removed only when all of it is on
  * disk; positions make a second try, or a frame that had arrived after all,
  * harmless.
  */
@@ -28,8 +28,8 @@
 #include "agent/clock/clocksync.h"
 #include "agent/collector/drain.h"
 #include "agent/ring/ringfile.h"
-#include "agent/stream/outlet.h"
-#include "agent/stream/own.h"
+#include "agent/stream/framewriter.h"
+#include "agent/stream/selfstream.h"
 #include "agent/stream/spool.h"
 #include "launch/child.h"
 #include "schema/owndir.h"
@@ -88,19 +88,19 @@ static bool is_empty(const struct ringfile *ring, const struct outbox *outbox)
 /* The tools of one salvage. */
 struct work {
     struct ringfile *ring;
-    struct outlet outlet;
+    struct framewriter framewriter;
     struct clocksync sync;
     struct spool *spool;
-    struct own *own;
+    struct selfstream *selfstream;
     struct drain *drain;
 };
 
 static void work_close(struct work *work)
 {
     drain_destroy(work->drain);
-    own_destroy(work->own);
-    if (work->outlet.writer != NULL) {
-        outlet_fini(&work->outlet);
+    selfstream_destroy(work->selfstream);
+    if (work->framewriter.writer != NULL) {
+        framewriter_fini(&work->framewriter);
     }
     spool_destroy(work->spool);
 }
@@ -128,22 +128,26 @@ static int work_open(struct work *work, struct ringfile *ring, const char *dir)
     work->spool = spool_create(is_run_dir(dir) ? dir : fallback, fallback,
                                ring->agent, UINT64_MAX / 2);
     if (work->spool == NULL ||
-        outlet_init(&work->outlet, ring->outbox, ring->plan.outbox_bytes,
-                    work->spool, ring->agent) != 0) {
+        framewriter_init(&work->framewriter, ring->outbox,
+                         ring->plan.outbox_bytes, work->spool,
+                         ring->agent) != 0) {
         return -1;
     }
     spool_last(work->spool);
-    if (work->outlet.outbox.head->identity_bytes <=
-        sizeof(work->outlet.outbox.head->identity)) {
-        (void)spool_identity(work->spool, work->outlet.outbox.head->identity,
-                             work->outlet.outbox.head->identity_bytes);
+    if (work->framewriter.outbox.head->identity_bytes <=
+        sizeof(work->framewriter.outbox.head->identity)) {
+        (void)spool_identity(work->spool,
+                             work->framewriter.outbox.head->identity,
+                             work->framewriter.outbox.head->identity_bytes);
     }
     clocksync_init(&work->sync, ring->clock);
-    work->own = own_create(&work->outlet, ring->clock, (uint32_t)getpid());
-    if (work->own == NULL) {
+    work->selfstream =
+        selfstream_create(&work->framewriter, ring->clock, (uint32_t)getpid());
+    if (work->selfstream == NULL) {
         return -1;
     }
-    work->drain = drain_create(ring, &work->outlet, work->own, &work->sync, 0);
+    work->drain = drain_create(ring, &work->framewriter, work->selfstream,
+                               &work->sync, 0);
     return work->drain == NULL ? -1 : 0;
 }
 
@@ -174,7 +178,7 @@ static void away_tell(struct work *work)
     };
 
     if (away.e.start != 0) {
-        (void)own_put(work->own, &away.e);
+        (void)selfstream_put(work->selfstream, &away.e);
     }
 }
 
@@ -182,18 +186,19 @@ static void away_tell(struct work *work)
 static int work_do(struct work *work, uint64_t *records)
 {
     bool is_away_told = ringfile_alive(work->ring) != 0;
-    uint64_t before = work->outlet.outbox.head->records;
-    uint64_t waiting = outbox_records(&work->outlet.outbox);
+    uint64_t before = work->framewriter.outbox.head->records;
+    uint64_t waiting = outbox_records(&work->framewriter.outbox);
     /* Who has none is rank 0 to everybody. */
     uint32_t rank = work->ring->rank == ~0u ? 0 : work->ring->rank;
 
-    if (outlet_spool_all(&work->outlet) != 0) {
+    if (framewriter_spool_all(&work->framewriter) != 0) {
         return -1;
     }
-    own_note(work->own,
-             "rank %" PRIu32 ": its collector was killed; what it left was "
-             "recovered from its ring",
-             rank);
+    selfstream_note(work->selfstream,
+                    "rank %" PRIu32
+                    ": its collector was killed; what it left was "
+                    "recovered from its ring",
+                    rank);
     away_tell(work);
     (void)drain_step(work->drain, ck_time_raw(), true);
     ringfile_reopen(work->ring);
@@ -201,14 +206,15 @@ static int work_do(struct work *work, uint64_t *records)
     (void)drain_step(work->drain, ck_time_raw(), true);
     drain_check(work->drain);
     drain_losses(work->drain);
-    if (!drain_is_empty(work->drain) || own_flush(work->own) != 0 ||
-        outlet_spool_all(&work->outlet) != 0) {
+    if (!drain_is_empty(work->drain) ||
+        selfstream_flush(work->selfstream) != 0 ||
+        framewriter_spool_all(&work->framewriter) != 0) {
         errno = ENOSPC;
         return -1;
     }
     /* Without our own sentence. */
-    *records =
-        waiting + work->outlet.outbox.head->records - before - 1 - is_away_told;
+    *records = waiting + work->framewriter.outbox.head->records - before - 1 -
+               is_away_told;
     return 0;
 }
 
@@ -223,7 +229,7 @@ static enum salvage_state ring_empty(struct ringfile *ring,
     memcpy(dir, head->dir, sizeof(dir));
     dir[sizeof(dir) - 1] = '\0';
     if (work_open(&work, ring, dir) != 0 ||
-        (!is_empty(ring, &work.outlet.outbox) &&
+        (!is_empty(ring, &work.framewriter.outbox) &&
          work_do(&work, &found->records) != 0)) {
         (void)snprintf(found->why, sizeof(found->why), "%s",
                        errno == EPROTO ? "its outbox is damaged"

@@ -46,7 +46,7 @@ struct collector_wish {
     bool is_leader;   /* so it does if it has to start the job's ckagg */
     bool is_strict;   /* the front may hold the target for the aggregator */
     bool is_speaker;  /* says what is true for all ranks (of its host) */
-    bool is_begun;    /* the target runs: CHANNEL_BEGUN was sent before */
+    bool is_begun;    /* the target runs: FRONTPIPE_BEGUN was sent before */
 };
 
 #endif

@@ -24,7 +24,7 @@
 #include "agent/front/target.h"
 #include "agent/perf/counters.h"
 #include "agent/perf/sampler.h"
-#include "agent/process/channel.h"
+#include "agent/process/frontpipe.h"
 #include "agent/process/signals.h"
 #include "launch/child.h"
 #include "launch/cli.h"
@@ -62,7 +62,7 @@ struct front {
     bool has_promised;  /* it was said where the report will be */
     ck_time_t patience; /* until when the report is waited for */
     char why[512];      /* there is none; "" = not known */
-    struct channel_end end;
+    struct frontpipe_end end;
     char place[4096]; /* where the run, or the spool, lies */
 };
 
@@ -80,7 +80,7 @@ static int collector_start(struct front *front)
     int ends[2];
     pid_t pid;
 
-    if (channel_open(ends) != 0) {
+    if (frontpipe_open(ends) != 0) {
         return -1;
     }
     pid = fork();
@@ -119,46 +119,46 @@ static void end_tell(struct front *front)
             (void)kill(front->collector, SIGCONT);
         }
         (void)poll(&room, 1, ROOM_WAIT_MS);
-        (void)channel_send(front->channel, CHANNEL_ENDED, &front->end,
-                           sizeof(front->end));
+        (void)frontpipe_send(front->channel, FRONTPIPE_ENDED, &front->end,
+                             sizeof(front->end));
     }
 }
 
 /* A word of the collector that is no text to keep. */
 static void word_take(struct front *front,
-                      const struct channel_message *message)
+                      const struct frontpipe_message *message)
 {
     int length = (int)message->length;
 
-    if (message->type == CHANNEL_WARN && !front->is_holding &&
+    if (message->type == FRONTPIPE_WARN && !front->is_holding &&
         !restart_is_vain(&front->restart)) {
         ck_warn("%.*s", length, message->u.text);
-    } else if (message->type == CHANNEL_ALONE && front->why[0] == '\0') {
+    } else if (message->type == FRONTPIPE_ALONE && front->why[0] == '\0') {
         (void)snprintf(front->why, sizeof(front->why), "%.*s", length,
                        message->u.text);
-    } else if (message->type == CHANNEL_READY) {
+    } else if (message->type == FRONTPIPE_READY) {
         front->is_ready = true;
-    } else if (message->type == CHANNEL_LEAD) {
+    } else if (message->type == FRONTPIPE_LEAD) {
         front->wish->is_speaker = true;
-    } else if (message->type == CHANNEL_DONE) {
+    } else if (message->type == FRONTPIPE_DONE) {
         front->is_done = true;
     }
 }
 
 static void channel_step(struct front *front)
 {
-    struct channel_message message;
+    struct frontpipe_message message;
     int rc = 0;
 
     while (front->channel >= 0 &&
-           (rc = channel_receive(front->channel, &message)) == 1) {
+           (rc = frontpipe_receive(front->channel, &message)) == 1) {
         size_t length = message.length;
 
-        if (message.type == CHANNEL_REPORT &&
+        if (message.type == FRONTPIPE_REPORT &&
             front->wish->report == FRONT_REPORT_NOW) {
             (void)fwrite(message.u.text, 1, length, stderr);
             front->has_report = true;
-        } else if (message.type == CHANNEL_PLACE) {
+        } else if (message.type == FRONTPIPE_PLACE) {
             (void)snprintf(front->place, sizeof(front->place), "%.*s",
                            (int)length, message.u.text);
         } else {
@@ -243,7 +243,7 @@ static void children_reap(struct front *front)
         } else if (pid == front->target.pid) {
             front->is_ended = true;
             front->status = status;
-            channel_end_fill(&front->end, front->status, &usage);
+            frontpipe_end_fill(&front->end, front->status, &usage);
             end_tell(front);
             collector_follow(front);
         } else if (pid == front->collector && !WIFSTOPPED(status)) {
@@ -298,8 +298,8 @@ static void signal_take(struct front *front,
     }
     /* The collector learns what may end us, and that we go on after a stop. */
     if ((is_ending || number == SIGCONT) && front->channel >= 0) {
-        (void)channel_send(front->channel, CHANNEL_FLUSH, &number,
-                           sizeof(number));
+        (void)frontpipe_send(front->channel, FRONTPIPE_FLUSH, &number,
+                             sizeof(number));
     }
     if (front->is_ended && is_ending) {
         hurry(front, number);
@@ -415,10 +415,10 @@ static void report_wait(struct front *front)
 
 static void never_tell(struct front *front, const struct rusage *usage)
 {
-    channel_end_fill(&front->end, front->status, usage);
+    frontpipe_end_fill(&front->end, front->status, usage);
     if (front->channel >= 0) {
-        (void)channel_send(front->channel, CHANNEL_NEVER, &front->end,
-                           sizeof(front->end));
+        (void)frontpipe_send(front->channel, FRONTPIPE_NEVER, &front->end,
+                             sizeof(front->end));
     }
 }
 
@@ -433,7 +433,7 @@ static bool ready_wait(struct front *front)
     }
     front->is_holding = true;
     if (front->channel >= 0) {
-        (void)channel_send(front->channel, CHANNEL_MEET, NULL, 0);
+        (void)frontpipe_send(front->channel, FRONTPIPE_MEET, NULL, 0);
     }
     while (!front->is_ready && !front->is_ended && !front->is_done &&
            front->why[0] == '\0') {
@@ -484,7 +484,7 @@ static int exec_failed(struct front *front, int failed)
 static void begun_tell(struct front *front)
 {
     front->wish->collector.is_begun = true;
-    (void)channel_send(front->channel, CHANNEL_BEGUN, NULL, 0);
+    (void)frontpipe_send(front->channel, FRONTPIPE_BEGUN, NULL, 0);
 }
 
 /* Without a collector nobody would empty the ring. */

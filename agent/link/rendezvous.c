@@ -24,7 +24,7 @@
 
 #include "agent/link/embedded.h"
 #include "agent/link/nearby.h"
-#include "agent/link/probe.h"
+#include "agent/link/reachable.h"
 #include "schema/store/run.h"
 
 #define START_WAIT (2 * CK_TIME_S)
@@ -61,7 +61,7 @@ struct rendezvous {
     ck_time_t nearby_at;
     ck_time_t nearby_pause;
     struct ck_endpoint candidate; /* being probed */
-    struct probe probe;
+    struct reachable probe;
 };
 
 struct rendezvous *rendezvous_create(const struct rendezvous_wish *wish,
@@ -100,7 +100,7 @@ struct rendezvous *rendezvous_create(const struct rendezvous_wish *wish,
 void rendezvous_destroy(struct rendezvous *rendezvous)
 {
     if (rendezvous != NULL) {
-        probe_stop(&rendezvous->probe);
+        reachable_stop(&rendezvous->probe);
         if (rendezvous->embedded.ready >= 0) {
             (void)close(rendezvous->embedded.ready);
         }
@@ -240,7 +240,7 @@ candidate_take(struct rendezvous *rendezvous, const char *text, ck_time_t now)
         return -1;
     }
     rendezvous->candidate = remote;
-    return probe_start(&rendezvous->probe, &rendezvous->candidate, now) > 0
+    return reachable_start(&rendezvous->probe, &rendezvous->candidate, now) > 0
                ? 0
                : -1;
 }
@@ -329,7 +329,7 @@ static int given_step(struct rendezvous *rendezvous, ck_time_t now)
 {
     if (rendezvous->candidate.count == 1 ||
         !ck_endpoint_is_tcp(rendezvous->candidate.urls[0]) ||
-        probe_start(&rendezvous->probe, &rendezvous->candidate, now) == 0) {
+        reachable_start(&rendezvous->probe, &rendezvous->candidate, now) == 0) {
         return 0;
     }
     return -1;
@@ -364,7 +364,7 @@ static int find_step(struct rendezvous *rendezvous,
                      size_t *url)
 {
     if (rendezvous->probe.is_running) {
-        int at = probe_step(&rendezvous->probe, now);
+        int at = reachable_step(&rendezvous->probe, now);
 
         return at >= 0 ? hand_out(rendezvous, (size_t)at, endpoint, url) : 0;
     }

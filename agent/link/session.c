@@ -25,7 +25,7 @@
 
 struct session {
     const struct identity *identity; /* borrowed */
-    struct outlet *outlet;           /* borrowed */
+    struct framewriter *framewriter; /* borrowed */
     const char *clock_key;           /* borrowed */
     struct ship *ship;
     struct ck_endpoint endpoint;
@@ -51,14 +51,14 @@ struct session {
 };
 
 struct session *session_create(const struct identity *identity,
-                               struct outlet *outlet,
+                               struct framewriter *framewriter,
                                const char *clock_key)
 {
     struct session *session = calloc(1, sizeof(*session));
 
     if (session != NULL) {
         session->identity = identity;
-        session->outlet = outlet;
+        session->framewriter = framewriter;
         session->clock_key = clock_key;
     }
     return session;
@@ -113,7 +113,8 @@ static void hello_say(struct session *session, ck_time_t now)
 
 static void acks_take(struct session *session, const struct ck_control *control)
 {
-    (void)outlet_ack(session->outlet, control->acks, control->acks_count);
+    (void)framewriter_ack(session->framewriter, control->acks,
+                          control->acks_count);
 }
 
 /* Lines that are missing leave their field empty. */
@@ -151,8 +152,8 @@ static void welcome_take(struct session *session,
     reference_take(session, control);
     session->welcomes++;
     session->full[0] = '\0';
-    outbox_rewind(&session->outlet->outbox);
-    spool_rewind(session->outlet->spool);
+    outbox_rewind(&session->framewriter->outbox);
+    spool_rewind(session->framewriter->spool);
     if (session->state == SESSION_GREETING) {
         session->state = SESSION_SENDING;
     }
@@ -233,8 +234,8 @@ static void control_take(struct session *session,
 /* Outbox first: its frames are older than the spool's. */
 static void frames_send(struct session *session)
 {
-    struct outbox *outbox = &session->outlet->outbox;
-    struct spool *spool = session->outlet->spool;
+    struct outbox *outbox = &session->framewriter->outbox;
+    struct spool *spool = session->framewriter->spool;
     const void *frame;
     size_t bytes;
     int turn = 0;
@@ -269,7 +270,8 @@ static void state_step(struct session *session, ck_time_t now, const char *beat)
         }
         if (session->is_leaving &&
             (session->is_rest_kept ||
-             (!session->is_held && outlet_is_empty(session->outlet))) &&
+             (!session->is_held &&
+              framewriter_is_empty(session->framewriter))) &&
             ship_control(session->ship, CK_CONTROL_GOODBYE, session->goodbye) ==
                 0) {
             session->state = SESSION_LEAVING;
@@ -324,15 +326,15 @@ void session_leave(struct session *session, const char *text)
 
 void session_leave_rest(struct session *session, const char *text)
 {
-    const char *path = spool_path(session->outlet->spool);
+    const char *path = spool_path(session->framewriter->spool);
     size_t used;
 
     session_leave(session, text);
     session->is_rest_kept = true;
     used = strlen(session->goodbye);
-    (void)ck_lines_put(session->goodbye, sizeof(session->goodbye) - 1, &used,
-                       "spool_path",
-                       spool_bytes(session->outlet->spool) == 0 ? "" : path);
+    (void)ck_lines_put(
+        session->goodbye, sizeof(session->goodbye) - 1, &used, "spool_path",
+        spool_bytes(session->framewriter->spool) == 0 ? "" : path);
     session->goodbye[used] = '\0';
 }
 

@@ -19,7 +19,7 @@
 
 #include "agent/link/clockreference.h"
 #include "agent/process/identity.h"
-#include "agent/stream/outlet.h"
+#include "agent/stream/framewriter.h"
 #include "schema/endpoint.h"
 #include "schema/time.h"
 
@@ -39,7 +39,7 @@ struct session;
 /* All borrowed. `clock_key` is told in HELLO (NULL = none). NULL with ENOMEM.
  */
 struct session *session_create(const struct identity *identity,
-                               struct outlet *outlet,
+                               struct framewriter *framewriter,
                                const char *clock_key);
 void session_destroy(struct session *session);
 
@@ -53,7 +53,7 @@ int session_open(struct session *session,
  * is due now, or NULL. */
 void session_step(struct session *session, ck_time_t now, const char *beat);
 
-/* Say goodbye when the outlet is empty. `text` is copied. */
+/* Say goodbye when the frame writer is empty. `text` is copied. */
 void session_leave(struct session *session, const char *text);
 /* Say goodbye though there are frames: they stay in the spool, which is named
  * to the aggregator. */

@@ -31,7 +31,7 @@
 
 #include "agent/perf/perfcall.h"
 #include "agent/perf/sampler.h"
-#include "agent/process/load.h"
+#include "agent/process/cpuload.h"
 #include "agent/process/proctree.h"
 
 /* Threads whose details are read each time; with n times as many, each n-th
@@ -97,7 +97,7 @@ struct event {
 struct counters {
     struct event events[PLANS];
     struct proctree *tree;
-    struct load *load;          /* NULL = no memory for it */
+    struct cpuload *load;       /* NULL = no memory for it */
     struct proctree_total last; /* as wait4() says; of a child that lives, 0 */
     ck_time_t started;
     bool is_user_only;
@@ -189,7 +189,7 @@ static int attr_try(struct counters *counters,
 }
 
 static void
-event_open(struct counters *counters, size_t number, pid_t pid, int leader)
+perfevent_open(struct counters *counters, size_t number, pid_t pid, int leader)
 {
     struct event *event = &counters->events[number];
     struct perf_event_attr attr = {.size = sizeof(attr)};
@@ -231,7 +231,7 @@ static void events_open(struct counters *counters, pid_t pid)
             (void)snprintf(event->why_not, sizeof(event->why_not),
                            "libpfm4 did not start: %s", pfm_strerror(rc));
         } else {
-            event_open(counters, i, pid, leader);
+            perfevent_open(counters, i, pid, leader);
         }
         if (leader < 0) {
             leader = event->fd;
@@ -248,7 +248,7 @@ struct counters *counters_create(pid_t held_child, struct ck_err *why_not)
             counters->events[i].fd = -1;
         }
         counters->tree = proctree_create(held_child);
-        counters->load = load_create(held_child, counters->tree);
+        counters->load = cpuload_create(held_child, counters->tree);
     }
     if (counters == NULL || counters->tree == NULL) {
         counters_destroy(counters);
@@ -272,22 +272,24 @@ void counters_destroy(struct counters *counters)
             (void)close(counters->events[i].fd);
         }
     }
-    load_destroy(counters->load);
+    cpuload_destroy(counters->load);
     proctree_destroy(counters->tree);
     free(counters);
     errno = saved;
 }
 
-static int name_say(struct own *own, uint32_t id, const char *name)
+static int
+name_say(struct selfstream *selfstream, uint32_t id, const char *name)
 {
     struct ck_text head = {.e = {.kind = CK_KIND_NAME, .name = id}};
 
-    return own_text(own, head, name, strlen(name));
+    return selfstream_text(selfstream, head, name, strlen(name));
 }
 
 /* One note for all counters that are missing for the same reason. */
-static void
-missing_say(const struct counters *counters, struct own *own, size_t first)
+static void missing_say(const struct counters *counters,
+                        struct selfstream *selfstream,
+                        size_t first)
 {
     const char *why_not = counters->events[first].why_not;
     char names[400] = "";
@@ -305,35 +307,38 @@ missing_say(const struct counters *counters, struct own *own, size_t first)
         used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
                                  used > 0 ? ", " : "", plans[i].name);
     }
-    own_note(own, "counters not supported: %s: %s", names, why_not);
+    selfstream_note(selfstream, "counters not supported: %s: %s", names,
+                    why_not);
 }
 
-static int introduce(struct counters *counters, struct own *own)
+static int introduce(struct counters *counters, struct selfstream *selfstream)
 {
     int rc = 0;
 
     for (size_t i = 0; i < PLANS; i++) {
         if (counters->events[i].why_not[0] != '\0') {
-            missing_say(counters, own, i);
+            missing_say(counters, selfstream, i);
         } else {
-            rc |= name_say(own, (uint32_t)i + 1, plans[i].name);
+            rc |= name_say(selfstream, (uint32_t)i + 1, plans[i].name);
         }
     }
     for (uint32_t i = 0; i < THREAD_COUNTERS; i++) {
-        rc |= name_say(own, (uint32_t)PLANS + 1 + i, thread_names[i]);
+        rc |= name_say(selfstream, (uint32_t)PLANS + 1 + i, thread_names[i]);
     }
     if (counters->is_user_only) {
-        own_note(own,
-                 "hardware counters count user mode only "
-                 "(kernel.perf_event_paranoid is %d)",
-                 paranoid_level());
+        selfstream_note(selfstream,
+                        "hardware counters count user mode only "
+                        "(kernel.perf_event_paranoid is %d)",
+                        paranoid_level());
     }
     counters->is_introduced = rc == 0;
     return rc == 0 ? 0 : -1;
 }
 
-static int
-value_say(struct own *own, uint32_t id, const int64_t values[3], uint32_t tid)
+static int value_say(struct selfstream *selfstream,
+                     uint32_t id,
+                     const int64_t values[3],
+                     uint32_t tid)
 {
     struct ck_counter record = {
         .e = {.kind = CK_KIND_COUNTER,
@@ -345,7 +350,7 @@ value_say(struct own *own, uint32_t id, const int64_t values[3], uint32_t tid)
         .tid = tid,
     };
 
-    return own_put(own, &record.e);
+    return selfstream_put(selfstream, &record.e);
 }
 
 static int64_t higher(int64_t a, int64_t b)
@@ -384,7 +389,7 @@ static bool is_seen(const struct counters *counters, enum source source)
 }
 
 static int totals_say(struct counters *counters,
-                      struct own *own,
+                      struct selfstream *selfstream,
                       const struct sampler *sampler)
 {
     int64_t since = ck_time_raw() - counters->started;
@@ -406,13 +411,14 @@ static int totals_say(struct counters *counters,
                    (ssize_t)sizeof(values)) {
             continue;
         }
-        rc |= value_say(own, (uint32_t)i + 1, values, 0);
+        rc |= value_say(selfstream, (uint32_t)i + 1, values, 0);
     }
     return rc;
 }
 
-static int
-thread_say(struct own *own, const struct proctree_thread *thread, int64_t since)
+static int thread_say(struct selfstream *selfstream,
+                      const struct proctree_thread *thread,
+                      int64_t since)
 {
     const int64_t values[THREAD_COUNTERS] = {
         [THREAD_CPU] = thread->cpu_ns,
@@ -427,12 +433,12 @@ thread_say(struct own *own, const struct proctree_thread *thread, int64_t since)
     for (uint32_t i = 0; i < THREAD_COUNTERS; i++) {
         int64_t said[3] = {values[i], since, since};
 
-        rc |= value_say(own, (uint32_t)PLANS + 1 + i, said, thread->tid);
+        rc |= value_say(selfstream, (uint32_t)PLANS + 1 + i, said, thread->tid);
     }
     return rc;
 }
 
-static int threads_say(struct counters *counters, struct own *own)
+static int threads_say(struct counters *counters, struct selfstream *selfstream)
 {
     int64_t since = ck_time_raw() - counters->started;
     const struct proctree_thread *threads;
@@ -442,18 +448,18 @@ static int threads_say(struct counters *counters, struct own *own)
     counters->until_threads =
         (unsigned)(proctree_read(counters->tree) / THREADS_EACH_TIME);
     if (counters->load != NULL) {
-        load_read(counters->load, ck_time_raw());
+        cpuload_read(counters->load, ck_time_raw());
     }
     threads = proctree_threads(counters->tree, &count);
     for (size_t i = 0; i < count; i++) {
         if (threads[i].is_changed) {
-            rc |= thread_say(own, &threads[i], since);
+            rc |= thread_say(selfstream, &threads[i], since);
         }
     }
     return rc;
 }
 
-void counters_end(struct counters *counters, const struct channel_end *end)
+void counters_end(struct counters *counters, const struct frontpipe_end *end)
 {
     counters->last = (struct proctree_total){
         .cpu_ns = end->user_ns + end->system_ns,
@@ -464,7 +470,7 @@ void counters_end(struct counters *counters, const struct channel_end *end)
 }
 
 int counters_read(struct counters *counters,
-                  struct own *own,
+                  struct selfstream *selfstream,
                   const struct sampler *sampler)
 {
     int rc = 0;
@@ -475,14 +481,14 @@ int counters_read(struct counters *counters,
                            sizeof(counters->events[MIGRATIONS].why_not),
                            "it is counted with samples (--sample)");
         }
-        rc |= introduce(counters, own);
+        rc |= introduce(counters, selfstream);
     }
     if (counters->until_threads > 0) {
         counters->until_threads--;
     } else {
-        rc |= threads_say(counters, own);
+        rc |= threads_say(counters, selfstream);
     }
-    rc |= totals_say(counters, own, sampler);
+    rc |= totals_say(counters, selfstream, sampler);
     if (rc != 0) {
         errno = ENOSPC;
         return -1;
@@ -490,7 +496,7 @@ int counters_read(struct counters *counters,
     return 0;
 }
 
-const struct load *counters_load(const struct counters *counters)
+const struct cpuload *counters_load(const struct counters *counters)
 {
     return counters == NULL ? NULL : counters->load;
 }

@@ -13,12 +13,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/process/channel.h"
-#include "agent/stream/own.h"
+#include "agent/process/frontpipe.h"
+#include "agent/stream/selfstream.h"
 #include "schema/err.h"
 
 struct counters;
-struct load;
+struct cpuload;
 struct sampler;
 
 /* Count from the exec of a child that is still held before it. Counters that
@@ -28,20 +28,20 @@ struct sampler;
 struct counters *counters_create(pid_t held_child, struct ck_err *why_not);
 void counters_destroy(struct counters *counters);
 
-/* Say all values that changed, as records of `own` (borrowed). `sampler` (NULL:
- * there is none) counts what is counted in switches. To be called about each
- * second and once more after the target's end, before it is waited
- * for if possible. 0, or -1 with errno ENOSPC: some found no room.
+/* Say all values that changed, as records of `selfstream` (borrowed). `sampler`
+ * (NULL: there is none) counts what is counted in switches. To be called about
+ * each second and once more after the target's end, before it is waited for if
+ * possible. 0, or -1 with errno ENOSPC: some found no room.
  */
 int counters_read(struct counters *counters,
-                  struct own *own,
+                  struct selfstream *selfstream,
                   const struct sampler *sampler);
 /* What wait4() said of the target, for the last reading. Copied. */
-void counters_end(struct counters *counters, const struct channel_end *end);
+void counters_end(struct counters *counters, const struct frontpipe_end *end);
 
 /* The CPUs that the target may use and who else used them, NULL = not looked
  * at. Borrowed. */
-const struct load *counters_load(const struct counters *counters);
+const struct cpuload *counters_load(const struct counters *counters);
 /* Threads that found no room in the table and were not counted apart. */
 uint64_t counters_left_out(const struct counters *counters);
 

@@ -47,9 +47,9 @@ struct perfring_pages perfring_share(size_t cpus, size_t sharers, bool may_lock)
         pages /= 2;
     }
     pages = cpus > CPUS_FEW ? PAGES_LEAST : pages;
-    share.of[EVENT_SWITCHES] = pages;
+    share.of[PERFEVENT_SWITCHES] = pages;
     pages /= PAGES_SAMPLES;
-    share.of[EVENT_SAMPLES] =
+    share.of[PERFEVENT_SAMPLES] =
         pages > PAGES_SAMPLES_LEAST ? pages : PAGES_SAMPLES_LEAST;
     return share;
 }

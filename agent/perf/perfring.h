@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/perf/event.h"
+#include "agent/perf/perfevent.h"
 
 /* What came through a ring, and what found no room in it. The kernel counts
  * records, of whatever kind: what a ring may hold says what they were. */
@@ -30,7 +30,7 @@ struct perfring {
 
 /* Data pages of a ring, powers of two. */
 struct perfring_pages {
-    size_t of[EVENT_RINGS];
+    size_t of[PERFEVENT_RINGS];
 };
 
 /* May this process lock as much memory as it likes? */

@@ -28,12 +28,12 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "agent/perf/event.h"
+#include "agent/perf/perfevent.h"
 #include "agent/perf/perfring.h"
 #include "agent/perf/stacks.h"
 #include "agent/perf/switches.h"
 #include "agent/perf/unowned.h"
-#include "agent/process/kin.h"
+#include "agent/process/descendants.h"
 #include "agent/symbols/symbols.h"
 #include "schema/clock/domain.h"
 
@@ -56,8 +56,8 @@ struct image {
 };
 
 struct sampler {
-    struct perfring *rings[EVENT_RINGS]; /* by CPU */
-    size_t count[EVENT_RINGS];
+    struct perfring *rings[PERFEVENT_RINGS]; /* by CPU */
+    size_t count[PERFEVENT_RINGS];
     struct perfring_pages pages;
     int64_t period; /* ns */
     int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
@@ -65,7 +65,7 @@ struct sampler {
     bool is_wide; /* events of CPUs, not of the target */
     struct stacks *stacks;
     struct switches *switches;
-    struct kin *kin;
+    struct descendants *descendants;
     struct unowned *unowned;
     uint64_t owned;     /* samples */
     uint64_t pid_space; /* that pids are of here */
@@ -81,7 +81,7 @@ struct sampler {
 /* What a step works with. */
 struct step {
     struct sampler *sampler;
-    struct own *own;
+    struct selfstream *selfstream;
     struct ck_ring_header *header;
     struct symbols *symbols;
 };
@@ -99,20 +99,20 @@ static bool is_own_ground(const cpu_set_t *cpus, int sharers)
 static int
 cpu_open(struct sampler *sampler, pid_t pid, int cpu, enum reach *reach)
 {
-    for (int ring = 0; ring < EVENT_RINGS; ring++) {
-        struct event_wish wish = {
+    for (int ring = 0; ring < PERFEVENT_RINGS; ring++) {
+        struct perfevent_wish wish = {
             .period = sampler->period,
-            .ring = (enum event_ring)ring,
+            .ring = (enum perfevent_ring)ring,
             .reach = *reach,
             .wake_bytes = (uint32_t)(sampler->pages.of[ring] *
                                      (size_t)sysconf(_SC_PAGESIZE) / WAKE_PART),
         };
-        int fd = event_open(pid, cpu, &wish);
+        int fd = perfevent_open(pid, cpu, &wish);
 
         while (fd < 0 && (errno == EACCES || errno == EPERM) &&
                *reach != REACH_USER) {
             wish.reach = ++*reach;
-            fd = event_open(pid, cpu, &wish);
+            fd = perfevent_open(pid, cpu, &wish);
         }
         if (fd < 0) {
             return -1;
@@ -131,7 +131,7 @@ static int events_open(struct sampler *sampler, pid_t pid, int sharers)
     if (sched_getaffinity(pid, sizeof(cpus), &cpus) != 0) {
         return -1;
     }
-    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+    for (int ring = 0; ring < PERFEVENT_RINGS; ring++) {
         sampler->rings[ring] =
             calloc((size_t)CPU_COUNT(&cpus) + 1, sizeof(**sampler->rings));
         if (sampler->rings[ring] == NULL) {
@@ -168,13 +168,13 @@ struct sampler *sampler_create(pid_t held_child,
     sampler->switches = switches_create();
     if (sampler->stacks == NULL || sampler->switches == NULL ||
         events_open(sampler, held_child, sharers) != 0) {
-        (void)ck_err_set(why_not, "%s", event_why(errno));
+        (void)ck_err_set(why_not, "%s", perfevent_why(errno));
         sampler_destroy(sampler);
         return NULL;
     }
-    sampler->kin = kin_create(held_child, sampler->is_wide);
+    sampler->descendants = descendants_create(held_child, sampler->is_wide);
     sampler->unowned = unowned_create(held_child, sampler->period);
-    if (sampler->kin == NULL || sampler->unowned == NULL) {
+    if (sampler->descendants == NULL || sampler->unowned == NULL) {
         (void)ck_err_set(why_not, "out of memory");
         sampler_destroy(sampler);
         return NULL;
@@ -190,7 +190,7 @@ void sampler_destroy(struct sampler *sampler)
     if (sampler == NULL) {
         return;
     }
-    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+    for (int ring = 0; ring < PERFEVENT_RINGS; ring++) {
         for (size_t i = 0; i < sampler->count[ring]; i++) {
             perfring_fini(&sampler->rings[ring][i]);
         }
@@ -201,7 +201,7 @@ void sampler_destroy(struct sampler *sampler)
     }
     stacks_destroy(sampler->stacks);
     switches_destroy(sampler->switches);
-    kin_destroy(sampler->kin);
+    descendants_destroy(sampler->descendants);
     unowned_destroy(sampler->unowned);
     free(sampler);
     errno = saved;
@@ -216,7 +216,7 @@ static void ring_map(struct sampler *sampler, int ring, size_t i)
 
     perfring_map(at, sampler->pages.of[ring]);
     if (at->page == NULL) {
-        sampler->unmapped += ring == EVENT_SAMPLES;
+        sampler->unmapped += ring == PERFEVENT_SAMPLES;
     } else if (sampler->filled_fd >= 0) {
         (void)epoll_ctl(sampler->filled_fd, EPOLL_CTL_ADD, at->fd, &event);
     }
@@ -227,7 +227,7 @@ static void rings_map(struct sampler *sampler)
 {
     sampler->is_mapped = true;
     sampler->filled_fd = epoll_create1(EPOLL_CLOEXEC);
-    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+    for (int ring = 0; ring < PERFEVENT_RINGS; ring++) {
         for (size_t i = 0; i < sampler->count[ring]; i++) {
             ring_map(sampler, ring, i);
         }
@@ -254,7 +254,7 @@ static void filled_hear(struct sampler *sampler)
 static uint32_t image_search(const struct step *step, uint32_t pid)
 {
     struct ck_ring_process *table = ck_ring_processes(step->header);
-    ck_time_t since = kin_since(step->sampler->kin, pid);
+    ck_time_t since = descendants_since(step->sampler->descendants, pid);
     uint32_t newest = 0;
 
     for (unsigned i = 0; i < step->sampler->used_count; i++) {
@@ -306,7 +306,7 @@ static uint32_t image_find(const struct step *step, uint32_t pid)
 
 /* The user's part of a call chain, innermost first; it is the first address
  * and then return addresses. How many. */
-static size_t frames_take(const struct event_sample *sample,
+static size_t frames_take(const struct perfevent_sample *sample,
                           uint64_t frames[SAMPLER_FRAMES_MAX])
 {
     const uint64_t *chain = (const uint64_t *)(sample + 1);
@@ -340,11 +340,11 @@ static void sample_put(const struct step *step, struct unowned_sample *sample)
     if (sample->count > 0) {
         sample->record.ip = sample->frames[0] - 1;
         sample->record.stack = stacks_number(
-            step->sampler->stacks, step->own, step->symbols,
+            step->sampler->stacks, step->selfstream, step->symbols,
             &(struct stack){incarnation, sample->frames, sample->count});
     }
     step->sampler->owned++;
-    (void)own_put(step->own, &sample->record.e);
+    (void)selfstream_put(step->selfstream, &sample->record.e);
 }
 
 static void held_put(const struct step *step, uint32_t pid)
@@ -366,7 +366,7 @@ static void enrolled_put(const struct step *step, uint32_t pid)
 }
 
 static void sample_take(const struct step *step,
-                        const struct event_sample *seen)
+                        const struct perfevent_sample *seen)
 {
     struct sampler *sampler = step->sampler;
     struct unowned_sample sample = {
@@ -381,10 +381,11 @@ static void sample_take(const struct step *step,
     };
     uint32_t incarnation = image_find(step, seen->pid);
 
-    if (incarnation == 0 && !kin_has(sampler->kin, seen->pid)) {
+    if (incarnation == 0 && !descendants_has(sampler->descendants, seen->pid)) {
         return;
     }
-    if (sample.record.e.start < kin_since(sampler->kin, seen->pid)) {
+    if (sample.record.e.start <
+        descendants_since(sampler->descendants, seen->pid)) {
         unowned_count(sampler->unowned, seen->pid); /* of what ran before */
         return;
     }
@@ -401,7 +402,7 @@ static void sample_take(const struct step *step,
 static void switch_take(const struct step *step,
                         const struct perf_event_header *header)
 {
-    const struct event_id *id =
+    const struct perfevent_id *id =
         (const void *)((const uint8_t *)header + header->size - sizeof(*id));
     uint32_t incarnation;
 
@@ -413,7 +414,7 @@ static void switch_take(const struct step *step,
         return;
     }
     switches_add(
-        step->sampler->switches, step->own,
+        step->sampler->switches, step->selfstream,
         &(struct switch_seen){
             .time = ck_domain_raw((ck_time_t)id->time),
             .tid = id->tid,
@@ -444,12 +445,14 @@ static void image_begin(const struct step *step, uint32_t pid, ck_time_t since)
     unowned_forget(step->sampler->unowned, pid, since);
 }
 
-static void fork_take(const struct step *step, const struct event_fork *fork)
+static void fork_take(const struct step *step,
+                      const struct perfevent_fork *fork)
 {
     ck_time_t since = ck_domain_raw((ck_time_t)fork->time);
 
     if (fork->pid != fork->parent) { /* not a thread */
-        kin_forked(step->sampler->kin, fork->pid, fork->parent, since);
+        descendants_forked(step->sampler->descendants, fork->pid, fork->parent,
+                           since);
         image_begin(step, fork->pid, since);
     }
 }
@@ -458,12 +461,12 @@ static void exec_take(const struct step *step,
                       const struct perf_event_header *header)
 {
     uint32_t pid = *(const uint32_t *)(header + 1);
-    const struct event_id *id =
+    const struct perfevent_id *id =
         (const void *)((const uint8_t *)header + header->size - sizeof(*id));
     ck_time_t since = ck_domain_raw((ck_time_t)id->time);
 
     if ((header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
-        kin_execed(step->sampler->kin, pid, since);
+        descendants_execed(step->sampler->descendants, pid, since);
         image_begin(step, pid, since);
     }
 }
@@ -474,8 +477,8 @@ static void record_take(void *state, const struct perf_event_header *header)
 
     switch (header->type) {
     case PERF_RECORD_SAMPLE:
-        if (header->size >= sizeof(struct event_sample)) {
-            sample_take(step, (const struct event_sample *)header);
+        if (header->size >= sizeof(struct perfevent_sample)) {
+            sample_take(step, (const struct perfevent_sample *)header);
         }
         break;
     case PERF_RECORD_SWITCH:
@@ -488,12 +491,12 @@ static void record_take(void *state, const struct perf_event_header *header)
         }
         break;
     case PERF_RECORD_FORK:
-        if (header->size >= sizeof(struct event_fork)) {
-            fork_take(step, (const struct event_fork *)header);
+        if (header->size >= sizeof(struct perfevent_fork)) {
+            fork_take(step, (const struct perfevent_fork *)header);
         }
         break;
     case PERF_RECORD_COMM:
-        if (header->size >= sizeof(*header) + sizeof(struct event_id)) {
+        if (header->size >= sizeof(*header) + sizeof(struct perfevent_id)) {
             exec_take(step, header);
         }
         break;
@@ -503,11 +506,11 @@ static void record_take(void *state, const struct perf_event_header *header)
 }
 
 void sampler_step(struct sampler *sampler,
-                  struct own *own,
+                  struct selfstream *selfstream,
                   struct ck_ring_header *header,
                   struct symbols *symbols)
 {
-    struct step step = {sampler, own, header, symbols};
+    struct step step = {sampler, selfstream, header, symbols};
 
     if (sampler == NULL) {
         return;
@@ -516,16 +519,16 @@ void sampler_step(struct sampler *sampler,
         rings_map(sampler);
     }
     filled_hear(sampler);
-    for (int ring = 0; ring < EVENT_RINGS; ring++) {
+    for (int ring = 0; ring < PERFEVENT_RINGS; ring++) {
         for (size_t i = 0; i < sampler->count[ring]; i++) {
             perfring_drain(&sampler->rings[ring][i], record_take, &step);
         }
     }
-    switches_settle(sampler->switches, own);
+    switches_settle(sampler->switches, selfstream);
 }
 
 static struct perfring_tally tally_sum(const struct sampler *sampler,
-                                       enum event_ring ring)
+                                       enum perfevent_ring ring)
 {
     struct perfring_tally sum = {0};
 
@@ -543,8 +546,8 @@ struct sampler_tally sampler_tally(const struct sampler *sampler)
     if (sampler == NULL) {
         return (struct sampler_tally){0};
     }
-    samples = tally_sum(sampler, EVENT_SAMPLES);
-    switches = tally_sum(sampler, EVENT_SWITCHES);
+    samples = tally_sum(sampler, PERFEVENT_SAMPLES);
+    switches = tally_sum(sampler, PERFEVENT_SWITCHES);
     return (struct sampler_tally){samples.taken, samples.lost, switches.taken,
                                   switches.lost};
 }
@@ -559,7 +562,7 @@ bool sampler_is_wide(const struct sampler *sampler)
     return sampler->is_wide;
 }
 
-void sampler_notes(struct sampler *sampler, struct own *own)
+void sampler_notes(struct sampler *sampler, struct selfstream *selfstream)
 {
     struct sampler_tally tally;
 
@@ -567,32 +570,36 @@ void sampler_notes(struct sampler *sampler, struct own *own)
         return;
     }
     tally = sampler_tally(sampler);
-    unowned_notes(sampler->unowned, sampler->owned, own);
+    unowned_notes(sampler->unowned, sampler->owned, selfstream);
     if (tally.samples_lost > 0) {
-        own_note(own,
-                 "%llu records of CPU samples and mapped code were lost in the "
-                 "kernel's rings: shares of samples are less exact",
-                 (unsigned long long)tally.samples_lost);
+        selfstream_note(
+            selfstream,
+            "%llu records of CPU samples and mapped code were lost in the "
+            "kernel's rings: shares of samples are less exact",
+            (unsigned long long)tally.samples_lost);
     }
     if (tally.switches_lost > 0) {
-        own_note(own,
-                 "%llu records of scheduler switches%s were lost in the "
-                 "kernel's rings (no samples): some times without a CPU are "
-                 "missing",
-                 (unsigned long long)tally.switches_lost,
-                 sampler->is_wide ? " of all programs on these CPUs" : "");
+        selfstream_note(
+            selfstream,
+            "%llu records of scheduler switches%s were lost in the "
+            "kernel's rings (no samples): some times without a CPU are "
+            "missing",
+            (unsigned long long)tally.switches_lost,
+            sampler->is_wide ? " of all programs on these CPUs" : "");
     }
     if (sampler->unmapped > 0) {
-        own_note(own,
-                 "no CPU samples from %llu of %zu CPUs: no memory to lock "
-                 "(raise ulimit -l)",
-                 (unsigned long long)sampler->unmapped,
-                 sampler->count[EVENT_SAMPLES]);
+        selfstream_note(
+            selfstream,
+            "no CPU samples from %llu of %zu CPUs: no memory to lock "
+            "(raise ulimit -l)",
+            (unsigned long long)sampler->unmapped,
+            sampler->count[PERFEVENT_SAMPLES]);
     }
     if (stacks_left_out(sampler->stacks) > 0) {
-        own_note(own,
-                 "%llu CPU samples have no stack: more than %d different ones",
-                 (unsigned long long)stacks_left_out(sampler->stacks),
-                 SAMPLER_STACKS_MAX);
+        selfstream_note(
+            selfstream,
+            "%llu CPU samples have no stack: more than %d different ones",
+            (unsigned long long)stacks_left_out(sampler->stacks),
+            SAMPLER_STACKS_MAX);
     }
 }

@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #include "agent/perf/samplelimits.h"
-#include "agent/stream/own.h"
+#include "agent/stream/selfstream.h"
 #include "schema/err.h"
 #include "schema/ring/ring.h"
 
@@ -39,7 +39,7 @@ void sampler_destroy(struct sampler *sampler);
  * records. `header` tells the process images by pid; `symbols` (may be NULL)
  * notes the addresses. All borrowed. Without a sampler nothing is done. */
 void sampler_step(struct sampler *sampler,
-                  struct own *own,
+                  struct selfstream *selfstream,
                   struct ck_ring_header *header,
                   struct symbols *symbols);
 /* Threads that came back on another CPU than they had left, so far. NULL: 0. */
@@ -61,6 +61,6 @@ struct sampler_tally sampler_tally(const struct sampler *sampler);
 int sampler_filled_fd(const struct sampler *sampler);
 
 /* The note on what was lost or left out, if anything was. */
-void sampler_notes(struct sampler *sampler, struct own *own);
+void sampler_notes(struct sampler *sampler, struct selfstream *selfstream);
 
 #endif

@@ -57,7 +57,7 @@ static uint64_t stack_hash(const struct stack *stack)
     return hash == 0 ? 1 : hash;
 }
 
-static int stack_say(struct own *own,
+static int stack_say(struct selfstream *selfstream,
                      struct symbols *symbols,
                      const struct stack *stack,
                      uint32_t number)
@@ -69,12 +69,12 @@ static int stack_say(struct own *own,
          symbols != NULL && i < stack->count && i < SAMPLER_FRAMES_NAMED; i++) {
         symbols_frame(symbols, stack->incarnation, stack->frames[i]);
     }
-    return own_text(own, head, (const char *)stack->frames,
-                    stack->count * sizeof(*stack->frames));
+    return selfstream_text(selfstream, head, (const char *)stack->frames,
+                           stack->count * sizeof(*stack->frames));
 }
 
 uint32_t stacks_number(struct stacks *stacks,
-                       struct own *own,
+                       struct selfstream *selfstream,
                        struct symbols *symbols,
                        const struct stack *stack)
 {
@@ -88,7 +88,7 @@ uint32_t stacks_number(struct stacks *stacks,
         return stacks->numbers[at];
     }
     if (stacks->count == SAMPLER_STACKS_MAX ||
-        stack_say(own, symbols, stack, stacks->count + 1) != 0) {
+        stack_say(selfstream, symbols, stack, stacks->count + 1) != 0) {
         stacks->left_out++;
         return 0;
     }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/stream/own.h"
+#include "agent/stream/selfstream.h"
 
 struct stacks;
 struct symbols;
@@ -27,7 +27,7 @@ void stacks_destroy(struct stacks *stacks);
 /* The stack's number, told as a STACK record at first sight; its addresses
  * are noted in `symbols` (may be NULL). 0 = the table is full. */
 uint32_t stacks_number(struct stacks *stacks,
-                       struct own *own,
+                       struct selfstream *selfstream,
                        struct symbols *symbols,
                        const struct stack *stack);
 /* How often there was no number. */

@@ -50,7 +50,7 @@ static int by_time(const void *a, const void *b)
     return (left->time > right->time) - (left->time < right->time);
 }
 
-static void interval_say(struct own *own,
+static void interval_say(struct selfstream *selfstream,
                          const struct thread *thread,
                          uint32_t incarnation,
                          ck_time_t end)
@@ -67,12 +67,12 @@ static void interval_say(struct own *own,
     };
 
     if (record.dur >= SAMPLER_OFF_MIN_NS) {
-        (void)own_put(own, &record.e);
+        (void)selfstream_put(selfstream, &record.e);
     }
 }
 
 static void switch_settle(struct switches *switches,
-                          struct own *own,
+                          struct selfstream *selfstream,
                           const struct switch_seen *seen)
 {
     struct thread *thread = &switches->threads[seen->tid % THREADS];
@@ -87,7 +87,7 @@ static void switch_settle(struct switches *switches,
             return;
         }
         switches->migrations += thread->cpu != seen->cpu;
-        interval_say(own, thread, seen->incarnation, seen->time);
+        interval_say(selfstream, thread, seen->incarnation, seen->time);
         thread->out = 0;
         return;
     }
@@ -95,7 +95,7 @@ static void switch_settle(struct switches *switches,
     thread->is_preempted = seen->is_preempted;
     if (thread->in > seen->time) {
         switches->migrations += thread->cpu != seen->cpu;
-        interval_say(own, thread, seen->incarnation, thread->in);
+        interval_say(selfstream, thread, seen->incarnation, thread->in);
         thread->out = 0;
     }
     thread->in = 0;
@@ -107,11 +107,11 @@ uint64_t switches_migrations(const struct switches *switches)
     return switches->migrations;
 }
 
-void switches_settle(struct switches *switches, struct own *own)
+void switches_settle(struct switches *switches, struct selfstream *selfstream)
 {
     qsort(switches->batch, switches->count, sizeof(*switches->batch), by_time);
     for (size_t i = 0; i < switches->count; i++) {
-        switch_settle(switches, own, &switches->batch[i]);
+        switch_settle(switches, selfstream, &switches->batch[i]);
     }
     switches->count = 0;
 }
@@ -133,7 +133,7 @@ static bool is_short_pair(const struct switches *switches,
 }
 
 void switches_add(struct switches *switches,
-                  struct own *own,
+                  struct selfstream *selfstream,
                   const struct switch_seen *seen)
 {
     if (is_short_pair(switches, seen)) {
@@ -143,7 +143,7 @@ void switches_add(struct switches *switches,
         return;
     }
     if (switches->count == BATCH) {
-        switches_settle(switches, own);
+        switches_settle(switches, selfstream);
     }
     switches->batch[switches->count++] = *seen;
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/stream/own.h"
+#include "agent/stream/selfstream.h"
 #include "schema/time.h"
 
 /* One switch; those of a thread on different CPUs may come in any order
@@ -29,11 +29,11 @@ void switches_destroy(struct switches *switches);
 
 /* Take a switch in; says intervals when there is no more room for more. */
 void switches_add(struct switches *switches,
-                  struct own *own,
+                  struct selfstream *selfstream,
                   const struct switch_seen *seen);
 /* Threads that were switched in on another CPU than out, so far. */
 uint64_t switches_migrations(const struct switches *switches);
 /* Put what was added in order and say the intervals that ended. */
-void switches_settle(struct switches *switches, struct own *own);
+void switches_settle(struct switches *switches, struct selfstream *selfstream);
 
 #endif

@@ -155,7 +155,9 @@ void unowned_forget(struct unowned *unowned, uint32_t pid, ck_time_t since)
     }
 }
 
-void unowned_notes(struct unowned *unowned, uint64_t owned, struct own *own)
+void unowned_notes(struct unowned *unowned,
+                   uint64_t owned,
+                   struct selfstream *selfstream)
 {
     int64_t ns;
 
@@ -166,11 +168,11 @@ void unowned_notes(struct unowned *unowned, uint64_t owned, struct own *own)
     ns = (int64_t)unowned->samples * unowned->period;
     if (ns >= NOTE_NS &&
         unowned->samples * NOTE_SHARE >= unowned->samples + owned) {
-        own_note(own,
-                 "CPU samples of %llu processes, %.2f s of CPU time, are of "
-                 "no named program (they ended or changed too soon, or cannot "
-                 "be read): where it computed leaves them out",
-                 (unsigned long long)unowned->processes,
-                 (double)ns / CK_TIME_S);
+        selfstream_note(
+            selfstream,
+            "CPU samples of %llu processes, %.2f s of CPU time, are of "
+            "no named program (they ended or changed too soon, or cannot "
+            "be read): where it computed leaves them out",
+            (unsigned long long)unowned->processes, (double)ns / CK_TIME_S);
     }
 }

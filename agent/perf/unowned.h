@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "agent/perf/samplelimits.h"
-#include "agent/stream/own.h"
+#include "agent/stream/selfstream.h"
 #include "schema/event.h"
 #include "schema/ring/ring.h"
 
@@ -52,6 +52,8 @@ void unowned_count(struct unowned *unowned, uint32_t pid);
 
 /* The note on them, if they are worth one. `owned`: samples that have an
  * owner. */
-void unowned_notes(struct unowned *unowned, uint64_t owned, struct own *own);
+void unowned_notes(struct unowned *unowned,
+                   uint64_t owned,
+                   struct selfstream *selfstream);
 
 #endif

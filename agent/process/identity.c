@@ -195,7 +195,7 @@ void identity_place_read(char *const *env, struct identity_place *place)
         .size = 1, .local_rank = 0, .local_size = 1, .launcher = "none"};
 }
 
-bool identity_place_differs(char *const *own,
+bool identity_place_differs(char *const *selfstream,
                             char *const *env,
                             struct identity_place *place)
 {
@@ -204,8 +204,9 @@ bool identity_place_differs(char *const *own,
 
         if (row_holds(row, env) &&
             variable_number(env, row->rank, -1) !=
-                (row_holds(row, own) ? variable_number(own, row->rank, -1)
-                                     : -1)) {
+                (row_holds(row, selfstream)
+                     ? variable_number(selfstream, row->rank, -1)
+                     : -1)) {
             place_fill(place, env, i);
             return true;
         }

@@ -58,7 +58,7 @@ void identity_place_read(char *const *env, struct identity_place *place);
  * rank than the agent's own (`torchrun` below one ckagent). True and *place,
  * or false: no rank of its own.
  */
-bool identity_place_differs(char *const *own,
+bool identity_place_differs(char *const *selfstream,
                             char *const *env,
                             struct identity_place *place);
 

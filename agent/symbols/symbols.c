@@ -398,7 +398,8 @@ void symbols_frame(struct symbols *symbols,
     (void)site_note(symbols, incarnation, address);
 }
 
-static int module_say(struct own *own, const struct module *module)
+static int module_say(struct selfstream *selfstream,
+                      const struct module *module)
 {
     struct ck_text head = {
         .e = {.kind = CK_KIND_MODULE, .name = module->incarnation},
@@ -413,13 +414,14 @@ static int module_say(struct own *own, const struct module *module)
     if (length < 0 || (size_t)length >= sizeof(text)) {
         length = (int)sizeof(text) - 1;
     }
-    return own_text(own, head, text, (size_t)length);
+    return selfstream_text(selfstream, head, text, (size_t)length);
 }
 
-int symbols_modules(struct symbols *symbols, struct own *own)
+int symbols_modules(struct symbols *symbols, struct selfstream *selfstream)
 {
     while (symbols->modules_said < symbols->module_count) {
-        if (module_say(own, &symbols->modules[symbols->modules_said]) != 0) {
+        if (module_say(selfstream, &symbols->modules[symbols->modules_said]) !=
+            0) {
             return -1;
         }
         symbols->modules_said++;
@@ -496,8 +498,9 @@ static int function_name(const struct module *module,
                         (module->has_file ? module->bias : module->start));
 }
 
-static int
-site_say(struct symbols *symbols, struct own *own, const struct site *site)
+static int site_say(struct symbols *symbols,
+                    struct selfstream *selfstream,
+                    const struct site *site)
 {
     struct module *module =
         module_find(symbols, site->incarnation, site->address - 1);
@@ -523,14 +526,16 @@ site_say(struct symbols *symbols, struct own *own, const struct site *site)
                            place.file == NULL ? "" : place.file);
     length = length < TEXT_BYTES - 2 ? length : TEXT_BYTES - 2;
     head.extra = place.line;
-    return own_text(own, head, text, (size_t)length);
+    return selfstream_text(selfstream, head, text, (size_t)length);
 }
 
-int symbols_finish(struct symbols *symbols, struct own *own, ck_time_t limit)
+int symbols_finish(struct symbols *symbols,
+                   struct selfstream *selfstream,
+                   ck_time_t limit)
 {
     ck_time_t deadline = ck_time_raw() + limit;
     uint64_t late = 0;
-    int rc = symbols_modules(symbols, own);
+    int rc = symbols_modules(symbols, selfstream);
 
     for (size_t i = 0; i < 2 * SYMBOLS_SITES_MAX; i++) {
         struct site *site = &symbols->sites[i];
@@ -541,21 +546,22 @@ int symbols_finish(struct symbols *symbols, struct own *own, ck_time_t limit)
         if (ck_time_raw() > deadline) {
             late++;
         } else {
-            rc |= site_say(symbols, own, site);
+            rc |= site_say(symbols, selfstream, site);
         }
     }
     if (late > 0) {
-        own_note(own,
-                 "%" PRIu64 " of %zu call sites have no file and line: "
-                 "looking them up took longer than %" PRId64 " ms",
-                 late, symbols->site_count, limit / CK_TIME_MS);
+        selfstream_note(selfstream,
+                        "%" PRIu64 " of %zu call sites have no file and line: "
+                        "looking them up took longer than %" PRId64 " ms",
+                        late, symbols->site_count, limit / CK_TIME_MS);
     }
     if (symbols->sites_left_out + symbols->modules_left_out > 0) {
-        own_note(own,
-                 "call sites beyond %d (met %" PRIu64 " times or more) and "
-                 "modules beyond %d (%" PRIu64 ") have no file and line",
-                 SYMBOLS_SITES_MAX, symbols->sites_left_out,
-                 SYMBOLS_MODULES_MAX, symbols->modules_left_out);
+        selfstream_note(selfstream,
+                        "call sites beyond %d (met %" PRIu64
+                        " times or more) and "
+                        "modules beyond %d (%" PRIu64 ") have no file and line",
+                        SYMBOLS_SITES_MAX, symbols->sites_left_out,
+                        SYMBOLS_MODULES_MAX, symbols->modules_left_out);
     }
     if (rc != 0) {
         errno = ENOSPC;

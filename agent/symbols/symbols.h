@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/stream/own.h"
+#include "agent/stream/selfstream.h"
 #include "schema/time.h"
 
 #define SYMBOLS_SITES_MAX 65536
@@ -57,12 +57,14 @@ void symbols_frame(struct symbols *symbols,
 /* Say MODULE records of modules that are new since the last call. 0, or -1
  * with errno ENOSPC: some found no room, and are said again.
  */
-int symbols_modules(struct symbols *symbols, struct own *own);
+int symbols_modules(struct symbols *symbols, struct selfstream *selfstream);
 
 /* Say SYMBOL records, and MODULE records that are still due, for `limit` at
  * most (about: one module's tables may take longer). What was left out is said
  * by a note. 0, or -1 with errno ENOSPC: some found no room.
  */
-int symbols_finish(struct symbols *symbols, struct own *own, ck_time_t limit);
+int symbols_finish(struct symbols *symbols,
+                   struct selfstream *selfstream,
+                   ck_time_t limit);
 
 #endif

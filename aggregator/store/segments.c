@@ -40,7 +40,7 @@ struct segments {
     size_t count;
     size_t room;
     struct ck_segment *current;
-    struct facts *facts;
+    struct factsfile *facts;
     uint64_t failed;
     bool is_stuck; /* until there is a new segment */
 };
@@ -100,7 +100,7 @@ static int file_walk(const char *path, struct taker *taker, struct ck_err *err)
     return rc;
 }
 
-/* A facts_take_f. */
+/* A factsfile_take_f. */
 static int fact_take(void *state,
                      const struct ck_frame_header *header,
                      const void *payload)
@@ -221,14 +221,14 @@ static int parts_open(struct segments *segments,
                       const struct taker *taker,
                       struct ck_err *err)
 {
-    struct thin_note note = facts_sums(segments->facts).note;
+    struct thin_note note = factsfile_sums(segments->facts).note;
     uint32_t number = note.is_any ? note.segment + 1 : 0;
     uint32_t first = number;
     int found = 1;
 
     if (first > 0) {
         part_remove(segments, first - 1);
-    } else if (facts_are_there(segments->facts)) {
+    } else if (factsfile_are_there(segments->facts)) {
         first = number = oldest_listed(segments);
     }
     for (uint32_t holes = 0; holes < HOLES_MAX; number++) {
@@ -258,7 +258,7 @@ struct segments *segments_create(const char *dir,
         goto error;
     }
     memcpy(segments->agent, agent, sizeof(segments->agent));
-    segments->facts = facts_create(dir, agent, fact_take, &taker, err);
+    segments->facts = factsfile_create(dir, agent, fact_take, &taker, err);
     if (!segments->facts || parts_open(segments, &taker, err) != 0) {
         goto error;
     }
@@ -274,7 +274,7 @@ void segments_destroy(struct segments *segments)
 
     if (segments) {
         ck_segment_destroy(segments->current);
-        facts_destroy(segments->facts);
+        factsfile_destroy(segments->facts);
         free(segments->parts);
         free(segments->dir);
         free(segments);
@@ -287,7 +287,7 @@ void segments_destroy(struct segments *segments)
 /* What stays of the oldest segment. 0, or -1 with errno. */
 static int oldest_read(struct segments *segments,
                        struct thin *thin,
-                       facts_is_last_f is_last,
+                       factsfile_is_last_f is_last,
                        void *state)
 {
     char path[PATH_MAX];
@@ -312,14 +312,15 @@ static int oldest_read(struct segments *segments,
 }
 
 /* Discard the oldest segment. 0, or -1 with errno: it is still there. */
-static int
-oldest_discard(struct segments *segments, facts_is_last_f is_last, void *state)
+static int oldest_discard(struct segments *segments,
+                          factsfile_is_last_f is_last,
+                          void *state)
 {
     const struct part oldest = segments->parts[0];
-    struct thin *thin = facts_begin(segments->facts);
+    struct thin *thin = factsfile_begin(segments->facts);
 
     if (!thin || oldest_read(segments, thin, is_last, state) != 0 ||
-        facts_commit(segments->facts, oldest.number, oldest.bytes) != 0) {
+        factsfile_commit(segments->facts, oldest.number, oldest.bytes) != 0) {
         return -1;
     }
     part_remove(segments, oldest.number);
@@ -331,7 +332,7 @@ oldest_discard(struct segments *segments, facts_is_last_f is_last, void *state)
 
 static uint64_t bytes_of(const struct segments *segments)
 {
-    uint64_t bytes = facts_sums(segments->facts).bytes;
+    uint64_t bytes = factsfile_sums(segments->facts).bytes;
 
     for (size_t i = 0; i < segments->count; i++) {
         bytes += segments->parts[i].bytes;
@@ -365,7 +366,7 @@ static uint64_t facts_limit(const struct segments *segments)
 
 static void trim(struct segments *segments,
                  uint64_t more,
-                 facts_is_last_f is_last,
+                 factsfile_is_last_f is_last,
                  void *state)
 {
     while (!segments->is_stuck && is_too_much(segments, more)) {
@@ -374,8 +375,8 @@ static void trim(struct segments *segments,
             segments->is_stuck = true;
         }
         /* One that cannot be squeezed is still whole. */
-        (void)facts_squeeze(segments->facts, facts_limit(segments), is_last,
-                            state);
+        (void)factsfile_squeeze(segments->facts, facts_limit(segments), is_last,
+                                state);
     }
 }
 
@@ -385,7 +386,7 @@ void segments_keep(struct segments *segments, const struct ck_keep *keep)
 }
 
 void segments_trim(struct segments *segments,
-                   facts_is_last_f is_last,
+                   factsfile_is_last_f is_last,
                    void *state)
 {
     trim(segments, 0, is_last, state);
@@ -417,7 +418,7 @@ is_full(const struct segments *segments, uint64_t bytes, ck_time_t now)
 int segments_append(struct segments *segments,
                     const struct ck_frame_header *header,
                     const void *frame,
-                    facts_is_last_f is_last,
+                    factsfile_is_last_f is_last,
                     void *state)
 {
     size_t bytes = ck_frame_bytes(header);
@@ -450,7 +451,7 @@ int segments_append(struct segments *segments,
 
 struct segments_facts segments_facts(const struct segments *segments)
 {
-    struct facts_sums stayed = facts_sums(segments->facts);
+    struct factsfile_sums stayed = factsfile_sums(segments->facts);
     struct segments_facts facts = {
         .frames = stayed.frames,
         .records = stayed.records,
@@ -469,7 +470,7 @@ struct segments_facts segments_facts(const struct segments *segments)
 
 int segments_sync(struct segments *segments)
 {
-    int facts = facts_sync(segments->facts);
+    int facts = factsfile_sync(segments->facts);
 
     return ck_segment_sync(segments->current) == 0 ? facts : -1;
 }

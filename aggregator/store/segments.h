@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregator/store/facts.h"
+#include "aggregator/store/factsfile.h"
 #include "launch/keep.h"
 #include "schema/err.h"
 #include "schema/frame.h"
@@ -61,11 +61,11 @@ void segments_keep(struct segments *segments, const struct ck_keep *keep);
 int segments_append(struct segments *segments,
                     const struct ck_frame_header *header,
                     const void *frame,
-                    facts_is_last_f is_last,
+                    factsfile_is_last_f is_last,
                     void *state);
 /* Let the oldest go where there is too much: after segments_keep(). */
 void segments_trim(struct segments *segments,
-                   facts_is_last_f is_last,
+                   factsfile_is_last_f is_last,
                    void *state);
 struct segments_facts segments_facts(const struct segments *segments);
 /* fdatasync. 0 or -1 with errno. */

@@ -20,7 +20,7 @@
 /* What one agent stored. */
 struct pair {
     uint32_t agent;
-    uint32_t domain; /* once the cast is closed */
+    uint32_t domain; /* once the definitions is closed */
     enum ck_clock clock;
     int64_t stamp;
     int64_t raw;
@@ -163,7 +163,7 @@ static void pairs_sort(struct align *align)
     }
 }
 
-static int map_fill(struct map *map, const struct cast *cast)
+static int map_fill(struct map *map, const struct defs *defs)
 {
     struct ticks_pair *pairs = calloc(map->pairs_count + 1, sizeof(*pairs));
     size_t count = 0;
@@ -175,7 +175,7 @@ static int map_fill(struct map *map, const struct cast *cast)
         if (pair->clock == CK_CLOCK_TSC) {
             /* Unknown ranks lead last. */
             pairs[count++] = (struct ticks_pair){
-                pair->agent, (uint32_t)cast->agents[pair->agent].rank,
+                pair->agent, (uint32_t)defs->agents[pair->agent].rank,
                 pair->stamp, pair->raw,
                 pair->width, pair->source};
         }
@@ -206,13 +206,13 @@ static void map_realtime(struct map *map)
 }
 
 /* Without one, as the first of its agents began. */
-static void maps_realtime(struct align *align, const struct cast *cast)
+static void maps_realtime(struct align *align, const struct defs *defs)
 {
     for (size_t i = 0; i < align->axis.maps_count; i++) {
         map_realtime(&align->maps[i]);
     }
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        const struct cast_agent *agent = &cast->agents[i];
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        const struct defs_agent *agent = &defs->agents[i];
         struct map *map = &align->maps[agent->domain];
 
         if (!map->has_realtime && agent->start_realtime != 0) {
@@ -376,26 +376,26 @@ int align_settle(struct align *align, const struct clockedges *edges)
 }
 
 void align_believe(struct align *align,
-                   const struct cast *cast,
+                   const struct defs *defs,
                    const ck_time_t *errors)
 {
     calibration_believe(align->calibration);
-    for (uint32_t i = 0; i < cast->agents_count; i++) {
-        uint32_t rank = cast_rank_index(cast, cast->agents[i].rank);
+    for (uint32_t i = 0; i < defs->agents_count; i++) {
+        uint32_t rank = defs_rank_index(defs, defs->agents[i].rank);
         struct map *map = &align->maps[align->axis.domains[i]];
 
-        if (rank != CAST_NONE && errors[rank] > map->error) {
+        if (rank != DEFS_NONE && errors[rank] > map->error) {
             map->error = errors[rank];
         }
     }
 }
 
-bool align_hold(struct align *align, const struct cast *cast)
+bool align_hold(struct align *align, const struct defs *defs)
 {
     bool has_held = false;
 
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        const struct cast_agent *agent = &cast->agents[i];
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        const struct defs_agent *agent = &defs->agents[i];
         struct map *map = &align->maps[agent->domain];
 
         if (!agent->is_profile || map->on->clock == NULL) {
@@ -425,32 +425,32 @@ void align_release(struct align *align)
     }
 }
 
-int align_close(struct align *align, const struct cast *cast)
+int align_close(struct align *align, const struct defs *defs)
 {
-    align->axis.agents_count = cast->agents_count;
+    align->axis.agents_count = defs->agents_count;
     align->axis.domains =
-        calloc(cast->agents_count + 1, sizeof(*align->axis.domains));
+        calloc(defs->agents_count + 1, sizeof(*align->axis.domains));
     align->axis.maps =
-        calloc(cast->domains_count + 1, sizeof(*align->axis.maps));
-    align->maps = calloc(cast->domains_count + 1, sizeof(*align->maps));
+        calloc(defs->domains_count + 1, sizeof(*align->axis.maps));
+    align->maps = calloc(defs->domains_count + 1, sizeof(*align->maps));
     if (align->axis.domains == NULL || align->axis.maps == NULL ||
         align->maps == NULL) {
         return -1;
     }
-    align->axis.maps_count = cast->domains_count;
-    for (size_t i = 0; i < cast->domains_count; i++) {
+    align->axis.maps_count = defs->domains_count;
+    for (size_t i = 0; i < defs->domains_count; i++) {
         align->maps[i].on = &align->axis.maps[i];
     }
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        align->axis.domains[i] = cast->agents[i].domain;
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        align->axis.domains[i] = defs->agents[i].domain;
     }
     pairs_sort(align);
-    if (calibration_close(align->calibration, cast) != 0) {
+    if (calibration_close(align->calibration, defs) != 0) {
         return -1;
     }
-    maps_realtime(align, cast);
+    maps_realtime(align, defs);
     for (uint32_t i = 0; i < align->axis.maps_count; i++) {
-        if (map_fill(&align->maps[i], cast) != 0) {
+        if (map_fill(&align->maps[i], defs) != 0) {
             return -1;
         }
         if (map_place(align, i) != 0) {

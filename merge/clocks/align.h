@@ -18,7 +18,7 @@
 
 #include "merge/clocks/calibration.h"
 #include "merge/clocks/clockwatch.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/model/clocktaker.h"
 #include "merge/timeline/axis.h"
 #include "merge/timeline/clockparts.h"
@@ -39,22 +39,22 @@ int align_fact(struct align *align,
 struct clocktaker align_taker(struct align *align);
 /* Do without the probes that were stored. Before align_close(). */
 void align_forget_probes(struct align *align);
-/* Once the cast is closed: place every domain roughly, by one offset. `cast`
- * is read only now. 0 or -1. */
-int align_close(struct align *align, const struct cast *cast);
+/* Once the definitions is closed: place every domain roughly, by one offset.
+ * `defs` is read only now. 0 or -1. */
+int align_close(struct align *align, const struct defs *defs);
 /* Make the maps for good, with what messages and collectives say (NULL =
  * nothing). 0, or -1 with ENOMEM. */
 int align_settle(struct align *align, const struct clockedges *edges);
 
-/* Before that: the dates are believed. `errors` (by rank of the cast) is how
- * far one may be off. */
+/* Before that: the dates are believed. `errors` (by rank of the definitions) is
+ * how far one may be off. */
 void align_believe(struct align *align,
-                   const struct cast *cast,
+                   const struct defs *defs,
                    const ck_time_t *errors);
 /* Let the clocks of profiles that have a map keep one offset each, that of the
- * middle of their recording (`cast`), until align_release(): then no length in
+ * middle of their recording (`defs`), until align_release(): then no length in
  * them changes. False: none of them has a map. */
-bool align_hold(struct align *align, const struct cast *cast);
+bool align_hold(struct align *align, const struct defs *defs);
 void align_release(struct align *align);
 
 /* How far from the truth the axis may put a stamp of an agent, relative to the

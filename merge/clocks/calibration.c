@@ -35,7 +35,7 @@ struct calibration {
     struct domain *domains;
     size_t domains_count;
     uint32_t *domain_of; /* agent */
-    uint32_t reference;  /* domain, CAST_NONE = none of them */
+    uint32_t reference;  /* domain, DEFS_NONE = none of them */
     struct clockgraph *graph;
     struct clocksolve *solve;
     struct clockpair *pair;
@@ -112,11 +112,11 @@ calibration_probes(const struct calibration *calibration, size_t *count)
 
 /* The reference's boot id and time namespace as some agent was told them. */
 static bool
-reference_read(const struct cast *cast, char boot[64], char timens[64])
+reference_read(const struct defs *defs, char boot[64], char timens[64])
 {
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        const char *const lines[] = {cast->agents[i].identity,
-                                     cast->agents[i].exit};
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        const char *const lines[] = {defs->agents[i].identity,
+                                     defs->agents[i].exit};
 
         for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
             size_t length = lines[k] == NULL ? 0 : strlen(lines[k]);
@@ -132,21 +132,21 @@ reference_read(const struct cast *cast, char boot[64], char timens[64])
     return false;
 }
 
-uint32_t calibration_reference(const struct cast *cast)
+uint32_t calibration_reference(const struct defs *defs)
 {
     char boot[64];
     char timens[64];
 
-    if (!reference_read(cast, boot, timens) || boot[0] == '\0') {
-        return CAST_NONE;
+    if (!reference_read(defs, boot, timens) || boot[0] == '\0') {
+        return DEFS_NONE;
     }
-    for (size_t i = 0; i < cast->domains_count; i++) {
-        if (strcmp(cast->domains[i].boot_id, boot) == 0 &&
-            strcmp(cast->domains[i].timens, timens) == 0) {
+    for (size_t i = 0; i < defs->domains_count; i++) {
+        if (strcmp(defs->domains[i].boot_id, boot) == 0 &&
+            strcmp(defs->domains[i].timens, timens) == 0) {
             return (uint32_t)i;
         }
     }
-    return CAST_NONE;
+    return DEFS_NONE;
 }
 
 static int probe_add(struct domain *domain, const struct ck_clock_probe *stamps)
@@ -202,7 +202,7 @@ static void axis_withdraw(struct calibration *calibration)
 /* Which clocks the bands put on the reference's axis. */
 static void axis_choose(struct calibration *calibration)
 {
-    if (calibration->reference != CAST_NONE) {
+    if (calibration->reference != DEFS_NONE) {
         calibration->domains[calibration->reference].facts.method =
             CALIBRATION_SAME;
     }
@@ -212,19 +212,19 @@ static void axis_choose(struct calibration *calibration)
     }
 }
 
-int calibration_close(struct calibration *calibration, const struct cast *cast)
+int calibration_close(struct calibration *calibration, const struct defs *defs)
 {
-    calibration->reference = calibration_reference(cast);
+    calibration->reference = calibration_reference(defs);
     calibration->domains =
-        calloc(cast->domains_count + 1, sizeof(*calibration->domains));
+        calloc(defs->domains_count + 1, sizeof(*calibration->domains));
     calibration->domain_of =
-        calloc(cast->agents_count + 1, sizeof(*calibration->domain_of));
+        calloc(defs->agents_count + 1, sizeof(*calibration->domain_of));
     if (calibration->domains == NULL || calibration->domain_of == NULL) {
         return -1;
     }
-    calibration->domains_count = cast->domains_count;
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        calibration->domain_of[i] = cast->agents[i].domain;
+    calibration->domains_count = defs->domains_count;
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        calibration->domain_of[i] = defs->agents[i].domain;
     }
     for (size_t i = 0; i < calibration->probes_count; i++) {
         const struct calibration_probe *probe = &calibration->probes[i];
@@ -309,7 +309,7 @@ static int bands_map(struct calibration *calibration)
 /* The reference in the graph: a domain, or the one behind the last. */
 static uint32_t reference_node(const struct calibration *calibration)
 {
-    return calibration->reference != CAST_NONE
+    return calibration->reference != DEFS_NONE
                ? calibration->reference
                : (uint32_t)calibration->domains_count;
 }
@@ -582,7 +582,7 @@ static int faults_collect(const struct calibration *calibration,
     const struct ck_clock_fault *fault;
 
     clock->against = CLOCKSTEP_NONE;
-    if (domain->band != NULL && calibration->reference != CAST_NONE) {
+    if (domain->band != NULL && calibration->reference != DEFS_NONE) {
         clock->against = calibration->reference;
     } else if (domain->band == NULL && number != 0 && map != NULL) {
         clock->against = 0;

@@ -20,7 +20,7 @@
 #include "merge/clocks/calibrationprobe.h"
 #include "merge/clocks/clockstep.h"
 #include "merge/clocks/solve/clockgraph.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/timeline/clockmap.h"
 #include "merge/timeline/clockparts.h"
 #include "schema/clock/clockband.h"
@@ -50,9 +50,9 @@ const struct calibration_probe *
 calibration_probes(const struct calibration *calibration, size_t *count);
 /* Forget the probes so far. */
 void calibration_forget(struct calibration *calibration);
-/* Once the cast is closed: the bands of all domains. `cast` is read only now.
- * 0, or -1 with ENOMEM. */
-int calibration_close(struct calibration *calibration, const struct cast *cast);
+/* Once the definitions is closed: the bands of all domains. `defs` is read only
+ * now. 0, or -1 with ENOMEM. */
+int calibration_close(struct calibration *calibration, const struct defs *defs);
 /* Make the maps, with what messages and collectives say if there are any (NULL
  * = none), else of the bands alone. `stamp_error` says by domain how wrong its
  * RAW may be where it was made of ticks. 0, or -1 with ENOMEM. */
@@ -63,8 +63,8 @@ int calibration_solve(struct calibration *calibration,
 /* In place of that: all domains are one clock, by their dates. */
 void calibration_believe(struct calibration *calibration);
 
-/* The reference's number among the domains, CAST_NONE = it is none of them. */
-uint32_t calibration_reference(const struct cast *cast);
+/* The reference's number among the domains, DEFS_NONE = it is none of them. */
+uint32_t calibration_reference(const struct defs *defs);
 /* Once solved: name each step on the clock that jumped. Of the clocks, as many
  * as there are domains, the readings are given; their faults are the caller's
  * to free. 0, or -1 with ENOMEM. */

@@ -13,7 +13,7 @@
 #include "merge/messages/match.h"
 
 struct causality {
-    const struct cast *cast;   /* borrowed */
+    const struct defs *defs;   /* borrowed */
     const struct align *align; /* borrowed */
     struct matcher *matcher;
     struct collective *collective;
@@ -22,12 +22,12 @@ struct causality {
 
 static uint32_t agent_of(const struct causality *causality, uint32_t process)
 {
-    return causality->cast->processes[process].agent;
+    return causality->defs->processes[process].agent;
 }
 
 static uint32_t domain_of(const struct causality *causality, uint32_t process)
 {
-    return causality->cast->agents[agent_of(causality, process)].domain;
+    return causality->defs->agents[agent_of(causality, process)].domain;
 }
 
 /* A time as its process's clock recorded it. */
@@ -104,7 +104,7 @@ static int collective_count(void *state,
     return 0;
 }
 
-struct causality *causality_create(const struct cast *cast,
+struct causality *causality_create(const struct defs *defs,
                                    const struct align *align)
 {
     struct causality *causality = calloc(1, sizeof(*causality));
@@ -112,11 +112,11 @@ struct causality *causality_create(const struct cast *cast,
     if (causality == NULL) {
         return NULL;
     }
-    causality->cast = cast;
+    causality->defs = defs;
     causality->align = align;
-    causality->matcher = matcher_create(cast, message_count, causality);
+    causality->matcher = matcher_create(defs, message_count, causality);
     causality->collective =
-        collective_create(cast, collective_count, causality);
+        collective_create(defs, collective_count, causality);
     if (causality->matcher == NULL || causality->collective == NULL) {
         causality_destroy(causality);
         return NULL;
@@ -139,7 +139,7 @@ int causality_take(void *state, const struct timeline_event *event)
     struct causality *causality = state;
     struct collective_call call;
 
-    if (event->rank < 0 || causality->cast->domains_count < 2 ||
+    if (event->rank < 0 || causality->defs->domains_count < 2 ||
         (event->record->flags & CK_FLAG_CUT) != 0) {
         return 0;
     }

@@ -10,13 +10,13 @@
 #define CK_MERGE_CLOCKS_CAUSALITY_H
 
 #include "merge/clocks/align.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
 
 struct causality;
 /* NULL with ENOMEM. Cast and align are borrowed. */
-struct causality *causality_create(const struct cast *cast,
+struct causality *causality_create(const struct defs *defs,
                                    const struct align *align);
 void causality_destroy(struct causality *causality);
 /* A timeline_take_f. */

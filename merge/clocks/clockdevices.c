@@ -64,7 +64,7 @@ struct device {
 };
 
 struct clockdevices {
-    const struct cast *cast;  /* borrowed */
+    const struct defs *defs;  /* borrowed */
     const struct axis *axis;  /* borrowed */
     struct clockedges *edges; /* borrowed */
     struct half *calls;       /* by hash */
@@ -76,7 +76,7 @@ struct clockdevices {
     size_t devices_count, devices_room;
 };
 
-struct clockdevices *clockdevices_create(const struct cast *cast,
+struct clockdevices *clockdevices_create(const struct defs *defs,
                                          const struct axis *axis,
                                          struct clockedges *edges)
 {
@@ -85,7 +85,7 @@ struct clockdevices *clockdevices_create(const struct cast *cast,
     if (devices == NULL) {
         return NULL;
     }
-    devices->cast = cast;
+    devices->defs = defs;
     devices->axis = axis;
     devices->edges = edges;
     devices->calls = calloc(TABLE_SIZE, sizeof(*devices->calls));
@@ -116,30 +116,30 @@ void clockdevices_destroy(struct clockdevices *devices)
 
 static uint32_t domain_of(const struct clockdevices *devices, uint32_t agent)
 {
-    return devices->cast->agents[agent].domain;
+    return devices->defs->agents[agent].domain;
 }
 
-/* The device, made at first sight; CAST_NONE with ENOMEM. */
+/* The device, made at first sight; DEFS_NONE with ENOMEM. */
 static uint32_t
 device_find(struct clockdevices *devices, uint32_t agent, uint32_t number)
 {
     uint32_t domain = clockedges_device(devices->edges, agent, number);
     size_t index = clockedges_devices(devices->edges) - 1;
 
-    if (domain == CAST_NONE) {
-        return CAST_NONE;
+    if (domain == DEFS_NONE) {
+        return DEFS_NONE;
     }
-    index = domain - (uint32_t)devices->cast->domains_count - 1;
+    index = domain - (uint32_t)devices->defs->domains_count - 1;
     while (devices->devices_count <= index) {
         struct device *fresh;
 
         if (array_grow(&devices->devices, &devices->devices_room,
                        devices->devices_count, sizeof(*fresh)) != 0) {
-            return CAST_NONE;
+            return DEFS_NONE;
         }
         fresh = &devices->devices[devices->devices_count];
         memset(fresh, 0, sizeof(*fresh));
-        fresh->domain = (uint32_t)devices->cast->domains_count + 1 +
+        fresh->domain = (uint32_t)devices->defs->domains_count + 1 +
                         (uint32_t)devices->devices_count++;
         fresh->facts.agent = agent;
         fresh->facts.device = number;
@@ -208,7 +208,7 @@ scope_find(struct clockdevices *devices, uint32_t process, uint64_t queue)
         }
         scope = &devices->scopes[devices->scopes_count++];
         memset(scope, 0, sizeof(*scope));
-        scope->device = CAST_NONE;
+        scope->device = DEFS_NONE;
         scope->work = INT64_MIN;
     }
     return &devices->scopes[number];
@@ -222,7 +222,7 @@ static int sync_close(struct clockdevices *devices, struct scope *scope)
     scope->count--;
     memmove(&scope->syncs[0], &scope->syncs[1],
             scope->count * sizeof(*scope->syncs));
-    return sync.work == INT64_MIN || scope->device == CAST_NONE
+    return sync.work == INT64_MIN || scope->device == DEFS_NONE
                ? 0
                : sync_add(devices, &devices->devices[scope->device], sync.work,
                           sync.leave);
@@ -285,11 +285,11 @@ static int pair_take(struct clockdevices *devices,
                      const struct half *call,
                      const struct half *work)
 {
-    uint32_t agent = devices->cast->processes[call->process].agent;
+    uint32_t agent = devices->defs->processes[call->process].agent;
     uint32_t index = device_find(devices, agent, work->device);
     struct scope *scope;
 
-    if (index == CAST_NONE) {
+    if (index == DEFS_NONE) {
         return -1;
     }
     if (llabs(work->start - call->start) > SENSE) {
@@ -349,7 +349,7 @@ static bool is_blocking_copy(const char *name)
 static ck_time_t
 raw_of(const struct clockdevices *devices, uint32_t process, ck_time_t time)
 {
-    return axis_undo(devices->axis, devices->cast->processes[process].agent,
+    return axis_undo(devices->axis, devices->defs->processes[process].agent,
                      time);
 }
 
@@ -357,11 +357,11 @@ static int call_take(struct clockdevices *devices,
                      const struct timeline_event *event)
 {
     const struct ck_call *call = (const struct ck_call *)event->record;
-    const struct cast *cast = devices->cast;
-    const char *name = cast_name(cast, event->process, call->e.name);
+    const struct defs *defs = devices->defs;
+    const char *name = defs_name(defs, event->process, call->e.name);
     struct half half = {
         .process = event->process,
-        .tid = cast->threads[event->thread].tid,
+        .tid = defs->threads[event->thread].tid,
         .call = call->call,
         .start = raw_of(devices, event->process, event->start),
         .end = raw_of(devices, event->process, event->end),
@@ -370,7 +370,7 @@ static int call_take(struct clockdevices *devices,
     struct scope *scope = NULL;
 
     if (name != NULL && is_device_sync(name) &&
-        cast->processes[event->process].devices_count == 1) {
+        defs->processes[event->process].devices_count == 1) {
         scope = scope_find(devices, event->process, 0);
     } else if (name != NULL && strcmp(name, "clFinish") == 0) {
         scope = scope_find(devices, event->process, (uint64_t)call->object + 1);
@@ -419,15 +419,15 @@ _Static_assert(offsetof(struct ck_kernel, queue) ==
 
 /* A wait for one queue, as a tracer of CUDA records it beside the call. With
  * several devices a queue's number may be that of two. */
-static bool is_queue_sync(const struct cast *cast,
+static bool is_queue_sync(const struct defs *defs,
                           const struct timeline_event *event)
 {
-    const char *name = cast_name(cast, event->process, event->record->name);
+    const char *name = defs_name(defs, event->process, event->record->name);
 
     return name != NULL &&
            (strcmp(name, "stream synchronize") == 0 ||
             strcmp(name, "Stream Sync") == 0) &&
-           cast->processes[event->process].devices_count == 1;
+           defs->processes[event->process].devices_count == 1;
 }
 
 static int queue_sync_take(struct clockdevices *devices,
@@ -456,7 +456,7 @@ int clockdevices_take(void *state, const struct timeline_event *event)
         return work_take(devices, event);
     }
     if (kind == CK_KIND_SYNC) {
-        return is_queue_sync(devices->cast, event)
+        return is_queue_sync(devices->defs, event)
                    ? queue_sync_take(devices, event)
                    : 0;
     }
@@ -516,7 +516,7 @@ uint32_t clockdevices_domain(const struct clockdevices *devices,
 int clockdevices_report(const struct clockdevices *devices,
                         struct report *report)
 {
-    const struct cast *cast = devices->cast;
+    const struct defs *defs = devices->defs;
 
     report->device_clocks =
         calloc(devices->devices_count + 1, sizeof(*report->device_clocks));
@@ -528,7 +528,7 @@ int clockdevices_report(const struct clockdevices *devices,
         const struct axis_device *placed;
 
         *row = devices->devices[i].facts;
-        row->rank = cast->agents[row->agent].rank;
+        row->rank = defs->agents[row->agent].rank;
         placed = axis_device(devices->axis, row->agent, row->device);
         row->is_placed = placed != NULL;
         if (row->is_placed) {

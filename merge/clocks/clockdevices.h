@@ -13,14 +13,14 @@
 #define CK_MERGE_CLOCKS_CLOCKDEVICES_H
 
 #include "merge/clocks/clockedges.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 #include "merge/timeline/axis.h"
 #include "merge/timeline/timeline.h"
 
 struct clockdevices;
 /* Borrowed. NULL with ENOMEM. */
-struct clockdevices *clockdevices_create(const struct cast *cast,
+struct clockdevices *clockdevices_create(const struct defs *defs,
                                          const struct axis *axis,
                                          struct clockedges *edges);
 void clockdevices_destroy(struct clockdevices *devices);

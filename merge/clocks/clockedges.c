@@ -44,7 +44,7 @@ struct meeting {
 };
 
 struct clockedges {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     const struct axis *axis; /* borrowed */
     struct matcher *matcher;
     struct collective *collective;
@@ -58,7 +58,7 @@ struct clockedges {
     struct clockedges_device *devices;
     size_t devices_count, devices_room;
     struct clock_member *party; /* of the meeting in work */
-    uint32_t *place;            /* in it, by domain; CAST_NONE */
+    uint32_t *place;            /* in it, by domain; DEFS_NONE */
     uint64_t group;             /* of so many meetings one is kept */
     uint64_t grouped;           /* meetings of the group so far */
     unsigned window_bits;
@@ -71,7 +71,7 @@ message_take(void *state, enum match_news news, const struct match *match);
 static int collective_take(void *state,
                            const struct collective_meeting *meeting);
 
-struct clockedges *clockedges_create(const struct cast *cast,
+struct clockedges *clockedges_create(const struct defs *defs,
                                      const struct axis *axis)
 {
     struct clockedges *edges = calloc(1, sizeof(*edges));
@@ -79,15 +79,15 @@ struct clockedges *clockedges_create(const struct cast *cast,
     if (edges == NULL) {
         return NULL;
     }
-    edges->cast = cast;
+    edges->defs = defs;
     edges->axis = axis;
     edges->window_bits = WINDOW_BITS;
     edges->group = 1;
     edges->keys = table_create();
-    edges->matcher = matcher_create(cast, message_take, edges);
-    edges->collective = collective_create(cast, collective_take, edges);
-    edges->party = calloc(cast->domains_count + 1, sizeof(*edges->party));
-    edges->place = malloc((cast->domains_count + 1) * sizeof(*edges->place));
+    edges->matcher = matcher_create(defs, message_take, edges);
+    edges->collective = collective_create(defs, collective_take, edges);
+    edges->party = calloc(defs->domains_count + 1, sizeof(*edges->party));
+    edges->place = malloc((defs->domains_count + 1) * sizeof(*edges->place));
     if (edges->keys == NULL || edges->matcher == NULL ||
         edges->collective == NULL || edges->party == NULL ||
         edges->place == NULL) {
@@ -288,15 +288,15 @@ int clockedges_meet(struct clockedges *edges,
 
 static uint32_t domain_of(const struct clockedges *edges, uint32_t process)
 {
-    const struct cast *cast = edges->cast;
+    const struct defs *defs = edges->defs;
 
-    return cast->agents[cast->processes[process].agent].domain;
+    return defs->agents[defs->processes[process].agent].domain;
 }
 
 static ck_time_t
 raw_of(const struct clockedges *edges, uint32_t process, ck_time_t time)
 {
-    return axis_undo(edges->axis, edges->cast->processes[process].agent, time);
+    return axis_undo(edges->axis, edges->defs->processes[process].agent, time);
 }
 
 static int
@@ -327,7 +327,7 @@ static size_t party_collect(struct clockedges *edges,
     size_t count = 0;
 
     memset(edges->place, 0xff,
-           edges->cast->domains_count * sizeof(*edges->place));
+           edges->defs->domains_count * sizeof(*edges->place));
     for (uint32_t i = 0; i < meeting->size; i++) {
         const struct collective_part *part = &meeting->parts[i];
         uint32_t domain = domain_of(edges, part->process);
@@ -344,7 +344,7 @@ static size_t party_collect(struct clockedges *edges,
         } else if (meeting->role == COLLECTIVE_BARRIER) {
             sends = receives = true;
         }
-        if (edges->place[domain] == CAST_NONE) {
+        if (edges->place[domain] == DEFS_NONE) {
             edges->place[domain] = (uint32_t)count;
             edges->party[count++] =
                 (struct clock_member){domain, CK_CLOCK_NONE, CK_CLOCK_NONE};
@@ -427,7 +427,7 @@ uint64_t clockedges_seen(const struct clockedges *edges)
 
 static uint32_t devices_first(const struct clockedges *edges)
 {
-    return (uint32_t)edges->cast->domains_count + 1;
+    return (uint32_t)edges->defs->domains_count + 1;
 }
 
 uint32_t
@@ -441,7 +441,7 @@ clockedges_device(struct clockedges *edges, uint32_t agent, uint32_t number)
     }
     if (array_grow(&edges->devices, &edges->devices_room, edges->devices_count,
                    sizeof(*edges->devices)) != 0) {
-        return CAST_NONE;
+        return DEFS_NONE;
     }
     edges->devices[edges->devices_count] =
         (struct clockedges_device){agent, number, false};

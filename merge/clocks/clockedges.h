@@ -16,7 +16,7 @@
 
 #include "merge/clocks/solve/clockgraph.h"
 #include "merge/clocks/solve/clocksolve.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/timeline/axis.h"
 #include "merge/timeline/timeline.h"
 
@@ -27,7 +27,7 @@
 
 struct clockedges;
 /* Borrowed. NULL with ENOMEM. */
-struct clockedges *clockedges_create(const struct cast *cast,
+struct clockedges *clockedges_create(const struct defs *defs,
                                      const struct axis *axis);
 void clockedges_destroy(struct clockedges *edges);
 /* A timeline_take_f; the timeline of an axis that is not settled. */
@@ -44,14 +44,15 @@ uint64_t clockedges_seen(const struct clockedges *edges);
 uint64_t clockedges_kept(const struct clockedges *edges);
 
 /* A device, whose clock may be one of its own: a domain behind those of the
- * cast and the reference. Facts about it are of no use until it is set apart.
+ * definitions and the reference. Facts about it are of no use until it is set
+ * apart.
  */
 struct clockedges_device {
     uint32_t agent;
     uint32_t number; /* of its process */
     bool is_apart;
 };
-/* Its domain, CAST_NONE with ENOMEM. */
+/* Its domain, DEFS_NONE with ENOMEM. */
 uint32_t
 clockedges_device(struct clockedges *edges, uint32_t agent, uint32_t number);
 void clockedges_apart(struct clockedges *edges, uint32_t domain);

@@ -14,14 +14,14 @@
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
 
 struct clockfacts {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     const struct axis *axis; /* borrowed */
     struct clockedges *edges;
     struct clockkernels *kernels;
     struct clockdevices *devices;
 };
 
-struct clockfacts *clockfacts_create(const struct cast *cast,
+struct clockfacts *clockfacts_create(const struct defs *defs,
                                      const struct axis *axis)
 {
     struct clockfacts *facts = calloc(1, sizeof(*facts));
@@ -29,11 +29,11 @@ struct clockfacts *clockfacts_create(const struct cast *cast,
     if (facts == NULL) {
         return NULL;
     }
-    facts->cast = cast;
+    facts->defs = defs;
     facts->axis = axis;
-    facts->edges = clockedges_create(cast, axis);
-    facts->kernels = clockkernels_create(cast, axis);
-    facts->devices = clockdevices_create(cast, axis, facts->edges);
+    facts->edges = clockedges_create(defs, axis);
+    facts->kernels = clockkernels_create(defs, axis);
+    facts->devices = clockdevices_create(defs, axis, facts->edges);
     if (facts->edges == NULL || facts->kernels == NULL ||
         facts->devices == NULL) {
         clockfacts_destroy(facts);
@@ -54,11 +54,11 @@ void clockfacts_destroy(struct clockfacts *facts)
 
 int clockfacts_read(struct clockfacts *facts,
                     enum clockkernels_assume assume,
-                    struct store *store,
+                    struct rundir *store,
                     struct ck_err *err)
 {
     /* Calls are many: they are read where they may be launches. */
-    bool has_devices = facts->cast->physicals_count > 0;
+    bool has_devices = facts->defs->physicals_count > 0;
     const struct timeline_consumer consumers[] = {
         /* What is lost is told by counters. */
         {clockedges_take, facts->edges,
@@ -67,7 +67,7 @@ int clockfacts_read(struct clockfacts *facts,
         {clockdevices_take, facts->devices, OF(KERNEL) | OF(COPY) | OF(CALL)}};
     struct timeline timeline = {
         .store = store,
-        .cast = facts->cast,
+        .defs = facts->defs,
         .axis = facts->axis,
         .consumers = consumers,
         .consumers_count = has_devices ? 3 : 1,

@@ -9,21 +9,21 @@
 #define CK_MERGE_CLOCKS_CLOCKFACTS_H
 
 #include "merge/clocks/clockkernels.h"
-#include "merge/input/store.h"
-#include "merge/model/cast.h"
+#include "merge/input/rundir.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 #include "merge/timeline/axis.h"
 #include "schema/err.h"
 
 struct clockfacts;
 /* Borrowed. NULL with ENOMEM. */
-struct clockfacts *clockfacts_create(const struct cast *cast,
+struct clockfacts *clockfacts_create(const struct defs *defs,
                                      const struct axis *axis);
 void clockfacts_destroy(struct clockfacts *facts);
 /* Read the store. 0, or -1 with err. */
 int clockfacts_read(struct clockfacts *facts,
                     enum clockkernels_assume assume,
-                    struct store *store,
+                    struct rundir *store,
                     struct ck_err *err);
 /* Borrowed, for align_settle(). */
 const struct clockedges *clockfacts_edges(const struct clockfacts *facts);

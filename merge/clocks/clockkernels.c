@@ -26,14 +26,14 @@ struct row {
     const char *group;   /* kept; NULL = of all ranks, if it is known */
     bool is_known;       /* who meets */
     bool is_used;        /* they met, as far as anything tells */
-    bool *is_member;     /* by rank of the cast */
+    bool *is_member;     /* by rank of the definitions */
     size_t members, any; /* how many are, and one of them */
-    uint64_t *counts;    /* by rank of the cast */
+    uint64_t *counts;    /* by rank of the definitions */
     struct run *runs;    /* EACH a rank */
 };
 
 struct clockkernels {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     const struct axis *axis; /* borrowed */
     struct row rows[CLOCKKERNELS_NAMES];
     size_t count;
@@ -59,13 +59,13 @@ bool clockkernels_is_meeting(const char *name)
     return false;
 }
 
-struct clockkernels *clockkernels_create(const struct cast *cast,
+struct clockkernels *clockkernels_create(const struct defs *defs,
                                          const struct axis *axis)
 {
     struct clockkernels *kernels = calloc(1, sizeof(*kernels));
 
     if (kernels != NULL) {
-        kernels->cast = cast;
+        kernels->defs = defs;
         kernels->axis = axis;
     }
     return kernels;
@@ -84,10 +84,10 @@ void clockkernels_destroy(struct clockkernels *kernels)
     free(kernels);
 }
 
-static void row_fill(const struct cast *cast, struct row *row)
+static void row_fill(const struct defs *defs, struct row *row)
 {
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        if (kernelgroup_has(cast, row->group, cast->ranks[i].number)) {
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        if (kernelgroup_has(defs, row->group, defs->ranks[i].number)) {
             row->is_member[i] = true;
             row->members++;
             row->any = i;
@@ -102,7 +102,7 @@ static int row_find(struct clockkernels *kernels,
                     const char *group,
                     struct row **found)
 {
-    size_t ranks = kernels->cast->ranks_count;
+    size_t ranks = kernels->defs->ranks_count;
     struct row *row;
 
     for (size_t i = 0; i < kernels->count; i++) {
@@ -119,14 +119,14 @@ static int row_find(struct clockkernels *kernels,
     row = &kernels->rows[kernels->count++];
     row->name = name;
     row->group = group;
-    row->is_known = kernelgroup_is_known(kernels->cast, group);
+    row->is_known = kernelgroup_is_known(kernels->defs, group);
     row->is_member = calloc(ranks, sizeof(*row->is_member));
     row->counts = calloc(ranks, sizeof(*row->counts));
     row->runs = calloc(ranks * CLOCKKERNELS_EACH, sizeof(*row->runs));
     if (row->is_member == NULL || row->counts == NULL || row->runs == NULL) {
         return -1;
     }
-    row_fill(kernels->cast, row);
+    row_fill(kernels->defs, row);
     *found = row;
     return 0;
 }
@@ -134,21 +134,21 @@ static int row_find(struct clockkernels *kernels,
 int clockkernels_take(void *state, const struct timeline_event *event)
 {
     struct clockkernels *kernels = state;
-    uint32_t rank = cast_rank_index(kernels->cast, event->rank);
-    uint32_t agent = kernels->cast->processes[event->process].agent;
+    uint32_t rank = defs_rank_index(kernels->defs, event->rank);
+    uint32_t agent = kernels->defs->processes[event->process].agent;
     const char *name;
     struct row *row;
 
-    if (event->record->kind != CK_KIND_KERNEL || rank == CAST_NONE ||
+    if (event->record->kind != CK_KIND_KERNEL || rank == DEFS_NONE ||
         (event->record->flags & (CK_FLAG_BAD_TIME | CK_FLAG_PART)) != 0) {
         return 0;
     }
-    name = cast_name(kernels->cast, event->process, event->record->name);
+    name = defs_name(kernels->defs, event->process, event->record->name);
     if (!clockkernels_is_meeting(name)) {
         return 0;
     }
     if (row_find(kernels, name,
-                 kernelgroup_of(kernels->cast, event->process,
+                 kernelgroup_of(kernels->defs, event->process,
                                 (const struct ck_kernel *)event->record),
                  &row) != 0) {
         return -1;
@@ -170,7 +170,7 @@ int clockkernels_take(void *state, const struct timeline_event *event)
 /* All of the group have equally many, and nobody else has any. */
 static bool is_even(const struct clockkernels *kernels, const struct row *row)
 {
-    for (size_t i = 0; i < kernels->cast->ranks_count; i++) {
+    for (size_t i = 0; i < kernels->defs->ranks_count; i++) {
         if (row->counts[i] != (row->is_member[i] ? row->counts[row->any] : 0)) {
             return false;
         }
@@ -192,12 +192,12 @@ static int row_meet(const struct clockkernels *kernels,
                     struct clock_member *members,
                     struct clockedges *edges)
 {
-    const struct cast *cast = kernels->cast;
+    const struct defs *defs = kernels->defs;
 
     for (uint64_t k = 0; k < row_calls(row); k++) {
         size_t count = 0;
 
-        for (size_t i = 0; i < cast->ranks_count; i++) {
+        for (size_t i = 0; i < defs->ranks_count; i++) {
             const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
 
             if (row->is_member[i]) {
@@ -233,7 +233,7 @@ static bool is_alike(const struct clockkernels *kernels, const struct row *row)
                          (any[k].part.end - any[k - 1].part.end) / DRIFT;
         bool is_loose = false;
 
-        for (size_t i = 0; i < kernels->cast->ranks_count; i++) {
+        for (size_t i = 0; i < kernels->defs->ranks_count; i++) {
             is_loose =
                 is_loose ||
                 (row->is_member[i] &&
@@ -259,7 +259,7 @@ int clockkernels_finish(struct clockkernels *kernels,
                         struct clockedges *edges)
 {
     struct clock_member *members =
-        calloc(kernels->cast->ranks_count + 1, sizeof(*members));
+        calloc(kernels->defs->ranks_count + 1, sizeof(*members));
     int rc = members == NULL ? -1 : 0;
 
     for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
@@ -280,11 +280,11 @@ static bool is_backwards(const struct clockkernels *kernels,
                          uint64_t k,
                          bool is_aligned)
 {
-    const struct cast *cast = kernels->cast;
+    const struct defs *defs = kernels->defs;
     ck_time_t last = INT64_MIN;
     ck_time_t first = INT64_MAX;
 
-    for (size_t i = 0; i < cast->ranks_count; i++) {
+    for (size_t i = 0; i < defs->ranks_count; i++) {
         const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
         struct region part = run->part;
 
@@ -352,11 +352,11 @@ static ck_time_t ends_compare(const struct clockkernels *kernels,
                               ck_time_t *ends,
                               ck_time_t *offs)
 {
-    const struct cast *cast = kernels->cast;
+    const struct defs *defs = kernels->defs;
     size_t stride = CLOCKKERNELS_EACH, count = 0;
     ck_time_t last = INT64_MIN, first = INT64_MAX, middle;
 
-    for (size_t i = 0; i < cast->ranks_count; i++) {
+    for (size_t i = 0; i < defs->ranks_count; i++) {
         const struct run *run = &row->runs[i * CLOCKKERNELS_EACH + k];
         ck_time_t start, end;
 
@@ -373,7 +373,7 @@ static ck_time_t ends_compare(const struct clockkernels *kernels,
         first = end < first ? end : first;
     }
     middle = median(ends, count);
-    for (size_t i = 0; i < cast->ranks_count; i++) {
+    for (size_t i = 0; i < defs->ranks_count; i++) {
         offs[i * stride + k] -= middle;
     }
     return last - first;
@@ -420,7 +420,7 @@ static void row_dates(const struct clockkernels *kernels,
                       ck_time_t *room,
                       ck_time_t *errors)
 {
-    size_t ranks = kernels->cast->ranks_count;
+    size_t ranks = kernels->defs->ranks_count;
     ck_time_t *offs = room + ranks;
     uint64_t count = row_calls(row);
     ck_time_t worst = 0;
@@ -454,7 +454,7 @@ int clockkernels_dates(struct clockkernels *kernels,
                        struct clockkernels_dates *dates,
                        ck_time_t *errors)
 {
-    size_t ranks = kernels->cast->ranks_count;
+    size_t ranks = kernels->defs->ranks_count;
     ck_time_t *room =
         calloc(ranks * (CLOCKKERNELS_EACH + 1) + 1, sizeof(*room));
 

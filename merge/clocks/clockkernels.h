@@ -19,7 +19,7 @@
 
 #include "merge/clocks/clockdevices.h"
 #include "merge/clocks/clockedges.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 #include "merge/timeline/axis.h"
 #include "merge/timeline/timeline.h"
@@ -37,7 +37,7 @@
 
 struct clockkernels;
 /* Borrowed. NULL with ENOMEM. */
-struct clockkernels *clockkernels_create(const struct cast *cast,
+struct clockkernels *clockkernels_create(const struct defs *defs,
                                          const struct axis *axis);
 void clockkernels_destroy(struct clockkernels *kernels);
 /* A timeline_take_f. */
@@ -67,9 +67,9 @@ struct clockkernels_dates {
     uint64_t apart;
     ck_time_t apart_worst;
 };
-/* While clocks are placed by their dates: `errors` (by rank of the cast) gets
- * how far a rank's ends lie from the others', again and again: as far its date
- * may be off. 0, or -1 with ENOMEM. */
+/* While clocks are placed by their dates: `errors` (by rank of the definitions)
+ * gets how far a rank's ends lie from the others', again and again: as far its
+ * date may be off. 0, or -1 with ENOMEM. */
 int clockkernels_dates(struct clockkernels *kernels,
                        struct clockkernels_dates *dates,
                        ck_time_t *errors);

@@ -10,7 +10,7 @@
 #include "schema/store/run.h"
 
 /* A line of what an agent said of itself, at its end or at its beginning. */
-static bool line_get(const struct cast_agent *agent,
+static bool line_get(const struct defs_agent *agent,
                      const char *name,
                      char *value,
                      size_t room)
@@ -26,7 +26,7 @@ static bool line_get(const struct cast_agent *agent,
     return false;
 }
 
-static enum clocklack agent_lack(const struct cast_agent *agent)
+static enum clocklack agent_lack(const struct defs_agent *agent)
 {
     char value[64];
     long long asked;
@@ -46,13 +46,13 @@ static enum clocklack agent_lack(const struct cast_agent *agent)
 }
 
 /* Of several agents one probes: what went furthest is told. */
-enum clocklack clocklack_find(const struct cast *cast, uint32_t domain)
+enum clocklack clocklack_find(const struct defs *defs, uint32_t domain)
 {
     enum clocklack most = CLOCKLACK_REFERENCE;
 
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        if (cast->agents[i].domain == domain) {
-            enum clocklack lack = agent_lack(&cast->agents[i]);
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        if (defs->agents[i].domain == domain) {
+            enum clocklack lack = agent_lack(&defs->agents[i]);
 
             most = lack > most ? lack : most;
         }

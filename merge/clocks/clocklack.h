@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 
 /* What its agents say of how the clock was probed. */
 enum clocklack {
@@ -19,7 +19,7 @@ enum clocklack {
     CLOCKLACK_FACTS, /* probes there are: not used, or the axis has none */
 };
 
-enum clocklack clocklack_find(const struct cast *cast, uint32_t domain);
+enum clocklack clocklack_find(const struct defs *defs, uint32_t domain);
 /* For people and for JSON, static. */
 const char *clocklack_text(enum clocklack lack);
 

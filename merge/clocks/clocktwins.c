@@ -30,7 +30,7 @@ struct machine {
 };
 
 struct twins {
-    struct cast *cast;                      /* borrowed */
+    struct defs *defs;                      /* borrowed */
     const struct calibration_probe *probes; /* borrowed */
     size_t probes_count;
     struct machine *machines;
@@ -51,7 +51,7 @@ static void twins_fini(struct twins *twins)
 /* The machine that an agent names, a new one if need be. */
 static uint32_t machine_find(struct twins *twins, uint32_t number)
 {
-    const struct cast_agent *agent = &twins->cast->agents[number];
+    const struct defs_agent *agent = &twins->defs->agents[number];
     struct machine machine = {.domain = agent->domain};
     uint32_t i = 0;
 
@@ -86,7 +86,7 @@ static int probe_add(struct machine *machine,
 
 static int twins_init(struct twins *twins)
 {
-    size_t agents = twins->cast->agents_count;
+    size_t agents = twins->defs->agents_count;
 
     twins->machines = calloc(agents + 1, sizeof(*twins->machines));
     twins->machine_of = calloc(agents + 1, sizeof(*twins->machine_of));
@@ -189,7 +189,7 @@ static uint32_t clocks_part(struct twins *twins, uint32_t domain)
 /* What a domain's machines say of its being one clock. */
 static void domain_count(struct twins *twins, uint32_t number, uint32_t clock)
 {
-    struct cast_domain *domain = &twins->cast->domains[number];
+    struct defs_domain *domain = &twins->defs->domains[number];
     uint64_t probes = 0;
 
     domain->machines = domain->believed = 0;
@@ -206,26 +206,26 @@ static void domain_count(struct twins *twins, uint32_t number, uint32_t clock)
         number == twins->reference || domain->machines > 1 ? probes : 0;
 }
 
-/* The domain of a domain's clock of that number. CAST_NONE with ENOMEM. */
+/* The domain of a domain's clock of that number. DEFS_NONE with ENOMEM. */
 static uint32_t domain_of(struct twins *twins, uint32_t domain, uint32_t clock)
 {
-    struct cast *cast = twins->cast;
-    uint32_t added = cast_domain_clone(cast, domain, clock);
+    struct defs *defs = twins->defs;
+    uint32_t added = defs_domain_clone(defs, domain, clock);
 
-    if (added == CAST_NONE) {
-        return CAST_NONE;
+    if (added == DEFS_NONE) {
+        return DEFS_NONE;
     }
-    cast->domains[added].is_clone = true;
-    cast->domains[added].checked = 0;
-    cast->domains[added].machines = cast->domains[added].believed = 0;
-    for (uint32_t i = 0; i < cast->agents_count; i++) {
+    defs->domains[added].is_clone = true;
+    defs->domains[added].checked = 0;
+    defs->domains[added].machines = defs->domains[added].believed = 0;
+    for (uint32_t i = 0; i < defs->agents_count; i++) {
         const struct machine *machine = &twins->machines[twins->machine_of[i]];
 
         if (machine->domain == domain && machine->clock == clock) {
-            if (cast->domains[added].machines++ == 0) {
-                cast->domains[added].host = cast->agents[i].host;
+            if (defs->domains[added].machines++ == 0) {
+                defs->domains[added].host = defs->agents[i].host;
             }
-            cast->agents[i].domain = added;
+            defs->agents[i].domain = added;
         }
     }
     return added;
@@ -245,29 +245,29 @@ doubtful_part(struct twins *twins, uint32_t domain, uint32_t end)
     return end;
 }
 
-static void domains_swap(struct cast *cast, uint32_t a, uint32_t b)
+static void domains_swap(struct defs *defs, uint32_t a, uint32_t b)
 {
-    struct cast_domain swapped = cast->domains[a];
+    struct defs_domain swapped = defs->domains[a];
 
-    cast->domains[a] = cast->domains[b];
-    cast->domains[b] = swapped;
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        uint32_t *domain = &cast->agents[i].domain;
+    defs->domains[a] = defs->domains[b];
+    defs->domains[b] = swapped;
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        uint32_t *domain = &defs->agents[i].domain;
 
         *domain = *domain == a ? b : *domain == b ? a : *domain;
     }
 }
 
 /* Remove a domain that no agent has any more, the last one in its place. */
-static void domain_sift(struct cast *cast, uint32_t domain)
+static void domain_sift(struct defs *defs, uint32_t domain)
 {
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        if (cast->agents[i].domain == domain) {
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        if (defs->agents[i].domain == domain) {
             return;
         }
     }
-    domains_swap(cast, domain, (uint32_t)cast->domains_count - 1);
-    cast->domains_count--;
+    domains_swap(defs, domain, (uint32_t)defs->domains_count - 1);
+    defs->domains_count--;
 }
 
 static int domain_split(struct twins *twins, uint32_t domain)
@@ -278,7 +278,7 @@ static int domain_split(struct twins *twins, uint32_t domain)
         clocks = doubtful_part(twins, domain, clocks);
     }
     for (uint32_t clock = 1; clock < clocks; clock++) {
-        if (domain_of(twins, domain, clock) == CAST_NONE) {
+        if (domain_of(twins, domain, clock) == DEFS_NONE) {
             return -1;
         }
     }
@@ -286,11 +286,11 @@ static int domain_split(struct twins *twins, uint32_t domain)
     return 0;
 }
 
-int clocktwins_split(struct cast *cast, const struct calibration *calibration)
+int clocktwins_split(struct defs *defs, const struct calibration *calibration)
 {
-    struct twins twins = {.cast = cast,
-                          .reference = calibration_reference(cast)};
-    uint32_t domains = (uint32_t)cast->domains_count;
+    struct twins twins = {.defs = defs,
+                          .reference = calibration_reference(defs)};
+    uint32_t domains = (uint32_t)defs->domains_count;
     int rc;
 
     twins.probes = calibration_probes(calibration, &twins.probes_count);
@@ -300,14 +300,14 @@ int clocktwins_split(struct cast *cast, const struct calibration *calibration)
     }
     twins_fini(&twins);
     for (uint32_t i = domains; rc == 0 && i-- > 0;) {
-        domain_sift(cast, i);
+        domain_sift(defs, i);
     }
     /* The lowest rank's domain is number 0. */
-    if (rc == 0 && cast->ranks_count > 0) {
-        uint32_t lowest = cast->agents[cast->ranks[0].agent].domain;
+    if (rc == 0 && defs->ranks_count > 0) {
+        uint32_t lowest = defs->agents[defs->ranks[0].agent].domain;
 
         if (lowest != 0) {
-            domains_swap(cast, 0, lowest);
+            domains_swap(defs, 0, lowest);
         }
     }
     return rc;

@@ -9,11 +9,11 @@
 #define CK_MERGE_CLOCKS_CLOCKTWINS_H
 
 #include "merge/clocks/calibration.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 
 /* Give each machine of a domain whose probes contradict those of the others a
  * domain of its own, and count in the domains what was compared. Between
- * cast_close() and align_close(). 0, or -1 with ENOMEM. */
-int clocktwins_split(struct cast *cast, const struct calibration *calibration);
+ * defs_close() and align_close(). 0, or -1 with ENOMEM. */
+int clocktwins_split(struct defs *defs, const struct calibration *calibration);
 
 #endif

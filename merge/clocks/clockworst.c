@@ -18,17 +18,17 @@
 /* Pairs that are looked at of more. */
 #define PAIRS_LOOKED 4000
 
-/* An agent of each domain, CAST_NONE = it has none. The caller's to free. */
-static uint32_t *agents_of(const struct cast *cast)
+/* An agent of each domain, DEFS_NONE = it has none. The caller's to free. */
+static uint32_t *agents_of(const struct defs *defs)
 {
-    uint32_t *agents = malloc((cast->domains_count + 1) * sizeof(*agents));
+    uint32_t *agents = malloc((defs->domains_count + 1) * sizeof(*agents));
 
-    for (size_t i = 0; agents != NULL && i < cast->domains_count; i++) {
-        agents[i] = CAST_NONE;
+    for (size_t i = 0; agents != NULL && i < defs->domains_count; i++) {
+        agents[i] = DEFS_NONE;
     }
-    for (uint32_t i = 0; agents != NULL && i < cast->agents_count; i++) {
-        if (agents[cast->agents[i].domain] == CAST_NONE) {
-            agents[cast->agents[i].domain] = i;
+    for (uint32_t i = 0; agents != NULL && i < defs->agents_count; i++) {
+        if (agents[defs->agents[i].domain] == DEFS_NONE) {
+            agents[defs->agents[i].domain] = i;
         }
     }
     return agents;
@@ -123,13 +123,13 @@ static struct report_clock_pair worst_find(const struct align *align,
     return worst;
 }
 
-int clockworst_report(const struct cast *cast,
+int clockworst_report(const struct defs *defs,
                       const struct align *align,
                       struct report *report)
 {
     size_t count;
     struct report_clock_pair *pairs = pairs_list(report, &count);
-    uint32_t *agents = agents_of(cast);
+    uint32_t *agents = agents_of(defs);
 
     if (pairs == NULL || agents == NULL) {
         free(pairs);

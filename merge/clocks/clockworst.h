@@ -6,12 +6,12 @@
 #define CK_MERGE_CLOCKS_CLOCKWORST_H
 
 #include "merge/clocks/align.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 
 /* Write report->clock_worst and, of few domains, report->clock_pairs; the rows
  * of its domains are there. 0, or -1 with ENOMEM. */
-int clockworst_report(const struct cast *cast,
+int clockworst_report(const struct defs *defs,
                       const struct align *align,
                       struct report *report);
 

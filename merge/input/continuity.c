@@ -29,7 +29,7 @@ static int by_position(const void *a, const void *b)
     return (left->records < right->records) - (left->records > right->records);
 }
 
-void continuity_trim(struct store_stream *stream)
+void continuity_trim(struct rundir_stream *stream)
 {
     bool was_thin = false;
     uint64_t next = 0;
@@ -67,8 +67,8 @@ void continuity_trim(struct store_stream *stream)
 /* By agent and slot, then in the order of their positions. */
 static int by_slot(const void *a, const void *b)
 {
-    const struct store_stream *left = *(const struct store_stream *const *)a;
-    const struct store_stream *right = *(const struct store_stream *const *)b;
+    const struct rundir_stream *left = *(const struct rundir_stream *const *)a;
+    const struct rundir_stream *right = *(const struct rundir_stream *const *)b;
 
     if (left->agent != right->agent) {
         return left->agent < right->agent ? -1 : 1;
@@ -79,15 +79,15 @@ static int by_slot(const void *a, const void *b)
     return (left->begin > right->begin) - (left->begin < right->begin);
 }
 
-static void gap_count(struct cast_agent *agent, uint64_t gaps, uint64_t units)
+static void gap_count(struct defs_agent *agent, uint64_t gaps, uint64_t units)
 {
     agent->gaps += gaps;
-    agent->gap_units = cast_sum(agent->gap_units, units);
+    agent->gap_units = defs_sum(agent->gap_units, units);
 }
 
 /* Units behind the last stored ones of its slots; `ends` = of all slots. What
  * the agent itself says it left out at the end is no news. */
-static void tail_check(struct cast_agent *agent, uint64_t ends)
+static void tail_check(struct defs_agent *agent, uint64_t ends)
 {
     const char *lines = agent->has_exit ? agent->exit : "";
     char value[32];
@@ -107,7 +107,7 @@ static void tail_check(struct cast_agent *agent, uint64_t ends)
 /* Records that were in the gaps, as far as their size tells: as large as those
  * that are there. A collector without room to store counts what it drops, and
  * leaves a gap as well. */
-static uint64_t records_guess(const struct cast_agent *agent)
+static uint64_t records_guess(const struct defs_agent *agent)
 {
     uint64_t said = agent->lost[CK_LOST_SPOOL];
     uint64_t records = agent->gap_units;
@@ -127,19 +127,19 @@ static uint64_t records_guess(const struct cast_agent *agent)
     return records > said ? records - said : 0;
 }
 
-static uint64_t exit_number(const struct cast_agent *agent, const char *key)
+static uint64_t exit_number(const struct defs_agent *agent, const char *key)
 {
-    return (uint64_t)cast_exit_number(agent, key, 0);
+    return (uint64_t)defs_exit_number(agent, key, 0);
 }
 
 /* Records that are missing at least by what the agent says at its end: it had
  * made frames of `events`, before that of its EXIT. What it dropped of these
  * again is told apart. */
-static uint64_t records_short(const struct cast_agent *agent)
+static uint64_t records_short(const struct defs_agent *agent)
 {
-    uint64_t there = cast_sum(
+    uint64_t there = defs_sum(
         agent->records - agent->records_late,
-        cast_sum(agent->lost[CK_LOST_SPOOL], agent->discarded.records));
+        defs_sum(agent->lost[CK_LOST_SPOOL], agent->discarded.records));
     uint64_t made = exit_number(agent, "events");
 
     return made > there && !agent->has_overlap ? made - there : 0;
@@ -147,7 +147,7 @@ static uint64_t records_short(const struct cast_agent *agent)
 
 /* Is that all? One collector counted, left nothing out, and nobody recovered
  * more of its slots; `ends` = of all slots. */
-static bool is_short_exact(const struct cast_agent *agent, uint64_t ends)
+static bool is_short_exact(const struct defs_agent *agent, uint64_t ends)
 {
     return exit_number(agent, "collectors") == 1 &&
            ends <= exit_number(agent, "units") && !agent->has_overlap &&
@@ -159,7 +159,7 @@ static bool is_short_exact(const struct cast_agent *agent, uint64_t ends)
  * more, and those of frames that do not decode. That is all when nothing else
  * is missing, and nothing might be there in another file. Else the agent's own
  * count says it. */
-static void records_count(struct cast_agent *agent, uint64_t ends)
+static void records_count(struct defs_agent *agent, uint64_t ends)
 {
     uint64_t known = agent->undecoded;
     uint64_t gone = agent->is_told && agent->told > agent->stored
@@ -200,7 +200,7 @@ struct slot_sums {
 };
 
 /* More is missing there than was discarded, or never came. */
-static void discarded_check(struct cast_agent *agent, uint64_t units)
+static void discarded_check(struct defs_agent *agent, uint64_t units)
 {
     uint64_t known = agent->discarded.units + agent->told_missing;
 
@@ -210,13 +210,13 @@ static void discarded_check(struct cast_agent *agent, uint64_t units)
 }
 
 /* The streams of one slot from `at` on; returns where the next slot begins. */
-static size_t slot_check(const struct store_stream *const *sorted,
+static size_t slot_check(const struct rundir_stream *const *sorted,
                          size_t count,
                          size_t at,
-                         struct cast_agent *agent,
+                         struct defs_agent *agent,
                          struct slot_sums *sums)
 {
-    const struct store_stream *first = sorted[at];
+    const struct rundir_stream *first = sorted[at];
     uint64_t *end = &sums->end;
 
     *end = sums->discarded = 0;
@@ -225,11 +225,11 @@ static size_t slot_check(const struct store_stream *const *sorted,
          at++) {
         if (sorted[at]->begin > *end && agent->discarded.segments > 0) {
             sums->discarded =
-                cast_sum(sums->discarded, sorted[at]->begin - *end);
+                defs_sum(sums->discarded, sorted[at]->begin - *end);
         } else if (sorted[at]->begin > *end) {
             gap_count(agent, 1, sorted[at]->begin - *end);
         }
-        sums->discarded = cast_sum(sums->discarded, sorted[at]->discarded);
+        sums->discarded = defs_sum(sums->discarded, sorted[at]->discarded);
         agent->has_overlap |= sorted[at]->begin < *end;
         gap_count(agent, sorted[at]->gaps, sorted[at]->gap_units);
         if (sorted[at]->end > *end) {
@@ -239,26 +239,26 @@ static size_t slot_check(const struct store_stream *const *sorted,
     return at;
 }
 
-static struct cast_agent *agent_find(struct cast *cast, const uint8_t id[16])
+static struct defs_agent *agent_find(struct defs *defs, const uint8_t id[16])
 {
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        if (memcmp(cast->agents[i].id, id, sizeof(cast->agents[i].id)) == 0) {
-            return &cast->agents[i];
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        if (memcmp(defs->agents[i].id, id, sizeof(defs->agents[i].id)) == 0) {
+            return &defs->agents[i];
         }
     }
     return NULL;
 }
 
 /* 0 or -1. */
-static int absent_add(struct cast *cast, const struct manifest_agent *told)
+static int absent_add(struct defs *defs, const struct manifest_agent *told)
 {
-    struct cast_absent *absent;
+    struct defs_absent *absent;
 
-    if (array_grow(&cast->absents, &cast->absents_room, cast->absents_count,
+    if (array_grow(&defs->absents, &defs->absents_room, defs->absents_count,
                    sizeof(*absent)) != 0) {
         return -1;
     }
-    absent = &cast->absents[cast->absents_count++];
+    absent = &defs->absents[defs->absents_count++];
     ck_run_agent_hex(told->id, absent->hex);
     absent->rank = told->rank;
     absent->records = told->records;
@@ -267,15 +267,15 @@ static int absent_add(struct cast *cast, const struct manifest_agent *told)
 
 /* What an agent said that it keeps, where its last words are not here: they lie
  * beside it. `agent`: NULL = nothing of it is. 0 or -1. */
-static int spool_take(struct cast *cast,
+static int spool_take(struct defs *defs,
                       const struct manifest_agent *told,
-                      struct cast_agent *agent)
+                      struct defs_agent *agent)
 {
     uint64_t there = agent == NULL ? 0 : agent->records;
     /* What it dropped may have been stored all the same. */
-    uint64_t lost = cast_sum(agent == NULL ? 0 : cast_lost(agent),
+    uint64_t lost = defs_sum(agent == NULL ? 0 : defs_lost(agent),
                              there > told->made ? there - told->made : 0);
-    struct cast_spool spool = {
+    struct defs_spool spool = {
         .rank = told->rank,
         .records = told->made > there ? told->made - there : 0,
         .lost = told->lost > lost ? told->lost - lost : 0,
@@ -287,16 +287,16 @@ static int spool_take(struct cast *cast,
     if (told->spool == NULL || (agent != NULL && agent->has_exit)) {
         return 0;
     }
-    spool.host = texts_keep(cast->texts, host, strlen(host));
-    spool.path = texts_keep(cast->texts, path, strlen(path));
+    spool.host = texts_keep(defs->texts, host, strlen(host));
+    spool.path = texts_keep(defs->texts, path, strlen(path));
     if (spool.host == NULL || spool.path == NULL ||
-        array_grow(&cast->spools, &cast->spools_room, cast->spools_count,
+        array_grow(&defs->spools, &defs->spools_room, defs->spools_count,
                    sizeof(spool)) != 0) {
         return -1;
     }
-    cast->spools[cast->spools_count++] = spool;
+    defs->spools[defs->spools_count++] = spool;
     if (agent != NULL) {
-        agent->elsewhere = cast_sum(spool.records, spool.lost);
+        agent->elsewhere = defs_sum(spool.records, spool.lost);
     }
     return 0;
 }
@@ -304,7 +304,7 @@ static int spool_take(struct cast *cast,
 /* Its last words are missing, and nobody recovered what it had: how much that
  * is, nobody knows. */
 static bool is_end_unknown(const struct manifest_agent *told,
-                           const struct cast_agent *agent)
+                           const struct defs_agent *agent)
 {
     for (size_t i = 0; i < agent->aways_count; i++) {
         if (agent->aways[i].length == 0) {
@@ -315,20 +315,20 @@ static bool is_end_unknown(const struct manifest_agent *told,
            told->spool == NULL;
 }
 
-int continuity_tell(const struct manifest *manifest, struct cast *cast)
+int continuity_tell(const struct manifest *manifest, struct defs *defs)
 {
     if (!manifest->is_read || !manifest->is_final) {
         return 0;
     }
     for (size_t i = 0; i < manifest->agents_count; i++) {
         const struct manifest_agent *told = &manifest->agents[i];
-        struct cast_agent *agent = agent_find(cast, told->id);
+        struct defs_agent *agent = agent_find(defs, told->id);
 
-        if (spool_take(cast, told, agent) != 0) {
+        if (spool_take(defs, told, agent) != 0) {
             return -1;
         }
         if (agent == NULL) {
-            if (told->records > 0 && absent_add(cast, told) != 0) {
+            if (told->records > 0 && absent_add(defs, told) != 0) {
                 return -1;
             }
             continue;
@@ -341,12 +341,12 @@ int continuity_tell(const struct manifest *manifest, struct cast *cast)
     return 0;
 }
 
-int continuity_check(const struct store_stream *streams,
+int continuity_check(const struct rundir_stream *streams,
                      size_t count,
-                     struct cast *cast)
+                     struct defs *defs)
 {
-    const struct store_stream **sorted = calloc(count + 1, sizeof(*sorted));
-    struct slot_sums *ends = calloc(cast->agents_count + 1, sizeof(*ends));
+    const struct rundir_stream **sorted = calloc(count + 1, sizeof(*sorted));
+    struct slot_sums *ends = calloc(defs->agents_count + 1, sizeof(*ends));
     size_t at = 0;
 
     if (sorted == NULL || ends == NULL) {
@@ -359,23 +359,23 @@ int continuity_check(const struct store_stream *streams,
     }
     qsort(sorted, count, sizeof(*sorted), by_slot);
     for (size_t i = 0; i < count; i++) {
-        cast->agents[streams[i].agent].has_overlap |= streams[i].has_overlap;
+        defs->agents[streams[i].agent].has_overlap |= streams[i].has_overlap;
     }
     while (at < count) {
         uint32_t agent = sorted[at]->agent;
         uint32_t slot = sorted[at]->slot;
         struct slot_sums sums;
 
-        at = slot_check(sorted, count, at, &cast->agents[agent], &sums);
+        at = slot_check(sorted, count, at, &defs->agents[agent], &sums);
         if (slot < CK_SLOT_AGGREGATOR) {
-            ends[agent].end = cast_sum(ends[agent].end, sums.end);
+            ends[agent].end = defs_sum(ends[agent].end, sums.end);
         }
-        ends[agent].discarded = cast_sum(ends[agent].discarded, sums.discarded);
+        ends[agent].discarded = defs_sum(ends[agent].discarded, sums.discarded);
     }
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        discarded_check(&cast->agents[i], ends[i].discarded);
-        tail_check(&cast->agents[i], ends[i].end);
-        records_count(&cast->agents[i], ends[i].end);
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        discarded_check(&defs->agents[i], ends[i].discarded);
+        tail_check(&defs->agents[i], ends[i].end);
+        records_count(&defs->agents[i], ends[i].end);
     }
     free(sorted);
     free(ends);

@@ -15,19 +15,19 @@
 
 #include "merge/input/manifest.h"
 #include "merge/input/stream.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 
 /* Order the frames of a stream, drop what is there twice, count what is not
  * there between them. */
-void continuity_trim(struct store_stream *stream);
+void continuity_trim(struct rundir_stream *stream);
 /* Note what the manifest says of the segments, and which of them are not there
  * at all. One that could not be read, or that was written before the end, says
  * nothing. 0, or -1 with ENOMEM. */
-int continuity_tell(const struct manifest *manifest, struct cast *cast);
+int continuity_tell(const struct manifest *manifest, struct defs *defs);
 /* Say of each agent what is missing. The streams were read. 0, or -1 with
  * ENOMEM. */
-int continuity_check(const struct store_stream *streams,
+int continuity_check(const struct rundir_stream *streams,
                      size_t count,
-                     struct cast *cast);
+                     struct defs *defs);
 
 #endif

@@ -19,7 +19,7 @@
 #define OWN_LIBRARIES "/ck/libck"
 
 /* Value of a key of a text record, kept; `otherwise` when it is not there. */
-static const char *text_value(struct cast *cast,
+static const char *text_value(struct defs *defs,
                               const struct ck_text *text,
                               const char *key,
                               const char *otherwise)
@@ -30,7 +30,7 @@ static const char *text_value(struct cast *cast,
                       sizeof(value))) {
         return otherwise;
     }
-    return texts_keep(cast->texts, value, sizeof(value));
+    return texts_keep(defs->texts, value, sizeof(value));
 }
 
 static int64_t
@@ -56,25 +56,25 @@ is_text(const struct ck_text *text, const char *key, const char *what)
            strcmp(value, what) == 0;
 }
 
-static int agent_identity(struct cast *cast,
-                          struct cast_agent *agent,
+static int agent_identity(struct defs *defs,
+                          struct defs_agent *agent,
                           const struct ck_text *text)
 {
     agent->has_identity = true;
     agent->identity =
-        texts_keep(cast->texts, ck_text_bytes(text), text->length);
-    agent->host = text_value(cast, text, "host", "");
-    agent->job = text_value(cast, text, "job", "");
-    agent->command = text_value(cast, text, "command", "");
-    agent->rank = (int32_t)text_number(text, "rank", CAST_RANK_UNKNOWN);
+        texts_keep(defs->texts, ck_text_bytes(text), text->length);
+    agent->host = text_value(defs, text, "host", "");
+    agent->job = text_value(defs, text, "job", "");
+    agent->command = text_value(defs, text, "command", "");
+    agent->rank = (int32_t)text_number(text, "rank", DEFS_RANK_UNKNOWN);
     agent->size = (int32_t)text_number(text, "size", 0);
-    agent->is_profile = text_value(cast, text, "source", NULL) != NULL;
+    agent->is_profile = text_value(defs, text, "source", NULL) != NULL;
     if (agent->is_profile) {
         agent->exit_time = text_number(text, "stop_raw", 0);
         agent->is_cut = text_number(text, "cut", 0) != 0;
     }
     agent->is_alone = !agent->is_profile && is_text(text, "launcher", "none");
-    cast->is_size_said = cast->is_size_said || agent->size > 0;
+    defs->is_size_said = defs->is_size_said || agent->size > 0;
     agent->start_raw = text_number(text, "start_raw", 0);
     agent->start_realtime = text_number(text, "start_realtime", 0);
     return agent->identity == NULL || agent->host == NULL ||
@@ -84,62 +84,62 @@ static int agent_identity(struct cast *cast,
 }
 
 /* An agent's identity, or that of a process with a rank of its own. */
-static int identity_read(struct cast *cast,
+static int identity_read(struct defs *defs,
                          const struct facts_source *source,
                          const struct ck_text *text)
 {
     uint32_t process;
 
     if (text->object == 0) {
-        return agent_identity(cast, &cast->agents[source->agent], text);
+        return agent_identity(defs, &defs->agents[source->agent], text);
     }
-    process = cast_process_find(cast, source->agent, (uint32_t)text->object);
-    if (process == CAST_NONE) {
+    process = defs_process_find(defs, source->agent, (uint32_t)text->object);
+    if (process == DEFS_NONE) {
         return -1;
     }
-    cast->processes[process].has_identity = true;
-    cast->processes[process].rank =
-        (int32_t)text_number(text, "rank", CAST_RANK_UNKNOWN);
-    cast->processes[process].size = (int32_t)text_number(text, "size", 0);
+    defs->processes[process].has_identity = true;
+    defs->processes[process].rank =
+        (int32_t)text_number(text, "rank", DEFS_RANK_UNKNOWN);
+    defs->processes[process].size = (int32_t)text_number(text, "size", 0);
     return 0;
 }
 
-static int exit_read(struct cast *cast,
+static int exit_read(struct defs *defs,
                      const struct facts_source *source,
                      const struct ck_text *text)
 {
-    struct cast_agent *agent = &cast->agents[source->agent];
+    struct defs_agent *agent = &defs->agents[source->agent];
 
     agent->has_exit = true;
     agent->is_exit_known = (text->e.flags & CK_FLAG_CUT) == 0;
     agent->status = (int)text->object;
-    agent->exit = texts_keep(cast->texts, ck_text_bytes(text), text->length);
+    agent->exit = texts_keep(defs->texts, ck_text_bytes(text), text->length);
     if (!source->is_ticks || (text->e.flags & CK_FLAG_RAW) != 0) {
         agent->exit_time = text->e.start;
     }
     return agent->exit == NULL ? -1 : 0;
 }
 
-static int process_read(struct cast *cast,
+static int process_read(struct defs *defs,
                         const struct facts_source *source,
                         const struct ck_text *text)
 {
-    uint32_t index = cast_process_find(cast, source->agent, text->e.name);
-    struct cast_process *process;
+    uint32_t index = defs_process_find(defs, source->agent, text->e.name);
+    struct defs_process *process;
 
-    if (index == CAST_NONE) {
+    if (index == DEFS_NONE) {
         return -1;
     }
-    process = &cast->processes[index];
+    process = &defs->processes[index];
     process->pid = (uint32_t)text->object;
     process->command =
-        texts_keep(cast->texts, ck_text_bytes(text), text->length);
+        texts_keep(defs->texts, ck_text_bytes(text), text->length);
     return process->command == NULL ? -1 : 0;
 }
 
 /* Enter a device; one that is there is replaced only if asked. */
-static int device_enter(struct cast_process *process,
-                        const struct cast_device *device,
+static int device_enter(struct defs_process *process,
+                        const struct defs_device *device,
                         bool replaces)
 {
     for (size_t i = 0; i < process->devices_count; i++) {
@@ -158,15 +158,15 @@ static int device_enter(struct cast_process *process,
     return 0;
 }
 
-static int device_read(struct cast *cast,
+static int device_read(struct defs *defs,
                        const struct facts_source *source,
                        const struct ck_text *text)
 {
-    struct cast_process *process = &cast->processes[source->process];
-    struct cast_device device = {.number = text->e.name};
+    struct defs_process *process = &defs->processes[source->process];
+    struct defs_device device = {.number = text->e.name};
 
-    device.name = text_value(cast, text, "name", "");
-    device.uuid = text_value(cast, text, "uuid", "");
+    device.name = text_value(defs, text, "name", "");
+    device.uuid = text_value(defs, text, "uuid", "");
     if (device.name == NULL || device.uuid == NULL) {
         return -1;
     }
@@ -174,25 +174,25 @@ static int device_read(struct cast *cast,
     return device_enter(process, &device, true);
 }
 
-int facts_device(struct cast *cast,
+int facts_device(struct defs *defs,
                  const struct facts_source *source,
                  uint32_t number)
 {
-    struct cast_process *process = &cast->processes[source->process];
-    struct cast_device device = {.number = number, .name = "", .uuid = ""};
+    struct defs_process *process = &defs->processes[source->process];
+    struct defs_device device = {.number = number, .name = "", .uuid = ""};
 
     return device_enter(process, &device, false);
 }
 
-static int queue_read(struct cast *cast,
+static int queue_read(struct defs *defs,
                       const struct facts_source *source,
                       const struct ck_text *text)
 {
-    struct cast_process *process = &cast->processes[source->process];
-    struct cast_queue queue = {.id = text->e.name,
+    struct defs_process *process = &defs->processes[source->process];
+    struct defs_queue queue = {.id = text->e.name,
                                .device = (uint32_t)text->object};
 
-    queue.name = text_value(cast, text, "name", "");
+    queue.name = text_value(defs, text, "name", "");
     if (queue.name == NULL) {
         return -1;
     }
@@ -206,49 +206,49 @@ static int queue_read(struct cast *cast,
 }
 
 /* function NUL file, line in extra, of the incarnation `name`. */
-static int symbol_read(struct cast *cast,
+static int symbol_read(struct defs *defs,
                        const struct facts_source *source,
                        const struct ck_text *text)
 {
-    uint32_t index = cast_process_find(cast, source->agent, text->e.name);
+    uint32_t index = defs_process_find(defs, source->agent, text->e.name);
     const char *bytes = ck_text_bytes(text);
     size_t cut = strnlen(bytes, text->length);
     struct place place = {NULL, NULL, text->extra};
 
     if (text->object < CK_SITE_TOLD) {
-        cast->agents[source->agent].has_symbols = true;
+        defs->agents[source->agent].has_symbols = true;
     }
-    if (index == CAST_NONE) {
+    if (index == DEFS_NONE) {
         return -1;
     }
     if (cut > 0) {
-        place.function = texts_keep(cast->texts, bytes, cut);
+        place.function = texts_keep(defs->texts, bytes, cut);
     }
     if (cut + 1 < text->length) {
         place.file =
-            texts_keep(cast->texts, bytes + cut + 1, text->length - cut - 1);
+            texts_keep(defs->texts, bytes + cut + 1, text->length - cut - 1);
     }
-    return names_set_place(cast->processes[index].names, text->object, place);
+    return names_set_place(defs->processes[index].names, text->object, place);
 }
 
 /* Modules of one process; more are damage. */
 #define MODULES_MAX 65536
 
 /* Lines path, start, end, build_id; the incarnation is `name`. */
-static int module_read(struct cast *cast,
+static int module_read(struct defs *defs,
                        const struct facts_source *source,
                        const struct ck_text *text)
 {
-    uint32_t index = cast_process_find(cast, source->agent, text->e.name);
-    struct cast_module module = {.bias = text->object};
-    struct cast_process *process;
+    uint32_t index = defs_process_find(defs, source->agent, text->e.name);
+    struct defs_module module = {.bias = text->object};
+    struct defs_process *process;
     char number[32] = "";
     char path[CK_TEXT_BYTES_MAX] = "";
 
-    if (index == CAST_NONE) {
+    if (index == DEFS_NONE) {
         return -1;
     }
-    process = &cast->processes[index];
+    process = &defs->processes[index];
     (void)ck_lines_get(ck_text_bytes(text), text->length, "path", path,
                        sizeof(path));
     if (ck_lines_get(ck_text_bytes(text), text->length, "start", number,
@@ -259,8 +259,8 @@ static int module_read(struct cast *cast,
                      sizeof(number))) {
         module.end = strtoull(number, NULL, 16);
     }
-    module.path = texts_keep(cast->texts, path, strlen(path));
-    module.build_id = text_value(cast, text, "build_id", "");
+    module.path = texts_keep(defs->texts, path, strlen(path));
+    module.build_id = text_value(defs, text, "build_id", "");
     module.is_own = strstr(path, OWN_LIBRARIES) != NULL;
     if (module.path == NULL || module.build_id == NULL) {
         return -1;
@@ -276,12 +276,12 @@ static int module_read(struct cast *cast,
     return 0;
 }
 
-static int name_read(struct cast *cast,
+static int name_read(struct defs *defs,
                      const struct facts_source *source,
                      const struct ck_text *text)
 {
-    struct names *names = cast->processes[source->process].names;
-    const char *kept = demangle(cast->texts, ck_text_bytes(text), text->length);
+    struct names *names = defs->processes[source->process].names;
+    const char *kept = demangle(defs->texts, ck_text_bytes(text), text->length);
 
     if (kept == NULL) {
         return -1;
@@ -292,19 +292,19 @@ static int name_read(struct cast *cast,
     return 0;
 }
 
-static int thread_read(struct cast *cast,
+static int thread_read(struct defs *defs,
                        const struct facts_source *source,
                        const struct ck_text *text)
 {
     uint32_t index =
-        cast_thread_find(cast, source->process, (uint32_t)text->object);
+        defs_thread_find(defs, source->process, (uint32_t)text->object);
 
-    if (index == CAST_NONE) {
+    if (index == DEFS_NONE) {
         return -1;
     }
-    cast->threads[index].name =
-        texts_keep(cast->texts, ck_text_bytes(text), text->length);
-    return cast->threads[index].name == NULL ? -1 : 0;
+    defs->threads[index].name =
+        texts_keep(defs->texts, ck_text_bytes(text), text->length);
+    return defs->threads[index].name == NULL ? -1 : 0;
 }
 
 /* Frames of which a place may be asked for; farther ones are left out. */
@@ -312,10 +312,10 @@ static int thread_read(struct cast *cast,
 /* Numbers beyond it are damage: a collector gives a tenth of them. */
 #define STACKS_MAX 131072
 
-static int stack_read(struct cast_agent *agent, const struct ck_text *text)
+static int stack_read(struct defs_agent *agent, const struct ck_text *text)
 {
     uint32_t count = text->length / (uint32_t)sizeof(uint64_t);
-    struct cast_stack *stack;
+    struct defs_stack *stack;
 
     if (text->e.name == 0 || text->e.name > STACKS_MAX) {
         return 0;
@@ -325,7 +325,7 @@ static int stack_read(struct cast_agent *agent, const struct ck_text *text)
                        sizeof(*agent->stacks)) != 0) {
             return -1;
         }
-        agent->stacks[agent->stacks_count++] = (struct cast_stack){NULL, 0};
+        agent->stacks[agent->stacks_count++] = (struct defs_stack){NULL, 0};
     }
     count = count < STACK_FRAMES ? count : STACK_FRAMES;
     stack = &agent->stacks[text->e.name - 1];
@@ -341,9 +341,9 @@ static int stack_read(struct cast_agent *agent, const struct ck_text *text)
 }
 
 /* The note of ckagg; the latest one says all. */
-static void discarded_read(struct cast_agent *agent, const struct ck_text *text)
+static void discarded_read(struct defs_agent *agent, const struct ck_text *text)
 {
-    struct cast_discarded *discarded = &agent->discarded;
+    struct defs_discarded *discarded = &agent->discarded;
     int64_t raw = text_number(text, "until_raw", INT64_MIN);
     int64_t ticks = text_number(text, "until_ticks", INT64_MIN);
 
@@ -360,35 +360,35 @@ static void discarded_read(struct cast_agent *agent, const struct ck_text *text)
     }
 }
 
-static int text_read(struct cast *cast,
+static int text_read(struct defs *defs,
                      const struct facts_source *source,
                      const struct ck_text *text)
 {
     switch (text->e.kind) {
     case CK_KIND_NAME:
-        return name_read(cast, source, text);
+        return name_read(defs, source, text);
     case CK_KIND_THREAD:
-        return thread_read(cast, source, text);
+        return thread_read(defs, source, text);
     case CK_KIND_DEVICE:
-        return device_read(cast, source, text);
+        return device_read(defs, source, text);
     case CK_KIND_QUEUE:
-        return queue_read(cast, source, text);
+        return queue_read(defs, source, text);
     case CK_KIND_IDENTITY:
-        return identity_read(cast, source, text);
+        return identity_read(defs, source, text);
     case CK_KIND_EXIT:
-        return exit_read(cast, source, text);
+        return exit_read(defs, source, text);
     case CK_KIND_SYMBOL:
-        return symbol_read(cast, source, text);
+        return symbol_read(defs, source, text);
     case CK_KIND_PROCESS:
-        return process_read(cast, source, text);
+        return process_read(defs, source, text);
     case CK_KIND_COMM:
-        return comm_enter(cast, source->process, text);
+        return comm_enter(defs, source->process, text);
     case CK_KIND_NOTE:
-        return cast_note(cast, ck_text_bytes(text), text->length);
+        return defs_note(defs, ck_text_bytes(text), text->length);
     case CK_KIND_STACK:
-        return stack_read(&cast->agents[source->agent], text);
+        return stack_read(&defs->agents[source->agent], text);
     case CK_KIND_DISCARDED:
-        discarded_read(&cast->agents[source->agent], text);
+        discarded_read(&defs->agents[source->agent], text);
         return 0;
     default:
         return 0;
@@ -396,10 +396,10 @@ static int text_read(struct cast *cast,
 }
 
 /* Running totals: the latest one holds. */
-static int counter_read(struct cast_agent *agent,
+static int counter_read(struct defs_agent *agent,
                         const struct ck_counter *counter)
 {
-    struct cast_counter total = {counter->e.name, counter->tid, counter->value,
+    struct defs_counter total = {counter->e.name, counter->tid, counter->value,
                                  counter->enabled, counter->running};
 
     for (size_t i = agent->counters_count; i-- > 0;) {
@@ -417,10 +417,10 @@ static int counter_read(struct cast_agent *agent,
     return 0;
 }
 
-static int libc_read(struct cast_process *process,
+static int libc_read(struct defs_process *process,
                      const struct ck_counter *calls)
 {
-    struct cast_libc total = {
+    struct defs_libc total = {
         .name = calls->e.name,
         .tid = calls->tid,
         .calls = (uint64_t)calls->value,
@@ -445,12 +445,12 @@ static int libc_read(struct cast_process *process,
 
 /* Keep the thread's stack of open calls as last seen: a look at depth d
  * replaces what was open at d and deeper. */
-static int open_read(struct cast_agent *agent,
+static int open_read(struct defs_agent *agent,
                      const struct facts_source *source,
                      const struct ck_open *open)
 {
     size_t kept = 0;
-    struct cast_open *entry;
+    struct defs_open *entry;
 
     for (size_t i = 0; i < agent->opens_count; i++) {
         entry = &agent->opens[i];
@@ -475,7 +475,7 @@ static int open_read(struct cast_agent *agent,
     return 0;
 }
 
-static int away_read(struct cast_agent *agent, const struct ck_counter *away)
+static int away_read(struct defs_agent *agent, const struct ck_counter *away)
 {
     if (away->enabled < 0 || (away->e.flags & CK_FLAG_RAW) == 0) {
         return 0; /* damage */
@@ -485,31 +485,31 @@ static int away_read(struct cast_agent *agent, const struct ck_counter *away)
         return -1;
     }
     agent->aways[agent->aways_count++] =
-        (struct cast_away){away->e.start, away->enabled};
+        (struct defs_away){away->e.start, away->enabled};
     return 0;
 }
 
-int facts_read(struct cast *cast,
+int facts_read(struct defs *defs,
                const struct clocktaker *clocks,
                const struct facts_source *source,
                const struct ck_event *event)
 {
-    struct cast_agent *agent = &cast->agents[source->agent];
+    struct defs_agent *agent = &defs->agents[source->agent];
 
     switch (ck_kind_class(event->kind)) {
     case CK_CLASS_TEXT:
-        return text_read(cast, source, (const struct ck_text *)event);
+        return text_read(defs, source, (const struct ck_text *)event);
     case CK_CLASS_MODULE:
-        return module_read(cast, source, (const struct ck_text *)event);
+        return module_read(defs, source, (const struct ck_text *)event);
     case CK_CLASS_CLOCK:
         return clocks->take(clocks->state, source->agent,
                             (const struct ck_clock_fact *)event);
     case CK_CLASS_COUNTER:
         if (event->kind == CK_KIND_LOST) {
             const struct ck_counter *lost = (const struct ck_counter *)event;
-            uint64_t *sum = &agent->lost[lost->reason % CAST_REASONS];
+            uint64_t *sum = &agent->lost[lost->reason % DEFS_REASONS];
 
-            *sum = cast_sum(*sum, (uint64_t)lost->value);
+            *sum = defs_sum(*sum, (uint64_t)lost->value);
             if (lost->reason == CK_LOST_LIMIT &&
                 (lost->e.flags & CK_FLAG_RAW) != 0 &&
                 (agent->limit_at == 0 || lost->e.start < agent->limit_at)) {
@@ -521,7 +521,7 @@ int facts_read(struct cast *cast,
             return away_read(agent, (const struct ck_counter *)event);
         }
         if (event->kind == CK_KIND_CALLS) {
-            return libc_read(&cast->processes[source->process],
+            return libc_read(&defs->processes[source->process],
                              (const struct ck_counter *)event);
         }
         return counter_read(agent, (const struct ck_counter *)event);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/model/clocktaker.h"
 #include "schema/event.h"
 
@@ -19,16 +19,16 @@ struct facts_source {
     bool is_ticks; /* the batch's clock */
 };
 
-/* Enter one record into cast and clocks; those that only have a time are not
- * for it (survey.h). 0, or -1 with errno (ENOMEM). */
-int facts_read(struct cast *cast,
+/* Enter one record into definitions and clocks; those that only have a time are
+ * not for it (survey.h). 0, or -1 with errno (ENOMEM). */
+int facts_read(struct defs *defs,
                const struct clocktaker *clocks,
                const struct facts_source *source,
                const struct ck_event *event);
 
 /* Enter a device that a process used, whether or not its record is there. 0,
  * or -1 with ENOMEM. */
-int facts_device(struct cast *cast,
+int facts_device(struct defs *defs,
                  const struct facts_source *source,
                  uint32_t number);
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "merge/model/array.h"
 #include "schema/store/run.h"
 

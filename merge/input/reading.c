@@ -7,23 +7,23 @@
 #include <stdlib.h>
 
 /* The process of the stream and the thread of the frame. */
-static int frame_bind(struct store_stream *stream,
+static int frame_bind(struct rundir_stream *stream,
                       struct store_frame *frame,
-                      struct cast *cast,
+                      struct defs *defs,
                       const struct ck_batch_info *info)
 {
-    if (stream->process == CAST_NONE) {
+    if (stream->process == DEFS_NONE) {
         stream->process =
-            cast_process_find(cast, stream->agent, stream->incarnation);
-        if (stream->process == CAST_NONE) {
+            defs_process_find(defs, stream->agent, stream->incarnation);
+        if (stream->process == DEFS_NONE) {
             return -1;
         }
     }
-    if (cast->processes[stream->process].pid == 0) {
-        cast->processes[stream->process].pid = info->pid;
+    if (defs->processes[stream->process].pid == 0) {
+        defs->processes[stream->process].pid = info->pid;
     }
-    frame->thread = cast_thread_find(cast, stream->process, info->tid);
-    return frame->thread == CAST_NONE ? -1 : 0;
+    frame->thread = defs_thread_find(defs, stream->process, info->tid);
+    return frame->thread == DEFS_NONE ? -1 : 0;
 }
 
 static bool is_timed(enum ck_class cls)
@@ -32,7 +32,7 @@ static bool is_timed(enum ck_class cls)
            cls != CK_CLASS_CLOCK && cls != CK_CLASS_OPEN;
 }
 
-/* Classes that are read as records at once: they speak of the cast. */
+/* Classes that are read as records at once: they speak of the definitions. */
 #define FACTS                                                                  \
     ((uint32_t)1 << CK_CLASS_TEXT | (uint32_t)1 << CK_CLASS_MODULE |           \
      (uint32_t)1 << CK_CLASS_CLOCK | (uint32_t)1 << CK_CLASS_OPEN |            \
@@ -54,7 +54,7 @@ static int rows_read(struct reading *reading)
         } else {
             reading->others++;
         }
-        if (facts_read(reading->cast, &reading->clocks, &reading->survey.source,
+        if (facts_read(reading->defs, &reading->clocks, &reading->survey.source,
                        event) != 0) {
             return -1;
         }
@@ -67,9 +67,9 @@ static int reading_commit(struct reading *reading,
                           const struct opened *opened,
                           struct store_frame *frame)
 {
-    struct cast_agent *agent = &reading->cast->agents[reading->stream->agent];
-    struct cast_process *process =
-        &reading->cast->processes[reading->stream->process];
+    struct defs_agent *agent = &reading->defs->agents[reading->stream->agent];
+    struct defs_process *process =
+        &reading->defs->processes[reading->stream->process];
     const struct survey *survey = &reading->survey;
 
     process->events += survey->records;
@@ -137,7 +137,7 @@ int reading_frame(struct reading *reading,
                   struct store_frame *frame,
                   struct ck_err *err)
 {
-    struct store_stream *stream = reading->stream;
+    struct rundir_stream *stream = reading->stream;
     struct ck_batch_info scanned = {0};
     struct facts_source source;
     struct opened opened;
@@ -151,12 +151,12 @@ int reading_frame(struct reading *reading,
         !is_true(&opened, frame, &reading->rows, err)) {
         return 0;
     }
-    if (frame_bind(stream, frame, reading->cast, &opened.info) != 0) {
+    if (frame_bind(stream, frame, reading->defs, &opened.info) != 0) {
         return -1;
     }
     source = (struct facts_source){stream->agent, stream->process,
                                    reading->rows.is_ticks};
-    survey_begin(&reading->survey, reading->cast, &source);
+    survey_begin(&reading->survey, reading->defs, &source);
     if (rows_read(reading) != 0) {
         return -1;
     }
@@ -165,7 +165,7 @@ int reading_frame(struct reading *reading,
                       survey_take, &reading->survey, err) != 0) {
         return 0;
     }
-    reading->cast->agents[stream->agent].unknown +=
+    reading->defs->agents[stream->agent].unknown +=
         opened.info.skipped + scanned.skipped;
     return reading_commit(reading, &opened, frame) == 0 ? 1 : -1;
 }

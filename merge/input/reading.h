@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Used by store.c alone.
+ * Used by rundir.c alone.
  */
 #ifndef CK_MERGE_INPUT_READING_H
 #define CK_MERGE_INPUT_READING_H
@@ -12,9 +12,9 @@
 
 struct reading {
     struct opener *opener; /* all borrowed */
-    struct cast *cast;
+    struct defs *defs;
     struct clocktaker clocks;
-    struct store_stream *stream;
+    struct rundir_stream *stream;
     struct store_rows rows; /* reused */
     struct survey survey;
     uint64_t others; /* records that the survey does not take */

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Where they are in which file, and what they hold: filled while a store
- * (store.h) is opened.
+ * (rundir.h) is opened.
  */
 #ifndef CK_MERGE_INPUT_STREAM_H
 #define CK_MERGE_INPUT_STREAM_H
@@ -12,14 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 
 struct store_frame {
     uint64_t offset; /* in its file */
     uint64_t first;  /* position of its first unit */
     uint32_t units;
     uint32_t file;
-    uint32_t thread;  /* in the cast: a slot is used by one after the other */
+    uint32_t
+        thread; /* in the definitions: a slot is used by one after the other */
     uint32_t trim;    /* units at its head that an earlier frame has */
     uint32_t records; /* with a time of their own, after the trim; at first all
                          that its header says */
@@ -31,8 +32,8 @@ struct store_frame {
     uint8_t shift;
 };
 
-struct store_stream {
-    uint32_t agent; /* indices in the cast */
+struct rundir_stream {
+    uint32_t agent; /* indices in the definitions */
     uint32_t process;
     uint32_t slot;
     uint32_t incarnation;

@@ -9,10 +9,10 @@
 #include "merge/model/array.h"
 
 void survey_begin(struct survey *survey,
-                  struct cast *cast,
+                  struct defs *defs,
                   const struct facts_source *source)
 {
-    survey->cast = cast;
+    survey->defs = defs;
     survey->source = *source;
     survey->records = 0;
     survey->classes = 0;
@@ -31,8 +31,8 @@ void survey_begin(struct survey *survey,
 /* What is kept of an MPI call with that name; NULL = nothing. */
 static struct stamps *call_stamps(struct survey *survey, uint32_t id)
 {
-    const struct cast *cast = survey->cast;
-    const char *name = cast_name(cast, survey->source.process, id);
+    const struct defs *defs = survey->defs;
+    const char *name = defs_name(defs, survey->source.process, id);
 
     if (name == NULL || strncmp(name, "MPI_", 4) != 0) {
         return NULL;
@@ -93,7 +93,7 @@ static void devices_take(struct survey *survey,
         }
         if (survey->devices_count < SURVEY_DEVICES) {
             survey->devices[survey->devices_count++] = device;
-        } else if (facts_device(survey->cast, &survey->source, device) != 0) {
+        } else if (facts_device(survey->defs, &survey->source, device) != 0) {
             survey->has_failed = true;
         }
     }
@@ -210,15 +210,15 @@ static void stamps_join(struct stamps *into, const struct stamps *from)
 
 int survey_commit(struct survey *survey)
 {
-    struct cast_process *process =
-        &survey->cast->processes[survey->source.process];
+    struct defs_process *process =
+        &survey->defs->processes[survey->source.process];
 
     stamps_join(&process->whole, &survey->whole);
     stamps_join(&process->steps, &survey->steps);
     stamps_join(&process->init, &survey->init);
     stamps_join(&process->finalize, &survey->finalize);
     for (size_t i = 0; i < survey->devices_count; i++) {
-        if (facts_device(survey->cast, &survey->source, survey->devices[i]) !=
+        if (facts_device(survey->defs, &survey->source, survey->devices[i]) !=
             0) {
             return -1;
         }
@@ -246,7 +246,7 @@ static void bounds_fill(const struct survey *survey,
 }
 
 int survey_bounds(const struct survey *survey,
-                  struct store_stream *stream,
+                  struct rundir_stream *stream,
                   struct store_frame *frame)
 {
     const struct stamps *starts = &survey->starts;

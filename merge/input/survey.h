@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Gathers what the first reading asks of records that are handed out one by
- * one only later: times, classes, devices. Nothing reaches the cast before
- * the whole frame is known to decode.
+ * one only later: times, classes, devices. Nothing reaches the definitions
+ * before the whole frame is known to decode.
  */
 #ifndef CK_MERGE_INPUT_SURVEY_H
 #define CK_MERGE_INPUT_SURVEY_H
@@ -20,12 +20,13 @@
      (uint32_t)1 << CK_CLASS_KERNEL | (uint32_t)1 << CK_CLASS_COPY |           \
      (uint32_t)1 << CK_CLASS_SAMPLE | (uint32_t)1 << CK_CLASS_AWAIT)
 
-/* Devices of one frame that wait for its end; more go to the cast at once. */
+/* Devices of one frame that wait for its end; more go to the definitions at
+ * once. */
 #define SURVEY_DEVICES 16
 #define SURVEY_PIECES (CK_FRAME_RECORDS_MAX / CK_BATCH_PIECE + 1)
 
 struct survey {
-    struct cast *cast; /* borrowed */
+    struct defs *defs; /* borrowed */
     struct facts_source source;
     uint32_t records;
     uint32_t classes;     /* 1 << class */
@@ -47,9 +48,9 @@ struct survey {
     uint32_t pieces;
 };
 
-/* Names of the frame are in the cast already. */
+/* Names of the frame are in the definitions already. */
 void survey_begin(struct survey *survey,
-                  struct cast *cast,
+                  struct defs *defs,
                   const struct facts_source *source);
 /* A ck_batch_take_f. */
 void survey_take(void *state, const struct ck_batch_columns *columns);
@@ -60,7 +61,7 @@ int survey_commit(struct survey *survey);
 /* Keep when the frame's pieces begin, if that is worth it. 0, or -1 with
  * ENOMEM. */
 int survey_bounds(const struct survey *survey,
-                  struct store_stream *stream,
+                  struct rundir_stream *stream,
                   struct store_frame *frame);
 
 #endif

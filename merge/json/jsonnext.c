@@ -5,7 +5,7 @@
  * What is rare or wrong (escapes, bytes above 127, words, the end of the
  * buffer) is left to json_look().
  */
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 
 #include "merge/json/jsonover.h"
 #include "merge/json/jsonstate.h"

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 
 #include <stdlib.h>
 

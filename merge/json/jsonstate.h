@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "merge/json/jsonmarks.h"
 #include "merge/json/jsonscan.h"
 

@@ -81,7 +81,7 @@ static struct match match_of(const struct matcher *matcher,
 
 int post_completed(struct matcher *matcher, const struct post *post)
 {
-    struct match match = {.comm = CAST_NONE,
+    struct match match = {.comm = DEFS_NONE,
                           .source = -1,
                           .destination = -1,
                           .tag = post->tag,
@@ -99,14 +99,14 @@ int post_completed(struct matcher *matcher, const struct post *post)
 static bool
 is_fit(const struct matcher *matcher, const struct match *match, uint64_t bytes)
 {
-    const struct cast *cast = matcher->cast;
-    const struct cast_process *sender = &cast->processes[match->send.process];
-    const struct cast_process *taker = &cast->processes[match->recv.process];
+    const struct defs *defs = matcher->defs;
+    const struct defs_process *sender = &defs->processes[match->send.process];
+    const struct defs_process *taker = &defs->processes[match->recv.process];
 
     return (match->bytes == 0 || bytes == 0 || match->bytes == bytes) &&
            (match->recv.done >= match->send.post ||
-            cast->agents[sender->agent].domain !=
-                cast->agents[taker->agent].domain);
+            defs->agents[sender->agent].domain !=
+                defs->agents[taker->agent].domain);
 }
 
 /* Say what is known of a pair; parts with it when both ends are over. */

@@ -10,7 +10,7 @@
 #define CK_MERGE_MESSAGES_CHANNEL_H
 
 #include "merge/messages/matched.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/model/table.h"
 
 /* Ends of messages that are not over, and channels: of more none is kept. */
@@ -55,7 +55,7 @@ struct inbox {
 };
 
 struct matcher {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     match_take_f take;
     void *state;
     struct post *posts;

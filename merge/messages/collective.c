@@ -39,7 +39,7 @@ static const struct {
 /* Who entered a call last so far. */
 struct latest {
     ck_time_t enter;
-    uint32_t thread; /* CAST_NONE = nobody yet */
+    uint32_t thread; /* DEFS_NONE = nobody yet */
     int64_t mark;    /* largest */
 };
 
@@ -68,7 +68,7 @@ struct window {
 #define ROLES_KNOWN 64
 
 struct collective {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     collective_meet_f meet;  /* NULL = nobody asks */
     void *state;
     struct window *windows; /* by communicator of the run; the world is last
@@ -120,18 +120,18 @@ static enum collective_role role_of(struct collective *collective,
 }
 
 struct collective *
-collective_create(const struct cast *cast, collective_meet_f meet, void *state)
+collective_create(const struct defs *defs, collective_meet_f meet, void *state)
 {
     struct collective *collective = calloc(1, sizeof(*collective));
 
     if (collective == NULL) {
         return NULL;
     }
-    collective->cast = cast;
+    collective->defs = defs;
     collective->meet = meet;
     collective->state = state;
     collective->windows =
-        calloc((size_t)cast->comms + 1, sizeof(*collective->windows));
+        calloc((size_t)defs->comms + 1, sizeof(*collective->windows));
     if (collective->windows == NULL) {
         free(collective);
         return NULL;
@@ -144,7 +144,7 @@ void collective_destroy(struct collective *collective)
     if (collective == NULL) {
         return;
     }
-    for (size_t i = 0; i <= collective->cast->comms; i++) {
+    for (size_t i = 0; i <= collective->defs->comms; i++) {
         struct window *window = &collective->windows[i];
 
         for (size_t j = 0; j < window->room; j++) {
@@ -193,10 +193,10 @@ static void latest_add(struct latest *latest,
                        uint32_t thread,
                        int64_t mark)
 {
-    if (latest->thread == CAST_NONE || mark > latest->mark) {
+    if (latest->thread == DEFS_NONE || mark > latest->mark) {
         latest->mark = mark;
     }
-    if (latest->thread == CAST_NONE || enter > latest->enter) {
+    if (latest->thread == DEFS_NONE || enter > latest->enter) {
         latest->enter = enter;
         latest->thread = thread;
     }
@@ -217,7 +217,7 @@ static int instance_begin(const struct collective *collective,
     item->size = size;
     item->role = call->role;
     item->is_blocking = item->has_bytes = true;
-    item->any.thread = item->root.thread = item->others.thread = CAST_NONE;
+    item->any.thread = item->root.thread = item->others.thread = DEFS_NONE;
     if (!has_parts) {
         return 0;
     }
@@ -227,7 +227,7 @@ static int instance_begin(const struct collective *collective,
         return -1;
     }
     for (int32_t i = 0; i < size; i++) {
-        item->parts[i].thread = CAST_NONE;
+        item->parts[i].thread = DEFS_NONE;
     }
     return 0;
 }
@@ -246,7 +246,7 @@ static int instance_meet(const struct collective *collective,
         return 0;
     }
     for (int32_t i = 0; i < item->size; i++) {
-        if (item->parts[i].thread == CAST_NONE) {
+        if (item->parts[i].thread == DEFS_NONE) {
             return 0;
         }
     }
@@ -276,7 +276,7 @@ static int instance_enter(const struct collective *collective,
         item->has_bytes && record->bytes_in > 0 && record->bytes_out > 0;
     item->is_sparse =
         item->is_sparse ||
-        is_sparse(cast_name(collective->cast, event->process, record->e.name));
+        is_sparse(defs_name(collective->defs, event->process, record->e.name));
     latest_add(&item->any, event->start, event->thread, mark);
     latest_add(call->is_root ? &item->root : &item->others, event->start,
                event->thread, mark);
@@ -304,20 +304,20 @@ int collective_enter(struct collective *collective,
 {
     const struct ck_collective *record =
         (const struct ck_collective *)event->record;
-    const struct cast *cast = collective->cast;
-    const struct cast_comm *comm =
-        comm_find(cast, event->process, record->comm);
+    const struct defs *defs = collective->defs;
+    const struct defs_comm *comm =
+        comm_find(defs, event->process, record->comm);
     struct instance *item;
     uint32_t number;
 
-    *call = (struct collective_call){.comm = CAST_NONE, .seq = record->seq};
+    *call = (struct collective_call){.comm = DEFS_NONE, .seq = record->seq};
     call->role =
-        role_of(collective, cast_name(cast, event->process, record->e.name));
+        role_of(collective, defs_name(defs, event->process, record->e.name));
     if (call->role == COLLECTIVE_OTHER || record->seq == 0 ||
         !match_place_in(comm, event, record->comm, &number, &call->rank)) {
         return 0;
     }
-    number = number < cast->comms ? number : cast->comms;
+    number = number < defs->comms ? number : defs->comms;
     item = instance_find(&collective->windows[number], record->seq);
     if (item == NULL) {
         return -1;
@@ -334,7 +334,7 @@ int collective_enter(struct collective *collective,
                                                             : true));
     if (item->seq < record->seq &&
         instance_begin(collective, item, call,
-                       comm != NULL ? comm->size : cast_size(cast)) != 0) {
+                       comm != NULL ? comm->size : defs_size(defs)) != 0) {
         return -1;
     }
     call->comm = number;
@@ -350,7 +350,7 @@ static bool row_latest(const struct instance *item,
     for (int32_t i = first; i <= last && i < item->size; i++) {
         const struct collective_part *part = &item->parts[i];
 
-        if (part->thread == CAST_NONE) {
+        if (part->thread == DEFS_NONE) {
             return false;
         }
         latest_add(latest, part->enter, part->thread, part->mark);
@@ -381,11 +381,11 @@ static bool latest_find(const struct instance *item,
                         const struct collective_call *call,
                         struct latest *latest)
 {
-    latest->thread = CAST_NONE;
+    latest->thread = DEFS_NONE;
     switch (call->role) {
     case COLLECTIVE_FROM_ROOT:
         *latest = item->root;
-        return latest->thread != CAST_NONE;
+        return latest->thread != DEFS_NONE;
     case COLLECTIVE_TO_ROOT:
         *latest = item->others;
         break;
@@ -408,7 +408,7 @@ bool collective_wait(const struct collective *collective,
     const struct instance *item;
     struct latest latest;
 
-    if (call->comm == CAST_NONE) {
+    if (call->comm == DEFS_NONE) {
         return false;
     }
     window = &collective->windows[call->comm];
@@ -416,14 +416,14 @@ bool collective_wait(const struct collective *collective,
     if (item->seq != call->seq || item->role != call->role) {
         return false;
     }
-    *wait = (struct collective_wait){INT64_MIN, CAST_NONE, INT64_MIN};
+    *wait = (struct collective_wait){INT64_MIN, DEFS_NONE, INT64_MIN};
     if (!call->is_waiting) {
         return true;
     }
     if (!latest_find(item, call, &latest)) {
         return false;
     }
-    if (latest.thread != CAST_NONE) {
+    if (latest.thread != DEFS_NONE) {
         *wait =
             (struct collective_wait){latest.enter, latest.thread, latest.mark};
     }

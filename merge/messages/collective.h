@@ -36,7 +36,7 @@ enum collective_role collective_role(const char *function);
 
 /* A rank's part in a collective. */
 struct collective_call {
-    uint32_t comm; /* within `collective`; CAST_NONE = not known */
+    uint32_t comm; /* within `collective`; DEFS_NONE = not known */
     uint32_t seq;
     int32_t rank; /* in the communicator */
     enum collective_role role;
@@ -48,14 +48,14 @@ struct collective_call {
 /* Until when a call had to wait, and for whom. */
 struct collective_wait {
     ck_time_t until; /* <= enter: did not wait */
-    uint32_t thread; /* that came last, in the cast; CAST_NONE */
+    uint32_t thread; /* that came last, in the definitions; DEFS_NONE */
     int64_t mark;    /* largest of those of the ranks it waits for */
 };
 
 /* All parts of one blocking collective, once the last has come. */
 struct collective_part {
     uint32_t process;
-    uint32_t thread; /* CAST_NONE = none */
+    uint32_t thread; /* DEFS_NONE = none */
     ck_time_t enter;
     ck_time_t exit;
     int64_t mark;
@@ -77,7 +77,7 @@ typedef int (*collective_meet_f)(void *state,
 struct collective;
 /* Cast borrowed. `meet` may be NULL. NULL with ENOMEM. */
 struct collective *
-collective_create(const struct cast *cast, collective_meet_f meet, void *state);
+collective_create(const struct defs *defs, collective_meet_f meet, void *state);
 void collective_destroy(struct collective *collective);
 /* Enter a COLLECTIVE or ICOLLECTIVE record; `mark` is kept for its rank. 0, or
  * -1 with ENOMEM or what `meet` said. */

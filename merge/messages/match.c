@@ -19,16 +19,16 @@
 /* MPI_COMM_WORLD's number in every process, and in the run where no process
  * described it. */
 #define WORLD 1
-#define WORLD_GLOBAL (CAST_NONE - 1)
+#define WORLD_GLOBAL (DEFS_NONE - 1)
 struct matcher *
-matcher_create(const struct cast *cast, match_take_f take, void *state)
+matcher_create(const struct defs *defs, match_take_f take, void *state)
 {
     struct matcher *matcher = calloc(1, sizeof(*matcher));
 
     if (matcher == NULL) {
         return NULL;
     }
-    matcher->cast = cast;
+    matcher->defs = defs;
     matcher->take = take;
     matcher->state = state;
     matcher->spare = POST_NONE;
@@ -36,15 +36,15 @@ matcher_create(const struct cast *cast, match_take_f take, void *state)
     matcher->inbox_keys = table_create();
     matcher->request_keys = table_create();
     matcher->is_lossy =
-        calloc(cast->processes_count + 1, sizeof(*matcher->is_lossy));
+        calloc(defs->processes_count + 1, sizeof(*matcher->is_lossy));
     if (matcher->channel_keys == NULL || matcher->inbox_keys == NULL ||
         matcher->request_keys == NULL || matcher->is_lossy == NULL) {
         matcher_destroy(matcher);
         return NULL;
     }
-    for (size_t i = 0; i < cast->processes_count; i++) {
+    for (size_t i = 0; i < defs->processes_count; i++) {
         matcher->is_lossy[i] =
-            cast->agents[cast->processes[i].agent].discarded.segments > 0;
+            defs->agents[defs->processes[i].agent].discarded.segments > 0;
     }
     return matcher;
 }
@@ -70,28 +70,28 @@ struct match_counts matcher_counts(const struct matcher *matcher)
     return matcher->counts;
 }
 
-bool match_place(const struct cast *cast,
+bool match_place(const struct defs *defs,
                  const struct timeline_event *event,
                  uint32_t id,
                  uint32_t *number,
                  int32_t *rank)
 {
-    return match_place_in(comm_find(cast, event->process, id), event, id,
+    return match_place_in(comm_find(defs, event->process, id), event, id,
                           number, rank);
 }
 
-bool match_place_in(const struct cast_comm *comm,
+bool match_place_in(const struct defs_comm *comm,
                     const struct timeline_event *event,
                     uint32_t id,
                     uint32_t *number,
                     int32_t *rank)
 {
     *rank = comm != NULL ? comm->rank : event->rank;
-    *number = comm != NULL ? comm->global : CAST_NONE;
+    *number = comm != NULL ? comm->global : DEFS_NONE;
     if (comm == NULL && id == WORLD && event->rank >= 0) {
         *number = WORLD_GLOBAL;
     }
-    return *number != CAST_NONE;
+    return *number != DEFS_NONE;
 }
 
 /* ---- requests ----------------------------------------------------------- */
@@ -307,7 +307,7 @@ static int send_take(struct matcher *matcher,
     int32_t rank;
     int rc;
 
-    if (!match_place(matcher->cast, event, message->comm, &comm, &rank)) {
+    if (!match_place(matcher->defs, event, message->comm, &comm, &rank)) {
         return 0;
     }
     post.is_send = true;
@@ -344,7 +344,7 @@ static int recv_take(struct matcher *matcher,
     int32_t rank;
     int rc;
 
-    if (!match_place(matcher->cast, event, message->comm, &comm, &rank)) {
+    if (!match_place(matcher->defs, event, message->comm, &comm, &rank)) {
         return 0;
     }
     inbox = inbox_find(matcher, event->process, comm, rank);
@@ -373,7 +373,7 @@ static int probe_take(struct matcher *matcher,
     const struct ck_message *message = (const struct ck_message *)event->record;
     struct post post = post_of(event, message, mark);
     const char *name =
-        cast_name(matcher->cast, event->process, message->e.name);
+        defs_name(matcher->defs, event->process, message->e.name);
 
     if (name == NULL || message->peer < 0 || message->tag < 0) {
         return 0;
@@ -399,7 +399,7 @@ static struct inbox *inbox_of(struct matcher *matcher,
     uint32_t comm;
     int32_t rank;
 
-    if (!match_place(matcher->cast, event, message->comm, &comm, &rank)) {
+    if (!match_place(matcher->defs, event, message->comm, &comm, &rank)) {
         return NULL;
     }
     return inbox_find(matcher, event->process, comm, rank);
@@ -548,7 +548,7 @@ int matcher_take(struct matcher *matcher,
     case CK_KIND_RECV:
         if (message->peer < -1 ||
             is_matched_receive(
-                cast_name(matcher->cast, event->process, message->e.name))) {
+                defs_name(matcher->defs, event->process, message->e.name))) {
             return 0;
         }
         post = post_of(event, message, mark);

@@ -17,13 +17,13 @@
 #define CK_MERGE_MESSAGES_MATCH_H
 
 #include "merge/messages/matched.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/timeline/timeline.h"
 
 struct matcher;
 /* Cast borrowed. NULL with ENOMEM. */
 struct matcher *
-matcher_create(const struct cast *cast, match_take_f take, void *state);
+matcher_create(const struct defs *defs, match_take_f take, void *state);
 void matcher_destroy(struct matcher *matcher);
 /* The next event, of any kind; each process's in its own order. `mark` goes
  * into the ends that it posts. 0, or -1 with ENOMEM or what `take` said. */
@@ -35,14 +35,14 @@ struct match_counts matcher_counts(const struct matcher *matcher);
 
 /* The number in the run of a process's communicator and the process's rank in
  * it; false when its members are not known. MPI_COMM_WORLD needs no record. */
-bool match_place(const struct cast *cast,
+bool match_place(const struct defs *defs,
                  const struct timeline_event *event,
                  uint32_t id,
                  uint32_t *comm,
                  int32_t *rank);
-struct cast_comm;
+struct defs_comm;
 /* The same, of a communicator that was looked up (NULL = not described). */
-bool match_place_in(const struct cast_comm *comm,
+bool match_place_in(const struct defs_comm *comm,
                     const struct timeline_event *event,
                     uint32_t id,
                     uint32_t *number,

@@ -12,7 +12,7 @@
 
 /* A call of MPI's. */
 struct match_call {
-    uint32_t thread; /* in the cast */
+    uint32_t thread; /* in the definitions */
     uint32_t number; /* in its thread */
     uint32_t name;   /* of the process */
 };

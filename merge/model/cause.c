@@ -165,7 +165,7 @@ enum cause cause_of_call(unsigned kind, const char *function)
     switch (kind) {
     case CK_KIND_SYNC:
         return CAUSE_GPU_SYNC;
-    case CK_KIND_COPY_D2H: /* as host_copied() names its call */
+    case CK_KIND_COPY_D2H: /* as history_copied() names its call */
         return CAUSE_D2H;
     case CK_KIND_COPY_H2D:
         return CAUSE_H2D;

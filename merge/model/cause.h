@@ -11,7 +11,7 @@
  *   1  lost_data      records of h are known to be missing then
  *   2  profiler       a tracer worked for itself on h
  *   3  host_stopped   the host, or all of the job on it, did not run
- *                     (analysis/standstill.h)
+ *                     (analysis/history/hoststall.h)
  *   4  startup        the device had done nothing before in the run, or h's
  *                     rank is in the region and not back from MPI_Init
  *   5  end_of_work    it does nothing any more: no K, and who launched the last

@@ -18,7 +18,7 @@
 #define LABEL 128
 
 /* Place of the id in the process's array, which is in order of id. */
-static size_t comm_place(const struct cast_process *process, uint32_t id)
+static size_t comm_place(const struct defs_process *process, uint32_t id)
 {
     size_t low = 0;
     size_t high = process->comms_count;
@@ -35,10 +35,10 @@ static size_t comm_place(const struct cast_process *process, uint32_t id)
     return low;
 }
 
-const struct cast_comm *
-comm_find(const struct cast *cast, uint32_t process, uint32_t id)
+const struct defs_comm *
+comm_find(const struct defs *defs, uint32_t process, uint32_t id)
 {
-    const struct cast_process *owner = &cast->processes[process];
+    const struct defs_process *owner = &defs->processes[process];
     size_t at = comm_place(owner, id);
 
     return at < owner->comms_count && owner->comms[at].id == id
@@ -58,7 +58,7 @@ static int32_t line_number(const struct ck_text *text, const char *key)
 
 /* "how;tag;members" as a kept text, NULL when it is not fully said. */
 static int
-birth_keep(struct cast *cast, const struct ck_text *text, const char **birth)
+birth_keep(struct defs *defs, const struct ck_text *text, const char **birth)
 {
     const char *bytes = ck_text_bytes(text);
     char how[32] = "", tag[32] = "", other[64] = "";
@@ -77,12 +77,12 @@ birth_keep(struct cast *cast, const struct ck_text *text, const char **birth)
         return 0;
     }
     length = snprintf(line, sizeof(line), "%s;%s;%s", how, tag, members);
-    *birth = texts_keep(cast->texts, line, (size_t)length);
+    *birth = texts_keep(defs->texts, line, (size_t)length);
     return *birth == NULL ? -1 : 0;
 }
 
 /* The value of a line as a kept text, NULL where there is none. */
-static int line_keep(struct cast *cast,
+static int line_keep(struct defs *defs,
                      const struct ck_text *text,
                      const char *key,
                      const char **kept)
@@ -94,26 +94,26 @@ static int line_keep(struct cast *cast,
                       sizeof(value))) {
         return 0;
     }
-    *kept = texts_keep(cast->texts, value, strlen(value));
+    *kept = texts_keep(defs->texts, value, strlen(value));
     return *kept == NULL ? -1 : 0;
 }
 
-int comm_enter(struct cast *cast, uint32_t process, const struct ck_text *text)
+int comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
 {
-    struct cast_process *owner = &cast->processes[process];
+    struct defs_process *owner = &defs->processes[process];
     size_t at = comm_place(owner, text->e.name);
-    struct cast_comm comm = {
+    struct defs_comm comm = {
         .id = text->e.name,
         .parent = (uint32_t)text->object,
         .number = text->extra,
         .size = line_number(text, "size"),
         .rank = line_number(text, "rank"),
-        .global = CAST_NONE,
+        .global = DEFS_NONE,
     };
 
-    if (birth_keep(cast, text, &comm.birth) != 0 ||
-        line_keep(cast, text, "name", &comm.name) != 0 ||
-        line_keep(cast, text, "sources", &comm.sources) != 0) {
+    if (birth_keep(defs, text, &comm.birth) != 0 ||
+        line_keep(defs, text, "name", &comm.name) != 0 ||
+        line_keep(defs, text, "sources", &comm.sources) != 0) {
         return -1;
     }
     if (line_number(text, "sources_cut") > 0) {
@@ -152,26 +152,26 @@ bool comm_range(const char **text, int32_t *first, int32_t *last)
     return true;
 }
 
-int32_t comm_member(const struct cast *cast,
+int32_t comm_member(const struct defs *defs,
                     uint32_t process,
                     uint32_t id,
                     int32_t rank)
 {
-    const struct cast_comm *comm = comm_find(cast, process, id);
+    const struct defs_comm *comm = comm_find(defs, process, id);
     const char *members;
     int32_t first, last;
 
     if (rank < 0 || (comm == NULL && id != COMM_WORLD)) {
-        return CAST_RANK_UNKNOWN;
+        return DEFS_RANK_UNKNOWN;
     }
     if (comm == NULL) {
-        return rank < cast_size(cast) ? rank : CAST_RANK_UNKNOWN;
+        return rank < defs_size(defs) ? rank : DEFS_RANK_UNKNOWN;
     }
     /* "how;tag;0-3,8" */
     members = comm->birth == NULL ? NULL : strchr(comm->birth, ';');
     members = members == NULL ? NULL : strchr(members + 1, ';');
     if (members == NULL) {
-        return CAST_RANK_UNKNOWN;
+        return DEFS_RANK_UNKNOWN;
     }
     members++;
     while (comm_range(&members, &first, &last)) {
@@ -180,18 +180,18 @@ int32_t comm_member(const struct cast *cast,
         }
         rank -= last - first + 1;
     }
-    return CAST_RANK_UNKNOWN;
+    return DEFS_RANK_UNKNOWN;
 }
 
-static const char *label_keep(const struct cast *cast, const char *text)
+static const char *label_keep(const struct defs *defs, const char *text)
 {
-    return texts_keep(cast->texts, text, strlen(text));
+    return texts_keep(defs->texts, text, strlen(text));
 }
 
-const char *comm_label(const struct cast *cast, uint32_t process, uint32_t id)
+const char *comm_label(const struct defs *defs, uint32_t process, uint32_t id)
 {
-    const struct cast_comm *comm = comm_find(cast, process, id);
-    const struct cast_comm *parent;
+    const struct defs_comm *comm = comm_find(defs, process, id);
+    const struct defs_comm *parent;
     const char *of;
     char text[LABEL];
     int how;
@@ -200,13 +200,13 @@ const char *comm_label(const struct cast *cast, uint32_t process, uint32_t id)
         return comm->name;
     }
     if (id == COMM_WORLD || id == COMM_SELF) {
-        return label_keep(cast, id == COMM_WORLD ? "MPI_COMM_WORLD"
+        return label_keep(defs, id == COMM_WORLD ? "MPI_COMM_WORLD"
                                                  : "MPI_COMM_SELF");
     }
     if (comm == NULL || comm->birth == NULL) {
-        return label_keep(cast, "members not known");
+        return label_keep(defs, "members not known");
     }
-    parent = comm_find(cast, process, comm->parent);
+    parent = comm_find(defs, process, comm->parent);
     of = parent != NULL ? parent->name : NULL;
     if (of == NULL) {
         of = comm->parent == COMM_WORLD ? "MPI_COMM_WORLD" : "another one";
@@ -215,19 +215,19 @@ const char *comm_label(const struct cast *cast, uint32_t process, uint32_t id)
     (void)snprintf(text, sizeof(text), "%.*s of %.64s, %d rank%s",
                    how < 16 ? how : 16, comm->birth, of, comm->size,
                    comm->size == 1 ? "" : "s");
-    return label_keep(cast, text);
+    return label_keep(defs, text);
 }
 
 /* Number of the communicator in the run, its parents' first. */
 static int comm_number(struct table *keys,
-                       struct cast_process *process,
-                       struct cast_comm *comm,
+                       struct defs_process *process,
+                       struct defs_comm *comm,
                        unsigned depth)
 {
     struct table_key key = {0, comm->number, (uint64_t)(uintptr_t)comm->birth};
     int64_t number;
 
-    if (comm->global != CAST_NONE || comm->birth == NULL || comm->size <= 0) {
+    if (comm->global != DEFS_NONE || comm->birth == NULL || comm->size <= 0) {
         return 0;
     }
     if (comm->parent != 0) {
@@ -240,29 +240,29 @@ static int comm_number(struct table *keys,
         if (comm_number(keys, process, &process->comms[at], depth + 1) != 0) {
             return -1;
         }
-        if (process->comms[at].global == CAST_NONE) {
+        if (process->comms[at].global == DEFS_NONE) {
             return 0;
         }
         key.a = (uint64_t)process->comms[at].global + 1;
     }
     number = table_number(keys, key);
-    comm->global = number < 0 ? CAST_NONE : (uint32_t)number;
+    comm->global = number < 0 ? DEFS_NONE : (uint32_t)number;
     return number < 0 ? -1 : 0;
 }
 
-int comm_close(struct cast *cast)
+int comm_close(struct defs *defs)
 {
     struct table *keys = table_create();
     int rc = keys == NULL ? -1 : 0;
 
-    for (size_t i = 0; rc == 0 && i < cast->processes_count; i++) {
-        struct cast_process *process = &cast->processes[i];
+    for (size_t i = 0; rc == 0 && i < defs->processes_count; i++) {
+        struct defs_process *process = &defs->processes[i];
 
         for (size_t c = 0; rc == 0 && c < process->comms_count; c++) {
             rc = comm_number(keys, process, &process->comms[c], 0);
         }
     }
-    cast->comms = keys == NULL ? 0 : (uint32_t)table_count(keys);
+    defs->comms = keys == NULL ? 0 : (uint32_t)table_count(keys);
     table_destroy(keys);
     return rc;
 }

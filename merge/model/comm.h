@@ -10,30 +10,30 @@
 #ifndef CK_MERGE_MODEL_COMM_H
 #define CK_MERGE_MODEL_COMM_H
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "schema/event.h"
 
 /* Enter a COMM record of a process. 0, or -1 with ENOMEM. */
-int comm_enter(struct cast *cast, uint32_t process, const struct ck_text *text);
-/* Once the cast is closed: number them. 0, or -1 with ENOMEM. */
-int comm_close(struct cast *cast);
+int comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text);
+/* Once the definitions is closed: number them. 0, or -1 with ENOMEM. */
+int comm_close(struct defs *defs);
 /* NULL = never said. */
-const struct cast_comm *
-comm_find(const struct cast *cast, uint32_t process, uint32_t id);
+const struct defs_comm *
+comm_find(const struct defs *defs, uint32_t process, uint32_t id);
 
 /* Numbers that these have in every process. */
 #define COMM_WORLD 1
 #define COMM_SELF 2
 
-/* Rank in the job of a rank of a process's communicator; CAST_RANK_UNKNOWN
+/* Rank in the job of a rank of a process's communicator; DEFS_RANK_UNKNOWN
  * where its members are not known. */
-int32_t comm_member(const struct cast *cast,
+int32_t comm_member(const struct defs *defs,
                     uint32_t process,
                     uint32_t id,
                     int32_t rank);
 /* Its name, or "split of MPI_COMM_WORLD, 2 ranks"; a kept text. NULL with
  * ENOMEM. */
-const char *comm_label(const struct cast *cast, uint32_t process, uint32_t id);
+const char *comm_label(const struct defs *defs, uint32_t process, uint32_t id);
 
 /* The next range of "0-3,8" at *text, which moves on; false at its end, or
  * where it is none. */

@@ -67,23 +67,23 @@ static bool is_starter(const char *command)
             has_text(command));
 }
 
-bool executed_is_named(const struct cast_process *process)
+bool executed_is_named(const struct defs_process *process)
 {
     return process->command != NULL && process->command[0] != '\0' &&
            strcmp(process->command, "?") != 0;
 }
 
-const char *executed_find(const struct cast *cast, uint32_t agent)
+const char *executed_find(const struct defs *defs, uint32_t agent)
 {
-    const char *given = cast->agents[agent].command;
+    const char *given = defs->agents[agent].command;
     const char *found = NULL;
     bool has_several = false;
 
     if (given == NULL || !is_starter(given)) {
         return given;
     }
-    for (size_t p = 0; p < cast->processes_count; p++) {
-        const struct cast_process *process = &cast->processes[p];
+    for (size_t p = 0; p < defs->processes_count; p++) {
+        const struct defs_process *process = &defs->processes[p];
 
         if (process->agent != agent || process->incarnation == 0 ||
             !executed_is_named(process) || is_starter(process->command)) {

@@ -12,12 +12,12 @@
 
 #define VALUE_MAX 256
 
-const char *kernelgroup_of(const struct cast *cast,
+const char *kernelgroup_of(const struct defs *defs,
                            uint32_t process,
                            const struct ck_kernel *kernel)
 {
     return (kernel->e.flags & CK_FLAG_GROUP) != 0
-               ? cast_name(cast, process, kernel->registers)
+               ? defs_name(defs, process, kernel->registers)
                : NULL;
 }
 
@@ -42,28 +42,28 @@ static bool list_has(const char *list, int32_t rank, bool *is_cut)
 }
 
 /* How many ranks there are, as each knows; 0 = nobody does. */
-static int32_t world_of(const struct cast *cast)
+static int32_t world_of(const struct defs *defs)
 {
     int32_t world = 0;
 
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        world = cast->agents[i].size > world ? cast->agents[i].size : world;
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        world = defs->agents[i].size > world ? defs->agents[i].size : world;
     }
     return world;
 }
 
 /* As large as the world. */
-static bool is_world(const struct cast *cast, const char *group)
+static bool is_world(const struct defs *defs, const char *group)
 {
     char value[VALUE_MAX];
-    int32_t world = world_of(cast);
+    int32_t world = world_of(defs);
 
     return world > 0 &&
            ck_lines_get(group, strlen(group), "size", value, sizeof(value)) &&
            strtol(value, NULL, 10) == world;
 }
 
-bool kernelgroup_has(const struct cast *cast, const char *group, int32_t rank)
+bool kernelgroup_has(const struct defs *defs, const char *group, int32_t rank)
 {
     char list[VALUE_MAX] = "";
     bool is_cut, is_there;
@@ -73,10 +73,10 @@ bool kernelgroup_has(const struct cast *cast, const char *group, int32_t rank)
     }
     (void)ck_lines_get(group, strlen(group), "ranks", list, sizeof(list));
     is_there = list_has(list, rank, &is_cut);
-    return is_cut ? is_world(cast, group) : is_there;
+    return is_cut ? is_world(defs, group) : is_there;
 }
 
-bool kernelgroup_is_known(const struct cast *cast, const char *group)
+bool kernelgroup_is_known(const struct defs *defs, const char *group)
 {
-    return group != NULL || (cast->ranks_count == 2 && world_of(cast) == 2);
+    return group != NULL || (defs->ranks_count == 2 && world_of(defs) == 2);
 }

@@ -14,20 +14,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "schema/event.h"
 
 /* The group of a kernel, borrowed; equal texts are one pointer. NULL = not
  * said: of all ranks, if kernelgroup_is_known(). */
-const char *kernelgroup_of(const struct cast *cast,
+const char *kernelgroup_of(const struct defs *defs,
                            uint32_t process,
                            const struct ck_kernel *kernel);
 /* Is the rank in it? False as well where its ranks are not all said, and it is
  * not as large as the world. */
-bool kernelgroup_has(const struct cast *cast, const char *group, int32_t rank);
+bool kernelgroup_has(const struct defs *defs, const char *group, int32_t rank);
 
 /* Is it certain whose kernels meet? Of NULL it is where two ranks are all of
  * the world. */
-bool kernelgroup_is_known(const struct cast *cast, const char *group);
+bool kernelgroup_is_known(const struct defs *defs, const char *group);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include <zlib.h>
 
-#include "merge/output/target.h"
+#include "merge/output/outputfile.h"
 #include "merge/output/words.h"
 
 #define SINK_BYTES ((size_t)256 << 10)
@@ -21,7 +21,7 @@
 #define SINK_ITEM 64
 
 struct sink {
-    struct target target;
+    struct outputfile target;
     int fd;
     gzFile gzip; /* NULL = plain */
     int error;   /* errno of the first failure */
@@ -41,7 +41,7 @@ struct sink *sink_create(const char *path, struct ck_err *err)
     sink->gzip = NULL;
     sink->error = 0;
     sink->used = 0;
-    if (target_open(&sink->target, path, 0600, err) != 0) {
+    if (outputfile_open(&sink->target, path, 0600, err) != 0) {
         free(sink);
         return NULL;
     }
@@ -51,7 +51,7 @@ struct sink *sink_create(const char *path, struct ck_err *err)
         if (sink->gzip == NULL) {
             (void)close(sink->fd);
             errno = ENOMEM;
-            (void)target_close(&sink->target, false, err);
+            (void)outputfile_close(&sink->target, false, err);
             free(sink);
             return NULL;
         }
@@ -77,7 +77,7 @@ void sink_destroy(struct sink *sink)
     }
     if (sink->fd >= 0) {
         sink_close(sink);
-        (void)target_close(&sink->target, false, NULL);
+        (void)outputfile_close(&sink->target, false, NULL);
     }
     free(sink);
 }
@@ -225,5 +225,5 @@ int sink_finish(struct sink *sink, struct ck_err *err)
     sink_flush(sink);
     sink_close(sink);
     errno = sink->error;
-    return target_close(&sink->target, sink->error == 0, err);
+    return outputfile_close(&sink->target, sink->error == 0, err);
 }

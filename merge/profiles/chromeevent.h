@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "merge/profiles/operations.h"
 
 /* Longest name that is kept of an event that is not over yet. */

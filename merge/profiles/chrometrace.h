@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "merge/profiles/chromeevent.h"
 #include "merge/profiles/gzip.h"
 #include "merge/profiles/import.h"

@@ -16,7 +16,7 @@ static const char submit_name[] = "nrt_execute";
 static const char execute_name[] = "nc_exec_running";
 
 /* What the order tells: 0 = nothing. */
-struct order {
+struct wrongorder {
     size_t cores;     /* executions a submission */
     size_t calls;     /* executions a call, where those do not fit
                          submissions */
@@ -103,10 +103,10 @@ static size_t cores_of(const struct kernelcalls *calls, size_t count)
                : 0;
 }
 
-static struct order order_find(const struct kernelcalls *calls)
+static struct wrongorder order_find(const struct kernelcalls *calls)
 {
-    struct order order = {.is_one_each =
-                              calls->submissions_count == calls->calls_count};
+    struct wrongorder order = {.is_one_each = calls->submissions_count ==
+                                              calls->calls_count};
 
     if (order.is_one_each || calls->calls_count == 0) {
         order.cores = cores_of(calls, calls->submissions_count);
@@ -171,7 +171,7 @@ static struct kernel_span *ids_sort(const struct kernelcalls *calls)
 /* The submission of an execution, by id or by order. */
 static size_t submission_of(const struct kernelcalls *calls,
                             const struct kernel_span *ids,
-                            const struct order *order,
+                            const struct wrongorder *order,
                             size_t execution,
                             bool *is_by_id)
 {
@@ -188,7 +188,7 @@ static size_t submission_of(const struct kernelcalls *calls,
 
 /* The call of a kernel that an execution is of. */
 static size_t
-caller_of(const struct order *order, size_t execution, size_t submission)
+caller_of(const struct wrongorder *order, size_t execution, size_t submission)
 {
     if (order->is_one_each) {
         return submission;
@@ -199,7 +199,7 @@ caller_of(const struct order *order, size_t execution, size_t submission)
 /* By execution: its submission, and into callers by submission its call. What
  * is known of them into facts. 0, or -1 with ENOMEM. */
 static int executions_match(const struct kernelcalls *calls,
-                            const struct order *order,
+                            const struct wrongorder *order,
                             size_t *matches,
                             size_t *callers,
                             struct import_facts *facts)
@@ -251,7 +251,7 @@ static int executions_put(const struct kernelcalls *calls,
                           struct import *import,
                           uint32_t tid,
                           const size_t *matches,
-                          const struct order *order,
+                          const struct wrongorder *order,
                           struct import_facts *facts)
 {
     uint32_t name = import_name(import, execute_name, sizeof(execute_name) - 1);
@@ -292,7 +292,7 @@ static void spans_sort(struct kernel_span *spans, size_t count)
 
 /* Calls of kernels that could not be told which executions are theirs. */
 static void misfit_say(const struct kernelcalls *calls,
-                       const struct order *order,
+                       const struct wrongorder *order,
                        struct import *import)
 {
     bool is_submitted = calls->submissions_count == 0 || order->is_one_each;
@@ -319,7 +319,7 @@ int kernelcalls_finish(struct kernelcalls *calls,
 {
     size_t *matches = calloc(calls->executions_count + 1, sizeof(*matches));
     size_t *callers = calloc(calls->submissions_count + 1, sizeof(*callers));
-    struct order order;
+    struct wrongorder order;
     int rc = -1;
 
     spans_sort(calls->submissions, calls->submissions_count);

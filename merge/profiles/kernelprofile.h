@@ -9,7 +9,7 @@
 #ifndef CK_MERGE_PROFILES_KERNELPROFILE_H
 #define CK_MERGE_PROFILES_KERNELPROFILE_H
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "merge/profiles/import.h"
 
 /* As chrometrace_read(). */

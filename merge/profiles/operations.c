@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "merge/profiles/launches.h"
+#include "merge/profiles/launchthreads.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 
@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct ck_kernel) == sizeof(struct ck_copy),
 
 struct operations {
     struct import *import; /* borrowed */
-    struct launches *launches;
+    struct launchthreads *launches;
     FILE *file;
     char buffer[BUFFER_BYTES];
 };
@@ -56,7 +56,7 @@ struct operations *operations_create(struct import *import, struct ck_err *err)
     }
     operations->import = import;
     operations->file = NULL;
-    operations->launches = launches_create(import_dir(import), err);
+    operations->launches = launchthreads_create(import_dir(import), err);
     if (operations->launches == NULL) {
         operations_destroy(operations);
         return NULL;
@@ -79,7 +79,7 @@ void operations_destroy(struct operations *operations)
     if (operations->file != NULL) {
         (void)fclose(operations->file);
     }
-    launches_destroy(operations->launches);
+    launchthreads_destroy(operations->launches);
     free(operations);
 }
 
@@ -104,9 +104,9 @@ bool operations_launch(struct operations *operations,
 {
     bool is_driver = api == CK_KIND_API_CUDA_DRIVER;
     unsigned other;
-    bool is_known = launches_get(operations->launches, id, &other);
+    bool is_known = launchthreads_get(operations->launches, id, &other);
 
-    launches_set(operations->launches, id, launch_of(thread, is_driver));
+    launchthreads_set(operations->launches, id, launch_of(thread, is_driver));
     return !is_known || (other & 1) != is_driver;
 }
 
@@ -143,7 +143,7 @@ int operations_finish(struct operations *operations,
         unsigned launch;
 
         facts->operations++;
-        if (id != 0 && launches_get(operations->launches, id, &launch)) {
+        if (id != 0 && launchthreads_get(operations->launches, id, &launch)) {
             facts->by_id++;
             operation_bind(&operation,
                            import_tid(operations->import, launch >> 1));

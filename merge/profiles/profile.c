@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "merge/profiles/chrometrace.h"
 #include "merge/profiles/convert.h"
 #include "merge/profiles/gzip.h"

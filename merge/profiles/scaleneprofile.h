@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "schema/err.h"
 
 /* One sample of the CPU. */

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Analysis fills it, outputs read it. Times are integer nanoseconds. Texts
- * are borrowed from the cast's and may hold any bytes: outputs escape them.
- * A count of 0 means "none"; what was not measured says so by a flag.
+ * are borrowed from the definitions's and may hold any bytes: outputs escape
+ * them. A count of 0 means "none"; what was not measured says so by a flag.
  */
 #ifndef CK_MERGE_REPORT_REPORT_H
 #define CK_MERGE_REPORT_REPORT_H
@@ -39,10 +39,10 @@ enum report_region {
 /* busy + idle = wall, and compute + comm + copy = busy, exactly. Of the idle
  * time nobody knows whether `unknown` was idle. */
 struct report_device {
-    uint32_t physical; /* number in the cast */
+    uint32_t physical; /* number in the definitions */
     const char *name;
     const char *uuid;     /* "" = none */
-    const int32_t *ranks; /* that used it; borrowed from the cast */
+    const int32_t *ranks; /* that used it; borrowed from the definitions */
     size_t ranks_count;
     ck_time_t wall;
     ck_time_t busy;      /* union of everything */
@@ -255,7 +255,8 @@ struct report_cause {
                                    that was waited for */
     struct report_part parts[REPORT_PARTS]; /* of startup: the longest */
     size_t parts_count;
-    uint32_t device;  /* of dep_*: the one that was idle, number in the cast */
+    uint32_t
+        device; /* of dep_*: the one that was idle, number in the definitions */
     uint32_t awaited; /* of dep_remote: the one it waited for, if known */
     int32_t last;     /* rank that most of it was waited for, or unknown */
     int32_t blamed;   /* the one that that one waited for itself, and so on */
@@ -294,8 +295,8 @@ struct report_step {
     int32_t worst;            /* rank that most of it was because of */
     ck_time_t worst_ns;
     bool is_outlier;
-    const ck_time_t *lengths; /* by rank of the cast, -1 = none; NULL = not
-                                 kept; borrowed */
+    const ck_time_t *lengths; /* by rank of the definitions, -1 = none; NULL =
+                                 not kept; borrowed */
 };
 struct report_steps {
     struct report_step *items; /* by start */
@@ -593,7 +594,7 @@ struct report_loss {
     uint64_t about; /* at a guess; 0 = there is none */
 };
 
-/* A file of an agent that is not here; texts borrowed from the cast. */
+/* A file of an agent that is not here; texts borrowed from the definitions. */
 struct report_spool {
     int32_t rank; /* -1 = none */
     const char *host;
@@ -796,7 +797,7 @@ bool report_died(const struct report_rank *rank);
 /* The same of the rank with that number. A launcher kills the others of a rank
  * that died: these did not die of themselves. */
 bool report_has_died(const struct report *report, int32_t number);
-/* Frees the arrays; the texts are the cast's. */
+/* Frees the arrays; the texts are the definitions's. */
 void report_fini(struct report *report);
 /* True when the rank is there, is one, and said that it ended, however. */
 bool report_has_end(const struct report_rank *rank);

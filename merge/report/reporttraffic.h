@@ -87,7 +87,7 @@ struct report_pair_waits {
 
 /* From one rank, or host, to another one. */
 struct report_pair {
-    int32_t from; /* rank; CAST_RANK_UNKNOWN = not known, or of hosts */
+    int32_t from; /* rank; DEFS_RANK_UNKNOWN = not known, or of hosts */
     int32_t to;
     const char *from_host; /* of hosts; NULL = not known */
     const char *to_host;

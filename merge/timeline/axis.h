@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/timeline/clockfold.h"
 #include "merge/timeline/clockmap.h"
 #include "merge/timeline/ticks.h"

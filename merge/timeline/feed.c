@@ -285,6 +285,6 @@ int feed_open(struct feed *feed,
     feed->bound = INT64_MIN;
     feed->past_time = past_time;
     feed->past_order = past_order;
-    return store_pieces_open(source->store, feed->pieces, frame,
-                             source->classes, err);
+    return rundir_pieces_open(source->store, feed->pieces, frame,
+                              source->classes, err);
 }

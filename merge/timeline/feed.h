@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "merge/input/pieces.h"
-#include "merge/input/store.h"
+#include "merge/input/rundir.h"
 #include "merge/timeline/axis.h"
 
 #define FEED_END INT64_MAX
@@ -27,9 +27,9 @@ struct feed_entry {
 
 /* Whose frames, and what of them. */
 struct feed_source {
-    struct store *store; /* all borrowed */
+    struct rundir *store; /* all borrowed */
     const struct axis *axis;
-    const struct store_stream *stream;
+    const struct rundir_stream *stream;
     uint32_t classes; /* wanted: 1 << class */
     unsigned pieces;  /* that are decoded at once */
     ck_time_t lead;   /* axis_lead() of its agent; set by the lane */

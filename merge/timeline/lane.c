@@ -72,7 +72,7 @@ static void lane_seek(struct lane *lane)
 
 struct lane *lane_create(const struct feed_source *source)
 {
-    const struct store_stream *stream = source->stream;
+    const struct rundir_stream *stream = source->stream;
     struct lane *lane = calloc(1, sizeof(*lane));
 
     if (lane == NULL) {

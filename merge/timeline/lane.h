@@ -31,7 +31,7 @@ void lane_destroy(struct lane *lane);
 struct lane_run {
     const struct feed_entry *next, *end;
     const uint8_t *rows;
-    uint32_t thread; /* in the cast */
+    uint32_t thread; /* in the definitions */
 };
 
 static inline const struct ck_event *lane_record(const struct lane_run *run)

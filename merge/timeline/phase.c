@@ -10,7 +10,7 @@
 
 /* What is looked for, and what was met. */
 struct phase {
-    const struct cast *cast;
+    const struct defs *defs;
     const char *name;
     size_t name_length;
     unsigned long number;  /* 0 = all */
@@ -62,13 +62,13 @@ static int phase_take(void *consumer, const struct timeline_event *event)
 {
     struct phase *phase = consumer;
     const char *name;
-    uint32_t rank = cast_rank_index(phase->cast, event->rank);
+    uint32_t rank = defs_rank_index(phase->defs, event->rank);
 
-    if (event->record->kind != CK_KIND_RANGE || rank == CAST_NONE ||
-        event->thread >= phase->cast->threads_count) {
+    if (event->record->kind != CK_KIND_RANGE || rank == DEFS_NONE ||
+        event->thread >= phase->defs->threads_count) {
         return 0;
     }
-    name = cast_name(phase->cast, event->process, event->record->name);
+    name = defs_name(phase->defs, event->process, event->record->name);
     name = name == NULL ? "" : name;
     if (!is_sought(phase, name)) {
         other_add(phase, name);
@@ -114,7 +114,7 @@ static int none_found(const struct phase *phase, struct ck_err *err)
 }
 
 /* Read the marks. 0 or -1. */
-static int marks_read(struct store *store,
+static int marks_read(struct rundir *store,
                       const struct axis *axis,
                       struct phase *phase,
                       struct ck_err *err)
@@ -122,7 +122,7 @@ static int marks_read(struct store *store,
     struct timeline_consumer consumer = {phase_take, phase,
                                          1u << CK_CLASS_MARK};
     struct timeline timeline = {.store = store,
-                                .cast = phase->cast,
+                                .defs = phase->defs,
                                 .axis = axis,
                                 .consumers = &consumer,
                                 .consumers_count = 1,
@@ -132,25 +132,25 @@ static int marks_read(struct store *store,
     return timeline_run(&timeline, &events, err);
 }
 
-int phase_find(struct store *store,
-               const struct cast *cast,
+int phase_find(struct rundir *store,
+               const struct defs *defs,
                const struct axis *axis,
                const char *what,
                struct region *region,
                struct ck_err *err)
 {
-    struct phase phase = {.cast = cast, .region = {INT64_MAX, INT64_MIN}};
+    struct phase phase = {.defs = defs, .region = {INT64_MAX, INT64_MIN}};
     int rc;
 
     what_split(&phase, what);
-    phase.until = malloc((cast->threads_count + 1) * sizeof(*phase.until));
-    phase.counts = calloc(cast->ranks_count + 1, sizeof(*phase.counts));
+    phase.until = malloc((defs->threads_count + 1) * sizeof(*phase.until));
+    phase.counts = calloc(defs->ranks_count + 1, sizeof(*phase.counts));
     if (phase.until == NULL || phase.counts == NULL) {
         free(phase.until);
         free(phase.counts);
         return ck_err_set(err, "out of memory");
     }
-    for (size_t i = 0; i <= cast->threads_count; i++) {
+    for (size_t i = 0; i <= defs->threads_count; i++) {
         phase.until[i] = INT64_MIN;
     }
     rc = marks_read(store, axis, &phase, err);

@@ -14,8 +14,8 @@
  * that are wanted: "NAME", or "NAME#3" for the third one of each rank. One
  * within another of its name does not count. Reads the run's marks. 0, or -1
  * with err. */
-int phase_find(struct store *store,
-               const struct cast *cast,
+int phase_find(struct rundir *store,
+               const struct defs *defs,
                const struct axis *axis,
                const char *what,
                struct region *region,

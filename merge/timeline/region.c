@@ -4,7 +4,7 @@
  */
 #include "merge/timeline/region.h"
 
-#include "merge/timeline/cut.h"
+#include "merge/timeline/opencalls.h"
 
 /* Widen *region by the stamps of one process. */
 static void region_add(const struct axis *axis,
@@ -27,12 +27,12 @@ static void region_add(const struct axis *axis,
 
 /* A run begins with its first agent and ends with its last target, even if
  * nothing else was recorded. */
-static void agent_add(const struct cast *cast,
+static void agent_add(const struct defs *defs,
                       const struct axis *axis,
                       uint32_t index,
                       struct region *region)
 {
-    const struct cast_agent *agent = &cast->agents[index];
+    const struct defs_agent *agent = &defs->agents[index];
     struct stamps stamps;
 
     stamps_init(&stamps);
@@ -47,13 +47,13 @@ static void agent_add(const struct cast *cast,
 
 /* From when on all is there of all ranks, in *begin. A stamp behind the end of
  * the run is no time. */
-static void discarded_add(const struct cast *cast,
+static void discarded_add(const struct defs *defs,
                           const struct axis *axis,
                           uint32_t index,
                           struct report *report,
                           ck_time_t *begin)
 {
-    const struct cast_agent *agent = &cast->agents[index];
+    const struct defs_agent *agent = &defs->agents[index];
     ck_time_t first, last;
 
     if (agent->discarded.segments == 0) {
@@ -69,15 +69,15 @@ static void discarded_add(const struct cast *cast,
 }
 
 /* Cut off what is not there of all ranks any more. */
-static void kept_find(const struct cast *cast,
+static void kept_find(const struct defs *defs,
                       const struct axis *axis,
                       struct report *report)
 {
     ck_time_t begin = report->whole.start;
 
     report->kept = (struct report_kept){.whole = region_length(report->whole)};
-    for (uint32_t i = 0; i < cast->agents_count; i++) {
-        discarded_add(cast, axis, i, report, &begin);
+    for (uint32_t i = 0; i < defs->agents_count; i++) {
+        discarded_add(defs, axis, i, report, &begin);
     }
     if (begin == report->whole.start) {
         return;
@@ -115,22 +115,22 @@ static bool is_going_on(unsigned kind)
 
 /* Until when a process is known to have been in calls that it never left.
  * INT64_MIN: in none, or its program ended well all the same. */
-static ck_time_t open_until(const struct cast *cast,
+static ck_time_t open_until(const struct defs *defs,
                             const struct axis *axis,
-                            const struct cast_process *process)
+                            const struct defs_process *process)
 {
-    const struct cast_agent *agent = &cast->agents[process->agent];
+    const struct defs_agent *agent = &defs->agents[process->agent];
     ck_time_t until = INT64_MIN;
 
-    for (size_t i = 0; i < agent->opens_count && !cast_ended_well(agent); i++) {
-        const struct cast_open *open = &agent->opens[i];
+    for (size_t i = 0; i < agent->opens_count && !defs_ended_well(agent); i++) {
+        const struct defs_open *open = &agent->opens[i];
         struct region part;
 
         if (open->is_completed || !is_going_on(open->open.kind) ||
             open->open.incarnation != process->incarnation) {
             continue;
         }
-        part = cut_part(axis, agent, process->agent, open);
+        part = opencalls_part(axis, agent, process->agent, open);
         until = part.end > until ? part.end : until;
     }
     return until;
@@ -139,12 +139,12 @@ static ck_time_t open_until(const struct cast *cast,
 /* What the ranks' MPI covers: from the first return of MPI_Init to the last
  * call of MPI_Finalize. A process that made none is in it to its end, and where
  * that is not known to the run's. */
-static void mpi_add(const struct cast *cast,
+static void mpi_add(const struct defs *defs,
                     const struct axis *axis,
-                    const struct cast_process *process,
+                    const struct defs_process *process,
                     struct region *mpi)
 {
-    const struct cast_agent *agent = &cast->agents[process->agent];
+    const struct defs_agent *agent = &defs->agents[process->agent];
     ck_time_t first, last, end = INT64_MAX;
 
     if (!axis_stamps(axis, process->agent, &process->init, &first, &last)) {
@@ -161,9 +161,9 @@ static void mpi_add(const struct cast *cast,
 
 /* The marked steps, with one that was begun and what went on behind them, if
  * the process never left it. */
-static void steps_add(const struct cast *cast,
+static void steps_add(const struct defs *defs,
                       const struct axis *axis,
-                      const struct cast_process *process,
+                      const struct defs_process *process,
                       struct region *steps)
 {
     ck_time_t until;
@@ -172,26 +172,26 @@ static void steps_add(const struct cast *cast,
         return;
     }
     region_add(axis, process->agent, &process->steps, steps);
-    until = open_until(cast, axis, process);
+    until = open_until(defs, axis, process);
     steps->end = until > steps->end ? until : steps->end;
 }
 
-int region_find(const struct cast *cast,
+int region_find(const struct defs *defs,
                 const struct axis *axis,
                 struct report *report)
 {
     struct region none = {INT64_MAX, INT64_MIN};
     struct region whole = none, steps = none, mpi = none;
 
-    for (size_t i = 0; i < cast->processes_count; i++) {
-        const struct cast_process *process = &cast->processes[i];
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        const struct defs_process *process = &defs->processes[i];
 
         region_add(axis, process->agent, &process->whole, &whole);
-        steps_add(cast, axis, process, &steps);
-        mpi_add(cast, axis, process, &mpi);
+        steps_add(defs, axis, process, &steps);
+        mpi_add(defs, axis, process, &mpi);
     }
-    for (uint32_t i = 0; i < cast->agents_count; i++) {
-        agent_add(cast, axis, i, &whole);
+    for (uint32_t i = 0; i < defs->agents_count; i++) {
+        agent_add(defs, axis, i, &whole);
     }
     if (whole.start > whole.end) {
         return -1;
@@ -207,16 +207,16 @@ int region_find(const struct cast *cast,
         report->region = mpi;
         report->region_kind = REPORT_REGION_MPI;
     }
-    kept_find(cast, axis, report);
+    kept_find(defs, axis, report);
     return 0;
 }
 
-void region_begins(struct cast *cast,
+void region_begins(struct defs *defs,
                    const struct axis *axis,
                    const struct report *report)
 {
-    for (size_t i = 0; i < cast->processes_count; i++) {
-        struct cast_process *process = &cast->processes[i];
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        struct defs_process *process = &defs->processes[i];
         ck_time_t first, last;
 
         process->begin = 0;
@@ -228,42 +228,42 @@ void region_begins(struct cast *cast,
 }
 
 /* The window of a profile: its recording, and all that is in it. */
-static void window_add(const struct cast *cast,
+static void window_add(const struct defs *defs,
                        const struct axis *axis,
-                       const struct cast_process *process,
-                       struct cast_physical *physical)
+                       const struct defs_process *process,
+                       struct defs_physical *physical)
 {
     struct region window = {physical->from, physical->to};
 
     physical->has_window =
-        physical->has_window && cast->agents[process->agent].is_profile;
-    agent_add(cast, axis, process->agent, &window);
+        physical->has_window && defs->agents[process->agent].is_profile;
+    agent_add(defs, axis, process->agent, &window);
     region_add(axis, process->agent, &process->whole, &window);
     physical->from = window.start;
     physical->to = window.end;
 }
 
-void region_windows(struct cast *cast, const struct axis *axis)
+void region_windows(struct defs *defs, const struct axis *axis)
 {
-    for (size_t i = 0; i < cast->physicals_count; i++) {
-        struct cast_physical *physical = &cast->physicals[i];
+    for (size_t i = 0; i < defs->physicals_count; i++) {
+        struct defs_physical *physical = &defs->physicals[i];
 
         physical->has_window = true;
         physical->from = INT64_MAX;
         physical->to = INT64_MIN;
     }
-    for (size_t i = 0; i < cast->processes_count; i++) {
-        const struct cast_process *process = &cast->processes[i];
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        const struct defs_process *process = &defs->processes[i];
 
         for (size_t k = 0; k < process->devices_count; k++) {
-            window_add(cast, axis, process,
-                       &cast->physicals[process->devices[k].physical]);
+            window_add(defs, axis, process,
+                       &defs->physicals[process->devices[k].physical]);
         }
     }
-    for (size_t i = 0; i < cast->physicals_count; i++) {
-        cast->physicals[i].has_window =
-            cast->physicals[i].has_window &&
-            cast->physicals[i].from < cast->physicals[i].to;
+    for (size_t i = 0; i < defs->physicals_count; i++) {
+        defs->physicals[i].has_window =
+            defs->physicals[i].has_window &&
+            defs->physicals[i].from < defs->physicals[i].to;
     }
 }
 

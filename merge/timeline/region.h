@@ -5,7 +5,7 @@
 #ifndef CK_MERGE_TIMELINE_REGION_H
 #define CK_MERGE_TIMELINE_REGION_H
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 #include "merge/timeline/axis.h"
 
@@ -16,18 +16,18 @@
  * never left a step or a call of MPI is in the region to its end. -1 when the
  * run holds no time at all.
  */
-int region_find(const struct cast *cast,
+int region_find(const struct defs *defs,
                 const struct axis *axis,
                 struct report *report);
 /* Once the region is final: when each process's own part of it begins, behind
  * its MPI_Init. */
-void region_begins(struct cast *cast,
+void region_begins(struct defs *defs,
                    const struct axis *axis,
                    const struct report *report);
 
 /* Once clocks are settled: in which time each device was recorded, of those
  * that only profiles know of. */
-void region_windows(struct cast *cast, const struct axis *axis);
+void region_windows(struct defs *defs, const struct axis *axis);
 
 /* What calls are counted in: the whole run, where the program marks no part of
  * it and nobody asked for one.

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/input/store.h"
+#include "merge/input/rundir.h"
 #include "merge/timeline/axis.h"
-#include "merge/timeline/cut.h"
+#include "merge/timeline/opencalls.h"
 #include "merge/timeline/kway.h"
 #include "merge/timeline/lane.h"
 
@@ -22,9 +22,9 @@
 /* A lane, or a call that was never left, and its place in the order. */
 struct track {
     struct lane *lane;
-    struct lane_run run;               /* of it, not yet handed out */
-    const struct store_stream *stream; /* NULL with a cut */
-    const struct cut *cut;
+    struct lane_run run;                /* of it, not yet handed out */
+    const struct rundir_stream *stream; /* NULL with a cut */
+    const struct opencalls *cut;
     bool is_done; /* the cut was handed out */
     bool is_wanted;
     uint32_t process;
@@ -43,7 +43,7 @@ struct merge {
     struct track *tracks;
     size_t count;
     struct kway *kway;
-    struct cut *cuts;
+    struct opencalls *cuts;
     uint32_t classes; /* that some consumer takes */
     unsigned pieces;  /* decoded at once in each lane */
     struct takers takers[CK_CLASS_LIMIT];
@@ -84,7 +84,7 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* The stream's lane, unless its rank is not wanted. */
-static int merge_lane(struct merge *merge, const struct store_stream *stream)
+static int merge_lane(struct merge *merge, const struct rundir_stream *stream)
 {
     const struct timeline *timeline = merge->timeline;
     struct track *track = &merge->tracks[merge->count];
@@ -93,12 +93,12 @@ static int merge_lane(struct merge *merge, const struct store_stream *stream)
                                  .classes = merge->classes,
                                  .pieces = merge->pieces};
 
-    if (stream->process == CAST_NONE) {
+    if (stream->process == DEFS_NONE) {
         return 0; /* not one frame of it was readable */
     }
     track->process = stream->process;
-    track->rank = timeline->cast->processes[stream->process].rank;
-    track->is_wanted = cast_is_wanted(timeline->cast, track->rank);
+    track->rank = timeline->defs->processes[stream->process].rank;
+    track->is_wanted = defs_is_wanted(timeline->defs, track->rank);
     track->stream = stream;
     source.stream = stream;
     track->lane = lane_create(&source);
@@ -115,10 +115,11 @@ static int merge_lane(struct merge *merge, const struct store_stream *stream)
 static int merge_tracks(struct merge *merge)
 {
     const struct timeline *timeline = merge->timeline;
-    size_t streams = store_streams(timeline->store);
+    size_t streams = rundir_streams(timeline->store);
     size_t cuts = 0;
 
-    if (cut_make(timeline->cast, timeline->axis, &merge->cuts, &cuts) != 0) {
+    if (opencalls_make(timeline->defs, timeline->axis, &merge->cuts, &cuts) !=
+        0) {
         return -1;
     }
     merge->tracks = calloc(streams + cuts + 1, sizeof(*merge->tracks));
@@ -127,7 +128,7 @@ static int merge_tracks(struct merge *merge)
     }
     merge->pieces = streams <= LANES_MANY ? CK_BATCH_PIECES_MAX / 2 : 1;
     for (size_t i = 0; i < streams; i++) {
-        if (merge_lane(merge, store_stream(timeline->store, i)) != 0) {
+        if (merge_lane(merge, rundir_stream(timeline->store, i)) != 0) {
             return -1;
         }
     }
@@ -136,8 +137,8 @@ static int merge_tracks(struct merge *merge)
 
         track->cut = &merge->cuts[i];
         track->process = track->cut->process;
-        track->rank = timeline->cast->processes[track->process].rank;
-        track->is_wanted = cast_is_wanted(timeline->cast, track->rank);
+        track->rank = timeline->defs->processes[track->process].rank;
+        track->is_wanted = defs_is_wanted(timeline->defs, track->rank);
         merge->count++;
     }
     qsort(merge->tracks, merge->count, sizeof(*merge->tracks), by_rank);

@@ -12,22 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/model/interval.h"
 #include "schema/err.h"
 #include "schema/event.h"
 
 struct axis;
-struct store;
+struct rundir;
 
 /* One record and whose it is; borrowed, for the time of the call. */
 struct timeline_event {
     const struct ck_event *record; /* times on the axis */
     ck_time_t start;
     ck_time_t end;    /* = start where the record is a point */
-    int32_t rank;     /* CAST_RANK_UNKNOWN = none */
-    uint32_t process; /* in the cast */
-    uint32_t thread;  /* in the cast */
+    int32_t rank;     /* DEFS_RANK_UNKNOWN = none */
+    uint32_t process; /* in the definitions */
+    uint32_t thread;  /* in the definitions */
 };
 
 /* Takes the next event. 0, or -1 with errno: the merge ends. */
@@ -47,8 +47,8 @@ struct timeline_consumer {
 typedef void (*timeline_progress_f)(void *state, double done);
 
 struct timeline {
-    struct store *store; /* all borrowed */
-    const struct cast *cast;
+    struct rundir *store; /* all borrowed */
+    const struct defs *defs;
     const struct axis *axis;
     const struct timeline_consumer *consumers;
     size_t consumers_count;
@@ -59,8 +59,8 @@ struct timeline {
 };
 
 /* Run it from the first record to the last, with the calls
- * that were never left (cut.h) in their places. *events = how many stored ones
- * were handed out. 0, or -1 with err. */
+ * that were never left (opencalls.h) in their places. *events = how many stored
+ * ones were handed out. 0, or -1 with err. */
 int timeline_run(const struct timeline *timeline,
                  uint64_t *events,
                  struct ck_err *err);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "schema/batch/group.h"
-#include "schema/batch/order.h"
+#include "schema/batch/recordorder.h"
 
 #define RECORDS_MAX (CK_BATCH_PIECES_MAX * CK_BATCH_PIECE)
 
@@ -250,7 +250,7 @@ static int places_walk(struct columns_cursor *cursor,
     while (records > 0 && (run > 0 || order.at != order.end)) {
         uint32_t count;
 
-        if (run == 0 && order_next(&order, &cls, &run) != 0) {
+        if (run == 0 && recordorder_next(&order, &cls, &run) != 0) {
             return -1;
         }
         count = run < records ? run : records;

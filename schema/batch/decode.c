@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "schema/batch/group.h"
-#include "schema/batch/order.h"
+#include "schema/batch/recordorder.h"
 
 struct decoder {
     const struct columns_view *view;
@@ -191,7 +191,7 @@ static int place_records(struct decoder *decoder, struct columns_rows *rows)
         unsigned cls;
         uint32_t count;
 
-        if (order_next(&order, &cls, &count) != 0) {
+        if (recordorder_next(&order, &cls, &count) != 0) {
             return -1;
         }
         if (!is_wanted(decoder, cls)) {
@@ -276,7 +276,7 @@ int columns_decode(const struct columns_view *view,
     int rc;
 
     rows->used = 0;
-    if (order_count(view, decoder.counts, &decoder.skipped) != 0) {
+    if (recordorder_count(view, decoder.counts, &decoder.skipped) != 0) {
         return ck_err_set(err, "damaged batch: its order and its groups "
                                "disagree");
     }

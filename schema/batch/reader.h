@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Used by order.c, group.c and scan.c alone. Any bytes are safe: numbers are
- * checked against their width, runs against the records left, columns against
- * their end.
+ * Used by recordorder.c, group.c and scan.c alone. Any bytes are safe: numbers
+ * are checked against their width, runs against the records left, columns
+ * against their end.
  */
 #ifndef CK_SCHEMA_BATCH_READER_H
 #define CK_SCHEMA_BATCH_READER_H

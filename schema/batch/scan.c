@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "schema/batch/field.h"
-#include "schema/batch/order.h"
+#include "schema/batch/recordorder.h"
 #include "schema/batch/reader.h"
 
 /* Columns that are read. */
@@ -440,7 +440,7 @@ static int scan_walk(struct scan *scan)
         unsigned cls;
         uint32_t count;
 
-        if (order_next(&order, &cls, &count) != 0) {
+        if (recordorder_next(&order, &cls, &count) != 0) {
             return -1;
         }
         cls = cls < CK_CLASS_LIMIT ? cls : CK_CLASS_NONE;

@@ -328,7 +328,7 @@ static void case_fork(void)
     check(waitpid(pid, &status, 0) == pid && status == 0, "child");
 }
 
-static void talk(int in, int out)
+static void sendpolicy(int in, int out)
 {
     char byte = 0;
 
@@ -349,14 +349,14 @@ static void links_child(int end)
 
     pause_us(AGE_US);
     (void)usleep(1000);
-    talk(dup(end), end);
+    sendpolicy(dup(end), end);
     check(connect(fd, (struct sockaddr *)&place, sizeof(place)) == 0,
           "connect");
-    talk(fd, fd);
+    sendpolicy(fd, fd);
     out = open("posix-target-fifo.0", O_WRONLY);
     in = open("posix-target-fifo.1", O_RDONLY);
     check(in >= 0 && out >= 0, "open of a fifo");
-    talk(in, out);
+    sendpolicy(in, out);
     exit(0);
 }
 
@@ -380,13 +380,13 @@ static void case_links(void)
     }
     pause_us(AGE_US);
     (void)usleep(1000);
-    talk(ends[0], ends[0]);
+    sendpolicy(ends[0], ends[0]);
     in = accept(server, NULL, NULL);
-    talk(in, in);
+    sendpolicy(in, in);
     in = open("posix-target-fifo.0", O_RDONLY);
     out = open("posix-target-fifo.1", O_WRONLY);
     check(in >= 0 && out >= 0, "open of a fifo");
-    talk(in, out);
+    sendpolicy(in, out);
     check(waitpid(pid, &status, 0) == pid && status == 0, "child");
     printf("pids %d %d\n", (int)getpid(), (int)pid);
 }

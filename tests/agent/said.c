@@ -31,17 +31,17 @@ void said_init(struct said *said)
     memset(said->memory, 0, OUTBOX_BYTES);
     said->spool = spool_create("/tmp", "/tmp", agent, 0);
     assert_non_null(said->spool);
-    assert_int_equal(outlet_init(&said->outlet, said->memory, OUTBOX_BYTES,
-                                 said->spool, agent),
+    assert_int_equal(framewriter_init(&said->framewriter, said->memory,
+                                      OUTBOX_BYTES, said->spool, agent),
                      0);
-    said->own = own_create(&said->outlet, CK_CLOCK_RAW, 1);
-    assert_non_null(said->own);
+    said->selfstream = selfstream_create(&said->framewriter, CK_CLOCK_RAW, 1);
+    assert_non_null(said->selfstream);
 }
 
 void said_fini(struct said *said)
 {
-    own_destroy(said->own);
-    outlet_fini(&said->outlet);
+    selfstream_destroy(said->selfstream);
+    framewriter_fini(&said->framewriter);
     spool_destroy(said->spool);
     free(said->memory);
     free(said->rows);
@@ -56,9 +56,10 @@ void said_read(struct said *said)
     uint64_t at = 0;
     size_t bytes;
 
-    assert_int_equal(own_flush(said->own), 0);
+    assert_int_equal(selfstream_flush(said->selfstream), 0);
     said->bytes = 0;
-    while ((frame = outbox_walk(&said->outlet.outbox, &at, &bytes)) != NULL) {
+    while ((frame = outbox_walk(&said->framewriter.outbox, &at, &bytes)) !=
+           NULL) {
         assert_true(ck_frame_check(frame, bytes, &header, &err) > 0);
         assert_int_equal(ck_batch_decode(frame + sizeof(header), header.length,
                                          &info,

@@ -7,15 +7,15 @@
 
 #include <stddef.h>
 
-#include "agent/stream/outlet.h"
-#include "agent/stream/own.h"
+#include "agent/stream/framewriter.h"
+#include "agent/stream/selfstream.h"
 #include "schema/event.h"
 
 struct said {
     void *memory;        /* of the outbox */
     struct spool *spool; /* never used: the outbox is large */
-    struct outlet outlet;
-    struct own *own;
+    struct framewriter framewriter;
+    struct selfstream *selfstream;
     void *rows; /* all records said so far */
     size_t bytes;
 };

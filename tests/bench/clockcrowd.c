@@ -28,8 +28,8 @@
 
 #include "agent/link/session.h"
 #include "agent/process/identity.h"
-#include "agent/stream/outlet.h"
-#include "agent/stream/own.h"
+#include "agent/stream/framewriter.h"
+#include "agent/stream/selfstream.h"
 #include "launch/cli.h"
 #include "schema/endpoint.h"
 #include "schema/store/run.h"
@@ -72,8 +72,8 @@ struct domain {
     struct result *result;
     struct identity identity;
     struct spool *spool;
-    struct outlet outlet;
-    struct own *own;
+    struct framewriter framewriter;
+    struct selfstream *selfstream;
     struct session *session;
     struct clocklink *link;
     unsigned welcomes; /* that came */
@@ -126,15 +126,15 @@ static void domain_open(struct domain *domain, unsigned number)
     domain->spool =
         spool_create(root, root, domain->identity.agent, (size_t)1 << 20);
     if (memory == NULL || domain->spool == NULL ||
-        outlet_init(&domain->outlet, memory, OUTBOX_BYTES, domain->spool,
-                    domain->identity.agent) != 0 ||
+        framewriter_init(&domain->framewriter, memory, OUTBOX_BYTES,
+                         domain->spool, domain->identity.agent) != 0 ||
         ck_auth_key(domain->key) != 0) {
         die("domain");
     }
     ck_auth_key_hex(domain->key, domain->hex);
     domain->result->opened = ck_time_raw();
     domain->session =
-        session_create(&domain->identity, &domain->outlet, domain->hex);
+        session_create(&domain->identity, &domain->framewriter, domain->hex);
     if (domain->session == NULL ||
         session_open(domain->session, &endpoint, 0, &err) != 0) {
         die(err.text[0] != '\0' ? err.text : "session");
@@ -530,7 +530,7 @@ int main(int argc, char **argv)
 
     options_read(argc, argv);
     prepare();
-    ckagg = service_start(root, NULL, &endpoint);
+    ckagg = ckaggchild_start(root, NULL, &endpoint);
     count = workers_start(workers);
     is_good = wait_calibrated();
     first_say();

@@ -19,8 +19,8 @@
 #include "agent/clock/clocksync.h"
 #include "agent/collector/drain.h"
 #include "agent/ring/ringfile.h"
-#include "agent/stream/outlet.h"
-#include "agent/stream/own.h"
+#include "agent/stream/framewriter.h"
+#include "agent/stream/selfstream.h"
 
 #define ROUNDS 401
 #define UNITS 16384 /* a round's, a quarter of a slot */
@@ -31,7 +31,7 @@ typedef unsigned load_f(struct ck_ring_writer *writer, uint32_t number);
 
 struct stage {
     struct ringfile ring;
-    struct outlet outlet;
+    struct framewriter framewriter;
     struct drain *drain;
     load_f *load;
     _Atomic unsigned wanted; /* rounds that are to be written */
@@ -177,7 +177,7 @@ static double rounds_run(struct stage *stage)
     size_t bytes;
 
     for (unsigned round = 1; round <= ROUNDS; round++) {
-        uint64_t before = stage->outlet.outbox.head->records;
+        uint64_t before = stage->framewriter.outbox.head->records;
         double begin;
 
         atomic_store(&stage->wanted, round);
@@ -188,9 +188,9 @@ static double rounds_run(struct stage *stage)
         (void)drain_step(stage->drain, ck_time_raw(), true);
         times[round - 1] =
             (cpu_ns() - begin) /
-            (double)(stage->outlet.outbox.head->records - before);
-        while (outbox_oldest(&stage->outlet.outbox, &bytes) != NULL) {
-            outbox_pop(&stage->outlet.outbox);
+            (double)(stage->framewriter.outbox.head->records - before);
+        while (outbox_oldest(&stage->framewriter.outbox, &bytes) != NULL) {
+            outbox_pop(&stage->framewriter.outbox);
         }
     }
     qsort(times, ROUNDS, sizeof(*times), compare);
@@ -211,7 +211,7 @@ static double measure(const char *dir, load_f *load)
     struct stage stage = {.load = load};
     struct clocksync sync;
     struct spool *spool;
-    struct own *own;
+    struct selfstream *selfstream;
     pthread_t writer;
     double ns = -1;
 
@@ -221,19 +221,20 @@ static double measure(const char *dir, load_f *load)
     (void)ringfile_widen(&stage.ring, 4, 16);
     spool = spool_create(dir, dir, wish.agent, 1 << 20);
     clocksync_init(&sync, CK_CLOCK_RAW);
-    if (spool != NULL &&
-        outlet_init(&stage.outlet, stage.ring.outbox,
-                    stage.ring.header->outbox_bytes, spool, wish.agent) == 0) {
-        own = own_create(&stage.outlet, CK_CLOCK_RAW, 1);
-        stage.drain = drain_create(&stage.ring, &stage.outlet, own, &sync, 0);
+    if (spool != NULL && framewriter_init(&stage.framewriter, stage.ring.outbox,
+                                          stage.ring.header->outbox_bytes,
+                                          spool, wish.agent) == 0) {
+        selfstream = selfstream_create(&stage.framewriter, CK_CLOCK_RAW, 1);
+        stage.drain =
+            drain_create(&stage.ring, &stage.framewriter, selfstream, &sync, 0);
         (void)setenv(CK_RING_ENV, stage.ring.path, 1);
         if (pthread_create(&writer, NULL, writer_run, &stage) == 0) {
             ns = rounds_run(&stage);
             (void)pthread_join(writer, NULL);
         }
         drain_destroy(stage.drain);
-        own_destroy(own);
-        outlet_fini(&stage.outlet);
+        selfstream_destroy(selfstream);
+        framewriter_fini(&stage.framewriter);
     }
     spool_destroy(spool);
     ringfile_unlink(&stage.ring);

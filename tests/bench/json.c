@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "merge/profiles/gzip.h"
 #include "tests/bench/jsonpeer.h"
 
@@ -89,7 +89,7 @@ show(const char *who, double seconds, double bytes, const struct json_sums *s)
 
 int main(int argc, char **argv)
 {
-    struct json_sums own = {0}, peer = {0};
+    struct json_sums selfstream = {0}, peer = {0};
     struct rusage usage;
     struct stat stat_of;
     double start;
@@ -99,16 +99,16 @@ int main(int argc, char **argv)
         return 2;
     }
     start = now();
-    if (own_read(argv[1], &own) != 0) {
+    if (own_read(argv[1], &selfstream) != 0) {
         return 1;
     }
-    show("ck", now() - start, (double)stat_of.st_size, &own);
+    show("ck", now() - start, (double)stat_of.st_size, &selfstream);
     (void)getrusage(RUSAGE_SELF, &usage);
     (void)printf("ck     peak %ld KiB\n", usage.ru_maxrss);
     start = now();
     if (json_peer(argv[1], &peer) == 0) {
         show("yajl", now() - start, (double)stat_of.st_size, &peer);
-        return memcmp(&own, &peer, sizeof(own)) != 0;
+        return memcmp(&selfstream, &peer, sizeof(selfstream)) != 0;
     }
     return 0;
 }

@@ -13,7 +13,7 @@
 
 #include <yajl/yajl_parse.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 
 #define CHUNK ((size_t)64 << 10)
 

@@ -19,8 +19,8 @@
 
 #include "merge/clocks/align.h"
 #include "merge/input/pieces.h"
-#include "merge/input/store.h"
-#include "merge/model/cast.h"
+#include "merge/input/rundir.h"
+#include "merge/model/defs.h"
 #include "merge/timeline/kway.h"
 #include "tests/merge/synth.h"
 
@@ -152,7 +152,7 @@ static int run_write(const char *dir, int ranks, int64_t turns)
 
 /* A stream on its way through the bare loop. */
 struct bare {
-    const struct store_stream *stream;
+    const struct rundir_stream *stream;
     size_t frame;
     struct pieces *pieces;
     struct store_rows rows;
@@ -169,7 +169,7 @@ static const struct ck_event *bare_row(const struct bare *bare)
 }
 
 /* Go on to the next record; its start is the key. */
-static int64_t bare_key(struct store *store, struct bare *bare)
+static int64_t bare_key(struct rundir *store, struct bare *bare)
 {
     struct ck_err err;
     int64_t done;
@@ -179,9 +179,9 @@ static int64_t bare_key(struct store *store, struct bare *bare)
             if (bare->frame == bare->stream->frames_count) {
                 return KWAY_END;
             }
-            if (store_pieces_open(store, bare->pieces,
-                                  &bare->stream->frames[bare->frame++],
-                                  UINT32_MAX, &err) != 0) {
+            if (rundir_pieces_open(store, bare->pieces,
+                                   &bare->stream->frames[bare->frame++],
+                                   UINT32_MAX, &err) != 0) {
                 return KWAY_END;
             }
         }
@@ -195,7 +195,7 @@ static int64_t bare_key(struct store *store, struct bare *bare)
     return bare_row(bare)->start;
 }
 
-static void bare_merge(struct store *store, struct bare *bare, size_t count)
+static void bare_merge(struct rundir *store, struct bare *bare, size_t count)
 {
     int64_t *keys = calloc(count, sizeof(*keys));
     clock_t start = clock();
@@ -227,11 +227,11 @@ static void bare_merge(struct store *store, struct bare *bare, size_t count)
 
 static int run_bare(const char *dir)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
     struct ck_err err = {"out of memory"};
-    struct store *store = store_create(dir, cast, align_taker(align), &err);
-    size_t count = store == NULL ? 0 : store_streams(store);
+    struct rundir *store = rundir_create(dir, defs, align_taker(align), &err);
+    size_t count = store == NULL ? 0 : rundir_streams(store);
     struct bare *bare = calloc(count + 1, sizeof(*bare));
 
     if (store == NULL || bare == NULL) {
@@ -239,7 +239,7 @@ static int run_bare(const char *dir)
         return 1;
     }
     for (size_t i = 0; i < count; i++) {
-        bare[i].stream = store_stream(store, i);
+        bare[i].stream = rundir_stream(store, i);
         bare[i].pieces = pieces_create();
         bare[i].is_over = true;
     }
@@ -249,9 +249,9 @@ static int run_bare(const char *dir)
         free(bare[i].rows.bytes);
     }
     free(bare);
-    store_destroy(store);
+    rundir_destroy(store);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
     return 0;
 }
 

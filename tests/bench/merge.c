@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "merge/clocks/align.h"
-#include "merge/input/store.h"
+#include "merge/input/rundir.h"
 #include "merge/model/comm.h"
 #include "merge/timeline/timeline.h"
 #include "tests/merge/synth.h"
@@ -184,23 +184,23 @@ static int any_take(void *state, const struct timeline_event *event)
 /* What every merge does before any question is asked. */
 static int run_alone(const char *dir)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
     struct ck_err err = {.text = "out of memory"};
     clock_t start = clock();
-    struct store *store = store_create(dir, cast, align_taker(align), &err);
+    struct rundir *store = rundir_create(dir, defs, align_taker(align), &err);
     int64_t sum = 0;
     uint64_t events = 0;
     const struct timeline_consumer consumer = {any_take, &sum, 0};
     struct timeline timeline = {.store = store,
-                                .cast = cast,
+                                .defs = defs,
                                 .axis = align_axis(align),
                                 .consumers = &consumer,
                                 .consumers_count = 1};
     double seconds;
 
-    if (store == NULL || cast_close(cast) != 0 || comm_close(cast) != 0 ||
-        align_close(align, cast) != 0 || align_settle(align, NULL) != 0 ||
+    if (store == NULL || defs_close(defs) != 0 || comm_close(defs) != 0 ||
+        align_close(align, defs) != 0 || align_settle(align, NULL) != 0 ||
         timeline_run(&timeline, &events, &err) != 0) {
         fprintf(stderr, "bench_merge: %s\n", err.text);
         return 1;
@@ -209,9 +209,9 @@ static int run_alone(const char *dir)
     printf("read, verify, decode and merge alone: %llu events, CPU %.3f s, "
            "%.2f M events/s\n",
            (unsigned long long)events, seconds, (double)events / seconds / 1e6);
-    store_destroy(store);
+    rundir_destroy(store);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
     return 0;
 }
 

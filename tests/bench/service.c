@@ -19,7 +19,9 @@ static _Noreturn void service_failed(const char *what)
     exit(1);
 }
 
-pid_t service_start(char *root, const char *url, struct ck_endpoint *endpoint)
+pid_t ckaggchild_start(char *root,
+                       const char *url,
+                       struct ck_endpoint *endpoint)
 {
     char program[PATH_MAX];
     char listen[192];

@@ -12,6 +12,8 @@
 /* ckagg as a service that stores below `root` and listens on `url` (NULL: ipc),
  * ready, and where it listens; its pid. Ends the program with a line on stderr
  * where that fails. */
-pid_t service_start(char *root, const char *url, struct ck_endpoint *endpoint);
+pid_t ckaggchild_start(char *root,
+                       const char *url,
+                       struct ck_endpoint *endpoint);
 
 #endif

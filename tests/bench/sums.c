@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "merge/analysis/blame.h"
+#include "merge/analysis/analysis.h"
 #include "merge/analysis/totals/devices.h"
 #include "merge/clocks/align.h"
-#include "merge/input/store.h"
+#include "merge/input/rundir.h"
 #include "merge/kernelonly.h"
 #include "merge/model/comm.h"
 #include "merge/timeline/region.h"
@@ -24,10 +24,10 @@
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
 
 struct bench {
-    struct cast *cast;
+    struct defs *defs;
     struct align *align;
     struct kernelonly *profiles;
-    struct store *store;
+    struct rundir *store;
     struct report report;
     uint64_t events;
 };
@@ -45,7 +45,7 @@ static int bench_open(struct bench *bench, int argc, char **argv)
     const char *const *stores;
     size_t count;
 
-    bench->cast = cast_create();
+    bench->defs = defs_create();
     bench->align = align_create();
     bench->profiles = kernelonly_create((const char *const *)argv + 1,
                                         (size_t)argc - 1, none, &err);
@@ -53,13 +53,13 @@ static int bench_open(struct bench *bench, int argc, char **argv)
         return fail(err.text);
     }
     stores = kernelonly_stores(bench->profiles, &count);
-    bench->store = store_create_all(stores, count, bench->cast,
-                                    align_taker(bench->align), &err);
-    if (bench->store == NULL || cast_close(bench->cast) != 0 ||
-        comm_close(bench->cast) != 0 ||
-        align_close(bench->align, bench->cast) != 0 ||
+    bench->store = rundir_create_all(stores, count, bench->defs,
+                                     align_taker(bench->align), &err);
+    if (bench->store == NULL || defs_close(bench->defs) != 0 ||
+        comm_close(bench->defs) != 0 ||
+        align_close(bench->align, bench->defs) != 0 ||
         align_settle(bench->align, NULL) != 0 ||
-        region_find(bench->cast, align_axis(bench->align), &bench->report) !=
+        region_find(bench->defs, align_axis(bench->align), &bench->report) !=
             0) {
         return fail(err.text);
     }
@@ -70,12 +70,13 @@ static int bench_open(struct bench *bench, int argc, char **argv)
 static int bench_sum(struct bench *bench)
 {
     struct region region = bench->report.region;
-    struct devices *devices = devices_create(bench->cast, region, region);
-    struct blame *blame = blame_create(bench->cast, bench->align, region);
+    struct devices *devices = devices_create(bench->defs, region, region);
+    struct analysis *blame = analysis_create(bench->defs, bench->align, region);
     const struct timeline_consumer consumers[] = {
-        {blame_take, blame, 0}, {devices_take, devices, OF(KERNEL) | OF(COPY)}};
+        {analysis_take, blame, 0},
+        {devices_take, devices, OF(KERNEL) | OF(COPY)}};
     const struct timeline timeline = {.store = bench->store,
-                                      .cast = bench->cast,
+                                      .defs = bench->defs,
                                       .axis = align_axis(bench->align),
                                       .consumers = consumers,
                                       .consumers_count = 2};
@@ -85,10 +86,11 @@ static int bench_sum(struct bench *bench)
     if (devices == NULL || blame == NULL ||
         timeline_run(&timeline, &bench->events, &err) != 0 ||
         devices_report(devices, &bench->report) != 0 ||
-        blame_finish(blame) != 0 || blame_report(blame, &bench->report) != 0) {
+        analysis_finish(blame) != 0 ||
+        analysis_report(blame, &bench->report) != 0) {
         rc = fail(err.text);
     }
-    blame_destroy(blame);
+    analysis_destroy(blame);
     devices_destroy(devices);
     return rc;
 }
@@ -118,9 +120,9 @@ int main(int argc, char **argv)
                            causes[CAUSE_GPU_SYNC]));
     }
     report_fini(&bench.report);
-    store_destroy(bench.store);
+    rundir_destroy(bench.store);
     kernelonly_destroy(bench.profiles);
     align_destroy(bench.align);
-    cast_destroy(bench.cast);
+    defs_destroy(bench.defs);
     return rc;
 }

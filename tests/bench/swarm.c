@@ -29,8 +29,8 @@
 
 #include "agent/link/session.h"
 #include "agent/process/identity.h"
-#include "agent/stream/outlet.h"
-#include "agent/stream/own.h"
+#include "agent/stream/framewriter.h"
+#include "agent/stream/selfstream.h"
 #include "launch/cli.h"
 #include "schema/endpoint.h"
 #include "schema/store/run.h"
@@ -75,8 +75,8 @@ struct agent {
     struct memory *memory;
     struct identity identity;
     struct spool *spool;
-    struct outlet outlet;
-    struct own *own;
+    struct framewriter framewriter;
+    struct selfstream *selfstream;
     struct session *session;
     ck_time_t due;
 };
@@ -126,21 +126,24 @@ static void agent_open(struct agent *agent, unsigned number)
     identity_make(&agent->identity, number);
     agent->spool = spool_create(root, root, agent->identity.agent, 1 << 20);
     if (agent->spool == NULL ||
-        outlet_init(&agent->outlet, agent->memory->outbox, OUTBOX_BYTES,
-                    agent->spool, agent->identity.agent) != 0) {
+        framewriter_init(&agent->framewriter, agent->memory->outbox,
+                         OUTBOX_BYTES, agent->spool,
+                         agent->identity.agent) != 0) {
         die("outlet");
     }
-    agent->own = own_create(&agent->outlet, CK_CLOCK_RAW, (uint32_t)getpid());
-    agent->session = session_create(&agent->identity, &agent->outlet, NULL);
-    if (agent->own == NULL || agent->session == NULL ||
+    agent->selfstream = selfstream_create(&agent->framewriter, CK_CLOCK_RAW,
+                                          (uint32_t)getpid());
+    agent->session =
+        session_create(&agent->identity, &agent->framewriter, NULL);
+    if (agent->selfstream == NULL || agent->session == NULL ||
         session_open(agent->session, &endpoint, 0, &err) != 0) {
         die(err.text[0] != '\0' ? err.text : "session");
     }
-    if (agent->outlet.outbox.head->own_next == 0) {
+    if (agent->framewriter.outbox.head->own_next == 0) {
         used = identity_lines(&agent->identity, getpid(), NULL, lines,
                               sizeof(lines));
-        (void)own_text(agent->own, head, lines, used);
-        (void)own_flush(agent->own);
+        (void)selfstream_text(agent->selfstream, head, lines, used);
+        (void)selfstream_flush(agent->selfstream);
     }
     /* Not all in the same moment. */
     agent->due = ck_time_raw() + (ck_time_t)(number * 7919u % 1000u) *
@@ -152,7 +155,7 @@ static void agent_open(struct agent *agent, unsigned number)
 static void agent_put(struct agent *agent)
 {
     struct ck_mark marks[MARKS];
-    struct outlet_cut cut = {
+    struct framewriter_cut cut = {
         .stream = {.incarnation = 1, .slot = 0},
         .clock = CK_CLOCK_RAW,
         .pid = 1,
@@ -170,7 +173,7 @@ static void agent_put(struct agent *agent)
             .e = {.kind = CK_KIND_MARK, .units = 1, .start = at * 1000},
             .value = at};
     }
-    if (outlet_put(&agent->outlet, &cut, &taken) == 0) {
+    if (framewriter_put(&agent->framewriter, &cut, &taken) == 0) {
         agent->memory->next += taken;
     }
 }
@@ -534,7 +537,7 @@ int main(int argc, char **argv)
     options_read(argc, argv);
     prepare();
     count = ((unsigned)options.agents + AGENTS_A_WORKER - 1) / AGENTS_A_WORKER;
-    ckagg = service_start(
+    ckagg = ckaggchild_start(
         root, options.crowd != NULL ? "tcp://127.0.0.1:0" : NULL, &endpoint);
     start = ck_time_raw();
     for (unsigned i = 0; i < count; i++) {

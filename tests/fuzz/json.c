@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "tests/fuzz/target.h"
 
 struct text {

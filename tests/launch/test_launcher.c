@@ -70,18 +70,18 @@ static void check_kind(const struct launcher_found *found, const char *name)
     static const struct ck_cli_list none;
     struct launch_plan plan = {
         .count = 1, .variables = variables, .extra = &none};
-    struct words words = {0};
+    struct argv words = {0};
     struct ck_err err = {""};
     char *line;
 
     assert_int_equal(launcher_command(found, &plan, &words, &err), 0);
-    line = words_line(&words);
+    line = argv_line(&words);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         assert_true((strstr(line, kinds[i].asked) != NULL) ==
                     (strcmp(kinds[i].name, name) == 0));
     }
     free(line);
-    words_fini(&words);
+    argv_fini(&words);
 }
 
 static void check_found(const char *wanted, const char *name, const char *file)
@@ -145,19 +145,19 @@ static void check_command(const char *name,
                           const char *expected)
 {
     struct launcher_found found;
-    struct words words = {0};
+    struct argv words = {0};
     struct ck_err err = {""};
     char *line;
 
     assert_int_equal(launcher_find(name, &found, &err), 0);
     assert_int_equal(launcher_command(&found, plan, &words, &err), 0);
-    line = words_line(&words);
+    line = argv_line(&words);
     assert_non_null(line);
     assert_string_equal(strrchr(strtok(line, " "), '/') + 1,
                         words.items[0] + strlen(dir) + 1);
     assert_string_equal(line + strlen(line) + 1, expected);
     free(line);
-    words_fini(&words);
+    argv_fini(&words);
 }
 
 static void each_launcher_is_asked_in_its_own_words(void **state)
@@ -199,7 +199,7 @@ static void torchrun_refuses_hosts(void **state)
     const struct launch_plan plan = {
         .count = 2, .hosts = hosts, .host_count = 2, .extra = &none};
     struct launcher_found found;
-    struct words words = {0};
+    struct argv words = {0};
     struct ck_err err;
 
     (void)state;
@@ -207,7 +207,7 @@ static void torchrun_refuses_hosts(void **state)
     assert_int_equal(launcher_find("torchrun", &found, &err), 0);
     assert_int_equal(launcher_command(&found, &plan, &words, &err), -1);
     assert_non_null(strstr(err.text, "leave out --hosts"));
-    words_fini(&words);
+    argv_fini(&words);
 }
 
 static void only_open_mpi_needs_cures(void **state)
@@ -240,18 +240,18 @@ static void only_open_mpi_needs_cures(void **state)
 
 static void words_are_quoted_for_a_shell(void **state)
 {
-    struct words words = {0};
+    struct argv words = {0};
     char *line;
 
     (void)state;
-    words_add(&words, "./train");
-    words_add(&words, "");
-    words_add(&words, "it's $HOME");
-    words_printf(&words, "--n=%d", 4);
-    line = words_line(&words);
+    argv_add(&words, "./train");
+    argv_add(&words, "");
+    argv_add(&words, "it's $HOME");
+    argv_printf(&words, "--n=%d", 4);
+    line = argv_line(&words);
     assert_string_equal(line, "./train '' 'it'\\''s $HOME' --n=4");
     free(line);
-    words_fini(&words);
+    argv_fini(&words);
     assert_null(words.items);
 }
 

@@ -119,7 +119,7 @@ owners() {
     cat <<'END'
 zmq.*           agent/link/ship.c aggregator/agg.c aggregator/watch.c
 perfmon/        agent/perf/counters.c agent/perf/sampler.c
-linux/perf_     agent/perf/counters.c agent/perf/event.c agent/perf/event.h agent/perf/perfcall.c agent/perf/perfcall.h agent/perf/perfring.c agent/perf/perfring.h agent/perf/sampler.c
+linux/perf_     agent/perf/counters.c agent/perf/perfevent.c agent/perf/perfevent.h agent/perf/perfcall.c agent/perf/perfcall.h agent/perf/perfring.c agent/perf/perfring.h agent/perf/sampler.c
 flatbuffers/    schema/batch/wire.cpp
 sodium.h        schema/auth.c
 isa-l           schema/store/crc_isal.c merge/profiles/inflate_isal.c

@@ -39,7 +39,7 @@ static inline void ended_fini(void)
     report.ranks = NULL;
     report_fini(&report);
     align_destroy(world.align);
-    cast_destroy(world.cast);
+    defs_destroy(world.defs);
 }
 
 /* This one was the first, by that signal. */

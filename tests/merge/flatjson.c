@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "merge/model/array.h"
 
 #define DEPTH 16

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 #include "merge/profiles/gzip.h"
 
 static void put_hex(char kind, const struct json_token *token)

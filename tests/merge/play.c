@@ -81,7 +81,7 @@ struct need {
 };
 
 /* A process says its communicators. */
-static void comms_say(struct cast *cast, uint32_t process, int rank)
+static void comms_say(struct defs *defs, uint32_t process, int rank)
 {
     static const char *const hows[PLAY_COMMS] = {"world", "cart", "graph"};
 
@@ -102,35 +102,35 @@ static void comms_say(struct cast *cast, uint32_t process, int rank)
                                "sources=%s\n", sources[i][rank]);
         }
         said.text.length = (uint32_t)length;
-        assert_int_equal(comm_enter(cast, process, &said.text), 0);
+        assert_int_equal(comm_enter(defs, process, &said.text), 0);
     }
 }
 
 void play_cast(struct world *world)
 {
-    struct cast *cast = world->cast = cast_create();
+    struct defs *defs = world->defs = defs_create();
 
     for (int rank = 0; rank < RANKS; rank++) {
         uint8_t id[16] = {(uint8_t)(rank + 1)};
-        uint32_t agent = cast_agent_find(cast, id);
-        uint32_t process = cast_process_find(cast, agent, 1);
-        struct cast_process *p = &cast->processes[process];
+        uint32_t agent = defs_agent_find(defs, id);
+        uint32_t process = defs_process_find(defs, agent, 1);
+        struct defs_process *p = &defs->processes[process];
 
-        (void)cast_thread_find(cast, process, 7);
-        cast->agents[agent].rank = p->rank = rank;
-        cast->agents[agent].has_identity = true;
+        (void)defs_thread_find(defs, process, 7);
+        defs->agents[agent].rank = p->rank = rank;
+        defs->agents[agent].has_identity = true;
         for (uint32_t i = 1; i < NAMES; i++) {
             assert_int_equal(
                 names_set(p->names, i,
-                          texts_keep(cast->texts, names[i], strlen(names[i]))),
+                          texts_keep(defs->texts, names[i], strlen(names[i]))),
                 0);
         }
-        comms_say(cast, process, rank);
+        comms_say(defs, process, rank);
     }
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
     world->align = align_create();
-    assert_int_equal(align_close(world->align, cast), 0);
+    assert_int_equal(align_close(world->align, defs), 0);
 }
 
 /* ---- the player --------------------------------------------------------- */

@@ -11,7 +11,7 @@
 
 #include "merge/clocks/align.h"
 #include "merge/messages/waitkind.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/model/interval.h"
 
 #define PLAY_RANKS 4
@@ -52,7 +52,7 @@ struct world {
     struct truth truths[SPANS];
     size_t truths_count;
     struct region region;
-    struct cast *cast;
+    struct defs *defs;
     struct align *align;
     ck_time_t now[PLAY_RANKS];
     int64_t ideal[PLAY_RANKS];

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "merge/clocks/align.h"
-#include "merge/input/store.h"
+#include "merge/input/rundir.h"
 #include "merge/model/comm.h"
 #include "tests/merge/synth.h"
 
@@ -33,9 +33,9 @@ struct reading {
     char *dir;
     struct synth *synth; /* the agent; NULL once the run is read */
     /* What the run gives when it is read. */
-    struct cast *cast;
+    struct defs *defs;
     struct align *align;
-    struct store *store;
+    struct rundir *store;
     struct ck_err err;
 };
 
@@ -49,27 +49,27 @@ static inline void reading_begin(struct reading *reading)
 /* Read what is in the directory. 0, or -1 with reading->err. */
 static inline int reading_open(struct reading *reading, const char *dir)
 {
-    reading->cast = cast_create();
+    reading->defs = defs_create();
     reading->align = align_create();
-    reading->store = store_create(dir, reading->cast,
-                                  align_taker(reading->align), &reading->err);
+    reading->store = rundir_create(dir, reading->defs,
+                                   align_taker(reading->align), &reading->err);
     if (reading->store == NULL) {
         return -1;
     }
-    assert_int_equal(cast_close(reading->cast), 0);
-    assert_int_equal(comm_close(reading->cast), 0);
-    assert_int_equal(align_close(reading->align, reading->cast), 0);
+    assert_int_equal(defs_close(reading->defs), 0);
+    assert_int_equal(comm_close(reading->defs), 0);
+    assert_int_equal(align_close(reading->align, reading->defs), 0);
     return 0;
 }
 
 static inline void reading_close(struct reading *reading)
 {
-    store_destroy(reading->store);
+    rundir_destroy(reading->store);
     align_destroy(reading->align);
-    cast_destroy(reading->cast);
+    defs_destroy(reading->defs);
     reading->store = NULL;
     reading->align = NULL;
-    reading->cast = NULL;
+    reading->defs = NULL;
 }
 
 /* The agent has written all: read the run. */

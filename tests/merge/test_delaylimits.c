@@ -25,9 +25,9 @@
 #define CALLS 40 /* more than costs are kept */
 #define STEP 100
 
-static struct cast *cast;
+static struct defs *defs;
 static struct align *align;
-static struct scene *scene;
+static struct lookback *lookback;
 static struct delay *delay;
 static uint32_t processes[RANKS], mains[RANKS], holder;
 static uint32_t calls;
@@ -35,18 +35,18 @@ static uint32_t calls;
 static void process_make(int rank)
 {
     uint8_t id[16] = {(uint8_t)(rank + 1)};
-    uint32_t agent = cast_agent_find(cast, id);
-    uint32_t process = processes[rank] = cast_process_find(cast, agent, 1);
-    struct cast_process *p = &cast->processes[process];
+    uint32_t agent = defs_agent_find(defs, id);
+    uint32_t process = processes[rank] = defs_process_find(defs, agent, 1);
+    struct defs_process *p = &defs->processes[process];
     char name[16];
 
-    mains[rank] = cast_thread_find(cast, process, 7);
-    cast->agents[agent].rank = p->rank = rank;
-    cast->agents[agent].has_identity = true;
+    mains[rank] = defs_thread_find(defs, process, 7);
+    defs->agents[agent].rank = p->rank = rank;
+    defs->agents[agent].has_identity = true;
     for (uint32_t i = 1; i <= NAMES; i++) {
         snprintf(name, sizeof(name), "call%u", i);
         assert_int_equal(
-            names_set(p->names, i, texts_keep(cast->texts, name, strlen(name))),
+            names_set(p->names, i, texts_keep(defs->texts, name, strlen(name))),
             0);
     }
 }
@@ -55,19 +55,19 @@ static void process_make(int rank)
 static void begin(size_t items)
 {
     calls = 0;
-    cast = cast_create();
-    assert_non_null(cast);
+    defs = defs_create();
+    assert_non_null(defs);
     for (int rank = 0; rank < RANKS; rank++) {
         process_make(rank);
     }
-    holder = cast_thread_find(cast, processes[0], HOLDER_TID);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
+    holder = defs_thread_find(defs, processes[0], HOLDER_TID);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
     align = align_create();
-    assert_int_equal(align_close(align, cast), 0);
-    scene = scene_create(cast, align, 4096);
-    assert_non_null(scene);
-    delay = delay_create(scene, (struct region){0, INT64_MAX}, items);
+    assert_int_equal(align_close(align, defs), 0);
+    lookback = lookback_create(defs, align, 4096);
+    assert_non_null(lookback);
+    delay = delay_create(lookback, (struct region){0, INT64_MAX}, items);
     assert_non_null(delay);
 }
 
@@ -76,9 +76,9 @@ static struct report_delay_limits end(void)
     struct report_delay_limits limits = delay_limits(delay);
 
     delay_destroy(delay);
-    scene_destroy(scene);
+    lookback_destroy(lookback);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
     return limits;
 }
 
@@ -105,7 +105,7 @@ static void wait_for(int rank, int late, ck_time_t start)
 static void
 libc_call(uint32_t thread, uint32_t name, struct region part, uint32_t lock)
 {
-    uint32_t process = cast->threads[thread].process;
+    uint32_t process = defs->threads[thread].process;
     struct ck_call record = {
         .e = {.kind = CK_KIND_POSIX, .name = name, .start = part.start},
         .dur = part.end - part.start,
@@ -115,11 +115,11 @@ libc_call(uint32_t thread, uint32_t name, struct region part, uint32_t lock)
     struct timeline_event event = {.record = &record.e,
                                    .start = part.start,
                                    .end = part.end,
-                                   .rank = cast->processes[process].rank,
+                                   .rank = defs->processes[process].rank,
                                    .process = process,
                                    .thread = thread};
 
-    assert_int_equal(scene_take(scene, &event, 0), 0);
+    assert_int_equal(lookback_take(lookback, &event, 0), 0);
 }
 
 /* ---- history ------------------------------------------------------------ */
@@ -175,7 +175,7 @@ static void a_wait_without_a_kept_common_instant_is_counted(void **state)
 static struct report_delay_limits wait_for_them(uint32_t count, uint32_t longs)
 {
     ck_time_t until = (ck_time_t)(count + 1) * STEP;
-    struct wait wait = {.thread = CAST_NONE};
+    struct wait wait = {.thread = DEFS_NONE};
     struct delay_of of;
 
     begin(0);
@@ -248,7 +248,7 @@ static uint64_t share_out(uint32_t places)
         struct delaysums_group group = {.site = i, .blamed = 1};
 
         assert_int_equal(delaysums_piece(sums, &group, STEP), 0);
-        assert_int_equal(delaysums_share(sums, cast, delay, &of), 0);
+        assert_int_equal(delaysums_share(sums, defs, delay, &of), 0);
     }
     left_out = delaysums_left_out(sums);
     delaysums_destroy(sums);
@@ -272,8 +272,8 @@ static uint64_t weigh(uint32_t places)
     uint64_t full;
 
     begin(0);
-    keys = delaykeys_create(scene);
-    sources = delaysources_create(scene, keys);
+    keys = delaykeys_create(lookback);
+    sources = delaysources_create(lookback, keys);
     number = delaysources_find(sources, &(struct delay_source){mains[1], 1},
                                DELAY_NONE);
     assert_true(number >= 0);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/blame.h"
+#include "merge/analysis/analysis.h"
 #include "merge/analysis/delays/delay.h"
 #include "merge/clocks/align.h"
 #include "merge/model/comm.h"
@@ -36,18 +36,18 @@ static const char *const names[NAMES] = {NULL, "MPI_Allreduce",
                                          "pthread_mutex_lock", "fsync", "read"};
 enum site { S_HELD = 0x10, S_OTHER = 0x20 };
 
-static struct cast *cast;
+static struct defs *defs;
 static struct align *align;
-static struct blame *blame;
+static struct analysis *blame;
 static uint32_t processes[RANKS], mains[RANKS], holder;
 static uint32_t calls[8]; /* by thread */
 
 static void process_make(int rank)
 {
     uint8_t id[16] = {(uint8_t)(rank + 1)};
-    uint32_t agent = cast_agent_find(cast, id);
-    uint32_t process = processes[rank] = cast_process_find(cast, agent, 1);
-    struct cast_process *p = &cast->processes[process];
+    uint32_t agent = defs_agent_find(defs, id);
+    uint32_t process = processes[rank] = defs_process_find(defs, agent, 1);
+    struct defs_process *p = &defs->processes[process];
     struct {
         struct ck_text text;
         char bytes[64];
@@ -56,27 +56,27 @@ static void process_make(int rank)
 
     said.text.length = (uint32_t)strlen(said.bytes);
     said.bytes[strlen("how=world\nsize=2\nrank=")] = (char)('0' + rank);
-    mains[rank] = cast_thread_find(cast, process, 7);
-    cast->agents[agent].rank = p->rank = rank;
-    cast->agents[agent].has_identity = true;
+    mains[rank] = defs_thread_find(defs, process, 7);
+    defs->agents[agent].rank = p->rank = rank;
+    defs->agents[agent].has_identity = true;
     for (uint32_t i = 1; i < NAMES; i++) {
         assert_int_equal(
             names_set(p->names, i,
-                      texts_keep(cast->texts, names[i], strlen(names[i]))),
+                      texts_keep(defs->texts, names[i], strlen(names[i]))),
             0);
     }
-    assert_int_equal(comm_enter(cast, process, &said.text), 0);
+    assert_int_equal(comm_enter(defs, process, &said.text), 0);
 }
 
 static void place_put(uint64_t address, const char *function)
 {
-    struct cast_agent *agent = &cast->agents[1];
+    struct defs_agent *agent = &defs->agents[1];
     size_t count = agent->stacks_count++;
-    struct place place = {texts_keep(cast->texts, function, strlen(function)),
-                          texts_keep(cast->texts, "a.c", 3), 1};
+    struct place place = {texts_keep(defs->texts, function, strlen(function)),
+                          texts_keep(defs->texts, "a.c", 3), 1};
 
     assert_int_equal(
-        names_set_place(cast->processes[processes[1]].names, address, place),
+        names_set_place(defs->processes[processes[1]].names, address, place),
         0);
     agent->stacks =
         realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
@@ -90,27 +90,27 @@ static int setup(void **state)
 {
     (void)state;
     memset(calls, 0, sizeof(calls));
-    cast = cast_create();
+    defs = defs_create();
     process_make(0);
     process_make(1);
-    holder = cast_thread_find(cast, processes[1], HOLDER_TID);
+    holder = defs_thread_find(defs, processes[1], HOLDER_TID);
     place_put(S_HELD, "hold");
     place_put(S_OTHER, "other");
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
     align = align_create();
-    assert_int_equal(align_close(align, cast), 0);
-    blame = blame_create(cast, align,
-                         (struct region){0, (STEPS + 1) * (int64_t)STEP});
+    assert_int_equal(align_close(align, defs), 0);
+    blame = analysis_create(defs, align,
+                            (struct region){0, (STEPS + 1) * (int64_t)STEP});
     return blame == NULL;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    blame_destroy(blame);
+    analysis_destroy(blame);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
     return 0;
 }
 
@@ -124,7 +124,7 @@ give(int rank, uint32_t thread, struct ck_event *record, ck_time_t end)
                                    .process = processes[rank],
                                    .thread = thread};
 
-    assert_int_equal(blame_take(blame, &event), 0);
+    assert_int_equal(analysis_take(blame, &event), 0);
 }
 
 static void meet(int rank, uint32_t number, struct region part)
@@ -163,7 +163,7 @@ static void sample(ck_time_t at, uint32_t stack)
         .stack = stack,
         .weight = 1000};
 
-    give(1, CAST_NONE, &record.e, at);
+    give(1, DEFS_NONE, &record.e, at);
 }
 
 /* A step of both ranks. While rank 1 waits the holder is in fsync(), or
@@ -202,13 +202,13 @@ static struct report_holder holder_find(bool is_call)
     for (uint32_t i = 0; i < STEPS; i++) {
         step_make(i, is_call);
     }
-    assert_int_equal(blame_finish(blame), 0);
-    of = delay_find(blame_delay(blame), mains[0],
+    assert_int_equal(analysis_finish(blame), 0);
+    of = delay_find(analysis_delay(blame), mains[0],
                     (struct region){(STEPS - 1) * (ck_time_t)STEP + MEET_EARLY,
                                     (STEPS - 1) * (ck_time_t)STEP + MEET});
     assert_int_equal(of.ns, MEET - MEET_EARLY);
     assert_true(of.count >= 1);
-    sources = delay_sources(blame_delay(blame));
+    sources = delay_sources(analysis_delay(blame));
     assert_string_equal(delaysources_report(sources, of.costs[0].source).call,
                         "pthread_mutex_lock");
     return delaysources_report(sources, of.costs[0].source).holder;

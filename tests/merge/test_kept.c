@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "merge/clocks/align.h"
-#include "merge/input/store.h"
-#include "merge/model/cast.h"
+#include "merge/input/rundir.h"
+#include "merge/model/defs.h"
 #include "merge/model/comm.h"
-#include "merge/timeline/cut.h"
+#include "merge/timeline/opencalls.h"
 #include "merge/timeline/region.h"
 #include "schema/store/run.h"
 #include "tests/merge/synth.h"
@@ -27,9 +27,9 @@
 
 struct bench {
     char *dir;
-    struct cast *cast;
+    struct defs *defs;
     struct align *align;
-    struct store *store;
+    struct rundir *store;
     struct report report;
     bool is_running; /* its ranks have no end */
 };
@@ -39,7 +39,7 @@ static int setup(void **state)
     struct bench *bench = calloc(1, sizeof(*bench));
 
     bench->dir = synth_dir();
-    bench->cast = cast_create();
+    bench->defs = defs_create();
     bench->align = align_create();
     *state = bench;
     return 0;
@@ -49,9 +49,9 @@ static int teardown(void **state)
 {
     struct bench *bench = *state;
 
-    store_destroy(bench->store);
+    rundir_destroy(bench->store);
     align_destroy(bench->align);
-    cast_destroy(bench->cast);
+    defs_destroy(bench->defs);
     synth_remove(bench->dir);
     free(bench);
     return 0;
@@ -126,14 +126,14 @@ static void run_open(struct bench *bench)
     struct ck_err err = {""};
 
     bench->store =
-        store_create(bench->dir, bench->cast, align_taker(bench->align), &err);
+        rundir_create(bench->dir, bench->defs, align_taker(bench->align), &err);
     assert_string_equal(err.text, "");
     assert_non_null(bench->store);
-    assert_int_equal(cast_close(bench->cast), 0);
-    assert_int_equal(comm_close(bench->cast), 0);
-    assert_int_equal(align_close(bench->align, bench->cast), 0);
+    assert_int_equal(defs_close(bench->defs), 0);
+    assert_int_equal(comm_close(bench->defs), 0);
+    assert_int_equal(align_close(bench->align, bench->defs), 0);
     assert_int_equal(
-        region_find(bench->cast, align_axis(bench->align), &bench->report), 0);
+        region_find(bench->defs, align_axis(bench->align), &bench->report), 0);
 }
 
 static void what_was_discarded_is_no_gap(void **state)
@@ -143,10 +143,10 @@ static void what_was_discarded_is_no_gap(void **state)
     /* The name's two units are there. */
     rank_write(bench, 1, UNITS - 2, 5000);
     run_open(bench);
-    assert_int_equal(bench->cast->agents[0].discarded.records, 77);
-    assert_int_equal(bench->cast->agents[0].gaps, 0);
-    assert_int_equal(store_damage(bench->store)->places, 0);
-    assert_string_equal(cast_name(bench->cast, 1, 5), "said once");
+    assert_int_equal(bench->defs->agents[0].discarded.records, 77);
+    assert_int_equal(bench->defs->agents[0].gaps, 0);
+    assert_int_equal(rundir_damage(bench->store)->places, 0);
+    assert_string_equal(defs_name(bench->defs, 1, 5), "said once");
 }
 
 static void what_is_missing_beyond_the_note_is_a_gap(void **state)
@@ -155,8 +155,8 @@ static void what_is_missing_beyond_the_note_is_a_gap(void **state)
 
     rank_write(bench, 1, UNITS - 12, 5000);
     run_open(bench);
-    assert_int_equal(bench->cast->agents[0].gaps, 1);
-    assert_int_equal(bench->cast->agents[0].gap_units, 10);
+    assert_int_equal(bench->defs->agents[0].gaps, 1);
+    assert_int_equal(bench->defs->agents[0].gap_units, 10);
 }
 
 static void the_run_begins_where_all_ranks_are_there(void **state)
@@ -181,11 +181,11 @@ static void a_time_behind_the_end_is_no_time(void **state)
     rank_write(bench, 1, UNITS - 2, 5000);
     bench->report.kept.ranks = 9;
     run_open(bench);
-    stamps_init(&bench->cast->agents[0].discarded.until);
-    stamps_add(&bench->cast->agents[0].discarded.until, false, INT64_MAX / 2,
+    stamps_init(&bench->defs->agents[0].discarded.until);
+    stamps_add(&bench->defs->agents[0].discarded.until, false, INT64_MAX / 2,
                INT64_MAX / 2);
     assert_int_equal(
-        region_find(bench->cast, align_axis(bench->align), &bench->report), 0);
+        region_find(bench->defs, align_axis(bench->align), &bench->report), 0);
     assert_int_equal(bench->report.kept.ranks, 1);
     assert_int_equal(region_length(bench->report.whole), 6000 - 1000);
 }
@@ -213,9 +213,9 @@ static bool is_told_open(struct bench *bench)
     struct ck_err err;
 
     run_open(bench);
-    assert_int_equal(cut_check(bench->store, bench->cast, &err), 0);
-    assert_int_equal(bench->cast->agents[0].opens_count, 1);
-    return !bench->cast->agents[0].opens[0].is_completed;
+    assert_int_equal(opencalls_check(bench->store, bench->defs, &err), 0);
+    assert_int_equal(bench->defs->agents[0].opens_count, 1);
+    return !bench->defs->agents[0].opens[0].is_completed;
 }
 
 static void a_call_whose_record_was_discarded_is_not_open(void **state)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "merge/clocks/align.h"
-#include "merge/input/store.h"
+#include "merge/input/rundir.h"
 #include "merge/kernelonly.h"
 #include "merge/model/comm.h"
 #include "merge/timeline/region.h"
@@ -71,12 +71,12 @@ static bool merge_both(int64_t start, ck_time_t *whole)
     char *path = profile_make(other, start);
     const char *inputs[] = {run, path};
     struct kernelonly_ranks none = {NULL, 0};
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
     struct report report = {0};
     struct ck_err err = {""};
     struct kernelonly *all;
-    struct store *store;
+    struct rundir *store;
     const char *const *stores;
     size_t count;
     bool has_dates;
@@ -87,20 +87,20 @@ static bool merge_both(int64_t start, ck_time_t *whole)
     assert_non_null(all);
     stores = kernelonly_stores(all, &count);
     assert_int_equal(count, 2);
-    store = store_create_all(stores, count, cast, align_taker(align), &err);
+    store = rundir_create_all(stores, count, defs, align_taker(align), &err);
     assert_non_null(store);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
-    assert_int_equal(cast->ranks_count, 2);
-    assert_int_equal(kernelonly_check(cast, &err), 0);
-    assert_int_equal(region_find(cast, align_axis(align), &report), 0);
+    assert_int_equal(defs->ranks_count, 2);
+    assert_int_equal(kernelonly_check(defs, &err), 0);
+    assert_int_equal(region_find(defs, align_axis(align), &report), 0);
     *whole = report.whole.end - report.whole.start;
     has_dates = kernelonly_has_dates(all);
-    store_destroy(store);
+    rundir_destroy(store);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
     kernelonly_destroy(all);
     free(path);
     synth_remove(run);

@@ -20,8 +20,8 @@ struct thread {
     struct delaysyncs syncs;
     uint32_t inside;   /* MPI calls that were not looked at */
     ck_time_t entered; /* the first of them */
-    ck_time_t kept;    /* the scene was asked to keep spans from there on */
-    uint32_t next;     /* that its process looks at; CAST_NONE */
+    ck_time_t kept;    /* the lookback was asked to keep spans from there on */
+    uint32_t next;     /* that its process looks at; DEFS_NONE */
     ck_time_t dropped; /* what it did while others waited for its lock until
                           then was not kept; 0 = none */
 };
@@ -42,13 +42,13 @@ struct weight {
 };
 
 struct delay {
-    struct scene *scene; /* borrowed */
+    struct lookback *lookback; /* borrowed */
     struct region region;
     struct delaykeys *keys;
     struct delayprofile *profile;
     struct delaysources *sources;
     struct thread *threads;
-    uint32_t *firsts; /* by process: the thread looked at last; CAST_NONE */
+    uint32_t *firsts; /* by process: the thread looked at last; DEFS_NONE */
     struct sum *sums; /* by key */
     size_t sums_count, sums_room;
     uint32_t *touched; /* keys */
@@ -69,7 +69,7 @@ static int waiter_extend(struct delay *delay, uint32_t thread, ck_time_t until)
 {
     const struct thread *its = &delay->threads[thread];
 
-    until = host_settled(scene_host(delay->scene), thread, until);
+    until = history_settled(lookback_host(delay->lookback), thread, until);
     if (its->inside > 0 && its->entered < until) {
         until = its->entered;
     }
@@ -80,18 +80,18 @@ static int waiter_extend(struct delay *delay, uint32_t thread, ck_time_t until)
  * the lock where one of its process is not walked over that far. */
 static void held_drop(struct delay *delay, uint32_t thread, ck_time_t until)
 {
-    uint32_t process = scene_cast(delay->scene)->threads[thread].process;
+    uint32_t process = lookback_cast(delay->lookback)->threads[thread].process;
     uint32_t waiter = delay->firsts[process];
 
     if (delay->threads[thread].dropped >= until) {
         return;
     }
-    while (waiter != CAST_NONE &&
+    while (waiter != DEFS_NONE &&
            (waiter == thread ||
             delayprofile_walked(delay->profile, waiter) >= until)) {
         waiter = delay->threads[waiter].next;
     }
-    if (waiter != CAST_NONE) {
+    if (waiter != DEFS_NONE) {
         delay->threads[thread].dropped = until;
         delay->limits.holders++;
     }
@@ -102,9 +102,9 @@ static void held_drop(struct delay *delay, uint32_t thread, ck_time_t until)
 static int
 held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
 {
-    const struct host *host = scene_host(delay->scene);
-    ck_time_t until = scene_held(delay->scene, thread);
-    uint32_t process = scene_cast(delay->scene)->threads[thread].process;
+    const struct history *host = lookback_host(delay->lookback);
+    ck_time_t until = lookback_held(delay->lookback, thread);
+    uint32_t process = lookback_cast(delay->lookback)->threads[thread].process;
     size_t worth = delayprofile_spans(delay->profile);
 
     if (until == INT64_MIN) {
@@ -114,7 +114,7 @@ held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
         held_drop(delay, thread, until);
         return 0;
     }
-    for (uint32_t waiter = delay->firsts[process]; waiter != CAST_NONE;
+    for (uint32_t waiter = delay->firsts[process]; waiter != DEFS_NONE;
          waiter = delay->threads[waiter].next) {
         ck_time_t walked = delayprofile_walked(delay->profile, waiter);
 
@@ -122,7 +122,8 @@ held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
             continue;
         }
         if (spans >= worth &&
-            waiter_extend(delay, waiter, host_last_start(host, thread)) != 0) {
+            waiter_extend(delay, waiter, history_last_start(host, thread)) !=
+                0) {
             return -1;
         }
         walked = delayprofile_walked(delay->profile, waiter);
@@ -131,13 +132,14 @@ held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
     return 0;
 }
 
-/* What the scene may let go of a thread: spans that were taken. */
+/* What the lookback may let go of a thread: spans that were taken. */
 static int
 thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
 {
     struct delay *delay = state;
     struct thread *its = &delay->threads[thread];
-    ck_time_t until = host_last_start(scene_host(delay->scene), thread);
+    ck_time_t until =
+        history_last_start(lookback_host(delay->lookback), thread);
 
     if (delayprofile_cursor(delay->profile, thread) == INT64_MAX) {
         return held_from(delay, thread, spans, from);
@@ -158,7 +160,7 @@ thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
 /* Look at the thread from then on. */
 static void thread_begin(struct delay *delay, uint32_t thread, ck_time_t at)
 {
-    uint32_t process = scene_cast(delay->scene)->threads[thread].process;
+    uint32_t process = lookback_cast(delay->lookback)->threads[thread].process;
 
     if (delayprofile_cursor(delay->profile, thread) == INT64_MAX) {
         delay->threads[thread].next = delay->firsts[process];
@@ -168,33 +170,33 @@ static void thread_begin(struct delay *delay, uint32_t thread, ck_time_t at)
 }
 
 struct delay *
-delay_create(struct scene *scene, struct region region, size_t limit)
+delay_create(struct lookback *lookback, struct region region, size_t limit)
 {
     struct delay *delay = calloc(1, sizeof(*delay));
 
     if (delay == NULL) {
         return NULL;
     }
-    delay->scene = scene;
+    delay->lookback = lookback;
     delay->region = region;
-    delay->keys = delaykeys_create(scene);
+    delay->keys = delaykeys_create(lookback);
     if (delay->keys != NULL) {
-        delay->profile = delayprofile_create(scene, delay->keys, limit);
-        delay->sources = delaysources_create(scene, delay->keys);
+        delay->profile = delayprofile_create(lookback, delay->keys, limit);
+        delay->sources = delaysources_create(lookback, delay->keys);
     }
-    delay->threads =
-        calloc(scene_cast(scene)->threads_count + 1, sizeof(*delay->threads));
-    delay->firsts = malloc((scene_cast(scene)->processes_count + 1) *
+    delay->threads = calloc(lookback_cast(lookback)->threads_count + 1,
+                            sizeof(*delay->threads));
+    delay->firsts = malloc((lookback_cast(lookback)->processes_count + 1) *
                            sizeof(*delay->firsts));
     if (delay->profile == NULL || delay->sources == NULL ||
         delay->threads == NULL || delay->firsts == NULL) {
         delay_destroy(delay);
         return NULL;
     }
-    for (size_t i = 0; i < scene_cast(scene)->processes_count; i++) {
-        delay->firsts[i] = CAST_NONE;
+    for (size_t i = 0; i < lookback_cast(lookback)->processes_count; i++) {
+        delay->firsts[i] = DEFS_NONE;
     }
-    scene_thread_client(scene, thread_from, delay);
+    lookback_thread_client(lookback, thread_from, delay);
     return delay;
 }
 
@@ -203,8 +205,8 @@ void delay_destroy(struct delay *delay)
     if (delay == NULL) {
         return;
     }
-    for (size_t i = 0;
-         delay->threads != NULL && i < scene_cast(delay->scene)->threads_count;
+    for (size_t i = 0; delay->threads != NULL &&
+                       i < lookback_cast(delay->lookback)->threads_count;
          i++) {
         delaysyncs_fini(&delay->threads[i].syncs);
     }
@@ -632,7 +634,7 @@ int delay_wait(struct delay *delay,
     if (delayprofile_cut(delay->profile, thread, part.start) != 0) {
         return -1;
     }
-    if (wait->thread == CAST_NONE || wait->thread == thread) {
+    if (wait->thread == DEFS_NONE || wait->thread == thread) {
         return 0;
     }
     if (late_cut(delay, wait->thread, part.end) != 0) {

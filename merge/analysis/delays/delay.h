@@ -38,7 +38,7 @@
 struct delay;
 /* Borrowed; `limit` as in delayprofile.h. NULL with ENOMEM. */
 struct delay *
-delay_create(struct scene *scene, struct region region, size_t limit);
+delay_create(struct lookback *lookback, struct region region, size_t limit);
 void delay_destroy(struct delay *delay);
 /* A thread entered an MPI call whose wait is not known yet. */
 void delay_enter(struct delay *delay, uint32_t thread, struct region call);

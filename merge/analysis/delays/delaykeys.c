@@ -12,7 +12,7 @@
 #include "merge/model/table.h"
 
 #define KEYS_FIRST 2 /* behind DELAY_UNKNOWN and DELAY_REST */
-#define OFFS (HOST_BLOCKED + 1)
+#define OFFS (HISTORY_BLOCKED + 1)
 
 /* A state by the numbers that the host has for its spans; 0 = none. */
 struct numbers {
@@ -35,14 +35,14 @@ struct own {
 
 struct kept {
     uint32_t base;
-    enum host_off off;
+    enum history_off off;
     bool is_between;
 };
 
 struct delaykeys {
-    struct scene *scene; /* borrowed */
-    struct table *keys;  /* common number of an activity, state */
-    struct kept *kept;   /* by key - KEYS_FIRST */
+    struct lookback *lookback; /* borrowed */
+    struct table *keys;        /* common number of an activity, state */
+    struct kept *kept;         /* by key - KEYS_FIRST */
     size_t count, room;
     struct own *deeds; /* by activity */
     size_t deeds_count, deeds_room;
@@ -55,14 +55,14 @@ struct delaykeys {
     struct quick quicks[QUICK];
 };
 
-struct delaykeys *delaykeys_create(struct scene *scene)
+struct delaykeys *delaykeys_create(struct lookback *lookback)
 {
     struct delaykeys *keys = calloc(1, sizeof(*keys));
 
     if (keys == NULL) {
         return NULL;
     }
-    keys->scene = scene;
+    keys->lookback = lookback;
     keys->keys = table_create();
     keys->stacks = table_create();
     keys->texts = table_create();
@@ -91,24 +91,26 @@ void delaykeys_destroy(struct delaykeys *keys)
 /* ---- states ------------------------------------------------------------- */
 
 /* Of a computation only its range makes the key. */
-static int64_t
-whole_common(struct delaykeys *keys, const struct host_state *did, int64_t own)
+static int64_t whole_common(struct delaykeys *keys,
+                            const struct history_state *did,
+                            int64_t own)
 {
-    struct host_state bare = {.is_known = true, .range = did->range};
+    struct history_state bare = {.is_known = true, .range = did->range};
     int64_t number;
 
     if (did->call != NULL) {
         return own;
     }
-    number = scene_activity(keys->scene, &bare);
-    return number < 0 ? -1
-                      : scene_activity_common(keys->scene, (uint32_t)number);
+    number = lookback_activity(keys->lookback, &bare);
+    return number < 0
+               ? -1
+               : lookback_activity_common(keys->lookback, (uint32_t)number);
 }
 
 /* A key of an activity in that state; -1 with ENOMEM. */
 static int64_t key_make(struct delaykeys *keys,
-                        const struct host_state *did,
-                        enum host_off off,
+                        const struct history_state *did,
+                        enum history_off off,
                         int64_t common)
 {
     int64_t whole = whole_common(keys, did, common);
@@ -141,18 +143,19 @@ static struct own *own_of(struct delaykeys *keys, int64_t activity)
 }
 
 static int deed_find(struct delaykeys *keys,
-                     const struct host_state *did,
-                     enum host_off off,
+                     const struct history_state *did,
+                     enum history_off off,
                      struct delay_deed *deed)
 {
-    int64_t number = scene_activity(keys->scene, did);
+    int64_t number = lookback_activity(keys->lookback, did);
     struct own *own = number < 0 ? NULL : own_of(keys, number);
 
     if (own == NULL) {
         return -1;
     }
     if (own->keys[off] == DELAY_UNKNOWN) {
-        int64_t common = scene_activity_common(keys->scene, (uint32_t)number);
+        int64_t common =
+            lookback_activity_common(keys->lookback, (uint32_t)number);
         int64_t key = common < 0 ? -1 : key_make(keys, did, off, common);
 
         if (key < 0) {
@@ -167,13 +170,13 @@ static int deed_find(struct delaykeys *keys,
 
 /* False: one of them has none, or what it did is known by numbers of the thread
  * alone. */
-static inline bool number_of(const struct host_span *span, uint32_t *number)
+static inline bool number_of(const struct history_span *span, uint32_t *number)
 {
     *number = span == NULL ? 0 : span->what;
     return span == NULL || *number != 0;
 }
 
-static inline bool numbers_of(const struct host_state *did,
+static inline bool numbers_of(const struct history_state *did,
                               struct numbers *numbers)
 {
     return did->kernel == NULL && number_of(did->call, &numbers->call) &&
@@ -194,8 +197,8 @@ static inline size_t numbers_hash(const struct numbers *numbers)
 }
 
 int delaykeys_deed(struct delaykeys *keys,
-                   const struct host_state *did,
-                   enum host_off off,
+                   const struct history_state *did,
+                   enum history_off off,
                    struct delay_deed *deed)
 {
     struct numbers numbers = {.off = (uint32_t)off};
@@ -230,9 +233,9 @@ bool delaykeys_is_between(const struct delaykeys *keys, uint32_t key)
     return key >= KEYS_FIRST && keys->kept[key - KEYS_FIRST].is_between;
 }
 
-enum host_off delaykeys_off(const struct delaykeys *keys, uint32_t key)
+enum history_off delaykeys_off(const struct delaykeys *keys, uint32_t key)
 {
-    return key < KEYS_FIRST ? HOST_ON : keys->kept[key - KEYS_FIRST].off;
+    return key < KEYS_FIRST ? HISTORY_ON : keys->kept[key - KEYS_FIRST].off;
 }
 
 uint32_t delaykeys_base(const struct delaykeys *keys, uint32_t key)
@@ -266,17 +269,17 @@ static int line_find(struct delaykeys *keys,
                      uint32_t stack,
                      uint32_t *line)
 {
-    const struct cast *cast = scene_cast(keys->scene);
+    const struct defs *defs = lookback_cast(keys->lookback);
     struct evidence_item item = {
         .kind = EVIDENCE_SAMPLE, .a = process, .b = stack};
     struct place place;
     int64_t number;
 
     *line = DELAY_NONE;
-    if (evidence_is_own(cast, &item)) {
+    if (evidence_is_own(defs, &item)) {
         return 0;
     }
-    place = evidence_place(cast, &item);
+    place = evidence_place(defs, &item);
     if (place.function == NULL) {
         return 0;
     }

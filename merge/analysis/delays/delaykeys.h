@@ -13,7 +13,7 @@
 #ifndef CK_MERGE_ANALYSIS_DELAYS_DELAYKEYS_H
 #define CK_MERGE_ANALYSIS_DELAYS_DELAYKEYS_H
 
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 
 /* What is not known of a thread, and what was too much to keep. */
 #define DELAY_UNKNOWN 0
@@ -29,12 +29,12 @@ struct delay_deed {
 
 struct delaykeys;
 /* Borrowed. NULL with ENOMEM. */
-struct delaykeys *delaykeys_create(struct scene *scene);
+struct delaykeys *delaykeys_create(struct lookback *lookback);
 void delaykeys_destroy(struct delaykeys *keys);
 /* What the thread did, in that state of having a CPU. 0, or -1 with ENOMEM. */
 int delaykeys_deed(struct delaykeys *keys,
-                   const struct host_state *did,
-                   enum host_off off,
+                   const struct history_state *did,
+                   enum history_off off,
                    struct delay_deed *deed);
 /* Number of the line that a sample of the process met, DELAY_NONE where that is
  * not known or is ck's own. 0, or -1 with ENOMEM. */
@@ -48,7 +48,7 @@ struct place delaykeys_place(const struct delaykeys *keys, uint32_t line);
 bool delaykeys_is_between(const struct delaykeys *keys, uint32_t key);
 /* How the thread ran, and a number that is equal for keys that differ by that
  * alone. */
-enum host_off delaykeys_off(const struct delaykeys *keys, uint32_t key);
+enum history_off delaykeys_off(const struct delaykeys *keys, uint32_t key);
 uint32_t delaykeys_base(const struct delaykeys *keys, uint32_t key);
 
 #endif

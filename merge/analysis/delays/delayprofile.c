@@ -54,9 +54,9 @@ struct thread {
 };
 
 struct delayprofile {
-    struct scene *scene;    /* borrowed */
-    struct delaykeys *keys; /* borrowed */
-    size_t limit;           /* items of one thread */
+    struct lookback *lookback; /* borrowed */
+    struct delaykeys *keys;    /* borrowed */
+    size_t limit;              /* items of one thread */
     struct index index;
     struct thread *threads;
     size_t count;
@@ -68,17 +68,18 @@ uint64_t delayprofile_full(const struct delayprofile *profile)
     return profile->full;
 }
 
-struct delayprofile *
-delayprofile_create(struct scene *scene, struct delaykeys *keys, size_t limit)
+struct delayprofile *delayprofile_create(struct lookback *lookback,
+                                         struct delaykeys *keys,
+                                         size_t limit)
 {
     struct delayprofile *profile = calloc(1, sizeof(*profile));
 
     if (profile == NULL) {
         return NULL;
     }
-    profile->scene = scene;
+    profile->lookback = lookback;
     profile->keys = keys;
-    profile->count = scene_cast(scene)->threads_count;
+    profile->count = lookback_cast(lookback)->threads_count;
     profile->limit = DELAY_ITEMS_ALL / (profile->count + 1);
     if (profile->limit < DELAY_ITEMS_MIN) {
         profile->limit = DELAY_ITEMS_MIN;
@@ -227,17 +228,17 @@ struct walk {
     struct delay_deed deed; /* of the piece whose samples are looked at */
 };
 
-static int line_take(void *state, const struct host_sample *sample)
+static int line_take(void *state, const struct history_sample *sample)
 {
     struct walk *walk = state;
     struct delayprofile *profile = walk->profile;
-    const struct cast *cast = scene_cast(profile->scene);
+    const struct defs *defs = lookback_cast(profile->lookback);
     struct delay_part part = {.key = walk->deed.key,
                               .did = DELAY_NONE,
                               .is_line = true,
                               .ns = sample->weight};
 
-    if (delaykeys_line(profile->keys, cast->threads[walk->thread].process,
+    if (delaykeys_line(profile->keys, defs->threads[walk->thread].process,
                        sample->stack, &part.part) != 0) {
         return -1;
     }
@@ -245,8 +246,8 @@ static int line_take(void *state, const struct host_sample *sample)
 }
 
 static int deed_add(struct walk *walk,
-                    const struct host_state *did,
-                    enum host_off off,
+                    const struct history_state *did,
+                    enum history_off off,
                     ck_time_t ns)
 {
     struct delayprofile *profile = walk->profile;
@@ -265,45 +266,47 @@ static int deed_add(struct walk *walk,
 }
 
 /* Only long calls of libc record what they were made on. */
-static int
-call_weigh(struct walk *walk, struct region piece, const struct host_state *did)
+static int call_weigh(struct walk *walk,
+                      struct region piece,
+                      const struct history_state *did)
 {
-    return did->call->path == 0 && did->call->holder == 0                  ? 0
-           : scene_did(walk->profile->scene, walk->thread, piece, did) < 0 ? -1
-                                                                           : 0;
+    return did->call->path == 0 && did->call->holder == 0 ? 0
+           : lookback_did(walk->profile->lookback, walk->thread, piece, did) < 0
+               ? -1
+               : 0;
 }
 
 static int
-part_take(void *state, struct region piece, const struct host_state *did)
+part_take(void *state, struct region piece, const struct history_state *did)
 {
     struct walk *walk = state;
-    const struct host *host = scene_host(walk->profile->scene);
+    const struct history *host = lookback_host(walk->profile->lookback);
     ck_time_t preempted;
 
     if (!did->is_known) {
-        return deed_add(walk, did, HOST_ON, region_length(piece));
+        return deed_add(walk, did, HISTORY_ON, region_length(piece));
     }
     if (did->call == NULL) {
         return deed_add(walk, did, did->off, region_length(piece)) != 0 ? -1
-               : did->off == HOST_ON
-                   ? host_samples(host, walk->thread, piece, line_take, walk)
+               : did->off == HISTORY_ON
+                   ? history_samples(host, walk->thread, piece, line_take, walk)
                    : 0;
     }
-    preempted = host_preempted(host, walk->thread, piece);
-    return deed_add(walk, did, HOST_ON, region_length(piece) - preempted) !=
+    preempted = history_preempted(host, walk->thread, piece);
+    return deed_add(walk, did, HISTORY_ON, region_length(piece) - preempted) !=
                        0 ||
-                   deed_add(walk, did, HOST_PREEMPTED, preempted) != 0
+                   deed_add(walk, did, HISTORY_PREEMPTED, preempted) != 0
                ? -1
                : call_weigh(walk, piece, did);
 }
 
 static int
-piece_take(void *state, struct region piece, const struct host_state *did)
+piece_take(void *state, struct region piece, const struct history_state *did)
 {
     struct walk *walk = state;
 
-    return kernelwait_walk(walk->profile->scene, walk->thread, piece, did,
-                           (struct host_taker){part_take, walk});
+    return kernelwait_walk(walk->profile->lookback, walk->thread, piece, did,
+                           (struct history_taker){part_take, walk});
 }
 
 /* Walk on to `at`. */
@@ -319,8 +322,8 @@ thread_walk(struct delayprofile *profile, uint32_t thread, ck_time_t at)
     }
     its->walked = at;
     index_aim(profile, thread);
-    return host_walk(scene_host(profile->scene), thread, part, piece_take,
-                     &walk);
+    return history_walk(lookback_host(profile->lookback), thread, part,
+                        piece_take, &walk);
 }
 
 /* ---- items -------------------------------------------------------------- */

@@ -44,10 +44,11 @@ struct delay_item {
 };
 
 struct delayprofile;
-/* `scene` and `keys` are borrowed; `limit` items of one thread, 0 = as above.
- * NULL with ENOMEM. */
-struct delayprofile *
-delayprofile_create(struct scene *scene, struct delaykeys *keys, size_t limit);
+/* `lookback` and `keys` are borrowed; `limit` items of one thread, 0 = as
+ * above. NULL with ENOMEM. */
+struct delayprofile *delayprofile_create(struct lookback *lookback,
+                                         struct delaykeys *keys,
+                                         size_t limit);
 void delayprofile_destroy(struct delayprofile *profile);
 /* Look at the thread from then on, unless that was begun before. */
 void delayprofile_begin(struct delayprofile *profile,

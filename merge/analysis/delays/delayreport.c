@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "merge/analysis/delays/mostly.h"
+#include "merge/analysis/delays/dominant.h"
 #include "merge/model/array.h"
 #include "merge/model/table.h"
 
@@ -31,7 +31,7 @@ struct thing {
 
 /* What was gathered. */
 struct gathered {
-    struct scene *scene;
+    struct lookback *lookback;
     const struct delaysources *sources;
     struct thing *things; /* the largest first */
     size_t count, room;
@@ -40,10 +40,10 @@ struct gathered {
 
 static int32_t rank_of(const struct gathered *gathered, uint32_t source)
 {
-    const struct cast *cast = scene_cast(gathered->scene);
+    const struct defs *defs = lookback_cast(gathered->lookback);
     uint32_t thread = delaysources_get(gathered->sources, source).thread;
 
-    return cast->processes[cast->threads[thread].process].rank;
+    return defs->processes[defs->threads[thread].process].rank;
 }
 
 static int by_ns(const void *left, const void *right)
@@ -61,16 +61,16 @@ static void thing_add(struct gathered *gathered,
                       struct thing *thing,
                       const struct delaysums_cost *cost)
 {
-    enum host_off off = delaysources_off(gathered->sources, cost->source);
+    enum history_off off = delaysources_off(gathered->sources, cost->source);
 
-    if (thing->ns == 0 || off == HOST_ON) {
+    if (thing->ns == 0 || off == HISTORY_ON) {
         thing->source = cost->source;
     }
     thing->rank = rank_of(gathered, cost->source);
     thing->ns += cost->ns;
     thing->running.total += cost->ns;
-    thing->running.preempted += off == HOST_PREEMPTED ? cost->ns : 0;
-    if (off == HOST_BLOCKED) {
+    thing->running.preempted += off == HISTORY_PREEMPTED ? cost->ns : 0;
+    if (off == HISTORY_BLOCKED) {
         thing->running.blocked += cost->ns;
         thing->blocked = cost->source;
     }
@@ -187,23 +187,23 @@ static int things_gather(struct gathered *gathered, struct delaysums *sums)
     return rc;
 }
 
-/* The rank that most is because of; CAST_RANK_UNKNOWN = none. 0, or -1 with
+/* The rank that most is because of; DEFS_RANK_UNKNOWN = none. 0, or -1 with
  * ENOMEM. */
 static int rank_find(const struct gathered *gathered, int32_t *rank)
 {
-    const struct cast *cast = scene_cast(gathered->scene);
-    ck_time_t *sums = calloc(cast->ranks_count + 1, sizeof(*sums));
+    const struct defs *defs = lookback_cast(gathered->lookback);
+    ck_time_t *sums = calloc(defs->ranks_count + 1, sizeof(*sums));
     ck_time_t most = 0;
 
     if (sums == NULL) {
         return -1;
     }
-    *rank = CAST_RANK_UNKNOWN;
+    *rank = DEFS_RANK_UNKNOWN;
     for (size_t i = 0; i < gathered->count; i++) {
         const struct thing *thing = &gathered->things[i];
-        uint32_t index = cast_rank_index(cast, thing->rank);
+        uint32_t index = defs_rank_index(defs, thing->rank);
 
-        index = index == CAST_NONE ? (uint32_t)cast->ranks_count : index;
+        index = index == DEFS_NONE ? (uint32_t)defs->ranks_count : index;
         sums[index] += thing->ns;
         if (sums[index] > most) {
             most = sums[index];
@@ -241,7 +241,7 @@ static enum cause thing_kind(const struct gathered *gathered,
 /* The thing that is an activity, which it was for the most part; NULL. */
 static const struct thing *thing_of(const struct gathered *gathered,
                                     int32_t rank,
-                                    const struct mostly *most)
+                                    const struct dominant *most)
 {
     for (size_t i = 0; i < gathered->count; i++) {
         const struct thing *thing = &gathered->things[i];
@@ -259,9 +259,10 @@ static const struct thing *thing_of(const struct gathered *gathered,
 static int most_find(const struct gathered *gathered,
                      struct report_delays *report)
 {
-    struct mostly_part *parts = malloc((gathered->count + 1) * sizeof(*parts));
+    struct dominant_part *parts =
+        malloc((gathered->count + 1) * sizeof(*parts));
     const struct thing *thing;
-    struct mostly most;
+    struct dominant most;
     size_t used = 0;
 
     if (parts == NULL) {
@@ -271,23 +272,23 @@ static int most_find(const struct gathered *gathered,
         const struct thing *its = &gathered->things[i];
 
         if (its->rank == report->rank) {
-            parts[used] = mostly_part(
-                gathered->scene,
+            parts[used] = dominant_part(
+                gathered->lookback,
                 delaysources_did(gathered->sources, its->source), its->ns);
             parts[used++].kind = thing_kind(gathered, its);
         }
     }
-    most = mostly_find(gathered->scene, parts, used);
+    most = dominant_find(gathered->lookback, parts, used);
     free(parts);
     report->kind = most.kind;
     report->kind_ns = most.kind_ns;
     report->ns = most.ns;
-    if (most.did == CAST_NONE) {
+    if (most.did == DEFS_NONE) {
         return 0;
     }
     thing = thing_of(gathered, report->rank, &most);
     if (thing == NULL) {
-        report->did = scene_activity_report(gathered->scene, most.did);
+        report->did = lookback_activity_report(gathered->lookback, most.did);
         return 0;
     }
     report->did = thing_report(gathered, thing);
@@ -320,16 +321,16 @@ static int items_fill(const struct gathered *gathered,
     return 0;
 }
 
-int delayreport_fill(struct scene *scene,
+int delayreport_fill(struct lookback *lookback,
                      const struct delay *delay,
                      struct delaysums *sums,
                      struct report_delays *report)
 {
-    struct gathered gathered = {.scene = scene,
+    struct gathered gathered = {.lookback = lookback,
                                 .sources = delay_sources(delay)};
     int rc;
 
-    *report = (struct report_delays){.rank = CAST_RANK_UNKNOWN, .kind = CAUSES};
+    *report = (struct report_delays){.rank = DEFS_RANK_UNKNOWN, .kind = CAUSES};
     rc = things_gather(&gathered, sums) != 0 ||
                  rank_find(&gathered, &report->rank) != 0 ||
                  most_find(&gathered, report) != 0 ||

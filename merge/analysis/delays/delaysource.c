@@ -25,7 +25,7 @@ struct source {
 };
 
 struct delaysources {
-    struct scene *scene;          /* borrowed */
+    struct lookback *lookback;    /* borrowed */
     const struct delaykeys *keys; /* borrowed */
     struct table *numbers;        /* thread, key */
     struct source *items;
@@ -38,7 +38,7 @@ uint64_t delaysources_full(const struct delaysources *sources)
     return sources->full;
 }
 
-struct delaysources *delaysources_create(struct scene *scene,
+struct delaysources *delaysources_create(struct lookback *lookback,
                                          const struct delaykeys *keys)
 {
     struct delaysources *sources = calloc(1, sizeof(*sources));
@@ -46,7 +46,7 @@ struct delaysources *delaysources_create(struct scene *scene,
     if (sources == NULL) {
         return NULL;
     }
-    sources->scene = scene;
+    sources->lookback = lookback;
     sources->keys = keys;
     sources->numbers = table_create();
     if (sources->numbers == NULL) {
@@ -161,12 +161,12 @@ enum cause delaysources_kind(const struct delaysources *sources,
 {
     uint32_t did = sources->items[number].did;
 
-    return scene_activity_cause(sources->scene,
-                                scene_activity_call(sources->scene, did));
+    return lookback_activity_cause(
+        sources->lookback, lookback_activity_call(sources->lookback, did));
 }
 
-enum host_off delaysources_off(const struct delaysources *sources,
-                               uint32_t number)
+enum history_off delaysources_off(const struct delaysources *sources,
+                                  uint32_t number)
 {
     return delaykeys_off(sources->keys, delaysources_get(sources, number).key);
 }
@@ -248,8 +248,8 @@ size_t delaysources_functions(const struct delaysources *sources,
 struct report_activity delaysources_report(const struct delaysources *sources,
                                            uint32_t number)
 {
-    struct report_activity report = scene_activity_report(
-        sources->scene, delaysources_did(sources, number));
+    struct report_activity report = lookback_activity_report(
+        sources->lookback, delaysources_did(sources, number));
 
     report.running = (struct report_running){0};
     report.sampled = (struct report_sampled){0};

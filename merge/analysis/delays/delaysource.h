@@ -24,7 +24,7 @@ struct delay_source {
 
 struct delaysources;
 /* Borrowed. NULL with ENOMEM. */
-struct delaysources *delaysources_create(struct scene *scene,
+struct delaysources *delaysources_create(struct lookback *lookback,
                                          const struct delaykeys *keys);
 /* Those of which more than DELAY_EXCESS_MAX places were seen. */
 uint64_t delaysources_full(const struct delaysources *sources);
@@ -52,8 +52,8 @@ enum cause delaysources_kind(const struct delaysources *sources,
                              uint32_t number);
 /* Whether it had, and a number that is equal for sources of a thread that
  * differ by that alone. */
-enum host_off delaysources_off(const struct delaysources *sources,
-                               uint32_t number);
+enum history_off delaysources_off(const struct delaysources *sources,
+                                  uint32_t number);
 uint32_t delaysources_base(const struct delaysources *sources, uint32_t number);
 /* The functions that samples of a computation met more often than in those who
  * waited, the most often met first; total is that of all. Returns how many of

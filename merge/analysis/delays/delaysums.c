@@ -248,7 +248,7 @@ struct sharing {
 
 /* Sum up by rank. */
 static int ranks_add(struct sharing *sharing,
-                     const struct cast *cast,
+                     const struct defs *defs,
                      const struct delay *delay)
 {
     struct delaysums *sums = sharing->sums;
@@ -260,7 +260,7 @@ static int ranks_add(struct sharing *sharing,
             delaysources_get(delay_sources(delay), sharing->of->costs[i].source)
                 .thread;
 
-        sharing->ranks[i] = cast->processes[cast->threads[thread].process].rank;
+        sharing->ranks[i] = defs->processes[defs->threads[thread].process].rank;
         rank = rank_find(sums, sharing->ranks[i]);
         if (rank == NULL) {
             return -1;
@@ -305,7 +305,7 @@ static int piece_share(const struct sharing *sharing, const struct piece *piece)
 }
 
 int delaysums_share(struct delaysums *sums,
-                    const struct cast *cast,
+                    const struct defs *defs,
                     const struct delay *delay,
                     const struct delay_of *of)
 {
@@ -318,7 +318,7 @@ int delaysums_share(struct delaysums *sums,
     }
     sharing.scale = of->ns > 0 ? (double)length / (double)of->ns : 0;
     if (sums->pieces_count > 0) {
-        rc = ranks_add(&sharing, cast, delay);
+        rc = ranks_add(&sharing, defs, delay);
     }
     for (size_t i = 0; rc == 0 && i < sums->pieces_count; i++) {
         rc = piece_share(&sharing, &sums->pieces[i]);

@@ -15,7 +15,7 @@
 
 /* Waits that are reported together. */
 struct delaysums_group {
-    uint32_t site; /* call of the waiting thread: scene_activity_site() */
+    uint32_t site; /* call of the waiting thread: lookback_activity_site() */
     int32_t blamed;
     enum wait_kind wait;
     bool is_start;
@@ -37,7 +37,7 @@ int delaysums_piece(struct delaysums *sums,
  * rank; what is left of pieces takes its part of what is left of the costs. 0,
  * or -1 with ENOMEM. */
 int delaysums_share(struct delaysums *sums,
-                    const struct cast *cast,
+                    const struct defs *defs,
                     const struct delay *delay,
                     const struct delay_of *of);
 

@@ -20,8 +20,8 @@ struct keyed {
 };
 
 struct rows {
-    const struct cast *cast; /* borrowed */
-    struct scene *scene;     /* borrowed */
+    const struct defs *defs;   /* borrowed */
+    struct lookback *lookback; /* borrowed */
     rows_shown_f is_shown;
     size_t limit;
     struct keyed own;    /* of one rank each */
@@ -33,8 +33,8 @@ struct rows {
     size_t place_count;
 };
 
-struct rows *rows_create(const struct cast *cast,
-                         struct scene *scene,
+struct rows *rows_create(const struct defs *defs,
+                         struct lookback *lookback,
                          rows_shown_f is_shown,
                          size_t limit)
 {
@@ -43,8 +43,8 @@ struct rows *rows_create(const struct cast *cast,
     if (rows == NULL) {
         return NULL;
     }
-    rows->cast = cast;
-    rows->scene = scene;
+    rows->defs = defs;
+    rows->lookback = lookback;
     rows->is_shown = is_shown;
     rows->limit = limit > 0 ? limit : ROWS_MAX;
     rows->own.keys = table_create();
@@ -146,7 +146,7 @@ static uint32_t place_number(struct rows *rows, uint32_t did)
     if (rows->place[did] != UNKNOWN) {
         return rows->place[did];
     }
-    activity = scene_activity_report(rows->scene, did);
+    activity = lookback_activity_report(rows->lookback, did);
     /* Kept texts: equal ones are one pointer. */
     number = table_number_of(rows->places, (uintptr_t)activity.call,
                              (uintptr_t)activity.place.file,
@@ -160,17 +160,17 @@ static int rank_mark(const struct rows *rows,
                      struct ledger_row *row,
                      const struct ledger_row *what)
 {
-    uint32_t index = cast_rank_index(rows->cast, what->rank);
+    uint32_t index = defs_rank_index(rows->defs, what->rank);
     uint8_t *ranks = (uint8_t *)row->ranks;
 
     if (ranks == NULL) {
-        ranks = calloc(rows->cast->ranks_count / 8 + 1, 1);
+        ranks = calloc(rows->defs->ranks_count / 8 + 1, 1);
         if (ranks == NULL) {
             return -1;
         }
         row->ranks = ranks;
     }
-    if (index != CAST_NONE) {
+    if (index != DEFS_NONE) {
         ranks[index / 8] |= (uint8_t)(1 << index % 8);
     }
     if (what->rank < row->rank) {
@@ -185,7 +185,7 @@ static struct ledger_row *shared_find(struct rows *rows,
                                       const struct ledger_row *what)
 {
     uint32_t place =
-        what->did == CAST_NONE ? UNKNOWN - 1 : place_number(rows, what->did);
+        what->did == DEFS_NONE ? UNKNOWN - 1 : place_number(rows, what->did);
     /* With as many of these, the ranks in between are left out too. */
     int32_t last = rows->shared.count < rows->limit ? what->last : what->blamed;
     struct ledger_row *row;
@@ -199,7 +199,7 @@ static struct ledger_row *shared_find(struct rows *rows,
             (uint64_t)(uint32_t)what->blamed << 32 | what->blamed_did,
             (uint64_t)place << 32 | (uint64_t)what->wait << 8 |
                 (uint64_t)what->is_start << 1 |
-                (uint64_t)rows->is_shown(rows->cast, what->device),
+                (uint64_t)rows->is_shown(rows->defs, what->device),
             (uint32_t)last},
         what);
     return row != NULL && rank_mark(rows, row, what) == 0 ? row : NULL;
@@ -262,21 +262,21 @@ struct ledger_row *rows_all(const struct rows *rows, size_t *count)
     return rows->items;
 }
 
-uint32_t rows_ranks(const struct cast *cast,
+uint32_t rows_ranks(const struct defs *defs,
                     const struct ledger_row *const *rows,
                     size_t count)
 {
-    size_t bytes = cast->ranks_count / 8 + 1;
+    size_t bytes = defs->ranks_count / 8 + 1;
     uint8_t *all = calloc(bytes, 1);
     uint32_t ranks = 0;
 
     for (size_t i = 0; all != NULL && i < count; i++) {
-        uint32_t index = cast_rank_index(cast, rows[i]->rank);
+        uint32_t index = defs_rank_index(defs, rows[i]->rank);
 
         for (size_t j = 0; rows[i]->ranks != NULL && j < bytes; j++) {
             all[j] |= rows[i]->ranks[j];
         }
-        index = index == CAST_NONE ? (uint32_t)cast->ranks_count : index;
+        index = index == DEFS_NONE ? (uint32_t)defs->ranks_count : index;
         all[index / 8] |= (uint8_t)(1 << index % 8);
     }
     for (size_t i = 0; all != NULL && i < bytes; i++) {

@@ -10,7 +10,7 @@
 #ifndef CK_MERGE_ANALYSIS_DELAYS_ROWS_H
 #define CK_MERGE_ANALYSIS_DELAYS_ROWS_H
 
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 
 /* Rows with a pair of ranks each. */
 #define ROWS_MAX ((size_t)1 << 16)
@@ -27,10 +27,10 @@ struct ledger_row {
     int32_t rank; /* of the launching thread, or the device's first; the lowest
                      of several */
     enum wait_kind wait;
-    int32_t last;   /* rank waited for; CAST_RANK_UNKNOWN = none */
+    int32_t last;   /* rank waited for; DEFS_RANK_UNKNOWN = none */
     int32_t blamed; /* the one that, through others maybe, that one waited
                        for */
-    uint32_t did;   /* activities; CAST_NONE = none */
+    uint32_t did;   /* activities; DEFS_NONE = none */
     uint32_t blamed_did;
     bool is_start; /* the rank blamed, else the launching one, had not ended
                       its first step, and the run has LEDGER_STEPS_MIN */
@@ -39,18 +39,18 @@ struct ledger_row {
     ck_time_t error;      /* of ns, by comparing clocks; of a wait once for each
                              rank that is blamed for some of it */
     ck_time_t wrong;      /* of waits for a late sender: messages that had been
-                             sent before were received later (order.h) */
-    const uint8_t *ranks; /* several ranks': a bit each, by index in the cast;
-                             NULL = one rank's */
+                             sent before were received later (wrongorder.h) */
+    const uint8_t *ranks; /* several ranks': a bit each, by index in the
+                             definitions; NULL = one rank's */
 };
 
 /* Whether the report has what a row's device stands for. */
-typedef bool (*rows_shown_f)(const struct cast *cast, uint32_t device);
+typedef bool (*rows_shown_f)(const struct defs *defs, uint32_t device);
 
 struct rows;
 /* Borrowed; limit 0 = ROWS_MAX. NULL with ENOMEM. */
-struct rows *rows_create(const struct cast *cast,
-                         struct scene *scene,
+struct rows *rows_create(const struct defs *defs,
+                         struct lookback *lookback,
                          rows_shown_f is_shown,
                          size_t limit);
 void rows_destroy(struct rows *rows);
@@ -64,7 +64,7 @@ struct ledger_row *rows_again(struct rows *rows,
                               uint32_t last[ROWS_LAST]);
 struct ledger_row *rows_all(const struct rows *rows, size_t *count);
 /* How many different ranks the rows are of. 0 with ENOMEM. */
-uint32_t rows_ranks(const struct cast *cast,
+uint32_t rows_ranks(const struct defs *defs,
                     const struct ledger_row *const *rows,
                     size_t count);
 

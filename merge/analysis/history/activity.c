@@ -15,7 +15,7 @@ struct kept {
     enum cause cause;
     enum cause device;
     uint32_t call;   /* the activity without its kernel */
-    uint32_t common; /* CAST_NONE = nobody asked */
+    uint32_t common; /* DEFS_NONE = nobody asked */
     uint32_t site;   /* the same */
 };
 
@@ -32,7 +32,7 @@ struct what {
 };
 
 struct activities {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct table *places;    /* process | kind, name, site */
     struct what *whats;      /* by the host's number */
     size_t whats_count, whats_room;
@@ -43,14 +43,14 @@ struct activities {
     size_t count, room;
 };
 
-struct activities *activities_create(const struct cast *cast)
+struct activities *activities_create(const struct defs *defs)
 {
     struct activities *activities = calloc(1, sizeof(*activities));
 
     if (activities == NULL) {
         return NULL;
     }
-    activities->cast = cast;
+    activities->defs = defs;
     activities->places = table_create();
     activities->keys = table_create();
     activities->texts = table_create();
@@ -96,7 +96,7 @@ what_keep(struct activities *activities, uint32_t what, uint32_t number)
 
 /* A number of (process, name, site); NO_PLACE for no span, -1 with ENOMEM. */
 static int64_t place_number(struct activities *activities,
-                            const struct host_span *span)
+                            const struct history_span *span)
 {
     int64_t number;
 
@@ -121,7 +121,7 @@ static int64_t place_number(struct activities *activities,
 
 /* Whose it is where no call and no range says so: then the thread + 1, else 0.
  * Ranks of one program would share what was seen of each. */
-static uint64_t owner_of(const struct host_state *did)
+static uint64_t owner_of(const struct history_state *did)
 {
     return did->range == NULL && did->call == NULL && did->before == NULL &&
                    did->after == NULL
@@ -130,11 +130,11 @@ static uint64_t owner_of(const struct host_state *did)
 }
 
 static enum cause cause_of(const struct activities *activities,
-                           const struct host_span *call)
+                           const struct history_span *call)
 {
     return call == NULL ? CAUSE_HOST_COMPUTE
                         : cause_of_call(call->kind,
-                                        cast_name(activities->cast,
+                                        defs_name(activities->defs,
                                                   call->process, call->name));
 }
 
@@ -151,14 +151,14 @@ static int activity_keep(struct activities *activities,
 }
 
 static int64_t number_find(struct activities *activities,
-                           const struct host_state *did)
+                           const struct history_state *did)
 {
     int64_t range = place_number(activities, did->range);
     int64_t call = place_number(activities, did->call);
     int64_t before = place_number(activities, did->before);
     int64_t after = place_number(activities, did->after);
     int64_t kernel = place_number(activities, did->kernel);
-    struct host_state bare = *did;
+    struct history_state bare = *did;
     struct kept kept;
     int64_t number, own;
 
@@ -175,7 +175,7 @@ static int64_t number_find(struct activities *activities,
     if (own < 0 || number < 0 || (size_t)number < activities->count) {
         return own < 0 ? -1 : number;
     }
-    kept.common = kept.site = CAST_NONE;
+    kept.common = kept.site = DEFS_NONE;
     kept.cause = cause_of(activities, did->call);
     kept.device = did->kernel == NULL                   ? CAUSES
                   : did->kernel->kind == CK_KIND_KERNEL ? CAUSE_KERNEL
@@ -186,16 +186,17 @@ static int64_t number_find(struct activities *activities,
 
 /* The host's number of a span that has one; 0 = there is no span. False: there
  * is one without a number. */
-static inline bool what_of(const struct host_span *span, uint32_t *what)
+static inline bool what_of(const struct history_span *span, uint32_t *what)
 {
     *what = span == NULL ? 0 : span->what;
     return span == NULL || *what != 0;
 }
 
 int64_t activity_number(struct activities *activities,
-                        const struct host_state *did)
+                        const struct history_state *did)
 {
-    const struct host_span *last = did->call != NULL ? did->call : did->after;
+    const struct history_span *last =
+        did->call != NULL ? did->call : did->after;
     uint32_t range, before;
     struct what *what;
     int64_t number;
@@ -256,9 +257,9 @@ static const char *place_text(const struct activities *activities,
         return NULL;
     }
     key = table_key(activities->places, (size_t)number - 1);
-    *place = cast_place(activities->cast, (uint32_t)(key.a >> 16), key.c);
+    *place = defs_place(activities->defs, (uint32_t)(key.a >> 16), key.c);
     name =
-        cast_name(activities->cast, (uint32_t)(key.a >> 16), (uint32_t)key.b);
+        defs_name(activities->defs, (uint32_t)(key.a >> 16), (uint32_t)key.b);
     return name == NULL ? "(no name)" : name;
 }
 
@@ -271,14 +272,14 @@ const char *activity_range(const struct activities *activities, uint32_t number)
 }
 
 /* Where in its module a site lies of which nothing else is known. */
-static uint64_t site_offset(const struct cast *cast,
+static uint64_t site_offset(const struct defs *defs,
                             const struct table_key *key)
 {
-    const struct cast_process *process =
-        &cast->processes[(uint32_t)(key->a >> 16)];
+    const struct defs_process *process =
+        &defs->processes[(uint32_t)(key->a >> 16)];
 
     for (size_t i = process->modules_count; i-- > 0;) {
-        const struct cast_module *module = &process->modules[i];
+        const struct defs_module *module = &process->modules[i];
 
         if (module->start < key->c && key->c <= module->end) {
             return key->c - module->start;
@@ -303,7 +304,7 @@ static int64_t text_number(struct activities *activities, uint64_t number)
         struct table_key key =
             table_key(activities->places, (size_t)number - 1);
 
-        where = site_offset(activities->cast, &key);
+        where = site_offset(activities->defs, &key);
     }
     found =
         table_number(activities->texts, (struct table_key){
@@ -320,7 +321,7 @@ int64_t activity_common(struct activities *activities, uint32_t number)
     struct table_key key;
     int64_t range, call, before, kernel, after, common;
 
-    if (kept->common != CAST_NONE) {
+    if (kept->common != DEFS_NONE) {
         return kept->common;
     }
     key = table_key(activities->keys, number);
@@ -349,10 +350,10 @@ int64_t activity_site(struct activities *activities, uint32_t number)
     struct kept *kept = &activities->kept[number];
     int64_t site = kept->site;
 
-    if (kept->site == CAST_NONE) {
+    if (kept->site == DEFS_NONE) {
         site = text_number(activities,
                            table_key(activities->keys, number).b >> 32);
-        kept->site = site < 0 ? CAST_NONE : (uint32_t)site;
+        kept->site = site < 0 ? DEFS_NONE : (uint32_t)site;
     }
     return site;
 }
@@ -379,10 +380,10 @@ static struct report_holder holder_report(const struct activities *activities,
                                           const struct evidence *evidence,
                                           const struct evidence_item *item)
 {
-    const struct cast_thread *thread = &activities->cast->threads[item->a];
+    const struct defs_thread *thread = &activities->defs->threads[item->a];
     struct report_holder holder = {.tid = thread->tid, .name = thread->name};
 
-    if (item->b != CAST_NONE) {
+    if (item->b != DEFS_NONE) {
         struct report_activity did = plain_report(activities, item->b);
 
         holder.call = did.call;
@@ -408,7 +409,7 @@ struct report_activity activity_report(const struct activities *activities,
         report.holder = holder_report(activities, evidence, &top);
     }
     if (evidence_top(evidence, number, EVIDENCE_PATH, &top)) {
-        report.path = cast_name(activities->cast, top.a, top.b);
+        report.path = defs_name(activities->defs, top.a, top.b);
     }
     return report;
 }

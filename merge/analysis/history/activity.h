@@ -10,16 +10,16 @@
 #define CK_MERGE_ANALYSIS_HISTORY_ACTIVITY_H
 
 #include "merge/analysis/history/evidence.h"
-#include "merge/analysis/history/host.h"
+#include "merge/analysis/history/history.h"
 #include "merge/report/report.h"
 
 struct activities;
-/* `cast` is borrowed. NULL with ENOMEM. */
-struct activities *activities_create(const struct cast *cast);
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct activities *activities_create(const struct defs *defs);
 void activities_destroy(struct activities *activities);
 /* Number of what a thread did; -1 with ENOMEM. */
 int64_t activity_number(struct activities *activities,
-                        const struct host_state *did);
+                        const struct history_state *did);
 /* A number that is the same for activities of any process that read the same:
  * equal functions, files and lines. -1 with ENOMEM. */
 int64_t activity_common(struct activities *activities, uint32_t number);

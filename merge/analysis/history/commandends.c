@@ -10,13 +10,13 @@
 
 /* A device's number as the queue's record says it. */
 static uint32_t
-queue_physical(const struct cast *cast, uint32_t process, uint32_t queue)
+queue_physical(const struct defs *defs, uint32_t process, uint32_t queue)
 {
-    const struct cast_queue *known = cast_queue(cast, process, queue);
-    const struct cast_device *device =
-        known == NULL ? NULL : cast_device(cast, process, known->device);
+    const struct defs_queue *known = defs_queue(defs, process, queue);
+    const struct defs_device *device =
+        known == NULL ? NULL : defs_device(defs, process, known->device);
 
-    return device == NULL ? CAST_NONE : device->physical;
+    return device == NULL ? DEFS_NONE : device->physical;
 }
 
 /* Something that it waits for and that has not ended, tid 0 = none. */
@@ -54,12 +54,12 @@ static struct command awaited_find(const struct commands *commands,
 }
 
 /* Is nothing known to be missing of the process's agent? */
-static bool is_whole(const struct cast *cast, uint32_t process)
+static bool is_whole(const struct defs *defs, uint32_t process)
 {
-    const struct cast_agent *agent =
-        &cast->agents[cast->processes[process].agent];
+    const struct defs_agent *agent =
+        &defs->agents[defs->processes[process].agent];
 
-    for (size_t i = 0; i < CAST_REASONS; i++) {
+    for (size_t i = 0; i < DEFS_REASONS; i++) {
         if (i != CK_LOST_UNDONE && agent->lost[i] > 0) {
             return false;
         }
@@ -113,7 +113,7 @@ static int undone_add(const struct commands *commands,
             *undone = (struct commands_undone){
                 .process = process,
                 .physical =
-                    queue_physical(commands->cast, process, command->queue),
+                    queue_physical(commands->defs, process, command->queue),
                 .command = *command,
                 .count = queue->undone};
         }
@@ -141,10 +141,10 @@ struct commands_undone *commands_undone(const struct commands *commands,
     struct commands_undone *list = calloc(1, sizeof(*list));
 
     *count = 0;
-    for (uint32_t i = 0; list != NULL && i < commands->cast->processes_count;
+    for (uint32_t i = 0; list != NULL && i < commands->defs->processes_count;
          i++) {
         if (commands->histories[i].items != NULL &&
-            is_whole(commands->cast, i) &&
+            is_whole(commands->defs, i) &&
             undone_add(commands, i, &list, &room, count) != 0) {
             free(list);
             return NULL;

@@ -17,22 +17,22 @@
 
 #include "merge/model/array.h"
 
-struct commands *commands_create(const struct cast *cast)
+struct commands *commands_create(const struct defs *defs)
 {
     struct commands *commands = calloc(1, sizeof(*commands));
-    size_t count = cast->processes_count;
+    size_t count = defs->processes_count;
 
     if (commands == NULL) {
         return NULL;
     }
-    commands->cast = cast;
+    commands->defs = defs;
     commands->room = COMMANDS_MAX;
     while (commands->room > COMMANDS_MIN &&
            commands->room * count > COMMANDS_ALL) {
         commands->room /= 2;
     }
     commands->histories = calloc(count + 1, sizeof(*commands->histories));
-    commands->failures = failures_create(cast);
+    commands->failures = failures_create(defs);
     if (commands->histories == NULL || commands->failures == NULL) {
         commands_destroy(commands);
         return NULL;
@@ -46,7 +46,7 @@ void commands_destroy(struct commands *commands)
         return;
     }
     for (size_t i = 0;
-         commands->histories != NULL && i < commands->cast->processes_count;
+         commands->histories != NULL && i < commands->defs->processes_count;
          i++) {
         free(commands->histories[i].items);
         free(commands->histories[i].awaits);
@@ -73,7 +73,7 @@ struct queue *
 commands_queue(const struct commands *commands, uint32_t process, uint32_t id)
 {
     struct history *history = &commands->histories[process];
-    const struct cast_queue *known;
+    const struct defs_queue *known;
     struct queue *queue;
     int64_t number;
 
@@ -95,7 +95,7 @@ commands_queue(const struct commands *commands, uint32_t process, uint32_t id)
         return NULL;
     }
     queue = &history->queues[history->queues_count++];
-    known = cast_queue(commands->cast, process, id);
+    known = defs_queue(commands->defs, process, id);
     *queue = (struct queue){.id = id,
                             .is_in_order = known != NULL && known->is_in_order,
                             .done_until = INT64_MIN};
@@ -135,7 +135,7 @@ static struct command *command_claim(const struct commands *commands,
                               .end = INT64_MIN,
                               .tid = (uint32_t)(key >> 32),
                               .call = (uint32_t)key,
-                              .physical = CAST_NONE,
+                              .physical = DEFS_NONE,
                               .await = COMMANDS_NONE};
     return place;
 }
@@ -164,7 +164,7 @@ static int command_enter(struct commands *commands,
                          const struct ck_call *call)
 {
     uint32_t process = event->process;
-    uint32_t tid = commands->cast->threads[event->thread].tid;
+    uint32_t tid = commands->defs->threads[event->thread].tid;
     struct command *command;
     struct queue *queue;
 
@@ -199,7 +199,7 @@ static int finish_take(struct commands *commands,
 
     if (history->finish == 0) {
         const char *name =
-            cast_name(commands->cast, event->process, call->e.name);
+            defs_name(commands->defs, event->process, call->e.name);
 
         history->finish =
             name != NULL && strcmp(name, "clFinish") == 0 ? call->e.name : 0;
@@ -222,7 +222,7 @@ static int call_take(struct commands *commands,
     const struct ck_call *call = (const struct ck_call *)event->record;
 
     if (call->e.kind != CK_KIND_API_OPENCL ||
-        event->thread >= commands->cast->threads_count) {
+        event->thread >= commands->defs->threads_count) {
         return 0;
     }
     if ((call->e.flags & CK_FLAG_FAILED) != 0) {
@@ -312,13 +312,13 @@ static int await_take(struct commands *commands,
     struct history *history = &commands->histories[event->process];
     uint32_t tid;
 
-    if (event->thread >= commands->cast->threads_count) {
+    if (event->thread >= commands->defs->threads_count) {
         return 0;
     }
     if (history_begin(commands, history) != 0) {
         return -1;
     }
-    tid = commands->cast->threads[event->thread].tid;
+    tid = commands->defs->threads[event->thread].tid;
     switch (record->e.kind) {
     case CK_KIND_AWAIT_HOST:
         return ended_take(commands, event);
@@ -337,7 +337,7 @@ static int work_take(struct commands *commands,
     uint32_t process = event->process;
     struct history *history = &commands->histories[process];
     uint64_t key = key_of(record->tid, record->call);
-    const struct cast_device *device;
+    const struct defs_device *device;
     struct command *command;
     struct queue *queue;
 
@@ -357,8 +357,8 @@ static int work_take(struct commands *commands,
     if ((record->e.flags & CK_FLAG_BAD_TIME) != 0) {
         return 0;
     }
-    device = cast_device(commands->cast, event->process, record->device);
-    command->physical = device == NULL ? CAST_NONE : device->physical;
+    device = defs_device(commands->defs, event->process, record->device);
+    command->physical = device == NULL ? DEFS_NONE : device->physical;
     command->start = event->start;
     command->end = event->end;
     if (queue->prior != key) { /* a second record of it is no other command */

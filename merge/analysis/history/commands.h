@@ -11,7 +11,7 @@
 #ifndef CK_MERGE_ANALYSIS_HISTORY_COMMANDS_H
 #define CK_MERGE_ANALYSIS_HISTORY_COMMANDS_H
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/model/interval.h"
 #include "merge/timeline/timeline.h"
 
@@ -36,7 +36,7 @@ struct command {
     uint32_t call;
     uint32_t name;     /* of the work; 0 = it has none, as a marker */
     uint32_t queue;    /* 0 = not known */
-    uint32_t physical; /* that its work ran on; CAST_NONE = not known */
+    uint32_t physical; /* that its work ran on; DEFS_NONE = not known */
     uint32_t setter;   /* tid that set the user event; 0 = it is none */
     uint32_t set_call; /* in which call */
     uint32_t await;    /* the newest thing that it waits for */
@@ -62,7 +62,7 @@ typedef int (*commands_take_f)(void *state,
 /* A command that never ended. */
 struct commands_undone {
     uint32_t process;
-    uint32_t physical;      /* CAST_NONE = not known */
+    uint32_t physical;      /* DEFS_NONE = not known */
     struct command command; /* the first of its queue */
     struct command awaited; /* tid 0 = it waited for nothing that is known */
     uint64_t count;         /* in its queue, itself included */
@@ -70,8 +70,8 @@ struct commands_undone {
 
 struct commands;
 struct failures;
-/* `cast` is borrowed. NULL with ENOMEM. */
-struct commands *commands_create(const struct cast *cast);
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct commands *commands_create(const struct defs *defs);
 void commands_destroy(struct commands *commands);
 /* A timeline_take_f. */
 int commands_take(void *commands, const struct timeline_event *event);

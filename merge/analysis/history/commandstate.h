@@ -42,7 +42,7 @@ struct history {
 };
 
 struct commands {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct history *histories;
     struct failures *failures;
     size_t room; /* commands of each, a power of two */

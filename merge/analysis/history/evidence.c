@@ -17,17 +17,17 @@
 /* A key of the table; items of one activity are a list. */
 struct item {
     int64_t weight;
-    uint32_t next; /* CAST_NONE = the last */
+    uint32_t next; /* DEFS_NONE = the last */
 };
 
 /* What is known of one activity. */
 struct known {
     int64_t offs[EVIDENCE_OFFS]; /* ns; of all, so not among the items */
-    uint32_t first;              /* item; CAST_NONE */
+    uint32_t first;              /* item; DEFS_NONE */
 };
 
 struct evidence {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct table *keys;      /* activity | kind, a, b */
     struct item *items;
     size_t count, room;
@@ -35,14 +35,14 @@ struct evidence {
     size_t known_count, known_room;
 };
 
-struct evidence *evidence_create(const struct cast *cast)
+struct evidence *evidence_create(const struct defs *defs)
 {
     struct evidence *evidence = calloc(1, sizeof(*evidence));
 
     if (evidence == NULL) {
         return NULL;
     }
-    evidence->cast = cast;
+    evidence->defs = defs;
     evidence->keys = table_create();
     if (evidence->keys == NULL) {
         free(evidence);
@@ -71,7 +71,7 @@ static struct known *known_of(struct evidence *evidence, uint32_t activity)
             return NULL;
         }
         evidence->known[evidence->known_count++] =
-            (struct known){.first = CAST_NONE};
+            (struct known){.first = DEFS_NONE};
     }
     return &evidence->known[activity];
 }
@@ -118,14 +118,14 @@ static bool item_next(const struct evidence *evidence,
                       size_t *at,
                       struct evidence_item *item)
 {
-    uint32_t index = CAST_NONE;
+    uint32_t index = DEFS_NONE;
 
     if (*at > 0) {
         index = evidence->items[*at - 1].next;
     } else if (activity < evidence->known_count) {
         index = evidence->known[activity].first;
     }
-    for (; index != CAST_NONE; index = evidence->items[index].next) {
+    for (; index != DEFS_NONE; index = evidence->items[index].next) {
         struct table_key key = table_key(evidence->keys, index);
 
         if ((key.a & 0xff) == (uint64_t)kind) {
@@ -179,41 +179,41 @@ struct report_running evidence_running(const struct evidence *evidence,
 }
 
 /* Addresses of a library without symbols ("libz.so.1+0xab3b") are one place. */
-static struct place library_place(const struct cast *cast, struct place place)
+static struct place library_place(const struct defs *defs, struct place place)
 {
     const char *plus =
         place.function == NULL ? NULL : strstr(place.function, "+0x");
 
     if (plus != NULL) {
-        place.function = texts_keep(cast->texts, place.function,
+        place.function = texts_keep(defs->texts, place.function,
                                     (size_t)(plus - place.function));
     }
     return place;
 }
 
 /* The sample's stack, NULL = not kept. */
-static const struct cast_stack *stack_of(const struct cast *cast,
+static const struct defs_stack *stack_of(const struct defs *defs,
                                          const struct evidence_item *item)
 {
-    const struct cast_agent *agent =
-        &cast->agents[cast->processes[item->a].agent];
+    const struct defs_agent *agent =
+        &defs->agents[defs->processes[item->a].agent];
 
     return item->b == 0 || item->b > agent->stacks_count
                ? NULL
                : &agent->stacks[item->b - 1];
 }
 
-struct place evidence_place(const struct cast *cast,
+struct place evidence_place(const struct defs *defs,
                             const struct evidence_item *item)
 {
-    const struct cast_stack *stack = stack_of(cast, item);
+    const struct defs_stack *stack = stack_of(defs, item);
     struct place leaf = {NULL, NULL, 0};
 
     for (size_t i = 0; stack != NULL && i < stack->count; i++) {
-        struct place place = cast_place(cast, item->a, stack->frames[i]);
+        struct place place = defs_place(defs, item->a, stack->frames[i]);
 
         if ((i > 0 && place.file == NULL) ||
-            cast_is_own(cast, item->a, stack->frames[i])) {
+            defs_is_own(defs, item->a, stack->frames[i])) {
             continue;
         }
         if (place.file != NULL) {
@@ -221,15 +221,15 @@ struct place evidence_place(const struct cast *cast,
         }
         leaf = place;
     }
-    return library_place(cast, leaf);
+    return library_place(defs, leaf);
 }
 
-bool evidence_is_own(const struct cast *cast, const struct evidence_item *item)
+bool evidence_is_own(const struct defs *defs, const struct evidence_item *item)
 {
-    const struct cast_stack *stack = stack_of(cast, item);
+    const struct defs_stack *stack = stack_of(defs, item);
 
     return stack != NULL && stack->count > 0 &&
-           cast_is_own(cast, item->a, stack->frames[0]);
+           defs_is_own(defs, item->a, stack->frames[0]);
 }
 
 /* Samples of one place. */
@@ -256,7 +256,7 @@ spots_collect(const struct evidence *evidence, uint32_t activity, size_t *count)
 
     *count = 0;
     while (item_next(evidence, activity, EVIDENCE_SAMPLE, &next, &item)) {
-        struct spot spot = {evidence_place(evidence->cast, &item), item.weight};
+        struct spot spot = {evidence_place(evidence->defs, &item), item.weight};
         size_t at = 0;
 
         while (at < *count && (!is_same_function(&spots[at], &spot) ||

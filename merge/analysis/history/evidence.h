@@ -9,12 +9,12 @@
 #ifndef CK_MERGE_ANALYSIS_HISTORY_EVIDENCE_H
 #define CK_MERGE_ANALYSIS_HISTORY_EVIDENCE_H
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 
 enum evidence_kind {
     EVIDENCE_SAMPLE, /* a = process, b = stack of its agent */
-    EVIDENCE_HOLDER, /* a = thread of the cast, b = what it did */
+    EVIDENCE_HOLDER, /* a = thread of the definitions, b = what it did */
     EVIDENCE_PATH,   /* a = process, b = name */
     EVIDENCE_OFF,    /* a = enum evidence_off */
 };
@@ -38,15 +38,15 @@ struct evidence_item {
 /* Where a sample met its thread: the innermost frame of the program of which
  * file and line are known, else the innermost one; a library's name alone where
  * it has no symbols. */
-struct place evidence_place(const struct cast *cast,
+struct place evidence_place(const struct defs *defs,
                             const struct evidence_item *item);
 
 /* Did the sample meet ck's own code, at work in the program? */
-bool evidence_is_own(const struct cast *cast, const struct evidence_item *item);
+bool evidence_is_own(const struct defs *defs, const struct evidence_item *item);
 
 struct evidence;
-/* `cast` is borrowed. NULL with ENOMEM. */
-struct evidence *evidence_create(const struct cast *cast);
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct evidence *evidence_create(const struct defs *defs);
 void evidence_destroy(struct evidence *evidence);
 /* 0, or -1 with ENOMEM. */
 int evidence_add(struct evidence *evidence, const struct evidence_item *item);

@@ -12,21 +12,21 @@
 #include "merge/model/table.h"
 
 struct failures {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct table *keys;      /* process << 1 | is call, name << 32 | error,
                                 site */
     uint64_t *counts;
     size_t count, room;
 };
 
-struct failures *failures_create(const struct cast *cast)
+struct failures *failures_create(const struct defs *defs)
 {
     struct failures *failures = calloc(1, sizeof(*failures));
 
     if (failures == NULL) {
         return NULL;
     }
-    failures->cast = cast;
+    failures->defs = defs;
     failures->keys = table_create();
     if (failures->keys == NULL) {
         free(failures);
@@ -123,14 +123,14 @@ static int rows_fill(const struct failures *failures,
         struct table_key key = table_key(failures->keys, i);
         uint32_t process = (uint32_t)(key.a >> 1);
         struct report_failure row = {
-            .name = cast_name(failures->cast, process, (uint32_t)(key.b >> 32)),
+            .name = defs_name(failures->defs, process, (uint32_t)(key.b >> 32)),
             .is_call = (key.a & 1) != 0,
             .error = (int32_t)(0u - (uint32_t)key.b),
-            .place = cast_place(failures->cast, process, key.c)};
+            .place = defs_place(failures->defs, process, key.c)};
         int64_t at;
 
-        if (!cast_is_wanted(failures->cast,
-                            failures->cast->processes[process].rank)) {
+        if (!defs_is_wanted(failures->defs,
+                            failures->defs->processes[process].rank)) {
             continue;
         }
         at = row_number(places, rows, &row);

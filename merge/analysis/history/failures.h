@@ -9,8 +9,8 @@
 #include "merge/timeline/timeline.h"
 
 struct failures;
-/* `cast` is borrowed. NULL with ENOMEM. */
-struct failures *failures_create(const struct cast *cast);
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct failures *failures_create(const struct defs *defs);
 void failures_destroy(struct failures *failures);
 /* A kernel, a copy or a call of a device's API with the flag FAILED, with the
  * site of the call that launched it. 0, or -1 with ENOMEM. */

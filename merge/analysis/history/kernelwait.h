@@ -8,18 +8,18 @@
 #ifndef CK_MERGE_ANALYSIS_HISTORY_KERNELWAIT_H
 #define CK_MERGE_ANALYSIS_HISTORY_KERNELWAIT_H
 
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 
 /* Is the thread in a call that does not return before the device has done its
  * work? */
-bool kernelwait_is(const struct host_state *did);
+bool kernelwait_is(const struct history_state *did);
 /* Calls `take` for each part of `piece`, in order, without holes, with what the
  * thread did and, where one is known, the kernel that ran or was queued. Of
  * another call than those of kernelwait_is() it is one part. */
-int kernelwait_walk(const struct scene *scene,
+int kernelwait_walk(const struct lookback *lookback,
                     uint32_t thread,
                     struct region piece,
-                    const struct host_state *did,
-                    struct host_taker taker);
+                    const struct history_state *did,
+                    struct history_taker taker);
 
 #endif

@@ -24,17 +24,17 @@
 
 struct end {
     bool is_owned;
-    uint32_t owner;    /* CAST_NONE = several */
+    uint32_t owner;    /* DEFS_NONE = several */
     const char *other; /* of a UNIX socket; NULL = not known */
 };
 
 struct links {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct table *numbers;   /* text, host -> end */
     struct end *ends;
     size_t ends_count, ends_room;
     struct table *pids;  /* pid, host -> process below */
-    uint32_t *processes; /* CAST_NONE = several had the pid */
+    uint32_t *processes; /* DEFS_NONE = several had the pid */
     struct table *names; /* process, pid at the other end of one of its UNIX
                             sockets */
 };
@@ -122,9 +122,9 @@ static uint32_t pid_of(const char *path)
 
 static uint64_t host_of(const struct links *links, uint32_t process)
 {
-    const struct cast *cast = links->cast;
+    const struct defs *defs = links->defs;
 
-    return (uint64_t)cast->agents[cast->processes[process].agent].domain + 1;
+    return (uint64_t)defs->agents[defs->processes[process].agent].domain + 1;
 }
 
 /* Kept texts are one pointer where they are equal. */
@@ -181,7 +181,7 @@ static int pair_add(struct links *links,
 static int end_add(void *state, uint32_t process, const char *path)
 {
     struct links *links = state;
-    struct texts *texts = links->cast->texts;
+    struct texts *texts = links->defs->texts;
     char own[END_BYTES], other[END_BYTES];
     size_t length = own_end(path, own);
     size_t other_length = links_is_unix(path) ? other_end(path, other) : 0;
@@ -195,7 +195,7 @@ static int end_add(void *state, uint32_t process, const char *path)
     if (end == NULL) {
         return -1;
     }
-    end->owner = end->is_owned && end->owner != process ? CAST_NONE : process;
+    end->owner = end->is_owned && end->owner != process ? DEFS_NONE : process;
     end->is_owned = true;
     return other_length == 0 ? 0
                              : pair_add(links, process, kept,
@@ -205,7 +205,7 @@ static int end_add(void *state, uint32_t process, const char *path)
 /* "pair A B": who made the pair has neither end. */
 static int made_add(struct links *links, uint32_t process, const char *path)
 {
-    struct texts *texts = links->cast->texts;
+    struct texts *texts = links->defs->texts;
     char ends[2][END_BYTES];
     const char *first = path + strlen(PAIR);
     const char *second = strchr(first, ' ');
@@ -231,13 +231,13 @@ static int made_add(struct links *links, uint32_t process, const char *path)
 
 static int pairs_add(struct links *links)
 {
-    const struct cast *cast = links->cast;
+    const struct defs *defs = links->defs;
 
-    for (uint32_t p = 0; p < cast->processes_count; p++) {
-        size_t count = names_count(cast->processes[p].names);
+    for (uint32_t p = 0; p < defs->processes_count; p++) {
+        size_t count = names_count(defs->processes[p].names);
 
         for (uint32_t id = 0; id < count; id++) {
-            const char *text = names_get(cast->processes[p].names, id);
+            const char *text = names_get(defs->processes[p].names, id);
 
             if (text != NULL && strncmp(text, PAIR, strlen(PAIR)) == 0 &&
                 made_add(links, p, text) != 0) {
@@ -261,7 +261,7 @@ end_search(const struct links *links, uint32_t process, const char *kept)
 
 static uint32_t owner_of(const struct end *end)
 {
-    return end != NULL && end->is_owned ? end->owner : CAST_NONE;
+    return end != NULL && end->is_owned ? end->owner : DEFS_NONE;
 }
 
 /* Whom the process at an end that is its own alone names by pid. */
@@ -273,7 +273,7 @@ static int name_add(void *state, uint32_t process, const char *path)
     size_t length = pid == 0 ? 0 : own_end(path, own);
 
     if (length == 0 || owner_of(end_search(links, process,
-                                           texts_keep(links->cast->texts, own,
+                                           texts_keep(links->defs->texts, own,
                                                       length))) != process) {
         return 0;
     }
@@ -282,33 +282,33 @@ static int name_add(void *state, uint32_t process, const char *path)
 
 static int pids_add(struct links *links)
 {
-    const struct cast *cast = links->cast;
+    const struct defs *defs = links->defs;
 
     links->processes =
-        malloc((cast->processes_count + 1) * sizeof(*links->processes));
+        malloc((defs->processes_count + 1) * sizeof(*links->processes));
     if (links->processes == NULL) {
         return -1;
     }
-    for (uint32_t p = 0; p < cast->processes_count; p++) {
+    for (uint32_t p = 0; p < defs->processes_count; p++) {
         size_t known = table_count(links->pids);
-        int64_t number = table_number_of(links->pids, cast->processes[p].pid,
+        int64_t number = table_number_of(links->pids, defs->processes[p].pid,
                                          host_of(links, p), 0);
 
         if (number < 0) {
             return -1;
         }
-        links->processes[number] = (size_t)number == known ? p : CAST_NONE;
+        links->processes[number] = (size_t)number == known ? p : DEFS_NONE;
     }
     return 0;
 }
 
-int links_each(const struct cast *cast, links_end_f take, void *state)
+int links_each(const struct defs *defs, links_end_f take, void *state)
 {
-    for (uint32_t p = 0; p < cast->processes_count; p++) {
-        size_t count = names_count(cast->processes[p].names);
+    for (uint32_t p = 0; p < defs->processes_count; p++) {
+        size_t count = names_count(defs->processes[p].names);
 
         for (uint32_t id = 0; id < count; id++) {
-            const char *text = names_get(cast->processes[p].names, id);
+            const char *text = names_get(defs->processes[p].names, id);
 
             if (links_is_end(text) && take(state, p, text) != 0) {
                 return -1;
@@ -318,20 +318,20 @@ int links_each(const struct cast *cast, links_end_f take, void *state)
     return 0;
 }
 
-struct links *links_create(const struct cast *cast)
+struct links *links_create(const struct defs *defs)
 {
     struct links *links = calloc(1, sizeof(*links));
 
     if (links == NULL) {
         return NULL;
     }
-    links->cast = cast;
+    links->defs = defs;
     links->numbers = table_create();
     links->pids = table_create();
     links->names = table_create();
     if (links->numbers == NULL || links->pids == NULL || links->names == NULL ||
-        links_each(cast, end_add, links) != 0 || pairs_add(links) != 0 ||
-        pids_add(links) != 0 || links_each(cast, name_add, links) != 0) {
+        links_each(defs, end_add, links) != 0 || pairs_add(links) != 0 ||
+        pids_add(links) != 0 || links_each(defs, name_add, links) != 0) {
         links_destroy(links);
         return NULL;
     }
@@ -362,14 +362,14 @@ named_peer(const struct links *links, uint32_t process, uint32_t pid)
             ? -1
             : table_find(links->pids,
                          (struct table_key){pid, host_of(links, process), 0});
-    uint32_t peer = number < 0 ? CAST_NONE : links->processes[number];
+    uint32_t peer = number < 0 ? DEFS_NONE : links->processes[number];
 
-    return peer != CAST_NONE &&
+    return peer != DEFS_NONE &&
                    table_has(links->names,
                              (struct table_key){
-                                 peer, links->cast->processes[process].pid, 0})
+                                 peer, links->defs->processes[process].pid, 0})
                ? peer
-               : CAST_NONE;
+               : DEFS_NONE;
 }
 
 static uint32_t
@@ -380,7 +380,7 @@ unix_peer(const struct links *links, uint32_t process, const char *path)
     const struct end *end =
         length == 0 ? NULL
                     : end_search(links, process,
-                                 texts_keep(links->cast->texts, own, length));
+                                 texts_keep(links->defs->texts, own, length));
 
     return end != NULL && end->other != NULL
                ? owner_of(end_search(links, process, end->other))
@@ -393,11 +393,11 @@ other_peer(const struct links *links, uint32_t process, const char *path)
     char other[END_BYTES];
     size_t length = other_end(path, other);
     const char *kept =
-        length == 0 ? NULL : texts_keep(links->cast->texts, other, length);
+        length == 0 ? NULL : texts_keep(links->defs->texts, other, length);
 
     return kept != NULL && is_local(path) == is_local(kept)
                ? owner_of(end_search(links, process, kept))
-               : CAST_NONE;
+               : DEFS_NONE;
 }
 
 uint32_t
@@ -406,9 +406,9 @@ links_peer(const struct links *links, uint32_t process, const char *path)
     uint32_t owner;
 
     if (!links_is_end(path)) {
-        return CAST_NONE;
+        return DEFS_NONE;
     }
     owner = links_is_unix(path) ? unix_peer(links, process, path)
                                 : other_peer(links, process, path);
-    return owner == process ? CAST_NONE : owner;
+    return owner == process ? DEFS_NONE : owner;
 }

@@ -13,23 +13,23 @@
 #ifndef CK_MERGE_ANALYSIS_HISTORY_LINKS_H
 #define CK_MERGE_ANALYSIS_HISTORY_LINKS_H
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 
 struct links;
 /* Cast borrowed, with all its names. NULL with ENOMEM. */
-struct links *links_create(const struct cast *cast);
+struct links *links_create(const struct defs *defs);
 void links_destroy(struct links *links);
 bool links_is_tcp(const char *path);
 bool links_is_pipe(const char *path);
 bool links_is_unix(const char *path);
 /* Is it any of the three? */
 bool links_is_end(const char *path);
-/* The other process that has the other end of that path, CAST_NONE = it is not
+/* The other process that has the other end of that path, DEFS_NONE = it is not
  * known, or not one. */
 uint32_t
 links_peer(const struct links *links, uint32_t process, const char *path);
 /* For each end that a process has; 0, or -1 as `take`. */
 typedef int (*links_end_f)(void *state, uint32_t process, const char *path);
-int links_each(const struct cast *cast, links_end_f take, void *state);
+int links_each(const struct defs *defs, links_end_f take, void *state);
 
 #endif

@@ -32,11 +32,11 @@ struct recent_stretches {
 };
 
 struct sockets {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     enum sockets_whom whom;
     struct links *links;
-    struct waiting *waiting;         /* by thread */
-    struct recent_stretches *recent; /* by process */
+    struct waiting *waiting;             /* by thread */
+    struct recent_stretches *timedfacts; /* by process */
     bool *is_joined; /* by process: it has a connection to another rank */
     bool has_any;
 };
@@ -68,56 +68,56 @@ static enum part part_of(const char *function)
 }
 
 /* The process at the other end that is of another rank, or the other way where
- * that is asked for; CAST_NONE = not known. */
+ * that is asked for; DEFS_NONE = not known. */
 static uint32_t
 peer_find(const struct sockets *sockets, uint32_t process, const char *path)
 {
-    const struct cast *cast = sockets->cast;
-    const struct cast_process *own = &cast->processes[process];
+    const struct defs *defs = sockets->defs;
+    const struct defs_process *own = &defs->processes[process];
     uint32_t peer = links_peer(sockets->links, process, path);
-    const struct cast_process *its;
+    const struct defs_process *its;
 
-    if (peer == CAST_NONE) {
-        return CAST_NONE;
+    if (peer == DEFS_NONE) {
+        return DEFS_NONE;
     }
-    its = &cast->processes[peer];
+    its = &defs->processes[peer];
     if (sockets->whom == SOCKETS_OF_PROCESSES) {
         return its->agent == own->agent && its->rank == own->rank ? peer
-                                                                  : CAST_NONE;
+                                                                  : DEFS_NONE;
     }
-    return its->rank < 0 || its->rank == own->rank ? CAST_NONE : peer;
+    return its->rank < 0 || its->rank == own->rank ? DEFS_NONE : peer;
 }
 
 static int end_join(void *state, uint32_t process, const char *path)
 {
     struct sockets *sockets = state;
 
-    if (peer_find(sockets, process, path) != CAST_NONE) {
+    if (peer_find(sockets, process, path) != DEFS_NONE) {
         sockets->is_joined[process] = true;
         sockets->has_any = true;
     }
     return 0;
 }
 
-struct sockets *sockets_create(const struct cast *cast, enum sockets_whom whom)
+struct sockets *sockets_create(const struct defs *defs, enum sockets_whom whom)
 {
     struct sockets *sockets = calloc(1, sizeof(*sockets));
 
     if (sockets == NULL) {
         return NULL;
     }
-    sockets->cast = cast;
+    sockets->defs = defs;
     sockets->whom = whom;
-    sockets->links = links_create(cast);
+    sockets->links = links_create(defs);
     sockets->waiting =
-        calloc(cast->threads_count + 1, sizeof(*sockets->waiting));
-    sockets->recent =
-        calloc(cast->processes_count + 1, sizeof(*sockets->recent));
+        calloc(defs->threads_count + 1, sizeof(*sockets->waiting));
+    sockets->timedfacts =
+        calloc(defs->processes_count + 1, sizeof(*sockets->timedfacts));
     sockets->is_joined =
-        calloc(cast->processes_count + 1, sizeof(*sockets->is_joined));
+        calloc(defs->processes_count + 1, sizeof(*sockets->is_joined));
     if (sockets->links == NULL || sockets->waiting == NULL ||
-        sockets->recent == NULL || sockets->is_joined == NULL ||
-        links_each(cast, end_join, sockets) != 0) {
+        sockets->timedfacts == NULL || sockets->is_joined == NULL ||
+        links_each(defs, end_join, sockets) != 0) {
         sockets_destroy(sockets);
         return NULL;
     }
@@ -130,12 +130,13 @@ void sockets_destroy(struct sockets *sockets)
         return;
     }
     for (size_t i = 0;
-         sockets->recent != NULL && i < sockets->cast->processes_count; i++) {
-        free(sockets->recent[i].items);
+         sockets->timedfacts != NULL && i < sockets->defs->processes_count;
+         i++) {
+        free(sockets->timedfacts[i].items);
     }
     links_destroy(sockets->links);
     free(sockets->waiting);
-    free(sockets->recent);
+    free(sockets->timedfacts);
     free(sockets->is_joined);
     free(sockets);
 }
@@ -143,13 +144,15 @@ void sockets_destroy(struct sockets *sockets)
 static void stretch_keep(struct sockets *sockets,
                          const struct sockets_stretch *stretch)
 {
-    struct recent_stretches *recent = &sockets->recent[stretch->process];
+    struct recent_stretches *timedfacts =
+        &sockets->timedfacts[stretch->process];
 
-    if (recent->items == NULL) {
-        recent->items = calloc(SOCKETS_STRETCHES, sizeof(*recent->items));
+    if (timedfacts->items == NULL) {
+        timedfacts->items =
+            calloc(SOCKETS_STRETCHES, sizeof(*timedfacts->items));
     }
-    if (recent->items != NULL) {
-        recent->items[recent->next++ % SOCKETS_STRETCHES] = *stretch;
+    if (timedfacts->items != NULL) {
+        timedfacts->items[timedfacts->next++ % SOCKETS_STRETCHES] = *stretch;
     }
 }
 
@@ -161,11 +164,11 @@ static bool read_take(struct sockets *sockets,
     const struct ck_call *record = (const struct ck_call *)event->record;
     struct waiting *waiting = &sockets->waiting[event->thread];
     const char *path =
-        cast_name(sockets->cast, event->process, (uint32_t)record->extra);
+        defs_name(sockets->defs, event->process, (uint32_t)record->extra);
 
     *stretch = (struct sockets_stretch){.part = {event->start, event->end},
                                         .process = event->process,
-                                        .peer = CAST_NONE};
+                                        .peer = DEFS_NONE};
     if (waiting->is_set) {
         stretch->part.start = waiting->part.start;
         if (event->end - event->start < LONG_READ) {
@@ -174,7 +177,7 @@ static bool read_take(struct sockets *sockets,
         waiting->is_set = false;
     }
     stretch->peer = peer_find(sockets, event->process, path);
-    if (stretch->peer == CAST_NONE) {
+    if (stretch->peer == DEFS_NONE) {
         return false;
     }
     stretch_keep(sockets, stretch);
@@ -188,7 +191,7 @@ static bool write_take(struct sockets *sockets,
 {
     const struct ck_call *record = (const struct ck_call *)event->record;
     const char *path =
-        cast_name(sockets->cast, event->process, (uint32_t)record->extra);
+        defs_name(sockets->defs, event->process, (uint32_t)record->extra);
 
     if (event->end - event->start < LONG_WRITE) {
         return false;
@@ -199,7 +202,7 @@ static bool write_take(struct sockets *sockets,
         .peer = peer_find(sockets, event->process, path),
         .is_write = true,
     };
-    if (stretch->peer == CAST_NONE) {
+    if (stretch->peer == DEFS_NONE) {
         return false;
     }
     stretch_keep(sockets, stretch);
@@ -224,13 +227,13 @@ bool sockets_take(struct sockets *sockets,
     struct waiting *waiting;
 
     if (!sockets->has_any || event->record->kind != CK_KIND_POSIX ||
-        event->thread >= sockets->cast->threads_count ||
+        event->thread >= sockets->defs->threads_count ||
         !sockets->is_joined[event->process]) {
         return false;
     }
     waiting = &sockets->waiting[event->thread];
     switch (part_of(
-        cast_name(sockets->cast, event->process, event->record->name))) {
+        defs_name(sockets->defs, event->process, event->record->name))) {
     case PART_WAIT:
         if (!waiting->is_set) {
             waiting->is_set = true;
@@ -251,13 +254,13 @@ bool sockets_take(struct sockets *sockets,
 const struct sockets_stretch *
 sockets_find(const struct sockets *sockets, uint32_t process, ck_time_t time)
 {
-    const struct recent_stretches *recent = &sockets->recent[process];
-    size_t count =
-        recent->next < SOCKETS_STRETCHES ? recent->next : SOCKETS_STRETCHES;
+    const struct recent_stretches *timedfacts = &sockets->timedfacts[process];
+    size_t count = timedfacts->next < SOCKETS_STRETCHES ? timedfacts->next
+                                                        : SOCKETS_STRETCHES;
 
     for (size_t i = 1; i <= count; i++) {
         const struct sockets_stretch *stretch =
-            &recent->items[(recent->next - i) % SOCKETS_STRETCHES];
+            &timedfacts->items[(timedfacts->next - i) % SOCKETS_STRETCHES];
 
         if (stretch->part.start <= time && time < stretch->part.end) {
             return stretch;
@@ -306,10 +309,10 @@ const struct sockets_stretch *sockets_awaited(const struct sockets *sockets,
 
 /* Not one that reads a file, sleeps, or wants a lock that is held. */
 bool sockets_is_wait(const struct sockets *sockets,
-                     const struct host_span *call)
+                     const struct history_span *call)
 {
-    const char *name = cast_name(sockets->cast, call->process, call->name);
-    const char *path = cast_name(sockets->cast, call->process, call->path);
+    const char *name = defs_name(sockets->defs, call->process, call->name);
+    const char *path = defs_name(sockets->defs, call->process, call->path);
 
     switch (part_of(name)) {
     case PART_WAIT:
@@ -317,7 +320,7 @@ bool sockets_is_wait(const struct sockets *sockets,
     case PART_READ:
         /* Not what a process of its own rank writes to it. */
         return links_is_tcp(path) ||
-               peer_find(sockets, call->process, path) != CAST_NONE;
+               peer_find(sockets, call->process, path) != DEFS_NONE;
     default:
         return name != NULL && (strncmp(name, "pthread_cond_", 13) == 0 ||
                                 strncmp(name, "sem_", 4) == 0);
@@ -329,7 +332,7 @@ ck_time_t sockets_horizon(const struct sockets *sockets, ck_time_t now)
     if (!sockets->has_any) {
         return now;
     }
-    for (size_t i = 0; i < sockets->cast->threads_count; i++) {
+    for (size_t i = 0; i < sockets->defs->threads_count; i++) {
         const struct waiting *waiting = &sockets->waiting[i];
 
         if (waiting->is_set && waiting->part.start < now) {

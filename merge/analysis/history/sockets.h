@@ -12,7 +12,7 @@
 #ifndef CK_MERGE_ANALYSIS_HISTORY_SOCKETS_H
 #define CK_MERGE_ANALYSIS_HISTORY_SOCKETS_H
 
-#include "merge/analysis/history/host.h"
+#include "merge/analysis/history/history.h"
 
 /* The latest stretches of a process that are kept. */
 #define SOCKETS_STRETCHES 64
@@ -35,7 +35,7 @@ enum sockets_whom {
 
 struct sockets;
 /* Cast borrowed, with all its names. NULL with ENOMEM. */
-struct sockets *sockets_create(const struct cast *cast, enum sockets_whom whom);
+struct sockets *sockets_create(const struct defs *defs, enum sockets_whom whom);
 void sockets_destroy(struct sockets *sockets);
 /* Does any process have an end of which another one has the other? */
 bool sockets_has_any(const struct sockets *sockets);
@@ -57,7 +57,7 @@ const struct sockets_stretch *sockets_awaited(const struct sockets *sockets,
                                               ck_time_t *until);
 /* Does a call of libc wait for what other threads or connections bring? */
 bool sockets_is_wait(const struct sockets *sockets,
-                     const struct host_span *call);
+                     const struct history_span *call);
 /* What began by then may still become a stretch. */
 ck_time_t sockets_horizon(const struct sockets *sockets, ck_time_t now);
 

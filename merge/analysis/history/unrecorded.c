@@ -32,7 +32,7 @@ struct process {
 };
 
 struct unrecorded {
-    const struct cast *cast;
+    const struct defs *defs;
     struct thread *threads;
     struct process *processes;
     struct report_launches all;
@@ -43,23 +43,23 @@ struct unrecorded {
     } known[NAMES_KNOWN];
 };
 
-struct unrecorded *unrecorded_create(const struct cast *cast)
+struct unrecorded *unrecorded_create(const struct defs *defs)
 {
     struct unrecorded *unrecorded = calloc(1, sizeof(*unrecorded));
 
     if (unrecorded == NULL) {
         return NULL;
     }
-    unrecorded->cast = cast;
+    unrecorded->defs = defs;
     unrecorded->threads =
-        calloc(cast->threads_count + 1, sizeof(*unrecorded->threads));
+        calloc(defs->threads_count + 1, sizeof(*unrecorded->threads));
     unrecorded->processes =
-        calloc(cast->processes_count + 1, sizeof(*unrecorded->processes));
+        calloc(defs->processes_count + 1, sizeof(*unrecorded->processes));
     if (unrecorded->threads == NULL || unrecorded->processes == NULL) {
         unrecorded_destroy(unrecorded);
         return NULL;
     }
-    for (size_t i = 0; i < cast->processes_count; i++) {
+    for (size_t i = 0; i < defs->processes_count; i++) {
         unrecorded->processes[i].last = INT64_MIN;
         unrecorded->processes[i].done = INT64_MIN;
         unrecorded->processes[i].first = INT64_MAX;
@@ -73,7 +73,7 @@ void unrecorded_destroy(struct unrecorded *unrecorded)
         return;
     }
     for (size_t i = 0;
-         unrecorded->threads != NULL && i < unrecorded->cast->threads_count;
+         unrecorded->threads != NULL && i < unrecorded->defs->threads_count;
          i++) {
         free(unrecorded->threads[i].items);
     }
@@ -144,7 +144,7 @@ int unrecorded_launch(struct unrecorded *unrecorded,
     struct launch launch = {event->start, call->call};
     struct thread *thread;
 
-    if (event->thread >= unrecorded->cast->threads_count) {
+    if (event->thread >= unrecorded->defs->threads_count) {
         return 0;
     }
     if (event->end > unrecorded->processes[event->process].last) {
@@ -153,7 +153,7 @@ int unrecorded_launch(struct unrecorded *unrecorded,
     thread = &unrecorded->threads[event->thread];
     if (call->call == 0 || (call->e.flags & CK_FLAG_FAILED) != 0 ||
         !is_launch(unrecorded,
-                   cast_name(unrecorded->cast, event->process, call->e.name))) {
+                   defs_name(unrecorded->defs, event->process, call->e.name))) {
         return 0;
     }
     unrecorded->all.calls++;
@@ -180,11 +180,11 @@ void unrecorded_work(struct unrecorded *unrecorded,
     struct process *process;
     struct thread *thread;
 
-    if (number >= unrecorded->cast->threads_count) {
+    if (number >= unrecorded->defs->threads_count) {
         return;
     }
     thread = &unrecorded->threads[number];
-    process = &unrecorded->processes[unrecorded->cast->threads[number].process];
+    process = &unrecorded->processes[unrecorded->defs->threads[number].process];
     if ((int32_t)(call - thread->done) <= 0) {
         return;
     }
@@ -229,8 +229,8 @@ static void thread_close(const struct thread *thread, struct process *process)
 
 void unrecorded_close(struct unrecorded *unrecorded)
 {
-    for (size_t i = 0; i < unrecorded->cast->threads_count; i++) {
-        uint32_t process = unrecorded->cast->threads[i].process;
+    for (size_t i = 0; i < unrecorded->defs->threads_count; i++) {
+        uint32_t process = unrecorded->defs->threads[i].process;
 
         thread_close(&unrecorded->threads[i], &unrecorded->processes[process]);
     }
@@ -250,7 +250,7 @@ struct report_launches unrecorded_report(const struct unrecorded *unrecorded)
 {
     struct report_launches all = unrecorded->all;
 
-    for (size_t i = 0; i < unrecorded->cast->processes_count; i++) {
+    for (size_t i = 0; i < unrecorded->defs->processes_count; i++) {
         const struct process *process = &unrecorded->processes[i];
 
         if (process->count == 0) {

@@ -10,7 +10,7 @@
 #ifndef CK_MERGE_ANALYSIS_HISTORY_UNRECORDED_H
 #define CK_MERGE_ANALYSIS_HISTORY_UNRECORDED_H
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/model/interval.h"
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
@@ -19,8 +19,8 @@
 #define UNRECORDED_MAX ((size_t)4096)
 
 struct unrecorded;
-/* `cast` is borrowed. NULL with ENOMEM. */
-struct unrecorded *unrecorded_create(const struct cast *cast);
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct unrecorded *unrecorded_create(const struct defs *defs);
 void unrecorded_destroy(struct unrecorded *unrecorded);
 /* A call of the CUDA API. 0, or -1 with ENOMEM. */
 int unrecorded_launch(struct unrecorded *unrecorded,

@@ -15,7 +15,7 @@
 
 /* Who was last (or first, where any would do) of one kind of partners. */
 struct partner {
-    uint32_t thread; /* CAST_NONE = none */
+    uint32_t thread; /* DEFS_NONE = none */
     ck_time_t until;
     int64_t mark;
 };
@@ -44,7 +44,7 @@ struct pending {
 };
 
 struct waits {
-    const struct cast *cast;   /* borrowed */
+    const struct defs *defs;   /* borrowed */
     const struct align *align; /* borrowed */
     uint64_t eager_bytes;
     struct collective *collective;
@@ -112,8 +112,8 @@ static inline void fact_init(struct fact *fact, uint32_t call, ck_time_t left)
     fact->expected = fact->known = 0;
     fact->is_collective = false;
     fact->left = left;
-    fact->sender = (struct partner){CAST_NONE, INT64_MIN, INT64_MIN};
-    fact->receiver = (struct partner){CAST_NONE, INT64_MIN, INT64_MIN};
+    fact->sender = (struct partner){DEFS_NONE, INT64_MIN, INT64_MIN};
+    fact->receiver = (struct partner){DEFS_NONE, INT64_MIN, INT64_MIN};
 }
 
 /* A fresh fact of a call, behind those that it has; NULL with ENOMEM. */
@@ -159,7 +159,7 @@ fact_find(struct waits *waits, const struct match_call *call, ck_time_t left)
 {
     struct thread *thread;
 
-    if (call->thread >= waits->cast->threads_count) {
+    if (call->thread >= waits->defs->threads_count) {
         return NULL;
     }
     thread = &waits->threads[call->thread];
@@ -175,7 +175,7 @@ fact_find(struct waits *waits, const struct match_call *call, ck_time_t left)
 static bool is_forgotten(const struct waits *waits,
                          const struct match_call *call)
 {
-    return call->thread >= waits->cast->threads_count || call->number == 0 ||
+    return call->thread >= waits->defs->threads_count || call->number == 0 ||
            call->number <= waits->threads[call->thread].gone;
 }
 
@@ -185,11 +185,11 @@ static void partner_add(struct partner *partner,
                         ck_time_t until,
                         int64_t mark)
 {
-    if (partner->thread == CAST_NONE ||
+    if (partner->thread == DEFS_NONE ||
         (rule == WAIT_RULE_ALL ? mark > partner->mark : mark < partner->mark)) {
         partner->mark = mark;
     }
-    if (partner->thread == CAST_NONE ||
+    if (partner->thread == DEFS_NONE ||
         (rule == WAIT_RULE_ALL ? until > partner->until
                                : until < partner->until)) {
         partner->until = until;
@@ -225,7 +225,7 @@ static int received_add(struct waits *waits,
 static bool is_synchronous(const struct waits *waits, const struct match *match)
 {
     const char *name =
-        cast_name(waits->cast, match->send.process, match->send.posted.name);
+        defs_name(waits->defs, match->send.process, match->send.posted.name);
 
     return match->bytes > waits->eager_bytes ||
            (name != NULL && (strncmp(name, "MPI_Ssend", 9) == 0 ||
@@ -259,7 +259,7 @@ match_take(void *state, enum match_news news, const struct match *match)
         news == MATCH_SENT || (news == MATCH_COMPLETED && match->send.is_done);
     const struct match_end *end = is_send ? &match->send : &match->recv;
     enum wait_rule rule =
-        wait_rule_of(cast_name(waits->cast, end->process, end->completed.name));
+        wait_rule_of(defs_name(waits->defs, end->process, end->completed.name));
 
     if (rule == WAIT_RULE_NONE || is_forgotten(waits, &end->completed)) {
         return 0;
@@ -365,7 +365,7 @@ static int complete_take(struct waits *waits,
         return 0;
     }
     pending->is_set = false;
-    if (wait_rule_of(cast_name(waits->cast, event->process, record->e.name)) ==
+    if (wait_rule_of(defs_name(waits->defs, event->process, record->e.name)) ==
         WAIT_RULE_NONE) {
         return 0;
     }
@@ -386,7 +386,7 @@ static int send_take(struct waits *waits, const struct timeline_event *event)
 
 /* ---- the whole ---------------------------------------------------------- */
 
-struct waits *waits_create(const struct cast *cast,
+struct waits *waits_create(const struct defs *defs,
                            const struct align *align,
                            uint64_t eager_bytes)
 {
@@ -395,14 +395,14 @@ struct waits *waits_create(const struct cast *cast,
     if (waits == NULL) {
         return NULL;
     }
-    waits->cast = cast;
+    waits->defs = defs;
     waits->align = align;
     waits->eager_bytes = eager_bytes;
-    waits->limit = WAITS_MAX / (cast->threads_count + 1);
+    waits->limit = WAITS_MAX / (defs->threads_count + 1);
     waits->limit = waits->limit < WAITS_MIN ? WAITS_MIN : waits->limit;
-    waits->collective = collective_create(cast, NULL, NULL);
-    waits->matcher = matcher_create(cast, match_take, waits);
-    waits->threads = calloc(cast->threads_count + 1, sizeof(*waits->threads));
+    waits->collective = collective_create(defs, NULL, NULL);
+    waits->matcher = matcher_create(defs, match_take, waits);
+    waits->threads = calloc(defs->threads_count + 1, sizeof(*waits->threads));
     waits->request_keys = table_create();
     if (waits->collective == NULL || waits->matcher == NULL ||
         waits->threads == NULL || waits->request_keys == NULL) {
@@ -417,7 +417,7 @@ void waits_destroy(struct waits *waits)
     if (waits == NULL) {
         return;
     }
-    for (size_t i = 0; waits->threads != NULL && i < waits->cast->threads_count;
+    for (size_t i = 0; waits->threads != NULL && i < waits->defs->threads_count;
          i++) {
         free(waits->threads[i].facts);
     }
@@ -475,9 +475,9 @@ bool waits_error(const struct waits *waits,
                  ck_time_t start,
                  struct wait *wait)
 {
-    const struct cast *cast = waits->cast;
-    uint32_t agent = cast->processes[cast->threads[thread].process].agent;
-    uint32_t its = cast->processes[cast->threads[wait->thread].process].agent;
+    const struct defs *defs = waits->defs;
+    uint32_t agent = defs->processes[defs->threads[thread].process].agent;
+    uint32_t its = defs->processes[defs->threads[wait->thread].process].agent;
     ck_time_t early;
 
     if (align_pair_bound(waits->align, agent, its, start, &early) != 0 ||
@@ -493,7 +493,7 @@ static void wait_widen(struct wait *wait,
                        enum wait_kind kind,
                        const struct partner *partner)
 {
-    if (partner->thread == CAST_NONE) {
+    if (partner->thread == DEFS_NONE) {
         return;
     }
     wait->mark = partner->mark > wait->mark ? partner->mark : wait->mark;
@@ -520,7 +520,7 @@ static bool fact_tell(const struct waits *waits,
         wait_widen(wait, WAIT_LATE_SENDER, &fact->sender);
         if (wait->until <= enter) {
             wait_widen(wait, WAIT_LATE_RECEIVER, &fact->receiver);
-        } else if (fact->receiver.thread != CAST_NONE &&
+        } else if (fact->receiver.thread != DEFS_NONE &&
                    fact->receiver.mark > wait->mark) {
             wait->mark = fact->receiver.mark;
         }
@@ -543,14 +543,14 @@ void waits_others(struct waits *waits, waits_find_f f, const void *state)
 /* By the messages and collectives that the call completed. */
 static bool facts_find(const struct waits *waits,
                        uint32_t number,
-                       const struct host_span *call,
+                       const struct history_span *call,
                        struct wait *wait)
 {
     const struct thread *thread = &waits->threads[number];
     bool is_found = false;
 
     *wait = (struct wait){
-        .until = INT64_MIN, .thread = CAST_NONE, .mark = INT64_MIN};
+        .until = INT64_MIN, .thread = DEFS_NONE, .mark = INT64_MIN};
     for (size_t i = fact_at(thread, call->call);
          i < thread->count && thread->facts[i].call == call->call; i++) {
         if (!fact_tell(waits, &thread->facts[i], call->start, wait)) {
@@ -558,16 +558,16 @@ static bool facts_find(const struct waits *waits,
         }
         is_found = true;
     }
-    return is_found && (wait->thread == CAST_NONE ||
+    return is_found && (wait->thread == DEFS_NONE ||
                         waits_error(waits, number, call->start, wait));
 }
 
 bool waits_find(const struct waits *waits,
                 uint32_t number,
-                const struct host_span *call,
+                const struct history_span *call,
                 struct wait *wait)
 {
-    if (number >= waits->cast->threads_count || call->call == 0) {
+    if (number >= waits->defs->threads_count || call->call == 0) {
         return false;
     }
     return facts_find(waits, number, call, wait) ||

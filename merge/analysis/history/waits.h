@@ -13,7 +13,7 @@
 #ifndef CK_MERGE_ANALYSIS_HISTORY_WAITS_H
 #define CK_MERGE_ANALYSIS_HISTORY_WAITS_H
 
-#include "merge/analysis/history/host.h"
+#include "merge/analysis/history/history.h"
 #include "merge/clocks/align.h"
 #include "merge/messages/collective.h"
 #include "merge/messages/match.h"
@@ -26,7 +26,7 @@
 struct wait {
     enum wait_kind kind;
     ck_time_t until; /* INT64_MIN = waited for nobody */
-    uint32_t thread; /* that came last, CAST_NONE */
+    uint32_t thread; /* that came last, DEFS_NONE */
     ck_time_t error; /* of comparing the clocks of the two */
     int64_t mark;    /* the largest one of what was waited for; INT64_MIN */
     bool is_circle;  /* that one waits for this one in turn (stuck.h) */
@@ -35,7 +35,7 @@ struct wait {
 struct waits;
 /* Borrowed. A send of up to so many bytes needs no receive. NULL with ENOMEM.
  */
-struct waits *waits_create(const struct cast *cast,
+struct waits *waits_create(const struct defs *defs,
                            const struct align *align,
                            uint64_t eager_bytes);
 void waits_destroy(struct waits *waits);
@@ -50,14 +50,14 @@ int waits_take(struct waits *waits,
 /* Says of calls that waits.h knows nothing of for whom they waited. */
 typedef bool (*waits_find_f)(const void *state,
                              uint32_t thread,
-                             const struct host_span *call,
+                             const struct history_span *call,
                              struct wait *wait);
 void waits_others(struct waits *waits, waits_find_f f, const void *state);
 /* What a call of a thread waited for, once all events up to its return were
  * taken. False when not all is known that it takes, or it is no such call. */
 bool waits_find(const struct waits *waits,
                 uint32_t thread,
-                const struct host_span *call,
+                const struct history_span *call,
                 struct wait *wait);
 /* Write into a wait of a thread that began at `start` by how much it may be
  * wrong at most, at its start or at its end: within a clock domain not at all.

@@ -9,14 +9,14 @@
 #include "merge/model/table.h"
 
 struct causekeys {
-    const struct cast *cast; /* borrowed */
-    struct scene *scene;     /* borrowed */
+    const struct defs *defs;   /* borrowed */
+    struct lookback *lookback; /* borrowed */
     rows_shown_f is_shown;
     struct table *numbers;
 };
 
-struct causekeys *causekeys_create(const struct cast *cast,
-                                   struct scene *scene,
+struct causekeys *causekeys_create(const struct defs *defs,
+                                   struct lookback *lookback,
                                    rows_shown_f is_shown)
 {
     struct causekeys *keys = calloc(1, sizeof(*keys));
@@ -24,8 +24,8 @@ struct causekeys *causekeys_create(const struct cast *cast,
     if (keys == NULL) {
         return NULL;
     }
-    keys->cast = cast;
-    keys->scene = scene;
+    keys->defs = defs;
+    keys->lookback = lookback;
     keys->is_shown = is_shown;
     keys->numbers = table_create();
     if (keys->numbers == NULL) {
@@ -49,13 +49,13 @@ void causekeys_destroy(struct causekeys *keys)
 static int64_t text_of(const struct causekeys *keys,
                        const struct ledger_row *row)
 {
-    if (row->did == CAST_NONE || row->cause == CAUSE_STARTUP) {
+    if (row->did == DEFS_NONE || row->cause == CAUSE_STARTUP) {
         return 0;
     }
     return row->cause == CAUSE_MPI_WAIT
-               ? scene_activity_site(keys->scene, row->did)
-               : (int64_t)(uintptr_t)scene_activity_range(keys->scene,
-                                                          row->did);
+               ? lookback_activity_site(keys->lookback, row->did)
+               : (int64_t)(uintptr_t)lookback_activity_range(keys->lookback,
+                                                             row->did);
 }
 
 int64_t causekeys_find(struct causekeys *keys, const struct ledger_row *row)
@@ -66,7 +66,7 @@ int64_t causekeys_find(struct causekeys *keys, const struct ledger_row *row)
     int64_t text = text_of(keys, row);
     uint64_t what = (uint64_t)row->wait << 8 | (uint64_t)row->cause << 2 |
                     (uint64_t)row->is_start << 1 |
-                    (uint64_t)keys->is_shown(keys->cast, row->device);
+                    (uint64_t)keys->is_shown(keys->defs, row->device);
 
     if (text < 0) {
         return -1;

@@ -12,12 +12,12 @@
 #define CK_MERGE_ANALYSIS_IDLE_CAUSEKEYS_H
 
 #include "merge/analysis/delays/rows.h"
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 
 struct causekeys;
 /* Borrowed; is_shown as of rows_create(). NULL with ENOMEM. */
-struct causekeys *causekeys_create(const struct cast *cast,
-                                   struct scene *scene,
+struct causekeys *causekeys_create(const struct defs *defs,
+                                   struct lookback *lookback,
                                    rows_shown_f is_shown);
 void causekeys_destroy(struct causekeys *keys);
 /* Number of a row's cause: 0, 1, 2 ... -1 with ENOMEM. */

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "merge/analysis/delays/delayreport.h"
-#include "merge/analysis/delays/mostly.h"
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/delays/dominant.h"
+#include "merge/analysis/history/lookback.h"
 #include "merge/model/array.h"
 
 /* Causes of less than an n-th of all time are not looked at for windows. */
@@ -38,7 +38,7 @@ struct group {
 /* Items on their way into groups. */
 struct grouping {
     const struct causes_from *from;
-    const struct scene *scene;
+    const struct lookback *lookback;
     ck_time_t worth; /* of a window */
     struct item *items;
     const struct ledger_row **rows;     /* of a group */
@@ -149,17 +149,17 @@ static int by_recurrence(const void *left, const void *right)
 /* Where the sum of a rank lies; of none, behind those of all. */
 static size_t rank_slot(const struct grouping *grouping, int32_t rank)
 {
-    const struct cast *cast = scene_cast(grouping->scene);
-    uint32_t index = cast_rank_index(cast, rank);
+    const struct defs *defs = lookback_cast(grouping->lookback);
+    uint32_t index = defs_rank_index(defs, rank);
 
-    return index == CAST_NONE ? cast->ranks_count : index;
+    return index == DEFS_NONE ? defs->ranks_count : index;
 }
 
 /* The rank that most of a group's time was waited for directly. */
 static int32_t
 last_find(struct grouping *grouping, const struct item *items, size_t count)
 {
-    int32_t best = CAST_RANK_UNKNOWN;
+    int32_t best = DEFS_RANK_UNKNOWN;
     ck_time_t most = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -170,7 +170,7 @@ last_find(struct grouping *grouping, const struct item *items, size_t count)
         ck_time_t *sum =
             &grouping->sums[rank_slot(grouping, items[i].row->last)];
 
-        if (*sum > most && items[i].row->last != CAST_RANK_UNKNOWN) {
+        if (*sum > most && items[i].row->last != DEFS_RANK_UNKNOWN) {
             most = *sum;
             best = items[i].row->last;
         }
@@ -190,7 +190,7 @@ static int ranks_count(struct grouping *grouping,
         grouping->rows[i] = items[i].row;
     }
     cause->ranks =
-        rows_ranks(scene_cast(grouping->scene), grouping->rows, count);
+        rows_ranks(lookback_cast(grouping->lookback), grouping->rows, count);
     return cause->ranks == 0 ? -1 : 0;
 }
 
@@ -272,31 +272,31 @@ static void parts_find(struct grouping *grouping,
 /* What the blamed rank did meanwhile for the largest part. 0, or -1 with
  * ENOMEM.
  */
-static int seen_find(const struct scene *scene,
+static int seen_find(const struct lookback *lookback,
                      const struct item *items,
                      size_t count,
                      struct report_cause *cause)
 {
-    struct mostly_part *parts = malloc(count * sizeof(*parts));
-    struct mostly most;
+    struct dominant_part *parts = malloc(count * sizeof(*parts));
+    struct dominant most;
     size_t used = 0;
 
     if (parts == NULL) {
         return -1;
     }
     for (size_t i = 0; i < count; i++) {
-        if (items[i].row->blamed_did != CAST_NONE) {
-            parts[used++] =
-                mostly_part(scene, items[i].row->blamed_did, items[i].row->ns);
+        if (items[i].row->blamed_did != DEFS_NONE) {
+            parts[used++] = dominant_part(lookback, items[i].row->blamed_did,
+                                          items[i].row->ns);
         }
     }
-    most = mostly_find(scene, parts, used);
+    most = dominant_find(lookback, parts, used);
     free(parts);
     cause->seen_kind = most.kind;
     cause->seen_kind_ns = most.kind_ns;
     cause->seen_ns = most.ns;
-    if (most.did != CAST_NONE) {
-        cause->seen = scene_activity_report(scene, most.did);
+    if (most.did != DEFS_NONE) {
+        cause->seen = lookback_activity_report(lookback, most.did);
     }
     return 0;
 }
@@ -308,7 +308,7 @@ static int delays_find(const struct causes_from *from,
                        struct report_cause *cause)
 {
     cause->delays.kind = CAUSES;
-    cause->delays.rank = CAST_RANK_UNKNOWN;
+    cause->delays.rank = DEFS_RANK_UNKNOWN;
     if (from->delays == NULL || cause->cause != CAUSE_MPI_WAIT) {
         return 0;
     }
@@ -318,9 +318,9 @@ static int delays_find(const struct causes_from *from,
         struct delaysums_group group = {.blamed = row->blamed,
                                         .wait = row->wait,
                                         .is_start = row->is_start};
-        int64_t site = row->did == CAST_NONE
+        int64_t site = row->did == DEFS_NONE
                            ? 0
-                           : scene_activity_site(from->scene, row->did);
+                           : lookback_activity_site(from->lookback, row->did);
 
         group.site = (uint32_t)site;
         if (site < 0 || delaysums_gather(from->delays, &group) != 0) {
@@ -330,7 +330,7 @@ static int delays_find(const struct causes_from *from,
     if (from->is_of_waits) {
         cause->count = delaysums_waits(from->delays);
     }
-    return delayreport_fill(from->scene, from->delay, from->delays,
+    return delayreport_fill(from->lookback, from->delay, from->delays,
                             &cause->delays);
 }
 
@@ -395,7 +395,7 @@ static int group_report(struct grouping *grouping,
     if (ranks_count(grouping, items, count, cause) != 0 ||
         delays_find(grouping->from, items, count, cause) != 0 ||
         windows_find(grouping, items, count, cause) != 0 ||
-        seen_find(grouping->scene, items, count, cause) != 0) {
+        seen_find(grouping->lookback, items, count, cause) != 0) {
         return -1;
     }
     if (cause->cause == CAUSE_DEP_EVENT) {
@@ -512,11 +512,11 @@ static int grouping_init(struct grouping *grouping,
                          const struct ledger_row *rows,
                          size_t count)
 {
-    size_t ranks = scene_cast(grouping->scene)->ranks_count;
+    size_t ranks = lookback_cast(grouping->lookback)->ranks_count;
 
     for (size_t i = 0; i < count; i++) {
         grouping->worth += rows[i].ns;
-        if (rows[i].did != CAST_NONE && rows[i].did >= grouping->none) {
+        if (rows[i].did != DEFS_NONE && rows[i].did >= grouping->none) {
             grouping->none = (size_t)rows[i].did + 1;
         }
         if (rows[i].key != ROWS_NO_KEY && rows[i].key >= grouping->keys_count) {
@@ -547,13 +547,13 @@ static void item_fill(struct grouping *grouping,
                       struct item *item,
                       const struct ledger_row *row)
 {
-    size_t did = row->did == CAST_NONE ? grouping->none : row->did;
+    size_t did = row->did == DEFS_NONE ? grouping->none : row->did;
 
     item->row = row;
     item->did = &grouping->activities[did];
     if (did != grouping->none && !grouping->is_known[did]) {
         grouping->activities[did] =
-            scene_activity_report(grouping->scene, row->did);
+            lookback_activity_report(grouping->lookback, row->did);
         grouping->is_known[did] = true;
     }
 }
@@ -563,7 +563,7 @@ struct report_cause *causes_group(const struct causes_from *from,
                                   size_t rows_count,
                                   size_t *count)
 {
-    struct grouping grouping = {.from = from, .scene = from->scene};
+    struct grouping grouping = {.from = from, .lookback = from->lookback};
     struct report_cause *causes = NULL;
 
     if (grouping_init(&grouping, rows, rows_count) == 0) {
@@ -577,11 +577,11 @@ struct report_cause *causes_group(const struct causes_from *from,
     return causes;
 }
 
-/* Which devices the report has, by their number in the cast; the caller's to
- * free. NULL with ENOMEM. */
-static bool *reported_find(const struct cast *cast, const struct report *report)
+/* Which devices the report has, by their number in the definitions; the
+ * caller's to free. NULL with ENOMEM. */
+static bool *reported_find(const struct defs *defs, const struct report *report)
 {
-    bool *is_reported = calloc(cast->physicals_count + 1, sizeof(*is_reported));
+    bool *is_reported = calloc(defs->physicals_count + 1, sizeof(*is_reported));
 
     for (size_t i = 0; is_reported != NULL && i < report->devices_count; i++) {
         is_reported[report->devices[i].physical] = true;
@@ -590,12 +590,13 @@ static bool *reported_find(const struct cast *cast, const struct report *report)
 }
 
 /* The idle time of a row goes to the range that its launching thread was in. */
-static void range_close(const struct scene *scene,
+static void range_close(const struct lookback *lookback,
                         const struct ledger_row *row,
                         struct report *report)
 {
-    const char *name =
-        row->did == CAST_NONE ? NULL : scene_activity_range(scene, row->did);
+    const char *name = row->did == DEFS_NONE
+                           ? NULL
+                           : lookback_activity_range(lookback, row->did);
 
     for (size_t i = 0; name != NULL && i < report->ranges_count; i++) {
         struct report_range *range = &report->ranges[i];
@@ -681,7 +682,7 @@ int causes_report(struct ledger *ledger,
     if (ledger_finish(ledger) != 0) {
         return -1;
     }
-    is_reported = reported_find(scene_cast(from->scene), report);
+    is_reported = reported_find(lookback_cast(from->lookback), report);
     rows = ledger_rows(ledger, &count);
     kept = calloc(count + 1, sizeof(*kept));
     if (kept == NULL || is_reported == NULL) {
@@ -692,7 +693,7 @@ int causes_report(struct ledger *ledger,
     for (size_t i = 0; i < count; i++) {
         if (is_reported[rows[i].device]) {
             kept[used++] = rows[i];
-            range_close(from->scene, &rows[i], report);
+            range_close(from->lookback, &rows[i], report);
         }
     }
     free(is_reported);

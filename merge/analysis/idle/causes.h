@@ -12,7 +12,7 @@
 #define CAUSES_LISTED_MAX 256
 
 struct causes_from {
-    struct scene *scene;
+    struct lookback *lookback;
     const struct delay *delay; /* with what waits cost; NULL = not known */
     struct delaysums *delays;
     const struct when *when; /* the rows by their numbers; NULL = nobody asks

@@ -4,7 +4,7 @@
  */
 #include "merge/analysis/idle/depends.h"
 
-#include "merge/analysis/delays/chain.h"
+#include "merge/analysis/delays/rootcause.h"
 
 /* Who set a user event, and in which call. */
 struct setting {
@@ -13,17 +13,18 @@ struct setting {
 };
 
 /* What the thread that set the event did until then. */
-static int
-setter_take(void *state, struct region piece, const struct chain_origin *origin)
+static int setter_take(void *state,
+                       struct region piece,
+                       const struct rootcause_origin *origin)
 {
     const struct setting *setting = state;
     struct sharing *sharing = setting->sharing;
-    const struct cast *cast = sharing->books->cast;
-    int64_t number = CAST_NONE;
+    const struct defs *defs = sharing->books->defs;
+    int64_t number = DEFS_NONE;
 
     if (origin->did->is_known) {
-        number = scene_did(sharing->books->scene, origin->thread, piece,
-                           origin->did);
+        number = lookback_did(sharing->books->lookback, origin->thread, piece,
+                              origin->did);
         if (number < 0) {
             return -1;
         }
@@ -32,8 +33,8 @@ setter_take(void *state, struct region piece, const struct chain_origin *origin)
     sharing->row.did = setting->set;
     sharing->row.blamed_did = (uint32_t)number;
     sharing->row.blamed =
-        cast->processes[cast->threads[origin->thread].process].rank;
-    sharing->row.last = CAST_RANK_UNKNOWN;
+        defs->processes[defs->threads[origin->thread].process].rank;
+    sharing->row.last = DEFS_RANK_UNKNOWN;
     sharing->row.wait = WAIT_NONE;
     sharing->row.error = 0;
     return sharing_piece(sharing, piece);
@@ -43,48 +44,49 @@ static int event_take(struct sharing *sharing,
                       struct region piece,
                       const struct command *event)
 {
-    const struct host *host = scene_host(sharing->books->scene);
-    uint32_t thread = host_thread(host, sharing->process, event->setter);
-    const struct host_span *call =
-        thread == HOST_NONE ? NULL
-                            : host_call_span(host, thread, event->set_call);
-    struct host_state did = {.is_known = true, .call = call};
-    struct setting setting = {sharing, CAST_NONE};
+    const struct history *host = lookback_host(sharing->books->lookback);
+    uint32_t thread = history_thread(host, sharing->process, event->setter);
+    const struct history_span *call =
+        thread == HISTORY_NONE
+            ? NULL
+            : history_call_span(host, thread, event->set_call);
+    struct history_state did = {.is_known = true, .call = call};
+    struct setting setting = {sharing, DEFS_NONE};
     int64_t number;
 
     if (call == NULL) {
-        return sharing_plain(sharing, piece, CAUSE_DEP_EVENT, CAST_NONE);
+        return sharing_plain(sharing, piece, CAUSE_DEP_EVENT, DEFS_NONE);
     }
-    number = scene_activity(sharing->books->scene, &did);
+    number = lookback_activity(sharing->books->lookback, &did);
     if (number < 0) {
         return -1;
     }
     setting.set = (uint32_t)number;
     return region_clip(sharing_region(sharing), &piece.start, &piece.end)
-               ? chain_follow(sharing->books->scene, thread, piece, setter_take,
-                              &setting)
+               ? rootcause_follow(sharing->books->lookback, thread, piece,
+                                  setter_take, &setting)
                : 0;
 }
 
-static int awaited_take(void *state,
-                        struct region piece,
-                        enum commands_reason reason,
-                        const struct command *command)
+static int unmatched_take(void *state,
+                          struct region piece,
+                          enum commands_reason reason,
+                          const struct command *command)
 {
     struct sharing *sharing = state;
-    struct host_span work = {.process = sharing->process,
-                             .name = command->name,
-                             .kind = reason == COMMANDS_RUNS ? CK_KIND_KERNEL
-                                                             : CK_KIND_QUEUE,
-                             .site = command->site};
-    struct host_state did = {.is_known = true, .kernel = &work};
-    int64_t number = CAST_NONE;
+    struct history_span work = {.process = sharing->process,
+                                .name = command->name,
+                                .kind = reason == COMMANDS_RUNS ? CK_KIND_KERNEL
+                                                                : CK_KIND_QUEUE,
+                                .site = command->site};
+    struct history_state did = {.is_known = true, .kernel = &work};
+    int64_t number = DEFS_NONE;
 
     if (reason == COMMANDS_EVENT) {
         return event_take(sharing, piece, command);
     }
     if (command->name != 0) {
-        number = scene_activity(sharing->books->scene, &did);
+        number = lookback_activity(sharing->books->lookback, &did);
     }
     if (number < 0) {
         return -1;
@@ -95,8 +97,8 @@ static int awaited_take(void *state,
     }
     sharing->row.cause = CAUSE_DEP_REMOTE;
     sharing->row.did = (uint32_t)number;
-    sharing->row.blamed_did = CAST_NONE;
-    sharing->row.blamed = CAST_RANK_UNKNOWN;
+    sharing->row.blamed_did = DEFS_NONE;
+    sharing->row.blamed = DEFS_RANK_UNKNOWN;
     sharing->row.last = (int32_t)command->physical;
     sharing->row.wait = WAIT_NONE;
     sharing->row.error = 0;
@@ -108,7 +110,8 @@ int depends_share(struct sharing *sharing,
                   uint32_t call,
                   struct region *part)
 {
-    const struct commands *commands = scene_commands(sharing->books->scene);
+    const struct commands *commands =
+        lookback_commands(sharing->books->lookback);
     struct region waits = *part;
     ck_time_t until = commands_awaited(commands, sharing->process, tid, call);
 
@@ -118,5 +121,5 @@ int depends_share(struct sharing *sharing,
     waits.end = until < part->end ? until : part->end;
     part->start = waits.end;
     return commands_walk(commands, sharing->process, tid, call, waits,
-                         awaited_take, sharing);
+                         unmatched_take, sharing);
 }

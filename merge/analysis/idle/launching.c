@@ -6,69 +6,71 @@
 
 /* The call at its first instant, and the range it is in. */
 struct entering {
-    struct scene *scene;
+    struct lookback *lookback;
     uint32_t thread;
     struct region part;
     int64_t number;
 };
 
 static int
-entering_take(void *state, struct region piece, const struct host_state *did)
+entering_take(void *state, struct region piece, const struct history_state *did)
 {
     struct entering *entering = state;
 
     (void)piece;
     if (did->is_known && did->call != NULL) {
-        entering->number =
-            scene_did(entering->scene, entering->thread, entering->part, did);
+        entering->number = lookback_did(entering->lookback, entering->thread,
+                                        entering->part, did);
         return entering->number < 0 ? -1 : 0;
     }
     return 0;
 }
 
-int64_t launching_call(struct scene *scene,
+int64_t launching_call(struct lookback *lookback,
                        uint32_t thread,
                        uint32_t call,
                        struct region part)
 {
-    const struct host *host = scene_host(scene);
-    struct entering entering = {scene, thread, part, CAST_NONE};
+    const struct history *host = lookback_host(lookback);
+    struct entering entering = {lookback, thread, part, DEFS_NONE};
     ck_time_t enter;
 
-    if (thread != HOST_NONE && host_call(host, thread, call, &enter) &&
+    if (thread != HISTORY_NONE && history_call(host, thread, call, &enter) &&
         enter == part.start &&
-        host_walk(host, thread, (struct region){enter, enter + 1},
-                  entering_take, &entering) != 0) {
+        history_walk(host, thread, (struct region){enter, enter + 1},
+                     entering_take, &entering) != 0) {
         return -1;
     }
     return entering.number;
 }
 
-int64_t launching_queued(struct scene *scene, uint32_t process, uint32_t name)
+int64_t
+launching_queued(struct lookback *lookback, uint32_t process, uint32_t name)
 {
-    struct host_span kernel = {
+    struct history_span kernel = {
         .process = process, .name = name, .kind = CK_KIND_QUEUE};
-    struct host_state did = {.is_known = true, .kernel = &kernel};
+    struct history_state did = {.is_known = true, .kernel = &kernel};
 
-    return name == 0 ? CAST_NONE : scene_activity(scene, &did);
+    return name == 0 ? DEFS_NONE : lookback_activity(lookback, &did);
 }
 
-int64_t
-launching_longest(struct scene *scene, uint32_t thread, struct region *part)
+int64_t launching_longest(struct lookback *lookback,
+                          uint32_t thread,
+                          struct region *part)
 {
-    struct host_span call, range;
-    struct host_state did = {.is_known = true, .call = &call};
+    struct history_span call, range;
+    struct history_state did = {.is_known = true, .call = &call};
     struct region cut = *part;
 
-    if (!host_longest(scene_host(scene), thread, &call, &range)) {
-        return CAST_NONE;
+    if (!history_longest(lookback_host(lookback), thread, &call, &range)) {
+        return DEFS_NONE;
     }
     cut.start = call.start > cut.start ? call.start : cut.start;
     cut.end = call.end < cut.end ? call.end : cut.end;
     if (cut.end - cut.start <= (part->end - part->start) / 2) {
-        return CAST_NONE;
+        return DEFS_NONE;
     }
     *part = cut;
     did.range = range.is_call ? NULL : &range;
-    return scene_did(scene, thread, cut, &did);
+    return lookback_did(lookback, thread, cut, &did);
 }

@@ -49,7 +49,7 @@ struct device {
  * one. */
 struct oldest {
     bool is_known;
-    uint32_t device; /* CAST_NONE = there is none */
+    uint32_t device; /* DEFS_NONE = there is none */
     ck_time_t start; /* INT64_MAX */
 };
 
@@ -65,13 +65,13 @@ struct ledger {
 
 static ck_time_t ledger_horizon(const void *state, ck_time_t now);
 
-static bool is_shown(const struct cast *cast, uint32_t device)
+static bool is_shown(const struct defs *defs, uint32_t device)
 {
-    return cast_is_device_wanted(cast, device);
+    return defs_is_device_wanted(defs, device);
 }
 
-struct ledger *ledger_create(const struct cast *cast,
-                             struct scene *scene,
+struct ledger *ledger_create(const struct defs *defs,
+                             struct lookback *lookback,
                              struct when *when,
                              struct region region)
 {
@@ -80,20 +80,20 @@ struct ledger *ledger_create(const struct cast *cast,
     if (ledger == NULL) {
         return NULL;
     }
-    ledger->books.cast = cast;
+    ledger->books.defs = defs;
     ledger->books.region = region;
-    ledger->books.scene = scene;
+    ledger->books.lookback = lookback;
     ledger->books.when = when;
     ledger->books.steps = when_steps(when);
     ledger->due = INT64_MAX;
-    ledger->books.rows = rows_create(cast, scene, is_shown, 0);
+    ledger->books.rows = rows_create(defs, lookback, is_shown, 0);
     ledger->devices =
-        calloc(cast->physicals_count + 1, sizeof(*ledger->devices));
+        calloc(defs->physicals_count + 1, sizeof(*ledger->devices));
     ledger->oldest = calloc(1, sizeof(*ledger->oldest));
     ledger->waiting =
-        calloc(cast->physicals_count + 1, sizeof(*ledger->waiting));
-    ledger->books.keys = causekeys_create(cast, scene, is_shown);
-    ledger->books.sums = calloc((cast->physicals_count + 1) * CAUSES,
+        calloc(defs->physicals_count + 1, sizeof(*ledger->waiting));
+    ledger->books.keys = causekeys_create(defs, lookback, is_shown);
+    ledger->books.sums = calloc((defs->physicals_count + 1) * CAUSES,
                                 sizeof(*ledger->books.sums));
     if (ledger->books.rows == NULL || ledger->books.keys == NULL ||
         ledger->books.sums == NULL || ledger->devices == NULL ||
@@ -101,8 +101,8 @@ struct ledger *ledger_create(const struct cast *cast,
         ledger_destroy(ledger);
         return NULL;
     }
-    if (cast->physicals_count > 0) {
-        scene_client(scene, ledger_horizon, ledger);
+    if (defs->physicals_count > 0) {
+        lookback_client(lookback, ledger_horizon, ledger);
     }
     return ledger;
 }
@@ -140,10 +140,10 @@ launch_add(struct sharing *sharing, uint32_t call, struct region launch)
 {
     struct books *books = sharing->books;
     struct region part = launch;
-    int64_t number = CAST_NONE;
+    int64_t number = DEFS_NONE;
 
     if (region_clip(sharing_region(sharing), &part.start, &part.end)) {
-        number = launching_call(books->scene, sharing->thread, call, launch);
+        number = launching_call(books->lookback, sharing->thread, call, launch);
     }
     return number < 0 ? -1
                       : sharing_plain(sharing, launch, CAUSE_LAUNCH_LATENCY,
@@ -155,7 +155,7 @@ static int
 queued_add(struct sharing *sharing, const struct gap *gap, struct region part)
 {
     int64_t number =
-        launching_queued(sharing->books->scene, gap->process, gap->name);
+        launching_queued(sharing->books->lookback, gap->process, gap->name);
 
     return number < 0 ? -1
                       : sharing_plain(sharing, part, CAUSE_KERNEL_GAP,
@@ -166,7 +166,7 @@ queued_add(struct sharing *sharing, const struct gap *gap, struct region part)
 struct starting {
     struct sharing *sharing;
     struct region call; /* the longest one, where it is more than half */
-    int64_t number;     /* its activity; CAST_NONE = there is none */
+    int64_t number;     /* its activity; DEFS_NONE = there is none */
 };
 
 /* Nobody kept what the host did then, but for its longest call. */
@@ -175,25 +175,25 @@ static int forgotten_add(const struct starting *starting, struct region piece)
     struct region call = starting->call;
     struct region before = piece, after = piece;
 
-    if (starting->number == CAST_NONE ||
+    if (starting->number == DEFS_NONE ||
         !region_clip(piece, &call.start, &call.end)) {
         return sharing_plain(starting->sharing, piece, CAUSE_STARTUP,
-                             CAST_NONE);
+                             DEFS_NONE);
     }
     before.end = call.start;
     after.start = call.end;
-    return sharing_plain(starting->sharing, before, CAUSE_STARTUP, CAST_NONE) !=
+    return sharing_plain(starting->sharing, before, CAUSE_STARTUP, DEFS_NONE) !=
                        0 ||
                    sharing_plain(starting->sharing, call, CAUSE_STARTUP,
                                  (uint32_t)starting->number) != 0
                ? -1
                : sharing_plain(starting->sharing, after, CAUSE_STARTUP,
-                               CAST_NONE);
+                               DEFS_NONE);
 }
 
 /* The device had nothing yet, as its host did this. */
 static int
-startup_take(void *state, struct region piece, const struct host_state *did)
+startup_take(void *state, struct region piece, const struct history_state *did)
 {
     const struct starting *starting = state;
     struct sharing *sharing = starting->sharing;
@@ -202,7 +202,8 @@ startup_take(void *state, struct region piece, const struct host_state *did)
     if (!did->is_known) {
         return forgotten_add(starting, piece);
     }
-    number = scene_did(sharing->books->scene, sharing->thread, piece, did);
+    number =
+        lookback_did(sharing->books->lookback, sharing->thread, piece, did);
     return number < 0
                ? -1
                : sharing_plain(sharing, piece, CAUSE_STARTUP, (uint32_t)number);
@@ -216,17 +217,18 @@ static int startup_add(struct sharing *sharing, struct region gap)
     if (!region_clip(sharing_region(sharing), &gap.start, &gap.end)) {
         return 0;
     }
-    if (sharing->thread == HOST_NONE ||
-        !host_is_seen(scene_host(sharing->books->scene), sharing->thread)) {
-        return sharing_plain(sharing, gap, CAUSE_STARTUP, CAST_NONE);
+    if (sharing->thread == HISTORY_NONE ||
+        !history_is_seen(lookback_host(sharing->books->lookback),
+                         sharing->thread)) {
+        return sharing_plain(sharing, gap, CAUSE_STARTUP, DEFS_NONE);
     }
     starting.call = gap;
-    starting.number = launching_longest(sharing->books->scene, sharing->thread,
-                                        &starting.call);
+    starting.number = launching_longest(sharing->books->lookback,
+                                        sharing->thread, &starting.call);
     return starting.number < 0
                ? -1
-               : host_walk(scene_host(sharing->books->scene), sharing->thread,
-                           gap, startup_take, &starting);
+               : history_walk(lookback_host(sharing->books->lookback),
+                              sharing->thread, gap, startup_take, &starting);
 }
 
 /* When the operation that ends the gap was launched. */
@@ -235,8 +237,9 @@ gap_launch(const struct ledger *ledger, const struct gap *gap, uint32_t thread)
 {
     ck_time_t enter;
 
-    if (thread != HOST_NONE &&
-        host_call(scene_host(ledger->books.scene), thread, gap->call, &enter)) {
+    if (thread != HISTORY_NONE &&
+        history_call(lookback_host(ledger->books.lookback), thread, gap->call,
+                     &enter)) {
         return enter < gap->end ? enter : gap->end;
     }
     return gap->queued != 0 && gap->queued < gap->end ? gap->queued : gap->end;
@@ -265,14 +268,15 @@ static int first_add(struct sharing *sharing,
 /* The device had nothing to do up to the launch. */
 static int starved_add(struct sharing *sharing, struct region starved)
 {
-    const struct host *host = scene_host(sharing->books->scene);
+    const struct history *host = lookback_host(sharing->books->lookback);
 
-    if (sharing->thread == HOST_NONE || !host_is_seen(host, sharing->thread)) {
-        return sharing_plain(sharing, starved, CAUSE_NO_HOST_DATA, CAST_NONE);
+    if (sharing->thread == HISTORY_NONE ||
+        !history_is_seen(host, sharing->thread)) {
+        return sharing_plain(sharing, starved, CAUSE_NO_HOST_DATA, DEFS_NONE);
     }
     return region_clip(sharing_region(sharing), &starved.start, &starved.end)
-               ? host_walk(host, sharing->thread, starved, sharing_host,
-                           sharing)
+               ? history_walk(host, sharing->thread, starved, sharing_host,
+                              sharing)
                : 0;
 }
 
@@ -284,18 +288,18 @@ static int gap_close(struct ledger *ledger, uint32_t index)
         .books = &ledger->books,
         .device = index,
         .process = gap->process,
-        .thread = host_thread(scene_host(ledger->books.scene), gap->process,
-                              gap->tid),
-        .begin = ledger->books.cast->processes[gap->process].begin,
+        .thread = history_thread(lookback_host(ledger->books.lookback),
+                                 gap->process, gap->tid),
+        .begin = ledger->books.defs->processes[gap->process].begin,
         .row = {.device = index,
-                .rank = ledger->books.cast->processes[gap->process].rank}};
+                .rank = ledger->books.defs->processes[gap->process].rank}};
     struct region starved = {gap->start, gap->end};
     struct region launch = starved;
     ck_time_t enter = gap_launch(ledger, gap, sharing.thread);
 
     device->has_gap = false;
-    shadow_aim(scene_shadow(ledger->books.scene),
-               ledger->books.cast->processes[gap->process].agent, gap->process,
+    masked_aim(lookback_shadow(ledger->books.lookback),
+               ledger->books.defs->processes[gap->process].agent, gap->process,
                gap->tid, starved);
     if (gap->is_first) {
         return first_add(&sharing, gap, starved, enter);
@@ -316,9 +320,9 @@ static int gap_close(struct ledger *ledger, uint32_t index)
 
 static ck_time_t launch_of(const struct ledger *ledger, const struct gap *gap)
 {
-    return gap_launch(
-        ledger, gap,
-        host_thread(scene_host(ledger->books.scene), gap->process, gap->tid));
+    return gap_launch(ledger, gap,
+                      history_thread(lookback_host(ledger->books.lookback),
+                                     gap->process, gap->tid));
 }
 
 /* Of several that begin at once the one launched first ends the gap; a launch
@@ -368,8 +372,8 @@ static ck_time_t device_start(const struct device *device)
 
 static void oldest_find(const struct ledger *ledger, struct oldest *oldest)
 {
-    *oldest = (struct oldest){true, CAST_NONE, INT64_MAX};
-    for (uint32_t i = 0; i < ledger->books.cast->physicals_count; i++) {
+    *oldest = (struct oldest){true, DEFS_NONE, INT64_MAX};
+    for (uint32_t i = 0; i < ledger->books.defs->physicals_count; i++) {
         const struct device *device = &ledger->devices[i];
         ck_time_t start = device_start(device);
 
@@ -390,7 +394,7 @@ static ck_time_t ledger_horizon(const void *state, ck_time_t now)
         ledger->before_first < STARTUP_EVENTS_MAX ? INT64_MIN : now;
 
     if (!oldest->is_known ||
-        (oldest->device != CAST_NONE &&
+        (oldest->device != DEFS_NONE &&
          device_start(&ledger->devices[oldest->device]) != oldest->start)) {
         oldest_find(ledger, oldest);
     }
@@ -400,9 +404,9 @@ static ck_time_t ledger_horizon(const void *state, ck_time_t now)
 /* What is seen first of the process is not its first. */
 static bool is_beginning_gone(const struct ledger *ledger, uint32_t process)
 {
-    uint32_t agent = ledger->books.cast->processes[process].agent;
+    uint32_t agent = ledger->books.defs->processes[process].agent;
 
-    return ledger->books.cast->agents[agent].discarded.segments > 0;
+    return ledger->books.defs->agents[agent].discarded.segments > 0;
 }
 
 static int operation_take(struct ledger *ledger,
@@ -410,8 +414,8 @@ static int operation_take(struct ledger *ledger,
                           const struct gap *operation,
                           uint32_t number)
 {
-    const struct cast_device *found =
-        cast_device(ledger->books.cast, event->process, number);
+    const struct defs_device *found =
+        defs_device(ledger->books.defs, event->process, number);
     struct device *device;
 
     if (found == NULL || event->start >= event->end ||
@@ -507,12 +511,12 @@ static int undone_add(struct sharing *sharing,
                       const struct commands_undone *undone,
                       struct region part)
 {
-    struct host_span work = {.process = undone->process,
-                             .name = undone->command.name,
-                             .kind = CK_KIND_QUEUE,
-                             .site = undone->command.site};
-    struct host_state did = {.is_known = true, .kernel = &work};
-    int64_t number = scene_activity(sharing->books->scene, &did);
+    struct history_span work = {.process = undone->process,
+                                .name = undone->command.name,
+                                .kind = CK_KIND_QUEUE,
+                                .site = undone->command.site};
+    struct history_state did = {.is_known = true, .kernel = &work};
+    int64_t number = lookback_activity(sharing->books->lookback, &did);
 
     return number < 0 ? -1
                       : sharing_plain(sharing, part, CAUSE_UNFINISHED,
@@ -525,43 +529,43 @@ static int tail_add(struct ledger *ledger,
                     const struct commands_undone *undone)
 {
     const struct device *device = &ledger->devices[index];
-    const struct cast_physical *physical =
-        &ledger->books.cast->physicals[index];
+    const struct defs_physical *physical =
+        &ledger->books.defs->physicals[index];
     struct sharing sharing = {.books = &ledger->books,
                               .device = index,
                               .row = {.device = index,
                                       .rank = physical->ranks_count > 0
                                                   ? physical->ranks[0]
-                                                  : CAST_RANK_UNKNOWN}};
+                                                  : DEFS_RANK_UNKNOWN}};
     struct region tail = sharing_region(&sharing);
     struct region open = {tail.end, tail.end};
 
     if (device->is_used && device->frontier > tail.start) {
         tail.start = device->frontier;
     }
-    shadow_aim(scene_shadow(ledger->books.scene),
-               ledger->books.cast->processes[physical->process].agent,
+    masked_aim(lookback_shadow(ledger->books.lookback),
+               ledger->books.defs->processes[physical->process].agent,
                physical->process, 0, tail);
     sharing.thread = device->is_used
-                         ? host_thread(scene_host(ledger->books.scene),
-                                       device->process, device->tid)
-                         : HOST_NONE;
+                         ? history_thread(lookback_host(ledger->books.lookback),
+                                          device->process, device->tid)
+                         : HISTORY_NONE;
     if (undone != NULL && undone->command.enter < tail.end) {
         open.start = undone->command.enter > tail.start ? undone->command.enter
                                                         : tail.start;
         tail.end = open.start;
     }
     sharing.from = tail.start;
-    if (sharing.thread != HOST_NONE && tail.start < tail.end &&
-        host_walk(scene_host(ledger->books.scene), sharing.thread, tail,
-                  sharing_tail, &sharing) != 0) {
+    if (sharing.thread != HISTORY_NONE && tail.start < tail.end &&
+        history_walk(lookback_host(ledger->books.lookback), sharing.thread,
+                     tail, sharing_tail, &sharing) != 0) {
         return -1;
     }
     tail.start = sharing.from;
     if (sharing_plain(&sharing, tail,
                       device->is_used || undone == NULL ? CAUSE_END_OF_WORK
                                                         : CAUSE_STARTUP,
-                      CAST_NONE) != 0) {
+                      DEFS_NONE) != 0) {
         return -1;
     }
     return undone == NULL ? 0 : undone_add(&sharing, undone, open);
@@ -572,10 +576,10 @@ static int tails_add(struct ledger *ledger)
 {
     size_t count;
     struct commands_undone *undone =
-        commands_undone(scene_commands(ledger->books.scene), &count);
+        commands_undone(lookback_commands(ledger->books.lookback), &count);
     int rc = undone == NULL ? -1 : 0;
 
-    for (uint32_t i = 0; rc == 0 && i < ledger->books.cast->physicals_count;
+    for (uint32_t i = 0; rc == 0 && i < ledger->books.defs->physicals_count;
          i++) {
         rc = tail_add(ledger, i, undone_of(undone, count, i));
     }
@@ -588,7 +592,7 @@ int ledger_finish(struct ledger *ledger)
     struct ledger_row *rows;
     size_t count;
 
-    if (scene_close(ledger->books.scene) != 0 ||
+    if (lookback_close(ledger->books.lookback) != 0 ||
         gaps_close(ledger, INT64_MAX) != 0 || tails_add(ledger) != 0) {
         return -1;
     }

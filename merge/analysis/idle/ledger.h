@@ -10,7 +10,7 @@
 
 #include "merge/analysis/delays/delaysums.h"
 #include "merge/analysis/delays/rows.h"
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 #include "merge/analysis/steps/when.h"
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
@@ -20,16 +20,16 @@ struct ledger;
 /* Of fewer steps the first one is no start. */
 #define LEDGER_STEPS_MIN 4
 /* Borrowed; `when` may be NULL. NULL with ENOMEM. */
-struct ledger *ledger_create(const struct cast *cast,
-                             struct scene *scene,
+struct ledger *ledger_create(const struct defs *defs,
+                             struct lookback *lookback,
                              struct when *when,
                              struct region region);
 /* As waitstates_delay() and waitstates_delays(). */
 int ledger_delay(struct ledger *ledger, const struct delay *delay);
 struct delaysums *ledger_delays(const struct ledger *ledger);
 void ledger_destroy(struct ledger *ledger);
-/* Before the scene takes an event at `now`, and the ledger after it. 0, or -1
- * with ENOMEM. */
+/* Before the lookback takes an event at `now`, and the ledger after it. 0, or
+ * -1 with ENOMEM. */
 int ledger_settle(struct ledger *ledger, ck_time_t now);
 int ledger_take(void *ledger, const struct timeline_event *event);
 

@@ -4,7 +4,7 @@
  */
 #include "merge/analysis/idle/sharing.h"
 
-#include "merge/analysis/delays/chain.h"
+#include "merge/analysis/delays/rootcause.h"
 
 /* The time of its cause. 0, or -1 with ENOMEM. */
 static int cause_add(struct books *books,
@@ -26,7 +26,7 @@ static int cause_add(struct books *books,
 static int
 row_add(struct books *books, const struct ledger_row *what, struct region part)
 {
-    uint32_t rank = cast_rank_index(books->cast, what->rank);
+    uint32_t rank = defs_rank_index(books->defs, what->rank);
     struct books_sum *sum = &books->sums[what->device * CAUSES + what->cause];
     struct ledger_row *row = rows_again(books->rows, what, sum->last);
 
@@ -37,7 +37,7 @@ row_add(struct books *books, const struct ledger_row *what, struct region part)
     row->count++;
     row->error += what->error;
     sum->ns += what->ns;
-    if (books->when == NULL || rank == CAST_NONE) {
+    if (books->when == NULL || rank == DEFS_NONE) {
         return 0;
     }
     steps_idle(books->steps, rank, part, what->cause);
@@ -66,11 +66,11 @@ static bool is_start(const struct books *books,
                      ck_time_t time,
                      ck_time_t *until)
 {
-    uint32_t rank = cast_rank_index(
-        books->cast,
-        row->blamed != CAST_RANK_UNKNOWN ? row->blamed : row->rank);
+    uint32_t rank = defs_rank_index(
+        books->defs,
+        row->blamed != DEFS_RANK_UNKNOWN ? row->blamed : row->rank);
 
-    return books->steps != NULL && rank != CAST_NONE &&
+    return books->steps != NULL && rank != DEFS_NONE &&
            steps_is_start(books->steps, rank, time, until);
 }
 
@@ -87,12 +87,12 @@ int sharing_piece(struct sharing *sharing, struct region piece)
         struct ledger_row row = sharing->row;
         ck_time_t until = piece.end;
         enum cause cover =
-            shadow_at(scene_shadow(books->scene), piece.start, &until);
+            masked_at(lookback_shadow(books->lookback), piece.start, &until);
 
         if (cover != CAUSES) {
             row.cause = cover;
-            row.did = row.blamed_did = CAST_NONE;
-            row.blamed = row.last = CAST_RANK_UNKNOWN;
+            row.did = row.blamed_did = DEFS_NONE;
+            row.blamed = row.last = DEFS_RANK_UNKNOWN;
             row.wait = WAIT_NONE;
             row.error = 0;
         }
@@ -115,30 +115,31 @@ int sharing_plain(struct sharing *sharing,
 {
     sharing->row.cause = cause;
     sharing->row.did = did;
-    sharing->row.blamed_did = CAST_NONE;
-    sharing->row.blamed = sharing->row.last = CAST_RANK_UNKNOWN;
+    sharing->row.blamed_did = DEFS_NONE;
+    sharing->row.blamed = sharing->row.last = DEFS_RANK_UNKNOWN;
     sharing->row.wait = WAIT_NONE;
     sharing->row.error = 0;
     return sharing_piece(sharing, piece);
 }
 
 /* What the rank at the end of the chain did meanwhile. */
-static int
-blamed_take(void *state, struct region piece, const struct chain_origin *origin)
+static int blamed_take(void *state,
+                       struct region piece,
+                       const struct rootcause_origin *origin)
 {
     struct sharing *sharing = state;
-    const struct cast *cast = sharing->books->cast;
-    int64_t number = CAST_NONE;
+    const struct defs *defs = sharing->books->defs;
+    int64_t number = DEFS_NONE;
     int32_t blamed;
 
     if (origin->did->is_known) {
-        number = scene_did(sharing->books->scene, origin->thread, piece,
-                           origin->did);
+        number = lookback_did(sharing->books->lookback, origin->thread, piece,
+                              origin->did);
         if (number < 0) {
             return -1;
         }
     }
-    blamed = cast->processes[cast->threads[origin->thread].process].rank;
+    blamed = defs->processes[defs->threads[origin->thread].process].rank;
     sharing->row.error = blamed != sharing->row.blamed ? sharing->error : 0;
     sharing->row.blamed = blamed;
     sharing->row.blamed_did = (uint32_t)number;
@@ -149,11 +150,11 @@ blamed_take(void *state, struct region piece, const struct chain_origin *origin)
  * after that one came. */
 static int wait_add(struct sharing *sharing,
                     struct region piece,
-                    const struct host_span *call,
+                    const struct history_span *call,
                     const struct wait *wait)
 {
     struct books *books = sharing->books;
-    const struct cast *cast = books->cast;
+    const struct defs *defs = books->defs;
     struct region before = piece;
     uint32_t did = sharing->row.did;
 
@@ -165,7 +166,7 @@ static int wait_add(struct sharing *sharing,
             }
         } else {
             struct region whole = {call->start, before.end};
-            int64_t site = scene_activity_site(books->scene, did);
+            int64_t site = lookback_activity_site(books->lookback, did);
 
             if (site < 0) {
                 return -1;
@@ -178,13 +179,13 @@ static int wait_add(struct sharing *sharing,
             sharing->row.cause = CAUSE_MPI_WAIT;
             sharing->row.wait = wait->kind;
             sharing->error = wait->error;
-            sharing->row.blamed = CAST_RANK_UNKNOWN;
+            sharing->row.blamed = DEFS_RANK_UNKNOWN;
             sharing->row.last =
-                cast->processes[cast->threads[wait->thread].process].rank;
-            if (chain_follow(books->scene, wait->thread, before, blamed_take,
-                             sharing) != 0 ||
+                defs->processes[defs->threads[wait->thread].process].rank;
+            if (rootcause_follow(books->lookback, wait->thread, before,
+                                 blamed_take, sharing) != 0 ||
                 (books->delays != NULL &&
-                 delaysums_share(books->delays, cast, books->delay,
+                 delaysums_share(books->delays, defs, books->delay,
                                  &sharing->delay) != 0)) {
                 return -1;
             }
@@ -194,7 +195,9 @@ static int wait_add(struct sharing *sharing,
     return sharing_plain(sharing, piece, CAUSE_MPI_TRANSFER, did);
 }
 
-int sharing_host(void *state, struct region piece, const struct host_state *did)
+int sharing_host(void *state,
+                 struct region piece,
+                 const struct history_state *did)
 {
     struct sharing *sharing = state;
     struct books *books = sharing->books;
@@ -205,7 +208,7 @@ int sharing_host(void *state, struct region piece, const struct host_state *did)
         struct region early = piece;
 
         early.end = early.end < sharing->begin ? early.end : sharing->begin;
-        if (sharing_plain(sharing, early, CAUSE_STARTUP, CAST_NONE) != 0) {
+        if (sharing_plain(sharing, early, CAUSE_STARTUP, DEFS_NONE) != 0) {
             return -1;
         }
         piece.start = early.end;
@@ -214,23 +217,25 @@ int sharing_host(void *state, struct region piece, const struct host_state *did)
         }
     }
     if (!did->is_known) {
-        return sharing_plain(sharing, piece, CAUSE_UNATTRIBUTED, CAST_NONE);
+        return sharing_plain(sharing, piece, CAUSE_UNATTRIBUTED, DEFS_NONE);
     }
-    number = scene_did(books->scene, sharing->thread, piece, did);
+    number = lookback_did(books->lookback, sharing->thread, piece, did);
     if (number < 0) {
         return -1;
     }
     if (did->call != NULL &&
-        scene_wait(books->scene, sharing->thread, did->call, &wait)) {
+        lookback_wait(books->lookback, sharing->thread, did->call, &wait)) {
         sharing->row.did = (uint32_t)number;
         return wait_add(sharing, piece, did->call, &wait);
     }
     return sharing_plain(sharing, piece,
-                         scene_cause(books->scene, did, (uint32_t)number),
+                         lookback_cause(books->lookback, did, (uint32_t)number),
                          (uint32_t)number);
 }
 
-int sharing_tail(void *state, struct region piece, const struct host_state *did)
+int sharing_tail(void *state,
+                 struct region piece,
+                 const struct history_state *did)
 {
     struct sharing *sharing = state;
     struct books *books = sharing->books;
@@ -239,16 +244,16 @@ int sharing_tail(void *state, struct region piece, const struct host_state *did)
     int64_t number;
 
     if (!did->is_known || did->call == NULL ||
-        !scene_wait(books->scene, sharing->thread, did->call, &wait) ||
+        !lookback_wait(books->lookback, sharing->thread, did->call, &wait) ||
         wait.until <= piece.start) {
         return 0;
     }
-    if (sharing_plain(sharing, none, CAUSE_END_OF_WORK, CAST_NONE) != 0) {
+    if (sharing_plain(sharing, none, CAUSE_END_OF_WORK, DEFS_NONE) != 0) {
         return -1;
     }
     piece.end = wait.until < piece.end ? wait.until : piece.end;
     sharing->from = piece.end;
-    number = scene_did(books->scene, sharing->thread, piece, did);
+    number = lookback_did(books->lookback, sharing->thread, piece, did);
     sharing->row.did = (uint32_t)number;
     return number < 0 ? -1 : wait_add(sharing, piece, did->call, &wait);
 }

@@ -10,10 +10,10 @@
 
 #include "merge/analysis/delays/delaysums.h"
 #include "merge/analysis/delays/rows.h"
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 #include "merge/analysis/idle/causekeys.h"
 #include "merge/analysis/steps/when.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 
 /* The time of a device with a cause. */
 struct books_sum {
@@ -23,9 +23,9 @@ struct books_sum {
 
 /* Where it goes. */
 struct books {
-    const struct cast *cast; /* borrowed */
-    struct scene *scene;     /* borrowed */
-    struct when *when;       /* by cause; borrowed, NULL = nobody asks */
+    const struct defs *defs;   /* borrowed */
+    struct lookback *lookback; /* borrowed */
+    struct when *when;         /* by cause; borrowed, NULL = nobody asks */
     struct causekeys *keys;
     struct steps *steps; /* of that */
     struct region region;
@@ -40,7 +40,7 @@ struct sharing {
     struct books *books; /* borrowed */
     uint32_t device;
     uint32_t process;      /* of h */
-    uint32_t thread;       /* h, that launched; HOST_NONE */
+    uint32_t thread;       /* h, that launched; HISTORY_NONE */
     ck_time_t begin;       /* until when h's rank is in its startup; 0 */
     ck_time_t from;        /* sharing_tail: what lies behind is not entered */
     ck_time_t error;       /* of the wait, for each rank that is blamed */
@@ -54,12 +54,12 @@ static inline struct region sharing_region(const struct sharing *sharing)
 {
     struct region region = sharing->books->region;
 
-    cast_window(sharing->books->cast, sharing->device, &region.start,
+    defs_window(sharing->books->defs, sharing->device, &region.start,
                 &region.end);
     return region;
 }
 
-/* Enter a piece that has that cause, because of an activity of h (CAST_NONE =
+/* Enter a piece that has that cause, because of an activity of h (DEFS_NONE =
  * none). 0, or -1 with ENOMEM, as the next ones. */
 int sharing_plain(struct sharing *sharing,
                   struct region piece,
@@ -67,16 +67,16 @@ int sharing_plain(struct sharing *sharing,
                   uint32_t did);
 /* Enter a piece with sharing->row as it is. */
 int sharing_piece(struct sharing *sharing, struct region piece);
-/* host_take_f: enter a piece by what h did in it. */
+/* history_take_f: enter a piece by what h did in it. */
 int sharing_host(void *state,
                  struct region piece,
-                 const struct host_state *did);
+                 const struct history_state *did);
 /* The same behind the last operation, sharing->from its start: only where h
  * waits for other ranks, which may have had more work for it. The rest, of
  * which there is no work, is entered up to sharing->from.
  */
 int sharing_tail(void *state,
                  struct region piece,
-                 const struct host_state *did);
+                 const struct history_state *did);
 
 #endif

@@ -19,14 +19,14 @@ static const struct report_device *device_of(const struct report *report,
     return NULL;
 }
 
-static struct report_undone row_of(const struct cast *cast,
+static struct report_undone row_of(const struct defs *defs,
                                    const struct commands_undone *undone,
                                    const struct report_device *device)
 {
-    const struct cast_process *process = &cast->processes[undone->process];
+    const struct defs_process *process = &defs->processes[undone->process];
     struct report_undone row = {
-        .name = cast_name(cast, undone->process, undone->command.name),
-        .place = cast_place(cast, undone->process, undone->command.site),
+        .name = defs_name(defs, undone->process, undone->command.name),
+        .place = defs_place(defs, undone->process, undone->command.site),
         .device = device == NULL ? NULL : device->name,
         .device_number = device == NULL ? -1 : device->number,
         .rank = process->rank,
@@ -40,14 +40,14 @@ static struct report_undone row_of(const struct cast *cast,
         row.awaited =
             undone->awaited.name == 0
                 ? NULL
-                : cast_name(cast, undone->process, undone->awaited.name);
+                : defs_name(defs, undone->process, undone->awaited.name);
         row.awaited_place =
-            cast_place(cast, undone->process, undone->awaited.site);
+            defs_place(defs, undone->process, undone->awaited.site);
     }
     return row;
 }
 
-int undone_report(const struct cast *cast,
+int undone_report(const struct defs *defs,
                   const struct commands *commands,
                   struct report *report)
 {
@@ -60,9 +60,9 @@ int undone_report(const struct cast *cast,
         return -1;
     }
     for (size_t i = 0; i < count; i++) {
-        if (cast_is_wanted(cast, cast->processes[undone[i].process].rank)) {
+        if (defs_is_wanted(defs, defs->processes[undone[i].process].rank)) {
             report->undone[report->undone_count++] =
-                row_of(cast, &undone[i], device_of(report, undone[i].physical));
+                row_of(defs, &undone[i], device_of(report, undone[i].physical));
         }
     }
     free(undone);

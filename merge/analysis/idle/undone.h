@@ -9,7 +9,7 @@
 #include "merge/report/report.h"
 
 /* Into the report, after devices_report(). 0, or -1 with ENOMEM. */
-int undone_report(const struct cast *cast,
+int undone_report(const struct defs *defs,
                   const struct commands *commands,
                   struct report *report);
 

@@ -29,9 +29,9 @@ struct rank {
 };
 
 struct steps {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct region region;
-    struct rank *ranks; /* by index in the cast */
+    struct rank *ranks; /* by index in the definitions */
     bool are_known;     /* a rank has marks: this is asked for each piece */
     struct table *keys; /* number, how often before -> step */
     struct report_step *items;
@@ -41,29 +41,29 @@ struct steps {
     ck_time_t *caused;  /* step, rank */
 };
 
-struct steps *steps_create(const struct cast *cast, struct region region)
+struct steps *steps_create(const struct defs *defs, struct region region)
 {
     struct steps *steps = calloc(1, sizeof(*steps));
 
     if (steps == NULL) {
         return NULL;
     }
-    steps->cast = cast;
+    steps->defs = defs;
     steps->region = region;
     steps->keys = table_create();
-    steps->ranks = calloc(cast->ranks_count + 1, sizeof(*steps->ranks));
+    steps->ranks = calloc(defs->ranks_count + 1, sizeof(*steps->ranks));
     if (steps->keys == NULL || steps->ranks == NULL) {
         steps_destroy(steps);
         return NULL;
     }
-    for (size_t i = 0; i < cast->ranks_count; i++) {
+    for (size_t i = 0; i < defs->ranks_count; i++) {
         steps->ranks[i].first_end = INT64_MAX;
     }
-    for (size_t i = 0; i < cast->processes_count; i++) {
-        const struct stamps *marks = &cast->processes[i].steps;
-        uint32_t rank = cast_rank_index(cast, cast->processes[i].rank);
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        const struct stamps *marks = &defs->processes[i].steps;
+        uint32_t rank = defs_rank_index(defs, defs->processes[i].rank);
 
-        if (rank != CAST_NONE &&
+        if (rank != DEFS_NONE &&
             (marks->last[0] != INT64_MIN || marks->last[1] != INT64_MIN)) {
             steps->ranks[rank].has_marks = true;
             steps->are_known = true;
@@ -77,7 +77,7 @@ void steps_destroy(struct steps *steps)
     if (steps == NULL) {
         return;
     }
-    for (size_t i = 0; steps->ranks != NULL && i < steps->cast->ranks_count;
+    for (size_t i = 0; steps->ranks != NULL && i < steps->defs->ranks_count;
          i++) {
         free(steps->ranks[i].items);
     }
@@ -94,14 +94,14 @@ void steps_destroy(struct steps *steps)
 static ck_time_t *
 cell(const struct steps *steps, ck_time_t *cells, size_t step, uint32_t rank)
 {
-    return step < steps->cells ? &cells[step * steps->cast->ranks_count + rank]
+    return step < steps->cells ? &cells[step * steps->defs->ranks_count + rank]
                                : NULL;
 }
 
 /* Room for the cells of one more step, as long as there may be more. */
 static int cells_grow(struct steps *steps)
 {
-    size_t ranks = steps->cast->ranks_count;
+    size_t ranks = steps->defs->ranks_count;
     size_t wanted = steps->cells == 0 ? 16 : steps->cells * 2;
     ck_time_t *lengths, *caused;
 
@@ -139,12 +139,12 @@ static int step_new(struct steps *steps, int64_t number, struct region part)
                              .end = part.end,
                              .shortest = INT64_MAX,
                              .longest = -1,
-                             .longest_rank = CAST_RANK_UNKNOWN,
-                             .worst = CAST_RANK_UNKNOWN};
+                             .longest_rank = DEFS_RANK_UNKNOWN,
+                             .worst = DEFS_RANK_UNKNOWN};
     return 0;
 }
 
-/* The step of that number that the rank has not had, CAST_NONE = there are too
+/* The step of that number that the rank has not had, DEFS_NONE = there are too
  * many. 0, or -1 with ENOMEM. */
 static int step_find(struct steps *steps,
                      uint32_t rank,
@@ -152,7 +152,7 @@ static int step_find(struct steps *steps,
                      struct region part,
                      uint32_t *found)
 {
-    *found = CAST_NONE;
+    *found = DEFS_NONE;
     for (uint64_t before = 0; before < STEPS_MAX; before++) {
         struct table_key key = {(uint64_t)number, before, 0};
         const ck_time_t *length;
@@ -202,7 +202,7 @@ int steps_add(struct steps *steps,
     uint32_t found;
 
     first_add(steps, index, part);
-    if (!steps->cast->ranks[index].is_wanted) {
+    if (!steps->defs->ranks[index].is_wanted) {
         return 0;
     }
     if (step_find(steps, index, number, part, &found) != 0 ||
@@ -210,7 +210,7 @@ int steps_add(struct steps *steps,
                    sizeof(*rank->items)) != 0) {
         return -1;
     }
-    if (found == CAST_NONE) {
+    if (found == DEFS_NONE) {
         return 0;
     }
     rank->items[rank->count++] = (struct mine){part.start, part.end, found};
@@ -225,7 +225,7 @@ int steps_add(struct steps *steps,
     step->shortest = length < step->shortest ? length : step->shortest;
     if (length > step->longest) {
         step->longest = length;
-        step->longest_rank = steps->cast->ranks[index].number;
+        step->longest_rank = steps->defs->ranks[index].number;
     }
     return 0;
 }
@@ -293,7 +293,7 @@ static void call_count(struct steps *steps,
         kind != CK_KIND_API_CUDA_DRIVER) {
         return;
     }
-    name = cast_name(steps->cast, event->process, event->record->name);
+    name = defs_name(steps->defs, event->process, event->record->name);
     if (is_launch(name)) {
         step->launches++;
     } else if (cause_of_call(kind, name) == CAUSE_GPU_SYNC) {
@@ -310,8 +310,8 @@ int steps_take(void *consumer, const struct timeline_event *event)
     if (event->record->kind != CK_KIND_STEP && steps->count == 0) {
         return 0;
     }
-    rank = cast_rank_index(steps->cast, event->rank);
-    if (rank == CAST_NONE) {
+    rank = defs_rank_index(steps->defs, event->rank);
+    if (rank == DEFS_NONE) {
         return 0;
     }
     if (event->record->kind == CK_KIND_STEP) {
@@ -324,7 +324,7 @@ int steps_take(void *consumer, const struct timeline_event *event)
                                ((const struct ck_mark *)event->record)->value)
                    : 0;
     }
-    step = steps->cast->ranks[rank].is_wanted
+    step = steps->defs->ranks[rank].is_wanted
                ? step_at(steps, rank, event->start)
                : NULL;
     if (step != NULL) {
@@ -366,7 +366,7 @@ bool steps_are_known(const struct steps *steps)
 
 size_t steps_ranks(const struct steps *steps)
 {
-    return steps->cast->ranks_count;
+    return steps->defs->ranks_count;
 }
 
 void steps_idle(struct steps *steps,
@@ -403,7 +403,7 @@ void steps_wait(struct steps *steps,
             continue;
         }
         steps->items[rank->items[at].step].waited += region_length(inside);
-        if (blamed != CAST_NONE) {
+        if (blamed != DEFS_NONE) {
             kept = cell(steps, steps->caused, rank->items[at].step, blamed);
         }
         if (kept != NULL) {
@@ -482,14 +482,14 @@ int steps_lengths(const struct steps *steps,
     return 0;
 }
 
-/* The rank that caused most waiting in a step; CAST_NONE = nobody did. */
+/* The rank that caused most waiting in a step; DEFS_NONE = nobody did. */
 static uint32_t
 worst_find(const struct steps *steps, size_t step, ck_time_t *most)
 {
-    uint32_t worst = CAST_NONE;
+    uint32_t worst = DEFS_NONE;
 
     *most = 0;
-    for (uint32_t rank = 0; rank < steps->cast->ranks_count; rank++) {
+    for (uint32_t rank = 0; rank < steps->defs->ranks_count; rank++) {
         const ck_time_t *caused = cell(steps, steps->caused, step, rank);
 
         if (caused != NULL && *caused > *most) {
@@ -514,7 +514,7 @@ int steps_blame(const struct steps *steps,
         ck_time_t most;
         uint32_t worst = worst_find(steps, i, &most);
 
-        blame->of += worst != CAST_NONE;
+        blame->of += worst != DEFS_NONE;
         if (worst == rank) {
             values[blame->worst++] = most;
         }
@@ -563,15 +563,15 @@ int steps_report(const struct steps *steps, struct report *report)
         return -1;
     }
     table->count = steps->count;
-    table->ranks = steps->cast->ranks_count;
+    table->ranks = steps->defs->ranks_count;
     for (size_t i = 0; i < steps->count; i++) {
         struct report_step *row = &table->items[i];
         uint32_t worst;
 
         *row = steps->items[i];
         worst = worst_find(steps, i, &row->worst_ns);
-        if (worst != CAST_NONE) {
-            row->worst = steps->cast->ranks[worst].number;
+        if (worst != DEFS_NONE) {
+            row->worst = steps->defs->ranks[worst].number;
         }
         row->lengths = cell(steps, steps->lengths, i, 0);
     }

@@ -19,9 +19,10 @@
 
 struct steps;
 /* Cast borrowed. NULL with ENOMEM. */
-struct steps *steps_create(const struct cast *cast, struct region region);
+struct steps *steps_create(const struct defs *defs, struct region region);
 void steps_destroy(struct steps *steps);
-/* Say a step of a rank (by its index in the cast). 0, or -1 with ENOMEM. */
+/* Say a step of a rank (by its index in the definitions). 0, or -1 with ENOMEM.
+ */
 int steps_add(struct steps *steps,
               uint32_t rank,
               struct region part,
@@ -45,9 +46,9 @@ size_t steps_count(const struct steps *steps);
 const struct report_step *steps_item(const struct steps *steps, size_t step);
 /* Are there any, or marks of any? */
 bool steps_are_known(const struct steps *steps);
-/* Of the cast. */
+/* Of the definitions. */
 size_t steps_ranks(const struct steps *steps);
-/* The rank waited because of another one (CAST_NONE = not known). */
+/* The rank waited because of another one (DEFS_NONE = not known). */
 void steps_wait(struct steps *steps,
                 uint32_t rank,
                 struct region part,

@@ -27,7 +27,7 @@ when_create(struct steps *steps, struct region region, size_t limit);
 void when_destroy(struct when *when);
 /* NULL for NULL. */
 struct steps *when_steps(const struct when *when);
-/* A part of the time of a rank (by its index in the cast). 0, or -1 with
+/* A part of the time of a rank (by its index in the definitions). 0, or -1 with
  * ENOMEM. */
 int when_add(struct when *when,
              uint32_t thing,

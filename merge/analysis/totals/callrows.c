@@ -128,7 +128,7 @@ static void function_join(struct report_function *into,
 static void
 functions_fill(struct report *report, struct call_row *rows, size_t count)
 {
-    int32_t last_rank = CAST_RANK_UNKNOWN;
+    int32_t last_rank = DEFS_RANK_UNKNOWN;
 
     qsort(rows, count, sizeof(*rows), by_name);
     for (size_t i = 0; i < count; i++) {
@@ -136,7 +136,7 @@ functions_fill(struct report *report, struct call_row *rows, size_t count)
             report->functions[report->functions_count++] =
                 (struct report_function){.name = rows[i].call.name,
                                          .kind = rows[i].call.kind};
-            last_rank = CAST_RANK_UNKNOWN;
+            last_rank = DEFS_RANK_UNKNOWN;
         }
         function_join(&report->functions[report->functions_count - 1], &rows[i],
                       &last_rank);

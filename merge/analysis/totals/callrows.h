@@ -5,7 +5,7 @@
 #ifndef CK_MERGE_ANALYSIS_TOTALS_CALLROWS_H
 #define CK_MERGE_ANALYSIS_TOTALS_CALLROWS_H
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 
 /* Calls from one place of one process. */

@@ -41,14 +41,14 @@ enum owner { OWNER_UNKNOWN, OWNER_PROGRAM, OWNER_MPI };
 #define SITES_KNOWN 64
 
 struct known {
-    uint32_t process; /* CAST_NONE = unused */
+    uint32_t process; /* DEFS_NONE = unused */
     uint32_t name;
     uint64_t site;
     struct site *found; /* until the sites move */
 };
 
 struct calls {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct region region;
     struct table *keys; /* process, name, site */
     struct site *sites;
@@ -67,25 +67,25 @@ struct calls {
 static void known_forget(struct calls *calls)
 {
     for (size_t i = 0; i < SITES_KNOWN; i++) {
-        calls->known[i].process = CAST_NONE;
+        calls->known[i].process = DEFS_NONE;
     }
 }
 
-struct calls *calls_create(const struct cast *cast, struct region region)
+struct calls *calls_create(const struct defs *defs, struct region region)
 {
     struct calls *calls = calloc(1, sizeof(*calls));
 
     if (calls == NULL) {
         return NULL;
     }
-    calls->cast = cast;
+    calls->defs = defs;
     calls->region = region;
     known_forget(calls);
     calls->keys = table_create();
     calls->requests = requests_create();
-    calls->traffic = traffic_create(cast);
-    calls->last = calloc(cast->threads_count + 1, sizeof(*calls->last));
-    calls->owners = calloc(cast->threads_count + 1, sizeof(*calls->owners));
+    calls->traffic = traffic_create(defs);
+    calls->last = calloc(defs->threads_count + 1, sizeof(*calls->last));
+    calls->owners = calloc(defs->threads_count + 1, sizeof(*calls->owners));
     if (calls->keys == NULL || calls->requests == NULL ||
         calls->traffic == NULL || calls->last == NULL) {
         calls_destroy(calls);
@@ -112,17 +112,17 @@ static enum owner owner_of(const struct calls *calls,
                            const struct timeline_event *event,
                            uint64_t site)
 {
-    const struct cast *cast = calls->cast;
+    const struct defs *defs = calls->defs;
     struct place place;
 
     if (event->record->kind != CK_KIND_POSIX ||
-        event->process >= cast->processes_count) {
+        event->process >= defs->processes_count) {
         return OWNER_UNKNOWN;
     }
-    if (mpilibrary_has(cast, event->process, site)) {
+    if (mpilibrary_has(defs, event->process, site)) {
         return OWNER_MPI;
     }
-    place = cast_place(cast, event->process, site);
+    place = defs_place(defs, event->process, site);
     return place.function == NULL && place.file == NULL ? OWNER_UNKNOWN
                                                         : OWNER_PROGRAM;
 }
@@ -255,7 +255,7 @@ static int complete_take(struct calls *calls,
         if (number != 0 && (message->e.flags & CK_FLAG_PERSISTENT) == 0) {
             (void)request_set(calls, event, message->request, 0);
         }
-    } else if (event->thread < calls->cast->threads_count) {
+    } else if (event->thread < calls->defs->threads_count) {
         number = calls->last[event->thread]; /* of an MPI_Sendrecv */
     }
     return number == 0 || (message->e.flags & CK_FLAG_FAILED) != 0
@@ -347,7 +347,7 @@ static int started_take(struct calls *calls,
                         const struct timeline_event *event,
                         enum ck_class cls)
 {
-    uint32_t number = event->thread < calls->cast->threads_count
+    uint32_t number = event->thread < calls->defs->threads_count
                           ? calls->last[event->thread]
                           : 0;
 
@@ -382,7 +382,7 @@ int calls_take(void *consumer, const struct timeline_event *event)
     if (site == NULL) {
         return -1;
     }
-    if (event->thread >= calls->cast->threads_count) {
+    if (event->thread >= calls->defs->threads_count) {
         /* not one of those that are known */
     } else if (kind == CK_KIND_MPI_CALL || kind == CK_KIND_SENDRECV) {
         calls->last[event->thread] = (uint32_t)(site - calls->sites) + 1;
@@ -426,8 +426,8 @@ int calls_waits(struct calls *calls, const struct waitstates *waitstates)
     for (size_t i = 0; i < count; i++) {
         /* Of rows of several ranks it is not known which one waited. */
         if (rows[i].ranks == NULL && rows[i].cause == CAUSE_MPI_WAIT &&
-            rows[i].last != CAST_RANK_UNKNOWN &&
-            cast_is_wanted(calls->cast, rows[i].rank) &&
+            rows[i].last != DEFS_RANK_UNKNOWN &&
+            defs_is_wanted(calls->defs, rows[i].rank) &&
             traffic_wait(calls->traffic, rows[i].wait, rows[i].rank,
                          rows[i].last, rows[i].ns, rows[i].count) != 0) {
             return -1;
@@ -447,13 +447,13 @@ row_fill(const struct calls *calls, size_t number, struct call_row *row)
 {
     struct table_key key = table_key(calls->keys, number);
     const struct site *site = &calls->sites[number];
-    const char *name = cast_name(calls->cast, (uint32_t)key.a, (uint32_t)key.b);
+    const char *name = defs_name(calls->defs, (uint32_t)key.a, (uint32_t)key.b);
 
     memset(row, 0, sizeof(*row));
-    row->rank = calls->cast->processes[key.a].rank;
+    row->rank = calls->defs->processes[key.a].rank;
     row->call.name = name == NULL ? UNNAMED : name;
     row->call.kind = ck_kind_name(site->kind);
-    row->call.place = cast_place(calls->cast, (uint32_t)key.a, key.c);
+    row->call.place = defs_place(calls->defs, (uint32_t)key.a, key.c);
     row->call.site = row->call.place.function == NULL ? key.c : 0;
     row->call.calls = site->calls;
     row->call.calls_in_run = site->calls_in_run;
@@ -462,15 +462,15 @@ row_fill(const struct calls *calls, size_t number, struct call_row *row)
     row->call.moved = site->moved;
     row->call.total = site->total;
     row->call.max = site->max;
-    row->call.ranks = site->calls > 0 && row->rank != CAST_RANK_UNKNOWN;
+    row->call.ranks = site->calls > 0 && row->rank != DEFS_RANK_UNKNOWN;
 }
 
 bool calls_is_own(const struct calls *calls, uint32_t thread)
 {
-    const struct cast_thread *of = &calls->cast->threads[thread];
+    const struct defs_thread *of = &calls->defs->threads[thread];
     unsigned owners = calls->owners[thread];
 
-    return stamps_has(&calls->cast->processes[of->process].init) &&
+    return stamps_has(&calls->defs->processes[of->process].init) &&
            (owners & 1 << OWNER_MPI) != 0 && (owners & 1 << OWNER_PROGRAM) == 0;
 }
 

@@ -10,8 +10,8 @@
 #include "merge/timeline/timeline.h"
 
 struct calls;
-/* `cast` is borrowed. NULL with ENOMEM. */
-struct calls *calls_create(const struct cast *cast, struct region region);
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct calls *calls_create(const struct defs *defs, struct region region);
 void calls_destroy(struct calls *calls);
 int calls_take(void *calls, const struct timeline_event *event);
 /* Who waited for whom in them. 0, or -1 with ENOMEM. */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 static bool
-has_wanted(const struct cast *cast, const int32_t *ranks, size_t count)
+has_wanted(const struct defs *defs, const int32_t *ranks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (cast_is_wanted(cast, ranks[i])) {
+        if (defs_is_wanted(defs, ranks[i])) {
             return true;
         }
     }
@@ -29,14 +29,14 @@ static void launcher_move(struct report *report,
     }
 }
 
-static void launchers_keep(const struct cast *cast, struct report *report)
+static void launchers_keep(const struct defs *defs, struct report *report)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < report->launchers_count; i++) {
         struct report_launcher *row = &report->launchers[i];
 
-        if (!has_wanted(cast, row->ranks, row->ranks_count)) {
+        if (!has_wanted(defs, row->ranks, row->ranks_count)) {
             free(row->ranks);
             continue;
         }
@@ -46,26 +46,26 @@ static void launchers_keep(const struct cast *cast, struct report *report)
     report->launchers_count = kept;
 }
 
-static void ranks_keep(const struct cast *cast, struct report *report)
+static void ranks_keep(const struct defs *defs, struct report *report)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < report->ranks_count; i++) {
-        if (cast_is_wanted(cast, report->ranks[i].number)) {
+        if (defs_is_wanted(defs, report->ranks[i].number)) {
             report->ranks[kept++] = report->ranks[i];
         }
     }
     report->ranks_count = kept;
 }
 
-static void impasses_keep(const struct cast *cast, struct report *report)
+static void impasses_keep(const struct defs *defs, struct report *report)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < report->impasses_count; i++) {
         struct report_impasse *row = &report->impasses[i];
 
-        if (!has_wanted(cast, row->ranks,
+        if (!has_wanted(defs, row->ranks,
                         row->waited + row->died + row->absent)) {
             free(row->ranks);
             continue;
@@ -75,15 +75,15 @@ static void impasses_keep(const struct cast *cast, struct report *report)
     report->impasses_count = kept;
 }
 
-static void awaited_keep(const struct cast *cast, struct report *report)
+static void awaited_keep(const struct defs *defs, struct report *report)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < report->awaited_count; i++) {
         struct report_awaited *row = &report->awaited[i];
 
-        if (!has_wanted(cast, row->ranks, row->ranks_count) &&
-            !cast_is_wanted(cast, row->peer)) {
+        if (!has_wanted(defs, row->ranks, row->ranks_count) &&
+            !defs_is_wanted(defs, row->peer)) {
             free(row->ranks);
             continue;
         }
@@ -92,13 +92,13 @@ static void awaited_keep(const struct cast *cast, struct report *report)
     report->awaited_count = kept;
 }
 
-void chosen_keep(const struct cast *cast, struct report *report)
+void chosen_keep(const struct defs *defs, struct report *report)
 {
-    if (!cast->is_filtered) {
+    if (!defs->is_filtered) {
         return;
     }
-    ranks_keep(cast, report);
-    launchers_keep(cast, report);
-    impasses_keep(cast, report);
-    awaited_keep(cast, report);
+    ranks_keep(defs, report);
+    launchers_keep(defs, report);
+    impasses_keep(defs, report);
+    awaited_keep(defs, report);
 }

@@ -18,16 +18,16 @@ struct sums {
 };
 
 struct copyplaces {
-    const struct cast *cast;   /* borrowed */
-    const struct scene *scene; /* borrowed */
+    const struct defs *defs;         /* borrowed */
+    const struct lookback *lookback; /* borrowed */
     struct region region;
     struct table *keys; /* process, kind, site */
     struct sums *sums;
     size_t count, room;
 };
 
-struct copyplaces *copyplaces_create(const struct cast *cast,
-                                     const struct scene *scene,
+struct copyplaces *copyplaces_create(const struct defs *defs,
+                                     const struct lookback *lookback,
                                      struct region region)
 {
     struct copyplaces *places = calloc(1, sizeof(*places));
@@ -35,8 +35,8 @@ struct copyplaces *copyplaces_create(const struct cast *cast,
     if (places == NULL) {
         return NULL;
     }
-    places->cast = cast;
-    places->scene = scene;
+    places->defs = defs;
+    places->lookback = lookback;
     places->region = region;
     places->keys = table_create();
     if (places->keys == NULL) {
@@ -60,18 +60,18 @@ static uint64_t site_of(const struct copyplaces *places,
                         const struct timeline_event *event,
                         const struct ck_copy *copy)
 {
-    const struct host *host = scene_host(places->scene);
-    uint64_t site = commands_site(scene_commands(places->scene), event->process,
-                                  copy->tid, copy->call);
-    const struct host_span *call = NULL;
+    const struct history *host = lookback_host(places->lookback);
+    uint64_t site = commands_site(lookback_commands(places->lookback),
+                                  event->process, copy->tid, copy->call);
+    const struct history_span *call = NULL;
     uint32_t thread;
 
     if (site != 0) {
         return site;
     }
-    thread = host_thread(host, event->process, copy->tid);
-    if (thread != HOST_NONE) {
-        call = host_call_span(host, thread, copy->call);
+    thread = history_thread(host, event->process, copy->tid);
+    if (thread != HISTORY_NONE) {
+        call = history_call_span(host, thread, copy->call);
     }
     return call == NULL ? 0 : call->site;
 }
@@ -126,7 +126,7 @@ static int place_join(const struct copyplaces *places,
     struct table_key key = table_key(places->keys, number);
     struct report_copy_place row = {
         .name = ck_kind_name((unsigned)key.b),
-        .place = cast_place(places->cast, (uint32_t)key.a, key.c)};
+        .place = defs_place(places->defs, (uint32_t)key.a, key.c)};
     /* Kept texts: equal ones are one pointer. */
     int64_t at = table_number_of(texts, (uintptr_t)row.place.function,
                                  (uintptr_t)row.place.file,

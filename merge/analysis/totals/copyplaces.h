@@ -5,14 +5,14 @@
 #ifndef CK_MERGE_ANALYSIS_TOTALS_COPYPLACES_H
 #define CK_MERGE_ANALYSIS_TOTALS_COPYPLACES_H
 
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
 
 struct copyplaces;
-/* Borrowed; the scene takes each event before. NULL with ENOMEM. */
-struct copyplaces *copyplaces_create(const struct cast *cast,
-                                     const struct scene *scene,
+/* Borrowed; the lookback takes each event before. NULL with ENOMEM. */
+struct copyplaces *copyplaces_create(const struct defs *defs,
+                                     const struct lookback *lookback,
                                      struct region region);
 void copyplaces_destroy(struct copyplaces *places);
 /* A timeline_take_f, for copies. */

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/totals/levels.h"
+#include "merge/analysis/totals/busyrollup.h"
 
 #define NAMES_KNOWN 64
 
@@ -45,10 +45,10 @@ struct part {
 };
 
 struct devices {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct device *items;    /* by physical device */
-    struct part *parts;      /* by number of cast->subs */
-    struct levels *levels;
+    struct part *parts;      /* by number of definitions->subs */
+    struct busyrollup *levels;
     bool is_whole; /* the region is the run */
     /* The device looked up last. */
     uint32_t process;
@@ -93,7 +93,7 @@ bool devices_is_communication(const char *kernel)
     return false;
 }
 
-struct devices *devices_create(const struct cast *cast,
+struct devices *devices_create(const struct defs *defs,
                                struct region region,
                                struct region whole)
 {
@@ -102,18 +102,18 @@ struct devices *devices_create(const struct cast *cast,
     if (devices == NULL) {
         return NULL;
     }
-    devices->cast = cast;
+    devices->defs = defs;
     devices->is_whole = region.start == whole.start && region.end == whole.end;
-    devices->items = calloc(cast->physicals_count + 1, sizeof(*devices->items));
-    devices->parts = calloc(cast->subs_count + 1, sizeof(*devices->parts));
-    devices->levels = levels_create(cast, region);
+    devices->items = calloc(defs->physicals_count + 1, sizeof(*devices->items));
+    devices->parts = calloc(defs->subs_count + 1, sizeof(*devices->parts));
+    devices->levels = busyrollup_create(defs, region);
     if (devices->items == NULL || devices->parts == NULL ||
         devices->levels == NULL) {
         devices_destroy(devices);
         return NULL;
     }
-    for (uint32_t i = 0; i < cast->physicals_count; i++) {
-        struct region part = device_region(cast, i, region);
+    for (uint32_t i = 0; i < defs->physicals_count; i++) {
+        struct region part = device_region(defs, i, region);
 
         interval_union_init(&devices->items[i].compute, part);
         interval_union_init(&devices->items[i].kernels, part);
@@ -121,11 +121,11 @@ struct devices *devices_create(const struct cast *cast,
         interval_union_init(&devices->items[i].comm, part);
         interval_union_init(&devices->items[i].copy, part);
         interval_union_init(&devices->items[i].run,
-                            device_region(cast, i, whole));
+                            device_region(defs, i, whole));
     }
-    for (size_t i = 0; i < cast->subs_count; i++) {
+    for (size_t i = 0; i < defs->subs_count; i++) {
         struct region part =
-            device_region(cast, cast->subs[i].physical, region);
+            device_region(defs, defs->subs[i].physical, region);
 
         interval_union_init(&devices->parts[i].kernels, part);
         interval_union_init(&devices->parts[i].all, part);
@@ -140,20 +140,20 @@ void devices_destroy(struct devices *devices)
     }
     free(devices->items);
     free(devices->parts);
-    levels_destroy(devices->levels);
+    busyrollup_destroy(devices->levels);
     free(devices);
 }
 
 static struct device *
 device_find(struct devices *devices, uint32_t process, uint32_t number)
 {
-    const struct cast_device *device;
+    const struct defs_device *device;
 
     if (devices->last != NULL && devices->process == process &&
         devices->number == number) {
         return devices->last;
     }
-    device = cast_device(devices->cast, process, number);
+    device = defs_device(devices->defs, process, number);
     if (device == NULL) {
         return NULL;
     }
@@ -161,7 +161,7 @@ device_find(struct devices *devices, uint32_t process, uint32_t number)
     devices->number = number;
     devices->last = &devices->items[device->physical];
     devices->last_part =
-        device->sub == CAST_NONE ? NULL : &devices->parts[device->sub];
+        device->sub == DEFS_NONE ? NULL : &devices->parts[device->sub];
     return devices->last;
 }
 
@@ -260,7 +260,7 @@ int devices_take(void *consumer, const struct timeline_event *event)
     if (!devices->is_whole) {
         interval_union_add(&device->run, event->start, event->end);
     }
-    if (levels_take(devices->levels, event) != 0) {
+    if (busyrollup_take(devices->levels, event) != 0) {
         return -1;
     }
     if (devices->last_part != NULL) {
@@ -271,30 +271,30 @@ int devices_take(void *consumer, const struct timeline_event *event)
     } else {
         kernel_add(
             device, part,
-            is_communication(devices, cast_name(devices->cast, event->process,
+            is_communication(devices, defs_name(devices->defs, event->process,
                                                 event->record->name)));
     }
     return 0;
 }
 
 /* A device without a UUID is its process's own: which one that is. */
-static void owner_report(const struct cast *cast,
-                         const struct cast_physical *physical,
+static void owner_report(const struct defs *defs,
+                         const struct defs_physical *physical,
                          struct report_device *row)
 {
-    const struct cast_process *owner = &cast->processes[physical->process];
+    const struct defs_process *owner = &defs->processes[physical->process];
 
     if (physical->uuid[0] == '\0') {
         row->command = owner->command[0] != '\0'
                            ? owner->command
-                           : cast->agents[owner->agent].command;
+                           : defs->agents[owner->agent].command;
         row->pid = owner->pid;
     }
 }
 
 static void device_report(const struct devices *devices,
                           const struct device *device,
-                          const struct cast_physical *physical,
+                          const struct defs_physical *physical,
                           struct report_device *row)
 {
     const struct interval_union *kernels = kernels_of(device);
@@ -395,24 +395,24 @@ static void numbers_report(struct report *report)
 /* Parts of the devices that are shown. 0, or -1 with ENOMEM. */
 static int subs_report(const struct devices *devices, struct report *report)
 {
-    const struct cast *cast = devices->cast;
+    const struct defs *defs = devices->defs;
 
-    report->subs = calloc(cast->subs_count + 1, sizeof(*report->subs));
+    report->subs = calloc(defs->subs_count + 1, sizeof(*report->subs));
     if (report->subs == NULL) {
         return -1;
     }
-    for (size_t i = 0; i < cast->subs_count; i++) {
-        const struct cast_sub *sub = &cast->subs[i];
+    for (size_t i = 0; i < defs->subs_count; i++) {
+        const struct defs_sub *sub = &defs->subs[i];
         const struct part *part = &devices->parts[i];
         struct report_sub *row = &report->subs[report->subs_count];
 
-        if (!cast_is_wanted(cast, cast->processes[sub->process].rank)) {
+        if (!defs_is_wanted(defs, defs->processes[sub->process].rank)) {
             continue;
         }
         *row = (struct report_sub){
             .physical = sub->physical,
             .name = sub->name,
-            .pid = cast->processes[sub->process].pid,
+            .pid = defs->processes[sub->process].pid,
             .wall = region_length(part->all.region),
             .busy = interval_union_length(&part->all),
             .compute = interval_union_length(&part->kernels),
@@ -430,7 +430,7 @@ static int subs_report(const struct devices *devices, struct report *report)
 
 int devices_report(const struct devices *devices, struct report *report)
 {
-    size_t count = devices->cast->physicals_count;
+    size_t count = devices->defs->physicals_count;
 
     report->devices = calloc(count + 1, sizeof(*report->devices));
     if (report->devices == NULL) {
@@ -442,17 +442,17 @@ int devices_report(const struct devices *devices, struct report *report)
         struct report_device *row = &report->devices[report->devices_count];
         const struct device *device = &devices->items[i];
 
-        device_report(devices, device, &devices->cast->physicals[i], row);
-        owner_report(devices->cast, &devices->cast->physicals[i], row);
+        device_report(devices, device, &devices->defs->physicals[i], row);
+        owner_report(devices->defs, &devices->defs->physicals[i], row);
         row->physical = (uint32_t)i;
         if (row->busy + row->idle != row->wall) {
             report->is_ledger_closed = false;
         }
         if (all_of(device)->count + device->bad_times == 0 &&
-            devices->cast->physicals[i].name[0] == '\0') {
+            devices->defs->physicals[i].name[0] == '\0') {
             continue; /* named by nobody and not used here */
         }
-        if (!cast_is_device_wanted(devices->cast, (uint32_t)i)) {
+        if (!defs_is_device_wanted(devices->defs, (uint32_t)i)) {
             continue;
         }
         all_add(&report->all, row);
@@ -463,5 +463,5 @@ int devices_report(const struct devices *devices, struct report *report)
     numbers_report(report);
     return subs_report(devices, report) != 0
                ? -1
-               : levels_report(devices->levels, report);
+               : busyrollup_report(devices->levels, report);
 }

@@ -10,15 +10,15 @@
 
 /* The part of a region in which the device was recorded. */
 static inline struct region
-device_region(const struct cast *cast, uint32_t physical, struct region region)
+device_region(const struct defs *defs, uint32_t physical, struct region region)
 {
-    cast_window(cast, physical, &region.start, &region.end);
+    defs_window(defs, physical, &region.start, &region.end);
     return region;
 }
 
 struct devices;
-/* `cast` is borrowed. NULL with ENOMEM. */
-struct devices *devices_create(const struct cast *cast,
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct devices *devices_create(const struct defs *defs,
                                struct region region,
                                struct region whole);
 void devices_destroy(struct devices *devices);

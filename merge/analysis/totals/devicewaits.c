@@ -61,8 +61,8 @@ struct row {
 #define NAMES_KNOWN 64
 
 struct devicewaits {
-    const struct cast *cast;   /* borrowed */
-    const struct scene *scene; /* borrowed */
+    const struct defs *defs;         /* borrowed */
+    const struct lookback *lookback; /* borrowed */
     struct region region;
     struct interval_union *unions; /* by physical device, of what computes */
     struct row rows[DEVICEWAITS_NAMES];
@@ -75,8 +75,8 @@ struct devicewaits {
     } known[NAMES_KNOWN];
 };
 
-struct devicewaits *devicewaits_create(const struct cast *cast,
-                                       const struct scene *scene,
+struct devicewaits *devicewaits_create(const struct defs *defs,
+                                       const struct lookback *lookback,
                                        struct region region)
 {
     struct devicewaits *waits = calloc(1, sizeof(*waits));
@@ -84,16 +84,16 @@ struct devicewaits *devicewaits_create(const struct cast *cast,
     if (waits == NULL) {
         return NULL;
     }
-    waits->cast = cast;
-    waits->scene = scene;
+    waits->defs = defs;
+    waits->lookback = lookback;
     waits->region = region;
-    waits->is_wanted = cast->physicals_count > 1;
-    waits->unions = calloc(cast->physicals_count + 1, sizeof(*waits->unions));
+    waits->is_wanted = defs->physicals_count > 1;
+    waits->unions = calloc(defs->physicals_count + 1, sizeof(*waits->unions));
     if (waits->unions == NULL) {
         free(waits);
         return NULL;
     }
-    for (size_t i = 0; i < cast->physicals_count; i++) {
+    for (size_t i = 0; i < defs->physicals_count; i++) {
         interval_union_init(&waits->unions[i], region);
     }
     return waits;
@@ -129,14 +129,14 @@ computed_by(const struct devicewaits *waits, uint32_t device, ck_time_t time)
 }
 
 /* Which devices are of ranks of its group. */
-static void row_fill(const struct cast *cast, struct row *row)
+static void row_fill(const struct defs *defs, struct row *row)
 {
-    for (size_t i = 0; i < cast->physicals_count; i++) {
-        const struct cast_physical *device = &cast->physicals[i];
+    for (size_t i = 0; i < defs->physicals_count; i++) {
+        const struct defs_physical *device = &defs->physicals[i];
         bool is_member = row->group == NULL;
 
         for (size_t r = 0; r < device->ranks_count && !is_member; r++) {
-            is_member = kernelgroup_has(cast, row->group, device->ranks[r]);
+            is_member = kernelgroup_has(defs, row->group, device->ranks[r]);
         }
         row->is_member[i] = is_member;
         row->members += is_member;
@@ -147,7 +147,7 @@ static void row_fill(const struct cast *cast, struct row *row)
 static struct row *
 row_find(struct devicewaits *waits, const char *name, const char *group)
 {
-    size_t devices = waits->cast->physicals_count;
+    size_t devices = waits->defs->physicals_count;
     struct row *row;
 
     for (size_t i = 0; i < waits->rows_count; i++) {
@@ -161,7 +161,7 @@ row_find(struct devicewaits *waits, const char *name, const char *group)
     row = &waits->rows[waits->rows_count++];
     row->name = name;
     row->group = group;
-    row->is_known = kernelgroup_is_known(waits->cast, group);
+    row->is_known = kernelgroup_is_known(waits->defs, group);
     row->is_member = calloc(devices, sizeof(*row->is_member));
     row->counts = calloc(devices, sizeof(*row->counts));
     row->frontier = malloc(devices * sizeof(*row->frontier));
@@ -169,9 +169,9 @@ row_find(struct devicewaits *waits, const char *name, const char *group)
     row->sums = calloc(devices, sizeof(*row->sums));
     row->is_unfit = row->is_member == NULL || row->counts == NULL ||
                     row->frontier == NULL || row->computed == NULL ||
-                    row->sums == NULL || cast_has_discarded(waits->cast);
+                    row->sums == NULL || defs_has_discarded(waits->defs);
     if (row->is_member != NULL) {
-        row_fill(waits->cast, row);
+        row_fill(waits->defs, row);
     }
     for (size_t i = 0; row->frontier != NULL && i < devices; i++) {
         row->frontier[i] = INT64_MIN;
@@ -229,7 +229,7 @@ static bool parts_error(const struct devicewaits *waits,
 {
     struct wait wait = {.until = last->start, .thread = last->thread};
 
-    if (!scene_error(waits->scene, part->thread, part->start, &wait)) {
+    if (!lookback_error(waits->lookback, part->thread, part->start, &wait)) {
         return false;
     }
     *error = wait.error;
@@ -247,7 +247,7 @@ call_doubt(const struct devicewaits *waits, struct row *row, struct call *call)
 
     call->is_certain = true;
     call->latest = now;
-    for (uint32_t i = 0; i < waits->cast->physicals_count; i++) {
+    for (uint32_t i = 0; i < waits->defs->physicals_count; i++) {
         const struct part *part = &call->parts[i];
 
         if (i == call->last || !row->is_member[i]) {
@@ -301,7 +301,7 @@ static void call_close(struct devicewaits *waits,
 {
     call->last = last;
     call_doubt(waits, row, call);
-    for (uint32_t i = 0; i < waits->cast->physicals_count; i++) {
+    for (uint32_t i = 0; i < waits->defs->physicals_count; i++) {
         if (i != last && row->is_member[i]) {
             part_close(waits, row, call, i);
         }
@@ -309,7 +309,7 @@ static void call_close(struct devicewaits *waits,
     /* The last one may have waited for another, if that was later. */
     hidden_add(row, last, &call->parts[last],
                (struct region){call->parts[last].start, call->latest});
-    memset(call->parts, 0, waits->cast->physicals_count * sizeof(*call->parts));
+    memset(call->parts, 0, waits->defs->physicals_count * sizeof(*call->parts));
     call->arrived = 0;
 }
 
@@ -328,7 +328,7 @@ static int call_enter(struct devicewaits *waits,
     }
     if (call->parts == NULL) {
         call->parts =
-            calloc(waits->cast->physicals_count, sizeof(*call->parts));
+            calloc(waits->defs->physicals_count, sizeof(*call->parts));
         if (call->parts == NULL) {
             return -1;
         }
@@ -360,7 +360,7 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
 {
     struct devicewaits *waits = consumer;
     const struct ck_kernel *record = (const struct ck_kernel *)event->record;
-    const struct cast_device *device;
+    const struct defs_device *device;
     const char *name;
     struct row *row;
     struct region part = {event->start, event->end};
@@ -368,11 +368,11 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
     if (!waits->is_wanted || event->record->kind != CK_KIND_KERNEL ||
         (event->record->flags & CK_FLAG_BAD_TIME) != 0 ||
         event->start >= event->end ||
-        event->thread >= waits->cast->threads_count) {
+        event->thread >= waits->defs->threads_count) {
         return 0;
     }
-    device = cast_device(waits->cast, event->process, record->device);
-    name = cast_name(waits->cast, event->process, event->record->name);
+    device = defs_device(waits->defs, event->process, record->device);
+    name = defs_name(waits->defs, event->process, event->record->name);
     if (device == NULL) {
         return 0;
     }
@@ -385,7 +385,7 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
         return 0;
     }
     row = row_find(waits, name,
-                   kernelgroup_of(waits->cast, event->process, record));
+                   kernelgroup_of(waits->defs, event->process, record));
     if (row == NULL) {
         return 0;
     }
@@ -403,7 +403,7 @@ static bool is_fit(const struct devicewaits *waits, const struct row *row)
     if (!row->is_known && row->loose > row->first / CLOCKKERNELS_LOOSE) {
         return false;
     }
-    for (size_t i = 0; !row->is_unfit && i < waits->cast->physicals_count;
+    for (size_t i = 0; !row->is_unfit && i < waits->defs->physicals_count;
          i++) {
         if (!row->is_member[i]) {
             continue;
@@ -428,7 +428,7 @@ static uint64_t row_ungrouped(const struct devicewaits *waits,
     if (row->is_known || is_fit(waits, row)) {
         return 0;
     }
-    for (size_t i = 0; i < waits->cast->physicals_count; i++) {
+    for (size_t i = 0; i < waits->defs->physicals_count; i++) {
         most = row->counts[i] > most ? row->counts[i] : most;
     }
     return most;

@@ -12,7 +12,7 @@
 #ifndef CK_MERGE_ANALYSIS_TOTALS_DEVICEWAITS_H
 #define CK_MERGE_ANALYSIS_TOTALS_DEVICEWAITS_H
 
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
 
@@ -22,9 +22,9 @@
 #define DEVICEWAITS_PENDING 64
 
 struct devicewaits;
-/* Borrowed; the scene for the clocks. NULL with ENOMEM. */
-struct devicewaits *devicewaits_create(const struct cast *cast,
-                                       const struct scene *scene,
+/* Borrowed; the lookback for the clocks. NULL with ENOMEM. */
+struct devicewaits *devicewaits_create(const struct defs *defs,
+                                       const struct lookback *lookback,
                                        struct region region);
 void devicewaits_destroy(struct devicewaits *waits);
 /* A timeline_take_f. */

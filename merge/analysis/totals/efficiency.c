@@ -6,8 +6,8 @@
 
 #include "merge/analysis/totals/outside.h"
 
-static void hosts_report(const struct cast *cast,
-                         const struct replay *replay,
+static void hosts_report(const struct defs *defs,
+                         const struct idealnetwork *idealnetwork,
                          struct report *report)
 {
     struct report_efficiency *e = &report->efficiency;
@@ -15,13 +15,13 @@ static void hosts_report(const struct cast *cast,
 
     for (size_t i = 0; i < report->ranks_count; i++) {
         struct report_rank *row = &report->ranks[i];
-        uint32_t index = cast_rank_index(cast, row->number);
-        struct replay_rank rank;
+        uint32_t index = defs_rank_index(defs, row->number);
+        struct idealnetwork_rank rank;
 
-        if (index == CAST_NONE) {
+        if (index == DEFS_NONE) {
             continue;
         }
-        rank = replay_rank(replay, index);
+        rank = idealnetwork_rank(idealnetwork, index);
         if (!rank.is_seen) {
             continue;
         }
@@ -66,8 +66,8 @@ static double quotient(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-void efficiency_report(const struct cast *cast,
-                       const struct replay *replay,
+void efficiency_report(const struct defs *defs,
+                       const struct idealnetwork *idealnetwork,
                        struct match_counts counts,
                        struct report *report)
 {
@@ -75,7 +75,7 @@ void efficiency_report(const struct cast *cast,
     double region, useful_max, compute_max, active_max;
 
     *e = (struct report_efficiency){.region = region_length(report->region)};
-    hosts_report(cast, replay, report);
+    hosts_report(defs, idealnetwork, report);
     devices_sum(report);
     e->sends = counts.sends;
     e->receives = counts.receives;

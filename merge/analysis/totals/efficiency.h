@@ -19,13 +19,13 @@
 #ifndef CK_MERGE_ANALYSIS_TOTALS_EFFICIENCY_H
 #define CK_MERGE_ANALYSIS_TOTALS_EFFICIENCY_H
 
-#include "merge/analysis/totals/replay.h"
+#include "merge/analysis/totals/idealnetwork.h"
 #include "merge/messages/match.h"
 #include "merge/report/report.h"
 
 /* Write report->efficiency, after devices_report() and ranks_report(). */
-void efficiency_report(const struct cast *cast,
-                       const struct replay *replay,
+void efficiency_report(const struct defs *defs,
+                       const struct idealnetwork *idealnetwork,
                        struct match_counts counts,
                        struct report *report);
 

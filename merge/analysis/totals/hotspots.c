@@ -24,8 +24,8 @@ struct spot {
 };
 
 struct hotspots {
-    const struct cast *cast;   /* borrowed */
-    const struct scene *scene; /* borrowed */
+    const struct defs *defs;         /* borrowed */
+    const struct lookback *lookback; /* borrowed */
     struct region region;
     struct table *befores; /* process, name, site */
     struct table *stacks;  /* process, stack | before, range */
@@ -34,8 +34,8 @@ struct hotspots {
     struct report_samples sums;
 };
 
-struct hotspots *hotspots_create(const struct cast *cast,
-                                 const struct scene *scene,
+struct hotspots *hotspots_create(const struct defs *defs,
+                                 const struct lookback *lookback,
                                  struct region region)
 {
     struct hotspots *hotspots = calloc(1, sizeof(*hotspots));
@@ -43,8 +43,8 @@ struct hotspots *hotspots_create(const struct cast *cast,
     if (hotspots == NULL) {
         return NULL;
     }
-    hotspots->cast = cast;
-    hotspots->scene = scene;
+    hotspots->defs = defs;
+    hotspots->lookback = lookback;
     hotspots->region = region;
     hotspots->befores = table_create();
     hotspots->stacks = table_create();
@@ -67,9 +67,9 @@ void hotspots_destroy(struct hotspots *hotspots)
 }
 
 static int
-state_take(void *state, struct region piece, const struct host_state *did)
+state_take(void *state, struct region piece, const struct history_state *did)
 {
-    struct host_state *kept = state;
+    struct history_state *kept = state;
 
     (void)piece;
     *kept = *did;
@@ -98,7 +98,7 @@ is_call_time(struct hotspots *hotspots, unsigned kind, ck_time_t weight)
 
 /* A number of the call that the thread left last; 0 = none, -1 with ENOMEM. */
 static int64_t before_number(struct hotspots *hotspots,
-                             const struct host_span *before)
+                             const struct history_span *before)
 {
     int64_t number;
 
@@ -114,30 +114,30 @@ static int64_t before_number(struct hotspots *hotspots,
 static struct spot spot_of(const struct hotspots *hotspots,
                            const struct evidence_item *item,
                            const char *range,
-                           const struct host_span *before)
+                           const struct history_span *before)
 {
-    const struct cast *cast = hotspots->cast;
-    struct spot spot = {.place = evidence_place(cast, item),
+    const struct defs *defs = hotspots->defs;
+    struct spot spot = {.place = evidence_place(defs, item),
                         .range = range,
-                        .is_own = evidence_is_own(cast, item),
-                        .rank = cast->processes[item->a].rank};
+                        .is_own = evidence_is_own(defs, item),
+                        .rank = defs->processes[item->a].rank};
 
     if (before != NULL) {
-        spot.after = cast_name(cast, before->process, before->name);
-        spot.after_place = cast_place(cast, before->process, before->site);
+        spot.after = defs_name(defs, before->process, before->name);
+        spot.after_place = defs_place(defs, before->process, before->site);
     }
     return spot;
 }
 
 static int spot_add(struct hotspots *hotspots,
                     const struct evidence_item *item,
-                    const struct host_state *did)
+                    const struct history_state *did)
 {
     int64_t before = before_number(hotspots, did->before);
     const char *range =
         did->range == NULL
             ? NULL
-            : cast_name(hotspots->cast, did->range->process, did->range->name);
+            : defs_name(hotspots->defs, did->range->process, did->range->name);
     int64_t number =
         before < 0
             ? -1
@@ -165,24 +165,25 @@ static int sample_take(struct hotspots *hotspots,
                        const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
-    const struct host *host = scene_host(hotspots->scene);
+    const struct history *host = lookback_host(hotspots->lookback);
     struct region moment = {event->start, event->start + 1};
-    struct host_state did = {.is_known = false};
+    struct history_state did = {.is_known = false};
     struct evidence_item item = {.kind = EVIDENCE_SAMPLE,
                                  .b = (uint32_t)record->stack,
                                  .weight = record->weight};
     uint32_t thread;
 
-    item.a = host_process(host, hotspots->cast->processes[event->process].agent,
-                          event->record->name);
-    if (record->weight <= 0 || item.a == CAST_NONE ||
-        !cast_is_wanted(hotspots->cast,
-                        hotspots->cast->processes[item.a].rank)) {
+    item.a =
+        history_process(host, hotspots->defs->processes[event->process].agent,
+                        event->record->name);
+    if (record->weight <= 0 || item.a == DEFS_NONE ||
+        !defs_is_wanted(hotspots->defs,
+                        hotspots->defs->processes[item.a].rank)) {
         return 0;
     }
-    thread = host_thread(host, item.a, record->tid);
-    if (thread != HOST_NONE &&
-        host_walk(host, thread, moment, state_take, &did) != 0) {
+    thread = history_thread(host, item.a, record->tid);
+    if (thread != HISTORY_NONE &&
+        history_walk(host, thread, moment, state_take, &did) != 0) {
         return -1;
     }
     hotspots->sums.total += record->weight;
@@ -314,7 +315,7 @@ function_report(struct spot *spots, size_t count, struct report_hot *hot)
     hot->after_place = best->after_place;
     best = heaviest(spots, count, by_rank, &hot->ranks, &hot->rank_ns);
     hot->rank = best->rank;
-    hot->ranks -= spots[0].rank == CAST_RANK_UNKNOWN; /* the least */
+    hot->ranks -= spots[0].rank == DEFS_RANK_UNKNOWN; /* the least */
 }
 
 static int by_time(const void *left, const void *right)
@@ -352,10 +353,10 @@ static const char *base_name(const char *path)
 }
 
 /* Is that the name of a program or library, in place of a function's? */
-static bool is_file(const struct cast *cast, const char *name)
+static bool is_file(const struct defs *defs, const char *name)
 {
-    for (size_t i = 0; i < cast->processes_count; i++) {
-        const struct cast_process *process = &cast->processes[i];
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        const struct defs_process *process = &defs->processes[i];
 
         for (size_t k = 0; k < process->modules_count; k++) {
             if (strcmp(base_name(process->modules[k].path), name) == 0) {
@@ -367,13 +368,13 @@ static bool is_file(const struct cast *cast, const char *name)
 }
 
 /* Rows of which but the file is known. */
-static void files_mark(const struct cast *cast, struct report *report)
+static void files_mark(const struct defs *defs, struct report *report)
 {
     for (size_t i = 0; i < report->hot_count; i++) {
         struct report_hot *hot = &report->hot[i];
 
         hot->is_file = hot->place.file == NULL && hot->place.function != NULL &&
-                       is_file(cast, hot->place.function);
+                       is_file(defs, hot->place.function);
     }
 }
 
@@ -407,6 +408,6 @@ int hotspots_report(const struct hotspots *hotspots, struct report *report)
     if (report->hot_count > HOTSPOTS_LISTED_MAX) {
         report->hot_count = HOTSPOTS_LISTED_MAX;
     }
-    files_mark(hotspots->cast, report);
+    files_mark(hotspots->defs, report);
     return 0;
 }

@@ -9,7 +9,7 @@
 #ifndef CK_MERGE_ANALYSIS_TOTALS_HOTSPOTS_H
 #define CK_MERGE_ANALYSIS_TOTALS_HOTSPOTS_H
 
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
 
@@ -17,9 +17,9 @@
 #define HOTSPOTS_LISTED_MAX 256
 
 struct hotspots;
-/* Borrowed; the scene takes each event before. NULL with ENOMEM. */
-struct hotspots *hotspots_create(const struct cast *cast,
-                                 const struct scene *scene,
+/* Borrowed; the lookback takes each event before. NULL with ENOMEM. */
+struct hotspots *hotspots_create(const struct defs *defs,
+                                 const struct lookback *lookback,
                                  struct region region);
 void hotspots_destroy(struct hotspots *hotspots);
 /* A timeline_take_f. */

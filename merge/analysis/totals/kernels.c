@@ -24,11 +24,11 @@ struct kernel {
     ck_time_t total;
     ck_time_t max;
     struct quantile lengths;
-    uint8_t *ranks; /* a bit a rank of the cast */
+    uint8_t *ranks; /* a bit a rank of the definitions */
 };
 
 struct kernels {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct region region;
     struct table *names; /* kept text -> kernel */
     struct kernel *items;
@@ -42,14 +42,14 @@ struct kernels {
     } known[NAMES_KNOWN];
 };
 
-struct kernels *kernels_create(const struct cast *cast, struct region region)
+struct kernels *kernels_create(const struct defs *defs, struct region region)
 {
     struct kernels *kernels = calloc(1, sizeof(*kernels));
 
     if (kernels == NULL) {
         return NULL;
     }
-    kernels->cast = cast;
+    kernels->defs = defs;
     kernels->region = region;
     kernels->names = table_create();
     if (kernels->names == NULL) {
@@ -91,7 +91,7 @@ static int64_t kernel_find(struct kernels *kernels, const char *name)
     memset(kernel, 0, sizeof(*kernel));
     kernel->name = name == NULL ? UNNAMED : name;
     quantile_init(&kernel->lengths);
-    kernel->ranks = calloc(kernels->cast->ranks_count / 8 + 1, 1);
+    kernel->ranks = calloc(kernels->defs->ranks_count / 8 + 1, 1);
     kernels->count++;
     return kernel->ranks == NULL ? -1 : number;
 }
@@ -117,16 +117,16 @@ static int kernel_take(struct kernels *kernels,
                        const struct timeline_event *event)
 {
     const struct ck_kernel *record = (const struct ck_kernel *)event->record;
-    const struct cast_device *device =
-        cast_device(kernels->cast, event->process, record->device);
-    uint32_t rank = cast_rank_index(kernels->cast, event->rank);
+    const struct defs_device *device =
+        defs_device(kernels->defs, event->process, record->device);
+    uint32_t rank = defs_rank_index(kernels->defs, event->rank);
     struct region part = {event->start, event->end};
     struct kernel *kernel;
     int64_t number;
     bool is_call;
 
     number = kernel_number(
-        kernels, cast_name(kernels->cast, event->process, record->e.name));
+        kernels, defs_name(kernels->defs, event->process, record->e.name));
     if (number < 0) {
         return -1;
     }
@@ -142,7 +142,7 @@ static int kernel_take(struct kernels *kernels,
     if (record->dur > kernel->max) {
         kernel->max = record->dur;
     }
-    if (rank != CAST_NONE) {
+    if (rank != DEFS_NONE) {
         kernel->ranks[rank / 8] |= (uint8_t)(1 << rank % 8);
     }
     return is_call ? quantile_add(&kernel->lengths, record->dur) : 0;
@@ -184,7 +184,7 @@ static int by_busy(const void *a, const void *b)
 }
 
 /* The ranks that ran it; `numbers` has room for all. 0, or -1 with ENOMEM. */
-static int ranks_report(const struct cast *cast,
+static int ranks_report(const struct defs *defs,
                         const struct kernel *kernel,
                         int32_t *numbers,
                         struct report_kernel *row)
@@ -192,24 +192,24 @@ static int ranks_report(const struct cast *cast,
     char *text;
 
     row->ranks = 0;
-    for (size_t i = 0; i < cast->ranks_count; i++) {
+    for (size_t i = 0; i < defs->ranks_count; i++) {
         if ((kernel->ranks[i / 8] & (1 << i % 8)) != 0) {
-            numbers[row->ranks++] = cast->ranks[i].number;
+            numbers[row->ranks++] = defs->ranks[i].number;
         }
     }
-    row->rank_first = row->ranks > 0 ? numbers[0] : CAST_RANK_UNKNOWN;
+    row->rank_first = row->ranks > 0 ? numbers[0] : DEFS_RANK_UNKNOWN;
     row->rank_last =
-        row->ranks > 0 ? numbers[row->ranks - 1] : CAST_RANK_UNKNOWN;
+        row->ranks > 0 ? numbers[row->ranks - 1] : DEFS_RANK_UNKNOWN;
     text = rankset_text(numbers, row->ranks);
     if (text == NULL) {
         return -1;
     }
-    row->rank_list = texts_keep(cast->texts, text, strlen(text));
+    row->rank_list = texts_keep(defs->texts, text, strlen(text));
     free(text);
     return row->rank_list == NULL ? -1 : 0;
 }
 
-static int kernel_report(const struct cast *cast,
+static int kernel_report(const struct defs *defs,
                          struct kernel *kernel,
                          int32_t *numbers,
                          struct report_kernel *row)
@@ -222,17 +222,17 @@ static int kernel_report(const struct cast *cast,
     row->max = kernel->max;
     row->median = quantile_at(&kernel->lengths, 0.5);
     row->is_median_exact = quantile_is_exact(&kernel->lengths);
-    return ranks_report(cast, kernel, numbers, row);
+    return ranks_report(defs, kernel, numbers, row);
 }
 
 /* 0, or -1 with ENOMEM. */
 static int rows_report(struct kernels *kernels, struct report *report)
 {
-    int32_t *numbers = calloc(kernels->cast->ranks_count + 1, sizeof(*numbers));
+    int32_t *numbers = calloc(kernels->defs->ranks_count + 1, sizeof(*numbers));
     int rc = numbers == NULL ? -1 : 0;
 
     for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
-        rc = kernel_report(kernels->cast, &kernels->items[i], numbers,
+        rc = kernel_report(kernels->defs, &kernels->items[i], numbers,
                            &report->kernels[report->kernels_count++]);
     }
     free(numbers);

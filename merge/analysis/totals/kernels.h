@@ -9,8 +9,8 @@
 #include "merge/timeline/timeline.h"
 
 struct kernels;
-/* `cast` is borrowed. NULL with ENOMEM. */
-struct kernels *kernels_create(const struct cast *cast, struct region region);
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct kernels *kernels_create(const struct defs *defs, struct region region);
 void kernels_destroy(struct kernels *kernels);
 int kernels_take(void *kernels, const struct timeline_event *event);
 /* Write report->kernels (most busy first) and report->copies, after

@@ -14,11 +14,11 @@
 
 /* The rows being made. */
 struct making {
-    const struct cast *cast;
+    const struct defs *defs;
     struct report *report;
     const struct calls *calls;
     struct table *seen;    /* row, rank, of the program: counted in the row */
-    struct table *threads; /* process, tid: numbers as in the cast */
+    struct table *threads; /* process, tid: numbers as in the definitions */
     size_t room;
 };
 
@@ -55,10 +55,10 @@ static bool is_own(const struct making *making, uint32_t process, uint32_t tid)
 
 static int threads_fill(struct making *making)
 {
-    const struct cast *cast = making->cast;
+    const struct defs *defs = making->defs;
 
-    for (uint32_t i = 0; i < cast->threads_count; i++) {
-        struct table_key key = {cast->threads[i].process, cast->threads[i].tid,
+    for (uint32_t i = 0; i < defs->threads_count; i++) {
+        struct table_key key = {defs->threads[i].process, defs->threads[i].tid,
                                 0};
 
         if (table_number(making->threads, key) != (int64_t)i) {
@@ -85,16 +85,16 @@ static int rank_count(struct making *making,
     if (number < 0) {
         return -1;
     }
-    *ranks += rank != CAST_RANK_UNKNOWN && (size_t)number == known;
+    *ranks += rank != DEFS_RANK_UNKNOWN && (size_t)number == known;
     return 0;
 }
 
 static int total_add(struct making *making,
                      uint32_t process,
-                     const struct cast_libc *total)
+                     const struct defs_libc *total)
 {
-    const char *name = cast_name(making->cast, process, total->name);
-    int32_t rank = making->cast->processes[process].rank;
+    const char *name = defs_name(making->defs, process, total->name);
+    int32_t rank = making->defs->processes[process].rank;
     struct report_libc *row;
     bool own = is_own(making, process, total->tid);
 
@@ -186,12 +186,12 @@ account_find(struct accounts *accounts, uint32_t process, uint32_t name)
 
 static int accounts_fill(const struct making *making, struct accounts *accounts)
 {
-    const struct cast *cast = making->cast;
+    const struct defs *defs = making->defs;
     struct calls_long calls;
 
-    for (uint32_t p = 0; p < cast->processes_count; p++) {
-        for (size_t i = 0; i < cast->processes[p].libc_count; i++) {
-            const struct cast_libc *total = &cast->processes[p].libc[i];
+    for (uint32_t p = 0; p < defs->processes_count; p++) {
+        for (size_t i = 0; i < defs->processes[p].libc_count; i++) {
+            const struct defs_libc *total = &defs->processes[p].libc[i];
             struct account *account = account_find(accounts, p, total->name);
 
             if (account == NULL) {
@@ -217,10 +217,10 @@ static int accounts_fill(const struct making *making, struct accounts *accounts)
 }
 
 /* Did a signal end it, or is that not known? Then it did not say its last. */
-static bool is_killed(const struct cast *cast, uint32_t process)
+static bool is_killed(const struct defs *defs, uint32_t process)
 {
-    const struct cast_agent *agent =
-        &cast->agents[cast->processes[process].agent];
+    const struct defs_agent *agent =
+        &defs->agents[defs->processes[process].agent];
 
     return agent->has_exit &&
            (!agent->is_exit_known || WIFSIGNALED(agent->status));
@@ -230,13 +230,13 @@ static bool is_killed(const struct cast *cast, uint32_t process)
 static int
 account_settle(struct making *making, struct table_key key, struct account *of)
 {
-    const struct cast *cast = making->cast;
+    const struct defs *defs = making->defs;
     uint32_t process = (uint32_t)key.a;
-    const char *name = cast_name(cast, process, (uint32_t)key.b);
+    const char *name = defs_name(defs, process, (uint32_t)key.b);
     struct report_libc *row;
 
-    if (!cast_is_wanted(cast, cast->processes[process].rank) ||
-        (of->recorded <= of->counted && !is_killed(cast, process))) {
+    if (!defs_is_wanted(defs, defs->processes[process].rank) ||
+        (of->recorded <= of->counted && !is_killed(defs, process))) {
         return 0;
     }
     row = row_find(making, name == NULL ? "(no name)" : name);
@@ -266,12 +266,12 @@ static int accounts_add(struct making *making)
 
 static int totals_add(struct making *making)
 {
-    const struct cast *cast = making->cast;
+    const struct defs *defs = making->defs;
 
-    for (uint32_t p = 0; p < cast->processes_count; p++) {
-        const struct cast_process *process = &cast->processes[p];
+    for (uint32_t p = 0; p < defs->processes_count; p++) {
+        const struct defs_process *process = &defs->processes[p];
 
-        if (!cast_is_wanted(cast, process->rank)) {
+        if (!defs_is_wanted(defs, process->rank)) {
             continue;
         }
         for (size_t i = 0; i < process->libc_count; i++) {
@@ -283,11 +283,11 @@ static int totals_add(struct making *making)
     return 0;
 }
 
-int libc_report(const struct cast *cast,
+int libc_report(const struct defs *defs,
                 const struct calls *calls,
                 struct report *report)
 {
-    struct making making = {.cast = cast, .calls = calls, .report = report};
+    struct making making = {.defs = defs, .calls = calls, .report = report};
     int rc = -1;
 
     making.seen = table_create();

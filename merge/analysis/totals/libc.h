@@ -6,12 +6,12 @@
 #define CK_MERGE_ANALYSIS_TOTALS_LIBC_H
 
 #include "merge/analysis/totals/calls.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 
 /* Write report->libc from the totals that the threads said; calls_report()
  * has been called before. 0, or -1 with ENOMEM. */
-int libc_report(const struct cast *cast,
+int libc_report(const struct defs *defs,
                 const struct calls *calls,
                 struct report *report);
 

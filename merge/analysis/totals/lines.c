@@ -44,10 +44,10 @@ struct python {
 };
 
 struct lines {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct region region;
     struct call *calls;
-    struct python *pythons; /* by thread of the cast */
+    struct python *pythons; /* by thread of the definitions */
     struct table *keys;     /* file, line, kernel */
     struct report_line *items;
     size_t count, room;
@@ -60,7 +60,7 @@ struct lines {
     } known[ROWS_KNOWN];
 };
 
-struct lines *lines_create(const struct cast *cast, struct region region)
+struct lines *lines_create(const struct defs *defs, struct region region)
 {
     struct lines *lines = calloc(1, sizeof(*lines));
     bool is_made = lines != NULL;
@@ -68,15 +68,15 @@ struct lines *lines_create(const struct cast *cast, struct region region)
     if (!is_made) {
         return NULL;
     }
-    lines->cast = cast;
+    lines->defs = defs;
     lines->region = region;
     lines->calls = calloc(CALLS, sizeof(*lines->calls));
-    lines->pythons = calloc(cast->threads_count + 1, sizeof(*lines->pythons));
+    lines->pythons = calloc(defs->threads_count + 1, sizeof(*lines->pythons));
     lines->keys = table_create();
-    lines->shares = calloc(cast->physicals_count + 1, sizeof(*lines->shares));
+    lines->shares = calloc(defs->physicals_count + 1, sizeof(*lines->shares));
     is_made = lines->calls != NULL && lines->pythons != NULL &&
               lines->keys != NULL && lines->shares != NULL;
-    for (size_t i = 0; is_made && i < cast->physicals_count; i++) {
+    for (size_t i = 0; is_made && i < defs->physicals_count; i++) {
         lines->shares[i] = share_create();
         is_made = lines->shares[i] != NULL;
     }
@@ -92,12 +92,12 @@ void lines_destroy(struct lines *lines)
     if (lines == NULL) {
         return;
     }
-    for (size_t i = 0; lines->pythons != NULL && i < lines->cast->threads_count;
+    for (size_t i = 0; lines->pythons != NULL && i < lines->defs->threads_count;
          i++) {
         free(lines->pythons[i].ranges);
     }
     for (size_t i = 0;
-         lines->shares != NULL && i < lines->cast->physicals_count; i++) {
+         lines->shares != NULL && i < lines->defs->physicals_count; i++) {
         share_destroy(lines->shares[i]);
     }
     table_destroy(lines->keys);
@@ -170,8 +170,8 @@ static int range_take(struct lines *lines, const struct timeline_event *event)
     struct range range = {.end = event->end};
 
     if (!place_parse(
-            lines->cast->texts,
-            cast_name(lines->cast, event->process, event->record->name),
+            lines->defs->texts,
+            defs_name(lines->defs, event->process, event->record->name),
             &range.place)) {
         return 0;
     }
@@ -191,7 +191,7 @@ static int range_take(struct lines *lines, const struct timeline_event *event)
 static void call_take(struct lines *lines, const struct timeline_event *event)
 {
     const struct ck_call *record = (const struct ck_call *)event->record;
-    uint32_t tid = lines->cast->threads[event->thread].tid;
+    uint32_t tid = lines->defs->threads[event->thread].tid;
     size_t at = call_base(event->process, tid) + record->call;
     struct call *call = &lines->calls[at % CALLS];
     struct python *python = &lines->pythons[event->thread];
@@ -205,7 +205,7 @@ static void call_take(struct lines *lines, const struct timeline_event *event)
     }
     place = (struct place){NULL, NULL, 0};
     if (record->site != 0) {
-        place = cast_place(lines->cast, event->process, record->site);
+        place = defs_place(lines->defs, event->process, record->site);
     }
     python_trim(python, event->start);
     if (place.file == NULL && python->count > 0) {
@@ -280,7 +280,7 @@ static struct call kernel_site(const struct lines *lines,
     struct place place = {NULL, NULL, 0};
 
     if ((record->e.flags & CK_FLAG_SITE) != 0) {
-        place = cast_place(lines->cast, event->process, record->correlation);
+        place = defs_place(lines->defs, event->process, record->correlation);
     }
     return (struct call){.line = place.line, .file = place.file};
 }
@@ -288,8 +288,8 @@ static struct call kernel_site(const struct lines *lines,
 static int kernel_take(struct lines *lines, const struct timeline_event *event)
 {
     const struct ck_kernel *record = (const struct ck_kernel *)event->record;
-    const struct cast_device *device =
-        cast_device(lines->cast, event->process, record->device);
+    const struct defs_device *device =
+        defs_device(lines->defs, event->process, record->device);
     size_t at = call_base(event->process, record->tid) + record->call;
     struct call *call = &lines->calls[at % CALLS];
     struct region part = {event->start, event->end};
@@ -301,7 +301,7 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
     if (device == NULL || !region_clip(lines->region, &part.start, &part.end)) {
         return 0;
     }
-    if (!cast_is_wanted(lines->cast, event->rank)) {
+    if (!defs_is_wanted(lines->defs, event->rank)) {
         return share_add(lines->shares[device->physical], NO_ROW, part,
                          busy_give, lines);
     }
@@ -310,7 +310,7 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
                         is_found            ? call
                         : site.file != NULL ? &site
                                             : NULL,
-                        cast_name(lines->cast, event->process, record->e.name));
+                        defs_name(lines->defs, event->process, record->e.name));
     if (number < 0) {
         return -1;
     }
@@ -337,8 +337,8 @@ int lines_take(void *consumer, const struct timeline_event *event)
                    ? 0
                    : kernel_take(lines, event);
     }
-    if (event->thread >= lines->cast->threads_count ||
-        !cast_is_wanted(lines->cast, event->rank)) {
+    if (event->thread >= lines->defs->threads_count ||
+        !defs_is_wanted(lines->defs, event->rank)) {
         return 0;
     }
     if (event->record->kind == CK_KIND_RANGE) {
@@ -363,7 +363,7 @@ static int by_busy(const void *a, const void *b)
 
 int lines_report(struct lines *lines, struct report *report)
 {
-    for (size_t i = 0; i < lines->cast->physicals_count; i++) {
+    for (size_t i = 0; i < lines->defs->physicals_count; i++) {
         share_finish(lines->shares[i], busy_give, lines);
     }
     if (lines->count > 0) {

@@ -14,8 +14,8 @@
 #include "merge/timeline/timeline.h"
 
 struct lines;
-/* `cast` is borrowed. NULL with ENOMEM. */
-struct lines *lines_create(const struct cast *cast, struct region region);
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct lines *lines_create(const struct defs *defs, struct region region);
 void lines_destroy(struct lines *lines);
 int lines_take(void *lines, const struct timeline_event *event);
 /* Write report->lines. Their busy times add up to the devices' kernel unions.

@@ -29,23 +29,23 @@ static bool is_library(const char *path)
     return false;
 }
 
-bool mpilibrary_has(const struct cast *cast, uint32_t process, uint64_t site)
+bool mpilibrary_has(const struct defs *defs, uint32_t process, uint64_t site)
 {
-    const struct cast_process *owner = &cast->processes[process];
+    const struct defs_process *owner = &defs->processes[process];
     struct place place;
 
     if (site == 0 || site >= CK_SITE_TOLD) {
         return false;
     }
     for (size_t i = owner->modules_count; i-- > 0;) {
-        const struct cast_module *module = &owner->modules[i];
+        const struct defs_module *module = &owner->modules[i];
 
         if (module->start < site && site <= module->end) {
             return is_library(module->path);
         }
     }
     /* "libevent_core-2.1.so.7.0.1+0x26723" */
-    place = cast_place(cast, process, site);
+    place = defs_place(defs, process, site);
     return place.file == NULL && place.function != NULL &&
            strstr(place.function, "+0x") != NULL && is_library(place.function);
 }

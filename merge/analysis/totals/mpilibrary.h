@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 
 /* True where the call site lies in the MPI library, its plug-ins, or a library
  * that it uses for starting and the network. */
-bool mpilibrary_has(const struct cast *cast, uint32_t process, uint64_t site);
+bool mpilibrary_has(const struct defs *defs, uint32_t process, uint64_t site);
 
 #endif

@@ -22,7 +22,7 @@
 
 #include "merge/model/cause.h"
 #include "merge/model/table.h"
-#include "merge/timeline/dark.h"
+#include "merge/timeline/unknowntail.h"
 #include "schema/store/run.h"
 
 /* Highest first. */
@@ -63,7 +63,7 @@ struct thread {
 };
 
 struct outside {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct region region;
     struct table *keys; /* agent, incarnation, tid -> thread */
     struct thread *threads;
@@ -71,32 +71,32 @@ struct outside {
     bool *has_switches; /* by agent */
 };
 
-struct outside *outside_create(const struct cast *cast, struct region region)
+struct outside *outside_create(const struct defs *defs, struct region region)
 {
     struct outside *outside = calloc(1, sizeof(*outside));
 
     if (outside == NULL) {
         return NULL;
     }
-    outside->cast = cast;
+    outside->defs = defs;
     outside->region = region;
     outside->keys = table_create();
     outside->threads =
-        calloc(cast->threads_count + 1, sizeof(*outside->threads));
-    outside->firsts = calloc(cast->ranks_count + 1, sizeof(*outside->firsts));
+        calloc(defs->threads_count + 1, sizeof(*outside->threads));
+    outside->firsts = calloc(defs->ranks_count + 1, sizeof(*outside->firsts));
     outside->has_switches =
-        calloc(cast->agents_count + 1, sizeof(*outside->has_switches));
+        calloc(defs->agents_count + 1, sizeof(*outside->has_switches));
     if (outside->keys == NULL || outside->threads == NULL ||
         outside->firsts == NULL || outside->has_switches == NULL) {
         outside_destroy(outside);
         return NULL;
     }
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        outside->firsts[i] = CAST_NONE;
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        outside->firsts[i] = DEFS_NONE;
     }
-    for (size_t i = 0; i < cast->threads_count; i++) {
-        const struct cast_process *process =
-            &cast->processes[cast->threads[i].process];
+    for (size_t i = 0; i < defs->threads_count; i++) {
+        const struct defs_process *process =
+            &defs->processes[defs->threads[i].process];
         struct thread *thread = &outside->threads[i];
 
         thread->begin =
@@ -105,7 +105,7 @@ struct outside *outside_create(const struct cast *cast, struct region region)
         thread->to = thread->begin;
         thread->first = INT64_MAX;
         if (table_number_of(outside->keys, process->agent, process->incarnation,
-                            cast->threads[i].tid) < 0) {
+                            defs->threads[i].tid) < 0) {
             outside_destroy(outside);
             return NULL;
         }
@@ -226,7 +226,7 @@ static enum layer posix_layer(const struct outside *outside,
                               const struct timeline_event *event)
 {
     switch (
-        cause_of_call(CK_KIND_POSIX, cast_name(outside->cast, event->process,
+        cause_of_call(CK_KIND_POSIX, defs_name(outside->defs, event->process,
                                                event->record->name))) {
     case CAUSE_LOCK:
         return LAYER_LOCK;
@@ -240,24 +240,24 @@ static enum layer posix_layer(const struct outside *outside,
 static void mpi_enter(struct outside *outside,
                       const struct timeline_event *event)
 {
-    uint32_t rank = cast_rank_index(outside->cast, event->rank);
+    uint32_t rank = defs_rank_index(outside->defs, event->rank);
 
-    if (rank != CAST_NONE && outside->firsts[rank] == CAST_NONE) {
+    if (rank != DEFS_NONE && outside->firsts[rank] == DEFS_NONE) {
         outside->firsts[rank] = event->thread;
     }
 }
 
-/* The thread of an image that the collector names, CAST_NONE = not known. */
+/* The thread of an image that the collector names, DEFS_NONE = not known. */
 static uint32_t named_thread(const struct outside *outside,
                              const struct timeline_event *event,
                              uint64_t tid)
 {
-    uint32_t agent = outside->cast->processes[event->process].agent;
+    uint32_t agent = outside->defs->processes[event->process].agent;
     struct table_key key = {agent, event->record->name, tid};
     int64_t number = table_find(outside->keys, key);
 
     outside->has_switches[agent] = true;
-    return number < 0 ? CAST_NONE : (uint32_t)number;
+    return number < 0 ? DEFS_NONE : (uint32_t)number;
 }
 
 /* A time without a CPU. */
@@ -268,7 +268,7 @@ static void off_take(struct outside *outside,
     const struct ck_mark *mark = (const struct ck_mark *)event->record;
     uint32_t thread = named_thread(outside, event, (uint64_t)mark->value);
 
-    if (thread != CAST_NONE) {
+    if (thread != DEFS_NONE) {
         part_add(outside, thread, layer,
                  (struct region){event->start, event->end});
     }
@@ -281,7 +281,7 @@ static void sample_take(struct outside *outside,
     const struct ck_sample *sample = (const struct ck_sample *)event->record;
     uint32_t thread = named_thread(outside, event, sample->tid);
 
-    if (thread != CAST_NONE && event->start < outside->threads[thread].first) {
+    if (thread != DEFS_NONE && event->start < outside->threads[thread].first) {
         outside->threads[thread].first = event->start;
     }
 }
@@ -292,16 +292,16 @@ static void lack_take(struct outside *outside,
                       enum layer layer)
 {
     const struct ck_counter *lack = (const struct ck_counter *)event->record;
-    const struct cast *cast = outside->cast;
+    const struct defs *defs = outside->defs;
     struct region part = {event->start, event->start + lack->enabled};
 
     if (layer == LAYER_AWAY && lack->enabled == 0) {
         part.end = INT64_MAX;
     }
-    for (uint32_t i = 0; i < cast->threads_count; i++) {
-        if (cast->processes[cast->threads[i].process].agent ==
-                cast->processes[event->process].agent &&
-            (lack->tid == 0 || cast->threads[i].tid == lack->tid)) {
+    for (uint32_t i = 0; i < defs->threads_count; i++) {
+        if (defs->processes[defs->threads[i].process].agent ==
+                defs->processes[event->process].agent &&
+            (lack->tid == 0 || defs->threads[i].tid == lack->tid)) {
             part_add(outside, i, layer, part);
         }
     }
@@ -329,7 +329,7 @@ void outside_take(struct outside *outside, const struct timeline_event *event)
         lack_take(outside, event, layer);
         return;
     }
-    if (event->thread >= outside->cast->threads_count) {
+    if (event->thread >= outside->defs->threads_count) {
         return;
     }
     if (layer == LAYER_MPI) {
@@ -343,20 +343,20 @@ void outside_take(struct outside *outside, const struct timeline_event *event)
 
 /* ---- the report --------------------------------------------------------- */
 
-/* The first thread of the rank's largest process, CAST_NONE = none. */
+/* The first thread of the rank's largest process, DEFS_NONE = none. */
 static uint32_t main_thread(const struct outside *outside, int32_t rank)
 {
-    const struct cast *cast = outside->cast;
-    uint32_t best = CAST_NONE;
+    const struct defs *defs = outside->defs;
+    uint32_t best = DEFS_NONE;
     uint64_t events = 0;
 
-    for (uint32_t i = 0; i < cast->threads_count; i++) {
-        const struct cast_process *process =
-            &cast->processes[cast->threads[i].process];
+    for (uint32_t i = 0; i < defs->threads_count; i++) {
+        const struct defs_process *process =
+            &defs->processes[defs->threads[i].process];
 
         if (process->rank == rank && process->incarnation != 0 &&
-            cast->threads[i].tid == process->pid &&
-            (best == CAST_NONE || process->events > events)) {
+            defs->threads[i].tid == process->pid &&
+            (best == DEFS_NONE || process->events > events)) {
             best = i;
             events = process->events;
         }
@@ -368,7 +368,7 @@ static uint32_t main_thread(const struct outside *outside, int32_t rank)
 static bool has_switches(const struct outside *outside, uint32_t agent)
 {
     return outside->has_switches[agent] ||
-           cast_exit_number(&outside->cast->agents[agent], "switches", 0) > 0;
+           defs_exit_number(&outside->defs->agents[agent], "switches", 0) > 0;
 }
 
 static ck_time_t clip(const struct thread *thread, ck_time_t time)
@@ -380,7 +380,7 @@ static ck_time_t clip(const struct thread *thread, ck_time_t time)
 static ck_time_t
 exit_of(const struct outside *outside, const struct axis *axis, uint32_t agent)
 {
-    const struct cast_agent *of = &outside->cast->agents[agent];
+    const struct defs_agent *of = &outside->defs->agents[agent];
     ck_time_t exited;
 
     if (!of->has_exit || of->exit_time == 0) {
@@ -394,7 +394,7 @@ exit_of(const struct outside *outside, const struct axis *axis, uint32_t agent)
 static ck_time_t
 end_of(const struct outside *outside, const struct axis *axis, uint32_t agent)
 {
-    struct dark dark = dark_find(outside->cast, axis, agent);
+    struct unknowntail dark = unknowntail_find(outside->defs, axis, agent);
     ck_time_t end = exit_of(outside, axis, agent);
 
     return dark.reason != REPORT_DARK_NOT && dark.part.start < end
@@ -406,9 +406,9 @@ uint32_t outside_shown(const struct outside *outside, uint32_t index)
 {
     uint32_t number = outside->firsts[index];
 
-    return number != CAST_NONE
+    return number != DEFS_NONE
                ? number
-               : main_thread(outside, outside->cast->ranks[index].number);
+               : main_thread(outside, outside->defs->ranks[index].number);
 }
 
 void outside_rank(struct outside *outside,
@@ -416,18 +416,18 @@ void outside_rank(struct outside *outside,
                   uint32_t index,
                   struct report_outside *row)
 {
-    const struct cast *cast = outside->cast;
+    const struct defs *defs = outside->defs;
     uint32_t number = outside_shown(outside, index);
     struct thread *thread;
     uint32_t agent;
     ck_time_t head, end, gone;
 
     *row = (struct report_outside){{0}};
-    if (number == CAST_NONE) {
+    if (number == DEFS_NONE) {
         return;
     }
     thread = &outside->threads[number];
-    agent = cast->processes[cast->threads[number].process].agent;
+    agent = defs->processes[defs->threads[number].process].agent;
     end = clip(thread, end_of(outside, axis, agent));
     thread_settle(thread, end);
     *row = thread->did;

@@ -8,21 +8,21 @@
 #ifndef CK_MERGE_ANALYSIS_TOTALS_OUTSIDE_H
 #define CK_MERGE_ANALYSIS_TOTALS_OUTSIDE_H
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/report/report.h"
 #include "merge/timeline/axis.h"
 #include "merge/timeline/timeline.h"
 
 struct outside;
 /* Cast borrowed. NULL with ENOMEM. */
-struct outside *outside_create(const struct cast *cast, struct region region);
+struct outside *outside_create(const struct defs *defs, struct region region);
 void outside_destroy(struct outside *outside);
 /* Marks, host calls, samples and counters, in order of start. */
 void outside_take(struct outside *outside, const struct timeline_event *event);
-/* The thread that the figures of the rank with that index in the cast are of,
- * once all was taken; CAST_NONE = none. */
+/* The thread that the figures of the rank with that index in the definitions
+ * are of, once all was taken; DEFS_NONE = none. */
 uint32_t outside_shown(const struct outside *outside, uint32_t index);
-/* Of the rank with that index in the cast, once all was taken. */
+/* Of the rank with that index in the definitions, once all was taken. */
 void outside_rank(struct outside *outside,
                   const struct axis *axis,
                   uint32_t index,

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "merge/analysis/totals/within.h"
+#include "merge/analysis/totals/rangeoccupancy.h"
 #include "merge/model/array.h"
 #include "merge/model/quantile.h"
 #include "merge/model/table.h"
@@ -19,27 +19,27 @@ struct range {
 };
 
 struct ranges {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct region region;
     struct table *keys; /* name */
     struct range *items;
     size_t count, room;
     struct table *ranks; /* range, rank: for how many ranks have it */
-    struct within *within;
+    struct rangeoccupancy *within;
 };
 
-struct ranges *ranges_create(const struct cast *cast, struct region region)
+struct ranges *ranges_create(const struct defs *defs, struct region region)
 {
     struct ranges *ranges = calloc(1, sizeof(*ranges));
 
     if (ranges == NULL) {
         return NULL;
     }
-    ranges->cast = cast;
+    ranges->defs = defs;
     ranges->region = region;
     ranges->keys = table_create();
     ranges->ranks = table_create();
-    ranges->within = within_create(cast, region);
+    ranges->within = rangeoccupancy_create(defs, region);
     if (ranges->keys == NULL || ranges->ranks == NULL ||
         ranges->within == NULL) {
         ranges_destroy(ranges);
@@ -59,7 +59,7 @@ void ranges_destroy(struct ranges *ranges)
     free(ranges->items);
     table_destroy(ranges->keys);
     table_destroy(ranges->ranks);
-    within_destroy(ranges->within);
+    rangeoccupancy_destroy(ranges->within);
     free(ranges);
 }
 
@@ -82,7 +82,7 @@ static struct range *range_find(struct ranges *ranges, const char *name)
         }
         range = &ranges->items[ranges->count++];
         range->row = (struct report_range){.name = name};
-        range->last = CAST_RANK_UNKNOWN;
+        range->last = DEFS_RANK_UNKNOWN;
         quantile_init(&range->lengths);
         interval_union_init(&range->open, ranges->region);
     }
@@ -103,7 +103,7 @@ static int rank_count(struct ranges *ranges, struct range *range, int32_t rank)
         return -1;
     }
     range->row.ranks +=
-        rank != CAST_RANK_UNKNOWN && table_count(ranges->ranks) > before;
+        rank != DEFS_RANK_UNKNOWN && table_count(ranges->ranks) > before;
     return 0;
 }
 
@@ -116,15 +116,15 @@ int ranges_take(void *consumer, const struct timeline_event *event)
     const char *name;
 
     if (timeline_is_device(event)) {
-        within_device(ranges->within, event);
+        rangeoccupancy_device(ranges->within, event);
         return 0;
     }
     if (event->record->kind != CK_KIND_RANGE ||
-        !cast_is_wanted(ranges->cast, event->rank) ||
+        !defs_is_wanted(ranges->defs, event->rank) ||
         !region_clip(ranges->region, &start, &end)) {
         return 0;
     }
-    name = cast_name(ranges->cast, event->process, event->record->name);
+    name = defs_name(ranges->defs, event->process, event->record->name);
     range = range_find(ranges, name == NULL ? "" : name);
     if (range == NULL || rank_count(ranges, range, event->rank) != 0) {
         return -1;
@@ -133,8 +133,8 @@ int ranges_take(void *consumer, const struct timeline_event *event)
     range->row.total += end - start;
     range->row.max = length > range->row.max ? length : range->row.max;
     interval_union_add(&range->open, start, end);
-    if (within_range(ranges->within, (uint32_t)(range - ranges->items),
-                     event->rank, (struct region){start, end}) != 0) {
+    if (rangeoccupancy_range(ranges->within, (uint32_t)(range - ranges->items),
+                             event->rank, (struct region){start, end}) != 0) {
         return -1;
     }
     return quantile_add(&range->lengths, length);
@@ -162,8 +162,8 @@ int ranges_report(struct ranges *ranges, struct report *report)
         range->row.wall = interval_union_length(&range->open);
         report->ranges[report->ranges_count++] = range->row;
     }
-    if (within_report(ranges->within, report, report->ranges, ranges->count) !=
-        0) {
+    if (rangeoccupancy_report(ranges->within, report, report->ranges,
+                              ranges->count) != 0) {
         return -1;
     }
     qsort(report->ranges, report->ranges_count, sizeof(*report->ranges),

@@ -10,7 +10,7 @@
 
 struct ranges;
 /* Cast borrowed. NULL with ENOMEM. */
-struct ranges *ranges_create(const struct cast *cast, struct region region);
+struct ranges *ranges_create(const struct defs *defs, struct region region);
 void ranges_destroy(struct ranges *ranges);
 /* A timeline_take_f. */
 int ranges_take(void *ranges, const struct timeline_event *event);

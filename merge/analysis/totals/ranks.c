@@ -15,8 +15,8 @@
 #include "merge/analysis/totals/outside.h"
 #include "merge/model/executed.h"
 #include "merge/model/quantile.h"
-#include "merge/timeline/cut.h"
-#include "merge/timeline/dark.h"
+#include "merge/timeline/opencalls.h"
+#include "merge/timeline/unknowntail.h"
 #include "schema/store/run.h"
 
 /* Most missing ranks that get a row of their own. */
@@ -35,10 +35,10 @@ struct rank {
 };
 
 struct ranks {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct region region;
     struct region calls; /* whose number is wanted */
-    struct rank *items;  /* by rank index of the cast */
+    struct rank *items;  /* by rank index of the definitions */
     uint32_t *sharing;   /* by agent: ranks that it has */
     uint32_t *launchers; /* by agent: row of its launcher, from 1; 0 = none */
     int64_t step_first;
@@ -49,36 +49,36 @@ struct ranks {
 /* What lies before a rank's return from MPI_Init is its startup. */
 static void begins_set(struct ranks *ranks)
 {
-    const struct cast *cast = ranks->cast;
+    const struct defs *defs = ranks->defs;
 
-    for (size_t p = cast->processes_count; p-- > 0;) {
-        const struct cast_process *process = &cast->processes[p];
-        uint32_t index = cast_rank_index(cast, process->rank);
+    for (size_t p = defs->processes_count; p-- > 0;) {
+        const struct defs_process *process = &defs->processes[p];
+        uint32_t index = defs_rank_index(defs, process->rank);
         struct region part = {process->begin, ranks->region.end};
 
-        if (index != CAST_NONE && part.start > ranks->region.start &&
+        if (index != DEFS_NONE && part.start > ranks->region.start &&
             part.start < part.end) {
             interval_union_init(&ranks->items[index].mpi, part);
         }
     }
 }
 
-struct ranks *ranks_create(const struct cast *cast, struct region region)
+struct ranks *ranks_create(const struct defs *defs, struct region region)
 {
     struct ranks *ranks = calloc(1, sizeof(*ranks));
 
     if (ranks == NULL) {
         return NULL;
     }
-    ranks->cast = cast;
+    ranks->defs = defs;
     ranks->region = ranks->calls = region;
     ranks->step_first = INT64_MAX;
     ranks->step_last = INT64_MIN;
-    ranks->outside = outside_create(cast, region);
-    ranks->items = calloc(cast->ranks_count + 1, sizeof(*ranks->items));
-    ranks->sharing = calloc(cast->agents_count + 1, sizeof(*ranks->sharing));
+    ranks->outside = outside_create(defs, region);
+    ranks->items = calloc(defs->ranks_count + 1, sizeof(*ranks->items));
+    ranks->sharing = calloc(defs->agents_count + 1, sizeof(*ranks->sharing));
     ranks->launchers =
-        calloc(cast->agents_count + 1, sizeof(*ranks->launchers));
+        calloc(defs->agents_count + 1, sizeof(*ranks->launchers));
     if (ranks->items == NULL || ranks->sharing == NULL ||
         ranks->outside == NULL || ranks->launchers == NULL) {
         outside_destroy(ranks->outside);
@@ -88,8 +88,8 @@ struct ranks *ranks_create(const struct cast *cast, struct region region)
         free(ranks);
         return NULL;
     }
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        ranks->sharing[cast->ranks[i].agent]++;
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        ranks->sharing[defs->ranks[i].agent]++;
         interval_union_init(&ranks->items[i].mpi, region);
         interval_union_init(&ranks->items[i].api, region);
         quantile_init(&ranks->items[i].step_lengths);
@@ -108,7 +108,7 @@ void ranks_destroy(struct ranks *ranks)
     if (ranks == NULL) {
         return;
     }
-    for (size_t i = 0; i < ranks->cast->ranks_count; i++) {
+    for (size_t i = 0; i < ranks->defs->ranks_count; i++) {
         quantile_fini(&ranks->items[i].step_lengths);
     }
     outside_destroy(ranks->outside);
@@ -178,8 +178,8 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     if (part == 0 || (event->record->flags & CK_FLAG_PERSISTENT) != 0) {
         return 0; /* a transfer: the MPI_Start has a record of its own */
     }
-    index = cast_rank_index(ranks->cast, event->rank);
-    if (index == CAST_NONE) {
+    index = defs_rank_index(ranks->defs, event->rank);
+    if (index == DEFS_NONE) {
         return 0;
     }
     if (part == PART_STEP) {
@@ -198,17 +198,17 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     return 0;
 }
 
-static uint64_t lost_all(const struct cast_agent *agent)
+static uint64_t lost_all(const struct defs_agent *agent)
 {
-    return cast_sum(cast_lost(agent),
-                    cast_sum(agent->gap_records, agent->elsewhere));
+    return defs_sum(defs_lost(agent),
+                    defs_sum(agent->gap_records, agent->elsewhere));
 }
 
 /* How the program ended that the ckagent ran: the rank, or its launcher. */
 static struct report_launcher
-end_find(const struct cast *cast, uint32_t index, const struct align *align)
+end_find(const struct defs *defs, uint32_t index, const struct align *align)
 {
-    const struct cast_agent *agent = &cast->agents[index];
+    const struct defs_agent *agent = &defs->agents[index];
     struct report_launcher row = {.end = REPORT_END_UNKNOWN};
     ck_time_t outlived;
 
@@ -219,8 +219,8 @@ end_find(const struct cast *cast, uint32_t index, const struct align *align)
     if (!agent->has_exit) {
         return row;
     }
-    outlived = cast_exit_number(agent, "outlived_ns", -1);
-    row.asked = (int)cast_exit_number(agent, "asked", 0);
+    outlived = defs_exit_number(agent, "outlived_ns", -1);
+    row.asked = (int)defs_exit_number(agent, "asked", 0);
     row.is_orphan = outlived >= ORPHAN_LEAST;
     if (row.is_orphan && !agent->is_exit_known) {
         row.end = REPORT_END_UNKNOWN;
@@ -228,7 +228,7 @@ end_find(const struct cast *cast, uint32_t index, const struct align *align)
                (outlived >= 0 && !row.is_orphan && WIFSIGNALED(agent->status) &&
                 WTERMSIG(agent->status) == SIGKILL)) {
         row.end = REPORT_END_KILLED;
-        row.code = (int)cast_exit_number(agent, "signal", 0);
+        row.code = (int)defs_exit_number(agent, "signal", 0);
     } else if (WIFSIGNALED(agent->status)) {
         row.end = REPORT_END_SIGNAL;
         row.code = WTERMSIG(agent->status);
@@ -262,17 +262,17 @@ static void end_report(const struct report_launcher *end,
 
 /* What was stored of the rank: all of its ckagent's, or of several ranks that
  * of its own processes. */
-static void stored_report(const struct cast *cast,
-                          const struct cast_rank *who,
+static void stored_report(const struct defs *defs,
+                          const struct defs_rank *who,
                           struct report_rank *row)
 {
     if (row->launcher == NULL) {
-        row->events = cast->agents[who->agent].events;
-        row->bytes = cast->agents[who->agent].bytes;
+        row->events = defs->agents[who->agent].events;
+        row->bytes = defs->agents[who->agent].bytes;
         return;
     }
-    for (size_t p = 0; p < cast->processes_count; p++) {
-        const struct cast_process *process = &cast->processes[p];
+    for (size_t p = 0; p < defs->processes_count; p++) {
+        const struct defs_process *process = &defs->processes[p];
 
         if (process->agent == who->agent && process->rank == who->number) {
             row->events += process->events;
@@ -281,30 +281,30 @@ static void stored_report(const struct cast *cast,
     }
 }
 
-/* The process of a rank's agent with that incarnation, CAST_NONE = none. */
-static uint32_t process_of(const struct cast *cast,
-                           const struct cast_rank *who,
+/* The process of a rank's agent with that incarnation, DEFS_NONE = none. */
+static uint32_t process_of(const struct defs *defs,
+                           const struct defs_rank *who,
                            uint32_t incarnation)
 {
-    for (uint32_t p = (uint32_t)cast->processes_count; p > 0; p--) {
-        const struct cast_process *process = &cast->processes[p - 1];
+    for (uint32_t p = (uint32_t)defs->processes_count; p > 0; p--) {
+        const struct defs_process *process = &defs->processes[p - 1];
 
         if (process->agent == who->agent &&
             process->incarnation == incarnation) {
-            return process->rank == who->number ? p - 1 : CAST_NONE;
+            return process->rank == who->number ? p - 1 : DEFS_NONE;
         }
     }
-    return CAST_NONE;
+    return DEFS_NONE;
 }
 
 /* What says most of where a rank stood: a call of MPI or of a device in any
  * thread, then what the first thread did, then the innermost. */
-static uint32_t open_weight(const struct cast *cast,
+static uint32_t open_weight(const struct defs *defs,
                             const struct ck_open *open,
                             uint32_t process)
 {
     uint32_t depth = open->depth < 0xffff ? open->depth : 0xffff;
-    bool is_first = cast->processes[process].pid == open->tid;
+    bool is_first = defs->processes[process].pid == open->tid;
     bool is_near =
         part_of(open->kind) == PART_MPI || part_of(open->kind) == PART_API;
 
@@ -312,54 +312,54 @@ static uint32_t open_weight(const struct cast *cast,
 }
 
 /* The call that the rank was still in when it was seen last. */
-static void open_report(const struct cast *cast,
+static void open_report(const struct defs *defs,
                         const struct align *align,
-                        const struct cast_rank *who,
+                        const struct defs_rank *who,
                         struct report_rank *row)
 {
-    const struct cast_agent *owner = &cast->agents[who->agent];
-    const struct cast_open *best = NULL;
-    uint32_t process = CAST_NONE, weight = 0;
+    const struct defs_agent *owner = &defs->agents[who->agent];
+    const struct defs_open *best = NULL;
+    uint32_t process = DEFS_NONE, weight = 0;
 
     for (size_t i = 0; i < owner->opens_count; i++) {
-        const struct cast_open *open = &owner->opens[i];
-        uint32_t at = process_of(cast, who, open->open.incarnation);
+        const struct defs_open *open = &owner->opens[i];
+        uint32_t at = process_of(defs, who, open->open.incarnation);
 
-        if (open->is_completed || at == CAST_NONE) {
+        if (open->is_completed || at == DEFS_NONE) {
             continue;
         }
-        if (best == NULL || open_weight(cast, &open->open, at) > weight) {
+        if (best == NULL || open_weight(defs, &open->open, at) > weight) {
             best = open;
             process = at;
-            weight = open_weight(cast, &open->open, at);
+            weight = open_weight(defs, &open->open, at);
         }
     }
     if (best == NULL) {
         return;
     }
-    row->open = cast_name(cast, process, best->open.e.name);
-    row->open_ns =
-        region_length(cut_part(align_axis(align), owner, who->agent, best));
+    row->open = defs_name(defs, process, best->open.e.name);
+    row->open_ns = region_length(
+        opencalls_part(align_axis(align), owner, who->agent, best));
     row->is_open_api = part_of(best->open.kind) == PART_MPI ||
                        part_of(best->open.kind) == PART_API;
     /* Marks are made by inline functions of ck.h: no place of interest. */
     if (ck_kind_class(best->open.kind) != CK_CLASS_MARK) {
-        row->open_place = cast_place(cast, process, best->open.site);
+        row->open_place = defs_place(defs, process, best->open.site);
     }
 }
 
 /* A rank that ended in the middle of MPI. What was not kept might be the call.
  */
-static bool is_unfinalized(const struct cast *cast,
-                           const struct cast_rank *who,
+static bool is_unfinalized(const struct defs *defs,
+                           const struct defs_rank *who,
                            const struct report_rank *row)
 {
     if (row->dark != REPORT_DARK_NOT || row->lost > 0 || row->gaps > 0 ||
         (row->open != NULL && strcmp(row->open, "MPI_Finalize") == 0)) {
         return false;
     }
-    for (size_t p = 0; p < cast->processes_count; p++) {
-        const struct cast_process *process = &cast->processes[p];
+    for (size_t p = 0; p < defs->processes_count; p++) {
+        const struct defs_process *process = &defs->processes[p];
 
         if (process->agent == who->agent && process->rank == who->number &&
             stamps_has(&process->init) && !stamps_has(&process->finalize)) {
@@ -375,12 +375,13 @@ static void rank_report(struct ranks *ranks,
                         const struct report *report,
                         struct report_rank *row)
 {
-    const struct cast *cast = ranks->cast;
-    const struct cast_rank *who = &cast->ranks[index];
-    const struct cast_agent *agent = &cast->agents[who->agent];
+    const struct defs *defs = ranks->defs;
+    const struct defs_rank *who = &defs->ranks[index];
+    const struct defs_agent *agent = &defs->agents[who->agent];
     struct rank *rank = &ranks->items[index];
-    struct dark dark = dark_find(cast, align_axis(align), who->agent);
-    struct report_launcher end = end_find(cast, who->agent, align);
+    struct unknowntail dark =
+        unknowntail_find(defs, align_axis(align), who->agent);
+    struct report_launcher end = end_find(defs, who->agent, align);
 
     if (ranks->launchers[who->agent] > 0) {
         row->launcher = &report->launchers[ranks->launchers[who->agent] - 1];
@@ -400,7 +401,7 @@ static void rank_report(struct ranks *ranks,
     row->is_median_exact = quantile_is_exact(&rank->step_lengths);
     outside_rank(ranks->outside, align_axis(align), (uint32_t)index,
                  &row->outside);
-    stored_report(cast, who, row);
+    stored_report(defs, who, row);
     row->lost = lost_all(agent);
     row->is_lost_exact = (agent->is_gap_exact ||
                           (agent->gap_records == 0 && agent->gap_about == 0)) &&
@@ -413,9 +414,9 @@ static void rank_report(struct ranks *ranks,
                                              : ranks->region.start);
     }
     end_report(&end, row);
-    open_report(cast, align, who, row);
+    open_report(defs, align, who, row);
     row->is_unfinalized =
-        end.end == REPORT_END_EXITED && is_unfinalized(cast, who, row);
+        end.end == REPORT_END_EXITED && is_unfinalized(defs, who, row);
 }
 
 /* A row for each ckagent of several ranks. 0 or -1. */
@@ -423,22 +424,22 @@ static int launchers_report(struct ranks *ranks,
                             const struct align *align,
                             struct report *report)
 {
-    const struct cast *cast = ranks->cast;
+    const struct defs *defs = ranks->defs;
 
     report->launchers =
-        calloc(cast->agents_count + 1, sizeof(*report->launchers));
+        calloc(defs->agents_count + 1, sizeof(*report->launchers));
     if (report->launchers == NULL) {
         return -1;
     }
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        uint32_t agent = cast->ranks[i].agent;
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        uint32_t agent = defs->ranks[i].agent;
         struct report_launcher row = {0};
 
         if (ranks->launchers[agent] > 0 || ranks->sharing[agent] < 2 ||
-            cast->agents[agent].is_profile) {
+            defs->agents[agent].is_profile) {
             continue;
         }
-        row = end_find(cast, agent, align);
+        row = end_find(defs, agent, align);
         row.ranks = calloc(ranks->sharing[agent], sizeof(*row.ranks));
         if (row.ranks == NULL) {
             return -1;
@@ -446,13 +447,13 @@ static int launchers_report(struct ranks *ranks,
         report->launchers[report->launchers_count++] = row;
         ranks->launchers[agent] = (uint32_t)report->launchers_count;
     }
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        uint32_t at = ranks->launchers[cast->ranks[i].agent];
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        uint32_t at = ranks->launchers[defs->ranks[i].agent];
 
         if (at > 0) {
             struct report_launcher *row = &report->launchers[at - 1];
 
-            row->ranks[row->ranks_count++] = cast->ranks[i].number;
+            row->ranks[row->ranks_count++] = defs->ranks[i].number;
         }
     }
     return 0;
@@ -466,19 +467,19 @@ static void missing_add(struct report *report, int32_t number)
 
 /* Ranks that were announced, and those whose segments are not here any more. */
 static void
-missing_report(const struct cast *cast, int32_t size, struct report *report)
+missing_report(const struct defs *defs, int32_t size, struct report *report)
 {
     for (int32_t number = 0; number < size && number < MISSING_MAX; number++) {
-        if (cast_rank_index(cast, number) == CAST_NONE) {
+        if (defs_rank_index(defs, number) == DEFS_NONE) {
             missing_add(report, number);
         }
     }
-    for (size_t i = 0; i < cast->absents_count; i++) {
-        const struct cast_absent *absent = &cast->absents[i];
+    for (size_t i = 0; i < defs->absents_count; i++) {
+        const struct defs_absent *absent = &defs->absents[i];
         struct report_rank *row = NULL;
 
         if (absent->rank < 0 ||
-            cast_rank_index(cast, absent->rank) != CAST_NONE) {
+            defs_rank_index(defs, absent->rank) != DEFS_NONE) {
             continue;
         }
         for (size_t r = 0; r < report->ranks_count; r++) {
@@ -490,7 +491,7 @@ missing_report(const struct cast *cast, int32_t size, struct report *report)
             missing_add(report, absent->rank);
             row = &report->ranks[report->ranks_count - 1];
         }
-        row->lost = cast_sum(row->lost, absent->records);
+        row->lost = defs_sum(row->lost, absent->records);
         row->is_lost_exact = true;
     }
 }
@@ -504,13 +505,13 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Foreign profiles may not say where they were made. */
-static uint32_t hosts_count(const struct cast *cast)
+static uint32_t hosts_count(const struct defs *defs)
 {
     uint32_t count = 0;
 
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        const char *host = cast->agents[cast->ranks[i].agent].host;
-        bool is_new = cast->ranks[i].is_wanted;
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        const char *host = defs->agents[defs->ranks[i].agent].host;
+        bool is_new = defs->ranks[i].is_wanted;
 
         if (is_new && host[0] == '\0') {
             return 0;
@@ -518,8 +519,8 @@ static uint32_t hosts_count(const struct cast *cast)
         for (size_t j = 0; j < i; j++) {
             /* Kept texts: equal ones are one pointer. */
             is_new =
-                is_new && (!cast->ranks[j].is_wanted ||
-                           cast->agents[cast->ranks[j].agent].host != host);
+                is_new && (!defs->ranks[j].is_wanted ||
+                           defs->agents[defs->ranks[j].agent].host != host);
         }
         count += is_new;
     }
@@ -527,18 +528,18 @@ static uint32_t hosts_count(const struct cast *cast)
 }
 
 /* Was it started as ranks, or did it use MPI? */
-static bool has_ranks(const struct cast *cast)
+static bool has_ranks(const struct defs *defs)
 {
-    if (cast->ranks_count != 1) {
+    if (defs->ranks_count != 1) {
         return true;
     }
-    for (size_t i = 0; i < cast->agents_count; i++) {
-        if (!cast->agents[i].is_alone) {
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        if (!defs->agents[i].is_alone) {
             return true;
         }
     }
-    for (size_t i = 0; i < cast->processes_count; i++) {
-        if (stamps_has(&cast->processes[i].init)) {
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        if (stamps_has(&defs->processes[i].init)) {
             return true;
         }
     }
@@ -548,18 +549,18 @@ static bool has_ranks(const struct cast *cast)
 /* Without ranks: whose first thread the row is, and of how many processes. */
 static void shown_report(const struct ranks *ranks, struct report *report)
 {
-    const struct cast *cast = ranks->cast;
+    const struct defs *defs = ranks->defs;
     uint32_t thread = outside_shown(ranks->outside, 0);
 
-    if (report->has_ranks || thread == CAST_NONE) {
+    if (report->has_ranks || thread == DEFS_NONE) {
         return;
     }
-    report->shown.pid = cast->processes[cast->threads[thread].process].pid;
+    report->shown.pid = defs->processes[defs->threads[thread].process].pid;
     report->shown.command =
-        cast->processes[cast->threads[thread].process].command;
-    for (size_t p = 0; p < cast->processes_count; p++) {
-        report->programs += cast->processes[p].incarnation != 0 &&
-                            executed_is_named(&cast->processes[p]);
+        defs->processes[defs->threads[thread].process].command;
+    for (size_t p = 0; p < defs->processes_count; p++) {
+        report->programs += defs->processes[p].incarnation != 0 &&
+                            executed_is_named(&defs->processes[p]);
     }
 }
 
@@ -567,42 +568,42 @@ int ranks_report(struct ranks *ranks,
                  const struct align *align,
                  struct report *report)
 {
-    const struct cast *cast = ranks->cast;
-    int32_t size = cast_size(cast);
-    size_t room = cast->ranks_count +
+    const struct defs *defs = ranks->defs;
+    int32_t size = defs_size(defs);
+    size_t room = defs->ranks_count +
                   (size_t)(size < MISSING_MAX ? size : MISSING_MAX) +
-                  cast->absents_count + 1;
+                  defs->absents_count + 1;
 
     report->ranks = calloc(room, sizeof(*report->ranks));
     if (report->ranks == NULL || launchers_report(ranks, align, report) != 0) {
         return -1;
     }
-    for (size_t i = 0; i < cast->ranks_count; i++) {
+    for (size_t i = 0; i < defs->ranks_count; i++) {
         rank_report(ranks, i, align, report,
                     &report->ranks[report->ranks_count++]);
     }
-    report->present = (uint32_t)cast->ranks_count;
-    report->has_ranks = has_ranks(cast);
+    report->present = (uint32_t)defs->ranks_count;
+    report->has_ranks = has_ranks(defs);
     shown_report(ranks, report);
     report->size = size;
-    report->hosts = hosts_count(cast);
-    if (!cast->is_filtered) {
-        missing_report(cast, cast->is_size_said ? size : 0, report);
+    report->hosts = hosts_count(defs);
+    if (!defs->is_filtered) {
+        missing_report(defs, defs->is_size_said ? size : 0, report);
     }
     qsort(report->ranks, report->ranks_count, sizeof(*report->ranks),
           by_number);
-    for (size_t i = 0; i < cast->ranks_count; i++) {
+    for (size_t i = 0; i < defs->ranks_count; i++) {
         uint64_t steps = ranks->items[i].steps;
 
         report->steps = steps > report->steps ? steps : report->steps;
     }
     report->step_first = report->steps > 0 ? ranks->step_first : 0;
     report->step_last = report->steps > 0 ? ranks->step_last : 0;
-    for (size_t i = 0; report->command == NULL && i < cast->ranks_count; i++) {
-        const struct cast_agent *agent = &cast->agents[cast->ranks[i].agent];
+    for (size_t i = 0; report->command == NULL && i < defs->ranks_count; i++) {
+        const struct defs_agent *agent = &defs->agents[defs->ranks[i].agent];
 
         report->command = agent->command;
-        report->program = executed_find(cast, cast->ranks[i].agent);
+        report->program = executed_find(defs, defs->ranks[i].agent);
         report->job = agent->job;
     }
     report->realtime = align_realtime(align);

@@ -10,8 +10,8 @@
 #include "merge/timeline/timeline.h"
 
 struct ranks;
-/* `cast` is borrowed. NULL with ENOMEM. */
-struct ranks *ranks_create(const struct cast *cast, struct region region);
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct ranks *ranks_create(const struct defs *defs, struct region region);
 /* Count the calls that touch another part of the run than the region. */
 void ranks_count(struct ranks *ranks, struct region calls);
 void ranks_destroy(struct ranks *ranks);

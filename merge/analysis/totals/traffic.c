@@ -31,7 +31,7 @@ struct flow {
 };
 
 struct known {
-    uint32_t process; /* CAST_NONE = unused */
+    uint32_t process; /* DEFS_NONE = unused */
     uint32_t comm;
     int32_t peer;
     struct flow flow;
@@ -44,7 +44,7 @@ struct pair {
 };
 
 struct traffic {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     bool is_by_host;
     uint32_t *groups; /* by index of a rank: itself, or its host */
     const char **hosts;
@@ -66,7 +66,7 @@ struct traffic {
 /* ---- groups ------------------------------------------------------------- */
 
 /* Number of a host; hosts without a name are one. */
-static uint32_t host_number(struct traffic *traffic, const char *host)
+static uint32_t history_number(struct traffic *traffic, const char *host)
 {
     for (size_t i = 0; i < traffic->hosts_count; i++) {
         if (strcmp(traffic->hosts[i], host) == 0) {
@@ -79,36 +79,37 @@ static uint32_t host_number(struct traffic *traffic, const char *host)
 
 static void groups_fill(struct traffic *traffic)
 {
-    const struct cast *cast = traffic->cast;
+    const struct defs *defs = traffic->defs;
 
-    for (size_t i = 0; i < cast->ranks_count; i++) {
-        const char *host = cast->agents[cast->ranks[i].agent].host;
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        const char *host = defs->agents[defs->ranks[i].agent].host;
 
         traffic->groups[i] =
-            traffic->is_by_host ? host_number(traffic, host == NULL ? "" : host)
-                                : (uint32_t)i;
+            traffic->is_by_host
+                ? history_number(traffic, host == NULL ? "" : host)
+                : (uint32_t)i;
     }
 }
 
 /* What stands for a rank in keys of pairs; 0 = not known. */
 static uint64_t group_of(const struct traffic *traffic, int32_t rank)
 {
-    uint32_t index = cast_rank_index(traffic->cast, rank);
+    uint32_t index = defs_rank_index(traffic->defs, rank);
 
-    return index == CAST_NONE ? 0 : (uint64_t)traffic->groups[index] + 1;
+    return index == DEFS_NONE ? 0 : (uint64_t)traffic->groups[index] + 1;
 }
 
-struct traffic *traffic_create(const struct cast *cast)
+struct traffic *traffic_create(const struct defs *defs)
 {
     struct traffic *traffic = calloc(1, sizeof(*traffic));
 
     if (traffic == NULL) {
         return NULL;
     }
-    traffic->cast = cast;
-    traffic->is_by_host = cast->ranks_count > TRAFFIC_RANKS_MAX;
-    traffic->groups = calloc(cast->ranks_count + 1, sizeof(*traffic->groups));
-    traffic->hosts = calloc(cast->ranks_count + 1, sizeof(*traffic->hosts));
+    traffic->defs = defs;
+    traffic->is_by_host = defs->ranks_count > TRAFFIC_RANKS_MAX;
+    traffic->groups = calloc(defs->ranks_count + 1, sizeof(*traffic->groups));
+    traffic->hosts = calloc(defs->ranks_count + 1, sizeof(*traffic->hosts));
     traffic->pair_keys = table_create();
     traffic->flow_keys = table_create();
     traffic->size_keys = table_create();
@@ -121,7 +122,7 @@ struct traffic *traffic_create(const struct cast *cast)
     }
     groups_fill(traffic);
     for (size_t i = 0; i < FLOWS_KNOWN; i++) {
-        traffic->known[i].process = CAST_NONE;
+        traffic->known[i].process = DEFS_NONE;
     }
     return traffic;
 }
@@ -210,8 +211,8 @@ static bool comm_sizes(struct traffic *traffic,
                        uint32_t id,
                        uint32_t *sizes)
 {
-    const struct cast_comm *comm = comm_find(traffic->cast, process, id);
-    const char *label = comm_label(traffic->cast, process, id);
+    const struct defs_comm *comm = comm_find(traffic->defs, process, id);
+    const char *label = comm_label(traffic->defs, process, id);
     size_t known = table_count(traffic->comm_keys);
     struct table_key key;
 
@@ -222,7 +223,7 @@ static bool comm_sizes(struct traffic *traffic,
         traffic->sizes[*sizes].comms = 1;
         return true;
     }
-    if (comm == NULL || comm->global == CAST_NONE || known >= FLOWS_MAX) {
+    if (comm == NULL || comm->global == DEFS_NONE || known >= FLOWS_MAX) {
         return true;
     }
     key = (struct table_key){*sizes, comm->global, 0};
@@ -253,7 +254,7 @@ static bool flow_make(struct traffic *traffic,
     }
     own = group_of(traffic, event->rank);
     other =
-        group_of(traffic, comm_member(traffic->cast, event->process, id, peer));
+        group_of(traffic, comm_member(traffic->defs, event->process, id, peer));
     return pair_find(traffic, own, other, &flow->out) &&
            pair_find(traffic, other, own, &flow->in);
 }
@@ -450,12 +451,12 @@ static void group_name(const struct traffic *traffic,
                        int32_t *rank,
                        const char **host)
 {
-    *rank = CAST_RANK_UNKNOWN;
+    *rank = DEFS_RANK_UNKNOWN;
     *host = NULL;
     if (group > 0 && traffic->is_by_host) {
         *host = traffic->hosts[group - 1];
     } else if (group > 0) {
-        *rank = traffic->cast->ranks[group - 1].number;
+        *rank = traffic->defs->ranks[group - 1].number;
     }
 }
 

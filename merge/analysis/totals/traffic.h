@@ -23,7 +23,7 @@
 
 struct traffic;
 /* Cast borrowed. NULL with ENOMEM. */
-struct traffic *traffic_create(const struct cast *cast);
+struct traffic *traffic_create(const struct defs *defs);
 void traffic_destroy(struct traffic *traffic);
 /* A message that the event's process sent; one that it received. 0, or -1 with
  * ENOMEM. */

@@ -23,7 +23,7 @@ struct span {
     uint64_t site;
 };
 
-struct recent {
+struct timedfacts {
     struct span *items; /* PEERS_SPANS; NULL = none yet */
     size_t next;
 };
@@ -45,10 +45,10 @@ struct pending {
 };
 
 struct peers {
-    const struct cast *cast; /* borrowed */
+    const struct defs *defs; /* borrowed */
     struct region region;
     struct sockets *sockets;
-    struct recent *recent; /* by process */
+    struct timedfacts *timedfacts; /* by process */
     struct table *row_keys;
     struct row *rows;
     size_t rows_count, rows_room;
@@ -61,20 +61,21 @@ struct peers {
     ck_time_t left_out;  /* waits beyond PEERS_ROWS */
 };
 
-struct peers *peers_create(const struct cast *cast, struct region region)
+struct peers *peers_create(const struct defs *defs, struct region region)
 {
     struct peers *peers = calloc(1, sizeof(*peers));
 
     if (peers == NULL) {
         return NULL;
     }
-    peers->cast = cast;
+    peers->defs = defs;
     peers->region = region;
-    peers->sockets = sockets_create(cast, SOCKETS_OF_PROCESSES);
-    peers->recent = calloc(cast->processes_count + 1, sizeof(*peers->recent));
+    peers->sockets = sockets_create(defs, SOCKETS_OF_PROCESSES);
+    peers->timedfacts =
+        calloc(defs->processes_count + 1, sizeof(*peers->timedfacts));
     peers->row_keys = table_create();
     peers->deed_keys = table_create();
-    if (peers->sockets == NULL || peers->recent == NULL ||
+    if (peers->sockets == NULL || peers->timedfacts == NULL ||
         peers->row_keys == NULL || peers->deed_keys == NULL) {
         peers_destroy(peers);
         return NULL;
@@ -88,10 +89,10 @@ void peers_destroy(struct peers *peers)
         return;
     }
     for (size_t i = 0;
-         peers->recent != NULL && i < peers->cast->processes_count; i++) {
-        free(peers->recent[i].items);
+         peers->timedfacts != NULL && i < peers->defs->processes_count; i++) {
+        free(peers->timedfacts[i].items);
     }
-    free(peers->recent);
+    free(peers->timedfacts);
     sockets_destroy(peers->sockets);
     table_destroy(peers->row_keys);
     table_destroy(peers->deed_keys);
@@ -142,15 +143,16 @@ deed_add(struct peers *peers, size_t row, const struct span *span, ck_time_t ns)
 /* What the other process did in that wait. */
 static int pending_settle(struct peers *peers, const struct pending *pending)
 {
-    const struct recent *recent =
-        &peers->recent[peers->rows[pending->row].peer];
-    size_t count = recent->next < PEERS_SPANS ? recent->next : PEERS_SPANS;
+    const struct timedfacts *timedfacts =
+        &peers->timedfacts[peers->rows[pending->row].peer];
+    size_t count =
+        timedfacts->next < PEERS_SPANS ? timedfacts->next : PEERS_SPANS;
 
     for (size_t i = 0; i < count; i++) {
-        ck_time_t ns = overlap(&recent->items[i], pending->part);
+        ck_time_t ns = overlap(&timedfacts->items[i], pending->part);
 
         if (ns > 0 &&
-            deed_add(peers, pending->row, &recent->items[i], ns) != 0) {
+            deed_add(peers, pending->row, &timedfacts->items[i], ns) != 0) {
             return -1;
         }
     }
@@ -182,20 +184,20 @@ static int pendings_settle(struct peers *peers, ck_time_t now)
 static void span_keep(struct peers *peers, const struct timeline_event *event)
 {
     const struct ck_call *record = (const struct ck_call *)event->record;
-    struct recent *recent = &peers->recent[event->process];
+    struct timedfacts *timedfacts = &peers->timedfacts[event->process];
 
-    if (recent->items == NULL) {
-        recent->items = calloc(PEERS_SPANS, sizeof(*recent->items));
+    if (timedfacts->items == NULL) {
+        timedfacts->items = calloc(PEERS_SPANS, sizeof(*timedfacts->items));
     }
-    if (recent->items != NULL) {
-        recent->items[recent->next++ % PEERS_SPANS] =
+    if (timedfacts->items != NULL) {
+        timedfacts->items[timedfacts->next++ % PEERS_SPANS] =
             (struct span){.part = {event->start, event->end},
                           .name = record->e.name,
                           .site = record->site};
     }
 }
 
-/* The row of a wait, CAST_NONE = there is no room for one; -1 with ENOMEM. */
+/* The row of a wait, DEFS_NONE = there is no room for one; -1 with ENOMEM. */
 static int64_t row_find(struct peers *peers,
                         const struct sockets_stretch *stretch,
                         const struct ck_call *record)
@@ -205,7 +207,7 @@ static int64_t row_find(struct peers *peers,
     int64_t number;
 
     if (peers->rows_count == PEERS_ROWS && !table_has(peers->row_keys, key)) {
-        return CAST_NONE;
+        return DEFS_NONE;
     }
     number = table_number(peers->row_keys, key);
     if (number < 0 || (size_t)number < peers->rows_count) {
@@ -241,7 +243,7 @@ static int wait_take(struct peers *peers,
     if (row < 0) {
         return -1;
     }
-    if (row == CAST_NONE) {
+    if (row == DEFS_NONE) {
         peers->left_out += region_length(part);
         return 0;
     }
@@ -261,19 +263,19 @@ static int wait_take(struct peers *peers,
 int peers_take(void *consumer, const struct timeline_event *event)
 {
     struct peers *peers = consumer;
-    const struct cast_thread *thread;
+    const struct defs_thread *thread;
     struct sockets_stretch stretch;
 
     if (event->record->kind != CK_KIND_POSIX ||
-        event->thread >= peers->cast->threads_count) {
+        event->thread >= peers->defs->threads_count) {
         return 0;
     }
     if (peers->pending_count > 0 && event->start >= peers->first_end &&
         pendings_settle(peers, event->start) != 0) {
         return -1;
     }
-    thread = &peers->cast->threads[event->thread];
-    if (thread->tid != peers->cast->processes[thread->process].pid) {
+    thread = &peers->defs->threads[event->thread];
+    if (thread->tid != peers->defs->processes[thread->process].pid) {
         return 0;
     }
     span_keep(peers, event);
@@ -283,12 +285,12 @@ int peers_take(void *consumer, const struct timeline_event *event)
                : 0;
 }
 
-static struct report_process process_report(const struct cast *cast,
+static struct report_process process_report(const struct defs *defs,
                                             uint32_t process)
 {
     return (struct report_process){
-        .pid = cast->processes[process].pid,
-        .command = cast->processes[process].command,
+        .pid = defs->processes[process].pid,
+        .command = defs->processes[process].command,
     };
 }
 
@@ -297,19 +299,19 @@ static const char *over_of(const char *path)
     return links_is_pipe(path) ? "pipe" : links_is_unix(path) ? "unix" : "tcp";
 }
 
-static void row_report(const struct cast *cast,
+static void row_report(const struct defs *defs,
                        const struct row *row,
                        struct report_peer *out)
 {
     *out = (struct report_peer){
-        .waiter = process_report(cast, row->process),
-        .awaited = process_report(cast, row->peer),
-        .over = over_of(cast_name(cast, row->process, row->path)),
+        .waiter = process_report(defs, row->process),
+        .awaited = process_report(defs, row->peer),
+        .over = over_of(defs_name(defs, row->process, row->path)),
         .is_write = row->is_write,
         .ns = row->ns,
         .count = row->count,
-        .call = cast_name(cast, row->process, row->name),
-        .place = cast_place(cast, row->process, row->site),
+        .call = defs_name(defs, row->process, row->name),
+        .place = defs_place(defs, row->process, row->site),
         .between = row->ns - row->called,
     };
     out->between = out->between < 0 ? 0 : out->between;
@@ -326,8 +328,8 @@ static void deeds_report(const struct peers *peers, struct report *report)
             uint32_t peer = peers->rows[key.a].peer;
 
             out->did_ns = peers->deeds[i];
-            out->did = cast_name(peers->cast, peer, (uint32_t)key.b);
-            out->did_place = cast_place(peers->cast, peer, key.c);
+            out->did = defs_name(peers->defs, peer, (uint32_t)key.b);
+            out->did_place = defs_place(peers->defs, peer, key.c);
         }
     }
 }
@@ -358,7 +360,7 @@ int peers_report(struct peers *peers, struct report *report)
     }
     report->peers_count = peers->rows_count;
     for (size_t i = 0; i < peers->rows_count; i++) {
-        row_report(peers->cast, &peers->rows[i], &report->peers[i]);
+        row_report(peers->defs, &peers->rows[i], &report->peers[i]);
     }
     deeds_report(peers, report);
     qsort(report->peers, report->peers_count, sizeof(*report->peers),

@@ -23,7 +23,7 @@
 
 struct peers;
 /* Borrowed. NULL with ENOMEM. */
-struct peers *peers_create(const struct cast *cast, struct region region);
+struct peers *peers_create(const struct defs *defs, struct region region);
 void peers_destroy(struct peers *peers);
 /* False where no process has an end of which another one has the other. */
 bool peers_is_wanted(const struct peers *peers);

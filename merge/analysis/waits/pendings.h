@@ -5,11 +5,11 @@
 #ifndef CK_MERGE_ANALYSIS_WAITS_PENDINGS_H
 #define CK_MERGE_ANALYSIS_WAITS_PENDINGS_H
 
-#include "merge/analysis/waits/edges.h"
+#include "merge/analysis/waits/initfinalize.h"
 
 struct pending {
     uint32_t thread;
-    struct host_span call;
+    struct history_span call;
     bool is_instant;
     bool is_cut; /* never left */
     bool is_replayed;

@@ -19,7 +19,7 @@ static int by_caused(const void *a, const void *b)
     return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-static int straggler_report(const struct cast *cast,
+static int straggler_report(const struct defs *defs,
                             const struct steps *steps,
                             uint32_t index,
                             const struct waitstates_rank *sums,
@@ -30,7 +30,7 @@ static int straggler_report(const struct cast *cast,
     if (steps_blame(steps, index, &blame) != 0) {
         return -1;
     }
-    *row = (struct report_straggler){.rank = cast->ranks[index].number,
+    *row = (struct report_straggler){.rank = defs->ranks[index].number,
                                      .caused = sums->caused,
                                      .error = sums->caused_error,
                                      .steps = blame.worst,
@@ -47,7 +47,7 @@ static int delays_find(const struct causes_from *from, struct report *report)
 
         delaysums_begin(from->delays);
         if (delaysums_gather_rank(from->delays, row->rank) != 0 ||
-            delayreport_fill(from->scene, from->delay, from->delays,
+            delayreport_fill(from->lookback, from->delay, from->delays,
                              &row->delays) != 0) {
             return -1;
         }
@@ -55,26 +55,26 @@ static int delays_find(const struct causes_from *from, struct report *report)
     delaysums_begin(from->delays);
     return delaysums_gather_all(from->delays) != 0
                ? -1
-               : delayreport_fill(from->scene, from->delay, from->delays,
+               : delayreport_fill(from->lookback, from->delay, from->delays,
                                   &report->delays);
 }
 
-int stragglers_report(const struct cast *cast,
+int stragglers_report(const struct defs *defs,
                       const struct causes_from *from,
                       const struct waitstates *waitstates,
                       const struct when *when,
                       struct report *report)
 {
     report->stragglers =
-        calloc(cast->ranks_count + 1, sizeof(*report->stragglers));
+        calloc(defs->ranks_count + 1, sizeof(*report->stragglers));
     if (report->stragglers == NULL) {
         return -1;
     }
-    for (uint32_t i = 0; i < cast->ranks_count; i++) {
+    for (uint32_t i = 0; i < defs->ranks_count; i++) {
         const struct waitstates_rank *sums = waitstates_rank(waitstates, i);
 
         if (sums->caused > 0 &&
-            straggler_report(cast, when_steps(when), i, sums,
+            straggler_report(defs, when_steps(when), i, sums,
                              &report->stragglers[report->stragglers_count++]) !=
                 0) {
             return -1;
@@ -88,7 +88,7 @@ int stragglers_report(const struct cast *cast,
     for (size_t i = 0; i < report->stragglers_count && i < STRAGGLERS_WINDOWS;
          i++) {
         struct report_straggler *row = &report->stragglers[i];
-        uint32_t index = cast_rank_index(cast, row->rank);
+        uint32_t index = defs_rank_index(defs, row->rank);
 
         if (when_windows(when, &index, 1, &row->windows) != 0 ||
             when_slow(when, index, &row->slow) != 0) {

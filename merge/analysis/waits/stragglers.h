@@ -5,7 +5,7 @@
 #ifndef CK_MERGE_ANALYSIS_WAITS_STRAGGLERS_H
 #define CK_MERGE_ANALYSIS_WAITS_STRAGGLERS_H
 
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 #include "merge/analysis/idle/causes.h"
 #include "merge/analysis/steps/when.h"
 #include "merge/analysis/waits/waitstates.h"
@@ -19,7 +19,7 @@
 
 /* Write report->stragglers; `when` has what each rank made others wait. 0, or
  * -1 with ENOMEM. */
-int stragglers_report(const struct cast *cast,
+int stragglers_report(const struct defs *defs,
                       const struct causes_from *from,
                       const struct waitstates *waitstates,
                       const struct when *when,

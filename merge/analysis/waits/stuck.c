@@ -25,44 +25,43 @@ struct item {
 };
 
 struct stuck {
-    const struct cast *cast;       /* borrowed */
-    const struct impasse *impasse; /* borrowed */
+    const struct defs *defs; /* borrowed */
+    const struct hang *hang; /* borrowed */
     struct item *items;
     size_t count, room;
     uint32_t *of_thread;  /* number of its item, from 1; 0 = none */
     uint32_t *of_process; /* the same of the latest of its threads */
-    uint32_t *mains;      /* by process: its first thread, CAST_NONE */
+    uint32_t *mains;      /* by process: its first thread, DEFS_NONE */
     bool *is_final;       /* by process: it entered MPI_Finalize */
 };
 
-struct stuck *stuck_create(const struct cast *cast,
-                           const struct impasse *impasse)
+struct stuck *stuck_create(const struct defs *defs, const struct hang *hang)
 {
     struct stuck *stuck = calloc(1, sizeof(*stuck));
 
     if (stuck == NULL) {
         return NULL;
     }
-    stuck->cast = cast;
-    stuck->impasse = impasse;
-    stuck->mains = calloc(cast->processes_count + 1, sizeof(*stuck->mains));
+    stuck->defs = defs;
+    stuck->hang = hang;
+    stuck->mains = calloc(defs->processes_count + 1, sizeof(*stuck->mains));
     stuck->of_process =
-        calloc(cast->processes_count + 1, sizeof(*stuck->of_process));
+        calloc(defs->processes_count + 1, sizeof(*stuck->of_process));
     stuck->of_thread =
-        calloc(cast->threads_count + 1, sizeof(*stuck->of_thread));
+        calloc(defs->threads_count + 1, sizeof(*stuck->of_thread));
     if (stuck->mains == NULL || stuck->of_process == NULL ||
         stuck->of_thread == NULL) {
         stuck_destroy(stuck);
         return NULL;
     }
-    for (size_t i = 0; i < cast->processes_count; i++) {
-        stuck->mains[i] = CAST_NONE;
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        stuck->mains[i] = DEFS_NONE;
     }
-    for (uint32_t i = (uint32_t)cast->threads_count; i-- > 0;) {
-        const struct cast_thread *thread = &cast->threads[i];
+    for (uint32_t i = (uint32_t)defs->threads_count; i-- > 0;) {
+        const struct defs_thread *thread = &defs->threads[i];
 
-        if (stuck->mains[thread->process] == CAST_NONE ||
-            thread->tid == cast->processes[thread->process].pid) {
+        if (stuck->mains[thread->process] == DEFS_NONE ||
+            thread->tid == defs->processes[thread->process].pid) {
             stuck->mains[thread->process] = i;
         }
     }
@@ -84,7 +83,7 @@ void stuck_destroy(struct stuck *stuck)
 int stuck_take(struct stuck *stuck, const struct timeline_event *event)
 {
     const char *name =
-        cast_name(stuck->cast, event->process, event->record->name);
+        defs_name(stuck->defs, event->process, event->record->name);
     struct item *item;
 
     if (array_grow(&stuck->items, &stuck->room, stuck->count, sizeof(*item)) !=
@@ -113,38 +112,38 @@ static const struct item *item_of(const struct stuck *stuck, uint32_t process)
 }
 
 /* The latest process of a rank that began MPI. */
-static uint32_t process_of(const struct cast *cast, int32_t rank)
+static uint32_t process_of(const struct defs *defs, int32_t rank)
 {
-    for (uint32_t p = (uint32_t)cast->processes_count; p-- > 0;) {
-        if (rank >= 0 && cast->processes[p].rank == rank &&
-            stamps_has(&cast->processes[p].init)) {
+    for (uint32_t p = (uint32_t)defs->processes_count; p-- > 0;) {
+        if (rank >= 0 && defs->processes[p].rank == rank &&
+            stamps_has(&defs->processes[p].init)) {
             return p;
         }
     }
-    return CAST_NONE;
+    return DEFS_NONE;
 }
 
 /* Who never called MPI_Finalize. */
 static uint32_t final_absent(const struct stuck *stuck)
 {
-    const struct cast *cast = stuck->cast;
-    uint32_t found = CAST_NONE;
+    const struct defs *defs = stuck->defs;
+    uint32_t found = DEFS_NONE;
 
-    for (uint32_t p = 0; p < cast->processes_count; p++) {
-        const struct cast_process *process = &cast->processes[p];
+    for (uint32_t p = 0; p < defs->processes_count; p++) {
+        const struct defs_process *process = &defs->processes[p];
         const struct item *item = item_of(stuck, p);
 
         if (process->rank < 0 || stamps_has(&process->finalize) ||
             !stamps_has(&process->init) || (item != NULL && item->is_final)) {
             continue;
         }
-        if (process_of(cast, process->rank) != p) {
+        if (process_of(defs, process->rank) != p) {
             continue; /* it was started again */
         }
         if (item == NULL) {
             return p;
         }
-        found = found == CAST_NONE ? p : found;
+        found = found == DEFS_NONE ? p : found;
     }
     return found;
 }
@@ -153,21 +152,21 @@ static uint32_t final_absent(const struct stuck *stuck)
 static uint32_t absent_of(const struct stuck *stuck, const struct item *item)
 {
     const struct ck_collective *record = &item->record.collective;
-    uint32_t found = CAST_NONE;
+    uint32_t found = DEFS_NONE;
 
-    for (uint32_t p = 0; p < stuck->cast->processes_count; p++) {
-        if (!impasse_is_absent(stuck->impasse, item->process, record, p)) {
+    for (uint32_t p = 0; p < stuck->defs->processes_count; p++) {
+        if (!hang_is_absent(stuck->hang, item->process, record, p)) {
             continue;
         }
         if (item_of(stuck, p) == NULL) {
             return p;
         }
-        found = found == CAST_NONE ? p : found;
+        found = found == DEFS_NONE ? p : found;
     }
     return found;
 }
 
-/* The process that the call waits for, and how; CAST_NONE = not known. */
+/* The process that the call waits for, and how; DEFS_NONE = not known. */
 static uint32_t
 whom(const struct stuck *stuck, const struct item *item, enum wait_kind *kind)
 {
@@ -179,13 +178,13 @@ whom(const struct stuck *stuck, const struct item *item, enum wait_kind *kind)
     }
     if (record->kind == CK_KIND_COLLECTIVE) {
         *kind = wait_kind_of(collective_role(
-            cast_name(stuck->cast, item->process, record->name)));
-        return *kind == WAIT_NONE ? CAST_NONE : absent_of(stuck, item);
+            defs_name(stuck->defs, item->process, record->name)));
+        return *kind == WAIT_NONE ? DEFS_NONE : absent_of(stuck, item);
     }
     *kind =
         record->kind == CK_KIND_SEND ? WAIT_LATE_RECEIVER : WAIT_LATE_SENDER;
-    return process_of(stuck->cast, impasse_peer(stuck->impasse, item->process,
-                                                &item->record.message));
+    return process_of(stuck->defs, hang_peer(stuck->hang, item->process,
+                                             &item->record.message));
 }
 
 /* Does the wait for that process come back to the one that waits? */
@@ -194,7 +193,7 @@ is_circle(const struct stuck *stuck, uint32_t process, uint32_t waiting)
 {
     enum wait_kind kind;
 
-    for (unsigned i = 0; i < CIRCLE_MAX && process != CAST_NONE; i++) {
+    for (unsigned i = 0; i < CIRCLE_MAX && process != DEFS_NONE; i++) {
         const struct item *item = item_of(stuck, process);
 
         if (process == waiting || item == NULL) {
@@ -207,13 +206,13 @@ is_circle(const struct stuck *stuck, uint32_t process, uint32_t waiting)
 
 bool stuck_final(const struct stuck *stuck,
                  uint32_t thread,
-                 const struct host_span *call,
+                 const struct history_span *call,
                  struct wait *wait)
 {
     uint32_t process = final_absent(stuck);
 
-    if (process == CAST_NONE || stuck->mains[process] == CAST_NONE ||
-        process == stuck->cast->threads[thread].process) {
+    if (process == DEFS_NONE || stuck->mains[process] == DEFS_NONE ||
+        process == stuck->defs->threads[thread].process) {
         return false;
     }
     *wait = (struct wait){.kind = WAIT_FINALIZE,
@@ -225,7 +224,7 @@ bool stuck_final(const struct stuck *stuck,
 
 bool stuck_find(const struct stuck *stuck,
                 uint32_t thread,
-                const struct host_span *call,
+                const struct history_span *call,
                 struct wait *wait)
 {
     uint32_t number = stuck->of_thread[thread];
@@ -241,8 +240,8 @@ bool stuck_find(const struct stuck *stuck,
         return false;
     }
     process = whom(stuck, item, &kind);
-    if (process == CAST_NONE || process == item->process ||
-        stuck->mains[process] == CAST_NONE) {
+    if (process == DEFS_NONE || process == item->process ||
+        stuck->mains[process] == DEFS_NONE) {
         return false;
     }
     *wait =

@@ -11,15 +11,14 @@
 #ifndef CK_MERGE_ANALYSIS_WAITS_STUCK_H
 #define CK_MERGE_ANALYSIS_WAITS_STUCK_H
 
-#include "merge/analysis/history/host.h"
+#include "merge/analysis/history/history.h"
 #include "merge/analysis/history/waits.h"
-#include "merge/analysis/waits/impasse.h"
+#include "merge/analysis/waits/hang.h"
 
 struct stuck;
-/* Borrowed; `impasse` has taken all that stuck_find() is asked about. NULL with
+/* Borrowed; `hang` has taken all that stuck_find() is asked about. NULL with
  * ENOMEM. */
-struct stuck *stuck_create(const struct cast *cast,
-                           const struct impasse *impasse);
+struct stuck *stuck_create(const struct defs *defs, const struct hang *hang);
 void stuck_destroy(struct stuck *stuck);
 /* A call that is never left (CK_FLAG_CUT). 0, or -1 with ENOMEM. */
 int stuck_take(struct stuck *stuck, const struct timeline_event *event);
@@ -28,14 +27,14 @@ int stuck_take(struct stuck *stuck, const struct timeline_event *event);
  * through. False: there is none. */
 bool stuck_final(const struct stuck *stuck,
                  uint32_t thread,
-                 const struct host_span *call,
+                 const struct history_span *call,
                  struct wait *wait);
 /* For whom the thread waits in that call; is_circle where that one waits for it
  * in turn, maybe through others. The error is the caller's to find. False when
  * it is no such call, or that is not known. */
 bool stuck_find(const struct stuck *stuck,
                 uint32_t thread,
-                const struct host_span *call,
+                const struct history_span *call,
                 struct wait *wait);
 
 #endif

@@ -6,18 +6,18 @@
 
 #include <stdlib.h>
 
-#include "merge/analysis/delays/chain.h"
-#include "merge/analysis/waits/order.h"
+#include "merge/analysis/delays/rootcause.h"
+#include "merge/analysis/waits/wrongorder.h"
 
 struct waitstates {
-    const struct cast *cast; /* borrowed */
-    struct scene *scene;     /* borrowed */
-    struct steps *steps;     /* borrowed; NULL = nobody asks */
-    struct when *when;       /* borrowed; NULL = nobody asks */
+    const struct defs *defs;   /* borrowed */
+    struct lookback *lookback; /* borrowed */
+    struct steps *steps;       /* borrowed; NULL = nobody asks */
+    struct when *when;         /* borrowed; NULL = nobody asks */
     struct region region;
-    struct waitstates_rank *ranks; /* by index in the cast */
+    struct waitstates_rank *ranks; /* by index in the definitions */
     struct rows *rows;
-    struct order *order;
+    struct wrongorder *order;
     const struct delay *delay; /* borrowed; NULL = nobody asks */
     struct delaysums *delays;
     uint64_t waits;       /* looked at so far */
@@ -27,13 +27,13 @@ struct waitstates {
 };
 
 /* Its rows' devices are ranks. */
-static bool is_shown(const struct cast *cast, uint32_t device)
+static bool is_shown(const struct defs *defs, uint32_t device)
 {
-    return device < cast->ranks_count && cast->ranks[device].is_wanted;
+    return device < defs->ranks_count && defs->ranks[device].is_wanted;
 }
 
-struct waitstates *waitstates_create(const struct cast *cast,
-                                     struct scene *scene,
+struct waitstates *waitstates_create(const struct defs *defs,
+                                     struct lookback *lookback,
                                      struct steps *steps,
                                      struct region region)
 {
@@ -42,22 +42,22 @@ struct waitstates *waitstates_create(const struct cast *cast,
     if (waitstates == NULL) {
         return NULL;
     }
-    waitstates->cast = cast;
-    waitstates->scene = scene;
+    waitstates->defs = defs;
+    waitstates->lookback = lookback;
     waitstates->steps = steps;
     waitstates->region = region;
-    waitstates->rows = rows_create(cast, scene, is_shown, 0);
-    waitstates->order = order_create(cast->threads_count);
+    waitstates->rows = rows_create(defs, lookback, is_shown, 0);
+    waitstates->order = wrongorder_create(defs->threads_count);
     waitstates->ranks =
-        calloc(cast->ranks_count + 1, sizeof(*waitstates->ranks));
+        calloc(defs->ranks_count + 1, sizeof(*waitstates->ranks));
     waitstates->ends =
-        calloc(cast->agents_count + 1, sizeof(*waitstates->ends));
+        calloc(defs->agents_count + 1, sizeof(*waitstates->ends));
     if (waitstates->rows == NULL || waitstates->ranks == NULL ||
         waitstates->order == NULL || waitstates->ends == NULL) {
         waitstates_destroy(waitstates);
         return NULL;
     }
-    for (size_t i = 0; i < cast->agents_count; i++) {
+    for (size_t i = 0; i < defs->agents_count; i++) {
         waitstates->ends[i] = INT64_MAX;
     }
     return waitstates;
@@ -69,7 +69,7 @@ void waitstates_destroy(struct waitstates *waitstates)
         return;
     }
     rows_destroy(waitstates->rows);
-    order_destroy(waitstates->order);
+    wrongorder_destroy(waitstates->order);
     delaysums_destroy(waitstates->delays);
     free(waitstates->ranks);
     free(waitstates->ends);
@@ -113,10 +113,10 @@ struct standing {
 
 static uint32_t rank_of(const struct waitstates *waitstates, uint32_t thread)
 {
-    const struct cast *cast = waitstates->cast;
+    const struct defs *defs = waitstates->defs;
 
-    return cast_rank_index(cast,
-                           cast->processes[cast->threads[thread].process].rank);
+    return defs_rank_index(defs,
+                           defs->processes[defs->threads[thread].process].rank);
 }
 
 static int row_add(struct standing *standing, ck_time_t ns)
@@ -152,22 +152,22 @@ static int delay_add(const struct standing *standing, ck_time_t ns)
  * then it did nothing. */
 static int blamed_add(struct standing *standing,
                       struct region piece,
-                      const struct chain_origin *origin,
+                      const struct rootcause_origin *origin,
                       bool has_ended)
 {
     struct waitstates *waitstates = standing->waitstates;
-    const struct cast *cast = waitstates->cast;
+    const struct defs *defs = waitstates->defs;
     uint32_t index = rank_of(waitstates, origin->thread);
-    int64_t number = CAST_NONE;
+    int64_t number = DEFS_NONE;
 
     if (origin->did->is_known && !has_ended) {
-        number =
-            scene_did(waitstates->scene, origin->thread, piece, origin->did);
+        number = lookback_did(waitstates->lookback, origin->thread, piece,
+                              origin->did);
         if (number < 0) {
             return -1;
         }
     }
-    if (index != CAST_NONE) {
+    if (index != DEFS_NONE) {
         struct waitstates_rank *rank = &waitstates->ranks[index];
 
         rank->caused += region_length(piece);
@@ -180,26 +180,27 @@ static int blamed_add(struct standing *standing,
     if (waitstates->steps != NULL) {
         steps_wait(waitstates->steps, standing->row.device, piece, index);
     }
-    if (waitstates->when != NULL && index != CAST_NONE &&
+    if (waitstates->when != NULL && index != DEFS_NONE &&
         when_add(waitstates->when, index, standing->row.device, piece) != 0) {
         return -1;
     }
     standing->row.blamed =
-        cast->processes[cast->threads[origin->thread].process].rank;
+        defs->processes[defs->threads[origin->thread].process].rank;
     standing->row.blamed_did = (uint32_t)number;
     return delay_add(standing, region_length(piece)) != 0
                ? -1
                : row_add(standing, region_length(piece));
 }
 
-static int
-blamed_take(void *state, struct region piece, const struct chain_origin *origin)
+static int blamed_take(void *state,
+                       struct region piece,
+                       const struct rootcause_origin *origin)
 {
     struct standing *standing = state;
     const struct waitstates *waitstates = standing->waitstates;
-    const struct cast *cast = waitstates->cast;
-    uint32_t process = cast->threads[origin->thread].process;
-    ck_time_t end = waitstates->ends[cast->processes[process].agent];
+    const struct defs *defs = waitstates->defs;
+    uint32_t process = defs->threads[origin->thread].process;
+    ck_time_t end = waitstates->ends[defs->processes[process].agent];
     struct region before = {piece.start, piece.end < end ? piece.end : end};
 
     if (before.start < before.end &&
@@ -213,18 +214,18 @@ blamed_take(void *state, struct region piece, const struct chain_origin *origin)
 
 /* What the waiting thread was in, for the place of the call. */
 static int
-piece_take(void *state, struct region piece, const struct host_state *did)
+piece_take(void *state, struct region piece, const struct history_state *did)
 {
     struct standing *standing = state;
     struct waitstates *waitstates = standing->waitstates;
     const struct wait *wait = standing->wait;
-    int64_t number = CAST_NONE, site = 0;
+    int64_t number = DEFS_NONE, site = 0;
 
     if (did->is_known) {
-        number = scene_activity(waitstates->scene, did);
-        site = number < 0
-                   ? -1
-                   : scene_activity_site(waitstates->scene, (uint32_t)number);
+        number = lookback_activity(waitstates->lookback, did);
+        site = number < 0 ? -1
+                          : lookback_activity_site(waitstates->lookback,
+                                                   (uint32_t)number);
         if (site < 0) {
             return -1;
         }
@@ -233,16 +234,16 @@ piece_take(void *state, struct region piece, const struct host_state *did)
     standing->site = (uint32_t)site;
     if (standing->row.cause == CAUSE_BELOW_CLOCK) {
         waitstates->ranks[standing->row.device].below += region_length(piece);
-        standing->row.blamed = CAST_RANK_UNKNOWN;
-        standing->row.blamed_did = CAST_NONE;
+        standing->row.blamed = DEFS_RANK_UNKNOWN;
+        standing->row.blamed_did = DEFS_NONE;
         return row_add(standing, region_length(piece));
     }
     waitstates->ranks[standing->row.device].waited += region_length(piece);
     if (wait->kind == WAIT_LATE_DATA) {
         waitstates->ranks[standing->row.device].data += region_length(piece);
     }
-    return chain_follow(waitstates->scene, wait->thread, piece, blamed_take,
-                        standing);
+    return rootcause_follow(waitstates->lookback, wait->thread, piece,
+                            blamed_take, standing);
 }
 
 void waitstates_see(struct waitstates *waitstates,
@@ -266,9 +267,9 @@ int waitstates_add(struct waitstates *waitstates,
                    struct region call,
                    const struct wait *wait)
 {
-    const struct cast *cast = waitstates->cast;
-    const struct cast_process *process =
-        &cast->processes[cast->threads[thread].process];
+    const struct defs *defs = waitstates->defs;
+    const struct defs_process *process =
+        &defs->processes[defs->threads[thread].process];
     struct region part = call;
     struct standing standing = {.waitstates = waitstates,
                                 .wait = wait,
@@ -277,13 +278,13 @@ int waitstates_add(struct waitstates *waitstates,
                                         .rank = process->rank}};
     bool is_below;
 
-    if (wait->kind == WAIT_LATE_SENDER && wait->thread != CAST_NONE &&
-        order_receive(waitstates->order, thread, wait->until,
-                      waitstates->rows) != 0) {
+    if (wait->kind == WAIT_LATE_SENDER && wait->thread != DEFS_NONE &&
+        wrongorder_receive(waitstates->order, thread, wait->until,
+                           waitstates->rows) != 0) {
         return -1;
     }
     part.end = wait->until < part.end ? wait->until : part.end;
-    if (!is_shown(cast, standing.row.device) || wait->thread == CAST_NONE ||
+    if (!is_shown(defs, standing.row.device) || wait->thread == DEFS_NONE ||
         part.start >= part.end) {
         return 0;
     }
@@ -297,8 +298,8 @@ int waitstates_add(struct waitstates *waitstates,
     }
     standing.row.cause = is_below ? CAUSE_BELOW_CLOCK : CAUSE_MPI_WAIT;
     standing.row.last =
-        is_below ? CAST_RANK_UNKNOWN
-                 : cast->processes[cast->threads[wait->thread].process].rank;
+        is_below ? DEFS_RANK_UNKNOWN
+                 : defs->processes[defs->threads[wait->thread].process].rank;
     if (waitstates->delay != NULL) {
         standing.delay = delay_find(waitstates->delay, thread, part);
     }
@@ -310,16 +311,16 @@ int waitstates_add(struct waitstates *waitstates,
     if (standing.row.cause == CAUSE_MPI_WAIT && waitstates->steps != NULL) {
         steps_unsure(waitstates->steps, standing.row.device, part, wait->error);
     }
-    if (host_walk(scene_host(waitstates->scene), thread, part, piece_take,
-                  &standing) != 0 ||
+    if (history_walk(lookback_host(waitstates->lookback), thread, part,
+                     piece_take, &standing) != 0 ||
         (waitstates->delays != NULL &&
-         delaysums_share(waitstates->delays, cast, waitstates->delay,
+         delaysums_share(waitstates->delays, defs, waitstates->delay,
                          &standing.delay) != 0)) {
         return -1;
     }
     return wait->kind == WAIT_LATE_SENDER && standing.is_counted
-               ? order_wait(waitstates->order, thread, wait->until,
-                            region_length(part), &standing.first)
+               ? wrongorder_wait(waitstates->order, thread, wait->until,
+                                 region_length(part), &standing.first)
                : 0;
 }
 

@@ -3,20 +3,20 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Of every rank's threads, whether or not they use a device. Rows as those of
- * the ledger: `device` is the waiting rank's index in the cast, the cause
- * mpi_wait or below_clock_resolution, count the number of waits.
+ * the ledger: `device` is the waiting rank's index in the definitions, the
+ * cause mpi_wait or below_clock_resolution, count the number of waits.
  */
 #ifndef CK_MERGE_ANALYSIS_WAITS_WAITSTATES_H
 #define CK_MERGE_ANALYSIS_WAITS_WAITSTATES_H
 
 #include "merge/analysis/delays/delaysums.h"
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 #include "merge/analysis/idle/ledger.h"
 
 struct waitstates;
 /* Borrowed; `steps` may be NULL. NULL with ENOMEM. */
-struct waitstates *waitstates_create(const struct cast *cast,
-                                     struct scene *scene,
+struct waitstates *waitstates_create(const struct defs *defs,
+                                     struct lookback *lookback,
                                      struct steps *steps,
                                      struct region region);
 /* Ask `delay` (borrowed) what each wait cost; otherwise nobody does. 0, or -1
@@ -26,7 +26,7 @@ int waitstates_delay(struct waitstates *waitstates, const struct delay *delay);
 struct delaysums *waitstates_delays(const struct waitstates *waitstates);
 void waitstates_destroy(struct waitstates *waitstates);
 /* Say to it (borrowed) when each rank made others wait, by its index in the
- * cast. */
+ * definitions. */
 void waitstates_watch(struct waitstates *waitstates, struct when *when);
 /* The program of the agent ended then: its threads did nothing from there on.
  */
@@ -47,7 +47,7 @@ typedef int (*waitstates_see_f)(void *state,
 void waitstates_see(struct waitstates *waitstates,
                     waitstates_see_f f,
                     void *state);
-/* A call that the thread was in and what it waited for, once the scene has
+/* A call that the thread was in and what it waited for, once the lookback has
  * taken all that began by its return. 0, or -1 with ENOMEM. */
 int waitstates_add(struct waitstates *waitstates,
                    uint32_t thread,
@@ -56,7 +56,7 @@ int waitstates_add(struct waitstates *waitstates,
 const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,
                                          size_t *count);
 
-/* Sums of a rank, by its index in the cast. */
+/* Sums of a rank, by its index in the definitions. */
 struct waitstates_rank {
     ck_time_t waited; /* for others */
     ck_time_t data;   /* of that, outside of MPI */

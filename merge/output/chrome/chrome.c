@@ -32,7 +32,7 @@ struct launch {
 };
 
 struct chrome {
-    const struct cast *cast;   /* borrowed */
+    const struct defs *defs;   /* borrowed */
     const struct align *align; /* borrowed */
     struct region part;
     struct chromewriter out;
@@ -44,7 +44,7 @@ struct chrome {
 };
 
 struct chrome *chrome_create(const char *path,
-                             const struct cast *cast,
+                             const struct defs *defs,
                              const struct align *align,
                              struct region part,
                              struct ck_err *err)
@@ -55,7 +55,7 @@ struct chrome *chrome_create(const char *path,
         (void)ck_err_set(err, "out of memory");
         return NULL;
     }
-    chrome->cast = cast;
+    chrome->defs = defs;
     chrome->align = align;
     chrome->part = part;
     chrome->out.zero = part.start;
@@ -93,9 +93,9 @@ void chrome_destroy(struct chrome *chrome)
 /* Number of the event's process in the trace; named at first sight. */
 static int64_t pid_of(struct chrome *chrome, const struct timeline_event *event)
 {
-    const struct cast_process *process =
-        &chrome->cast->processes[event->process];
-    const struct cast_agent *agent = &chrome->cast->agents[process->agent];
+    const struct defs_process *process =
+        &chrome->defs->processes[event->process];
+    const struct defs_agent *agent = &chrome->defs->agents[process->agent];
     int64_t pid =
         event->rank >= 0 ? event->rank : NO_RANK + (int64_t)event->process;
     size_t known = table_count(chrome->pids);
@@ -145,16 +145,16 @@ static void track_name(struct chrome *chrome,
 
 static bool is_main(const struct chrome *chrome, uint32_t number)
 {
-    const struct cast_thread *thread = &chrome->cast->threads[number];
+    const struct defs_thread *thread = &chrome->defs->threads[number];
 
-    return thread->tid == chrome->cast->processes[thread->process].pid;
+    return thread->tid == chrome->defs->processes[thread->process].pid;
 }
 
 /* "main thread 4711" */
 static void
 thread_title(const struct chrome *chrome, uint32_t number, char title[300])
 {
-    const struct cast_thread *thread = &chrome->cast->threads[number];
+    const struct defs_thread *thread = &chrome->defs->threads[number];
 
     (void)snprintf(title, 300, "%.250s %u",
                    thread->name != NULL      ? thread->name
@@ -169,7 +169,7 @@ static int place_thread(struct chrome *chrome,
                         int64_t pid,
                         struct track_row *row)
 {
-    const struct cast_thread *thread = &chrome->cast->threads[event->thread];
+    const struct defs_thread *thread = &chrome->defs->threads[event->thread];
     struct table_key key = {0, event->process, thread->tid};
     char name[300];
 
@@ -190,7 +190,7 @@ static int place_wait(struct chrome *chrome,
                       int64_t pid,
                       struct track_row *row)
 {
-    uint32_t tid = chrome->cast->threads[event->thread].tid;
+    uint32_t tid = chrome->defs->threads[event->thread].tid;
     struct table_key key = {2, event->process, tid};
     char title[300], name[320];
 
@@ -214,8 +214,8 @@ static int place_queue(struct chrome *chrome,
 {
     struct table_key key = {1, event->process,
                             (uint64_t)work->device << 32 | work->queue};
-    const struct cast_device *device =
-        cast_device(chrome->cast, event->process, work->device);
+    const struct defs_device *device =
+        defs_device(chrome->defs, event->process, work->device);
     char name[300];
 
     if (tracks_place(chrome->tracks, key, -1, event->start, event->end, row) !=
@@ -237,7 +237,7 @@ static void put_slice(struct chrome *chrome,
                       const char *category)
 {
     chromewriter_begin(&chrome->out, "X", pid, tid);
-    chromewriter_name(&chrome->out, cast_name(chrome->cast, event->process,
+    chromewriter_name(&chrome->out, defs_name(chrome->defs, event->process,
                                               event->record->name));
     sink_text(chrome->out.sink, ",\"cat\":");
     sink_string(chrome->out.sink, category);
@@ -260,7 +260,7 @@ static void launch_keep(struct chrome *chrome,
                         int64_t track)
 {
     const struct ck_call *call = (const struct ck_call *)event->record;
-    uint32_t tid = chrome->cast->threads[event->thread].tid;
+    uint32_t tid = chrome->defs->threads[event->thread].tid;
     struct launch *launch = launch_at(chrome, event->process, tid, call->call);
 
     launch->process = event->process;
@@ -359,7 +359,7 @@ static void arg_place(struct chrome *chrome,
                       const struct timeline_event *event,
                       uint64_t site)
 {
-    struct place place = cast_place(chrome->cast, event->process, site);
+    struct place place = defs_place(chrome->defs, event->process, site);
     char text[600];
 
     if (place.function == NULL && place.file == NULL) {
@@ -432,7 +432,7 @@ static void put_value(struct chrome *chrome,
                       int64_t value)
 {
     chromewriter_begin(&chrome->out, "C", pid_of(chrome, event), 0);
-    chromewriter_name(&chrome->out, cast_name(chrome->cast, event->process,
+    chromewriter_name(&chrome->out, defs_name(chrome->defs, event->process,
                                               event->record->name));
     chromewriter_time(&chrome->out, event->start);
     chromewriter_int(&chrome->out, ",\"args\":{\"value\":", value);
@@ -458,7 +458,7 @@ static int take_mark(struct chrome *chrome, const struct timeline_event *event)
     }
     if (mark->e.kind == CK_KIND_MARK) {
         chromewriter_begin(&chrome->out, "i", pid, row.tid);
-        chromewriter_name(&chrome->out, cast_name(chrome->cast, event->process,
+        chromewriter_name(&chrome->out, defs_name(chrome->defs, event->process,
                                                   mark->e.name));
         sink_text(chrome->out.sink, ",\"cat\":\"mark\",\"s\":\"t\"");
         chromewriter_time(&chrome->out, event->start);
@@ -517,14 +517,14 @@ int chrome_take(void *consumer, const struct timeline_event *event)
 /* "wait for rank 3" */
 static void whom_say(const struct chrome *chrome, uint32_t whom, char name[64])
 {
-    const struct cast *cast = chrome->cast;
-    const struct cast_process *process;
+    const struct defs *defs = chrome->defs;
+    const struct defs_process *process;
 
-    if (whom == CAST_NONE) {
+    if (whom == DEFS_NONE) {
         (void)snprintf(name, 64, "tie (below clock error)");
         return;
     }
-    process = &cast->processes[cast->threads[whom].process];
+    process = &defs->processes[defs->threads[whom].process];
     if (process->rank >= 0) {
         (void)snprintf(name, 64, "wait for rank %d", process->rank);
     } else {
@@ -534,11 +534,11 @@ static void whom_say(const struct chrome *chrome, uint32_t whom, char name[64])
 
 int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait)
 {
-    uint32_t process = chrome->cast->threads[wait->thread].process;
+    uint32_t process = chrome->defs->threads[wait->thread].process;
     struct timeline_event event = {
         .start = wait->part.start,
         .end = wait->part.end,
-        .rank = chrome->cast->processes[process].rank,
+        .rank = chrome->defs->processes[process].rank,
         .process = process,
         .thread = wait->thread,
     };
@@ -580,12 +580,12 @@ void chrome_failed(const struct chrome *chrome, struct ck_err *err)
 
 int chrome_finish(struct chrome *chrome, struct ck_err *err)
 {
-    chromeclocks_put(&chrome->out, chrome->cast, chrome->align, chrome->part);
+    chromeclocks_put(&chrome->out, chrome->defs, chrome->align, chrome->part);
     sink_text(chrome->out.sink, "\n],\"otherData\":{\"producer\":\"ckmerge\"");
     chromewriter_int(&chrome->out, ",\"arrows\":", (int64_t)chrome->flows);
     chromewriter_int(&chrome->out,
                      ",\"arrows_left_out\":", (int64_t)chrome->flows_lost);
-    chromeclocks_list(&chrome->out, chrome->cast, chrome->align);
+    chromeclocks_list(&chrome->out, chrome->defs, chrome->align);
     sink_text(chrome->out.sink, "}}\n");
     return sink_finish(chrome->out.sink, err);
 }

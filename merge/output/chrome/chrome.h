@@ -18,9 +18,9 @@
 
 struct chrome;
 /* Write to a file (made anew; gzip when it ends in .gz). Only what touches
- * `part` is written. `cast` and `align` are borrowed. NULL with err. */
+ * `part` is written. `defs` and `align` are borrowed. NULL with err. */
 struct chrome *chrome_create(const char *path,
-                             const struct cast *cast,
+                             const struct defs *defs,
                              const struct align *align,
                              struct region part,
                              struct ck_err *err);
@@ -30,8 +30,8 @@ int chrome_take(void *chrome, const struct timeline_event *event);
 
 /* A thread's wait for another one. */
 struct chrome_wait {
-    uint32_t thread; /* in the cast */
-    uint32_t whom;   /* in the cast; CAST_NONE = the clocks do not tell */
+    uint32_t thread; /* in the definitions */
+    uint32_t whom; /* in the definitions; DEFS_NONE = the clocks do not tell */
     struct region part;
     const char *kind; /* NULL = none */
     ck_time_t error;  /* of comparing the clocks of the two */

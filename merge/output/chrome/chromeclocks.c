@@ -17,11 +17,11 @@
 /* In place of a bound where there is none. */
 #define NOT_KNOWN (-1)
 
-static uint32_t agent_of(const struct cast *cast, uint32_t domain)
+static uint32_t agent_of(const struct defs *defs, uint32_t domain)
 {
     uint32_t agent = 0;
 
-    while (agent < cast->agents_count && cast->agents[agent].domain != domain) {
+    while (agent < defs->agents_count && defs->agents[agent].domain != domain) {
         agent++;
     }
     return agent;
@@ -63,30 +63,30 @@ static void sample_put(struct chromewriter *writer,
 }
 
 void chromeclocks_put(struct chromewriter *writer,
-                      const struct cast *cast,
+                      const struct defs *defs,
                       const struct align *align,
                       struct region part)
 {
     const ck_time_t stretch[2] = {part.start, part.end};
-    size_t together = parts_together(cast->domains_count);
+    size_t together = parts_together(defs->domains_count);
 
-    if (cast->domains_count < 2) {
+    if (defs->domains_count < 2) {
         return;
     }
     chromewriter_meta(writer, "process_name", CLOCKS_PID, 0, "clocks");
     chromewriter_sort(writer, "process_sort_index", CLOCKS_PID, 0, CLOCKS_PID);
-    for (uint32_t i = 0; i < cast->domains_count; i++) {
-        uint32_t agent = agent_of(cast, i);
+    for (uint32_t i = 0; i < defs->domains_count; i++) {
+        uint32_t agent = agent_of(defs, i);
         ck_time_t parts[CLOCKPARTS], last = NOT_KNOWN - 1;
         char name[300];
 
-        if (agent == cast->agents_count ||
+        if (agent == defs->agents_count ||
             align_bound_parts(align, agent, stretch, parts) != 0) {
             continue;
         }
         /* Clocks of one host have different numbers. */
         (void)snprintf(name, sizeof(name), "bound of clock %u (%.200s), ns", i,
-                       cast->domains[i].host);
+                       defs->domains[i].host);
         for (size_t k = 0; k < CLOCKPARTS; k += together) {
             ck_time_t bound = parts_most(&parts[k], together);
 
@@ -103,14 +103,14 @@ void chromeclocks_put(struct chromewriter *writer,
 }
 
 void chromeclocks_list(struct chromewriter *writer,
-                       const struct cast *cast,
+                       const struct defs *defs,
                        const struct align *align)
 {
     sink_text(writer->sink, ",\"clocks\":[");
-    for (uint32_t i = 0; i < cast->domains_count; i++) {
+    for (uint32_t i = 0; i < defs->domains_count; i++) {
         chromewriter_int(writer, i > 0 ? ",{\"clock\":" : "{\"clock\":", i);
         sink_text(writer->sink, ",\"host\":");
-        sink_string(writer->sink, cast->domains[i].host);
+        sink_string(writer->sink, defs->domains[i].host);
         sink_text(writer->sink, align_domain(align, i).is_calibrated
                                     ? ",\"calibrated\":true}"
                                     : ",\"calibrated\":false}");

@@ -10,19 +10,19 @@
 #define CK_MERGE_OUTPUT_CHROME_CHROMECLOCKS_H
 
 #include "merge/clocks/align.h"
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/model/interval.h"
 #include "merge/output/chrome/chromewriter.h"
 
 /* The counters over a part of the run, once the clocks are placed for good. */
 void chromeclocks_put(struct chromewriter *writer,
-                      const struct cast *cast,
+                      const struct defs *defs,
                       const struct align *align,
                       struct region part);
 /* Each clock and whether it is calibrated: a member of otherData that is not
  * the first. */
 void chromeclocks_list(struct chromewriter *writer,
-                       const struct cast *cast,
+                       const struct defs *defs,
                        const struct align *align);
 
 #endif

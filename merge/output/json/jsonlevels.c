@@ -4,7 +4,7 @@
  */
 #include "merge/output/json/jsonparts.h"
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 
 static const char *const level_names[REPORT_LEVELS] = {
     [REPORT_LEVEL_JOB] = "job",

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "merge/output/json/json.h"
-#include "merge/output/target.h"
+#include "merge/output/json/jsonreport.h"
+#include "merge/output/outputfile.h"
 
 /* Members of a line that the viewer reads, for lines without CPU samples. */
 static const char *const zeros[] = {
@@ -350,15 +350,15 @@ int scalene_write(const struct report *report,
                   const char *path,
                   struct ck_err *err)
 {
-    struct target target;
+    struct outputfile target;
     FILE *file;
     struct ck_json *json;
     int rc = -1;
 
-    if (target_open(&target, path, 0666, err) != 0) {
+    if (outputfile_open(&target, path, 0666, err) != 0) {
         return -1;
     }
-    file = target_stream(&target);
+    file = outputfile_stream(&target);
     json = file == NULL ? NULL : ck_json_create(file, false);
     if (json != NULL) {
         put_profile(json, report);
@@ -368,5 +368,5 @@ int scalene_write(const struct report *report,
     if (file != NULL && fclose(file) != 0) {
         rc = -1;
     }
-    return target_close(&target, rc == 0, err);
+    return outputfile_close(&target, rc == 0, err);
 }

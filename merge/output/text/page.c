@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "merge/output/symbol.h"
+#include "merge/output/cxxname.h"
 #include "merge/output/words.h"
 
 /* Columns of a place where a sentence has it. */
@@ -56,7 +56,7 @@ cell_put(const struct page *page, const char *text, size_t columns)
     char cell[512], plain[256];
     size_t shown;
 
-    if (text != NULL && symbol_plain(plain, sizeof(plain), text)) {
+    if (text != NULL && cxxname_plain(plain, sizeof(plain), text)) {
         text = scopes_drop(plain, columns);
     }
     shown = word_escape(cell, sizeof(cell), text == NULL ? "" : text, columns,

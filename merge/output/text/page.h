@@ -81,14 +81,15 @@ void page_call_of(const struct page *page,
 void page_ranks(FILE *file, const int32_t *ranks, size_t count);
 /* In which calls ranks were that never left them (stuck.c). */
 void page_stuck(const struct page *page);
-/* How ranks ended that did not end well, and who waited for them (ends.c). */
+/* How ranks ended that did not end well, and who waited for them (textends.c).
+ */
 void page_ends(const struct page *page);
 /* " +- 1.20 us" behind a time that compares clocks; nothing where it is 0. */
 void page_error(const struct page *page, ck_time_t error);
-/* How the clocks were aligned (clocks.c). */
+/* How the clocks were aligned (textclocks.c). */
 void page_clocks(const struct page *page);
 /* "in load, between clFinish (a.c:1) and MPI_Allreduce (b.c:2)"; further lines
- * begin with four blanks (why.c). */
+ * begin with four blanks (textwhy.c). */
 void page_activity(const struct page *page, const struct report_activity *did);
 /* A rank that others waited for. */
 struct page_late {
@@ -100,21 +101,22 @@ struct page_late {
     const struct report_activity *seen; /* what it did meanwhile; NULL */
     ck_time_t seen_ns;
 };
-/* Why it came late; whole lines that begin with four blanks (delays.c). */
+/* Why it came late; whole lines that begin with four blanks (textdelays.c). */
 void page_delays(const struct page *page, const struct page_late *late);
 /* How often the analysis of that reached a bound, as a line of TRUST; nothing
- * where it did not (delays.c). */
+ * where it did not (textdelays.c). */
 void page_delay_limits(const struct page *page);
 /* "    93 % of it in steps 100 to 149 (of 1,000), from 12.3 s to 18.0 s of the
  * run.", a line; nothing where no window is known (when.c). */
 void page_windows(const struct page *page,
                   const struct report_windows *windows);
-/* Late ranks, waits in MPI, steps and efficiencies (mpi.c). */
+/* Late ranks, waits in MPI, steps and efficiencies (textmpi.c). */
 void page_mpi(const struct page *page);
 /* What devices waited for the last rank in collective kernels, as sentences of
- * the answer (mpi.c). */
+ * the answer (textmpi.c). */
 void page_meetings_answer(const struct page *page);
-/* Where there is no device: the first sentences, a row for each rank (hosts.c).
+/* Where there is no device: the first sentences, a row for each rank
+ * (texthosts.c).
  */
 void page_host_answer(const struct page *page);
 void page_hosts(const struct page *page);
@@ -124,7 +126,7 @@ void page_peers_answer(const struct page *page);
 void page_peers_row(const struct page *page);
 /* A share of samples, with as many digits as their number and what was lost of
  * them support; the lost share in percent, "" where next to nothing was lost
- * (hot.c). */
+ * (texthot.c). */
 struct word
 page_sampled(const struct page *page, ck_time_t part, ck_time_t whole);
 struct word page_samples_lost(const struct page *page);
@@ -136,7 +138,7 @@ void page_outside_ranks(const struct page *page);
  */
 void page_load(const struct page *page);
 /* Where the ranks computed: the hottest function in a sentence, then a table
- * where no device worked (hot.c). */
+ * where no device worked (texthot.c). */
 void page_hot_answer(const struct page *page);
 void page_hot(const struct page *page);
 /* Device work that never ended, and what failed (undone.c). */
@@ -147,13 +149,13 @@ void page_undone_answer(const struct page *page);
 void page_launches_answer(const struct page *page);
 void page_launches(const struct page *page);
 void page_failures(const struct page *page);
-/* What was copied, in a sentence and from which lines (copies.c). */
+/* What was copied, in a sentence and from which lines (textcopies.c). */
 void page_copies_answer(const struct page *page);
 void page_copies(const struct page *page);
 /* Of profiles of nkipy: submission against device time, and idle time by
- * nkipy's classes (submits.c). */
+ * nkipy's classes (textsubmits.c). */
 void page_submits(const struct page *page);
-/* Why the devices were idle (why.c). */
+/* Why the devices were idle (textwhy.c). */
 void page_why(const struct page *page);
 /* The program's ranges (ranges.c). */
 void page_ranges(const struct page *page);

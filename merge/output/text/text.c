@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/output/text/page.h"
 #include "merge/output/words.h"
 
@@ -181,7 +181,7 @@ static void put_lost(const struct page *page)
     fprintf(page->file, "%s%s of %s events",
             report->is_lost_exact ? "" : "at least ",
             word_count(report->lost).text,
-            word_count(cast_sum(report->events, report->lost)).text);
+            word_count(defs_sum(report->events, report->lost)).text);
 }
 
 /* Profiles of a kernel-only merge that could not be read as a whole. */

@@ -23,7 +23,7 @@ static int setup(void **state)
     (void)state;
     said_init(&said);
     memset(&exchanges, 0, sizeof(exchanges));
-    exchanges.own = said.own;
+    exchanges.selfstream = said.selfstream;
     return 0;
 }
 
@@ -96,7 +96,7 @@ static void what_is_not_told_again_is_recorded_all_the_same(void **state)
     (void)state;
     exchange_make(1);
     exchanges_record(&exchanges);
-    (void)own_flush(said.own);
+    (void)selfstream_flush(said.selfstream);
     said_read(&said);
     fact = said_next(&said, CK_KIND_CLOCK_PROBE, NULL);
     assert_non_null(fact);

@@ -160,7 +160,7 @@ static int teardown(void **state)
 /* A probing side that met a stranger's clock at the server. */
 static struct clockprobe *met(bool is_stranger)
 {
-    struct clockprobe *clock = clockprobe_create(&identity, said.own);
+    struct clockprobe *clock = clockprobe_create(&identity, said.selfstream);
     struct clockreference reference = {
         .domain = identity.domain, .port = server.port, .session = SESSION};
     struct clockreference_to to = {&endpoint, 0, server.port, identity.agent};
@@ -217,7 +217,7 @@ static struct census census_take(void)
     struct census census = {.whole = 0};
     const struct ck_clock_fact *fact = NULL;
 
-    (void)own_flush(said.own);
+    (void)selfstream_flush(said.selfstream);
     said_read(&said);
     while ((fact = said_next(&said, CK_KIND_CLOCK_PROBE, fact)) != NULL) {
         ck_time_t upper = fact->value - fact->e.start + fact->width;

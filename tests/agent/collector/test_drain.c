@@ -22,11 +22,11 @@
 #include <cmocka.h>
 
 #include "agent/clock/clocksync.h"
-#include "agent/stream/cut.h"
+#include "agent/stream/framing.h"
 #include "agent/collector/drain.h"
 #include "agent/collector/pace.h"
-#include "agent/stream/outlet.h"
-#include "agent/stream/own.h"
+#include "agent/stream/framewriter.h"
+#include "agent/stream/selfstream.h"
 #include "agent/ring/ringfile.h"
 #include "tests/workdir.h"
 
@@ -36,8 +36,8 @@ struct bench {
     char work[WORKDIR_BYTES];
     struct ringfile ring;
     struct spool *spool;
-    struct outlet outlet;
-    struct own *own;
+    struct framewriter framewriter;
+    struct selfstream *selfstream;
     struct clocksync sync;
     struct drain *drain;
     _Atomic uint64_t *committed; /* shared with writers */
@@ -76,14 +76,14 @@ static int setup(void **state)
     wish = bench_wish(bench);
     assert_int_equal(ringfile_create(&bench->ring, &wish, NULL), 0);
     bench->spool = spool_create(bench->work, bench->work, wish.agent, 1 << 30);
-    assert_int_equal(outlet_init(&bench->outlet, bench->ring.outbox,
-                                 bench->ring.header->outbox_bytes, bench->spool,
-                                 wish.agent),
+    assert_int_equal(framewriter_init(&bench->framewriter, bench->ring.outbox,
+                                      bench->ring.header->outbox_bytes,
+                                      bench->spool, wish.agent),
                      0);
-    bench->own = own_create(&bench->outlet, CK_CLOCK_RAW, 1);
+    bench->selfstream = selfstream_create(&bench->framewriter, CK_CLOCK_RAW, 1);
     clocksync_init(&bench->sync, CK_CLOCK_RAW);
-    bench->drain =
-        drain_create(&bench->ring, &bench->outlet, bench->own, &bench->sync, 0);
+    bench->drain = drain_create(&bench->ring, &bench->framewriter,
+                                bench->selfstream, &bench->sync, 0);
     bench->committed = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bench->rows = malloc(ROWS_BYTES);
@@ -98,8 +98,8 @@ static int teardown(void **state)
     int rc;
 
     drain_destroy(bench->drain);
-    own_destroy(bench->own);
-    outlet_fini(&bench->outlet);
+    selfstream_destroy(bench->selfstream);
+    framewriter_fini(&bench->framewriter);
     spool_destroy(bench->spool);
     ringfile_unlink(&bench->ring);
     ringfile_fini(&bench->ring);
@@ -134,7 +134,8 @@ static void frames_take(struct bench *bench)
     const void *frame;
     size_t bytes;
 
-    while ((frame = outbox_oldest(&bench->outlet.outbox, &bytes)) != NULL) {
+    while ((frame = outbox_oldest(&bench->framewriter.outbox, &bytes)) !=
+           NULL) {
         struct ck_frame_header header;
         struct ck_batch_info info;
         const uint8_t *at = bench->rows;
@@ -154,7 +155,7 @@ static void frames_take(struct bench *bench)
             row_take(bench, event, header.stream.slot == CK_SLOT_COLLECTOR);
             at += (size_t)event->units * CK_UNIT_BYTES;
         }
-        outbox_pop(&bench->outlet.outbox);
+        outbox_pop(&bench->framewriter.outbox);
     }
     assert_true(spool_is_empty(bench->spool));
 }
@@ -228,7 +229,7 @@ static void end_of_all(struct bench *bench)
     drain_find_dead(bench->drain, true);
     step(bench, true);
     drain_losses(bench->drain);
-    assert_int_equal(own_flush(bench->own), 0);
+    assert_int_equal(selfstream_flush(bench->selfstream), 0);
     frames_take(bench);
 }
 
@@ -267,7 +268,7 @@ static void a_killed_writer_loses_nothing_that_it_committed(void **state)
         (void)waitpid(pid, NULL, 0);
         frames_take(bench);
         drain_losses(bench->drain);
-        (void)own_flush(bench->own);
+        (void)selfstream_flush(bench->selfstream);
         frames_take(bench);
         /* It may have been killed between the commit and the count. */
         assert_in_range(bench->records - before + (uint64_t)bench->lost.value,
@@ -289,7 +290,7 @@ static void a_full_slot_is_counted_and_told_once(void **state)
     step(bench, true);
     drain_losses(bench->drain);
     drain_losses(bench->drain);
-    assert_int_equal(own_flush(bench->own), 0);
+    assert_int_equal(selfstream_flush(bench->selfstream), 0);
     frames_take(bench);
     assert_int_equal(bench->records, units);
     assert_int_equal(bench->losses, 1);
@@ -311,9 +312,9 @@ static void few_records_wait_for_more_until_they_are_a_second_old(void **state)
     mark_write(&writer, 0);
     (void)drain_step(bench->drain, now, false);
     (void)drain_step(bench->drain, now + 999 * CK_TIME_MS, false);
-    assert_true(outbox_is_empty(&bench->outlet.outbox));
+    assert_true(outbox_is_empty(&bench->framewriter.outbox));
     (void)drain_step(bench->drain, now + 1000 * CK_TIME_MS, false);
-    assert_false(outbox_is_empty(&bench->outlet.outbox));
+    assert_false(outbox_is_empty(&bench->framewriter.outbox));
     ck_ring_writer_fini(&writer, &ring);
 }
 
@@ -329,17 +330,18 @@ what_fills_a_frame_waits_until_it_is_a_tenth_of_a_second_old(void **state)
     marks_write(&writer, 0, 1024);
     (void)drain_step(bench->drain, now, false);
     (void)drain_step(bench->drain, now + 99 * CK_TIME_MS, false);
-    assert_true(outbox_is_empty(&bench->outlet.outbox));
+    assert_true(outbox_is_empty(&bench->framewriter.outbox));
     (void)drain_step(bench->drain, now + 100 * CK_TIME_MS, false);
-    assert_false(outbox_is_empty(&bench->outlet.outbox));
+    assert_false(outbox_is_empty(&bench->framewriter.outbox));
     ck_ring_writer_fini(&writer, &ring);
 }
 
 static void few_records_behind_a_frame_wait_for_the_next(void **state)
 {
     struct bench *bench = *state;
-    uint64_t count = CK_FRAME_RECORDS_MAX - 1 +
-                     cut_rest(bench->ring.header->slot_bytes / CK_UNIT_BYTES);
+    uint64_t count =
+        CK_FRAME_RECORDS_MAX - 1 +
+        framing_rest(bench->ring.header->slot_bytes / CK_UNIT_BYTES);
     struct ck_ring_writer writer;
     struct ck_ring ring;
     ck_time_t now = ck_time_raw();
@@ -351,7 +353,7 @@ static void few_records_behind_a_frame_wait_for_the_next(void **state)
     assert_int_equal(bench->records, CK_FRAME_RECORDS_MAX);
     /* They are as old as the turn that left them. */
     (void)drain_step(bench->drain, now + 99 * CK_TIME_MS, false);
-    assert_true(outbox_is_empty(&bench->outlet.outbox));
+    assert_true(outbox_is_empty(&bench->framewriter.outbox));
     (void)drain_step(bench->drain, now + 100 * CK_TIME_MS, false);
     frames_take(bench);
     assert_int_equal(bench->records, count);
@@ -385,9 +387,9 @@ static void a_slot_that_fills_fast_is_looked_at_sooner(void **state)
         mark_write(&writer, i);
     }
     now += 2 * CK_TIME_MS;
-    assert_in_range(drain_step(bench->drain, now, false), CUT_PERIOD_MIN,
-                    CUT_PERIOD_MIN * 11 / 10);
-    assert_true(outbox_is_empty(&bench->outlet.outbox));
+    assert_in_range(drain_step(bench->drain, now, false), FRAMING_PERIOD_MIN,
+                    FRAMING_PERIOD_MIN * 11 / 10);
+    assert_true(outbox_is_empty(&bench->framewriter.outbox));
     for (uint64_t i = wanted * 3 / 4 - 8; i < wanted; i++) {
         mark_write(&writer, i);
     }
@@ -409,7 +411,7 @@ static void a_broken_record_costs_what_lies_behind_it(void **state)
     writer.body[50 * CK_UNIT_BYTES + offsetof(struct ck_event, units)] = 0;
     step(bench, true);
     drain_losses(bench->drain);
-    (void)own_flush(bench->own);
+    (void)selfstream_flush(bench->selfstream);
     frames_take(bench);
     assert_int_equal(bench->records, 50);
     assert_int_equal(bench->disordered, 0);
@@ -439,7 +441,7 @@ a_long_open_call_is_told_once_and_again_as_cut_at_the_end(void **state)
     drain_open_calls(bench->drain, call.start + 19 * CK_TIME_MS, false);
     drain_open_calls(bench->drain, call.start + 21 * CK_TIME_MS, false);
     drain_open_calls(bench->drain, call.start + 99 * CK_TIME_MS, false);
-    (void)own_flush(bench->own);
+    (void)selfstream_flush(bench->selfstream);
     frames_take(bench);
     assert_int_equal(bench->opens, 1);
     assert_int_equal(bench->open.call, number);
@@ -515,7 +517,7 @@ static void a_call_that_its_thread_never_left_is_told_as_cut(void **state)
     ck_ring_writer_fini(&writer, &ring);
     step(bench, false);
     step(bench, false);
-    (void)own_flush(bench->own);
+    (void)selfstream_flush(bench->selfstream);
     frames_take(bench);
     assert_int_equal(bench->opens, 1);
     assert_int_equal(bench->open.site, 7);
@@ -536,7 +538,7 @@ static void overwritten_memory_is_counted_and_the_slot_goes_on(void **state)
     mark_write(&writer, 1);
     step(bench, true);
     drain_losses(bench->drain);
-    (void)own_flush(bench->own);
+    (void)selfstream_flush(bench->selfstream);
     frames_take(bench);
     assert_int_equal(bench->records, 2);
     assert_int_equal(bench->disordered, 0);
@@ -552,8 +554,8 @@ static void beyond_the_limit_records_are_counted_not_stored(void **state)
     ck_time_t before, between;
 
     drain_destroy(bench->drain);
-    bench->drain =
-        drain_create(&bench->ring, &bench->outlet, bench->own, &bench->sync, 1);
+    bench->drain = drain_create(&bench->ring, &bench->framewriter,
+                                bench->selfstream, &bench->sync, 1);
     writer_open(&ring, &writer);
     mark_write(&writer, 0);
     step(bench, true);
@@ -563,7 +565,7 @@ static void beyond_the_limit_records_are_counted_not_stored(void **state)
     step(bench, true);
     between = ck_time_raw();
     drain_losses(bench->drain);
-    (void)own_flush(bench->own);
+    (void)selfstream_flush(bench->selfstream);
     frames_take(bench);
     assert_int_equal(bench->records, 1);
     assert_int_equal(bench->lost.value, 2);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/collector/losses.h"
-#include "agent/stream/outlet.h"
+#include "agent/stream/framewriter.h"
 #include "agent/stream/spool.h"
 
 #define OUTBOX_BYTES ((size_t)1 << 20)
@@ -20,27 +20,28 @@
 struct bench {
     void *memory;
     struct spool *spool;
-    struct outlet outlet;
+    struct framewriter framewriter;
     struct clocksync sync;
     struct ck_ring_slot slot;
     uint64_t noslot_told;
-    struct own *own;
+    struct selfstream *selfstream;
     struct losses losses;
-    struct mirror mirror;
+    struct slotstate slotstate;
 };
 
 static void collector_begin(struct bench *bench)
 {
-    bench->own = own_create(&bench->outlet, CK_CLOCK_RAW, 1);
-    bench->losses = (struct losses){.own = bench->own, .sync = &bench->sync};
-    bench->mirror = (struct mirror){0};
+    bench->selfstream = selfstream_create(&bench->framewriter, CK_CLOCK_RAW, 1);
+    bench->losses =
+        (struct losses){.selfstream = bench->selfstream, .sync = &bench->sync};
+    bench->slotstate = (struct slotstate){0};
     losses_inherit(&bench->losses, &bench->noslot_told);
-    losses_inherit_slot(&bench->losses, &bench->slot, &bench->mirror);
+    losses_inherit_slot(&bench->losses, &bench->slot, &bench->slotstate);
 }
 
 static void collector_renew(struct bench *bench)
 {
-    own_destroy(bench->own);
+    selfstream_destroy(bench->selfstream);
     collector_begin(bench);
 }
 
@@ -52,8 +53,8 @@ static int setup(void **state)
     assert_non_null(bench);
     bench->memory = calloc(1, OUTBOX_BYTES);
     bench->spool = spool_create("/nowhere", "/nowhere", agent, 1);
-    assert_int_equal(outlet_init(&bench->outlet, bench->memory, OUTBOX_BYTES,
-                                 bench->spool, agent),
+    assert_int_equal(framewriter_init(&bench->framewriter, bench->memory,
+                                      OUTBOX_BYTES, bench->spool, agent),
                      0);
     clocksync_init(&bench->sync, CK_CLOCK_RAW);
     collector_begin(bench);
@@ -65,8 +66,8 @@ static int teardown(void **state)
 {
     struct bench *bench = *state;
 
-    own_destroy(bench->own);
-    outlet_fini(&bench->outlet);
+    selfstream_destroy(bench->selfstream);
+    framewriter_fini(&bench->framewriter);
     spool_destroy(bench->spool);
     free(bench->memory);
     free(bench);
@@ -78,7 +79,7 @@ static void losses_tell(struct bench *bench, uint64_t noslot)
 {
     atomic_store(&bench->slot.dropped, 90);
     atomic_store(&bench->slot.reentered, 10);
-    losses_slot(&bench->losses, &bench->slot, &bench->mirror);
+    losses_slot(&bench->losses, &bench->slot, &bench->slotstate);
     losses_record(&bench->losses, noslot);
 }
 
@@ -88,15 +89,15 @@ static void what_is_in_a_frame_is_not_told_again(void **state)
 
     losses_tell(bench, 7);
     assert_true(losses_frame(&bench->losses));
-    losses_framed_slot(&bench->slot, &bench->mirror);
+    losses_framed_slot(&bench->slot, &bench->slotstate);
     collector_renew(bench);
     assert_int_equal(losses_all(&bench->losses), 107);
     losses_tell(bench, 7);
-    assert_int_equal(own_oldest(bench->own), 0);
+    assert_int_equal(selfstream_oldest(bench->selfstream), 0);
     assert_int_equal(losses_all(&bench->losses), 107);
     /* Only what came meanwhile. */
     losses_tell(bench, 9);
-    assert_int_not_equal(own_oldest(bench->own), 0);
+    assert_int_not_equal(selfstream_oldest(bench->selfstream), 0);
     assert_int_equal(losses_all(&bench->losses), 109);
 }
 
@@ -108,7 +109,7 @@ static void what_died_with_a_collector_is_told_again(void **state)
     collector_renew(bench);
     assert_int_equal(losses_all(&bench->losses), 0);
     losses_tell(bench, 7);
-    assert_int_not_equal(own_oldest(bench->own), 0);
+    assert_int_not_equal(selfstream_oldest(bench->selfstream), 0);
     assert_int_equal(losses_all(&bench->losses), 107);
 }
 

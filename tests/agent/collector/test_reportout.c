@@ -17,14 +17,14 @@
 #include <unistd.h>
 
 #include "agent/collector/reportout.h"
-#include "agent/process/channel.h"
+#include "agent/process/frontpipe.h"
 
 static const char report[] = "state=done\n\nck  train\n";
 static const char body[] = "ck  train\n";
 
 /* A launcher that runs, a front that listens, and what came to stderr. */
 struct scene {
-    struct life life;
+    struct targetstate targetstate;
     struct reportout out;
     pid_t launcher;
     int front;
@@ -44,13 +44,13 @@ static int scene_begin(void **state)
             (void)pause();
         }
     }
-    assert_int_equal(channel_open(channel), 0);
+    assert_int_equal(frontpipe_open(channel), 0);
     assert_int_equal(pipe2(words, O_CLOEXEC | O_NONBLOCK), 0);
-    life_init(&scene->life, channel[1], getpid(), true);
+    targetstate_init(&scene->targetstate, channel[1], getpid(), true);
     scene->front = channel[0];
     scene->stderr_read = words[0];
     scene->out = (struct reportout){
-        .life = &scene->life,
+        .targetstate = &scene->targetstate,
         .stderr_fd = words[1],
         .launcher = scene->launcher,
     };
@@ -64,8 +64,8 @@ static int scene_end(void **state)
 
     (void)kill(scene->launcher, SIGKILL);
     (void)waitpid(scene->launcher, NULL, 0);
-    life_fini(&scene->life);
-    (void)close(scene->life.channel);
+    targetstate_fini(&scene->targetstate);
+    (void)close(scene->targetstate.channel);
     (void)close(scene->out.stderr_fd);
     (void)close(scene->stderr_read);
     if (scene->front >= 0) {
@@ -102,12 +102,12 @@ static const char *on_stderr(struct scene *scene)
 static void the_front_prints_it(void **state)
 {
     struct scene *scene = *state;
-    struct channel_message message;
+    struct frontpipe_message message;
 
     launcher_end(scene); /* that is the front's affair */
     reportout_show(&scene->out, report, strlen(report));
-    assert_int_equal(channel_receive(scene->front, &message), 1);
-    assert_int_equal(message.type, CHANNEL_REPORT);
+    assert_int_equal(frontpipe_receive(scene->front, &message), 1);
+    assert_int_equal(message.type, FRONTPIPE_REPORT);
     assert_memory_equal(message.u.text, body, strlen(body));
     assert_string_equal(on_stderr(scene), "");
 }
@@ -117,7 +117,7 @@ static void without_a_front_a_launcher_that_runs_gets_it(void **state)
     struct scene *scene = *state;
 
     front_end(scene);
-    life_step(&scene->life);
+    targetstate_step(&scene->targetstate);
     reportout_show(&scene->out, report, strlen(report));
     assert_string_equal(on_stderr(scene), body);
 }
@@ -130,7 +130,7 @@ static void a_launcher_that_has_ended_gets_nothing(void **state)
     launcher_end(scene);
     front_end(scene);
     reportout_show(&scene->out, report, strlen(report));
-    assert_true(scene->life.is_front_gone);
+    assert_true(scene->targetstate.is_front_gone);
     reportout_show(&scene->out, report, strlen(report));
     assert_string_equal(on_stderr(scene), "");
 }
@@ -141,7 +141,8 @@ static void of_a_job_that_was_asked_to_end_nothing_comes(void **state)
     int32_t number = SIGTERM;
 
     assert_int_equal(
-        channel_send(scene->front, CHANNEL_FLUSH, &number, sizeof(number)), 0);
+        frontpipe_send(scene->front, FRONTPIPE_FLUSH, &number, sizeof(number)),
+        0);
     front_end(scene); /* and nobody has heard of that yet */
     reportout_show(&scene->out, report, strlen(report));
     assert_string_equal(on_stderr(scene), "");
@@ -153,12 +154,12 @@ static void a_front_that_was_killed_was_asked_as_its_program(void **state)
     struct scene *scene = *state;
 
     front_end(scene);
-    life_step(&scene->life);
-    scene->life.is_status_known = true;
-    scene->life.end.status = SIGTERM;
+    targetstate_step(&scene->targetstate);
+    scene->targetstate.is_status_known = true;
+    scene->targetstate.end.status = SIGTERM;
     reportout_show(&scene->out, report, strlen(report));
     assert_string_equal(on_stderr(scene), "");
-    scene->life.end.status = SIGSEGV; /* of itself */
+    scene->targetstate.end.status = SIGSEGV; /* of itself */
     reportout_show(&scene->out, report, strlen(report));
     assert_string_equal(on_stderr(scene), body);
 }

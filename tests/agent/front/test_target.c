@@ -163,19 +163,20 @@ elf_write(unsigned char class, unsigned machine, const char *interpreter)
 
 static void what_no_library_fits_into_is_named(void **state)
 {
-    Elf64_Ehdr own;
+    Elf64_Ehdr selfstream;
     FILE *file = fopen("/proc/self/exe", "r");
 
     (void)state;
-    assert_int_equal(fread(&own, sizeof(own), 1, file), 1);
+    assert_int_equal(fread(&selfstream, sizeof(selfstream), 1, file), 1);
     assert_int_equal(fclose(file), 0);
-    assert_null(target_obstacle(
-        elf_write(ELFCLASS64, own.e_machine, "/lib64/ld-linux-x86-64.so.2")));
-    assert_string_equal(target_obstacle(elf_write(ELFCLASS64, own.e_machine,
-                                                  "/lib/ld-musl-x86_64.so.1")),
-                        "it is linked with musl");
+    assert_null(target_obstacle(elf_write(ELFCLASS64, selfstream.e_machine,
+                                          "/lib64/ld-linux-x86-64.so.2")));
     assert_string_equal(
-        target_obstacle(elf_write(ELFCLASS64, own.e_machine, NULL)),
+        target_obstacle(elf_write(ELFCLASS64, selfstream.e_machine,
+                                  "/lib/ld-musl-x86_64.so.1")),
+        "it is linked with musl");
+    assert_string_equal(
+        target_obstacle(elf_write(ELFCLASS64, selfstream.e_machine, NULL)),
         "it is statically linked");
     assert_string_equal(
         target_obstacle(elf_write(ELFCLASS64, EM_S390, "/lib/ld64.so.1")),

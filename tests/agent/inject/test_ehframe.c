@@ -81,9 +81,9 @@ static uint64_t word_at(uint64_t address)
 
 __attribute__((noinline)) static void stack_take(void)
 {
-    const uint64_t *own = __builtin_frame_address(0);
-    uint64_t pc = own[1], bp = own[0];
-    uint64_t sp = (uint64_t)(uintptr_t)(own + 2);
+    const uint64_t *selfstream = __builtin_frame_address(0);
+    uint64_t pc = selfstream[1], bp = selfstream[0];
+    uint64_t sp = (uint64_t)(uintptr_t)(selfstream + 2);
 
     expected_count = backtrace(expected, FRAMES);
     for (seen_count = 0; seen_count < FRAMES; seen_count++) {

@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 #include "agent/link/embedded.h"
-#include "agent/link/probe.h"
+#include "agent/link/reachable.h"
 #include "agent/link/rendezvous.h"
 #include "tests/workdir.h"
 
@@ -51,16 +51,16 @@ static int port_open(bool is_listening, char *url, size_t room)
 static void the_address_that_answers_is_taken(void **state)
 {
     struct ck_endpoint endpoint = {.count = 2};
-    struct probe probe;
+    struct reachable probe;
     int closed = port_open(false, endpoint.urls[0], 256);
     int open = port_open(true, endpoint.urls[1], 256);
     ck_time_t now = ck_time_raw();
     int at = -1;
 
     (void)state;
-    assert_true(probe_start(&probe, &endpoint, now) >= 1);
+    assert_true(reachable_start(&probe, &endpoint, now) >= 1);
     for (int i = 0; i < 1000 && at == -1; i++) {
-        at = probe_step(&probe, now);
+        at = reachable_step(&probe, now);
         (void)usleep(100);
     }
     assert_int_equal(at, 1);
@@ -73,14 +73,14 @@ static void after_the_limit_none_is_taken(void **state)
 {
     /* A test network that nobody routes. */
     struct ck_endpoint endpoint = {.urls = {"tcp://192.0.2.1:9"}, .count = 1};
-    struct probe probe;
+    struct reachable probe;
     ck_time_t now = ck_time_raw();
 
     (void)state;
-    if (probe_start(&probe, &endpoint, now) == 0) {
+    if (reachable_start(&probe, &endpoint, now) == 0) {
         return; /* refused at once: nothing is reachable from here */
     }
-    assert_int_equal(probe_step(&probe, now + PROBE_LIMIT), -2);
+    assert_int_equal(reachable_step(&probe, now + REACHABLE_LIMIT), -2);
     assert_false(probe.is_running);
 }
 
@@ -88,10 +88,10 @@ static void names_are_not_probed(void **state)
 {
     struct ck_endpoint endpoint = {.urls = {"tcp://localhost:9", "ipc:///x"},
                                    .count = 2};
-    struct probe probe;
+    struct reachable probe;
 
     (void)state;
-    assert_int_equal(probe_start(&probe, &endpoint, 0), 0);
+    assert_int_equal(reachable_start(&probe, &endpoint, 0), 0);
     assert_false(probe.is_running);
 }
 

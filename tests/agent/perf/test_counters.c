@@ -157,7 +157,7 @@ static void a_child_of_two_threads_is_counted(void **state)
     assert_non_null(counters);
     (void)close(child.go);
     assert_int_equal(read(child.done, &byte, 1), 1);
-    assert_int_equal(counters_read(counters, said.own, NULL), 0);
+    assert_int_equal(counters_read(counters, said.selfstream, NULL), 0);
     said_read(&said);
     faults = value_of(&said, "minor-faults", 0);
     assert_non_null(faults);
@@ -165,8 +165,8 @@ static void a_child_of_two_threads_is_counted(void **state)
     (void)close(child.end);
     assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
     assert_int_equal(status, 0);
-    counters_end(counters, &(struct channel_end){.minor_faults = 1000000});
-    assert_int_equal(counters_read(counters, said.own, NULL), 0);
+    counters_end(counters, &(struct frontpipe_end){.minor_faults = 1000000});
+    assert_int_equal(counters_read(counters, said.selfstream, NULL), 0);
     counters_destroy(counters);
     (void)close(child.done);
     said_read(&said);
@@ -205,7 +205,7 @@ static void a_child_that_never_ran_has_no_time(void **state)
     child_start(&child);
     counters = counters_create(child.pid, &err);
     assert_non_null(counters);
-    assert_int_equal(counters_read(counters, said.own, NULL), 0);
+    assert_int_equal(counters_read(counters, said.selfstream, NULL), 0);
     counters_destroy(counters);
     (void)close(child.end);
     (void)close(child.done);
@@ -234,15 +234,15 @@ of_a_child_that_was_gone_at_the_first_look_nothing_is_said(void **state)
     assert_non_null(counters);
     assert_int_equal(kill(child.pid, SIGKILL), 0);
     assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
-    assert_int_equal(counters_read(counters, said.own, NULL), 0);
+    assert_int_equal(counters_read(counters, said.selfstream, NULL), 0);
     said_read(&said);
     assert_true(name_id(&said, "task-clock") != 0);
     assert_null(value_of(&said, "task-clock", 0));
     assert_null(value_of(&said, "minor-faults", 0));
     /* Who waited for it knows. */
     counters_end(counters,
-                 &(struct channel_end){.user_ns = 5, .minor_faults = 1});
-    assert_int_equal(counters_read(counters, said.own, NULL), 0);
+                 &(struct frontpipe_end){.user_ns = 5, .minor_faults = 1});
+    assert_int_equal(counters_read(counters, said.selfstream, NULL), 0);
     said_read(&said);
     assert_non_null(value_of(&said, "task-clock", 0));
     assert_int_equal(value_of(&said, "task-clock", 0)->value, 5);

@@ -31,9 +31,9 @@ static void rings_of_all_sharers_fit_what_a_user_may_lock(void **state)
     for (size_t sharers = 1; sharers <= 16; sharers++) {
         struct perfring_pages share = perfring_share(2, sharers, false);
         size_t pages =
-            share.of[EVENT_SAMPLES] + 1 + share.of[EVENT_SWITCHES] + 1;
+            share.of[PERFEVENT_SAMPLES] + 1 + share.of[PERFEVENT_SWITCHES] + 1;
 
-        assert_true(share.of[EVENT_SAMPLES] > 0);
+        assert_true(share.of[PERFEVENT_SAMPLES] > 0);
         assert_true(pages * sharers * page_bytes() <= USER_KIB * 1024);
     }
 }
@@ -44,11 +44,11 @@ static void who_may_lock_has_room_for_a_storm_of_switches(void **state)
     struct perfring_pages user = perfring_share(2, 1, false);
 
     (void)state;
-    assert_true(free.of[EVENT_SWITCHES] > user.of[EVENT_SWITCHES]);
+    assert_true(free.of[PERFEVENT_SWITCHES] > user.of[PERFEVENT_SWITCHES]);
     /* A million yields a second, two records of 40 bytes each, for 10 ms. */
-    assert_true(free.of[EVENT_SWITCHES] * page_bytes() >= 10 * 1000 * 80);
-    assert_true(perfring_share(256, 1, true).of[EVENT_SWITCHES] <=
-                user.of[EVENT_SWITCHES]);
+    assert_true(free.of[PERFEVENT_SWITCHES] * page_bytes() >= 10 * 1000 * 80);
+    assert_true(perfring_share(256, 1, true).of[PERFEVENT_SWITCHES] <=
+                user.of[PERFEVENT_SWITCHES]);
 }
 
 struct seen {

@@ -196,13 +196,13 @@ static pid_t child_run(struct symbols *symbols)
         symbols_follow_process(symbols, 1, pid, 1);
     }
     if (sampler != NULL) {
-        sampler_step(sampler, said.own, header, symbols);
+        sampler_step(sampler, said.selfstream, header, symbols);
     }
     (void)close(go);
     while (waitpid(pid, &status, WNOHANG) == 0) {
         (void)nanosleep(&pause, NULL);
         if (sampler != NULL) {
-            sampler_step(sampler, said.own, header, symbols);
+            sampler_step(sampler, said.selfstream, header, symbols);
             if (symbols != NULL) {
                 symbols_follow_process(symbols, 1, pid, 1);
             }
@@ -213,7 +213,7 @@ static pid_t child_run(struct symbols *symbols)
         print_message("skipped: %s\n", why);
         skip();
     }
-    sampler_step(sampler, said.own, header, symbols);
+    sampler_step(sampler, said.selfstream, header, symbols);
     return pid;
 }
 
@@ -251,7 +251,7 @@ static void child_run_alone(const char *mode)
     sampler = sampler_create(pid, HZ, sharers, &err);
     (void)close(go);
     while (waitpid(pid, &status, WNOHANG) == 0) {
-        sampler_step(sampler, said.own, header, NULL);
+        sampler_step(sampler, said.selfstream, header, NULL);
         (void)nanosleep(&pause, NULL);
     }
     assert_int_equal(status, 0);
@@ -259,7 +259,7 @@ static void child_run_alone(const char *mode)
         print_message("skipped: %s\n", err.text);
         skip();
     }
-    sampler_step(sampler, said.own, header, NULL);
+    sampler_step(sampler, said.selfstream, header, NULL);
     said_read(&said);
 }
 
@@ -331,7 +331,7 @@ static void samples_count_cpu_time_and_name_the_function(void **state)
 
     (void)state;
     (void)child_run(symbols);
-    assert_int_equal(symbols_finish(symbols, said.own, CK_TIME_S), 0);
+    assert_int_equal(symbols_finish(symbols, said.selfstream, CK_TIME_S), 0);
     said_read(&said);
     while ((sample = said_next(&said, CK_KIND_SAMPLE, sample)) != NULL) {
         assert_int_equal(sample->e.name, 1);
@@ -386,12 +386,12 @@ static void a_ring_that_fills_asks_for_a_step(void **state)
     atomic_store(&entry->key, 1ull << 32 | 1);
     atomic_store(&entry->incarnation, 1);
     atomic_store(&header->incarnations, 1);
-    sampler_step(sampler, said.own, header, NULL);
+    sampler_step(sampler, said.selfstream, header, NULL);
     item.fd = sampler_filled_fd(sampler);
     (void)close(go);
     if (sampler != NULL) {
         assert_int_equal(poll(&item, 1, LIMIT_MS), 1);
-        sampler_step(sampler, said.own, header, NULL);
+        sampler_step(sampler, said.selfstream, header, NULL);
     }
     (void)kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -399,7 +399,7 @@ static void a_ring_that_fills_asks_for_a_step(void **state)
         print_message("skipped: %s\n", err.text);
         skip();
     }
-    sampler_step(sampler, said.own, header, NULL);
+    sampler_step(sampler, said.selfstream, header, NULL);
     assert_int_equal(poll(&item, 1, 0), 0); /* its end is no reason for more */
 }
 
@@ -468,11 +468,11 @@ static void a_storm_of_switches_takes_no_sample_away(void **state)
     atomic_store(&entry->key, 1ull << 32 | 1);
     atomic_store(&entry->incarnation, 1);
     atomic_store(&header->incarnations, 1);
-    sampler_step(sampler, said.own, header, NULL);
+    sampler_step(sampler, said.selfstream, header, NULL);
     (void)close(go);
     for (int i = 0; sampler != NULL && i < 3; i++) {
         runs_wait(pid, STORM_RUNS);
-        sampler_step(sampler, said.own, header, NULL);
+        sampler_step(sampler, said.selfstream, header, NULL);
         tally = sampler_tally(sampler);
     }
     (void)kill(pid, SIGKILL);

@@ -37,7 +37,7 @@ static int teardown(void **state)
 
 static void see(uint32_t tid, ck_time_t time, enum what what)
 {
-    switches_add(switches, said.own,
+    switches_add(switches, said.selfstream,
                  &(struct switch_seen){.time = time,
                                        .tid = tid,
                                        .incarnation = 7,
@@ -47,7 +47,7 @@ static void see(uint32_t tid, ck_time_t time, enum what what)
 
 static void move(uint32_t tid, ck_time_t time, enum what what, uint32_t cpu)
 {
-    switches_add(switches, said.own,
+    switches_add(switches, said.selfstream,
                  &(struct switch_seen){.time = time,
                                        .tid = tid,
                                        .incarnation = 7,
@@ -64,7 +64,7 @@ static const void *expect(const void *after,
 {
     const struct ck_mark *mark;
 
-    switches_settle(switches, said.own);
+    switches_settle(switches, said.selfstream);
     said_read(&said);
     mark = said_next(&said, kind, after);
     if (tid == 0) {
@@ -111,7 +111,7 @@ static void a_switch_in_waits_for_its_switch_out(void **state)
 {
     (void)state;
     see(1, 500000, IN);
-    switches_settle(switches, said.own);
+    switches_settle(switches, said.selfstream);
     see(1, 200000, PUSHED); /* a step later */
     (void)expect(NULL, CK_KIND_PREEMPTED, 1, 200000, 300000);
 }
@@ -120,7 +120,7 @@ static void an_old_switch_in_is_no_end_of_a_later_wait(void **state)
 {
     (void)state;
     see(1, 100000, IN); /* its thread's first word */
-    switches_settle(switches, said.own);
+    switches_settle(switches, said.selfstream);
     see(1, 200000, OUT);
     (void)expect(NULL, CK_KIND_BLOCKED, 0, 0, 0);
     see(1, 300000, IN);
@@ -161,7 +161,7 @@ static void more_switches_than_a_batch_holds_are_all_told(void **state)
         see(1, i * 100000, OUT);
         see(1, i * 100000 + 50000, IN);
     }
-    switches_settle(switches, said.own);
+    switches_settle(switches, said.selfstream);
     said_read(&said);
     assert_int_equal(said.bytes, 5000 * CK_UNIT_BYTES);
 }
@@ -176,15 +176,15 @@ static void a_thread_that_comes_back_elsewhere_has_moved(void **state)
     move(1, 400000, IN, 1); /* moved */
     move(1, 500000, OUT, 1);
     move(1, 501000, IN, 0); /* moved in a moment */
-    switches_settle(switches, said.own);
+    switches_settle(switches, said.selfstream);
     assert_int_equal(switches_migrations(switches), 2);
     move(2, 600000, IN, 0); /* read before its switch out on CPU 1 */
-    switches_settle(switches, said.own);
+    switches_settle(switches, said.selfstream);
     assert_int_equal(switches_migrations(switches), 3);
     move(3, 700000, IN, 0);
-    switches_settle(switches, said.own);
+    switches_settle(switches, said.selfstream);
     move(3, 650000, OUT, 1);
-    switches_settle(switches, said.own);
+    switches_settle(switches, said.selfstream);
     assert_int_equal(switches_migrations(switches), 4);
 }
 

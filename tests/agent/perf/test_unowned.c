@@ -56,7 +56,7 @@ static const char *note(uint64_t owned)
 {
     const struct ck_text *text;
 
-    unowned_notes(unowned, owned, said.own);
+    unowned_notes(unowned, owned, said.selfstream);
     said_read(&said);
     text = said_next(&said, CK_KIND_NOTE, NULL);
     return text == NULL ? "" : ck_text_bytes(text);

@@ -133,7 +133,8 @@ static void sites_say(struct scene *scene)
         symbols_site(scene->symbols, IMAGE, scene->sites[i]);
     }
     assert_int_equal(
-        symbols_finish(scene->symbols, scene->said.own, 20 * CK_TIME_S), 0);
+        symbols_finish(scene->symbols, scene->said.selfstream, 20 * CK_TIME_S),
+        0);
     said_read(&scene->said);
 }
 
@@ -179,7 +180,8 @@ static void frames_say(struct scene *scene)
     symbols_frame(scene->symbols, IMAGE, scene->sites[0]);
     symbols_frame(scene->symbols, IMAGE, scene->sites[2]);
     assert_int_equal(
-        symbols_finish(scene->symbols, scene->said.own, 20 * CK_TIME_S), 0);
+        symbols_finish(scene->symbols, scene->said.selfstream, 20 * CK_TIME_S),
+        0);
     said_read(&scene->said);
 }
 
@@ -245,7 +247,8 @@ static void a_frame_in_the_vdso_has_its_name(void **state)
     symbols_seen_process(scene->symbols, IMAGE, getpid());
     symbols_frame(scene->symbols, IMAGE, frame);
     assert_int_equal(
-        symbols_finish(scene->symbols, scene->said.own, 20 * CK_TIME_S), 0);
+        symbols_finish(scene->symbols, scene->said.selfstream, 20 * CK_TIME_S),
+        0);
     said_read(&scene->said);
     text = symbol_of(scene, frame);
     assert_non_null(text);
@@ -261,7 +264,8 @@ static void each_module_is_said_once(void **state)
 
     target_look(scene, CK_TEST_DIR "/symbols_pie");
     /* At once, so that a killed collector has said them. */
-    assert_int_equal(symbols_modules(scene->symbols, scene->said.own), 0);
+    assert_int_equal(symbols_modules(scene->symbols, scene->said.selfstream),
+                     0);
     sites_say(scene);
     while ((text = said_next(&scene->said, CK_KIND_MODULE, text)) != NULL) {
         char *bytes = strndup(ck_text_bytes(text), text->length);
@@ -331,7 +335,8 @@ static int modules_at(struct scene *scene, ck_time_t now)
     int count = 0;
 
     symbols_follow_process(scene->symbols, IMAGE, getpid(), now);
-    assert_int_equal(symbols_modules(scene->symbols, scene->said.own), 0);
+    assert_int_equal(symbols_modules(scene->symbols, scene->said.selfstream),
+                     0);
     said_read(&scene->said);
     while ((text = said_next(&scene->said, CK_KIND_MODULE, text)) != NULL) {
         count++;
@@ -388,7 +393,7 @@ static void time_over_is_said(void **state)
 
     symbols_site(scene->symbols, IMAGE, 4096);
     assert_int_equal(
-        symbols_finish(scene->symbols, scene->said.own, -CK_TIME_S), 0);
+        symbols_finish(scene->symbols, scene->said.selfstream, -CK_TIME_S), 0);
     said_read(&scene->said);
     note = said_next(&scene->said, CK_KIND_NOTE, NULL);
     assert_non_null(note);
@@ -403,7 +408,8 @@ static void sites_beyond_the_bound_are_counted(void **state)
         symbols_site(scene->symbols, IMAGE, i * 16);
     }
     assert_int_equal(
-        symbols_finish(scene->symbols, scene->said.own, 20 * CK_TIME_S), 0);
+        symbols_finish(scene->symbols, scene->said.selfstream, 20 * CK_TIME_S),
+        0);
     said_read(&scene->said);
     assert_null(said_next(&scene->said, CK_KIND_SYMBOL, NULL));
     assert_non_null(said_next(&scene->said, CK_KIND_NOTE, NULL));

@@ -16,24 +16,24 @@
 #include "merge/clocks/align.h"
 #include "merge/model/comm.h"
 
-static uint32_t agent_make(struct cast *cast,
+static uint32_t agent_make(struct defs *defs,
                            uint8_t id,
                            int32_t rank,
                            const char *timens,
                            int64_t realtime)
 {
     uint8_t bytes[16] = {id};
-    uint32_t index = cast_agent_find(cast, bytes);
-    struct cast_agent *agent = &cast->agents[index];
+    uint32_t index = defs_agent_find(defs, bytes);
+    struct defs_agent *agent = &defs->agents[index];
     char lines[128];
 
     (void)snprintf(lines, sizeof(lines), "boot_id=b\ntimens=%s\n", timens);
-    agent->identity = texts_keep(cast->texts, lines, sizeof(lines));
+    agent->identity = texts_keep(defs->texts, lines, sizeof(lines));
     agent->rank = rank;
     agent->size = 4;
     agent->start_raw = 1000;
     agent->start_realtime = realtime;
-    (void)cast_process_find(cast, index, 0);
+    (void)defs_process_find(defs, index, 0);
     return index;
 }
 
@@ -52,9 +52,9 @@ pair_put(struct align *align, uint32_t agent, int64_t ticks, int64_t raw)
 
 static void ticks_follow_a_counter_whose_rate_changes(void **state)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t agent = agent_make(cast, 1, 0, "t", 0);
+    uint32_t agent = agent_make(defs, 1, 0, "t", 0);
 
     (void)state;
     /* 2 ticks a ns for two seconds, then 2.5: points on the bends. */
@@ -63,9 +63,9 @@ static void ticks_follow_a_counter_whose_rate_changes(void **state)
     pair_put(align, agent, 2000000000, 1000005000);
     pair_put(align, agent, 4500000000, 2000005000);
     pair_put(align, agent, 7000000000, 3000005000);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(axis_time(align_axis(align), agent, true, 1000000000),
                      500005000);
@@ -77,15 +77,15 @@ static void ticks_follow_a_counter_whose_rate_changes(void **state)
     assert_in_range(align_domain(align, 0).bound, 15, 250);
     assert_int_equal(align_domain(align, 0).pairs, 5);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 /* Sums of such would wrap. */
 static void a_pair_that_no_clock_can_read_is_left_out(void **state)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t agent = agent_make(cast, 1, 0, "t", 0);
+    uint32_t agent = agent_make(defs, 1, 0, "t", 0);
 
     (void)state;
     for (int64_t i = 0; i < 4; i++) {
@@ -93,9 +93,9 @@ static void a_pair_that_no_clock_can_read_is_left_out(void **state)
     }
     pair_put(align, agent, INT64_MIN, 4 * CK_TIME_S);
     pair_put(align, agent, 8 * CK_TIME_S, INT64_MAX);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(align_domain(align, 0).pairs, 4);
     assert_int_equal(axis_time(align_axis(align), agent, true, 3 * CK_TIME_S),
@@ -104,17 +104,17 @@ static void a_pair_that_no_clock_can_read_is_left_out(void **state)
     (void)axis_time(align_axis(align), agent, true, INT64_MIN);
     assert_true(axis_time(align_axis(align), agent, true, INT64_MAX) > 0);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 /* 2.8 ms were off and 15 ns were stated: of two clocks, and of one. */
 static void a_jump_of_the_counter_is_in_every_bound(void **state)
 {
     const ck_time_t stretch[2] = {0, 10000000000};
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t first = agent_make(cast, 1, 0, "t", 0);
-    uint32_t second = agent_make(cast, 2, 1, "t", 0);
+    uint32_t first = agent_make(defs, 1, 0, "t", 0);
+    uint32_t second = agent_make(defs, 2, 1, "t", 0);
     ck_time_t parts[CLOCKPARTS], bound, worst = 0;
 
     (void)state;
@@ -122,9 +122,9 @@ static void a_jump_of_the_counter_is_in_every_bound(void **state)
         pair_put(align, first, 2000000000 * i + (i > 5 ? 5600000 : 0),
                  1000000000 * i);
     }
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(align_bound(align, first, true, 11000000000, &bound), 0);
     assert_true(bound >= 2800000);
@@ -143,7 +143,7 @@ static void a_jump_of_the_counter_is_in_every_bound(void **state)
     assert_true(worst >= 2800000);
     assert_true(align_domain(align, 0).bound >= 2800000);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 /* The error that is assumed of a date is in each part of a stretch. */
@@ -151,17 +151,17 @@ static void a_believed_date_is_as_wrong_in_each_part(void **state)
 {
     const ck_time_t stretch[2] = {0, 10000000000};
     const ck_time_t errors[2] = {50, 7000};
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t near = agent_make(cast, 1, 0, "near", 90000);
-    uint32_t far = agent_make(cast, 2, 1, "far", 90000);
+    uint32_t near = agent_make(defs, 1, 0, "near", 90000);
+    uint32_t far = agent_make(defs, 2, 1, "far", 90000);
     ck_time_t parts[CLOCKPARTS];
 
     (void)state;
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
-    align_believe(align, cast, errors);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
+    align_believe(align, defs, errors);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(align_bound_parts(align, near, stretch, parts), 0);
     for (size_t i = 0; i < CLOCKPARTS; i++) {
@@ -172,15 +172,15 @@ static void a_believed_date_is_as_wrong_in_each_part(void **state)
         assert_int_equal(parts[i], 7000);
     }
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 static void stamps_never_step_back_over_the_points(void **state)
 {
     unsigned seed = (unsigned)ck_time_raw();
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t agent = agent_make(cast, 1, 0, "t", 0);
+    uint32_t agent = agent_make(defs, 1, 0, "t", 0);
     int64_t ticks = 1000000, raw = 400000, last = INT64_MIN;
 
     (void)state;
@@ -192,9 +192,9 @@ static void stamps_never_step_back_over_the_points(void **state)
         raw += ns;
         ticks += 2 * ns + rand_r(&seed) % 200;
     }
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     for (int64_t at = -5000000; at < ticks + 5000000;
          at += 1 + rand_r(&seed) % 20000) {
@@ -204,15 +204,15 @@ static void stamps_never_step_back_over_the_points(void **state)
         last = time;
     }
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 static void ranks_of_one_domain_share_the_lowest_ranks_map(void **state)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t second = agent_make(cast, 2, 1, "t", 0);
-    uint32_t first = agent_make(cast, 1, 0, "t", 0);
+    uint32_t second = agent_make(defs, 2, 1, "t", 0);
+    uint32_t first = agent_make(defs, 1, 0, "t", 0);
 
     (void)state;
     pair_put(align, first, 0, 0);
@@ -220,9 +220,9 @@ static void ranks_of_one_domain_share_the_lowest_ranks_map(void **state)
     /* Off by 7 ns inside the leader's span, and the only one beyond it. */
     pair_put(align, second, 1000000000, 500000007);
     pair_put(align, second, 4000000000, 2000000000);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(axis_time(align_axis(align), second, true, 1000000000),
                      500000000);
@@ -230,55 +230,55 @@ static void ranks_of_one_domain_share_the_lowest_ranks_map(void **state)
                      1500000000);
     assert_int_equal(align_domain(align, 0).pairs, 3);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 static void
 another_domain_is_placed_by_realtime_and_not_calibrated(void **state)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t near = agent_make(cast, 1, 0, "near", 90000);
-    uint32_t far = agent_make(cast, 2, 1, "far", 93000);
+    uint32_t near = agent_make(defs, 1, 0, "near", 90000);
+    uint32_t far = agent_make(defs, 2, 1, "far", 93000);
 
     (void)state;
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
-    assert_int_equal(cast->domains_count, 2);
+    assert_int_equal(defs->domains_count, 2);
     assert_int_equal(axis_time(align_axis(align), near, false, 1000), 1000);
     assert_int_equal(axis_time(align_axis(align), far, false, 1000), 4000);
     assert_true(align_domain(align, 0).is_calibrated);
     assert_false(align_domain(align, 1).is_calibrated);
     assert_true(align_domain(align, 1).has_place);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 static void ticks_without_pairs_are_told(void **state)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t agent = agent_make(cast, 1, 0, "t", 0);
+    uint32_t agent = agent_make(defs, 1, 0, "t", 0);
 
     (void)state;
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_false(align_domain(align, 0).lacks_pairs);
     (void)axis_time(align_axis(align), agent, true, 1000);
     assert_true(align_domain(align, 0).lacks_pairs);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 static void a_records_times_all_move_and_unknown_ones_stay(void **state)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t agent = agent_make(cast, 1, 0, "t", 0);
+    uint32_t agent = agent_make(defs, 1, 0, "t", 0);
     struct ck_kernel kernel = {
         .e = {.kind = CK_KIND_KERNEL, .start = 2000},
         .dur = 600,
@@ -289,9 +289,9 @@ static void a_records_times_all_move_and_unknown_ones_stay(void **state)
     (void)state;
     pair_put(align, agent, 0, 10000);
     pair_put(align, agent, 2000000000, 1000010000);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     axis_record(align_axis(align), agent, true, &kernel.e);
     assert_int_equal(kernel.e.start, 11000);
@@ -303,7 +303,7 @@ static void a_records_times_all_move_and_unknown_ones_stay(void **state)
     assert_int_equal(raw.e.start, 2000);
     assert_int_equal(raw.dur, 600);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 /* theta = 5 s + 20 ppm; delays of 3 us each way. */
@@ -330,35 +330,35 @@ static void probes_put(struct align *align, uint32_t agent, bool answers)
 }
 
 static uint32_t
-reference_make(struct cast *cast, const char *reference, int64_t realtime)
+reference_make(struct defs *defs, const char *reference, int64_t realtime)
 {
-    uint32_t agent = agent_make(cast, 1, 0, "t", realtime);
+    uint32_t agent = agent_make(defs, 1, 0, "t", realtime);
     char lines[200];
 
     (void)snprintf(lines, sizeof(lines),
                    "boot_id=b\ntimens=t\nreference_boot_id=b\n"
                    "reference_timens=%s\n",
                    reference);
-    cast->agents[agent].identity =
-        texts_keep(cast->texts, lines, sizeof(lines));
+    defs->agents[agent].identity =
+        texts_keep(defs->texts, lines, sizeof(lines));
     return agent;
 }
 
 static void a_probed_domain_is_put_on_the_references_axis(void **state)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t first = reference_make(cast, "t", 0);
-    uint32_t second = agent_make(cast, 2, 1, "u", 0);
+    uint32_t first = reference_make(defs, "t", 0);
+    uint32_t second = agent_make(defs, 2, 1, "u", 0);
     struct align_domain domain;
     int64_t last = INT64_MIN;
     ck_time_t bound;
 
     (void)state;
     probes_put(align, second, true);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_true(align_domain(align, 0).is_calibrated);
     assert_int_equal(align_bound(align, first, false, 77, &bound), 0);
@@ -382,50 +382,50 @@ static void a_probed_domain_is_put_on_the_references_axis(void **state)
     assert_int_equal(domain.clock.band.rtt_min, 6000);
     assert_true(llabs(domain.clock.band.drift_ppb - 20000) < 500);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 static void probes_without_answers_calibrate_nothing(void **state)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t second = agent_make(cast, 2, 1, "u", 0);
+    uint32_t second = agent_make(defs, 2, 1, "u", 0);
     ck_time_t bound;
 
     (void)state;
-    (void)reference_make(cast, "t", 0);
+    (void)reference_make(defs, "t", 0);
     probes_put(align, second, false);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_false(align_domain(align, 1).is_calibrated);
     assert_int_equal(align_domain(align, 1).clock.lost, 59);
     assert_int_equal(align_bound(align, second, false, 77, &bound), -1);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 /* The lowest rank's domain is no party: nothing is said relative to it. */
 static void
 a_reference_that_the_first_rank_cannot_reach_calibrates_nobody(void **state)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t first = reference_make(cast, "elsewhere", 9000);
-    uint32_t second = agent_make(cast, 2, 1, "u", 0);
+    uint32_t first = reference_make(defs, "elsewhere", 9000);
+    uint32_t second = agent_make(defs, 2, 1, "u", 0);
 
     (void)state;
     probes_put(align, second, true);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_true(align_domain(align, 0).is_calibrated);
     assert_int_equal(axis_time(align_axis(align), first, false, 77), 77);
     assert_false(align_domain(align, 1).is_calibrated);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 int main(void)

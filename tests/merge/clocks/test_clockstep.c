@@ -37,7 +37,7 @@
 static struct worldrandom random_state;
 
 struct machines {
-    struct cast *cast;
+    struct defs *defs;
     struct align *align;
     struct worldclock clocks[MACHINES_MAX];
     uint32_t count;
@@ -45,12 +45,12 @@ struct machines {
 
 static struct machines machines_make(uint32_t count)
 {
-    struct machines machines = {cast_create(), align_create(), {{0}}, count};
+    struct machines machines = {defs_create(), align_create(), {{0}}, count};
 
     for (uint8_t i = 0; i < count; i++) {
         uint8_t id[16] = {(uint8_t)(i + 1)};
-        uint32_t index = cast_agent_find(machines.cast, id);
-        struct cast_agent *agent = &machines.cast->agents[index];
+        uint32_t index = defs_agent_find(machines.defs, id);
+        struct defs_agent *agent = &machines.defs->agents[index];
         char lines[200];
         int length = snprintf(lines, sizeof(lines),
                               "boot_id=b%d\ntimens=t\nreference_boot_id=b0\n"
@@ -58,10 +58,10 @@ static struct machines machines_make(uint32_t count)
                               i);
 
         agent->identity =
-            texts_keep(machines.cast->texts, lines, (size_t)length + 1);
+            texts_keep(machines.defs->texts, lines, (size_t)length + 1);
         agent->rank = i;
         agent->size = (int32_t)count;
-        (void)cast_process_find(machines.cast, index, 0);
+        (void)defs_process_find(machines.defs, index, 0);
         machines.clocks[i].drift_ppm = world_between(&random_state, -30, 30);
     }
     return machines;
@@ -113,9 +113,9 @@ static void step_check(uint32_t count, bool has_pairs)
     for (int i = 0; i < SECONDS; i++) {
         second_put(&machines, START + i * CK_TIME_S, has_pairs);
     }
-    assert_int_equal(cast_close(machines.cast), 0);
-    assert_int_equal(comm_close(machines.cast), 0);
-    assert_int_equal(align_close(machines.align, machines.cast), 0);
+    assert_int_equal(defs_close(machines.defs), 0);
+    assert_int_equal(comm_close(machines.defs), 0);
+    assert_int_equal(align_close(machines.align, machines.defs), 0);
     assert_int_equal(align_settle(machines.align, NULL), 0);
     for (uint32_t i = 0; i < count; i++) {
         struct calibration_domain clock = align_domain(machines.align, i).clock;
@@ -136,7 +136,7 @@ static void step_check(uint32_t count, bool has_pairs)
         }
     }
     align_destroy(machines.align);
-    cast_destroy(machines.cast);
+    defs_destroy(machines.defs);
 }
 
 static void of_two_clocks_monotonic_tells_which_jumped(void **state)
@@ -193,7 +193,7 @@ struct tally {
 
 static void name_put(struct machines *machines, uint32_t i, uint32_t boot)
 {
-    struct cast_agent *agent = &machines->cast->agents[i];
+    struct defs_agent *agent = &machines->defs->agents[i];
     char lines[200];
     int length = snprintf(lines, sizeof(lines),
                           "boot_id=b%u\ntimens=t\nmachine=m%u\n"
@@ -201,7 +201,7 @@ static void name_put(struct machines *machines, uint32_t i, uint32_t boot)
                           boot, i);
 
     agent->identity =
-        texts_keep(machines->cast->texts, lines, (size_t)length + 1);
+        texts_keep(machines->defs->texts, lines, (size_t)length + 1);
     agent->start_raw = 1000;
 }
 
@@ -392,12 +392,12 @@ static void chaos_settle(struct chaos *chaos)
         burst_put(chaos, START + i * CK_TIME_S);
         readings_put(chaos, START + i * CK_TIME_S);
     }
-    assert_int_equal(cast_close(machines->cast), 0);
-    assert_int_equal(comm_close(machines->cast), 0);
+    assert_int_equal(defs_close(machines->defs), 0);
+    assert_int_equal(comm_close(machines->defs), 0);
     assert_int_equal(
-        clocktwins_split(machines->cast, align_calibration(machines->align)),
+        clocktwins_split(machines->defs, align_calibration(machines->align)),
         0);
-    assert_int_equal(align_close(machines->align, machines->cast), 0);
+    assert_int_equal(align_close(machines->align, machines->defs), 0);
     assert_int_equal(align_settle(machines->align, NULL), 0);
 }
 
@@ -494,12 +494,12 @@ static void report_fill(const struct chaos *chaos, struct report *report)
                 at > report->region.end ? at : report->region.end;
         }
     }
-    report->domains_count = machines->cast->domains_count;
+    report->domains_count = machines->defs->domains_count;
     report->domains = calloc(report->domains_count, sizeof(*report->domains));
     assert_non_null(report->domains);
     for (uint32_t i = 0; i < machines->count; i++) {
         struct report_domain *row =
-            &report->domains[machines->cast->agents[i].domain];
+            &report->domains[machines->defs->agents[i].domain];
         const ck_time_t stretch[2] = {report->region.start, report->region.end};
 
         row->ranks++;
@@ -521,7 +521,7 @@ gate_count(const struct chaos *chaos, ck_time_t worst, struct tally *tally)
 
     report_fill(chaos, &report);
     assert_int_equal(
-        clockworst_report(chaos->machines.cast, chaos->machines.align, &report),
+        clockworst_report(chaos->machines.defs, chaos->machines.align, &report),
         0);
     tally->gates += worst > 0;
     tally->passed +=
@@ -535,12 +535,12 @@ gate_count(const struct chaos *chaos, ck_time_t worst, struct tally *tally)
 static uint32_t
 teller(const struct chaos *chaos, const struct step *step, uint32_t domain)
 {
-    const struct cast *cast = chaos->machines.cast;
+    const struct defs *defs = chaos->machines.defs;
     uint32_t i = step->who;
 
-    if (!chaos->has_readings && cast->domains_count == 2) {
+    if (!chaos->has_readings && defs->domains_count == 2) {
         i = 0;
-        while (cast->agents[i].domain != domain) {
+        while (defs->agents[i].domain != domain) {
             i++;
         }
     }
@@ -560,7 +560,7 @@ static bool is_step(const struct chaos *chaos,
     ck_time_t earlier = before < after ? before : after;
     ck_time_t later = before < after ? after : before;
 
-    return domain == chaos->machines.cast->agents[machine].domain &&
+    return domain == chaos->machines.defs->agents[machine].domain &&
            fault->from <= later + CK_TIME_MS &&
            fault->to >= earlier - CK_TIME_MS;
 }
@@ -572,7 +572,7 @@ static void faults_count(const struct chaos *chaos, struct tally *tally)
     const struct ck_clock_fault *fault;
     bool is_found[STEPS] = {false};
 
-    for (uint32_t d = 0; d < machines->cast->domains_count; d++) {
+    for (uint32_t d = 0; d < machines->defs->domains_count; d++) {
         for (size_t i = 0;
              (fault = calibration_fault(align_calibration(machines->align), d,
                                         i)) != NULL;
@@ -590,7 +590,7 @@ static void faults_count(const struct chaos *chaos, struct tally *tally)
         }
     }
     /* A clock that is alone jumps unseen. */
-    for (int k = 0; machines->cast->domains_count > 1 && k < chaos->steps_count;
+    for (int k = 0; machines->defs->domains_count > 1 && k < chaos->steps_count;
          k++) {
         tally->steps++;
         tally->missed += !is_found[k];
@@ -638,7 +638,7 @@ static void clones_steps_and_wander_together_are_covered(void **state)
             }
         }
         align_destroy(chaos.machines.align);
-        cast_destroy(chaos.machines.cast);
+        defs_destroy(chaos.machines.defs);
     }
     print_message("%d worlds: %ld of %ld instants outside, %ld above the "
                   "region's bound, %d of %d faults wrong, %d of %d steps not "

@@ -28,7 +28,7 @@
 static struct worldrandom random_state;
 
 struct machines {
-    struct cast *cast;
+    struct defs *defs;
     struct align *align;
     struct worldclock clocks[MACHINES];
     bool is_silent[MACHINES];
@@ -37,12 +37,12 @@ struct machines {
 /* `reference`: the boot id of the reference; that of the machines is "b". */
 static struct machines machines_make(const char *reference, const char *boot)
 {
-    struct machines machines = {cast_create(), align_create(), {{0}}, {false}};
+    struct machines machines = {defs_create(), align_create(), {{0}}, {false}};
 
     for (uint8_t i = 0; i < MACHINES; i++) {
         uint8_t id[16] = {(uint8_t)(i + 1)};
-        uint32_t index = cast_agent_find(machines.cast, id);
-        struct cast_agent *agent = &machines.cast->agents[index];
+        uint32_t index = defs_agent_find(machines.defs, id);
+        struct defs_agent *agent = &machines.defs->agents[index];
         char lines[200];
         int length = snprintf(lines, sizeof(lines),
                               "boot_id=%s\ntimens=t\nmachine=m%d\n"
@@ -50,11 +50,11 @@ static struct machines machines_make(const char *reference, const char *boot)
                               boot, i, reference);
 
         agent->identity =
-            texts_keep(machines.cast->texts, lines, (size_t)length + 1);
+            texts_keep(machines.defs->texts, lines, (size_t)length + 1);
         agent->rank = i;
         agent->size = MACHINES;
         agent->start_raw = 1000;
-        (void)cast_process_find(machines.cast, index, 0);
+        (void)defs_process_find(machines.defs, index, 0);
     }
     return machines;
 }
@@ -86,18 +86,18 @@ static void machines_settle(struct machines *machines)
             }
         }
     }
-    assert_int_equal(cast_close(machines->cast), 0);
-    assert_int_equal(comm_close(machines->cast), 0);
+    assert_int_equal(defs_close(machines->defs), 0);
+    assert_int_equal(comm_close(machines->defs), 0);
     assert_int_equal(
-        clocktwins_split(machines->cast, align_calibration(machines->align)),
+        clocktwins_split(machines->defs, align_calibration(machines->align)),
         0);
-    assert_int_equal(align_close(machines->align, machines->cast), 0);
+    assert_int_equal(align_close(machines->align, machines->defs), 0);
     assert_int_equal(align_settle(machines->align, NULL), 0);
 }
 
 static uint32_t domain_of(const struct machines *machines, uint32_t i)
 {
-    return machines->cast->agents[i].domain;
+    return machines->defs->agents[i].domain;
 }
 
 /* Two machines are as far apart as their clocks, within what is said. */
@@ -126,7 +126,7 @@ static void pair_check(const struct machines *machines, uint32_t a, uint32_t b)
 static void machines_fini(struct machines *machines)
 {
     align_destroy(machines->align);
-    cast_destroy(machines->cast);
+    defs_destroy(machines->defs);
 }
 
 static void machines_of_one_clock_stay_one_domain(void **state)
@@ -140,11 +140,11 @@ static void machines_of_one_clock_stay_one_domain(void **state)
                 (struct worldclock){.offset = -5 * CK_TIME_S, .drift_ppm = 20};
         }
         machines_settle(&machines);
-        assert_int_equal(machines.cast->domains_count, 1);
-        assert_int_equal(machines.cast->domains[0].machines, MACHINES);
-        assert_int_equal(machines.cast->domains[0].believed, 0);
-        assert_int_equal(machines.cast->domains[0].checked, MACHINES * SECONDS);
-        assert_false(machines.cast->domains[0].is_clone);
+        assert_int_equal(machines.defs->domains_count, 1);
+        assert_int_equal(machines.defs->domains[0].machines, MACHINES);
+        assert_int_equal(machines.defs->domains[0].believed, 0);
+        assert_int_equal(machines.defs->domains[0].checked, MACHINES * SECONDS);
+        assert_false(machines.defs->domains[0].is_clone);
         machines_fini(&machines);
     }
 }
@@ -157,7 +157,7 @@ static void clone_check(const char *reference, uint32_t who, ck_time_t offset)
     machines.clocks[who].offset = offset;
     machines.clocks[who].drift_ppm = 12;
     machines_settle(&machines);
-    assert_int_equal(machines.cast->domains_count, 2);
+    assert_int_equal(machines.defs->domains_count, 2);
     assert_int_equal(domain_of(&machines, 0), 0);
     for (uint32_t i = 0; i < MACHINES; i++) {
         uint32_t other = (i + 1) % MACHINES;
@@ -189,9 +189,9 @@ static void a_clone_may_jump_later(void **state)
     machines.clocks[2].step_at = START + 40 * CK_TIME_S;
     machines.clocks[2].step = 5 * CK_TIME_MS;
     machines_settle(&machines);
-    assert_int_equal(machines.cast->domains_count, 2);
+    assert_int_equal(machines.defs->domains_count, 2);
     pair_check(&machines, 1, 2);
-    assert_true(machines.cast->domains[domain_of(&machines, 2)].is_clone);
+    assert_true(machines.defs->domains[domain_of(&machines, 2)].is_clone);
     machines_fini(&machines);
 }
 
@@ -205,8 +205,8 @@ a_machine_without_probes_is_believed_until_one_contradicts(void **state)
         machines.is_silent[3] = true;
         machines.clocks[1].offset = round * CK_TIME_S;
         machines_settle(&machines);
-        assert_int_equal(machines.cast->domains_count, round == 0 ? 1 : 3);
-        assert_int_equal(machines.cast->domains[0].believed, round == 0);
+        assert_int_equal(machines.defs->domains_count, round == 0 ? 1 : 3);
+        assert_int_equal(machines.defs->domains[0].believed, round == 0);
         if (round == 1) {
             assert_false(align_domain(machines.align, domain_of(&machines, 3))
                              .is_calibrated);
@@ -222,7 +222,7 @@ static void a_boot_id_that_cannot_be_read_equals_none(void **state)
     (void)state;
     machines.clocks[1].offset = 5 * CK_TIME_S;
     machines_settle(&machines);
-    assert_int_equal(machines.cast->domains_count, MACHINES);
+    assert_int_equal(machines.defs->domains_count, MACHINES);
     pair_check(&machines, 0, 1);
     pair_check(&machines, 2, 3);
     machines_fini(&machines);

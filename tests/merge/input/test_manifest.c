@@ -56,13 +56,13 @@ static void what_the_manifest_counted_is_missing_exactly(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct reading reading = told_read(cases[i].agents);
-        const struct cast_agent *agent = &reading.cast->agents[0];
+        const struct defs_agent *agent = &reading.defs->agents[0];
 
         assert_int_equal(agent->gap_records, cases[i].records);
         assert_int_equal(agent->is_gap_exact, cases[i].is_exact);
         assert_true(agent->gap_about >= agent->gap_records);
-        assert_string_equal(store_damage(reading.store)->manifest, "");
-        assert_int_equal(reading.cast->absents_count, 0);
+        assert_string_equal(rundir_damage(reading.store)->manifest, "");
+        assert_int_equal(reading.defs->absents_count, 0);
         reading_end(&reading);
     }
 }
@@ -100,10 +100,10 @@ static void what_the_agent_counted_is_missing(void **state)
         mark_put(synth, 9, 1);
         exit_put(synth, cases[i].exit);
         reading_read(&reading);
-        assert_int_equal(reading.cast->agents[0].gap_records, cases[i].records);
-        assert_int_equal(reading.cast->agents[0].is_gap_exact,
+        assert_int_equal(reading.defs->agents[0].gap_records, cases[i].records);
+        assert_int_equal(reading.defs->agents[0].is_gap_exact,
                          cases[i].is_exact);
-        assert_int_equal(reading.cast->agents[0].gone, 0);
+        assert_int_equal(reading.defs->agents[0].gone, 0);
         reading_end(&reading);
     }
 }
@@ -114,9 +114,9 @@ static void a_segment_that_is_not_there_any_more_is_told(void **state)
         told_read("{" ONE ", \"records\": 3}, {" TWO ", \"records\": 44}");
 
     (void)state;
-    assert_int_equal(reading.cast->absents_count, 1);
-    assert_int_equal(reading.cast->absents[0].rank, 5);
-    assert_int_equal(reading.cast->absents[0].records, 44);
+    assert_int_equal(reading.defs->absents_count, 1);
+    assert_int_equal(reading.defs->absents[0].rank, 5);
+    assert_int_equal(reading.defs->absents[0].records, 44);
     reading_end(&reading);
 }
 
@@ -166,20 +166,20 @@ static void a_manifest_that_cannot_be_read_is_named(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         manifest_put(reading.dir, cases[i].text, strlen(cases[i].text));
         assert_int_equal(reading_open(&reading, reading.dir), 0);
-        if (strstr(store_damage(reading.store)->manifest, cases[i].why) ==
+        if (strstr(rundir_damage(reading.store)->manifest, cases[i].why) ==
             NULL) {
             fail_msg("%s: %s", cases[i].text,
-                     store_damage(reading.store)->manifest);
+                     rundir_damage(reading.store)->manifest);
         }
-        assert_false(reading.cast->agents[0].is_told);
+        assert_false(reading.defs->agents[0].is_told);
         reading_close(&reading);
     }
     for (size_t cut = 0; cut < sizeof(sound); cut++) {
         manifest_put(reading.dir, sound, cut);
         assert_int_equal(reading_open(&reading, reading.dir), 0);
-        assert_int_equal(store_damage(reading.store)->manifest[0] == '\0',
+        assert_int_equal(rundir_damage(reading.store)->manifest[0] == '\0',
                          cut == sizeof(sound) - 1);
-        assert_int_equal(reading.cast->agents[0].is_told,
+        assert_int_equal(reading.defs->agents[0].is_told,
                          cut == sizeof(sound) - 1);
         reading_close(&reading);
     }

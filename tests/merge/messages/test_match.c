@@ -256,7 +256,7 @@ static bool program_is_wrong(void *state)
     struct game *game = state;
     struct program *program = &game->program;
     struct matcher *matcher =
-        matcher_create(game->world.cast, match_check, program);
+        matcher_create(game->world.defs, match_check, program);
     bool is_wrong;
 
     assert_non_null(matcher);
@@ -278,12 +278,12 @@ static void every_receive_has_the_send_that_mpi_gives_it(void **unused)
 
     (void)unused;
     play_cast(world);
-    for (uint32_t i = 0; i < world->cast->agents_count; i++) {
-        world->cast->agents[i].domain = i; /* no clock in common */
+    for (uint32_t i = 0; i < world->defs->agents_count; i++) {
+        world->defs->agents[i].domain = i; /* no clock in common */
     }
     chance_worlds(3000, program_is_wrong, &game);
     align_destroy(world->align);
-    cast_destroy(world->cast);
+    defs_destroy(world->defs);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 
 #include "merge/model/executed.h"
 
-static struct cast *cast;
+static struct defs *defs;
 
 /* What a run is of whose agent had that command and these processes; those
  * with a star used MPI. */
@@ -20,21 +20,21 @@ static const char *executed(const char *command, const char *const *processes)
     uint8_t id[16] = {1};
     uint32_t agent;
 
-    cast_destroy(cast);
-    cast = cast_create();
-    agent = cast_agent_find(cast, id);
-    cast->agents[agent].command = command;
-    assert_int_equal(cast_process_find(cast, agent, 0), 0);
+    defs_destroy(defs);
+    defs = defs_create();
+    agent = defs_agent_find(defs, id);
+    defs->agents[agent].command = command;
+    assert_int_equal(defs_process_find(defs, agent, 0), 0);
     for (uint32_t i = 0; processes[i] != NULL; i++) {
-        uint32_t process = cast_process_find(cast, agent, i + 1);
+        uint32_t process = defs_process_find(defs, agent, i + 1);
 
-        cast->processes[process].command =
+        defs->processes[process].command =
             processes[i] + (processes[i][0] == '*');
         if (processes[i][0] == '*') {
-            stamps_add(&cast->processes[process].init, false, 1, 2);
+            stamps_add(&defs->processes[process].init, false, 1, 2);
         }
     }
-    return executed_find(cast, agent);
+    return executed_find(defs, agent);
 }
 
 #define EXECUTED(command, ...)                                                 \
@@ -43,8 +43,8 @@ static const char *executed(const char *command, const char *const *processes)
 static int teardown(void **state)
 {
     (void)state;
-    cast_destroy(cast);
-    cast = NULL;
+    defs_destroy(defs);
+    defs = NULL;
     return 0;
 }
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "merge/model/cast.h"
+#include "merge/model/defs.h"
 #include "merge/model/rankset.h"
 #include "merge/options.h"
 #include "tests/merge/chance.h"
@@ -59,8 +59,8 @@ static void a_cut_text_has_whole_runs(void **state)
 
 static bool is_another_set(void *state)
 {
-    struct cast_rank ranks[RANKS_MAX];
-    struct cast cast = {.ranks = ranks, .ranks_count = RANKS_MAX};
+    struct defs_rank ranks[RANKS_MAX];
+    struct defs defs = {.ranks = ranks, .ranks_count = RANKS_MAX};
     bool is_chosen[RANKS_MAX] = {false};
     int32_t chosen[RANKS_MAX];
     size_t count = 0;
@@ -70,14 +70,14 @@ static bool is_another_set(void *state)
 
     (void)state;
     for (int32_t i = 0; i < RANKS_MAX; i++) {
-        ranks[i] = (struct cast_rank){.number = i};
+        ranks[i] = (struct defs_rank){.number = i};
         is_chosen[i] = i == 0 || chance_below(3) > 0;
         if (is_chosen[i]) {
             chosen[count++] = i;
         }
     }
     text = rankset_text(chosen, count);
-    is_wrong = options_ranks(text, &cast, &missing, &err) != 0 ||
+    is_wrong = options_ranks(text, &defs, &missing, &err) != 0 ||
                missing.text[0] != '\0';
     free(text);
     for (int32_t i = 0; i < RANKS_MAX; i++) {

@@ -36,7 +36,7 @@ static void rooted(int rank)
 static void unrooted(int rank)
 {
     int counts[2] = {3, 5};
-    int mirror[2] = {1, 1};
+    int slotstate[2] = {1, 1};
     int displacements[2] = {0, 8};
     int bytes[2] = {0, 32};
     MPI_Datatype types[2] = {MPI_INT, MPI_DOUBLE};
@@ -51,15 +51,16 @@ static void unrooted(int rank)
                    MPI_INT, world);
     MPI_Alltoall(out, 4, MPI_INT, in, 4, MPI_INT, world);
     counts[0] = counts[1] = 3 + 2 * rank;
-    mirror[0] = 3;
-    mirror[1] = 5;
-    MPI_Alltoallv(out, counts, displacements, MPI_INT, in, mirror,
+    slotstate[0] = 3;
+    slotstate[1] = 5;
+    MPI_Alltoallv(out, counts, displacements, MPI_INT, in, slotstate,
                   displacements, MPI_INT, world);
-    mirror[0] = mirror[1] = 1;
-    MPI_Alltoallw(out, mirror, bytes, types, in, mirror, bytes, other, world);
-    mirror[0] = 3;
-    mirror[1] = 5;
-    MPI_Reduce_scatter(out, in, mirror, MPI_INT, MPI_SUM, world);
+    slotstate[0] = slotstate[1] = 1;
+    MPI_Alltoallw(out, slotstate, bytes, types, in, slotstate, bytes, other,
+                  world);
+    slotstate[0] = 3;
+    slotstate[1] = 5;
+    MPI_Reduce_scatter(out, in, slotstate, MPI_INT, MPI_SUM, world);
     MPI_Reduce_scatter_block(out, in, 4, MPI_INT, MPI_SUM, world);
     MPI_Scan(out, in, 2, MPI_INT, MPI_SUM, world);
     MPI_Exscan(out, in, 2, MPI_INT, MPI_SUM, world);

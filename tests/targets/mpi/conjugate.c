@@ -19,12 +19,12 @@ static size_t plane, points;
 
 static double dot(const double *a, const double *b)
 {
-    double own = 0, all;
+    double selfstream = 0, all;
 
     for (size_t i = plane; i < plane + points; i++) {
-        own += a[i] * b[i];
+        selfstream += a[i] * b[i];
     }
-    MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&selfstream, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return all;
 }
 

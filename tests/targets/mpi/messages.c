@@ -285,7 +285,7 @@ static void halo(void)
  * gets a name of its own. */
 static void groups(void)
 {
-    int own, members, peer;
+    int selfstream, members, peer;
 
     DO(MPI_Comm_split, MPI_COMM_WORLD, rank / 2, rank, &comms[PAIRS]);
     all(WORLD, 0, 0);
@@ -293,9 +293,9 @@ static void groups(void)
     DO(MPI_Comm_dup, comms[PAIRS], &comms[TWIN]);
     all(PAIRS, 0, 0);
     MPI_Comm_set_name(comms[TWIN], "twin");
-    MPI_Comm_rank(comms[PAIRS], &own);
+    MPI_Comm_rank(comms[PAIRS], &selfstream);
     MPI_Comm_size(comms[PAIRS], &members);
-    peer = members == 2 ? 1 - own : own;
+    peer = members == 2 ? 1 - selfstream : selfstream;
     DO(MPI_Sendrecv, out, 10 + rank, MPI_INT, peer, 3, in, 1000, MPI_INT, peer,
        3, comms[PAIRS], MPI_STATUS_IGNORE);
     peer = rank / 2 * 2 + peer;

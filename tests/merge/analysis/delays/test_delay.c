@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/blame.h"
+#include "merge/analysis/analysis.h"
 #include "merge/analysis/delays/delay.h"
 #include "merge/analysis/delays/delaysums.h"
 #include "merge/analysis/waits/waitstates.h"
@@ -243,7 +243,7 @@ static int source_label(struct truths *truths,
     struct play_deed deed = {.call = did.call};
     char wanted[48];
 
-    deed.is_preempted = delaysources_off(sources, source) == HOST_PREEMPTED;
+    deed.is_preempted = delaysources_off(sources, source) == HISTORY_PREEMPTED;
     /* Its places are not known: a site is told by what is cut off. */
     for (uint64_t site = 0; site <= PLAY_SITES; site++) {
         snprintf(wanted, sizeof(wanted), "%s %d %s",
@@ -320,9 +320,9 @@ waits_differ(struct truths *truths, const struct delay *delay, bool *is_seen)
 }
 
 /* Causes and what is unexplained are what the ranks waited, exactly. */
-static bool sums_differ(const struct world *world, const struct blame *blame)
+static bool sums_differ(const struct world *world, const struct analysis *blame)
 {
-    struct delaysums *sums = waitstates_delays(blame_waitstates(blame));
+    struct delaysums *sums = waitstates_delays(analysis_waitstates(blame));
     const struct delaysums_cost *costs;
     ck_time_t want = 0, seen = 0;
     size_t count;
@@ -348,13 +348,13 @@ static bool world_is_wrong(void *state)
     static struct truths truths;
     struct world *world = state;
     bool is_seen[SPANS] = {false};
-    struct blame *blame;
+    struct analysis *blame;
     bool is_wrong = false;
 
     play_world(world);
     play_deeds(world);
     truths_look(&truths, world);
-    blame = blame_create(world->cast, world->align, world->region);
+    blame = analysis_create(world->defs, world->align, world->region);
     assert_non_null(blame);
     for (size_t i = 0; i <= world->count; i++) {
         const struct event *event = &world->events[i];
@@ -365,10 +365,10 @@ static bool world_is_wrong(void *state)
                                        .process = (uint32_t)event->rank,
                                        .thread = (uint32_t)event->rank};
 
-        assert_int_equal(i == world->count ? blame_finish(blame)
-                                           : blame_take(blame, &given),
+        assert_int_equal(i == world->count ? analysis_finish(blame)
+                                           : analysis_take(blame, &given),
                          0);
-        is_wrong |= waits_differ(&truths, blame_delay(blame), is_seen);
+        is_wrong |= waits_differ(&truths, analysis_delay(blame), is_seen);
     }
     for (size_t i = 0; i < world->truths_count; i++) {
         if (!is_seen[i] && world->truths[i].start < world->truths[i].until) {
@@ -378,7 +378,7 @@ static bool world_is_wrong(void *state)
         }
     }
     is_wrong |= sums_differ(world, blame);
-    blame_destroy(blame);
+    analysis_destroy(blame);
     return is_wrong;
 }
 
@@ -386,11 +386,11 @@ static bool world_is_wrong(void *state)
 static void sites_say(struct world *world)
 {
     for (int rank = 0; rank < RANKS; rank++) {
-        struct names *names = world->cast->processes[rank].names;
+        struct names *names = world->defs->processes[rank].names;
 
         for (uint32_t site = 1; site <= PLAY_SITES; site++) {
             struct place place = {
-                .file = texts_keep(world->cast->texts, "deeds.c", 7),
+                .file = texts_keep(world->defs->texts, "deeds.c", 7),
                 .line = site};
 
             assert_int_equal(names_set_place(names, site, place), 0);
@@ -407,7 +407,7 @@ static void costs_of_waits_are_those_of_the_definition(void **unused)
     sites_say(&world);
     chance_worlds(1000, world_is_wrong, &world);
     align_destroy(world.align);
-    cast_destroy(world.cast);
+    defs_destroy(world.defs);
 }
 
 int main(void)

@@ -19,19 +19,19 @@
 #define LIMIT 50
 #define ROUNDS 20000
 
-static struct cast_rank ranks[RANKS];
-static struct cast cast = {.ranks = ranks, .ranks_count = RANKS};
+static struct defs_rank ranks[RANKS];
+static struct defs defs = {.ranks = ranks, .ranks_count = RANKS};
 
 static int setup(void **state)
 {
     (void)state;
     for (int32_t i = 0; i < RANKS; i++) {
-        ranks[i] = (struct cast_rank){.number = i * 3, .is_wanted = true};
+        ranks[i] = (struct defs_rank){.number = i * 3, .is_wanted = true};
     }
     return 0;
 }
 
-static bool is_shown(const struct cast *of, uint32_t device)
+static bool is_shown(const struct defs *of, uint32_t device)
 {
     return of != NULL && device % 5 != 0;
 }
@@ -47,11 +47,11 @@ static struct ledger_row any_row(unsigned *seed)
         .rank = ranks[device].number,
         .wait = is_wait ? (enum wait_kind)(rand_r(seed) % 3) : WAIT_NONE,
         .last =
-            is_wait ? ranks[rand_r(seed) % RANKS].number : CAST_RANK_UNKNOWN,
+            is_wait ? ranks[rand_r(seed) % RANKS].number : DEFS_RANK_UNKNOWN,
         .blamed =
-            is_wait ? ranks[rand_r(seed) % RANKS].number : CAST_RANK_UNKNOWN,
-        .did = CAST_NONE,
-        .blamed_did = CAST_NONE,
+            is_wait ? ranks[rand_r(seed) % RANKS].number : DEFS_RANK_UNKNOWN,
+        .did = DEFS_NONE,
+        .blamed_did = DEFS_NONE,
     };
 }
 
@@ -85,13 +85,13 @@ static struct told told_of(const struct rows *rows, int32_t blamed, bool shown)
 
     for (size_t i = 0; i < count; i++) {
         if (all[i].blamed == blamed && all[i].cause == CAUSE_MPI_WAIT &&
-            is_shown(&cast, all[i].device) == shown) {
+            is_shown(&defs, all[i].device) == shown) {
             told.ns += all[i].ns;
             told.count += all[i].count;
             kept[used++] = &all[i];
         }
     }
-    told.ranks = rows_ranks(&cast, kept, used);
+    told.ranks = rows_ranks(&defs, kept, used);
     free(kept);
     return told;
 }
@@ -99,8 +99,8 @@ static struct told told_of(const struct rows *rows, int32_t blamed, bool shown)
 static void rows_that_are_shared_say_the_same_of_each_rank(void **state)
 {
     unsigned seed = chance_rand_seed();
-    struct rows *bound = rows_create(&cast, NULL, is_shown, LIMIT);
-    struct rows *whole = rows_create(&cast, NULL, is_shown, (size_t)1 << 30);
+    struct rows *bound = rows_create(&defs, NULL, is_shown, LIMIT);
+    struct rows *whole = rows_create(&defs, NULL, is_shown, (size_t)1 << 30);
     size_t bound_count, whole_count;
 
     (void)state;
@@ -133,7 +133,7 @@ static bool is_one_cause(const struct ledger_row *a, const struct ledger_row *b)
 {
     if (a->cause != b->cause || a->blamed != b->blamed ||
         a->is_start != b->is_start ||
-        is_shown(&cast, a->device) != is_shown(&cast, b->device)) {
+        is_shown(&defs, a->device) != is_shown(&defs, b->device)) {
         return false;
     }
     return a->cause == CAUSE_MPI_WAIT ? a->wait == b->wait : a->rank == b->rank;
@@ -142,7 +142,7 @@ static bool is_one_cause(const struct ledger_row *a, const struct ledger_row *b)
 static void rows_that_are_told_of_together_have_one_key(void **state)
 {
     unsigned seed = chance_rand_seed();
-    struct causekeys *keys = causekeys_create(&cast, NULL, is_shown);
+    struct causekeys *keys = causekeys_create(&defs, NULL, is_shown);
     static struct ledger_row rows[400];
     static int64_t numbers[400];
 
@@ -163,13 +163,13 @@ static void rows_that_are_told_of_together_have_one_key(void **state)
 
 static void waits_for_a_device_are_told_of_by_device(void **state)
 {
-    struct causekeys *keys = causekeys_create(&cast, NULL, is_shown);
+    struct causekeys *keys = causekeys_create(&defs, NULL, is_shown);
     struct ledger_row row = {.device = 3,
                              .cause = CAUSE_DEP_REMOTE,
                              .rank = 9,
                              .last = 4,
-                             .blamed = CAST_RANK_UNKNOWN,
-                             .did = CAST_NONE};
+                             .blamed = DEFS_RANK_UNKNOWN,
+                             .did = DEFS_NONE};
     int64_t number = causekeys_find(keys, &row);
 
     (void)state;
@@ -186,7 +186,7 @@ static void waits_for_a_device_are_told_of_by_device(void **state)
 static void a_row_is_the_same_however_it_is_looked_for(void **state)
 {
     unsigned seed = chance_rand_seed();
-    struct rows *rows = rows_create(&cast, NULL, is_shown, (size_t)1 << 30);
+    struct rows *rows = rows_create(&defs, NULL, is_shown, (size_t)1 << 30);
     static uint32_t last[RANKS][CAUSES][ROWS_LAST];
 
     (void)state;

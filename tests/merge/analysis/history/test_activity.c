@@ -16,7 +16,7 @@
 #define ON_MS 70
 #define OFF_MS 30
 
-static struct cast *cast;
+static struct defs *defs;
 static struct activities *activities;
 static struct evidence *evidence;
 
@@ -27,16 +27,16 @@ static int setup(void **state)
     uint32_t agent;
 
     (void)state;
-    cast = cast_create();
-    agent = cast_agent_find(cast, id);
+    defs = defs_create();
+    agent = defs_agent_find(defs, id);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        uint32_t process = cast_process_find(cast, agent, rank + 1);
+        uint32_t process = defs_process_find(defs, agent, rank + 1);
 
-        cast->processes[process].rank = (int32_t)rank;
-        (void)cast_thread_find(cast, process, 100 + rank);
+        defs->processes[process].rank = (int32_t)rank;
+        (void)defs_thread_find(defs, process, 100 + rank);
     }
-    activities = activities_create(cast);
-    evidence = evidence_create(cast);
+    activities = activities_create(defs);
+    evidence = evidence_create(defs);
     return activities == NULL || evidence == NULL;
 }
 
@@ -45,14 +45,14 @@ static int teardown(void **state)
     (void)state;
     activities_destroy(activities);
     evidence_destroy(evidence);
-    cast_destroy(cast);
+    defs_destroy(defs);
     return 0;
 }
 
 /* What a rank's only thread does between two calls; NULL = none is known. */
-static uint32_t number_of(uint32_t rank, struct host_span *call)
+static uint32_t number_of(uint32_t rank, struct history_span *call)
 {
-    struct host_state did = {
+    struct history_state did = {
         .is_known = true, .thread = rank, .before = call, .after = call};
     int64_t number;
 
@@ -95,7 +95,7 @@ static void ranks_without_any_call_are_told_apart(void **state)
 
 static void ranks_between_the_same_calls_are_told_apart(void **state)
 {
-    struct host_span call = {
+    struct history_span call = {
         .site = SITE, .kind = CK_KIND_MPI_CALL, .is_call = true};
     uint32_t first = number_of(0, &call);
     uint32_t second = number_of(1, &call);
@@ -108,9 +108,9 @@ static void ranks_between_the_same_calls_are_told_apart(void **state)
 /* Threads of a rank that compute between the same two calls do the same. */
 static void threads_between_the_same_calls_are_one(void **state)
 {
-    struct host_span call = {
+    struct history_span call = {
         .site = SITE, .kind = CK_KIND_MPI_CALL, .is_call = true};
-    struct host_state did = {.is_known = true, .before = &call};
+    struct history_state did = {.is_known = true, .before = &call};
     int64_t first = activity_number(activities, &did);
 
     (void)state;

@@ -27,7 +27,7 @@
 #define FINISH 2
 
 struct world {
-    struct cast *cast;
+    struct defs *defs;
     struct commands *commands;
 };
 
@@ -35,14 +35,14 @@ static int setup(void **state)
 {
     struct world *world = calloc(1, sizeof(*world));
     uint8_t id[16] = {1};
-    struct cast *cast = world->cast = cast_create();
-    uint32_t agent = cast_agent_find(cast, id);
-    uint32_t process = cast_process_find(cast, agent, 1);
-    struct cast_process *p = &cast->processes[process];
+    struct defs *defs = world->defs = defs_create();
+    uint32_t agent = defs_agent_find(defs, id);
+    uint32_t process = defs_process_find(defs, agent, 1);
+    struct defs_process *p = &defs->processes[process];
 
-    cast->agents[agent].rank = 0;
-    (void)cast_thread_find(cast, process, HOST);
-    (void)cast_thread_find(cast, process, SETTER);
+    defs->agents[agent].rank = 0;
+    (void)defs_thread_find(defs, process, HOST);
+    (void)defs_thread_find(defs, process, SETTER);
     assert_int_equal(names_set(p->names, SPIN, "spin"), 0);
     assert_int_equal(names_set(p->names, FINISH, "clFinish"), 0);
     p->devices = calloc(2, sizeof(*p->devices));
@@ -51,17 +51,17 @@ static int setup(void **state)
     p->queues_count = p->queues_room = 3;
     for (uint32_t i = 0; i < 2; i++) {
         p->devices[i] =
-            (struct cast_device){.number = i + 1, .name = "d", .uuid = ""};
+            (struct defs_device){.number = i + 1, .name = "d", .uuid = ""};
     }
     for (uint32_t i = 0; i < 3; i++) {
-        p->queues[i] = (struct cast_queue){.id = i + 1,
+        p->queues[i] = (struct defs_queue){.id = i + 1,
                                            .device = i == 1 ? 2 : 1,
                                            .name = "",
                                            .is_in_order = i < 2};
     }
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    world->commands = commands_create(cast);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    world->commands = commands_create(defs);
     assert_non_null(world->commands);
     *state = world;
     return 0;
@@ -72,7 +72,7 @@ static int teardown(void **state)
     struct world *world = *state;
 
     commands_destroy(world->commands);
-    cast_destroy(world->cast);
+    defs_destroy(world->defs);
     free(world);
     return 0;
 }
@@ -475,7 +475,7 @@ static void of_a_process_that_lost_records_nothing_is_said(void **state)
     struct commands_undone *undone;
 
     enqueue(world, 1, 1, 10);
-    world->cast->agents[0].lost[CK_LOST_RING] = 1;
+    world->defs->agents[0].lost[CK_LOST_RING] = 1;
     undone = commands_undone(world->commands, &count);
     assert_non_null(undone);
     assert_int_equal(count, 0);
@@ -498,7 +498,7 @@ static bool world_is_wrong(void *state)
     struct story story;
 
     commands_destroy(world->commands);
-    world->commands = commands_create(world->cast);
+    world->commands = commands_create(world->defs);
     assert_non_null(world->commands);
     for (uint32_t i = 1; i <= RANDOM_COMMANDS; i++) {
         int64_t waits = i > 1 ? chance_below(RANDOM_WAITS + 1) : 0;

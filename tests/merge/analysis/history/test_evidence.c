@@ -15,13 +15,13 @@
 
 #define ACTIVITY 3
 
-static struct cast *cast;
+static struct defs *defs;
 static struct evidence *evidence;
 
 /* A stack of one process; its first frame is innermost. */
 static void stack_put(uint64_t first, uint64_t second)
 {
-    struct cast_agent *agent = &cast->agents[0];
+    struct defs_agent *agent = &defs->agents[0];
     size_t count = agent->stacks_count++;
 
     agent->stacks =
@@ -37,23 +37,23 @@ static void
 place_put(uint64_t address, const char *function, const char *file, int line)
 {
     struct place place = {
-        texts_keep(cast->texts, function, strlen(function)),
-        file == NULL ? NULL : texts_keep(cast->texts, file, strlen(file)),
+        texts_keep(defs->texts, function, strlen(function)),
+        file == NULL ? NULL : texts_keep(defs->texts, file, strlen(file)),
         (uint32_t)line};
 
-    assert_int_equal(names_set_place(cast->processes[0].names, address, place),
+    assert_int_equal(names_set_place(defs->processes[0].names, address, place),
                      0);
 }
 
 /* A library of ck's in the process. */
 static void own_put(uint64_t start, uint64_t end)
 {
-    struct cast_process *process = &cast->processes[0];
+    struct defs_process *process = &defs->processes[0];
 
     process->modules = calloc(1, sizeof(*process->modules));
     assert_non_null(process->modules);
     process->modules[0] =
-        (struct cast_module){.is_own = true, .start = start, .end = end};
+        (struct defs_module){.is_own = true, .start = start, .end = end};
     process->modules_count = process->modules_room = 1;
 }
 
@@ -62,8 +62,8 @@ static int setup(void **state)
     static const uint8_t id[16] = {1};
 
     (void)state;
-    cast = cast_create();
-    (void)cast_process_find(cast, cast_agent_find(cast, id), 1);
+    defs = defs_create();
+    (void)defs_process_find(defs, defs_agent_find(defs, id), 1);
     place_put(0x10, "work", "a.c", 10);
     place_put(0x11, "work", "a.c", 11);
     place_put(0x20, "other", "a.c", 90);
@@ -80,7 +80,7 @@ static int setup(void **state)
     stack_put(0x1010, 0x20);   /* 7: ck called by other() */
     stack_put(0x30, 0x1010);   /* 8: a library called by ck */
     stack_put(0x2001, 0x1000); /* 9: behind ck's library, and before it */
-    evidence = evidence_create(cast);
+    evidence = evidence_create(defs);
     return evidence == NULL;
 }
 
@@ -88,7 +88,7 @@ static int teardown(void **state)
 {
     (void)state;
     evidence_destroy(evidence);
-    cast_destroy(cast);
+    defs_destroy(defs);
     return 0;
 }
 
@@ -145,7 +145,7 @@ static bool is_own(uint32_t stack)
 {
     struct evidence_item item = {.kind = EVIDENCE_SAMPLE, .b = stack};
 
-    return evidence_is_own(cast, &item);
+    return evidence_is_own(defs, &item);
 }
 
 static void a_sample_is_cks_where_its_innermost_frame_is(void **state)
@@ -163,9 +163,9 @@ static void cks_frames_are_no_places(void **state)
     struct evidence_item item = {.kind = EVIDENCE_SAMPLE, .b = 7};
 
     (void)state;
-    assert_string_equal(evidence_place(cast, &item).function, "other");
+    assert_string_equal(evidence_place(defs, &item).function, "other");
     item.b = 8;
-    assert_string_equal(evidence_place(cast, &item).function, "libz.so.1");
+    assert_string_equal(evidence_place(defs, &item).function, "libz.so.1");
 }
 
 static void samples_without_a_place_count_in_the_total(void **state)

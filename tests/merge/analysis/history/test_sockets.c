@@ -21,15 +21,15 @@ enum { EPOLL = 1, READ, COND, SLEEP, END, OTHER_END };
 #define LOOP_A "127.0.0.1:5000"
 #define LOOP_B "127.0.0.1:6000"
 
-static struct cast *cast;
+static struct defs *defs;
 static struct sockets *sockets;
 static struct sockets_stretch stretch;
 static uint32_t caller; /* process and thread */
 
 static void name(uint32_t process, uint32_t id, const char *text)
 {
-    assert_int_equal(names_set(cast->processes[process].names, id,
-                               texts_keep(cast->texts, text, strlen(text))),
+    assert_int_equal(names_set(defs->processes[process].names, id,
+                               texts_keep(defs->texts, text, strlen(text))),
                      0);
 }
 
@@ -38,15 +38,15 @@ static int setup(void **state)
 {
     (void)state;
     caller = 0;
-    cast = cast_create();
+    defs = defs_create();
     for (uint8_t i = 0; i < 3; i++) {
         uint8_t id[16] = {(uint8_t)(1 + i)};
-        uint32_t agent = cast_agent_find(cast, id);
-        uint32_t process = cast_process_find(cast, agent, 1);
+        uint32_t agent = defs_agent_find(defs, id);
+        uint32_t process = defs_process_find(defs, agent, 1);
 
-        cast->agents[agent].domain = i == 0 ? 0 : 1;
-        cast->processes[process].rank = i == 0 ? 0 : 1;
-        (void)cast_thread_find(cast, process, TID);
+        defs->agents[agent].domain = i == 0 ? 0 : 1;
+        defs->processes[process].rank = i == 0 ? 0 : 1;
+        (void)defs_thread_find(defs, process, TID);
         name(process, EPOLL, "epoll_wait");
         name(process, READ, "recv");
         name(process, COND, "pthread_cond_wait");
@@ -60,7 +60,7 @@ static int teardown(void **state)
     (void)state;
     sockets_destroy(sockets);
     sockets = NULL;
-    cast_destroy(cast);
+    defs_destroy(defs);
     return 0;
 }
 
@@ -68,7 +68,7 @@ static void ends_are(const char *of_first, const char *of_second)
 {
     name(0, END, of_first);
     name(1, END, of_second);
-    sockets = sockets_create(cast, SOCKETS_OF_RANKS);
+    sockets = sockets_create(defs, SOCKETS_OF_RANKS);
     assert_non_null(sockets);
 }
 
@@ -159,14 +159,14 @@ static void of_a_circle_the_first_to_send_did_not_wait(void **state)
     ck_time_t until = 0;
 
     (void)state;
-    cast->processes[2].rank = 2;
+    defs->processes[2].rank = 2;
     name(0, END, "tcp 10.0.0.1:1 10.0.0.2:2");
     name(1, OTHER_END, "tcp 10.0.0.2:2 10.0.0.1:1");
     name(1, END, "tcp 10.0.0.2:3 10.0.0.3:4");
     name(2, OTHER_END, "tcp 10.0.0.3:4 10.0.0.2:3");
     name(2, END, "tcp 10.0.0.3:5 10.0.0.1:6");
     name(0, OTHER_END, "tcp 10.0.0.1:6 10.0.0.3:5");
-    sockets = sockets_create(cast, SOCKETS_OF_RANKS);
+    sockets = sockets_create(defs, SOCKETS_OF_RANKS);
     caller = 1;
     assert_true(call(READ, 110000, 200000, 8));
     caller = 0;
@@ -198,17 +198,17 @@ static void loopback_addresses_mean_something_within_a_host(void **state)
     ends_are("tcp " LOOP_A " " LOOP_B, "tcp " LOOP_B " " LOOP_A);
     assert_false(call(READ, 1000, 9000, 8));
     sockets_destroy(sockets);
-    cast->agents[1].domain = 0;
-    sockets = sockets_create(cast, SOCKETS_OF_RANKS);
+    defs->agents[1].domain = 0;
+    sockets = sockets_create(defs, SOCKETS_OF_RANKS);
     assert_true(call(READ, 1000, 9000, 8));
 }
 
 /* Both below agents of one host. Process 0 waits in a read. */
 static bool waits_on(const char *of_first, const char *of_second)
 {
-    cast->agents[1].domain = cast->agents[2].domain = 0;
+    defs->agents[1].domain = defs->agents[2].domain = 0;
     for (uint32_t i = 0; i < 3; i++) {
-        cast->processes[i].pid = 100 + i;
+        defs->processes[i].pid = 100 + i;
     }
     ends_are(of_first, of_second);
     return call(READ, 1000, 9000, 8) && stretch.peer == 1;
@@ -273,9 +273,9 @@ static void a_pid_of_two_processes_is_nobodys(void **state)
 {
     (void)state;
     assert_true(waits_on("unix 7 pid 101", "unix 8 pid 100"));
-    cast->processes[2].pid = 101;
+    defs->processes[2].pid = 101;
     sockets_destroy(sockets);
-    sockets = sockets_create(cast, SOCKETS_OF_RANKS);
+    sockets = sockets_create(defs, SOCKETS_OF_RANKS);
     assert_false(call(READ, 10000, 90000, 8));
 }
 
@@ -289,8 +289,8 @@ static void pipes_and_unix_sockets_are_of_one_host(void **state)
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         assert_true(waits_on(ends[i][0], ends[i][1]));
         sockets_destroy(sockets);
-        cast->agents[1].domain = 1;
-        sockets = sockets_create(cast, SOCKETS_OF_RANKS);
+        defs->agents[1].domain = 1;
+        sockets = sockets_create(defs, SOCKETS_OF_RANKS);
         assert_false(call(READ, 10000, 90000, 8));
         sockets_destroy(sockets);
     }
@@ -300,21 +300,21 @@ static void pipes_and_unix_sockets_are_of_one_host(void **state)
 /* What its own helper writes to it. */
 static void a_read_of_a_pipe_of_no_other_rank_is_no_wait(void **state)
 {
-    const struct host_span read = {.process = 0, .name = READ, .path = END};
+    const struct history_span read = {.process = 0, .name = READ, .path = END};
 
     (void)state;
     assert_true(waits_on("pipe e:77 r", "pipe e:77 w"));
     assert_true(sockets_is_wait(sockets, &read));
-    cast->processes[1].rank = 0;
+    defs->processes[1].rank = 0;
     sockets_destroy(sockets);
-    sockets = sockets_create(cast, SOCKETS_OF_RANKS);
+    sockets = sockets_create(defs, SOCKETS_OF_RANKS);
     assert_false(sockets_is_wait(sockets, &read));
 }
 
 static void a_rank_does_not_wait_for_itself(void **state)
 {
     (void)state;
-    cast->processes[0].rank = 1;
+    defs->processes[0].rank = 1;
     ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
     assert_false(call(READ, 1000, 9000, 8));
 }
@@ -350,9 +350,9 @@ static void who_sleeps_or_reads_a_file_does_not_wait(void **state)
     name(0, OTHER_END, "/data/images");
     ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        struct host_span span = {.name = calls[i].name,
-                                 .path = calls[i].path,
-                                 .kind = CK_KIND_POSIX};
+        struct history_span span = {.name = calls[i].name,
+                                    .path = calls[i].path,
+                                    .kind = CK_KIND_POSIX};
 
         assert_int_equal(sockets_is_wait(sockets, &span), calls[i].is_wait);
     }

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/blame.h"
+#include "merge/analysis/analysis.h"
 #include "merge/analysis/history/waits.h"
-#include "merge/analysis/totals/replay.h"
+#include "merge/analysis/totals/idealnetwork.h"
 #include "merge/analysis/waits/waitstates.h"
 #include "merge/model/comm.h"
 #include "tests/merge/chance.h"
@@ -69,10 +69,10 @@ static void oracle(const struct world *world, struct sums *sums)
     }
 }
 
-static struct blame *blame_feed(const struct world *world)
+static struct analysis *blame_feed(const struct world *world)
 {
-    struct blame *blame =
-        blame_create(world->cast, world->align, world->region);
+    struct analysis *blame =
+        analysis_create(world->defs, world->align, world->region);
 
     assert_non_null(blame);
     for (size_t i = 0; i < world->count; i++) {
@@ -84,17 +84,17 @@ static struct blame *blame_feed(const struct world *world)
                                        .process = (uint32_t)event->rank,
                                        .thread = (uint32_t)event->rank};
 
-        assert_int_equal(blame_take(blame, &given), 0);
+        assert_int_equal(analysis_take(blame, &given), 0);
     }
-    assert_int_equal(blame_finish(blame), 0);
+    assert_int_equal(analysis_finish(blame), 0);
     return blame;
 }
 
-static void sums_read(const struct blame *blame, struct sums *sums)
+static void sums_read(const struct analysis *blame, struct sums *sums)
 {
     size_t count;
     const struct ledger_row *rows =
-        waitstates_rows(blame_waitstates(blame), &count);
+        waitstates_rows(analysis_waitstates(blame), &count);
 
     memset(sums, 0, sizeof(*sums));
     for (size_t i = 0; i < count; i++) {
@@ -130,13 +130,14 @@ static void sums_differ(const struct sums *want, const struct sums *seen)
     }
 }
 
-static bool replay_differs(const struct world *world, const struct blame *blame)
+static bool replay_differs(const struct world *world,
+                           const struct analysis *blame)
 {
     bool is_wrong = false;
 
     for (int rank = 0; rank < RANKS; rank++) {
-        struct replay_rank seen =
-            replay_rank(blame_replay(blame), (uint32_t)rank);
+        struct idealnetwork_rank seen =
+            idealnetwork_rank(analysis_replay(blame), (uint32_t)rank);
         int64_t want =
             world->ideal[rank] + world->region.end - world->now[rank];
 
@@ -151,7 +152,7 @@ static bool replay_differs(const struct world *world, const struct blame *blame)
 
 static bool world_differs(struct world *world)
 {
-    struct blame *blame = blame_feed(world);
+    struct analysis *blame = blame_feed(world);
     struct sums want, seen;
     bool is_wrong = replay_differs(world, blame);
 
@@ -161,7 +162,7 @@ static bool world_differs(struct world *world)
         sums_differ(&want, &seen);
         is_wrong = true;
     }
-    blame_destroy(blame);
+    analysis_destroy(blame);
     /* A part of it. */
     world->region.start = chance_below(world->region.end);
     world->region.end -= chance_below(world->region.end - world->region.start);
@@ -172,7 +173,7 @@ static bool world_differs(struct world *world)
         sums_differ(&want, &seen);
         is_wrong = true;
     }
-    blame_destroy(blame);
+    analysis_destroy(blame);
     return is_wrong;
 }
 
@@ -190,7 +191,7 @@ static void waits_are_those_of_the_program_to_the_nanosecond(void **unused)
     play_cast(&world);
     chance_worlds(2000, world_is_wrong, &world);
     align_destroy(world.align);
-    cast_destroy(world.cast);
+    defs_destroy(world.defs);
 }
 
 /* One end of a message of tag 0; by names of play.c. */
@@ -239,18 +240,18 @@ static void two_receives(struct world *world, bool is_late_first)
 
 static ck_time_t wrong_order(struct world *world, ck_time_t *waited)
 {
-    struct blame *blame = blame_feed(world);
+    struct analysis *blame = blame_feed(world);
     ck_time_t wrong = 0;
     size_t count;
     const struct ledger_row *rows =
-        waitstates_rows(blame_waitstates(blame), &count);
+        waitstates_rows(analysis_waitstates(blame), &count);
 
     *waited = 0;
     for (size_t i = 0; i < count; i++) {
         wrong += rows[i].wrong;
         *waited += rows[i].ns;
     }
-    blame_destroy(blame);
+    analysis_destroy(blame);
     return wrong;
 }
 
@@ -268,24 +269,24 @@ static void a_wait_while_another_message_lay_there_is_wrong_order(void **unused)
     assert_int_equal(wrong_order(&world, &waited), 0);
     assert_int_equal(waited, 10 + 89);
     align_destroy(world.align);
-    cast_destroy(world.cast);
+    defs_destroy(world.defs);
 }
 
 /* An agent with a thread, on a clock of its own. */
-static uint32_t agent_put(struct cast *cast, int32_t rank, const char *timens)
+static uint32_t agent_put(struct defs *defs, int32_t rank, const char *timens)
 {
     uint8_t id[16] = {(uint8_t)(rank + 1)};
-    uint32_t agent = cast_agent_find(cast, id);
+    uint32_t agent = defs_agent_find(defs, id);
     char lines[200];
 
     (void)snprintf(lines, sizeof(lines),
                    "boot_id=b\ntimens=%s\nreference_boot_id=b\n"
                    "reference_timens=zero\n",
                    timens);
-    cast->agents[agent].identity =
-        texts_keep(cast->texts, lines, sizeof(lines));
-    cast->agents[agent].rank = rank;
-    (void)cast_thread_find(cast, cast_process_find(cast, agent, 1), 7);
+    defs->agents[agent].identity =
+        texts_keep(defs->texts, lines, sizeof(lines));
+    defs->agents[agent].rank = rank;
+    (void)defs_thread_find(defs, defs_process_find(defs, agent, 1), 7);
     return agent;
 }
 
@@ -295,10 +296,10 @@ static void a_waits_error_is_the_larger_one_of_both_its_ends(void **unused)
 {
     static const ck_time_t early = 5 * CK_TIME_S, best = 55 * CK_TIME_S,
                            late = 155 * CK_TIME_S;
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
     struct align *align = align_create();
-    uint32_t first = agent_put(cast, 0, "zero");
-    uint32_t second = agent_put(cast, 1, "one");
+    uint32_t first = agent_put(defs, 0, "zero");
+    uint32_t second = agent_put(defs, 1, "one");
     ck_time_t before, between, after;
     struct waits *waits;
     struct wait wait = {.thread = 0}; /* threads are numbered as agents */
@@ -315,11 +316,11 @@ static void a_waits_error_is_the_larger_one_of_both_its_ends(void **unused)
 
         assert_int_equal(align_fact(align, second, &fact), 0);
     }
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    assert_int_equal(align_close(align, cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
-    waits = waits_create(cast, align, 0);
+    waits = waits_create(defs, align, 0);
     assert_non_null(waits);
     assert_int_equal(align_pair_bound(align, first, second, early, &before), 0);
     assert_int_equal(align_pair_bound(align, first, second, best, &between), 0);
@@ -338,7 +339,7 @@ static void a_waits_error_is_the_larger_one_of_both_its_ends(void **unused)
     assert_int_equal(wait.error, 0);
     waits_destroy(waits);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 int main(void)

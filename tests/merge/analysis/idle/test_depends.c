@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 #include "merge/analysis/idle/ledger.h"
 #include "merge/clocks/align.h"
 #include "merge/model/comm.h"
@@ -29,61 +29,61 @@ static const char *const names[] = {NULL,
                                     "MPI_Allreduce",
                                     "spin"};
 
-enum thread { LAUNCHER, SETTER, OTHER }; /* by number in the cast */
+enum thread { LAUNCHER, SETTER, OTHER }; /* by number in the definitions */
 static const uint32_t tids[] = {7, 8, 7};
 
 struct world {
-    struct cast *cast;
+    struct defs *defs;
     struct align *align;
-    struct scene *scene;
+    struct lookback *lookback;
     struct ledger *ledger;
 };
 
-static void process_make(struct cast *cast, int rank)
+static void process_make(struct defs *defs, int rank)
 {
     struct {
         struct ck_text text;
         char bytes[64];
     } said = {.text = {.e = {.kind = CK_KIND_COMM, .name = 1}}};
     uint8_t id[16] = {(uint8_t)(rank + 1)};
-    uint32_t agent = cast_agent_find(cast, id);
-    uint32_t process = cast_process_find(cast, agent, 1);
-    struct cast_process *p = &cast->processes[process];
+    uint32_t agent = defs_agent_find(defs, id);
+    uint32_t process = defs_process_find(defs, agent, 1);
+    struct defs_process *p = &defs->processes[process];
 
-    cast->agents[agent].rank = rank;
+    defs->agents[agent].rank = rank;
     for (uint32_t n = 1; n < sizeof(names) / sizeof(names[0]); n++) {
         assert_int_equal(names_set(p->names, n, names[n]), 0);
     }
     said.text.length =
         (uint32_t)snprintf(said.bytes, sizeof(said.bytes),
                            "how=world\nsize=2\nrank=%d\nmembers=0-1\n", rank);
-    assert_int_equal(comm_enter(cast, process, &said.text), 0);
+    assert_int_equal(comm_enter(defs, process, &said.text), 0);
     p->devices = calloc(2, sizeof(*p->devices));
     p->devices_count = p->devices_room = rank == 0 ? 2 : 0;
     for (uint32_t i = 0; i < p->devices_count; i++) {
         p->devices[i] =
-            (struct cast_device){.number = i + 1, .name = "d", .uuid = ""};
+            (struct defs_device){.number = i + 1, .name = "d", .uuid = ""};
     }
 }
 
 static int setup(void **state)
 {
     struct world *world = calloc(1, sizeof(*world));
-    struct cast *cast = world->cast = cast_create();
+    struct defs *defs = world->defs = defs_create();
 
-    process_make(cast, 0);
-    (void)cast_thread_find(cast, 0, 7);
-    (void)cast_thread_find(cast, 0, 8);
-    process_make(cast, 1);
-    (void)cast_thread_find(cast, 1, 7);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
+    process_make(defs, 0);
+    (void)defs_thread_find(defs, 0, 7);
+    (void)defs_thread_find(defs, 0, 8);
+    process_make(defs, 1);
+    (void)defs_thread_find(defs, 1, 7);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
     world->align = align_create();
-    assert_int_equal(align_close(world->align, cast), 0);
+    assert_int_equal(align_close(world->align, defs), 0);
     assert_int_equal(align_settle(world->align, NULL), 0);
-    world->scene = scene_create(cast, world->align, 0);
+    world->lookback = lookback_create(defs, world->align, 0);
     world->ledger =
-        ledger_create(cast, world->scene, NULL, (struct region){0, 100});
+        ledger_create(defs, world->lookback, NULL, (struct region){0, 100});
     assert_non_null(world->ledger);
     *state = world;
     return 0;
@@ -94,9 +94,9 @@ static int teardown(void **state)
     struct world *world = *state;
 
     ledger_destroy(world->ledger);
-    scene_destroy(world->scene);
+    lookback_destroy(world->lookback);
     align_destroy(world->align);
-    cast_destroy(world->cast);
+    defs_destroy(world->defs);
     free(world);
     return 0;
 }
@@ -114,7 +114,7 @@ static void take(struct world *world,
                                    .thread = (uint32_t)thread};
 
     assert_int_equal(ledger_settle(world->ledger, part.start), 0);
-    assert_int_equal(scene_take(world->scene, &event, 0), 0);
+    assert_int_equal(lookback_take(world->lookback, &event, 0), 0);
     assert_int_equal(ledger_take(world->ledger, &event), 0);
 }
 
@@ -248,11 +248,11 @@ static void a_devices_first_work_waits_from_its_launch_on(void **state)
 static void what_never_ended_is_no_end_of_work(void **state)
 {
     struct world *world = *state;
-    struct cast_process *process = &world->cast->processes[0];
+    struct defs_process *process = &world->defs->processes[0];
 
     process->queues = calloc(1, sizeof(*process->queues));
     process->queues_count = process->queues_room = 1;
-    process->queues[0] = (struct cast_queue){.id = 1, .device = 1, .name = ""};
+    process->queues[0] = (struct defs_queue){.id = 1, .device = 1, .name = ""};
     call(world, LAUNCHER, N_RUN, 1, (struct region){0, 1});
     kernel(world, 1, 1, (struct region){2, 10});
     call(world, LAUNCHER, N_RUN, 2, (struct region){30, 31});

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/history/scene.h"
+#include "merge/analysis/history/lookback.h"
 #include "merge/analysis/idle/ledger.h"
 #include "merge/clocks/align.h"
 #include "merge/model/comm.h"
@@ -57,7 +57,7 @@ struct world {
     size_t count;
     struct region region;
     struct region stopped; /* the host of the first rank */
-    struct cast *cast;
+    struct defs *defs;
     struct align *align;
     ck_time_t latest[64]; /* enter, by number of the collective */
     int last[64];         /* rank */
@@ -67,7 +67,7 @@ struct world {
 
 static void cast_make(struct world *world)
 {
-    struct cast *cast = world->cast = cast_create();
+    struct defs *defs = world->defs = defs_create();
     struct {
         struct ck_text text;
         char bytes[64];
@@ -75,29 +75,29 @@ static void cast_make(struct world *world)
 
     for (int rank = 0; rank < RANKS; rank++) {
         uint8_t id[16] = {(uint8_t)(rank + 1)};
-        uint32_t agent = cast_agent_find(cast, id);
-        uint32_t process = cast_process_find(cast, agent, 1);
-        struct cast_process *p = &cast->processes[process];
+        uint32_t agent = defs_agent_find(defs, id);
+        uint32_t process = defs_process_find(defs, agent, 1);
+        struct defs_process *p = &defs->processes[process];
 
-        cast->agents[agent].rank = rank;
-        (void)cast_thread_find(cast, process, TID);
+        defs->agents[agent].rank = rank;
+        (void)defs_thread_find(defs, process, TID);
         for (uint32_t n = 1; n < sizeof(names) / sizeof(names[0]); n++) {
             assert_int_equal(names_set(p->names, n, names[n]), 0);
         }
         p->devices = calloc(1, sizeof(*p->devices));
         p->devices_count = p->devices_room = 1;
         p->devices[0] =
-            (struct cast_device){.number = 1, .name = "d", .uuid = ""};
+            (struct defs_device){.number = 1, .name = "d", .uuid = ""};
         said.text.length =
             (uint32_t)snprintf(said.bytes, sizeof(said.bytes),
                                "how=world\nsize=%d\nrank=%d\nmembers=0-%d\n",
                                RANKS, rank, RANKS - 1);
-        assert_int_equal(comm_enter(cast, process, &said.text), 0);
+        assert_int_equal(comm_enter(defs, process, &said.text), 0);
     }
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
     world->align = align_create();
-    assert_int_equal(align_close(world->align, cast), 0);
+    assert_int_equal(align_close(world->align, defs), 0);
     assert_int_equal(align_settle(world->align, NULL), 0);
 }
 
@@ -492,7 +492,7 @@ oracle(const struct world *world, int rank, ck_time_t t, int *blamed)
 }
 
 static void ledger_feed(struct ledger *ledger,
-                        struct scene *scene,
+                        struct lookback *lookback,
                         const struct world *world)
 {
     for (size_t i = 0; i < world->count; i++) {
@@ -505,7 +505,7 @@ static void ledger_feed(struct ledger *ledger,
                                        .thread = (uint32_t)event->rank};
 
         assert_int_equal(ledger_settle(ledger, given.start), 0);
-        assert_int_equal(scene_take(scene, &given, 0), 0);
+        assert_int_equal(lookback_take(lookback, &given, 0), 0);
         assert_int_equal(ledger_take(ledger, &given), 0);
     }
     assert_int_equal(ledger_finish(ledger), 0);
@@ -528,16 +528,17 @@ static ck_time_t blamed_time(const struct ledger *ledger, int device, int rank)
 /* How many figures differ. */
 static int world_compare(const struct world *world)
 {
-    struct scene *scene = scene_create(world->cast, world->align, 0);
+    struct lookback *lookback = lookback_create(world->defs, world->align, 0);
     struct ledger *ledger =
-        ledger_create(world->cast, scene, NULL, world->region);
-    struct shadow_part stopped = {world->stopped, CAUSE_HOST_STOPPED, 0,
-                                  CAST_NONE, 0};
+        ledger_create(world->defs, lookback, NULL, world->region);
+    struct masked_part stopped = {world->stopped, CAUSE_HOST_STOPPED, 0,
+                                  DEFS_NONE, 0};
     int wrong = 0;
 
     assert_non_null(ledger);
-    assert_int_equal(shadow_add(scene_shadow(scene), &stopped, INT64_MIN), 0);
-    ledger_feed(ledger, scene, world);
+    assert_int_equal(masked_add(lookback_shadow(lookback), &stopped, INT64_MIN),
+                     0);
+    ledger_feed(ledger, lookback, world);
     for (int rank = 0; rank < RANKS; rank++) {
         ck_time_t sums[CAUSES + 1] = {0};
         ck_time_t blames[RANKS] = {0};
@@ -562,7 +563,7 @@ static int world_compare(const struct world *world)
         }
     }
     ledger_destroy(ledger);
-    scene_destroy(scene);
+    lookback_destroy(lookback);
     return wrong;
 }
 
@@ -580,7 +581,7 @@ static void every_nanosecond_has_the_cause_that_the_rules_give(void **unused)
     cast_make(&world);
     chance_worlds(3000, world_is_wrong, &world);
     align_destroy(world.align);
-    cast_destroy(world.cast);
+    defs_destroy(world.defs);
 }
 
 int main(void)

@@ -33,7 +33,7 @@ struct event {
 };
 
 struct world {
-    struct cast *cast;
+    struct defs *defs;
     struct align *align;
     struct event events[EVENTS];
     size_t count;
@@ -43,38 +43,38 @@ struct world {
     int who[CALLS];
 };
 
-static void rank_make(struct cast *cast, int rank)
+static void rank_make(struct defs *defs, int rank)
 {
     static const char *const names[] = {NULL, "forward",
                                         "ncclDevKernel_AllReduce_Sum_f32"};
     uint8_t id[16] = {(uint8_t)(rank + 1)};
-    uint32_t agent = cast_agent_find(cast, id);
-    uint32_t process = cast_process_find(cast, agent, 1);
-    struct cast_process *p = &cast->processes[process];
+    uint32_t agent = defs_agent_find(defs, id);
+    uint32_t process = defs_process_find(defs, agent, 1);
+    struct defs_process *p = &defs->processes[process];
 
-    cast->agents[agent].rank = p->rank = rank;
-    (void)cast_thread_find(cast, process, TID);
+    defs->agents[agent].rank = p->rank = rank;
+    (void)defs_thread_find(defs, process, TID);
     for (uint32_t n = 1; n < 3; n++) {
         assert_int_equal(
             names_set(p->names, n,
-                      texts_keep(cast->texts, names[n], strlen(names[n]))),
+                      texts_keep(defs->texts, names[n], strlen(names[n]))),
             0);
     }
     p->devices = calloc(1, sizeof(*p->devices));
     p->devices_count = p->devices_room = 1;
-    p->devices[0] = (struct cast_device){.number = 1, .name = "d", .uuid = ""};
+    p->devices[0] = (struct defs_device){.number = 1, .name = "d", .uuid = ""};
 }
 
 static void cast_make(struct world *world)
 {
-    world->cast = cast_create();
+    world->defs = defs_create();
     for (int rank = 0; rank < RANKS; rank++) {
-        rank_make(world->cast, rank);
+        rank_make(world->defs, rank);
     }
-    assert_int_equal(cast_close(world->cast), 0);
-    assert_int_equal(comm_close(world->cast), 0);
+    assert_int_equal(defs_close(world->defs), 0);
+    assert_int_equal(comm_close(world->defs), 0);
     world->align = align_create();
-    assert_int_equal(align_close(world->align, world->cast), 0);
+    assert_int_equal(align_close(world->align, world->defs), 0);
 }
 
 static void
@@ -173,11 +173,12 @@ oracle_call(const struct world *world, int call, struct report_device *devices)
 static void
 feed(const struct world *world, size_t left_out, struct report *report)
 {
-    struct scene *scene = scene_create(world->cast, world->align, 4096);
+    struct lookback *lookback =
+        lookback_create(world->defs, world->align, 4096);
     struct devicewaits *waits =
-        devicewaits_create(world->cast, scene, world->region);
+        devicewaits_create(world->defs, lookback, world->region);
 
-    assert_non_null(scene);
+    assert_non_null(lookback);
     assert_non_null(waits);
     for (size_t i = 0; i < world->count; i++) {
         const struct event *event = &world->events[i];
@@ -194,7 +195,7 @@ feed(const struct world *world, size_t left_out, struct report *report)
     }
     devicewaits_report(waits, report);
     devicewaits_destroy(waits);
-    scene_destroy(scene);
+    lookback_destroy(lookback);
 }
 
 static void report_begin(struct report *report, struct report_device *devices)
@@ -243,7 +244,7 @@ static void waits_for_the_last_device_are_exact(void **unused)
     cast_make(&world);
     chance_worlds(1000, world_is_wrong, &world);
     align_destroy(world.align);
-    cast_destroy(world.cast);
+    defs_destroy(world.defs);
 }
 
 static void nothing_is_said_where_a_device_has_one_less(void **unused)
@@ -265,7 +266,7 @@ static void nothing_is_said_where_a_device_has_one_less(void **unused)
     assert_int_equal(report.all.comm_waited, 0);
     assert_int_equal(report.all.comm_caused, 0);
     align_destroy(world.align);
-    cast_destroy(world.cast);
+    defs_destroy(world.defs);
 }
 
 int main(void)

@@ -17,23 +17,23 @@
 
 #define TID 7
 
-static struct cast *cast;
+static struct defs *defs;
 static struct align *align;
-static struct scene *scene;
+static struct lookback *lookback;
 static struct hotspots *hotspots;
 static struct report report;
 
 static void name_put(uint32_t process, uint32_t id, const char *text)
 {
-    assert_int_equal(names_set(cast->processes[process].names, id,
-                               texts_keep(cast->texts, text, strlen(text))),
+    assert_int_equal(names_set(defs->processes[process].names, id,
+                               texts_keep(defs->texts, text, strlen(text))),
                      0);
 }
 
 /* Frames of one address each: the stack's number. */
 static void stack_put(uint32_t process, const struct place *place)
 {
-    struct cast_agent *agent = &cast->agents[cast->processes[process].agent];
+    struct defs_agent *agent = &defs->agents[defs->processes[process].agent];
     uint64_t address = ++agent->stacks_count;
 
     agent->stacks =
@@ -43,7 +43,7 @@ static void stack_put(uint32_t process, const struct place *place)
     agent->stacks[address - 1].frames[0] = address;
     agent->stacks[address - 1].count = 1;
     assert_int_equal(
-        names_set_place(cast->processes[process].names, address, *place), 0);
+        names_set_place(defs->processes[process].names, address, *place), 0);
 }
 
 static int setup(void **state)
@@ -51,17 +51,17 @@ static int setup(void **state)
     struct region region = {100, 1000};
 
     (void)state;
-    cast = cast_create();
+    defs = defs_create();
     for (int rank = 0; rank < 2; rank++) {
         uint8_t id[16] = {(uint8_t)(rank + 1)};
-        uint32_t agent = cast_agent_find(cast, id);
-        uint32_t process = cast_process_find(cast, agent, 1);
-        const char *file = texts_keep(cast->texts, "a.c", 3);
-        struct place work = {texts_keep(cast->texts, "work", 4), file, 10};
-        struct place other = {texts_keep(cast->texts, "other", 5), file, 90};
+        uint32_t agent = defs_agent_find(defs, id);
+        uint32_t process = defs_process_find(defs, agent, 1);
+        const char *file = texts_keep(defs->texts, "a.c", 3);
+        struct place work = {texts_keep(defs->texts, "work", 4), file, 10};
+        struct place other = {texts_keep(defs->texts, "other", 5), file, 90};
 
-        cast->agents[agent].rank = cast->processes[process].rank = rank;
-        (void)cast_thread_find(cast, process, TID);
+        defs->agents[agent].rank = defs->processes[process].rank = rank;
+        (void)defs_thread_find(defs, process, TID);
         name_put(process, 1, "MPI_Recv");
         name_put(process, 2, "solve");
         stack_put(process, &work);
@@ -69,23 +69,23 @@ static int setup(void **state)
         stack_put(process, &work);
         stack_put(process, &other);
     }
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
     align = align_create();
-    assert_int_equal(align_close(align, cast), 0);
-    scene = scene_create(cast, align, 4096);
-    hotspots = hotspots_create(cast, scene, region);
+    assert_int_equal(align_close(align, defs), 0);
+    lookback = lookback_create(defs, align, 4096);
+    hotspots = hotspots_create(defs, lookback, region);
     memset(&report, 0, sizeof(report));
-    return scene == NULL || hotspots == NULL;
+    return lookback == NULL || hotspots == NULL;
 }
 
 static int teardown(void **state)
 {
     (void)state;
     hotspots_destroy(hotspots);
-    scene_destroy(scene);
+    lookback_destroy(lookback);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
     report_fini(&report);
     return 0;
 }
@@ -100,7 +100,7 @@ take(int rank, const struct ck_event *record, ck_time_t start, ck_time_t end)
                                    .process = (uint32_t)rank,
                                    .thread = (uint32_t)rank};
 
-    assert_int_equal(scene_take(scene, &event, 0), 0);
+    assert_int_equal(lookback_take(lookback, &event, 0), 0);
     assert_int_equal(hotspots_take(hotspots, &event), 0);
 }
 
@@ -162,7 +162,7 @@ static void functions_are_hot_by_their_samples_outside_mpi(void **state)
 static void a_process_without_a_rank_is_none_of_the_ranks(void **state)
 {
     (void)state;
-    cast->processes[1].rank = CAST_RANK_UNKNOWN;
+    defs->processes[1].rank = DEFS_RANK_UNKNOWN;
     sample(0, 200, 1);
     sample(1, 300, 1);
     sample(1, 400, 1);
@@ -170,7 +170,7 @@ static void a_process_without_a_rank_is_none_of_the_ranks(void **state)
     assert_int_equal(hotspots_report(hotspots, &report), 0);
     assert_string_equal(report.hot[0].place.function, "work");
     assert_int_equal(report.hot[0].ranks, 1);
-    assert_int_equal(report.hot[0].rank, CAST_RANK_UNKNOWN);
+    assert_int_equal(report.hot[0].rank, DEFS_RANK_UNKNOWN);
     assert_int_equal(report.hot[0].rank_ns, 20);
     assert_string_equal(report.hot[1].place.function, "other");
     assert_int_equal(report.hot[1].ranks, 0);
@@ -178,14 +178,14 @@ static void a_process_without_a_rank_is_none_of_the_ranks(void **state)
 
 static void samples_in_cks_libraries_are_no_hot_spots(void **state)
 {
-    struct cast_process *process = &cast->processes[0];
+    struct defs_process *process = &defs->processes[0];
 
     (void)state;
     process->modules = calloc(1, sizeof(*process->modules));
     assert_non_null(process->modules);
     /* Stack 3 of it lies at address 3. */
     process->modules[0] =
-        (struct cast_module){.is_own = true, .start = 2, .end = 3};
+        (struct defs_module){.is_own = true, .start = 2, .end = 3};
     process->modules_count = process->modules_room = 1;
     sample(0, 200, 1);
     sample(0, 300, 3);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/json/json.h"
+#include "merge/json/jsonread.h"
 
 /* A text handed out in pieces of at most `piece` bytes. */
 struct text {

@@ -22,17 +22,17 @@ enum { PROGRAM, EVENTS, IDLE, THREADS };
 enum { READ = 1, POLL, NAMES };
 
 struct fixture {
-    struct cast *cast;
+    struct defs *defs;
     struct calls *calls;
     struct report report;
 };
 
-static const char *keep(struct cast *cast, const char *text)
+static const char *keep(struct defs *defs, const char *text)
 {
-    return texts_keep(cast->texts, text, strlen(text));
+    return texts_keep(defs->texts, text, strlen(text));
 }
 
-static void total_add(struct cast_process *process, struct cast_libc total)
+static void total_add(struct defs_process *process, struct defs_libc total)
 {
     assert_int_equal(array_grow(&process->libc, &process->libc_room,
                                 process->libc_count, sizeof(total)),
@@ -46,36 +46,36 @@ static int begin(void **state)
 {
     static struct fixture fixture;
     const uint8_t id[16] = {1};
-    struct cast *cast = cast_create();
-    uint32_t agent = cast_agent_find(cast, id);
-    uint32_t process = cast_process_find(cast, agent, 1);
-    struct cast_process *p = &cast->processes[process];
+    struct defs *defs = defs_create();
+    uint32_t agent = defs_agent_find(defs, id);
+    uint32_t process = defs_process_find(defs, agent, 1);
+    struct defs_process *p = &defs->processes[process];
 
-    cast->agents[agent].rank = p->rank = 0;
-    cast->agents[agent].has_identity = true;
+    defs->agents[agent].rank = p->rank = 0;
+    defs->agents[agent].has_identity = true;
     stamps_init(&p->init);
     stamps_add(&p->init, false, 1, 2);
     for (uint32_t i = 0; i < THREADS; i++) {
-        (void)cast_thread_find(cast, process, 100 + i);
-        total_add(p, (struct cast_libc){READ, 100 + i, 10, 500, 80});
+        (void)defs_thread_find(defs, process, 100 + i);
+        total_add(p, (struct defs_libc){READ, 100 + i, 10, 500, 80});
     }
-    total_add(p, (struct cast_libc){POLL, 100 + EVENTS, 4, 9000, 0});
-    assert_int_equal(names_set(p->names, READ, keep(cast, "read")), 0);
-    assert_int_equal(names_set(p->names, POLL, keep(cast, "poll")), 0);
+    total_add(p, (struct defs_libc){POLL, 100 + EVENTS, 4, 9000, 0});
+    assert_int_equal(names_set(p->names, READ, keep(defs, "read")), 0);
+    assert_int_equal(names_set(p->names, POLL, keep(defs, "poll")), 0);
     assert_int_equal(
         names_set_place(
             p->names, 0x10,
-            (struct place){keep(cast, "main"), keep(cast, "/w/main.c"), 5}),
+            (struct place){keep(defs, "main"), keep(defs, "/w/main.c"), 5}),
         0);
     assert_int_equal(
         names_set_place(
             p->names, 0x20,
-            (struct place){keep(cast, "libevent_core-2.1.so.7.0.1+0x259b4"),
+            (struct place){keep(defs, "libevent_core-2.1.so.7.0.1+0x259b4"),
                            NULL, 0}),
         0);
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    fixture = (struct fixture){cast, calls_create(cast, REGION), {0}};
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    fixture = (struct fixture){defs, calls_create(defs, REGION), {0}};
     *state = &fixture;
     return fixture.calls == NULL ? -1 : 0;
 }
@@ -86,7 +86,7 @@ static int end(void **state)
 
     report_fini(&fixture->report);
     calls_destroy(fixture->calls);
-    cast_destroy(fixture->cast);
+    defs_destroy(fixture->defs);
     return 0;
 }
 
@@ -120,7 +120,7 @@ static void report(struct fixture *fixture)
 {
     assert_int_equal(calls_report(fixture->calls, &fixture->report), 0);
     assert_int_equal(
-        libc_report(fixture->cast, fixture->calls, &fixture->report), 0);
+        libc_report(fixture->defs, fixture->calls, &fixture->report), 0);
 }
 
 static void what_the_mpi_librarys_threads_do_is_apart(void **state)
@@ -168,7 +168,7 @@ static void without_mpi_a_thread_in_libevent_is_the_programs(void **state)
 {
     struct fixture *fixture = *state;
 
-    stamps_init(&fixture->cast->processes[0].init);
+    stamps_init(&fixture->defs->processes[0].init);
     give(fixture, EVENTS, POLL, 0x20);
     report(fixture);
 
@@ -179,7 +179,7 @@ static void without_mpi_a_thread_in_libevent_is_the_programs(void **state)
 static void records_of_a_killed_process_count_beyond_what_it_said(void **state)
 {
     struct fixture *fixture = *state;
-    struct cast_agent *agent = &fixture->cast->agents[0];
+    struct defs_agent *agent = &fixture->defs->agents[0];
 
     agent->has_exit = agent->is_exit_known = true;
     agent->status = 9; /* SIGKILL */
@@ -198,7 +198,7 @@ static void records_of_a_killed_process_count_beyond_what_it_said(void **state)
 static void of_a_process_that_ended_by_itself_all_is_said(void **state)
 {
     struct fixture *fixture = *state;
-    struct cast_agent *agent = &fixture->cast->agents[0];
+    struct defs_agent *agent = &fixture->defs->agents[0];
 
     agent->has_exit = agent->is_exit_known = true;
     give(fixture, PROGRAM, READ, 0x10);

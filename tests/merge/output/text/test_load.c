@@ -11,21 +11,21 @@
 
 #include <cmocka.h>
 
-#include "merge/analysis/totals/load.h"
+#include "merge/analysis/totals/cpushortage.h"
 
 #define S CK_TIME_S
 #define AGENTS_MAX 4
 
-static struct cast_agent agents[AGENTS_MAX];
-static struct cast_rank ranks[AGENTS_MAX];
-static struct cast cast;
+static struct defs_agent agents[AGENTS_MAX];
+static struct defs_rank ranks[AGENTS_MAX];
+static struct defs defs;
 static struct report report;
 static char lines[AGENTS_MAX][1024];
 
 static int setup(void **state)
 {
     (void)state;
-    cast = (struct cast){.agents = agents, .ranks = ranks};
+    defs = (struct defs){.agents = agents, .ranks = ranks};
     report = (struct report){.present = 0};
     return 0;
 }
@@ -42,7 +42,7 @@ struct said {
 /* A rank of a host of 4 CPUs, looked at for 10 s. */
 static void rank_add(const struct said *said)
 {
-    size_t i = cast.agents_count++;
+    size_t i = defs.agents_count++;
 
     (void)snprintf(lines[i], sizeof(lines[i]),
                    "load_cpus=%s\nload_cgroup=%s\nload_ns=%lld\nload_online=4\n"
@@ -56,9 +56,9 @@ static void rank_add(const struct said *said)
                    (long long)said->waited, said->ready_milli,
                    said->quota_milli, said->periods, said->throttled,
                    (long long)said->throttled_ns);
-    agents[i] = (struct cast_agent){.exit = lines[i], .host = "vm"};
-    ranks[i] = (struct cast_rank){.number = (int32_t)i, .agent = (uint32_t)i};
-    cast.ranks_count++;
+    agents[i] = (struct defs_agent){.exit = lines[i], .host = "vm"};
+    ranks[i] = (struct defs_rank){.number = (int32_t)i, .agent = (uint32_t)i};
+    defs.ranks_count++;
 }
 
 static void near(double value, double expected)
@@ -81,7 +81,7 @@ static void other_programs_are_named_where_the_ranks_would_fit(void **state)
     (void)state;
     rank_add(&said);
     rank_add(&said);
-    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_OTHERS);
     assert_int_equal(report.load.limit, REPORT_LIMIT_AFFINITY);
     near(report.load.cpus, 2);
@@ -104,7 +104,7 @@ static void more_threads_than_cpus_are_the_job_s_own(void **state)
 
     (void)state;
     rank_add(&said);
-    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_OWN);
     assert_int_equal(report.load.limit, REPORT_LIMIT_HOST);
     near(report.load.ready, 8);
@@ -126,7 +126,7 @@ static void ranks_that_are_bound_to_one_cpu_are_together_on_it(void **state)
     rank_add(&apart);
     rank_add(&said);
     rank_add(&said);
-    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_OWN);
     assert_int_equal(report.load.limit, REPORT_LIMIT_AFFINITY);
     assert_int_equal(report.load.ranks, 2);
@@ -149,7 +149,7 @@ static void groups_of_a_host_with_one_reason_are_one(void **state)
     rank_add(&said);
     said.cpus = "1";
     rank_add(&said);
-    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_OTHERS);
     assert_int_equal(report.load.ranks, 2);
     near(report.load.cpus, 2);
@@ -175,7 +175,7 @@ static void a_quota_that_is_used_up_is_the_reason(void **state)
     (void)state;
     rank_add(&said);
     rank_add(&said);
-    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_QUOTA);
     assert_int_equal(report.load.limit, REPORT_LIMIT_QUOTA);
     /* One group's quota is one, however many ranks are in it. */
@@ -201,7 +201,7 @@ static void a_quota_that_is_not_used_up_is_none(void **state)
 
     (void)state;
     rank_add(&said);
-    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_OTHERS);
     assert_int_equal(report.load.limit, REPORT_LIMIT_QUOTA);
     near(report.load.others, 3);
@@ -218,7 +218,7 @@ static void next_to_no_wait_is_no_news(void **state)
 
     (void)state;
     rank_add(&said);
-    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_NONE);
 }
 
@@ -233,19 +233,19 @@ static void a_wait_without_a_crowd_or_others_is_unclear(void **state)
 
     (void)state;
     rank_add(&said);
-    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_UNCLEAR);
 }
 
 static void a_run_that_says_nothing_of_it_is_unknown(void **state)
 {
     (void)state;
-    agents[0] = (struct cast_agent){.exit = "status=0\n", .host = "vm"};
-    agents[1] = (struct cast_agent){.exit = NULL, .host = "vm"};
+    agents[0] = (struct defs_agent){.exit = "status=0\n", .host = "vm"};
+    agents[1] = (struct defs_agent){.exit = NULL, .host = "vm"};
     agents[2] =
-        (struct cast_agent){.exit = "load_ns=7\nload_cpus=x-\n", .host = "vm"};
-    cast.agents_count = 3;
-    assert_int_equal(load_report(&cast, &report), 0);
+        (struct defs_agent){.exit = "load_ns=7\nload_cpus=x-\n", .host = "vm"};
+    defs.agents_count = 3;
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_UNKNOWN);
 }
 
@@ -265,7 +265,7 @@ static void a_number_that_cannot_be_true_is_not_believed(void **state)
     said.throttled_ns = 0;
     said.waited = INT64_MAX;
     rank_add(&said);
-    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_OWN);
     assert_int_equal(report.load.waited, 40 * S);
     assert_int_equal(report.load.ranks, 1);
@@ -288,7 +288,7 @@ static void the_largest_numbers_do_not_overflow(void **state)
     for (int i = 0; i < AGENTS_MAX; i++) {
         rank_add(&said);
     }
-    assert_int_equal(load_report(&cast, &report), 0);
+    assert_int_equal(cpushortage_report(&defs, &report), 0);
     assert_int_equal(report.load.verdict, REPORT_LOAD_QUOTA);
     assert_int_equal(report.load.waited, INT64_C(1) << 60);
 }

@@ -23,10 +23,10 @@
 #define END 1000
 #define WORLDS 3000
 
-static struct cast *cast;
+static struct defs *defs;
 static struct align *align;
 static struct outside *outside;
-static uint32_t target, collector, thread; /* in the cast */
+static uint32_t target, collector, thread; /* in the definitions */
 static struct report_outside row;
 
 enum name { NAME_MPI = 1, NAME_READ, NAME_LOCK, NAME_SLEEP, NAME_CL };
@@ -43,26 +43,26 @@ static void world_open(void)
     uint8_t id[16] = {1};
     uint32_t agent;
 
-    cast = cast_create();
-    agent = cast_agent_find(cast, id);
-    collector = cast_process_find(cast, agent, 0);
-    target = cast_process_find(cast, agent, 1);
-    cast->agents[agent].rank = cast->processes[target].rank = 0;
-    cast->agents[agent].has_exit = true;
-    cast->agents[agent].exit = "switches=12\n";
-    cast->processes[target].pid = TID;
-    thread = cast_thread_find(cast, target, TID);
+    defs = defs_create();
+    agent = defs_agent_find(defs, id);
+    collector = defs_process_find(defs, agent, 0);
+    target = defs_process_find(defs, agent, 1);
+    defs->agents[agent].rank = defs->processes[target].rank = 0;
+    defs->agents[agent].has_exit = true;
+    defs->agents[agent].exit = "switches=12\n";
+    defs->processes[target].pid = TID;
+    thread = defs_thread_find(defs, target, TID);
     for (uint32_t i = NAME_MPI; i <= NAME_CL; i++) {
         assert_int_equal(
-            names_set(cast->processes[target].names, i,
-                      texts_keep(cast->texts, names[i], strlen(names[i]))),
+            names_set(defs->processes[target].names, i,
+                      texts_keep(defs->texts, names[i], strlen(names[i]))),
             0);
     }
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
     align = align_create();
-    assert_int_equal(align_close(align, cast), 0);
-    outside = outside_create(cast, (struct region){START, END});
+    assert_int_equal(align_close(align, defs), 0);
+    outside = outside_create(defs, (struct region){START, END});
     assert_non_null(outside);
 }
 
@@ -70,7 +70,7 @@ static void world_close(void)
 {
     outside_destroy(outside);
     align_destroy(align);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 static int setup(void **state)
@@ -112,7 +112,7 @@ static void off_put(enum ck_kind kind, ck_time_t start, ck_time_t end)
                                    .end = end,
                                    .rank = 0,
                                    .process = collector,
-                                   .thread = CAST_NONE};
+                                   .thread = DEFS_NONE};
 
     outside_take(outside, &event);
 }
@@ -126,7 +126,7 @@ static void lost_put(enum ck_kind kind, ck_time_t start, ck_time_t end)
                                    .end = start,
                                    .rank = 0,
                                    .process = collector,
-                                   .thread = CAST_NONE};
+                                   .thread = DEFS_NONE};
 
     outside_take(outside, &event);
 }
@@ -190,7 +190,7 @@ static void lost_records_and_an_absent_collector_are_not_known(void **state)
 static void without_switches_nobody_knows_of_a_cpu(void **state)
 {
     (void)state;
-    cast->agents[0].exit = "status=0\n";
+    defs->agents[0].exit = "status=0\n";
     call_put(CK_KIND_MPI_CALL, NAME_MPI, 50, 110);
     call_put(CK_KIND_POSIX, NAME_READ, 200, 300);
     look();

@@ -23,15 +23,15 @@ enum { READ = 1, WRITE, POLL, SLEEP, IN, OUT, NAMES };
 /* Processes: the collector, then a pipeline of three. */
 enum { MAKER = 1, FILTER, SINK, PROCESSES };
 
-static struct cast *cast;
+static struct defs *defs;
 static struct peers *peers;
 static struct report report;
 static char *text;
 
 static void name(uint32_t process, uint32_t id, const char *word)
 {
-    assert_int_equal(names_set(cast->processes[process].names, id,
-                               texts_keep(cast->texts, word, strlen(word))),
+    assert_int_equal(names_set(defs->processes[process].names, id,
+                               texts_keep(defs->texts, word, strlen(word))),
                      0);
 }
 
@@ -47,16 +47,16 @@ static int setup(void **state)
     uint32_t agent;
 
     (void)state;
-    cast = cast_create();
-    agent = cast_agent_find(cast, id);
+    defs = defs_create();
+    agent = defs_agent_find(defs, id);
     for (uint32_t i = 0; i < PROCESSES; i++) {
-        uint32_t process = cast_process_find(cast, agent, i);
+        uint32_t process = defs_process_find(defs, agent, i);
 
         assert_int_equal(process, i);
-        cast->processes[i].rank = 0;
-        cast->processes[i].pid = 100 + i;
-        cast->processes[i].command = commands[i];
-        assert_int_equal(cast_thread_find(cast, i, 100 + i), i);
+        defs->processes[i].rank = 0;
+        defs->processes[i].pid = 100 + i;
+        defs->processes[i].command = commands[i];
+        assert_int_equal(defs_thread_find(defs, i, 100 + i), i);
         for (uint32_t call = READ; call <= SLEEP; call++) {
             name(i, call, calls[call]);
         }
@@ -72,7 +72,7 @@ static int teardown(void **state)
     report_fini(&report);
     free(text);
     text = NULL;
-    cast_destroy(cast);
+    defs_destroy(defs);
     return 0;
 }
 
@@ -83,7 +83,7 @@ static void pipes_are(void)
     name(FILTER, IN, "pipe 77 r");
     name(FILTER, OUT, "pipe 78 w");
     name(SINK, IN, "pipe 78 r");
-    peers = peers_create(cast, (struct region){0, 10 * S});
+    peers = peers_create(defs, (struct region){0, 10 * S});
     assert_non_null(peers);
 }
 
@@ -174,10 +174,10 @@ static void ends_of_another_host_or_of_several_are_nobodys(void **state)
     assert_int_equal(report.peers[0].waiter.pid, 100 + SINK);
     peers_destroy(peers);
     report_fini(&report);
-    agent = cast_agent_find(cast, id);
-    cast->agents[agent].domain = 1;
-    cast->processes[SINK].agent = agent;
-    peers = peers_create(cast, (struct region){0, 10 * S});
+    agent = defs_agent_find(defs, id);
+    defs->agents[agent].domain = 1;
+    defs->processes[SINK].agent = agent;
+    peers = peers_create(defs, (struct region){0, 10 * S});
     CALLS_ARE({SINK, READ, 0, S, IN, 8});
     assert_int_equal(report.peers_count, 0);
 }
@@ -186,7 +186,7 @@ static void processes_of_two_ranks_wait_as_ranks(void **state)
 {
     (void)state;
     for (uint32_t i = 1; i < PROCESSES; i++) {
-        cast->processes[i].rank = (int32_t)i - 1;
+        defs->processes[i].rank = (int32_t)i - 1;
     }
     pipes_are();
     assert_false(peers_is_wanted(peers));
@@ -197,7 +197,7 @@ static void the_wait_is_cut_to_the_region(void **state)
     (void)state;
     name(MAKER, OUT, "tcp 127.0.0.1:5 127.0.0.1:6");
     name(FILTER, IN, "tcp 127.0.0.1:6 127.0.0.1:5");
-    peers = peers_create(cast, (struct region){S, 2 * S});
+    peers = peers_create(defs, (struct region){S, 2 * S});
     CALLS_ARE({FILTER, POLL, 0, 3 * S, 0, 0},
               {MAKER, SLEEP, MS, 1500 * MS, 0, 0},
               {FILTER, READ, 3 * S, 3 * S + 1000, IN, 8});

@@ -31,32 +31,32 @@ static const char *const names[NAMES] = {
     "MPI_Sendrecv", "MPI_Wait",  "MPI_Start", "MPI_Allreduce"};
 
 /* A job of so many ranks on as many hosts, no communicator described. */
-static struct cast *cast_of(int ranks, int hosts)
+static struct defs *cast_of(int ranks, int hosts)
 {
-    struct cast *cast = cast_create();
+    struct defs *defs = defs_create();
 
     for (int rank = 0; rank < ranks; rank++) {
         uint8_t id[16] = {(uint8_t)(rank + 1), (uint8_t)((rank + 1) >> 8)};
-        uint32_t agent = cast_agent_find(cast, id);
-        uint32_t process = cast_process_find(cast, agent, 1);
+        uint32_t agent = defs_agent_find(defs, id);
+        uint32_t process = defs_process_find(defs, agent, 1);
         char host[16];
 
         (void)snprintf(host, sizeof(host), "node%d", rank % hosts);
-        cast->agents[agent].host = texts_keep(cast->texts, host, strlen(host));
-        cast->agents[agent].rank = cast->processes[process].rank = rank;
-        cast->agents[agent].size = ranks;
-        cast->agents[agent].has_identity = true;
-        (void)cast_thread_find(cast, process, 7);
+        defs->agents[agent].host = texts_keep(defs->texts, host, strlen(host));
+        defs->agents[agent].rank = defs->processes[process].rank = rank;
+        defs->agents[agent].size = ranks;
+        defs->agents[agent].has_identity = true;
+        (void)defs_thread_find(defs, process, 7);
         for (uint32_t i = 1; i < NAMES; i++) {
             assert_int_equal(
-                names_set(cast->processes[process].names, i,
-                          texts_keep(cast->texts, names[i], strlen(names[i]))),
+                names_set(defs->processes[process].names, i,
+                          texts_keep(defs->texts, names[i], strlen(names[i]))),
                 0);
         }
     }
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    return cast;
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    return defs;
 }
 
 union record {
@@ -249,8 +249,8 @@ static bool extents_are_wrong(const struct report *report,
 
 static bool program_is_wrong(void *state)
 {
-    const struct cast *cast = state;
-    struct calls *calls = calls_create(cast, REGION);
+    const struct defs *defs = state;
+    struct calls *calls = calls_create(defs, REGION);
     struct truth truth = {0};
     struct report report = {0};
     bool is_wrong;
@@ -285,16 +285,16 @@ static bool program_is_wrong(void *state)
 
 static void pairs_sizes_and_places_have_one_sum(void **state)
 {
-    struct cast *cast = cast_of(RANKS, 1);
+    struct defs *defs = cast_of(RANKS, 1);
 
     (void)state;
-    chance_worlds(200, program_is_wrong, cast);
-    cast_destroy(cast);
+    chance_worlds(200, program_is_wrong, defs);
+    defs_destroy(defs);
 }
 
 /* What the report says of a run of single records. */
 struct one {
-    struct cast *cast;
+    struct defs *defs;
     struct calls *calls;
     struct report report;
 };
@@ -303,8 +303,8 @@ static int one_begin(void **state)
 {
     static struct one one;
 
-    one = (struct one){.cast = cast_of(RANKS, 1)};
-    one.calls = calls_create(one.cast, REGION);
+    one = (struct one){.defs = cast_of(RANKS, 1)};
+    one.calls = calls_create(one.defs, REGION);
     *state = &one;
     return one.calls == NULL ? -1 : 0;
 }
@@ -315,7 +315,7 @@ static int one_end(void **state)
 
     report_fini(&one->report);
     calls_destroy(one->calls);
-    cast_destroy(one->cast);
+    defs_destroy(one->defs);
     return 0;
 }
 
@@ -421,7 +421,7 @@ a_message_to_a_communicator_of_unknown_members_is_counted(void **state)
 
     assert_int_equal(one->report.traffic.pairs_count, 1);
     assert_int_equal(one->report.traffic.pairs[0].from, 3);
-    assert_int_equal(one->report.traffic.pairs[0].to, CAST_RANK_UNKNOWN);
+    assert_int_equal(one->report.traffic.pairs[0].to, DEFS_RANK_UNKNOWN);
     assert_int_equal(one->report.traffic.pairs[0].sent.bytes, 100);
 }
 
@@ -454,8 +454,8 @@ static void a_collective_is_apart_from_messages(void **state)
 /* 65 ranks on 5 hosts: each sends one byte to the next one. */
 static void many_ranks_are_added_up_by_host(void **state)
 {
-    struct cast *cast = cast_of(TRAFFIC_RANKS_MAX + 1, 5);
-    struct calls *calls = calls_create(cast, REGION);
+    struct defs *defs = cast_of(TRAFFIC_RANKS_MAX + 1, 5);
+    struct calls *calls = calls_create(defs, REGION);
     struct report report = {0};
 
     (void)state;
@@ -476,15 +476,15 @@ static void many_ranks_are_added_up_by_host(void **state)
     assert_int_equal(report.traffic.sent.bytes, TRAFFIC_RANKS_MAX);
     report_fini(&report);
     calls_destroy(calls);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 /* Rank 1 waits for rank 0 to send and in a collective, rank 2 for rank 1 to
  * receive what it sends. */
 static void waits_for_a_peer_are_apart_by_who_was_late(void **state)
 {
-    struct cast *cast = cast_of(3, 1);
-    struct traffic *traffic = traffic_create(cast);
+    struct defs *defs = cast_of(3, 1);
+    struct traffic *traffic = traffic_create(defs);
     struct report report = {.traffic = {.pairs = NULL}};
     static const struct {
         int from, to;
@@ -516,7 +516,7 @@ static void waits_for_a_peer_are_apart_by_who_was_late(void **state)
     }
     traffic_destroy(traffic);
     report_fini(&report);
-    cast_destroy(cast);
+    defs_destroy(defs);
 }
 
 int main(void)

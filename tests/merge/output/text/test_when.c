@@ -17,7 +17,7 @@
 #define STEPS 1000
 #define LENGTH 100 /* of a step */
 
-static struct cast *cast;
+static struct defs *defs;
 static struct steps *steps;
 static struct when *when;
 static struct report_windows windows;
@@ -27,16 +27,16 @@ static const uint32_t thing[] = {3, 5};
 static int setup(void **state)
 {
     (void)state;
-    cast = cast_create();
+    defs = defs_create();
     for (int rank = 0; rank < RANKS; rank++) {
         uint8_t id[16] = {(uint8_t)(rank + 1)};
-        uint32_t agent = cast_agent_find(cast, id);
+        uint32_t agent = defs_agent_find(defs, id);
 
-        cast->agents[agent].rank = rank;
+        defs->agents[agent].rank = rank;
     }
-    assert_int_equal(cast_close(cast), 0);
-    assert_int_equal(comm_close(cast), 0);
-    steps = steps_create(cast, region);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    steps = steps_create(defs, region);
     return steps == NULL;
 }
 
@@ -45,7 +45,7 @@ static int teardown(void **state)
     (void)state;
     when_destroy(when);
     steps_destroy(steps);
-    cast_destroy(cast);
+    defs_destroy(defs);
     return 0;
 }
 

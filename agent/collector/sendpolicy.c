@@ -1,0 +1,44 @@
+/* sendpolicy.c - when a collector speaks with its aggregator
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/collector/sendpolicy.h"
+
+#include <stddef.h>
+
+bool sendpolicy_listens(const struct sendpolicy_look *look)
+{
+    return look->is_urgent || look->state != SESSION_SENDING ||
+           outbox_used(look->outbox) > look->outbox->bytes / 4;
+}
+
+static bool is_lot(const struct sendpolicy_look *look)
+{
+    uint64_t most = look->outbox->bytes / 8;
+    size_t bytes;
+
+    if (most > SENDPOLICY_BYTES) {
+        most = SENDPOLICY_BYTES;
+    }
+    if (look->is_urgent) {
+        most = 1;
+    }
+    return outbox_unsent(look->outbox, &bytes) != NULL &&
+           outbox_waiting(look->outbox) >= most;
+}
+
+bool sendpolicy_is_due(struct sendpolicy *sendpolicy,
+                       const struct sendpolicy_look *look,
+                       ck_time_t now)
+{
+    if (look->state == SESSION_AWAY) {
+        return true;
+    }
+    if (!sendpolicy->has_mail && now < sendpolicy->at && !is_lot(look)) {
+        return false;
+    }
+    sendpolicy->at = look->state == SESSION_SENDING
+                         ? pace_until(now, SENDPOLICY_PAUSE_SENDING)
+                         : now + SENDPOLICY_PAUSE;
+    return true;
+}

@@ -1,0 +1,117 @@
+/* paths.c - where the data of this agent goes
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/link/paths.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/link/claim.h"
+#include "schema/store/owner.h"
+#include "schema/time.h"
+
+#define SIBLINGS_MAX 1000
+/* A run that began so long before our launcher is an earlier one, though a
+ * --job NAME gave both the same key. */
+#define EARLIER (2 * CK_TIME_S)
+
+static int absolute(char path[PATH_MAX], const char *name)
+{
+    char here[PATH_MAX];
+
+    if (name[0] == '/') {
+        return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX ? 0 : -1;
+    }
+    if (getcwd(here, sizeof(here)) == NULL) {
+        return -1;
+    }
+    return snprintf(path, PATH_MAX, "%s/%s", here, name) < PATH_MAX ? 0 : -1;
+}
+
+/* Does the directory hold a run that is not of this job? */
+static bool
+is_foreign(const char *dir, const struct identity *identity, char *key)
+{
+    struct ck_owner owner;
+
+    if (!ck_owner_read(dir, &owner) || owner.job_key[0] == '\0') {
+        return false;
+    }
+    strcpy(key, owner.job_key);
+    return strcmp(owner.job_key, identity->job_key) != 0 ||
+           (owner.is_done && owner.started != 0 &&
+            owner.started < identity->launcher_start * CK_TIME_S - EARLIER);
+}
+
+/* Is the directory this job's? Else *key is that of the other one. */
+static bool
+is_won(struct paths *places, const struct identity *identity, char *key)
+{
+    strcpy(key, "that starts now");
+    if (is_foreign(places->dir, identity, key)) {
+        return false;
+    }
+    places->claim = claim_take(places->dir, identity->job_key);
+    return places->claim >= 0 || errno != EWOULDBLOCK;
+}
+
+/* The run of another job in the user's directory stays as it is. */
+static int dir_settle(struct paths *places,
+                      const struct identity *identity,
+                      const char *given,
+                      struct ck_err *err)
+{
+    char first[CK_OWNER_KEY_BYTES];
+    char other[CK_OWNER_KEY_BYTES];
+    size_t length = strlen(places->dir);
+
+    if (is_won(places, identity, first)) {
+        return 0;
+    }
+    for (int i = 2; i < SIBLINGS_MAX; i++) {
+        if (snprintf(places->dir + length, PATH_MAX - length, ".%d", i) >=
+            (int)(PATH_MAX - length)) {
+            return ck_err_set(err, "run directory: %s", strerror(ENAMETOOLONG));
+        }
+        if (is_won(places, identity, other)) {
+            places->is_moved = true;
+            (void)ck_err_set(err,
+                             "%s holds the run of another job (%.60s): give "
+                             "--dir NEW, or remove it",
+                             given, first);
+            return 0;
+        }
+    }
+    return ck_err_set(err, "%s and %d directories beside it hold other runs",
+                      given, SIBLINGS_MAX - 2);
+}
+
+int paths_find(struct paths *places,
+               const struct identity *identity,
+               const char *dir,
+               struct ck_err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    char name[128];
+    size_t length;
+
+    places->is_moved = false;
+    places->claim = -1;
+    if (identity_run_name(identity, name, sizeof(name)) != 0 ||
+        absolute(places->dir, dir != NULL ? dir : name) != 0 ||
+        snprintf(places->fallback, PATH_MAX, "%s/%s",
+                 tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
+                 name) >= PATH_MAX) {
+        return ck_err_set(err, "run directory: %s", strerror(ENAMETOOLONG));
+    }
+    /* DIR/ and DIR are one, and DIR.2 stands beside it. */
+    for (length = strlen(places->dir);
+         length > 1 && places->dir[length - 1] == '/'; length--) {
+        places->dir[length - 1] = '\0';
+    }
+    return dir == NULL ? 0 : dir_settle(places, identity, dir, err);
+}

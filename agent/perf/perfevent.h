@@ -1,0 +1,72 @@
+/* perfevent.h - events of the kernel's that sample and tell switches, for one
+ * CPU
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_PERF_PERFEVENT_H
+#define CK_AGENT_PERF_PERFEVENT_H
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Trailer of every record that is no sample. */
+struct perfevent_id {
+    uint32_t pid;
+    uint32_t tid;
+    uint64_t time;
+    uint32_t cpu;
+    uint32_t reserved;
+};
+
+struct perfevent_fork {
+    struct perf_event_header header;
+    uint32_t pid;
+    uint32_t parent;
+    uint32_t tid;
+    uint32_t parent_tid;
+    uint64_t time;
+};
+
+/* Head of a sample; the call chain follows. */
+struct perfevent_sample {
+    struct perf_event_header header;
+    uint64_t ip;
+    uint32_t pid;
+    uint32_t tid;
+    uint64_t time;
+    uint32_t cpu;
+    uint32_t reserved;
+    uint64_t count;
+};
+
+/* What an event counts for. */
+enum reach {
+    REACH_WIDE,   /* all that runs on the CPU */
+    REACH_TARGET, /* the target and its children there */
+    REACH_USER,   /* the same, without the kernel's part */
+};
+
+/* What an event writes into its ring. Samples are few, and say where time went:
+ * they share no ring with switches, of which there may be a million a second.
+ */
+enum perfevent_ring {
+    PERFEVENT_SAMPLES,  /* a sample each period; mappings of code, forks, execs
+                         */
+    PERFEVENT_SWITCHES, /* a record of each switch */
+    PERFEVENT_RINGS
+};
+
+struct perfevent_wish {
+    int64_t period; /* ns of CPU time between two samples */
+    enum perfevent_ring ring;
+    enum reach reach;
+    uint32_t wake_bytes; /* in the ring, before poll() says so */
+};
+
+/* An event on a CPU. The descriptor, or -1 with errno. */
+int perfevent_open(pid_t pid, int cpu, const struct perfevent_wish *wish);
+/* What that errno means here. */
+const char *perfevent_why(int error);
+
+#endif

@@ -1,0 +1,33 @@
+/* processexit.c - has a process ended?
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Of one that its parent has not yet waited for, signals and /proc say that it
+ * is there. A descriptor of the process tells that it has ended (Linux 5.3).
+ */
+#include "agent/process/processexit.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PIDFD_OPEN 434 /* SYS_pidfd_open, which older headers lack */
+
+bool process_is_over(uint32_t pid)
+{
+    struct pollfd item = {.events = POLLIN};
+    bool is_over;
+
+    if (kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
+        return true;
+    }
+    item.fd = (int)syscall(PIDFD_OPEN, (pid_t)pid, 0);
+    if (item.fd < 0) {
+        return errno == ESRCH;
+    }
+    is_over = poll(&item, 1, 0) == 1 && (item.revents & POLLIN) != 0;
+    (void)close(item.fd);
+    return is_over;
+}

@@ -1,0 +1,711 @@
+/* analysis.c - all that asks why somebody stood still, in the right order
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * An MPI call is looked at once the merge has passed its return: all that it
+ * may have waited for began before.
+ */
+#include "merge/analysis/analysis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/idle/causes.h"
+#include "merge/analysis/delays/delay.h"
+#include "merge/analysis/totals/efficiency.h"
+#include "merge/analysis/waits/initfinalize.h"
+#include "merge/analysis/totals/hotspots.h"
+#include "merge/analysis/idle/ledger.h"
+#include "merge/analysis/waits/pendings.h"
+#include "merge/analysis/totals/idealnetwork.h"
+#include "merge/analysis/history/lookback.h"
+#include "merge/analysis/steps/steps.h"
+#include "merge/analysis/waits/stragglers.h"
+#include "merge/analysis/waits/stuck.h"
+#include "merge/analysis/idle/undone.h"
+#include "merge/analysis/waits/waitstates.h"
+#include "merge/model/array.h"
+#include "merge/timeline/unknowntail.h"
+
+#define NAMES_KNOWN 64
+
+/* Messages up to that size are taken to be sent without a receive. */
+#define EAGER_BYTES 4096
+
+struct analysis {
+    const struct defs *defs; /* borrowed */
+    struct lookback *lookback;
+    struct steps *steps;
+    struct when *late; /* what each rank made others wait */
+    struct when *idle; /* each cause: causekeys.h */
+    struct ledger *ledger;
+    struct waitstates *waitstates;
+    struct delay *delay;
+    struct idealnetwork *idealnetwork;
+    struct hotspots *hotspots;
+    struct initfinalize *edges;
+    struct stuck *stuck; /* NULL = all ended well */
+    struct region region;
+    ck_time_t *unknown; /* by rank of the definitions: in calls of which it is
+                           not known whether they waited */
+    struct pendings *pendings;
+    bool is_begun;
+    bool has_steps;
+    struct sockets_stretch *stretches; /* not yet looked at */
+    size_t stretches_count, stretches_room;
+    /* Names looked at, by address: kept texts stay where they are. */
+    struct {
+        const char *name;
+        bool is_instant;
+        enum edge edge;
+    } known[NAMES_KNOWN];
+};
+
+static ck_time_t analysis_horizon(const void *state, ck_time_t now)
+{
+    const struct analysis *analysis = state;
+    ck_time_t horizon = pendings_horizon(analysis->pendings, now);
+
+    for (size_t i = 0; i < analysis->stretches_count; i++) {
+        ck_time_t start = analysis->stretches[i].part.start;
+
+        horizon = start < horizon ? start : horizon;
+    }
+    return horizon;
+}
+
+/* What is not known of agents is no idle time. */
+static int dark_cover(struct analysis *analysis,
+                      const struct defs *defs,
+                      const struct align *align)
+{
+    for (uint32_t i = 0; i < defs->agents_count; i++) {
+        struct unknowntail dark = unknowntail_find(defs, align_axis(align), i);
+        struct masked_part part = {dark.part, unknowntail_cause(dark.reason), i,
+                                   DEFS_NONE, 0};
+
+        if (dark.reason != REPORT_DARK_NOT &&
+            masked_add(lookback_shadow(analysis->lookback), &part, INT64_MIN) !=
+                0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* From its end on a program did nothing. */
+static void ends_say(struct analysis *analysis,
+                     const struct defs *defs,
+                     const struct align *align)
+{
+    for (uint32_t i = 0; i < defs->agents_count; i++) {
+        if (defs->agents[i].has_exit && defs->agents[i].exit_time != 0) {
+            waitstates_end(analysis->waitstates, i,
+                           axis_time(align_axis(align), i, false,
+                                     defs->agents[i].exit_time));
+        }
+    }
+}
+
+/* For whom a thread waited in a call that is no message and no collective. */
+static bool others_wait(const void *state,
+                        uint32_t thread,
+                        const struct history_span *call,
+                        struct wait *wait)
+{
+    const struct analysis *analysis = state;
+
+    if (initfinalize_find(analysis->edges, thread, call, wait)) {
+        return true;
+    }
+    return analysis->stuck != NULL &&
+           (initfinalize_is_final(analysis->edges, thread, call)
+                ? stuck_final(analysis->stuck, thread, call, wait)
+                : stuck_find(analysis->stuck, thread, call, wait)) &&
+           lookback_error(analysis->lookback, thread, call->start, wait);
+}
+
+struct analysis *analysis_create(const struct defs *defs,
+                                 const struct align *align,
+                                 struct region region)
+{
+    struct analysis *analysis = calloc(1, sizeof(*analysis));
+
+    if (analysis == NULL) {
+        return NULL;
+    }
+    analysis->defs = defs;
+    analysis->region = region;
+    analysis->pendings = pendings_create(defs->threads_count);
+    analysis->unknown =
+        calloc(defs->ranks_count + 1, sizeof(*analysis->unknown));
+    analysis->lookback = lookback_create(defs, align, EAGER_BYTES);
+    analysis->steps = steps_create(defs, region);
+    analysis->late = when_create(analysis->steps, region, 0);
+    analysis->idle = when_create(analysis->steps, region, 0);
+    if (analysis->lookback != NULL && analysis->steps != NULL &&
+        analysis->late != NULL && analysis->idle != NULL) {
+        analysis->ledger =
+            ledger_create(defs, analysis->lookback, analysis->idle, region);
+        analysis->waitstates = waitstates_create(defs, analysis->lookback,
+                                                 analysis->steps, region);
+        analysis->delay = delay_create(analysis->lookback, region, 0);
+        analysis->idealnetwork = idealnetwork_create(defs, region);
+        analysis->hotspots = hotspots_create(defs, analysis->lookback, region);
+        analysis->edges = initfinalize_create(defs, analysis->lookback);
+    }
+    if (analysis->pendings == NULL || analysis->ledger == NULL ||
+        analysis->waitstates == NULL || analysis->idealnetwork == NULL ||
+        analysis->hotspots == NULL || analysis->edges == NULL ||
+        analysis->delay == NULL || analysis->unknown == NULL ||
+        ledger_delay(analysis->ledger, analysis->delay) != 0 ||
+        waitstates_delay(analysis->waitstates, analysis->delay) != 0 ||
+        dark_cover(analysis, defs, align) != 0) {
+        analysis_destroy(analysis);
+        return NULL;
+    }
+    ends_say(analysis, defs, align);
+    waitstates_watch(analysis->waitstates, analysis->late);
+    lookback_client(analysis->lookback, analysis_horizon, analysis);
+    waits_others(lookback_waits(analysis->lookback), others_wait, analysis);
+    return analysis;
+}
+
+void analysis_destroy(struct analysis *analysis)
+{
+    if (analysis == NULL) {
+        return;
+    }
+    idealnetwork_destroy(analysis->idealnetwork);
+    hotspots_destroy(analysis->hotspots);
+    initfinalize_destroy(analysis->edges);
+    stuck_destroy(analysis->stuck);
+    free(analysis->unknown);
+    delay_destroy(analysis->delay);
+    waitstates_destroy(analysis->waitstates);
+    ledger_destroy(analysis->ledger);
+    lookback_destroy(analysis->lookback);
+    when_destroy(analysis->late);
+    when_destroy(analysis->idle);
+    steps_destroy(analysis->steps);
+    pendings_destroy(analysis->pendings);
+    free(analysis->stretches);
+    free(analysis);
+}
+
+void analysis_see(struct analysis *analysis, waitstates_see_f f, void *state)
+{
+    waitstates_see(analysis->waitstates, f, state);
+}
+
+struct steps *analysis_steps(struct analysis *analysis)
+{
+    return analysis->steps;
+}
+
+int analysis_stopped(struct analysis *analysis,
+                     uint32_t agent,
+                     struct region part)
+{
+    struct masked_part stopped = {part, CAUSE_HOST_STOPPED, agent, DEFS_NONE,
+                                  0};
+
+    return masked_add(lookback_shadow(analysis->lookback), &stopped, INT64_MIN);
+}
+
+int analysis_impasse(struct analysis *analysis, const struct hang *hang)
+{
+    analysis->stuck = stuck_create(analysis->defs, hang);
+    return analysis->stuck == NULL ? -1 : 0;
+}
+
+const struct lookback *analysis_scene(const struct analysis *analysis)
+{
+    return analysis->lookback;
+}
+
+const struct waitstates *analysis_waitstates(const struct analysis *analysis)
+{
+    return analysis->waitstates;
+}
+
+const struct idealnetwork *analysis_replay(const struct analysis *analysis)
+{
+    return analysis->idealnetwork;
+}
+
+const struct delay *analysis_delay(const struct analysis *analysis)
+{
+    return analysis->delay;
+}
+
+/* ---- calls -------------------------------------------------------------- */
+
+static bool is_mpi(const struct timeline_event *event)
+{
+    unsigned kind = event->record->kind;
+
+    return kind == CK_KIND_MPI_CALL || kind == CK_KIND_SEND ||
+           kind == CK_KIND_RECV || kind == CK_KIND_PROBE ||
+           kind == CK_KIND_SENDRECV || kind == CK_KIND_COLLECTIVE ||
+           kind == CK_KIND_ICOLLECTIVE;
+}
+
+/* A call that only posts or looks: on an ideal network it takes no time. */
+static bool is_instant_name(const char *name)
+{
+    static const char *const names[] = {
+        "MPI_Start",        "MPI_Test",
+        "MPI_Iprobe",       "MPI_Improbe",
+        "MPI_Mrecv",        "MPI_Cancel",
+        "MPI_Request_free", "MPI_Request_get_status"};
+
+    for (size_t i = 0; name != NULL && i < sizeof(names) / sizeof(names[0]);
+         i++) {
+        if (strncmp(name, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is known of the function that is called. */
+static void name_look(struct analysis *analysis,
+                      const struct timeline_event *event,
+                      struct pending *pending)
+{
+    const char *name =
+        defs_name(analysis->defs, event->process, event->record->name);
+    size_t at = (size_t)((uintptr_t)name >> 4) % NAMES_KNOWN;
+
+    if (event->record->kind == CK_KIND_ICOLLECTIVE ||
+        (ck_kind_class(event->record->kind) == CK_CLASS_MESSAGE &&
+         event->record->kind != CK_KIND_PROBE &&
+         ((const struct ck_message *)event->record)->request != 0)) {
+        pending->is_instant = true;
+        return;
+    }
+    if (analysis->known[at].name != name) {
+        analysis->known[at].name = name;
+        analysis->known[at].is_instant = is_instant_name(name);
+        analysis->known[at].edge = edge_of(name);
+    }
+    pending->is_instant = analysis->known[at].is_instant;
+    pending->edge = analysis->known[at].edge;
+}
+
+/* For whom a call waited; NULL = that is not known. */
+static void pending_replay(struct analysis *analysis,
+                           struct pending *pending,
+                           const struct wait *wait)
+{
+    enum idealnetwork_call what = IDEALNETWORK_UNKNOWN;
+    int64_t mark = INT64_MIN;
+
+    if (pending->is_replayed) {
+        return;
+    }
+    pending->is_replayed = true;
+    if (wait != NULL && !pending->is_cut &&
+        (pending->edge == EDGE_NONE || wait->mark != INT64_MIN)) {
+        what = IDEALNETWORK_KNOWN;
+        mark = wait->mark;
+    } else if (pending->is_instant) {
+        what = IDEALNETWORK_KNOWN;
+    }
+    idealnetwork_leave(analysis->idealnetwork, pending->thread,
+                       pending->call.end, what, mark);
+}
+
+static int pending_close(struct analysis *analysis, struct pending *pending);
+
+/* What a wait cost rests on the waits that the late thread had before. */
+static int late_close(struct analysis *analysis, uint32_t late, ck_time_t until)
+{
+    for (struct pending *pending = pendings_of(analysis->pendings, late);
+         pending != NULL && pending->call.end <= until;
+         pending = pendings_next(analysis->pendings, pending)) {
+        if (!pending->is_closed && pending_close(analysis, pending) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What a call cost that waited; NULL = it did not, or that is not known. */
+static int delay_close(struct analysis *analysis,
+                       const struct pending *pending,
+                       const struct wait *wait)
+{
+    struct region call = {pending->call.start, pending->call.end};
+    struct region part = call;
+
+    /* Who never came is not late: it did nothing longer than others. */
+    if (!pending->is_cut && wait != NULL && wait->thread != DEFS_NONE &&
+        wait->until > call.start) {
+        part.end = wait->until < call.end ? wait->until : call.end;
+        if (late_close(analysis, wait->thread, part.end) != 0 ||
+            delay_wait(analysis->delay, pending->thread, part, wait) != 0) {
+            return -1;
+        }
+    }
+    return delay_leave(analysis->delay, pending->thread, call);
+}
+
+static void unknown_add(struct analysis *analysis,
+                        const struct pending *pending)
+{
+    const struct defs_process *process =
+        &analysis->defs->processes[pending->call.process];
+    uint32_t index = defs_rank_index(analysis->defs, process->rank);
+    struct region part = {pending->call.start, pending->call.end};
+
+    part.start = part.start < process->begin ? process->begin : part.start;
+    if (index != DEFS_NONE && !pending->is_instant && part.start < part.end &&
+        region_clip(analysis->region, &part.start, &part.end)) {
+        analysis->unknown[index] += region_length(part);
+    }
+}
+
+static int pending_close(struct analysis *analysis, struct pending *pending)
+{
+    const struct history_span *call = &pending->call;
+    struct wait wait;
+    bool is_known =
+        lookback_wait(analysis->lookback, pending->thread, call, &wait);
+
+    pending->is_closed = true;
+    pending_replay(analysis, pending, is_known ? &wait : NULL);
+    if (!is_known && pending->edge != EDGE_INIT) {
+        unknown_add(analysis, pending);
+    }
+    if (delay_close(analysis, pending, is_known ? &wait : NULL) != 0) {
+        return -1;
+    }
+    if (pending->edge != EDGE_NONE &&
+        initfinalize_leave(analysis->edges, pending->edge, pending->thread,
+                           (struct region){call->start, call->end}) != 0) {
+        return -1;
+    }
+    return is_known
+               ? waitstates_add(analysis->waitstates, pending->thread,
+                                (struct region){call->start, call->end}, &wait)
+               : 0;
+}
+
+/* Look at the calls that returned before `now`, in order of that. */
+static int pendings_close(struct analysis *analysis, ck_time_t now)
+{
+    while (pendings_due(analysis->pendings) < now) {
+        struct pending *pending = pendings_first(analysis->pendings);
+
+        if (!pending->is_closed && pending_close(analysis, pending) != 0) {
+            return -1;
+        }
+        pendings_pop(analysis->pendings);
+    }
+    return 0;
+}
+
+/* ---- data on connections ------------------------------------------------ */
+
+/* A stretch on its way into the waits. */
+struct standing {
+    struct analysis *analysis;
+    uint32_t thread; /* the process's first */
+};
+
+/* A piece of what a process's first thread did while its process waited for
+ * another rank's data: where it stood in a call of libc, it waited, too. */
+static int
+data_take(void *state, struct region piece, const struct history_state *did)
+{
+    const struct standing *standing = state;
+    struct analysis *analysis = standing->analysis;
+    ck_time_t end = piece.end;
+    struct wait wait;
+
+    for (; did->is_known && did->call != NULL && piece.start < end;
+         piece.start = piece.end) {
+        bool is_wait = lookback_data_wait(analysis->lookback, standing->thread,
+                                          did->call, piece.start, &wait);
+
+        piece.end = wait.until < end ? wait.until : end;
+        if (is_wait &&
+            (delay_wait(analysis->delay, standing->thread, piece, &wait) != 0 ||
+             waitstates_add(analysis->waitstates, standing->thread, piece,
+                            &wait) != 0)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int by_data(const void *left, const void *right)
+{
+    const struct sockets_stretch *a = left;
+    const struct sockets_stretch *b = right;
+
+    return (a->part.end > b->part.end) - (a->part.end < b->part.end);
+}
+
+/* Look at the stretches that were over before `now`, in order of that: what
+ * anybody did in them is known. */
+static int stretches_close(struct analysis *analysis, ck_time_t now)
+{
+    size_t kept = 0;
+
+    if (analysis->stretches_count > 1) {
+        qsort(analysis->stretches, analysis->stretches_count,
+              sizeof(*analysis->stretches), by_data);
+    }
+    for (size_t i = 0; i < analysis->stretches_count; i++) {
+        struct sockets_stretch stretch = analysis->stretches[i];
+        struct standing standing = {
+            analysis, lookback_main(analysis->lookback, stretch.process)};
+
+        if (stretch.part.end >= now) {
+            analysis->stretches[kept++] = stretch;
+        } else if (standing.thread != HISTORY_NONE &&
+                   history_walk(lookback_host(analysis->lookback),
+                                standing.thread, stretch.part, data_take,
+                                &standing) != 0) {
+            return -1;
+        }
+    }
+    analysis->stretches_count = kept;
+    return 0;
+}
+
+static int stretch_add(struct analysis *analysis)
+{
+    const struct sockets_stretch *stretch =
+        lookback_stretch(analysis->lookback);
+
+    if (stretch == NULL) {
+        return 0;
+    }
+    if (array_grow(&analysis->stretches, &analysis->stretches_room,
+                   analysis->stretches_count, sizeof(*stretch)) != 0) {
+        return -1;
+    }
+    analysis->stretches[analysis->stretches_count++] = *stretch;
+    return 0;
+}
+
+/* ---- taking ------------------------------------------------------------- */
+
+/* The thread has left its call before; the mark of this one. */
+static int64_t call_enter(struct analysis *analysis,
+                          const struct timeline_event *event)
+{
+    for (struct pending *pending =
+             pendings_of(analysis->pendings, event->thread);
+         pending != NULL;
+         pending = pendings_next(analysis->pendings, pending)) {
+        struct wait wait;
+
+        if (!pending->is_replayed) {
+            pending_replay(analysis, pending,
+                           lookback_wait(analysis->lookback, pending->thread,
+                                         &pending->call, &wait)
+                               ? &wait
+                               : NULL);
+        }
+    }
+    return idealnetwork_enter(analysis->idealnetwork, event->thread,
+                              event->start);
+}
+
+static int call_add(struct analysis *analysis,
+                    const struct timeline_event *event,
+                    int64_t mark)
+{
+    /* The site and the number lie at the same place in all classes. */
+    const struct ck_call *record = (const struct ck_call *)event->record;
+    struct pending pending = {.thread = event->thread,
+                              .call = {.start = event->start,
+                                       .end = event->end,
+                                       .site = record->site,
+                                       .process = event->process,
+                                       .name = record->e.name,
+                                       .call = record->call,
+                                       .kind = record->e.kind,
+                                       .is_call = true}};
+
+    name_look(analysis, event, &pending);
+    pending.is_cut = (event->record->flags & CK_FLAG_CUT) != 0;
+    if (pendings_add(analysis->pendings, &pending) == NULL) {
+        return -1;
+    }
+    if (pending.edge != EDGE_NONE) {
+        initfinalize_enter(analysis->edges, pending.edge, event, mark);
+    }
+    if (analysis->stuck != NULL && pending.is_cut &&
+        stuck_take(analysis->stuck, event) != 0) {
+        return -1;
+    }
+    delay_enter(analysis->delay, event->thread,
+                (struct region){event->start, event->end});
+    return 0;
+}
+
+/* Steps were found before the first event, or tell of themselves. */
+static inline bool is_for_steps(struct analysis *analysis,
+                                const struct timeline_event *event)
+{
+    if (!analysis->is_begun) {
+        analysis->is_begun = true;
+        analysis->has_steps = steps_count(analysis->steps) > 0;
+    }
+    if (event->record->kind == CK_KIND_STEP) {
+        analysis->has_steps = true;
+    }
+    return analysis->has_steps;
+}
+
+int analysis_take(void *state, const struct timeline_event *event)
+{
+    struct analysis *analysis = state;
+    bool is_persistent = (event->record->flags & CK_FLAG_PERSISTENT) != 0;
+    bool is_call = is_mpi(event) && !is_persistent &&
+                   event->thread < analysis->defs->threads_count;
+    int64_t mark = 0;
+
+    /* The ledger asks what waits cost. */
+    if (pendings_close(analysis, event->start) != 0 ||
+        ledger_settle(analysis->ledger, event->start) != 0 ||
+        (analysis->stretches_count > 0 &&
+         stretches_close(analysis, event->start) != 0)) {
+        return -1;
+    }
+    if (is_call) {
+        mark = call_enter(analysis, event);
+    } else if (is_persistent && event->thread < analysis->defs->threads_count) {
+        mark = idealnetwork_mark(analysis->idealnetwork, event->thread);
+    }
+    if ((is_for_steps(analysis, event) &&
+         steps_take(analysis->steps, event) != 0) ||
+        lookback_take(analysis->lookback, event, mark) != 0 ||
+        stretch_add(analysis) != 0 ||
+        (is_call && call_add(analysis, event, mark) != 0)) {
+        return -1;
+    }
+    switch (ck_kind_class(event->record->kind)) {
+    case CK_CLASS_SAMPLE:
+        return hotspots_take(analysis->hotspots, event);
+    case CK_CLASS_KERNEL:
+    case CK_CLASS_COPY:
+        return ledger_take(analysis->ledger, event);
+    default:
+        return 0;
+    }
+}
+
+int analysis_finish(struct analysis *analysis)
+{
+    return pendings_close(analysis, INT64_MAX) != 0
+               ? -1
+               : stretches_close(analysis, INT64_MAX);
+}
+
+/* Steps that the program does not mark: ranks.c knows nothing of them. 0, or -1
+ * with ENOMEM. */
+static int rank_steps(const struct analysis *analysis,
+                      uint32_t index,
+                      struct report_rank *rank)
+{
+    struct steps_lengths lengths;
+
+    if (steps_lengths(analysis->steps, index, &lengths) != 0) {
+        return -1;
+    }
+    rank->steps = lengths.count;
+    rank->step_median = lengths.median;
+    rank->step_max = lengths.longest;
+    rank->is_median_exact = true;
+    return 0;
+}
+
+/* 0, or -1 with ENOMEM. */
+static int ranks_report(const struct analysis *analysis, struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        struct report_rank *rank = &report->ranks[i];
+        uint32_t index = defs_rank_index(analysis->defs, rank->number);
+
+        if (index != DEFS_NONE) {
+            const struct waitstates_rank *sums =
+                waitstates_rank(analysis->waitstates, index);
+
+            rank->waited = sums->waited;
+            rank->waited_unknown = analysis->unknown[index];
+            rank->waited_below = sums->below;
+            rank->waited_error = sums->waited_error;
+            rank->caused_error = sums->caused_error;
+            rank->waits = sums->waits;
+            rank->caused = sums->caused;
+            rank->waited_data = sums->data;
+        }
+        if (index != DEFS_NONE && report->table.rhythm != NULL &&
+            rank_steps(analysis, index, rank) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The waits of the ranks that are wanted, grouped. 0, or -1 with ENOMEM. */
+static int waits_report(const struct analysis *analysis,
+                        const struct causes_from *from,
+                        struct report *report)
+{
+    size_t count, used = 0;
+    const struct ledger_row *rows =
+        waitstates_rows(analysis->waitstates, &count);
+    struct ledger_row *kept = calloc(count + 1, sizeof(*kept));
+
+    if (kept == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (defs_is_wanted(analysis->defs, rows[i].rank)) {
+            kept[used++] = rows[i];
+        }
+    }
+    report->waits = causes_group(from, kept, used, &report->waits_count);
+    free(kept);
+    return report->waits == NULL ? -1 : 0;
+}
+
+int analysis_report(struct analysis *analysis, struct report *report)
+{
+    struct causes_from idle = {analysis->lookback, analysis->delay,
+                               ledger_delays(analysis->ledger), analysis->idle,
+                               false};
+    struct causes_from waits = {analysis->lookback, analysis->delay,
+                                waitstates_delays(analysis->waitstates), NULL,
+                                true};
+
+    if (undone_report(analysis->defs, lookback_commands(analysis->lookback),
+                      report) != 0 ||
+        causes_report(analysis->ledger, &idle, report) != 0 ||
+        waits_report(analysis, &waits, report) != 0 ||
+        hotspots_report(analysis->hotspots, report) != 0 ||
+        initfinalize_report(analysis->edges, report) != 0 ||
+        ranks_report(analysis, report) != 0) {
+        return -1;
+    }
+    report->launches = lookback_launches(analysis->lookback);
+    report->limits = delay_limits(analysis->delay);
+    report->limits.pairs =
+        delaysums_left_out(ledger_delays(analysis->ledger)) +
+        delaysums_left_out(waitstates_delays(analysis->waitstates));
+    efficiency_report(analysis->defs, analysis->idealnetwork,
+                      lookback_counts(analysis->lookback), report);
+    if (steps_report(analysis->steps, report) != 0) {
+        return -1;
+    }
+    return stragglers_report(analysis->defs, &waits, analysis->waitstates,
+                             analysis->late, report);
+}

@@ -1,0 +1,181 @@
+/* devicehistory.c - what each process's devices did lately
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/history/devicehistory.h"
+
+#include <stdlib.h>
+
+/* A ring: item n lies at n modulo the room. */
+struct ring {
+    struct devicehistory_item *items;
+    size_t room; /* a power of two, or 0 */
+    size_t begun;
+    size_t count; /* that ever came */
+};
+
+struct devicehistory {
+    size_t processes;
+    size_t limit; /* items of a process, a power of two */
+    struct ring *rings;
+};
+
+struct devicehistory *devicehistory_create(size_t processes)
+{
+    struct devicehistory *devicehistory = calloc(1, sizeof(*devicehistory));
+
+    if (devicehistory == NULL) {
+        return NULL;
+    }
+    devicehistory->processes = processes;
+    devicehistory->limit = DEVICEHISTORY_MAX;
+    while (devicehistory->limit > DEVICEHISTORY_MIN &&
+           devicehistory->limit * processes > DEVICEHISTORY_ALL) {
+        devicehistory->limit /= 2;
+    }
+    devicehistory->rings = calloc(processes + 1, sizeof(*devicehistory->rings));
+    if (devicehistory->rings == NULL) {
+        free(devicehistory);
+        return NULL;
+    }
+    return devicehistory;
+}
+
+void devicehistory_destroy(struct devicehistory *devicehistory)
+{
+    if (devicehistory == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < devicehistory->processes; i++) {
+        free(devicehistory->rings[i].items);
+    }
+    free(devicehistory->rings);
+    free(devicehistory);
+}
+
+static inline struct devicehistory_item *ring_at(const struct ring *ring,
+                                                 size_t number)
+{
+    return &ring->items[number & (ring->room - 1)];
+}
+
+static bool is_full(const struct ring *ring, size_t limit)
+{
+    return ring->count - ring->begun == ring->room && ring->room < limit;
+}
+
+bool devicehistory_is_full(const struct devicehistory *devicehistory,
+                           uint32_t process)
+{
+    return is_full(&devicehistory->rings[process], devicehistory->limit);
+}
+
+/* Twice the room, until the limit is reached. 0, or -1 with ENOMEM. */
+static int ring_grow(struct ring *ring, size_t limit)
+{
+    struct ring grown = *ring;
+
+    grown.room = ring->room == 0 ? DEVICEHISTORY_FIRST : ring->room * 2;
+    grown.room = grown.room < limit ? grown.room : limit;
+    grown.items = malloc(grown.room * sizeof(*grown.items));
+    if (grown.items == NULL) {
+        return -1;
+    }
+    for (size_t i = ring->begun; i < ring->count; i++) {
+        *ring_at(&grown, i) = *ring_at(ring, i);
+    }
+    free(ring->items);
+    *ring = grown;
+    return 0;
+}
+
+int devicehistory_make_room(struct devicehistory *devicehistory,
+                            uint32_t process,
+                            ck_time_t from)
+{
+    struct ring *ring = &devicehistory->rings[process];
+
+    while (ring->begun < ring->count &&
+           ring_at(ring, ring->begun)->end <= from) {
+        ring->begun++;
+    }
+    /* With little room it would soon be asked again. */
+    return ring->count - ring->begun <= ring->room / 2 && ring->room > 0
+               ? 0
+               : ring_grow(ring, devicehistory->limit);
+}
+
+int devicehistory_place(struct devicehistory *devicehistory,
+                        uint32_t process,
+                        struct region part,
+                        struct devicehistory_item **place)
+{
+    struct ring *ring = &devicehistory->rings[process];
+
+    *place = NULL;
+    if (ring->count > ring->begun &&
+        part.start < ring_at(ring, ring->count - 1)->end) {
+        part.start = ring_at(ring, ring->count - 1)->end;
+    }
+    if (part.start >= part.end) {
+        return 0;
+    }
+    if (is_full(ring, devicehistory->limit) &&
+        ring_grow(ring, devicehistory->limit) != 0) {
+        return -1;
+    }
+    *place = ring_at(ring, ring->count++);
+    (*place)->start = part.start;
+    (*place)->end = part.end;
+    if (ring->count - ring->begun > ring->room) {
+        ring->begun++;
+    }
+    return 0;
+}
+
+/* The first item that ends after `time`; the count when there is none. */
+static size_t item_after(const struct ring *ring, ck_time_t time)
+{
+    size_t low = ring->begun, high = ring->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (ring_at(ring, middle)->end <= time) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+int devicehistory_walk(const struct devicehistory *devicehistory,
+                       uint32_t process,
+                       struct region part,
+                       devicehistory_take_f take,
+                       void *state)
+{
+    const struct ring *ring = &devicehistory->rings[process];
+    ck_time_t time = part.start;
+
+    size_t i = item_after(ring, time);
+
+    for (; i < ring->count && ring_at(ring, i)->start < part.end; i++) {
+        const struct devicehistory_item *item = ring_at(ring, i);
+        struct region piece = {item->start, item->end};
+
+        (void)region_clip(part, &piece.start, &piece.end);
+        if ((time < piece.start &&
+             take(state, (struct region){time, piece.start}, item, false) !=
+                 0) ||
+            take(state, piece, item, true) != 0) {
+            return -1;
+        }
+        time = piece.end;
+    }
+    return time < part.end
+               ? take(state, (struct region){time, part.end},
+                      i < ring->count ? ring_at(ring, i) : NULL, false)
+               : 0;
+}

@@ -1,0 +1,850 @@
+/* lookback.c - what the host threads did lately, and for whom they waited
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/history/lookback.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "merge/analysis/history/activity.h"
+#include "merge/analysis/history/unrecorded.h"
+#include "merge/analysis/history/devicehistory.h"
+#include "merge/clocks/align.h"
+
+struct lookback {
+    const struct defs *defs; /* borrowed */
+    struct history *host;
+    struct waits *waits;
+    struct activities *activities;
+    struct evidence *evidence;
+    struct masked *masked;
+    struct devicehistory *work;
+    struct commands *commands;
+    struct unrecorded *unrecorded;
+    struct sockets *sockets;
+    bool has_stretch; /* the last event ended one: */
+    struct sockets_stretch stretch;
+    ck_time_t *inside; /* by thread: until when it is in a library's call */
+    ck_time_t *held;   /* by thread: until when others wait for its lock */
+    uint32_t *firsts;  /* by process: its first thread; DEFS_NONE */
+    uint32_t *nexts;   /* by thread: the next one of its process */
+    struct {
+        waits_horizon_f horizon;
+        const void *client;
+    } clients[LOOKBACK_CLIENTS_MAX];
+    size_t clients_count;
+    lookback_thread_f thread_from;
+    void *thread_client;
+};
+
+static ck_time_t lookback_horizon(const void *state, ck_time_t now)
+{
+    const struct lookback *lookback = state;
+    ck_time_t horizon = sockets_horizon(lookback->sockets, now);
+
+    for (size_t i = 0; i < lookback->clients_count; i++) {
+        ck_time_t time =
+            lookback->clients[i].horizon(lookback->clients[i].client, now);
+
+        horizon = time < horizon ? time : horizon;
+    }
+    return horizon;
+}
+
+/* The threads of each process. */
+static void threads_chain(struct lookback *lookback)
+{
+    const struct defs *defs = lookback->defs;
+
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        lookback->firsts[i] = DEFS_NONE;
+    }
+    for (uint32_t i = 0; i < defs->threads_count; i++) {
+        uint32_t *first = &lookback->firsts[defs->threads[i].process];
+
+        lookback->held[i] = INT64_MIN;
+        lookback->nexts[i] = *first;
+        *first = i;
+    }
+}
+
+struct lookback *lookback_create(const struct defs *defs,
+                                 const struct align *align,
+                                 uint64_t eager_bytes)
+{
+    struct lookback *lookback = calloc(1, sizeof(*lookback));
+
+    if (lookback == NULL) {
+        return NULL;
+    }
+    lookback->defs = defs;
+    lookback->host = history_create(defs, 0);
+    lookback->waits = waits_create(defs, align, eager_bytes);
+    lookback->activities = activities_create(defs);
+    lookback->evidence = evidence_create(defs);
+    lookback->masked = masked_create();
+    lookback->work = devicehistory_create(defs->processes_count);
+    lookback->commands = commands_create(defs);
+    lookback->unrecorded = unrecorded_create(defs);
+    lookback->sockets = sockets_create(defs, SOCKETS_OF_RANKS);
+    lookback->inside =
+        calloc(defs->threads_count + 1, sizeof(*lookback->inside));
+    lookback->held = calloc(defs->threads_count + 1, sizeof(*lookback->held));
+    lookback->firsts =
+        malloc((defs->processes_count + 1) * sizeof(*lookback->firsts));
+    lookback->nexts =
+        malloc((defs->threads_count + 1) * sizeof(*lookback->nexts));
+    if (lookback->host == NULL || lookback->waits == NULL ||
+        lookback->activities == NULL || lookback->evidence == NULL ||
+        lookback->masked == NULL || lookback->work == NULL ||
+        lookback->commands == NULL || lookback->unrecorded == NULL ||
+        lookback->sockets == NULL || lookback->inside == NULL ||
+        lookback->held == NULL || lookback->firsts == NULL ||
+        lookback->nexts == NULL) {
+        lookback_destroy(lookback);
+        return NULL;
+    }
+    threads_chain(lookback);
+    waits_horizon(lookback->waits, lookback_horizon, lookback);
+    return lookback;
+}
+
+void lookback_destroy(struct lookback *lookback)
+{
+    if (lookback == NULL) {
+        return;
+    }
+    history_destroy(lookback->host);
+    waits_destroy(lookback->waits);
+    activities_destroy(lookback->activities);
+    evidence_destroy(lookback->evidence);
+    masked_destroy(lookback->masked);
+    devicehistory_destroy(lookback->work);
+    commands_destroy(lookback->commands);
+    unrecorded_destroy(lookback->unrecorded);
+    sockets_destroy(lookback->sockets);
+    free(lookback->inside);
+    free(lookback->held);
+    free(lookback->firsts);
+    free(lookback->nexts);
+    free(lookback);
+}
+
+void lookback_client(struct lookback *lookback,
+                     waits_horizon_f f,
+                     const void *client)
+{
+    assert(lookback->clients_count < LOOKBACK_CLIENTS_MAX);
+    lookback->clients[lookback->clients_count].horizon = f;
+    lookback->clients[lookback->clients_count++].client = client;
+}
+
+void lookback_thread_client(struct lookback *lookback,
+                            lookback_thread_f f,
+                            void *client)
+{
+    lookback->thread_from = f;
+    lookback->thread_client = client;
+}
+
+ck_time_t lookback_held(const struct lookback *lookback, uint32_t thread)
+{
+    return lookback->held[thread];
+}
+
+/* What ended by then on the thread may go. 0, or -1 with ENOMEM. */
+static int thread_horizon(const struct lookback *lookback,
+                          uint32_t thread,
+                          size_t spans,
+                          ck_time_t now,
+                          ck_time_t *horizon)
+{
+    ck_time_t from = INT64_MAX;
+
+    if (lookback->thread_from != NULL &&
+        lookback->thread_from(lookback->thread_client, thread, spans, &from) !=
+            0) {
+        return -1;
+    }
+    *horizon = lookback_horizon(lookback, now);
+    *horizon = from < *horizon ? from : *horizon;
+    return 0;
+}
+
+const struct history *lookback_host(const struct lookback *lookback)
+{
+    return lookback->host;
+}
+
+const struct defs *lookback_cast(const struct lookback *lookback)
+{
+    return lookback->defs;
+}
+
+const struct devicehistory *lookback_work(const struct lookback *lookback)
+{
+    return lookback->work;
+}
+
+const struct commands *lookback_commands(const struct lookback *lookback)
+{
+    return lookback->commands;
+}
+
+struct masked *lookback_shadow(struct lookback *lookback)
+{
+    return lookback->masked;
+}
+
+struct match_counts lookback_counts(const struct lookback *lookback)
+{
+    return waits_counts(lookback->waits);
+}
+
+struct waits *lookback_waits(const struct lookback *lookback)
+{
+    return lookback->waits;
+}
+
+bool lookback_error(const struct lookback *lookback,
+                    uint32_t thread,
+                    ck_time_t start,
+                    struct wait *wait)
+{
+    return waits_error(lookback->waits, thread, start, wait);
+}
+
+const struct sockets_stretch *lookback_stretch(const struct lookback *lookback)
+{
+    return lookback->has_stretch ? &lookback->stretch : NULL;
+}
+
+uint32_t lookback_main(const struct lookback *lookback, uint32_t process)
+{
+    const struct defs *defs = lookback->defs;
+
+    return history_thread(lookback->host, process,
+                          defs->processes[process].pid);
+}
+
+bool lookback_data_wait(const struct lookback *lookback,
+                        uint32_t thread,
+                        const struct history_span *call,
+                        ck_time_t time,
+                        struct wait *wait)
+{
+    uint32_t process = lookback->defs->threads[thread].process;
+    const struct sockets_stretch *stretch;
+
+    wait->until = INT64_MAX;
+    if (call->kind != CK_KIND_POSIX ||
+        thread != lookback_main(lookback, process) ||
+        !sockets_is_wait(lookback->sockets, call)) {
+        return false;
+    }
+    stretch = sockets_awaited(lookback->sockets, process, time, &wait->until);
+    if (stretch == NULL) {
+        return false;
+    }
+    *wait = (struct wait){.kind = WAIT_LATE_DATA,
+                          .until = stretch->part.end,
+                          .thread = lookback_main(lookback, stretch->peer),
+                          .mark = INT64_MIN};
+    return wait->thread != HISTORY_NONE &&
+           lookback_error(lookback, thread, call->start, wait);
+}
+
+int64_t lookback_activity(struct lookback *lookback,
+                          const struct history_state *did)
+{
+    return activity_number(lookback->activities, did);
+}
+
+int64_t lookback_activity_common(struct lookback *lookback, uint32_t number)
+{
+    return activity_common(lookback->activities, number);
+}
+
+int64_t lookback_activity_site(struct lookback *lookback, uint32_t number)
+{
+    return activity_site(lookback->activities, number);
+}
+
+enum cause lookback_activity_device(const struct lookback *lookback,
+                                    uint32_t number)
+{
+    return activity_device(lookback->activities, number);
+}
+
+const char *lookback_activity_range(const struct lookback *lookback,
+                                    uint32_t number)
+{
+    return activity_range(lookback->activities, number);
+}
+
+uint32_t lookback_activity_call(const struct lookback *lookback,
+                                uint32_t number)
+{
+    return activity_call(lookback->activities, number);
+}
+
+enum cause lookback_activity_cause(const struct lookback *lookback,
+                                   uint32_t number)
+{
+    return activity_cause(lookback->activities, number);
+}
+
+enum cause lookback_cause(const struct lookback *lookback,
+                          const struct history_state *did,
+                          uint32_t number)
+{
+    static const enum cause offs[] = {
+        [HISTORY_ON] = CAUSE_HOST_COMPUTE,
+        [HISTORY_PREEMPTED] = CAUSE_OFFCPU_RUNNABLE,
+        [HISTORY_BLOCKED] = CAUSE_OFFCPU_BLOCKED,
+    };
+
+    return did->call == NULL ? offs[did->off]
+                             : activity_cause(lookback->activities, number);
+}
+
+struct report_activity lookback_activity_report(const struct lookback *lookback,
+                                                uint32_t number)
+{
+    return activity_report(lookback->activities, lookback->evidence, number);
+}
+
+/* ---- what is known beyond calls and ranges ------------------------------ */
+
+/* A piece of a thread's time, and the activity that it was. */
+struct piece {
+    struct lookback *lookback;
+    uint32_t thread;
+    uint32_t activity;
+    unsigned holders; /* of locks that were followed to it */
+};
+
+static int sample_weigh(void *state, const struct history_sample *sample)
+{
+    const struct piece *piece = state;
+    struct evidence_item item = {
+        .activity = piece->activity,
+        .kind = EVIDENCE_SAMPLE,
+        .a = piece->lookback->defs->threads[piece->thread].process,
+        .b = sample->stack,
+        .weight = sample->weight,
+    };
+
+    return evidence_add(piece->lookback->evidence, &item);
+}
+
+static int piece_weigh(struct piece *piece,
+                       struct region part,
+                       const struct history_state *did);
+
+/* What the holder of a lock did while a thread waited for it. */
+struct holding {
+    const struct piece *waiting;
+    uint32_t holder; /* thread */
+};
+
+static int
+holder_take(void *state, struct region part, const struct history_state *did)
+{
+    const struct holding *holding = state;
+    struct lookback *lookback = holding->waiting->lookback;
+    struct evidence_item item = {.activity = holding->waiting->activity,
+                                 .kind = EVIDENCE_HOLDER,
+                                 .a = holding->holder,
+                                 .b = DEFS_NONE,
+                                 .weight = region_length(part)};
+
+    if (did->is_known) {
+        struct piece piece = {.lookback = lookback,
+                              .thread = holding->holder,
+                              .holders = holding->waiting->holders + 1};
+        int64_t number = activity_number(lookback->activities, did);
+
+        if (number < 0) {
+            return -1;
+        }
+        piece.activity = item.b = (uint32_t)number;
+        if (piece_weigh(&piece, part, did) != 0) {
+            return -1;
+        }
+    }
+    return evidence_add(lookback->evidence, &item);
+}
+
+static int
+off_add(const struct piece *piece, enum evidence_off off, ck_time_t ns)
+{
+    struct evidence_item item = {.activity = piece->activity,
+                                 .kind = EVIDENCE_OFF,
+                                 .a = off,
+                                 .weight = ns};
+
+    return ns > 0 ? evidence_add(piece->lookback->evidence, &item) : 0;
+}
+
+static int call_weigh(struct piece *piece,
+                      struct region part,
+                      const struct history_span *call)
+{
+    struct lookback *lookback = piece->lookback;
+    struct evidence_item path = {.activity = piece->activity,
+                                 .kind = EVIDENCE_PATH,
+                                 .a = call->process,
+                                 .b = call->path,
+                                 .weight = region_length(part)};
+    struct holding holding = {.waiting = piece, .holder = HISTORY_NONE};
+    ck_time_t preempted =
+        history_preempted(lookback->host, piece->thread, part);
+
+    if (off_add(piece, EVIDENCE_PREEMPTED, preempted) != 0 ||
+        off_add(piece, EVIDENCE_ON, path.weight - preempted) != 0) {
+        return -1;
+    }
+    if (call->path != 0 && evidence_add(lookback->evidence, &path) != 0) {
+        return -1;
+    }
+    if (call->holder != 0 && piece->holders < LOOKBACK_HOLDERS_MAX) {
+        holding.holder =
+            history_thread(lookback->host, call->process, call->holder);
+    }
+    return holding.holder == HISTORY_NONE
+               ? 0
+               : history_walk(lookback->host, holding.holder, part, holder_take,
+                              &holding);
+}
+
+static int piece_weigh(struct piece *piece,
+                       struct region part,
+                       const struct history_state *did)
+{
+    static const enum evidence_off offs[] = {
+        [HISTORY_ON] = EVIDENCE_ON,
+        [HISTORY_PREEMPTED] = EVIDENCE_PREEMPTED,
+        [HISTORY_BLOCKED] = EVIDENCE_BLOCKED,
+    };
+
+    if (did->call != NULL) {
+        return call_weigh(piece, part, did->call);
+    }
+    if (off_add(piece, offs[did->off], region_length(part)) != 0) {
+        return -1;
+    }
+    return history_samples(piece->lookback->host, piece->thread, part,
+                           sample_weigh, piece);
+}
+
+int64_t lookback_did(struct lookback *lookback,
+                     uint32_t thread,
+                     struct region part,
+                     const struct history_state *did)
+{
+    int64_t number = activity_number(lookback->activities, did);
+    struct piece piece = {
+        .lookback = lookback, .thread = thread, .activity = (uint32_t)number};
+
+    return number < 0 || piece_weigh(&piece, part, did) != 0 ? -1 : number;
+}
+
+/* ---- taking ------------------------------------------------------------- */
+
+/* Where a thread's next span goes; NULL with ENOMEM. */
+static struct history_span *span_place(struct lookback *lookback,
+                                       const struct timeline_event *event,
+                                       uint32_t thread)
+{
+    struct history_span *span = history_next(lookback->host, thread);
+    ck_time_t horizon;
+
+    if (span != NULL) {
+        return span;
+    }
+    return thread_horizon(lookback, thread,
+                          history_count(lookback->host, thread), event->start,
+                          &horizon) == 0
+               ? history_place(lookback->host, thread, horizon)
+               : NULL;
+}
+
+static int overhead_take(struct lookback *lookback,
+                         const struct timeline_event *event)
+{
+    const struct ck_call *record = (const struct ck_call *)event->record;
+    struct masked_part part = {{event->start, event->end},
+                               CAUSE_PROFILER,
+                               DEFS_NONE,
+                               event->process,
+                               (uint32_t)(record->extra >> 32)};
+
+    return masked_add(lookback->masked, &part,
+                      lookback_horizon(lookback, event->start));
+}
+
+/* A call of libc that a library makes for its own is a part of that library's
+ * call. */
+static bool is_part(struct lookback *lookback,
+                    const struct timeline_event *event)
+{
+    ck_time_t *inside;
+
+    if (event->thread >= lookback->defs->threads_count) {
+        return false;
+    }
+    inside = &lookback->inside[event->thread];
+    if (event->record->kind == CK_KIND_POSIX) {
+        return event->start < *inside;
+    }
+    *inside = event->end > *inside ? event->end : *inside;
+    return false;
+}
+
+/* A call of libc: on what it was made. */
+static void libc_take(struct lookback *lookback,
+                      const struct ck_call *record,
+                      struct history_span *span)
+{
+    bool is_lock = record->object == 0 && record->arg != 0;
+    uint32_t holder = HISTORY_NONE;
+
+    span->holder = is_lock ? (uint32_t)record->extra : 0;
+    span->path = record->object != 0 ? (uint32_t)record->extra : 0;
+    if (span->holder != 0) {
+        holder = history_thread(lookback->host, span->process, span->holder);
+    }
+    if (holder != HISTORY_NONE && span->end > lookback->held[holder]) {
+        lookback->held[holder] = span->end;
+    }
+}
+
+/* The thread that was in a call. */
+static uint32_t call_thread(const struct lookback *lookback,
+                            const struct timeline_event *event)
+{
+    const struct ck_call *record = (const struct ck_call *)event->record;
+
+    if (ck_kind_class(record->e.kind) != CK_CLASS_CALL || record->call != 0 ||
+        record->extra >> 32 == 0) {
+        return event->thread;
+    }
+    /* Told by the device's tracer, on a thread of its own. */
+    return history_thread(lookback->host, event->process,
+                          (uint32_t)(record->extra >> 32));
+}
+
+static int call_take(struct lookback *lookback,
+                     const struct timeline_event *event)
+{
+    /* The site and the number lie at the same place in all classes. */
+    const struct ck_call *record = (const struct ck_call *)event->record;
+    struct history_span *span;
+    uint32_t thread;
+
+    if (record->e.kind == CK_KIND_OVERHEAD) {
+        return overhead_take(lookback, event);
+    }
+    if (is_part(lookback, event)) {
+        return 0;
+    }
+    lookback->has_stretch =
+        record->e.kind == CK_KIND_POSIX &&
+        sockets_take(lookback->sockets, event, &lookback->stretch);
+    thread = call_thread(lookback, event);
+    if (thread >= lookback->defs->threads_count) {
+        return 0;
+    }
+    span = span_place(lookback, event, thread);
+    if (span == NULL) {
+        return -1;
+    }
+    *span = (struct history_span){.start = event->start,
+                                  .end = event->end,
+                                  .site = record->site,
+                                  .process = event->process,
+                                  .name = record->e.name,
+                                  .call = record->call,
+                                  .kind = record->e.kind,
+                                  .is_call = true};
+    if (record->e.kind == CK_KIND_POSIX) {
+        libc_take(lookback, record, span);
+    }
+    history_placed(lookback->host, thread);
+    return 0;
+}
+
+static int off_take(struct lookback *lookback,
+                    const struct timeline_event *event)
+{
+    const struct ck_mark *mark = (const struct ck_mark *)event->record;
+    struct region part = {event->start, event->end};
+    uint32_t thread = history_told(lookback->host, lookback->defs, event,
+                                   (uint32_t)mark->value);
+    ck_time_t horizon = INT64_MIN;
+
+    if (thread == HISTORY_NONE) {
+        return 0;
+    }
+    if (!history_has_off_room(lookback->host, thread) &&
+        thread_horizon(lookback, thread, SIZE_MAX, event->start, &horizon) !=
+            0) {
+        return -1;
+    }
+    return history_add_off(lookback->host, thread, part,
+                           mark->e.kind == CK_KIND_PREEMPTED ? HISTORY_PREEMPTED
+                                                             : HISTORY_BLOCKED,
+                           horizon);
+}
+
+static int sample_take(struct lookback *lookback,
+                       const struct timeline_event *event)
+{
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    bool is_sound = record->stack <= UINT32_MAX && record->weight > 0 &&
+                    record->weight <= UINT32_MAX;
+    struct history_sample sample = {(uint32_t)record->stack,
+                                    (uint32_t)record->weight};
+    uint32_t thread =
+        history_told(lookback->host, lookback->defs, event, record->tid);
+    ck_time_t horizon = INT64_MIN;
+
+    if (thread == HISTORY_NONE || !is_sound) {
+        return 0;
+    }
+    if (!history_has_sample_room(lookback->host, thread) &&
+        thread_horizon(lookback, thread, SIZE_MAX, event->start, &horizon) !=
+            0) {
+        return -1;
+    }
+    return history_add_sample(lookback->host, thread, event->start, &sample,
+                              horizon);
+}
+
+static int range_take(struct lookback *lookback,
+                      const struct timeline_event *event)
+{
+    struct history_span *span;
+
+    if (event->thread >= lookback->defs->threads_count) {
+        return 0;
+    }
+    span = span_place(lookback, event, event->thread);
+    if (span == NULL) {
+        return -1;
+    }
+    *span = (struct history_span){.start = event->start,
+                                  .end = event->end,
+                                  .process = event->process,
+                                  .name = event->record->name,
+                                  .kind = event->record->kind};
+    history_placed(lookback->host, event->thread);
+    return 0;
+}
+
+static int mark_take(struct lookback *lookback,
+                     const struct timeline_event *event)
+{
+    switch (event->record->kind) {
+    case CK_KIND_RANGE:
+        return range_take(lookback, event);
+    case CK_KIND_PREEMPTED:
+    case CK_KIND_BLOCKED:
+        return off_take(lookback, event);
+    default:
+        return 0;
+    }
+}
+
+static int lost_take(struct lookback *lookback,
+                     const struct timeline_event *event)
+{
+    const struct ck_counter *lost = (const struct ck_counter *)event->record;
+    /* Work that had not ended is told by its commands. */
+    bool is_known = lost->reason == CK_LOST_UNDONE &&
+                    commands_is_known(lookback->commands, event->process);
+    /* A device's tracer belongs to its process. */
+    bool is_device = lost->reason == CK_LOST_DEVICE;
+    struct masked_part part = {
+        {event->start, event->start + lost->enabled},
+        CAUSE_LOST_DATA,
+        is_device ? DEFS_NONE : lookback->defs->processes[event->process].agent,
+        is_device ? event->process : DEFS_NONE,
+        lost->tid};
+
+    return is_known ? 0
+                    : masked_add(lookback->masked, &part,
+                                 lookback_horizon(lookback, event->start));
+}
+
+/* A copy says of the call that launched it which way it went, and whether the
+ * call waited for it: "cudaMemcpyAsync" says neither. */
+static void copy_take(struct lookback *lookback,
+                      const struct timeline_event *event)
+{
+    const struct ck_copy *copy = (const struct ck_copy *)event->record;
+    uint32_t thread;
+
+    if (ck_kind_class(copy->e.kind) != CK_CLASS_COPY || copy->call == 0) {
+        return;
+    }
+    thread = history_thread(lookback->host, event->process, copy->tid);
+    if (thread != HISTORY_NONE) {
+        history_copied(lookback->host, thread, copy->call, copy->e.kind,
+                       event->end);
+    }
+}
+
+/* Nobody asks what the devices of a process did before the calls that are kept
+ * of its threads. */
+static ck_time_t calls_from(const struct lookback *lookback, uint32_t process)
+{
+    ck_time_t from = INT64_MAX;
+
+    for (uint32_t thread = lookback->firsts[process]; thread != DEFS_NONE;
+         thread = lookback->nexts[thread]) {
+        ck_time_t first = history_first_start(lookback->host, thread);
+
+        from = first < from ? first : from;
+    }
+    return from;
+}
+
+/* The record of what a CUDA call launched came, whatever its times are. All of
+ * its head lies alike in both classes. */
+static void work_came(struct lookback *lookback,
+                      const struct timeline_event *event)
+{
+    const struct ck_kernel *record = (const struct ck_kernel *)event->record;
+    uint32_t thread;
+
+    if (record->call == 0 ||
+        !unrecorded_has(lookback->unrecorded, event->process)) {
+        return;
+    }
+    thread = history_thread(lookback->host, event->process, record->tid);
+    if (thread != HISTORY_NONE) {
+        unrecorded_work(lookback->unrecorded, thread, record->call);
+    }
+}
+
+static int work_take(struct lookback *lookback,
+                     const struct timeline_event *event)
+{
+    struct region part = {event->start, event->end};
+    struct devicehistory_item *item;
+
+    work_came(lookback, event);
+    if (ck_kind_class(event->record->kind) == CK_CLASS_KERNEL) {
+        unrecorded_kernel(lookback->unrecorded,
+                          (event->record->flags & CK_FLAG_BAD_TIME) == 0);
+    }
+    if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
+        return 0;
+    }
+    copy_take(lookback, event);
+    if ((devicehistory_is_full(lookback->work, event->process) &&
+         devicehistory_make_room(lookback->work, event->process,
+                                 calls_from(lookback, event->process)) != 0) ||
+        devicehistory_place(lookback->work, event->process, part, &item) != 0) {
+        return -1;
+    }
+    if (item == NULL) {
+        return 0;
+    }
+    item->name = event->record->name;
+    item->is_copy = ck_kind_class(event->record->kind) == CK_CLASS_COPY;
+    if (item->is_copy) {
+        const struct ck_copy *copy = (const struct ck_copy *)event->record;
+
+        item->tid = copy->tid;
+        item->call = copy->call;
+    } else {
+        const struct ck_kernel *kernel =
+            (const struct ck_kernel *)event->record;
+
+        item->tid = kernel->tid;
+        item->call = kernel->call;
+    }
+    return 0;
+}
+
+static int api_take(struct lookback *lookback,
+                    const struct timeline_event *event)
+{
+    switch (event->record->kind) {
+    case CK_KIND_API_OPENCL:
+        return commands_take(lookback->commands, event);
+    case CK_KIND_API_CUDA_RUNTIME:
+    case CK_KIND_API_CUDA_DRIVER:
+        return unrecorded_launch(lookback->unrecorded, event);
+    default:
+        return 0;
+    }
+}
+
+int lookback_close(struct lookback *lookback)
+{
+    unrecorded_close(lookback->unrecorded);
+    for (uint32_t i = 0; i < lookback->defs->processes_count; i++) {
+        struct masked_part part = {
+            .cause = CAUSE_LOST_DATA, .agent = DEFS_NONE, .process = i};
+
+        if (unrecorded_count(lookback->unrecorded, i, &part.part) > 0 &&
+            masked_add(lookback->masked, &part, INT64_MIN) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+struct report_launches lookback_launches(const struct lookback *lookback)
+{
+    return unrecorded_report(lookback->unrecorded);
+}
+
+int lookback_take(struct lookback *lookback,
+                  const struct timeline_event *event,
+                  int64_t mark)
+{
+    unsigned kind = event->record->kind;
+
+    lookback->has_stretch = false;
+    switch (ck_kind_class(kind)) {
+    case CK_CLASS_MESSAGE:
+    case CK_CLASS_COLLECTIVE:
+        if (waits_take(lookback->waits, event, mark) != 0) {
+            return -1;
+        }
+        /* A COMPLETE is no call: it says what one completed. Nor is a
+         * persistent request's transfer: its start has a record of its own. */
+        return kind == CK_KIND_COMPLETE ||
+                       (event->record->flags & CK_FLAG_PERSISTENT) != 0
+                   ? 0
+                   : call_take(lookback, event);
+    case CK_CLASS_CALL:
+        return api_take(lookback, event) != 0 ? -1 : call_take(lookback, event);
+    case CK_CLASS_AWAIT:
+        return commands_take(lookback->commands, event);
+    case CK_CLASS_MARK:
+        return mark_take(lookback, event);
+    case CK_CLASS_KERNEL:
+    case CK_CLASS_COPY:
+        return commands_take(lookback->commands, event) != 0
+                   ? -1
+                   : work_take(lookback, event);
+    case CK_CLASS_SAMPLE:
+        return sample_take(lookback, event);
+    case CK_CLASS_COUNTER:
+        if (kind != CK_KIND_LOST) {
+            return 0;
+        }
+        return waits_take(lookback->waits, event, mark) != 0
+                   ? -1
+                   : lost_take(lookback, event);
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,123 @@
+/* timedfacts.c - timed facts about threads, as far back as somebody asks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/history/timedfacts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+
+struct list {
+    struct timedfacts_fact *facts;
+    size_t count, room;
+};
+
+struct timedfacts {
+    size_t threads;
+    size_t limit; /* facts of a thread */
+    struct list *lists;
+};
+
+struct timedfacts *timedfacts_create(size_t threads)
+{
+    struct timedfacts *timedfacts = calloc(1, sizeof(*timedfacts));
+
+    if (timedfacts == NULL) {
+        return NULL;
+    }
+    timedfacts->threads = threads;
+    timedfacts->limit = TIMEDFACTS_ALL / (threads + 1);
+    if (timedfacts->limit > TIMEDFACTS_MAX) {
+        timedfacts->limit = TIMEDFACTS_MAX;
+    } else if (timedfacts->limit < TIMEDFACTS_MIN) {
+        timedfacts->limit = TIMEDFACTS_MIN;
+    }
+    timedfacts->lists = calloc(threads + 1, sizeof(*timedfacts->lists));
+    if (timedfacts->lists == NULL) {
+        free(timedfacts);
+        return NULL;
+    }
+    return timedfacts;
+}
+
+void timedfacts_destroy(struct timedfacts *timedfacts)
+{
+    if (timedfacts == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < timedfacts->threads; i++) {
+        free(timedfacts->lists[i].facts);
+    }
+    free(timedfacts->lists);
+    free(timedfacts);
+}
+
+/* Let facts go that ended by then; half of them when that is not enough. */
+static void list_trim(struct list *list, size_t limit, ck_time_t horizon)
+{
+    size_t first = 0;
+
+    if (list->count == 0) {
+        return;
+    }
+    while (first < list->count && list->facts[first].end <= horizon) {
+        first++;
+    }
+    if (list->count - first >= limit) {
+        first += (list->count - first) / 2;
+    }
+    list->count -= first;
+    memmove(list->facts, list->facts + first,
+            list->count * sizeof(*list->facts));
+}
+
+bool timedfacts_has_room(const struct timedfacts *timedfacts, uint32_t thread)
+{
+    return timedfacts->lists[thread].count < timedfacts->lists[thread].room;
+}
+
+int timedfacts_add(struct timedfacts *timedfacts,
+                   uint32_t thread,
+                   const struct timedfacts_fact *fact,
+                   ck_time_t horizon)
+{
+    struct list *list = &timedfacts->lists[thread];
+
+    if (list->count == list->room) {
+        list_trim(list, timedfacts->limit, horizon);
+    }
+    if (array_grow(&list->facts, &list->room, list->count,
+                   sizeof(*list->facts)) != 0) {
+        return -1;
+    }
+    list->facts[list->count++] = *fact;
+    return 0;
+}
+
+const struct timedfacts_fact *
+timedfacts_from(const struct timedfacts *timedfacts,
+                uint32_t thread,
+                ck_time_t time,
+                size_t *count)
+{
+    const struct list *list = &timedfacts->lists[thread];
+    size_t low = 0;
+    size_t high = list->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (list->facts[middle].start < time) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low > 0 && list->facts[low - 1].end > time) {
+        low--;
+    }
+    *count = list->count - low;
+    return *count > 0 ? list->facts + low : NULL;
+}

@@ -1,0 +1,636 @@
+/* hang.c - where a run stood that did not end well
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/waits/hang.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/waits/unmatched.h"
+#include "merge/messages/match.h"
+#include "merge/model/array.h"
+#include "merge/model/comm.h"
+#include "merge/model/quantile.h"
+#include "merge/model/table.h"
+
+/* MPI_COMM_WORLD's number in every process. */
+#define WORLD 1
+
+/* A collective that a rank did not leave. */
+struct standing {
+    uint32_t comm; /* in the run */
+    uint32_t seq;
+    uint32_t id; /* of the communicator in the process */
+    uint32_t process;
+    int32_t rank;
+    uint32_t name;
+    uint64_t site;
+};
+
+/* From one call of a rank to its next. */
+struct stepdetect {
+    ck_time_t *lasts; /* by rank of the definitions: return of the last one */
+    struct quantile intervals;
+    ck_time_t longest;
+};
+
+#define FINALIZE "MPI_Finalize"
+/* So few intervals say nothing of what is usual. */
+#define USUAL_MIN 12
+
+/* The call of a rank that ended last. */
+struct last {
+    ck_time_t end;
+    uint32_t process;
+    uint32_t name;
+    uint64_t site;
+    bool is_known;
+};
+
+struct hang {
+    const struct defs *defs; /* borrowed */
+    struct unmatched *awaited;
+    struct last *lasts; /* by rank of the definitions */
+    struct stepdetect collectives;
+    struct stepdetect calls; /* of MPI */
+    struct table *keys;      /* process, id of a communicator */
+    uint32_t *seqs;          /* by number of the key: the latest one */
+    size_t seqs_count, seqs_room;
+    struct standing *standings;
+    size_t count, room;
+};
+
+bool hang_is_wanted(const struct defs *defs)
+{
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        const struct defs_agent *agent = &defs->agents[defs->ranks[i].agent];
+
+        if (!agent->is_profile && !defs_ended_well(agent)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct hang *hang_create(const struct defs *defs)
+{
+    struct hang *hang = calloc(1, sizeof(*hang));
+
+    if (hang == NULL) {
+        return NULL;
+    }
+    hang->defs = defs;
+    hang->keys = table_create();
+    hang->awaited = unmatched_create(defs);
+    hang->lasts = calloc(defs->ranks_count + 1, sizeof(*hang->lasts));
+    quantile_init(&hang->collectives.intervals);
+    quantile_init(&hang->calls.intervals);
+    hang->collectives.lasts =
+        calloc(defs->ranks_count + 1, sizeof(*hang->collectives.lasts));
+    hang->calls.lasts =
+        calloc(defs->ranks_count + 1, sizeof(*hang->calls.lasts));
+    if (hang->collectives.lasts == NULL || hang->calls.lasts == NULL ||
+        hang->keys == NULL || hang->lasts == NULL || hang->awaited == NULL) {
+        hang_destroy(hang);
+        return NULL;
+    }
+    return hang;
+}
+
+static void rhythm_fini(struct stepdetect *rhythm)
+{
+    quantile_fini(&rhythm->intervals);
+    free(rhythm->lasts);
+}
+
+void hang_destroy(struct hang *hang)
+{
+    if (hang == NULL) {
+        return;
+    }
+    table_destroy(hang->keys);
+    unmatched_destroy(hang->awaited);
+    free(hang->lasts);
+    rhythm_fini(&hang->collectives);
+    rhythm_fini(&hang->calls);
+    free(hang->seqs);
+    free(hang->standings);
+    free(hang);
+}
+
+/* ---- what is seen ------------------------------------------------------- */
+
+/* Of MPI or of a device's API; no transfer of a persistent request. */
+static bool is_call(const struct ck_event *record)
+{
+    switch (record->kind) {
+    case CK_KIND_MPI_CALL:
+    case CK_KIND_API_OPENCL:
+    case CK_KIND_API_CUDA_RUNTIME:
+    case CK_KIND_API_CUDA_DRIVER:
+    case CK_KIND_API_NEURON:
+    case CK_KIND_SEND:
+    case CK_KIND_RECV:
+    case CK_KIND_PROBE:
+    case CK_KIND_SENDRECV:
+    case CK_KIND_COLLECTIVE:
+    case CK_KIND_ICOLLECTIVE:
+        return (record->flags & CK_FLAG_PERSISTENT) == 0;
+    default:
+        return false;
+    }
+}
+
+static bool is_mpi(const struct ck_event *record)
+{
+    return is_call(record) &&
+           (record->kind == CK_KIND_MPI_CALL ||
+            ck_kind_class(record->kind) == CK_CLASS_MESSAGE ||
+            ck_kind_class(record->kind) == CK_CLASS_COLLECTIVE);
+}
+
+static void last_take(struct hang *hang, const struct timeline_event *event)
+{
+    uint32_t index = defs_rank_index(hang->defs, event->rank);
+    struct last *last;
+
+    if (index == DEFS_NONE) {
+        return;
+    }
+    last = &hang->lasts[index];
+    if (!last->is_known || event->end >= last->end) {
+        last->is_known = true;
+        last->end = event->end;
+        last->process = event->process;
+        last->name = event->record->name;
+        /* The site lies at the same place in all three classes. */
+        last->site = ((const struct ck_call *)event->record)->site;
+    }
+}
+
+/* 0, or -1 with ENOMEM. */
+static int stepdetect_take(struct hang *hang,
+                           struct stepdetect *rhythm,
+                           const struct timeline_event *event)
+{
+    uint32_t index = defs_rank_index(hang->defs, event->rank);
+    ck_time_t interval;
+
+    if (index == DEFS_NONE) {
+        return 0;
+    }
+    interval =
+        rhythm->lasts[index] == 0 ? -1 : event->end - rhythm->lasts[index];
+    rhythm->lasts[index] = event->end;
+    if (interval < 0) {
+        return 0;
+    }
+    rhythm->longest = interval > rhythm->longest ? interval : rhythm->longest;
+    return quantile_add(&rhythm->intervals, interval);
+}
+
+static int seq_take(struct hang *hang,
+                    uint32_t process,
+                    const struct ck_collective *record)
+{
+    struct table_key key = {process, record->comm, 0};
+    int64_t number = table_number(hang->keys, key);
+
+    if (number < 0) {
+        return -1;
+    }
+    if ((size_t)number == hang->seqs_count) {
+        if (array_grow(&hang->seqs, &hang->seqs_room, hang->seqs_count,
+                       sizeof(*hang->seqs)) != 0) {
+            return -1;
+        }
+        hang->seqs[hang->seqs_count++] = 0;
+    }
+    if (record->seq > hang->seqs[number]) {
+        hang->seqs[number] = record->seq;
+    }
+    return 0;
+}
+
+static int standing_take(struct hang *hang, const struct timeline_event *event)
+{
+    const struct ck_collective *record =
+        (const struct ck_collective *)event->record;
+    struct standing standing = {
+        .seq = record->seq,
+        .id = record->comm,
+        .process = event->process,
+        .rank = event->rank,
+        .name = record->e.name,
+        .site = record->site,
+    };
+    int32_t member;
+
+    if (record->seq == 0 || !match_place(hang->defs, event, record->comm,
+                                         &standing.comm, &member)) {
+        return 0;
+    }
+    if (array_grow(&hang->standings, &hang->room, hang->count,
+                   sizeof(standing)) != 0) {
+        return -1;
+    }
+    hang->standings[hang->count++] = standing;
+    return 0;
+}
+
+int hang_take(void *consumer, const struct timeline_event *event)
+{
+    struct hang *hang = consumer;
+    bool is_cut = (event->record->flags & CK_FLAG_CUT) != 0;
+    bool is_collective = event->record->kind == CK_KIND_COLLECTIVE ||
+                         event->record->kind == CK_KIND_ICOLLECTIVE;
+
+    if (unmatched_take(hang->awaited, event) != 0) {
+        return -1;
+    }
+    if (is_cut && event->record->kind == CK_KIND_COLLECTIVE) {
+        return standing_take(hang, event);
+    }
+    if (is_cut) {
+        return 0;
+    }
+    if (is_call(event->record)) {
+        last_take(hang, event);
+    }
+    if ((is_mpi(event->record) &&
+         stepdetect_take(hang, &hang->calls, event) != 0) ||
+        (event->record->kind == CK_KIND_COLLECTIVE &&
+         stepdetect_take(hang, &hang->collectives, event) != 0)) {
+        return -1;
+    }
+    return is_collective ? seq_take(hang, event->process,
+                                    (const struct ck_collective *)event->record)
+                         : 0;
+}
+
+/* ---- what is said ------------------------------------------------------- */
+
+/* All of one collective together, ranks ascending. */
+static int by_collective(const void *a, const void *b)
+{
+    const struct standing *left = a;
+    const struct standing *right = b;
+
+    if (left->comm != right->comm) {
+        return left->comm < right->comm ? -1 : 1;
+    }
+    if (left->seq != right->seq) {
+        return left->seq < right->seq ? -1 : 1;
+    }
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int by_waiting(const void *a, const void *b)
+{
+    const struct report_impasse *left = a;
+    const struct report_impasse *right = b;
+
+    if (left->waited != right->waited) {
+        return left->waited > right->waited ? -1 : 1;
+    }
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+/* True when the process has a record of that collective or of a later one. */
+static bool
+has_come(const struct hang *hang, uint32_t process, uint32_t id, uint32_t seq)
+{
+    struct table_key key = {process, id, 0};
+
+    /* Records may still come: a question gives no number to a key. */
+    return table_has(hang->keys, key) &&
+           hang->seqs[table_number(hang->keys, key)] >= seq;
+}
+
+/* True when the process has any collective on it. */
+static bool is_known(const struct hang *hang, uint32_t process, uint32_t id)
+{
+    return has_come(hang, process, id, 0);
+}
+
+/* The process's communicator with that number in the run; 0 = it has none. */
+static uint32_t
+comm_of(const struct hang *hang, uint32_t process, uint32_t comm)
+{
+    const struct defs_process *owner = &hang->defs->processes[process];
+
+    for (size_t i = 0; i < owner->comms_count; i++) {
+        if (owner->comms[i].global == comm) {
+            return owner->comms[i].id;
+        }
+    }
+    return is_known(hang, process, WORLD) && owner->comms_count == 0 ? WORLD
+                                                                     : 0;
+}
+
+/* A rank that was started again: only its last process counts. */
+static bool
+is_superseded(const struct hang *hang, uint32_t process, uint32_t comm)
+{
+    const struct defs *defs = hang->defs;
+
+    for (uint32_t p = process + 1; p < defs->processes_count; p++) {
+        if (defs->processes[p].rank == defs->processes[process].rank &&
+            comm_of(hang, p, comm) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a;
+    int32_t right = *(const int32_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+static void rank_add(struct report_impasse *row, int32_t rank, size_t *count)
+{
+    row->ranks[row->waited + row->died + row->absent + row->left] = rank;
+    (*count)++;
+}
+
+/* Members that do not stand in it: not yet, or no more. */
+static void others_add(const struct hang *hang,
+                       const struct standing *first,
+                       size_t count,
+                       struct report_impasse *row,
+                       bool is_left)
+{
+    const struct defs *defs = hang->defs;
+    size_t added;
+
+    for (uint32_t p = 0; p < defs->processes_count; p++) {
+        uint32_t id = comm_of(hang, p, first->comm);
+        bool is_standing = false;
+
+        for (size_t i = 0; i < count; i++) {
+            is_standing = is_standing || first[i].process == p;
+        }
+        if (id == 0 || is_standing ||
+            has_come(hang, p, id, first->seq) != is_left ||
+            is_superseded(hang, p, first->comm)) {
+            continue;
+        }
+        rank_add(row, defs->processes[p].rank,
+                 is_left ? &row->left : &row->absent);
+        for (size_t i = 0; !is_left && i < DEFS_REASONS; i++) {
+            row->is_sure = row->is_sure &&
+                           defs->agents[defs->processes[p].agent].lost[i] == 0;
+        }
+    }
+    added = is_left ? row->left : row->absent;
+    qsort(row->ranks + row->waited + row->died + row->absent + row->left -
+              added,
+          added, sizeof(*row->ranks), by_rank);
+}
+
+/* The process is in that collective, too, and never left it. */
+static bool is_standing(const struct hang *hang,
+                        uint32_t process,
+                        uint32_t id,
+                        uint32_t seq)
+{
+    for (size_t i = 0; i < hang->count; i++) {
+        const struct standing *standing = &hang->standings[i];
+
+        if (standing->process == process && standing->id == id &&
+            standing->seq >= seq) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One collective, in which `count` ranks stand. 0 or -1. */
+static int row_fill(const struct hang *hang,
+                    const struct standing *first,
+                    size_t count,
+                    const struct report *report,
+                    struct report_impasse *row)
+{
+    const struct defs *defs = hang->defs;
+    const struct defs_comm *comm = comm_find(defs, first->process, first->id);
+
+    memset(row, 0, sizeof(*row));
+    row->ranks = calloc(count + defs->processes_count + 1, sizeof(*row->ranks));
+    if (row->ranks == NULL) {
+        return -1;
+    }
+    row->call = defs_name(defs, first->process, first->name);
+    row->call = row->call == NULL ? "a collective" : row->call;
+    row->place = defs_place(defs, first->process, first->site);
+    row->size = comm != NULL ? comm->size : defs_size(defs);
+    row->comm = comm != NULL ? comm->name : NULL;
+    if (row->comm == NULL && first->id == WORLD) {
+        row->comm = "MPI_COMM_WORLD";
+    }
+    row->number = first->seq;
+    row->is_sure = true;
+    for (size_t i = 0; i < count; i++) {
+        if (!report_has_died(report, first[i].rank)) {
+            rank_add(row, first[i].rank, &row->waited);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (report_has_died(report, first[i].rank)) {
+            rank_add(row, first[i].rank, &row->died);
+        }
+    }
+    others_add(hang, first, count, row, false);
+    others_add(hang, first, count, row, true);
+    return 0;
+}
+
+/* No record of the process's agent is known to be lost. */
+static bool is_all_there(const struct defs *defs, uint32_t process)
+{
+    const struct defs_agent *agent =
+        &defs->agents[defs->processes[process].agent];
+
+    for (size_t i = 0; i < DEFS_REASONS; i++) {
+        if (agent->lost[i] > 0) {
+            return false;
+        }
+    }
+    return agent->gap_records == 0;
+}
+
+bool hang_is_absent(const struct hang *hang,
+                    uint32_t process,
+                    const struct ck_collective *record,
+                    uint32_t other)
+{
+    const struct defs_comm *comm = comm_find(hang->defs, process, record->comm);
+    uint32_t global = comm != NULL ? comm->global : DEFS_NONE;
+    uint32_t id = global != DEFS_NONE     ? comm_of(hang, other, global)
+                  : record->comm == WORLD ? WORLD
+                                          : 0;
+
+    return record->seq != 0 && id != 0 && other != process &&
+           hang->defs->processes[other].rank >= 0 &&
+           !is_standing(hang, other, id, record->seq) &&
+           !has_come(hang, other, id, record->seq) &&
+           is_all_there(hang->defs, other) &&
+           (global == DEFS_NONE || !is_superseded(hang, other, global));
+}
+
+int32_t hang_peer(const struct hang *hang,
+                  uint32_t process,
+                  const struct ck_message *record)
+{
+    return unmatched_peer(hang->awaited, process, record);
+}
+
+/* With status 0, the rank or, where it has one, its launcher. */
+static bool is_well(const struct report_rank *row)
+{
+    return row->launcher != NULL
+               ? report_launched_well(row->launcher)
+               : row->end == REPORT_END_EXITED && row->code == 0;
+}
+
+static void lasts_report(const struct hang *hang, struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        struct report_rank *row = &report->ranks[i];
+        uint32_t index = defs_rank_index(hang->defs, row->number);
+        const struct last *last;
+
+        if (index == DEFS_NONE || !hang->lasts[index].is_known ||
+            is_well(row)) {
+            continue;
+        }
+        last = &hang->lasts[index];
+        row->last = defs_name(hang->defs, last->process, last->name);
+        row->last_place = defs_place(hang->defs, last->process, last->site);
+        row->last_end = last->end;
+    }
+}
+
+/* In MPI_Finalize, or never there though it began MPI. */
+static bool is_in_finalize(const struct report_rank *row)
+{
+    return row->open != NULL && strcmp(row->open, FINALIZE) == 0;
+}
+
+static bool is_not_final(const struct defs *defs, int32_t rank)
+{
+    bool is_begun = false;
+
+    for (size_t p = 0; p < defs->processes_count; p++) {
+        const struct defs_process *process = &defs->processes[p];
+
+        if (process->rank == rank && stamps_has(&process->finalize)) {
+            return false;
+        }
+        is_begun =
+            is_begun || (process->rank == rank && stamps_has(&process->init));
+    }
+    return is_begun;
+}
+
+/* MPI_Finalize is one like a collective of all, without a number. 0 or -1. */
+static int finalize_report(const struct hang *hang, struct report *report)
+{
+    struct report_impasse *row = &report->impasses[report->impasses_count];
+
+    *row = (struct report_impasse){.call = FINALIZE, .is_sure = true};
+    row->ranks = calloc(report->ranks_count + 1, sizeof(*row->ranks));
+    if (row->ranks == NULL) {
+        return -1;
+    }
+    row->size = defs_size(hang->defs);
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (is_in_finalize(&report->ranks[i])) {
+            row->place = report->ranks[i].open_place;
+            rank_add(row, report->ranks[i].number, &row->waited);
+        }
+    }
+    for (size_t i = 0; row->waited > 0 && i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (!is_in_finalize(rank) && is_not_final(hang->defs, rank->number)) {
+            rank_add(row, rank->number, &row->absent);
+            row->is_sure = row->is_sure && rank->lost == 0 && rank->gaps == 0;
+        }
+    }
+    if (row->absent == 0) {
+        free(row->ranks);
+        return 0;
+    }
+    report->impasses_count++;
+    return 0;
+}
+
+static void usual_report(struct hang *hang, struct report *report)
+{
+    struct stepdetect *rhythm = &hang->collectives;
+
+    report->usual = (struct report_usual){.of = "collectives"};
+    if (rhythm->intervals.count < USUAL_MIN) {
+        rhythm = &hang->calls;
+        report->usual.of = "calls of MPI";
+    }
+    if (rhythm->intervals.count < USUAL_MIN) {
+        report->usual.of = NULL;
+        return;
+    }
+    report->usual.median = quantile_at(&rhythm->intervals, 0.5);
+    report->usual.longest = rhythm->longest;
+}
+
+int hang_report(struct hang *hang, struct report *report)
+{
+    struct standing *items = hang->standings;
+    size_t end;
+
+    lasts_report(hang, report);
+    usual_report(hang, report);
+    if (unmatched_report(hang->awaited, report) != 0) {
+        return -1;
+    }
+    report->impasses = calloc(hang->count + 2, sizeof(*report->impasses));
+    if (report->impasses == NULL) {
+        return -1;
+    }
+    if (hang->count > 0) {
+        qsort(items, hang->count, sizeof(*items), by_collective);
+    }
+    for (size_t at = 0; at < hang->count; at = end) {
+        struct report_impasse *row = &report->impasses[report->impasses_count];
+
+        end = at + 1;
+        while (end < hang->count && items[end].comm == items[at].comm &&
+               items[end].seq == items[at].seq) {
+            end++;
+        }
+        if (row_fill(hang, &items[at], end - at, report, row) != 0) {
+            return -1;
+        }
+        report->impasses_count++;
+    }
+    if (finalize_report(hang, report) != 0) {
+        return -1;
+    }
+    if (report->impasses_count > 0) {
+        qsort(report->impasses, report->impasses_count,
+              sizeof(*report->impasses), by_waiting);
+    }
+    return 0;
+}
+
+_Static_assert(offsetof(struct ck_message, site) ==
+                       offsetof(struct ck_call, site) &&
+                   offsetof(struct ck_collective, site) ==
+                       offsetof(struct ck_call, site),
+               "one place for the site");

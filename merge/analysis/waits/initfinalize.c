@@ -1,0 +1,155 @@
+/* initfinalize.c - who waited in MPI_Init and MPI_Finalize, and for whom
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/waits/initfinalize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/idle/causes.h"
+#include "merge/analysis/waits/waitstates.h"
+
+/* Who entered last so far. */
+struct side {
+    uint32_t arrived;
+    uint32_t thread;
+    ck_time_t enter;
+    int64_t mark; /* largest */
+};
+
+struct initfinalize {
+    const struct defs *defs;   /* borrowed */
+    struct lookback *lookback; /* borrowed */
+    struct waitstates *waitstates;
+    struct side sides[EDGES];
+    uint32_t *finals; /* by thread: number of its call of MPI_Finalize, 0 */
+};
+
+enum edge edge_of(const char *function)
+{
+    if (function == NULL) {
+        return EDGE_NONE;
+    }
+    return strcmp(function, "MPI_Init") == 0 ||
+                   strcmp(function, "MPI_Init_thread") == 0
+               ? EDGE_INIT
+           : strcmp(function, "MPI_Finalize") == 0 ? EDGE_FINALIZE
+                                                   : EDGE_NONE;
+}
+
+struct initfinalize *initfinalize_create(const struct defs *defs,
+                                         struct lookback *lookback)
+{
+    struct region always = {INT64_MIN, INT64_MAX};
+    struct initfinalize *initfinalize = calloc(1, sizeof(*initfinalize));
+
+    if (initfinalize == NULL) {
+        return NULL;
+    }
+    initfinalize->defs = defs;
+    initfinalize->lookback = lookback;
+    initfinalize->waitstates = waitstates_create(defs, lookback, NULL, always);
+    initfinalize->finals =
+        calloc(defs->threads_count + 1, sizeof(*initfinalize->finals));
+    if (initfinalize->waitstates == NULL || initfinalize->finals == NULL) {
+        initfinalize_destroy(initfinalize);
+        return NULL;
+    }
+    return initfinalize;
+}
+
+void initfinalize_destroy(struct initfinalize *initfinalize)
+{
+    if (initfinalize == NULL) {
+        return;
+    }
+    waitstates_destroy(initfinalize->waitstates);
+    free(initfinalize->finals);
+    free(initfinalize);
+}
+
+void initfinalize_enter(struct initfinalize *initfinalize,
+                        enum edge edge,
+                        const struct timeline_event *event,
+                        int64_t mark)
+{
+    struct side *side = &initfinalize->sides[edge];
+
+    side->mark = side->arrived == 0 || mark > side->mark ? mark : side->mark;
+    side->arrived++;
+    side->thread = event->thread;
+    side->enter = event->start;
+    if (edge == EDGE_FINALIZE) {
+        /* The number lies at the same place in all classes. */
+        initfinalize->finals[event->thread] =
+            ((const struct ck_call *)event->record)->call;
+    }
+}
+
+/* False: not all have come, or the two clocks do not compare. */
+static bool side_wait(const struct initfinalize *initfinalize,
+                      enum edge edge,
+                      uint32_t thread,
+                      ck_time_t start,
+                      struct wait *wait)
+{
+    const struct side *side = &initfinalize->sides[edge];
+
+    *wait = (struct wait){.kind = edge == EDGE_INIT ? WAIT_INIT : WAIT_FINALIZE,
+                          .until = side->enter,
+                          .thread = side->thread,
+                          .mark = side->mark};
+    return side->arrived == (uint32_t)defs_size(initfinalize->defs) &&
+           lookback_error(initfinalize->lookback, thread, start, wait);
+}
+
+bool initfinalize_is_final(const struct initfinalize *initfinalize,
+                           uint32_t thread,
+                           const struct history_span *call)
+{
+    return call->call != 0 && initfinalize->finals[thread] == call->call;
+}
+
+bool initfinalize_find(const struct initfinalize *initfinalize,
+                       uint32_t thread,
+                       const struct history_span *call,
+                       struct wait *wait)
+{
+    return initfinalize_is_final(initfinalize, thread, call) &&
+           side_wait(initfinalize, EDGE_FINALIZE, thread, call->start, wait);
+}
+
+int initfinalize_leave(struct initfinalize *initfinalize,
+                       enum edge edge,
+                       uint32_t thread,
+                       struct region call)
+{
+    struct wait wait;
+
+    return side_wait(initfinalize, edge, thread, call.start, &wait)
+               ? waitstates_add(initfinalize->waitstates, thread, call, &wait)
+               : 0;
+}
+
+int initfinalize_report(const struct initfinalize *initfinalize,
+                        struct report *report)
+{
+    struct causes_from from = {.lookback = initfinalize->lookback};
+    size_t count, used = 0;
+    const struct ledger_row *rows =
+        waitstates_rows(initfinalize->waitstates, &count);
+    struct ledger_row *kept = calloc(count + 1, sizeof(*kept));
+
+    if (kept == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (defs_is_wanted(initfinalize->defs, rows[i].rank)) {
+            kept[used++] = rows[i];
+        }
+    }
+    report->edges = causes_group(&from, kept, used, &report->edges_count);
+    free(kept);
+    return report->edges == NULL ? -1 : 0;
+}

@@ -1,0 +1,30 @@
+/* unmatched.h - messages that ranks waited for when a run stood
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A call that was entered and never left says whom it was about; a wait for
+ * requests was for the receives that were posted and never completed.
+ */
+#ifndef CK_MERGE_ANALYSIS_WAITS_UNMATCHED_H
+#define CK_MERGE_ANALYSIS_WAITS_UNMATCHED_H
+
+#include "merge/model/defs.h"
+#include "merge/report/report.h"
+#include "merge/timeline/timeline.h"
+
+struct unmatched;
+/* Cast borrowed. NULL with ENOMEM. */
+struct unmatched *unmatched_create(const struct defs *defs);
+void unmatched_destroy(struct unmatched *unmatched);
+/* The next event: those of MPI count. 0, or -1 with ENOMEM. */
+int unmatched_take(struct unmatched *unmatched,
+                   const struct timeline_event *event);
+/* The rank that a call waits for that the process never left: of several
+ * requests that of the first; -1 = any, or not known. */
+int32_t unmatched_peer(const struct unmatched *unmatched,
+                       uint32_t process,
+                       const struct ck_message *record);
+/* Into the report's awaited; after ranks_report(). 0, or -1 with ENOMEM. */
+int unmatched_report(struct unmatched *unmatched, struct report *report);
+
+#endif

@@ -1,0 +1,27 @@
+/* latelookup.h - places of call sites whose collector did not live to look them
+ * up
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A collector tells function, file and line of each call site when its target
+ * has ended, and the modules as they show up. Where it was killed with all
+ * others, the modules and the addresses are there: `ckagent --lines` is asked,
+ * on the host where it ran.
+ */
+#ifndef CK_MERGE_INPUT_LATELOOKUP_H
+#define CK_MERGE_INPUT_LATELOOKUP_H
+
+#include "merge/input/rundir.h"
+#include "merge/model/defs.h"
+#include "schema/err.h"
+
+/* Call sites that are asked for. */
+#define LATELOOKUP_SITES_MAX ((size_t)65536)
+
+/* Give names to the call sites of agents that gave none. What cannot be told
+ * is said on stderr and is no failure. 0, or -1 with err. */
+int latelookup_sites(struct rundir *store,
+                     struct defs *defs,
+                     struct ck_err *err);
+
+#endif

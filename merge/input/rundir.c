@@ -1,0 +1,456 @@
+/* rundir.c - a run directory as streams of frames
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/input/rundir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "merge/input/continuity.h"
+#include "merge/input/files.h"
+#include "merge/input/pieces.h"
+#include "merge/input/reading.h"
+#include "merge/input/spools.h"
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+#include "schema/store/run.h"
+
+/* A job whose files nobody wrote to for so many seconds is not running: its
+ * ckagg was killed. Collectors read the clocks each second.
+ */
+#define RUNNING_AGE 30
+
+struct rundir {
+    struct ck_run_files files;
+    struct opener opener;
+    struct rundir_stream *streams;
+    size_t streams_count;
+    size_t streams_room;
+    struct table *keys; /* agent, incarnation, slot: their numbers */
+    struct rundir_damage damage;
+    struct manifest_probes probes;
+    bool is_running;
+    uint64_t bytes;
+};
+
+void rundir_destroy(struct rundir *rundir)
+{
+    int saved = errno;
+
+    if (rundir == NULL) {
+        return;
+    }
+    for (size_t i = 0;
+         rundir->opener.readers != NULL && i < rundir->files.count; i++) {
+        ck_segment_reader_destroy(rundir->opener.readers[i]);
+    }
+    for (size_t i = 0; i < rundir->streams_count; i++) {
+        free(rundir->streams[i].frames);
+        free(rundir->streams[i].bounds);
+    }
+    ck_run_files_free(&rundir->files);
+    free(rundir->opener.readers);
+    free(rundir->streams);
+    table_destroy(rundir->keys);
+    free(rundir->opener.unpacked);
+    free(rundir);
+    errno = saved;
+}
+
+static void
+damage_note(struct rundir *rundir, const char *path, const char *what)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (rundir->damage.first[0] == '\0') {
+        (void)snprintf(rundir->damage.first, sizeof(rundir->damage.first),
+                       "%.100s: %.150s", slash == NULL ? path : slash + 1,
+                       what);
+    }
+}
+
+static struct rundir_stream *
+stream_find(struct rundir *rundir, uint32_t agent, struct ck_stream name)
+{
+    struct table_key key = {agent, name.incarnation, name.slot};
+    int64_t number = table_number(rundir->keys, key);
+    struct rundir_stream *stream;
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number < rundir->streams_count) {
+        return &rundir->streams[number];
+    }
+    if (array_grow(&rundir->streams, &rundir->streams_room,
+                   rundir->streams_count, sizeof(*stream)) != 0) {
+        return NULL;
+    }
+    stream = &rundir->streams[rundir->streams_count++];
+    memset(stream, 0, sizeof(*stream));
+    stream->agent = agent;
+    stream->slot = name.slot;
+    stream->incarnation = name.incarnation;
+    stream->process = DEFS_NONE;
+    return stream;
+}
+
+/* Room for one frame more: of very many streams most have a few. 0, or -1 with
+ * ENOMEM. */
+static int frames_room(struct rundir_stream *stream)
+{
+    size_t room = stream->frames_room + stream->frames_room / 2 + 2;
+    struct store_frame *grown;
+
+    if (stream->frames_count < stream->frames_room) {
+        return 0;
+    }
+    grown = realloc(stream->frames, room * sizeof(*grown));
+    if (grown == NULL) {
+        return -1;
+    }
+    stream->frames = grown;
+    stream->frames_room = room;
+    return 0;
+}
+
+static int frame_enter(struct rundir *rundir,
+                       struct defs *defs,
+                       uint32_t file,
+                       const struct ck_frame_header *header)
+{
+    uint32_t agent = defs_agent_find(defs, header->agent);
+    struct rundir_stream *stream;
+    struct store_frame *frame;
+
+    if (agent == DEFS_NONE) {
+        return -1;
+    }
+    stream = stream_find(rundir, agent, header->stream);
+    if (stream == NULL || frames_room(stream) != 0) {
+        return -1;
+    }
+    frame = &stream->frames[stream->frames_count++];
+    memset(frame, 0, sizeof(*frame));
+    frame->offset = ck_segment_offset(rundir->opener.readers[file]);
+    frame->first = header->first;
+    frame->units = header->units;
+    frame->file = file;
+    frame->records = header->records;
+    frame->is_thin = files_is_facts(rundir->files.paths[file]);
+    stamps_init(&frame->stamps);
+    defs->agents[agent].bytes += ck_frame_bytes(header);
+    defs->agents[agent].frames++;
+    if (files_is_segment(rundir->files.paths[file])) {
+        defs->agents[agent].stored += header->records;
+    } else {
+        defs->agents[agent].has_spool = true;
+    }
+    rundir->bytes += ck_frame_bytes(header);
+    return 0;
+}
+
+/* Enter the frames of one file. */
+static int file_walk(struct rundir *rundir,
+                     struct defs *defs,
+                     uint32_t file,
+                     struct ck_err *err)
+{
+    const char *path = rundir->files.paths[file];
+    struct ck_frame_header header;
+    struct ck_segment_damage damage;
+    const void *payload;
+    char what[128];
+
+    if (rundir->opener.readers[file] == NULL) {
+        return 0;
+    }
+    while (ck_segment_next(rundir->opener.readers[file], &header, &payload) ==
+           1) {
+        if (frame_enter(rundir, defs, file, &header) != 0) {
+            return ck_err_set(err, "out of memory while reading %s", path);
+        }
+    }
+    damage = ck_segment_damage(rundir->opener.readers[file]);
+    rundir->damage.places += damage.places;
+    rundir->damage.bytes += damage.bytes;
+    rundir->damage.tails += damage.is_tail;
+    if (damage.places > 0) {
+        (void)snprintf(what, sizeof(what),
+                       "%llu damaged bytes from offset %llu on%s",
+                       (unsigned long long)damage.bytes,
+                       (unsigned long long)damage.first_offset,
+                       damage.is_tail ? " (cut off)" : "");
+        damage_note(rundir, path, what);
+    }
+    return 0;
+}
+
+/* The first reading of a stream: facts and times. A frame that does not decode
+ * is counted and left out; its units become a gap. */
+static int stream_read(struct rundir *rundir,
+                       struct reading *reading,
+                       struct rundir_stream *stream,
+                       struct ck_err *err)
+{
+    size_t kept = 0;
+    int rc = 1;
+
+    reading->stream = stream;
+    for (size_t i = 0; rc >= 0 && i < stream->frames_count; i++) {
+        struct store_frame *frame = &stream->frames[i];
+
+        rc = reading_frame(reading, frame, err);
+        if (rc == 0) {
+            rundir->damage.batches++;
+            damage_note(rundir, rundir->files.paths[frame->file], err->text);
+            stream->gaps++;
+            stream->gap_units += frame->units - frame->trim;
+            reading->defs->agents[stream->agent].undecoded += reading->told;
+            continue;
+        }
+        stream->frames[kept++] = *frame;
+    }
+    stream->frames_count = kept;
+    return rc >= 0 ? 0 : ck_err_set(err, "out of memory");
+}
+
+/* Open the files, spools before segments. An agent removes its spool once all
+ * of it is stored, at any moment of this: what such a spool had is in the
+ * segments, which are read after. What cannot be opened is damage. */
+static int readers_open(struct rundir *rundir, struct ck_err *err)
+{
+    size_t opened = 0;
+
+    rundir->opener.readers =
+        calloc(rundir->files.count, sizeof(*rundir->opener.readers));
+    if (rundir->opener.readers == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    for (size_t i = rundir->files.count; i-- > 0;) {
+        rundir->opener.readers[i] =
+            ck_segment_reader_create(rundir->files.paths[i], err);
+        if (rundir->opener.readers[i] != NULL) {
+            opened++;
+        } else if (errno == ENOMEM) {
+            return -1;
+        } else if (errno != ENOENT) {
+            rundir->damage.places++;
+            damage_note(rundir, rundir->files.paths[i], err->text);
+        }
+    }
+    return opened > 0 ? 0 : -1;
+}
+
+/* What the run's manifest says of its segments. A run that never saw a ckagg
+ * has spools alone and no manifest. 0, or -1 with ENOMEM. */
+static int
+manifest_take(struct rundir *rundir, const char *dir, struct defs *defs)
+{
+    struct manifest manifest;
+    bool is_due = false;
+    int rc;
+
+    if (manifest_read(&manifest, dir) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        is_due |= defs->agents[i].stored > 0 && !defs->agents[i].is_profile;
+    }
+    if (!manifest.is_read && (is_due || manifest.is_there)) {
+        (void)snprintf(rundir->damage.manifest, sizeof(rundir->damage.manifest),
+                       "%s", manifest.why);
+    }
+    rundir->probes = manifest.probes;
+    rundir->is_running = manifest.is_read && !manifest.is_final &&
+                         files_age(&rundir->files) < RUNNING_AGE;
+    rc = continuity_tell(&manifest, defs);
+    manifest_fini(&manifest);
+    return rc;
+}
+
+static int rundir_open(struct rundir *rundir,
+                       struct defs *defs,
+                       struct clocktaker clocks,
+                       const char *dir,
+                       struct ck_err *err)
+{
+    struct reading reading = {
+        .opener = &rundir->opener, .defs = defs, .clocks = clocks};
+    int rc = 0;
+
+    rundir->opener.paths = rundir->files.paths;
+    if (readers_open(rundir, err) != 0) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < rundir->files.count; i++) {
+        if (file_walk(rundir, defs, i, err) != 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; rc == 0 && i < rundir->streams_count; i++) {
+        continuity_trim(&rundir->streams[i]);
+        rc = stream_read(rundir, &reading, &rundir->streams[i], err);
+    }
+    reading_fini(&reading);
+    if (rc != 0) {
+        return -1;
+    }
+    if (rundir->streams_count == 0) {
+        return ck_err_set(
+            err, "%s has no readable frame%s%s", rundir->files.paths[0],
+            rundir->damage.first[0] != '\0' ? ": " : "", rundir->damage.first);
+    }
+    if (dir != NULL && manifest_take(rundir, dir, defs) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    if (continuity_check(rundir->streams, rundir->streams_count, defs) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    return 0;
+}
+
+/* Spools that lie elsewhere. 0, or -1 with err. */
+static int
+spools_take(struct rundir *rundir, const char *dir, struct ck_err *err)
+{
+    struct manifest manifest;
+    int rc;
+
+    if (manifest_read(&manifest, dir) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    rc = spools_add(&rundir->files, &manifest, err);
+    manifest_fini(&manifest);
+    return rc;
+}
+
+/* Nothing can be read: is it all in a spool elsewhere? */
+static void spools_name(const char *dir, struct ck_err *err)
+{
+    struct manifest manifest;
+
+    if (manifest_read(&manifest, dir) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < manifest.agents_count; i++) {
+        const struct manifest_agent *agent = &manifest.agents[i];
+
+        if (agent->spool != NULL && agent->spool[0] != '\0') {
+            (void)ck_err_set(err,
+                             "%s has no records: its disk was full. Those of "
+                             "rank %d are on %s in %s: copy that file into the "
+                             "run directory and run ckmerge again",
+                             dir, (int)agent->rank,
+                             agent->host == NULL ? "its host" : agent->host,
+                             agent->spool);
+            break;
+        }
+    }
+    manifest_fini(&manifest);
+}
+
+struct rundir *rundir_create(const char *dir,
+                             struct defs *defs,
+                             struct clocktaker clocks,
+                             struct ck_err *err)
+{
+    return rundir_create_all(&dir, 1, defs, clocks, err);
+}
+
+struct rundir *rundir_create_all(const char *const *paths,
+                                 size_t count,
+                                 struct defs *defs,
+                                 struct clocktaker clocks,
+                                 struct ck_err *err)
+{
+    struct rundir *rundir = calloc(1, sizeof(*rundir));
+    struct stat status;
+    bool is_run;
+    int rc = 0;
+
+    if (rundir == NULL) {
+        (void)ck_err_set(err, "out of memory");
+        return NULL;
+    }
+    rundir->keys = table_create();
+    if (rundir->keys == NULL) {
+        rundir_destroy(rundir);
+        (void)ck_err_set(err, "out of memory");
+        return NULL;
+    }
+    is_run =
+        count == 1 && stat(paths[0], &status) == 0 && S_ISDIR(status.st_mode);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = files_append(&rundir->files, paths[i], err);
+    }
+    if (rc == 0 && is_run) {
+        rc = spools_take(rundir, paths[0], err);
+    }
+    if (rc != 0 ||
+        rundir_open(rundir, defs, clocks, is_run ? paths[0] : NULL, err) != 0) {
+        if (is_run && rundir->streams_count == 0) {
+            spools_name(paths[0], err);
+        }
+        rundir_destroy(rundir);
+        return NULL;
+    }
+    return rundir;
+}
+
+int rundir_read(struct rundir *rundir,
+                const struct store_frame *frame,
+                uint32_t classes,
+                struct store_rows *rows,
+                struct ck_err *err)
+{
+    struct opened opened;
+
+    return opened_open(&opened, &rundir->opener, frame, err) != 0
+               ? -1
+               : opened_decode(&opened, frame, classes, rows, err);
+}
+
+int rundir_pieces_open(struct rundir *rundir,
+                       struct pieces *pieces,
+                       const struct store_frame *frame,
+                       uint32_t classes,
+                       struct ck_err *err)
+{
+    return pieces_open(pieces, &rundir->opener, frame, classes, err);
+}
+
+size_t rundir_streams(const struct rundir *rundir)
+{
+    return rundir->streams_count;
+}
+
+const struct rundir_stream *rundir_stream(const struct rundir *rundir,
+                                          size_t at)
+{
+    return &rundir->streams[at];
+}
+
+const struct rundir_damage *rundir_damage(const struct rundir *rundir)
+{
+    return &rundir->damage;
+}
+
+const struct manifest_probes *rundir_probes(const struct rundir *rundir)
+{
+    return &rundir->probes;
+}
+
+bool rundir_is_running(const struct rundir *rundir)
+{
+    return rundir->is_running;
+}
+
+uint64_t rundir_bytes(const struct rundir *rundir)
+{
+    return rundir->bytes;
+}

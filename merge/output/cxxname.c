@@ -1,0 +1,261 @@
+/* cxxname.c - names of C++ as a person reads them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The Itanium ABI's mangling, as far as a row of a table has room for it:
+ *
+ *     _Z <name> <parameters>
+ *     name   = N [r V K R O] part... E | part
+ *     part   = <length> <letters> | St | C1..C3 | D0..D2 | <operator>, each
+ *              with I <arguments> E behind it
+ *
+ * Arguments are skipped, not read: nothing here grows with what a name stands
+ * for, so a hostile one costs no more than its length.
+ */
+#include "merge/output/cxxname.h"
+
+#include <string.h>
+
+/* Arguments within arguments. */
+#define DEPTH_MAX 64
+
+/* A mangled text and what was made of it. */
+struct cxxname {
+    const char *at;
+    char *to;
+    size_t room;
+    size_t used;
+    const char *last; /* start of the last part in `to`, for constructors */
+    size_t last_length;
+};
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int put(struct cxxname *symbol, const char *bytes, size_t length)
+{
+    if (symbol->used + length + 1 > symbol->room) {
+        return 0;
+    }
+    memcpy(symbol->to + symbol->used, bytes, length);
+    symbol->used += length;
+    symbol->to[symbol->used] = '\0';
+    return 1;
+}
+
+/* A length and so many letters, which *name then is. False: there is none. */
+static int word_take(struct cxxname *symbol, const char **name, size_t *length)
+{
+    size_t count = 0;
+
+    if (!is_digit(*symbol->at)) {
+        return 0;
+    }
+    while (is_digit(*symbol->at) && count < 100000) {
+        count = count * 10 + (size_t)(*symbol->at++ - '0');
+    }
+    if (count == 0 || strnlen(symbol->at, count) < count) {
+        return 0;
+    }
+    *name = symbol->at;
+    *length = count;
+    symbol->at += count;
+    return 1;
+}
+
+/* S_, S0_, T_, T1_ behind their letter. */
+static int back_skip(struct cxxname *symbol)
+{
+    while (is_digit(*symbol->at) ||
+           (*symbol->at >= 'A' && *symbol->at <= 'Z')) {
+        symbol->at++;
+    }
+    if (*symbol->at != '_') {
+        return 0;
+    }
+    symbol->at++;
+    return 1;
+}
+
+static int argument_skip(struct cxxname *symbol, int *depth);
+
+/* A literal behind its L: Li4E, Lb1E, L4enum2E, LN1a4enumE2E, L_Z3fooE. */
+static int literal_skip(struct cxxname *symbol, int *depth)
+{
+    int inner = *depth + 1;
+    const char *name;
+    size_t length;
+
+    if (inner == DEPTH_MAX) {
+        return 0;
+    }
+    if (symbol->at[0] == '_' && symbol->at[1] == 'Z') {
+        symbol->at += 2;
+        *depth = inner; /* up to the literal's own E */
+        return 1;
+    }
+    if (*symbol->at == 'N') {
+        symbol->at++;
+        while (inner > *depth) {
+            if (!argument_skip(symbol, &inner)) {
+                return 0;
+            }
+        }
+    } else if (is_digit(*symbol->at) && !word_take(symbol, &name, &length)) {
+        return 0;
+    }
+    symbol->at += strcspn(symbol->at, "E");
+    if (*symbol->at == '\0') {
+        return 0;
+    }
+    symbol->at++;
+    return 1;
+}
+
+/* One step of arguments. False: not understood. */
+static int argument_skip(struct cxxname *symbol, int *depth)
+{
+    const char *name;
+    size_t length;
+    char c = *symbol->at;
+
+    if (is_digit(c)) {
+        return word_take(symbol, &name, &length);
+    }
+    if (c == '\0') {
+        return 0;
+    }
+    symbol->at++;
+    switch (c) {
+    case 'E':
+        --*depth;
+        return 1;
+    case 'I':
+    case 'N':
+    case 'X':
+    case 'J':
+    case 'F':
+        return ++*depth < DEPTH_MAX;
+    case 'L':
+        return literal_skip(symbol, depth);
+    case 'T':
+        return back_skip(symbol);
+    case 'S':
+        if (*symbol->at >= 'a' && *symbol->at <= 'z') {
+            symbol->at++;
+            return 1;
+        }
+        return back_skip(symbol);
+    case 'A':
+        return back_skip(symbol);
+    case 'U': /* a type without a name */
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+/* Template arguments behind their I. */
+static int arguments_skip(struct cxxname *symbol)
+{
+    int depth = 1;
+
+    while (depth > 0) {
+        if (!argument_skip(symbol, &depth)) {
+            return 0;
+        }
+    }
+    return put(symbol, "<...>", 5);
+}
+
+/* A part that is no word. False: not understood. */
+static int special_take(struct cxxname *symbol)
+{
+    const char *at = symbol->at;
+
+    if (at[0] == '\0' || at[1] == '\0') {
+        return 0;
+    }
+    symbol->at += 2;
+    if (at[0] == 'C' && is_digit(at[1])) {
+        return put(symbol, symbol->last, symbol->last_length);
+    }
+    if (at[0] == 'D' && is_digit(at[1])) {
+        return put(symbol, "~", 1) &&
+               put(symbol, symbol->last, symbol->last_length);
+    }
+    return at[0] == 'c' && at[1] == 'l' && put(symbol, "operator()", 10);
+}
+
+static int part_take(struct cxxname *symbol, int is_first)
+{
+    const char *name;
+    size_t length;
+
+    if (!is_first && !put(symbol, "::", 2)) {
+        return 0;
+    }
+    if (symbol->at[0] == 'S' && symbol->at[1] == 't') {
+        symbol->at += 2;
+        return put(symbol, "std", 3);
+    }
+    if (!is_digit(*symbol->at)) {
+        return special_take(symbol);
+    }
+    if (!word_take(symbol, &name, &length)) {
+        return 0;
+    }
+    symbol->last = name;
+    symbol->last_length = length;
+    return strncmp(name, "_GLOBAL__N", 10) == 0 ? put(symbol, "(anonymous)", 11)
+                                                : put(symbol, name, length);
+}
+
+static int parts_take(struct cxxname *symbol)
+{
+    int is_first = 1;
+
+    symbol->at += strspn(symbol->at, "rVKRO");
+    while (*symbol->at != 'E') {
+        if (*symbol->at == 'I' && !is_first) {
+            symbol->at++;
+            if (!arguments_skip(symbol)) {
+                return 0;
+            }
+            continue;
+        }
+        if (!part_take(symbol, is_first)) {
+            return 0;
+        }
+        is_first = 0;
+    }
+    return !is_first;
+}
+
+int cxxname_plain(char *to, size_t room, const char *text)
+{
+    struct cxxname symbol = {.at = text, .to = to, .room = room, .last = ""};
+
+    if (strncmp(text, "_Z", 2) != 0) {
+        return 0;
+    }
+    symbol.at += 2;
+    symbol.at += *symbol.at == 'L'; /* of one file alone */
+    if (*symbol.at == 'N') {
+        symbol.at++;
+        return parts_take(&symbol);
+    }
+    if (!part_take(&symbol, 1)) {
+        return 0;
+    }
+    if (symbol.used == 3 && strcmp(to, "std") == 0 && !part_take(&symbol, 0)) {
+        return 0;
+    }
+    if (*symbol.at == 'I') {
+        symbol.at++;
+        return arguments_skip(&symbol);
+    }
+    return 1;
+}

@@ -1,0 +1,197 @@
+/* textdelays.c - why a rank came late, in sentences
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/text/page.h"
+
+#include "merge/output/text/advice.h"
+#include "merge/output/words.h"
+
+/* One thing that explains so many percent of a delay is named alone. */
+#define ENOUGH_PERCENT 80
+/* What is less than an n-th of a delay needs no sentence. */
+#define WORTH_PART 10
+/* Nor does it need one that a kind is made of several when all but an n-th is
+ * one. */
+#define WORTH_SPLIT 20
+
+static bool is_place_same(const struct place *a, const struct place *b)
+{
+    /* Kept texts: equal ones are one pointer. */
+    return a->function == b->function && a->file == b->file &&
+           a->line == b->line;
+}
+
+/* Would two activities read the same? */
+static bool is_same(const struct report_activity *a,
+                    const struct report_activity *b)
+{
+    if (a->call != NULL || b->call != NULL) {
+        return a->call == b->call && is_place_same(&a->place, &b->place) &&
+               a->kernel == b->kernel;
+    }
+    return a->range == b->range &&
+           a->sampled.place.function == b->sampled.place.function;
+}
+
+/* "in nanosleep (a.c:8)", "computing in work (a.c:9)", "computing". */
+static void put_short(const struct page *page,
+                      const struct report_activity *did)
+{
+    const struct place *place =
+        did->call != NULL ? &did->place : &did->sampled.place;
+    const char *name =
+        did->call != NULL ? did->call : did->sampled.place.function;
+
+    fputs(did->call != NULL ? "in " : "computing", page->file);
+    if (name == NULL) {
+        return;
+    }
+    fputs(did->call != NULL ? "" : " in ", page->file);
+    page_cell(page, name, 40);
+    if (place->file != NULL) {
+        fputs(" (", page->file);
+        page_place(page, place);
+        fputc(')', page->file);
+    }
+}
+
+/* Is the kind worth a word beside the largest thing of it? Whether there was a
+ * CPU is said of each thing, and of computations each function. */
+static bool has_kind(const struct report_delays *delays)
+{
+    return delays->ns < delays->kind_ns - delays->kind_ns / WORTH_SPLIT &&
+           delays->kind != CAUSE_OFFCPU_RUNNABLE &&
+           delays->kind != CAUSE_OFFCPU_BLOCKED &&
+           delays->kind != CAUSE_HOST_COMPUTE;
+}
+
+static void put_kind(const struct page *page,
+                     const struct report_delays *delays)
+{
+    if (has_kind(delays)) {
+        fprintf(page->file, "in %s,\n    %s (%s %%) ",
+                delays->kind == CAUSE_KERNEL ? "kernels of its device"
+                : delays->kind == CAUSE_IO   ? "I/O"
+                                             : cause_name(delays->kind),
+                delays->ns > delays->kind_ns / 2 ? "most of it"
+                                                 : "the largest part of it",
+                word_percent(delays->ns, delays->kind_ns).text);
+    }
+}
+
+/* What explains most beside the first. */
+static void put_second(const struct page *page,
+                       const struct report_delays *delays,
+                       ck_time_t whole)
+{
+    if (delays->ns * 100 >= whole * ENOUGH_PERCENT) {
+        return;
+    }
+    for (size_t i = 0; i < delays->count; i++) {
+        const struct report_delay *item = &delays->items[i];
+
+        if (item->ns * WORTH_PART < whole) {
+            break;
+        }
+        if (item->rank == delays->rank && is_same(&item->did, &delays->did)) {
+            continue;
+        }
+        fprintf(page->file,
+                "    And %s %%: ", word_percent(item->ns, whole).text);
+        if (item->rank != delays->rank) {
+            fputs("rank ", page->file);
+            page_rank(page, item->rank);
+            fputs(", ", page->file);
+        }
+        page_activity(page, &item->did);
+        fputs(".\n", page->file);
+        break;
+    }
+}
+
+void page_delays(const struct page *page, const struct page_late *late)
+{
+    const struct report_delays *delays = late->delays;
+    FILE *file = page->file;
+
+    fprintf(file, "    Rank %d came late", late->rank);
+    if (delays->ns == 0) {
+        fputs("; why is not known.\n", file);
+    } else {
+        fputs(" because ", file);
+        if (delays->rank == late->rank) {
+            fputs("it", file);
+        } else {
+            fputs("it had waited for rank ", file);
+            page_rank(page, delays->rank);
+            fputs(",\n    which", file);
+        }
+        fprintf(file,
+                " spent longer than the waiting rank%s"
+                " (%s %% of that time)\n    ",
+                word_s(late->waiting),
+                word_percent(has_kind(delays) ? delays->kind_ns : delays->ns,
+                             late->ns)
+                    .text);
+    }
+    if (delays->ns > 0) {
+        put_kind(page, delays);
+        page_activity(page, &delays->did);
+        fputs(".\n", file);
+        if (late->advice != NULL) {
+            page_advice(page, late->advice);
+        }
+        put_second(page, delays, late->ns);
+    }
+    if (delays->ns > 0 && delays->unexplained * WORTH_PART > late->ns) {
+        fprintf(file, "    %s %% of the delay is not explained.\n",
+                word_percent(delays->unexplained, late->ns).text);
+    }
+    if (late->seen != NULL && late->seen_ns > late->ns / 2 &&
+        !is_same(late->seen, &delays->did)) {
+        fprintf(file, "    During the wait it was seen, %s %%, ",
+                word_percent(late->seen_ns, late->ns).text);
+        put_short(page, late->seen);
+        fputs(".\n", file);
+    }
+}
+
+/* Waits of which costs were left out, where these change a figure of the
+ * report: a share is printed with three digits. */
+static uint64_t costs_cut(const struct report_delay_limits *limits)
+{
+    return limits->costs_ns > limits->waited_ns / 1000 ? limits->costs : 0;
+}
+
+void page_delay_limits(const struct page *page)
+{
+    const struct report_delay_limits *limits = &page->report->limits;
+    const struct {
+        uint64_t count;
+        const char *bound, *what;
+    } rows[] = {{limits->history, "history", "wait"},
+                {limits->syncs, "common instants", "wait"},
+                {costs_cut(limits), "causes", "wait"},
+                {limits->holders, "lock holders", "lock"},
+                {limits->parts, "activities", "interval"},
+                {limits->pairs, "causes by wait", "cost"},
+                {limits->places, "code places", "cause"}};
+    char line[384] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].count > 0) {
+            used += (size_t)snprintf(
+                line + used, sizeof(line) - used, "%s%s (%s %s%s)",
+                used == 0 ? "delays are less exact; limits reached: " : ", ",
+                rows[i].bound, word_count(rows[i].count).text, rows[i].what,
+                word_s(rows[i].count));
+        }
+    }
+    if (used > 0) {
+        fputs("             ", page->file);
+        page_wrap(page, line, 13, 15);
+        fputc('\n', page->file);
+    }
+}

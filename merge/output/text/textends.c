@@ -1,0 +1,333 @@
+/* textends.c - ranks that did not end well, and who waited for them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/text/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/words.h"
+
+/* Below a launcher it is not known how the rank ended, but where it stood when
+ * a launcher that failed did. */
+static bool is_shared_well(const struct report_rank *rank)
+{
+    return !rank->is_unfinalized &&
+           (report_launched_well(rank->launcher) || !rank->is_open_api);
+}
+
+static bool is_well(const struct report_rank *rank)
+{
+    if (rank->end == REPORT_END_SHARED) {
+        return is_shared_well(rank);
+    }
+    return rank->end == REPORT_END_PROFILE ||
+           (rank->end == REPORT_END_EXITED && rank->code == 0 &&
+            !rank->is_unfinalized && !rank->is_orphan);
+}
+
+/* What became of a rank; `first`: who died before the others, NULL. */
+static void put_how(const struct page *page,
+                    const struct report_rank *rank,
+                    const struct report_rank *first)
+{
+    FILE *file = page->file;
+
+    if (rank->is_orphan) {
+        fputs("lost its ckagent, which was killed, and ", file);
+    }
+    if (rank->is_orphan && rank->end == REPORT_END_UNKNOWN) {
+        fputs("ended with unknown status", file);
+    } else if (report_lost_launcher(rank)) {
+        fprintf(file, "lost its mpirun and was ended by Open MPI (status %d)",
+                rank->code);
+    } else if (report_was_asked(rank) && rank->end == REPORT_END_EXITED) {
+        fprintf(file,
+                "was interrupted by signal %d (%s), ended with status "
+                "%d%s",
+                rank->asked, strsignal(rank->asked), rank->code,
+                rank->is_unfinalized ? " without MPI_Finalize" : "");
+    } else if (report_was_asked(rank)) {
+        fprintf(file, "was interrupted by signal %d (%s)", rank->code,
+                strsignal(rank->code));
+    } else if (rank->end == REPORT_END_SIGNAL) {
+        fprintf(file, "died of signal %d (%s)", rank->code,
+                strsignal(rank->code));
+    } else if (rank->end == REPORT_END_KILLED && rank->code != 0) {
+        fprintf(file, "was interrupted by signal %d (%s), then killed",
+                rank->code, strsignal(rank->code));
+    } else if (rank->end == REPORT_END_KILLED) {
+        fputs("was killed together with its ckagent", file);
+    } else if (rank->end == REPORT_END_UNKNOWN && first != NULL) {
+        fprintf(file,
+                "ended with unknown status, probably killed after rank %d "
+                "failed",
+                first->number);
+    } else if (rank->end == REPORT_END_UNKNOWN) {
+        fputs(page->report->is_running ? "was still running"
+                                       : "has no recorded end",
+              file);
+    } else if (rank->end == REPORT_END_SHARED) {
+        fputs(rank->is_unfinalized ? "ended without MPI_Finalize"
+                                   : "ended with unknown status",
+              file);
+    } else {
+        fprintf(file, "ended with status %d%s", rank->code,
+                rank->is_unfinalized ? " without MPI_Finalize" : "");
+    }
+}
+
+/* What is not known of it. */
+static void put_dark(const struct page *page, const struct report_rank *rank)
+{
+    static const char *const whys[] = {
+        [REPORT_DARK_END] = "what it did after its last record, at",
+        [REPORT_DARK_CUT] = "its last records are missing: what it did from",
+        [REPORT_DARK_LIMIT] = "it reached --limit: what it did from",
+    };
+
+    if (rank->dark_since == INT64_MIN) {
+        fputs("nothing of what it did was recorded", page->file);
+        return;
+    }
+    fprintf(page->file, "%s %s%s is not known", whys[rank->dark],
+            word_time(rank->dark_since - page->report->whole.start).text,
+            rank->dark == REPORT_DARK_END ? "," : " on");
+}
+
+/* When the rank left its last call. */
+static void put_last_time(const struct page *page,
+                          const struct report_rank *rank)
+{
+    if (rank->end_time != 0) {
+        fprintf(page->file, ", %s before",
+                word_time(rank->end_time - rank->last_end).text);
+    } else {
+        fprintf(page->file, ", left at %s",
+                word_time(rank->last_end - page->report->whole.start).text);
+    }
+}
+
+/* "rank 2 died of signal 9 (Killed) at 7.31 s inside MPI_Allreduce
+ * (train.c:212)" */
+static void put_fate(const struct page *page,
+                     const struct report_rank *rank,
+                     const struct report_rank *first)
+{
+    fprintf(page->file, "%s ", page_who(page, rank->number).text);
+    put_how(page, rank, first);
+    if (rank->end_time != 0) {
+        fprintf(page->file, " at %s",
+                word_time(rank->end_time - page->report->whole.start).text);
+    }
+    if (rank->open != NULL) {
+        fputs(" inside ", page->file);
+        page_call_of(page, rank->open, &rank->open_place);
+        if (rank->is_open_api) {
+            fprintf(page->file, ", in it for %s",
+                    word_time(rank->open_ns).text);
+        }
+    }
+}
+
+/* The sentence, broken at the last column, and the last call below it. */
+static void put_end(const struct page *page,
+                    const struct report_rank *rank,
+                    const struct report_rank *first)
+{
+    struct page inner = *page;
+    char *text = NULL;
+    size_t length;
+
+    inner.file = open_memstream(&text, &length);
+    if (inner.file == NULL) {
+        return;
+    }
+    put_fate(&inner, rank, first);
+    if (fclose(inner.file) == 0) {
+        fprintf(page->file, " %s", page_red(page));
+        page_wrap(page, text, 1, 3);
+    }
+    free(text);
+    if (rank->last != NULL && !rank->is_open_api) {
+        fprintf(page->file, "%s\n   its last call was %s", page_normal(page),
+                page_red(page));
+        page_call_of(page, rank->last, &rank->last_place);
+        put_last_time(page, rank);
+    }
+    if (rank->dark != REPORT_DARK_NOT &&
+        !(page->report->is_running && rank->dark == REPORT_DARK_END)) {
+        fprintf(page->file, "%s\n   %s", page_normal(page), page_red(page));
+        put_dark(page, rank);
+    }
+    fprintf(page->file, "%s\n", page_normal(page));
+}
+
+/* Ranks that ended well, and of which something is not known all the same. */
+static void put_darks(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t limit = page->style->is_all_ranks ? SIZE_MAX : PAGE_ROWS;
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->dark == REPORT_DARK_NOT || !is_well(rank) ||
+            count++ >= limit) {
+            continue;
+        }
+        fprintf(page->file, " %s%s: ", page_red(page),
+                page_who(page, rank->number).text);
+        put_dark(page, rank);
+        fprintf(page->file, "%s\n", page_normal(page));
+    }
+    if (count > limit) {
+        fprintf(page->file, " and %zu more ranks (--all-ranks)\n",
+                count - limit);
+    }
+}
+
+/* "the launcher of ranks 0 and 1 ended with status 139 at 2.20 s; how each of
+ * them ended is not known" */
+static void put_launcher(const struct page *page,
+                         const struct report_launcher *launcher)
+{
+    const struct report_rank as_rank = {.end = launcher->end,
+                                        .code = launcher->code,
+                                        .is_orphan = launcher->is_orphan};
+    struct page inner = *page;
+    char *text = NULL;
+    size_t length;
+
+    inner.file = open_memstream(&text, &length);
+    if (inner.file == NULL) {
+        return;
+    }
+    fputs("the launcher of ", inner.file);
+    page_ranks(inner.file, launcher->ranks, launcher->ranks_count);
+    fputc(' ', inner.file);
+    put_how(&inner, &as_rank, NULL);
+    if (launcher->end_time != 0) {
+        fprintf(inner.file, " at %s",
+                word_time(launcher->end_time - page->report->whole.start).text);
+    }
+    fputs("; how each of them ended is not known", inner.file);
+    if (fclose(inner.file) == 0) {
+        fprintf(page->file, " %s", page_red(page));
+        page_wrap(page, text, 1, 3);
+        fprintf(page->file, "%s\n", page_normal(page));
+    }
+    free(text);
+}
+
+/* Those that did not end well; of one without a recorded end, its ranks say so.
+ */
+static void put_launchers(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t limit = page->style->is_all_ranks ? SIZE_MAX : PAGE_ROWS;
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->launchers_count; i++) {
+        const struct report_launcher *launcher = &report->launchers[i];
+
+        if (report_launched_well(launcher) ||
+            (launcher->end == REPORT_END_UNKNOWN && !launcher->is_orphan) ||
+            count++ >= limit) {
+            continue;
+        }
+        put_launcher(page, launcher);
+    }
+    if (count > limit) {
+        fprintf(page->file, " and %zu more launchers (--all-ranks)\n",
+                count - limit);
+    }
+}
+
+/* Who ended first, first: the others mostly ended because of it. Ends without
+ * a time come last. */
+static int by_end(const void *a, const void *b)
+{
+    const struct report_rank *left = *(const struct report_rank *const *)a;
+    const struct report_rank *right = *(const struct report_rank *const *)b;
+
+    if ((left->end_time == 0) != (right->end_time == 0)) {
+        return left->end_time == 0 ? 1 : -1;
+    }
+    if (left->end_time != right->end_time) {
+        return left->end_time < right->end_time ? -1 : 1;
+    }
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+static void
+put_rows(const struct page *page, const struct report_rank **ends, size_t count)
+{
+    const struct report_rank *first =
+        count > 0 && report_died(ends[0]) ? ends[0] : NULL;
+    size_t limit =
+        page->style->is_all_ranks || count < PAGE_ROWS ? count : PAGE_ROWS;
+
+    if (first != NULL) {
+        put_end(page, first, NULL);
+    }
+    page_stuck(page);
+    for (size_t i = first != NULL; i < limit; i++) {
+        put_end(page, ends[i], first);
+    }
+    if (count > limit) {
+        fprintf(page->file, " and %zu more rank%s (--all-ranks)\n",
+                count - limit, word_s(count - limit));
+    }
+}
+
+/* "ranks 2-5, 9 and 12-127 are not in the run" */
+static void put_missing(const struct page *page)
+{
+    const struct report *report = page->report;
+    int32_t *ranks = malloc((report->ranks_count + 1) * sizeof(*ranks));
+    size_t count = 0;
+
+    if (ranks == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (report->ranks[i].end == REPORT_END_MISSING) {
+            ranks[count++] = report->ranks[i].number;
+        }
+    }
+    if (count > 0) {
+        fprintf(page->file, " %s", page_red(page));
+        page_ranks(page->file, ranks, count);
+        fprintf(page->file, " %s not in the run%s\n", count == 1 ? "is" : "are",
+                page_normal(page));
+    }
+    free(ranks);
+}
+
+void page_ends(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_rank **ends =
+        calloc(report->ranks_count + 1, sizeof(*ends));
+    size_t count = 0;
+
+    if (ends == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (!is_well(rank) && rank->end != REPORT_END_MISSING) {
+            ends[count++] = rank;
+        }
+    }
+    qsort(ends, count, sizeof(*ends), by_end);
+    put_launchers(page);
+    put_rows(page, ends, count);
+    put_missing(page);
+    put_darks(page);
+    free(ends);
+}

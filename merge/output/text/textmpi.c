@@ -1,0 +1,583 @@
+/* textmpi.c - steps, late ranks, waits in MPI and efficiencies of the text
+ * report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/text/page.h"
+
+#include <string.h>
+
+#include "merge/output/text/advice.h"
+#include "merge/output/words.h"
+
+#define TOP_STRAGGLERS 4
+#define TOP_WAITS 5
+#define TOP_STEPS 6
+/* Columns of a place with its offset. */
+#define WAIT_PLACE 26
+#define TOP_EDGES 4
+#define FINALIZE "wait_at_finalize"
+#define INDENT "             "
+/* Waits of less than an n-th of the ranks' time are not worth a line. */
+#define WORTH_SHARE 200
+/* What a late rank did longer explains nothing below an n-th of the wait. */
+#define WORTH_DELAY 20
+/* And of less than that not worth advice. */
+#define WORTH_ADVICE 20
+
+/* Of the ranks that called MPI, or of all where none did. */
+static ck_time_t ranks_time(const struct report *report)
+{
+    const struct report_efficiency *e = &report->efficiency;
+
+    return e->ranks > 0 ? e->region * (ck_time_t)e->ranks
+                        : region_length(report->region) *
+                              (ck_time_t)report_ranks(report);
+}
+
+/* Of the table, or of those that it has no room for as well. */
+static uint64_t steps_all(const struct report *report)
+{
+    return report->table.count < report->steps ? report->steps
+                                               : report->table.count;
+}
+
+/* The longest wait for a rank of which it is known what that one did then. */
+static const struct report_cause *seen_find(const struct report *report,
+                                            int32_t rank)
+{
+    for (size_t i = 0; i < report->waits_count; i++) {
+        const struct report_cause *wait = &report->waits[i];
+
+        if (wait->blamed == rank && wait->seen_ns > 0) {
+            return wait;
+        }
+    }
+    return NULL;
+}
+
+/* Did most of what others waited for the rank come behind its end? */
+static bool is_gone(const struct report *report,
+                    const struct report_straggler *row)
+{
+    const struct report_cause *wait = seen_find(report, row->rank);
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->number == row->rank) {
+            return rank->gone > 0 && row->delays.ns * 2 < row->caused &&
+                   (wait == NULL || wait->seen_ns * 2 < wait->ns);
+        }
+    }
+    return false;
+}
+
+/* NULL = it is not worth one, or there is none. */
+static const char *straggler_advice(const struct report *report,
+                                    const struct report_straggler *row)
+{
+    struct advice_case of = {.kind = row->delays.kind,
+                             .is_late = true,
+                             .did = &row->delays.did,
+                             .ns = row->delays.ns,
+                             .load = report->load.verdict};
+
+    /* Where devices work, their causes have it. */
+    return report->devices_count == 0 && row->delays.ns > row->caused / 4 &&
+                   row->caused * WORTH_ADVICE > ranks_time(report)
+               ? advice_find(&of)
+               : NULL;
+}
+
+static void put_straggler(const struct page *page,
+                          const struct report_straggler *row)
+{
+    FILE *file = page->file;
+    const struct report_cause *wait = seen_find(page->report, row->rank);
+
+    fprintf(file, " %s waited %s",
+            page->report->is_filtered ? "Selected ranks" : "Others",
+            word_time(row->caused).text);
+    page_error(page, row->error);
+    fputs(" for rank ", file);
+    page_rank(page, row->rank);
+    /* Where it was in a part of the steps only, that says it better. */
+    if (row->slow.steps > 0 && row->windows.count == 0 &&
+        !row->windows.has_event) {
+        fprintf(
+            file, ", %s %% of it in %s of %s steps (median %s)",
+            word_percent((ck_time_t)(row->slow.share * 1000 + 0.5), 1000).text,
+            word_count(row->slow.steps).text,
+            word_count(steps_all(page->report)).text,
+            word_time(row->slow.median).text);
+    }
+    fputs(".\n", file);
+    page_windows(page, &row->windows);
+    if (is_gone(page->report, row)) {
+        fputs("    It had ended before they waited, or while they did.\n",
+              file);
+    } else if (row->delays.ns * WORTH_DELAY < row->caused && wait != NULL) {
+        /* It never came, or came late for what nobody recorded. */
+        fprintf(file, "    During %s %% of the wait it was seen\n    ",
+                word_percent(wait->seen_ns, wait->ns).text);
+        page_activity(page, &wait->seen);
+        fputs(".\n", file);
+    } else {
+        page_delays(page, &(struct page_late){
+                              .rank = row->rank,
+                              .ns = row->caused,
+                              .delays = &row->delays,
+                              .advice = straggler_advice(page->report, row)});
+    }
+}
+
+/* Which of two caused more is not known. */
+static bool is_tie(const struct report_straggler *more,
+                   const struct report_straggler *less)
+{
+    ck_time_t error = more->error + less->error;
+
+    return error > 0 && more->caused - less->caused < error;
+}
+
+static void put_stragglers(const struct page *page)
+{
+    const struct report *report = page->report;
+    ck_time_t worth = ranks_time(report) / WORTH_SHARE;
+
+    for (size_t i = 0; i < report->stragglers_count && i < TOP_STRAGGLERS;
+         i++) {
+        if (report->stragglers[i].caused <= worth) {
+            break;
+        }
+        if (i == 0) {
+            fprintf(page->file, "\n%s LATE RANKS%s\n", page_bold(page),
+                    page_normal(page));
+        }
+        put_straggler(page, &report->stragglers[i]);
+        if (i > 0 &&
+            is_tie(&report->stragglers[i - 1], &report->stragglers[i])) {
+            fprintf(page->file, "    with rank %d: tie (below clock error).\n",
+                    report->stragglers[i - 1].rank);
+        }
+    }
+}
+
+/* Behind a rank that --ranks leaves out; a line below the table says so. */
+static const char *left_out(const struct page *page, int32_t rank)
+{
+    return report_is_chosen(page->report, rank) ? "" : "*";
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Do both rows say the same, but for a place in a file without symbols? That is
+ * shown by the file's name alone. */
+static bool is_alike(const struct report_cause *a, const struct report_cause *b)
+{
+    const struct place *left = &a->did.place, *right = &b->did.place;
+
+    return a->cause == b->cause && is_same_text(a->wait, b->wait) &&
+           a->ranks == b->ranks && a->rank == b->rank && a->last == b->last &&
+           a->blamed == b->blamed && is_same_text(a->did.call, b->did.call) &&
+           left->file == NULL && right->file == NULL &&
+           left->function != NULL && right->function != NULL;
+}
+
+/* The place of a wait, with its offset where another row has the same. */
+static void put_wait_place(const struct page *page,
+                           const struct report_cause *wait)
+{
+    const struct report *report = page->report;
+    bool has_twin = false;
+
+    for (size_t i = 0; i < report->waits_count && i < TOP_WAITS; i++) {
+        has_twin = has_twin || (&report->waits[i] != wait &&
+                                is_alike(&report->waits[i], wait));
+    }
+    fputs(" (", page->file);
+    if (has_twin) {
+        page_cell(page, wait->did.place.function, WAIT_PLACE);
+    } else {
+        page_place(page, &wait->did.place);
+    }
+    fputc(')', page->file);
+}
+
+static void put_wait(const struct page *page, const struct report_cause *wait)
+{
+    const struct report *report = page->report;
+
+    fprintf(page->file, " %9s %9s  %-18s ", word_time(wait->ns).text,
+            word_count(wait->count).text,
+            wait->cause == CAUSE_BELOW_CLOCK ? "tie (below clock error)"
+                                             : wait->wait);
+    if (wait->ranks == 1) {
+        fprintf(page->file, "rank %d", wait->rank);
+    } else {
+        fprintf(page->file, "%u of %d ranks", wait->ranks,
+                report->is_filtered ? (int)report_ranks(report) : report->size);
+    }
+    fputs(" in ", page->file);
+    page_cell(page, wait->did.call != NULL ? wait->did.call : "?", 22);
+    if (page_has_place(&wait->did.place)) {
+        put_wait_place(page, wait);
+    }
+    if (wait->blamed >= 0) {
+        fprintf(page->file, " for %d%s", wait->last,
+                left_out(page, wait->last));
+    }
+    if (wait->blamed >= 0 && wait->last != wait->blamed) {
+        fprintf(page->file, ", it for %d%s", wait->blamed,
+                left_out(page, wait->blamed));
+    }
+    page_error(page, wait->error);
+    fputs(wait->wrong_order > wait->ns / 2 ? " (wrong order)\n" : "\n",
+          page->file);
+}
+
+static void put_waits(const struct page *page)
+{
+    const struct report *report = page->report;
+    ck_time_t worth = ranks_time(report) / WORTH_SHARE;
+    bool is_left_out = false;
+
+    for (size_t i = 0; i < report->waits_count && i < TOP_WAITS; i++) {
+        if (report->waits[i].ns <= worth) {
+            break;
+        }
+        if (i == 0) {
+            fprintf(page->file, "\n%s %9s %9s  %-23s %s%s\n", page_bold(page),
+                    "WAITED", "times", "how", "who, where, for which rank",
+                    page_normal(page));
+        }
+        put_wait(page, &report->waits[i]);
+        is_left_out = is_left_out ||
+                      (report->waits[i].blamed >= 0 &&
+                       (!report_is_chosen(report, report->waits[i].last) ||
+                        !report_is_chosen(report, report->waits[i].blamed)));
+    }
+    if (is_left_out) {
+        fputs(" * not among --ranks\n", page->file);
+    }
+}
+
+static ck_time_t finalize_time(const struct report_cause *waits, size_t count)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (waits[i].wait != NULL && strcmp(waits[i].wait, FINALIZE) == 0) {
+            sum += waits[i].ns;
+        }
+    }
+    return sum;
+}
+
+/* What the region leaves out. */
+static void put_edges(const struct page *page)
+{
+    const struct report *report = page->report;
+    ck_time_t worth = region_length(report->whole) *
+                      (ck_time_t)report_ranks(report) / WORTH_SHARE;
+    /* What the region has of it is in WAITED. */
+    bool is_final = finalize_time(report->edges, report->edges_count) -
+                        finalize_time(report->waits, report->waits_count) <=
+                    worth;
+    FILE *file = page->file;
+    size_t shown = 0;
+
+    for (size_t i = 0; i < report->edges_count && shown < TOP_EDGES; i++) {
+        const struct report_cause *wait = &report->edges[i];
+
+        if (wait->ns <= worth || wait->cause != CAUSE_MPI_WAIT ||
+            (is_final && strcmp(wait->wait, FINALIZE) == 0)) {
+            continue;
+        }
+        if (shown++ == 0) {
+            fprintf(file, "\n%s AT START AND END (outside the region)%s\n",
+                    page_bold(page), page_normal(page));
+        }
+        fputc(' ', file);
+        page_count(page, wait->ranks);
+        fprintf(file, " waited %s", word_time(wait->ns).text);
+        page_error(page, wait->error);
+        fputs(" in ", file);
+        page_cell(page, wait->did.call != NULL ? wait->did.call : "MPI", 40);
+        fputs(" for rank ", file);
+        page_rank(page, wait->blamed);
+        if (wait->seen_ns > 0) {
+            fprintf(file, ".%sFor %s %% of it that rank was\n    ",
+                    report_is_chosen(report, wait->blamed) ? " " : "\n    ",
+                    word_percent(wait->seen_ns, wait->ns).text);
+            page_activity(page, &wait->seen);
+        }
+        fputs(".\n", file);
+    }
+}
+
+/* The cause of most idle time in a step; CAUSES = none. */
+static enum cause step_cause(const struct report_step *step)
+{
+    enum cause best = CAUSES;
+
+    for (unsigned c = 0; c < CAUSES; c++) {
+        if (step->causes[c] > 0 &&
+            (best == CAUSES || step->causes[c] > step->causes[best])) {
+            best = (enum cause)c;
+        }
+    }
+    return best;
+}
+
+static void put_step(const struct page *page, const struct report_step *step)
+{
+    enum cause cause = step_cause(step);
+
+    fprintf(page->file, " %8lld %9s %5d %9s %7s %6s %6s %6s %9s %5s  %s",
+            (long long)step->number, word_time(step->longest).text,
+            step->longest_rank, word_time(step->shortest).text,
+            word_count(step->launches).text, word_count(step->syncs).text,
+            word_count(step->copies).text, word_count(step->collectives).text,
+            word_time(step->waited).text,
+            step->worst >= 0 ? word_count((uint64_t)step->worst).text : "-",
+            cause == CAUSES ? "-" : cause_name(cause));
+    if (step->waited_error > 0) {
+        fputs(", waited", page->file);
+        page_error(page, step->waited_error);
+    }
+    fputc('\n', page->file);
+}
+
+/* How long an outlier is at least that is among the TOP_STEPS longest. */
+static ck_time_t outlier_least(const struct report_steps *table)
+{
+    ck_time_t top[TOP_STEPS] = {0}; /* longest first */
+
+    for (size_t i = 0; i < table->count; i++) {
+        ck_time_t length = table->items[i].longest;
+
+        for (size_t k = 0; table->items[i].is_outlier && k < TOP_STEPS; k++) {
+            if (length > top[k]) {
+                ck_time_t shorter = top[k];
+
+                top[k] = length;
+                length = shorter;
+            }
+        }
+    }
+    return top[TOP_STEPS - 1];
+}
+
+/* The longest steps, in order of time. */
+static void put_steps(const struct page *page)
+{
+    const struct report_steps *table = &page->report->table;
+    unsigned shown = 0;
+    uint64_t all;
+    ck_time_t least;
+
+    if (table->count == 0) {
+        return;
+    }
+    fprintf(page->file, "\n%s STEPS%s       ", page_bold(page),
+            page_normal(page));
+    if (table->count < page->report->steps) {
+        fprintf(page->file, "the first %s of ", word_count(table->count).text);
+    }
+    all = steps_all(page->report);
+    fprintf(page->file, "%s step%s, median %s (slowest rank of each); ",
+            word_count(all).text, word_s(all), word_time(table->median).text);
+    if (table->rhythm != NULL) {
+        fputs("taken to end with ", page->file);
+        page_cell(page, table->rhythm, 24);
+        fputs(" (", page->file);
+        page_place(page, &table->rhythm_place);
+        fputs(");\n" INDENT, page->file);
+    }
+    if (table->outliers == 0) {
+        fputs("none is 1.5 times as long\n", page->file);
+        return;
+    }
+    fprintf(page->file, "%u of 1.5 times that or more\n", table->outliers);
+    fprintf(page->file, "%s %8s %9s %5s %9s %7s %6s %6s %6s %9s %5s  %s%s\n",
+            page_bold(page), "step", "longest", "rank", "shortest", "launch",
+            "sync", "copy", "coll", "waited", "for", "devices idle in",
+            page_normal(page));
+    least = outlier_least(table);
+    for (size_t i = 0; i < table->count && shown < TOP_STEPS; i++) {
+        if (table->items[i].is_outlier && table->items[i].longest >= least) {
+            put_step(page, &table->items[i]);
+            shown++;
+        }
+    }
+    if (table->outliers > shown) {
+        fprintf(page->file, " and %u more (report.json)\n",
+                table->outliers - shown);
+    }
+}
+
+/* The device that others waited for most in collective kernels. NULL = none. */
+static const struct report_device *latest(const struct report *report)
+{
+    const struct report_device *worst = NULL;
+
+    for (size_t i = 0; i < report->devices_count; i++) {
+        const struct report_device *device = &report->devices[i];
+
+        if (device->comm_caused > 0 &&
+            (worst == NULL || device->comm_caused > worst->comm_caused)) {
+            worst = device;
+        }
+    }
+    return worst;
+}
+
+static void put_waited_kernels(const struct page *page)
+{
+    const struct report_device *all = &page->report->all;
+    const struct report_device *worst = latest(page->report);
+    bool is_missing = page->report->present < (uint32_t)page->report->size;
+
+    fprintf(page->file, " They waited %s%s",
+            all->comm_hidden > all->comm_waited / 100 ? "at least " : "",
+            word_time(all->comm_waited).text);
+    fprintf(page->file,
+            " in collective kernels for the last %srank to begin, %s %% of all "
+            "device time",
+            is_missing ? "recorded " : "",
+            word_percent(all->comm_waited, all->wall).text);
+    if (worst != NULL && worst->ranks_count > 0) {
+        fprintf(page->file, ":\n %s %% of that for rank ",
+                word_percent(worst->comm_caused, all->comm_waited).text);
+        page_rank(page, worst->ranks[0]);
+    }
+    fputs(".\n", page->file);
+}
+
+/* Collective kernels that do not say who met in them. */
+static void put_ungrouped_kernels(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    fprintf(page->file,
+            " Waits for a rank that came late and transfers cannot be told "
+            "apart in %s collective\n kernel%s: ",
+            word_count(report->comm_ungrouped).text,
+            word_s(report->comm_ungrouped));
+    fprintf(page->file, "up to %s, %s %% of all device time",
+            word_time(report->comm_ungrouped_time).text,
+            word_percent(report->comm_ungrouped_time, report->all.wall).text);
+    fputs(", may be waits\n (their process group is not recorded: TRUST).\n",
+          page->file);
+}
+
+void page_meetings_answer(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_device *all = &report->all;
+
+    if (all->comm_waited > all->wall / WORTH_SHARE) {
+        put_waited_kernels(page);
+    }
+    if (report->comm_ungrouped_time > all->wall / WORTH_SHARE) {
+        put_ungrouped_kernels(page);
+    }
+    if (all->comm_hidden > all->wall / WORTH_SHARE) {
+        fprintf(page->file,
+                " Which rank came late to collective kernels by up to %s each "
+                "is not known: clocks\n are estimated by these kernels "
+                "themselves (TRUST).\n",
+                word_time(report->comm_hidden_most).text);
+    }
+}
+
+/* Of that, what was waited for the last device, and which that was most. */
+static void put_device_waits(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_device *worst = latest(report);
+
+    if (worst == NULL || report->all.comm_wait == 0) {
+        return;
+    }
+    fprintf(page->file, ",\n" INDENT "%s of that until the last rank came",
+            word_time(report->all.comm_wait).text);
+    if (worst->ranks_count > 0) {
+        fprintf(page->file, ", %s %% because of rank ",
+                word_percent(worst->comm_caused, report->all.comm_waited).text);
+        page_rank(page, worst->ranks[0]);
+    }
+}
+
+/* Time of ranks that were not through MPI_Init when the first one was. */
+static void put_startup(const struct page *page)
+{
+    const struct report_efficiency *e = &page->report->efficiency;
+    ck_time_t all = ranks_time(page->report);
+
+    if (e->startup > all / WORTH_SHARE) {
+        fprintf(page->file,
+                INDENT "startup (before a rank's own return from MPI_Init) %s, "
+                       "%s %%\n",
+                word_time(e->startup).text, word_percent(e->startup, all).text);
+    }
+}
+
+static void put_efficiency(const struct page *page)
+{
+    const struct report_efficiency *e = &page->report->efficiency;
+
+    if (e->ranks == 0 && e->devices == 0) {
+        return;
+    }
+    fprintf(page->file, "\n%s EFFICIENCY%s ", page_bold(page),
+            page_normal(page));
+    if (e->ranks > 0) {
+        fprintf(page->file,
+                " ranks %.3f = load balance %.3f x communication %.3f "
+                "(serial. %.3f x transfer %.3f)\n" INDENT,
+                e->parallel, e->load_balance, e->communication,
+                e->serialisation, e->transfer);
+        page_count(page, e->ranks);
+        fprintf(
+            page->file, ", outside MPI %s of %s, %s of %s receives matched\n",
+            word_time(e->useful).text, word_time(ranks_time(page->report)).text,
+            word_count(e->matched).text, word_count(e->receives).text);
+        put_startup(page);
+        if (page->report->devices_count > 0) {
+            fputs(INDENT, page->file);
+            page_outside(page, (int)sizeof(INDENT) - 1,
+                         (int)sizeof(INDENT) + 1);
+        }
+    }
+    if (e->devices > 0) {
+        fprintf(page->file,
+                "%s devices %.3f = load balance %.3f x communication %.3f x "
+                "orchestration %.3f\n",
+                e->ranks > 0 ? &INDENT[1] : "", e->device_parallel,
+                e->device_load_balance, e->device_communication,
+                e->device_orchestration);
+    }
+    if (page->report->all.comm_all > 0) {
+        fprintf(page->file,
+                INDENT "communication on devices %s, %s of it exposed",
+                word_time(page->report->all.comm_all).text,
+                word_time(page->report->all.comm).text);
+        put_device_waits(page);
+        fputc('\n', page->file);
+    }
+}
+
+void page_mpi(const struct page *page)
+{
+    put_stragglers(page);
+    put_waits(page);
+    put_edges(page);
+    put_steps(page);
+    put_efficiency(page);
+}

@@ -1,0 +1,492 @@
+/* textwhy.c - why the devices were idle, in sentences
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/text/page.h"
+
+#include "merge/output/text/advice.h"
+#include "merge/output/words.h"
+
+#define TOP_CAUSES 5
+/* And of those at the start. */
+#define TOP_ONCES 3
+/* Causes of less than an n-th of all device time are not worth a sentence. */
+#define WORTH_SHARE 100
+/* Nor is less than an n-th worth advice; what comes once never is. */
+#define WORTH_ADVICE 20
+/* Nor is less than an n-th of a computation without a CPU. */
+#define WORTH_OFF 10
+/* Nor is it that a cause is made of several when all but an n-th is one. */
+#define WORTH_SPLIT 20
+/* Nor is less than an n-th of a startup. */
+#define WORTH_PART 20
+/* Columns of a device where it is named. */
+#define DEVICE 13
+
+static void
+put_call(const struct page *page, const char *call, const struct place *place)
+{
+    page_cell(page, call, 40);
+    /* A place without a file is but the function again. */
+    if (page_has_place(place) &&
+        (place->file != NULL || place->function != call)) {
+        fputs(" (", page->file);
+        page_place(page, place);
+        fputc(')', page->file);
+    }
+}
+
+static void put_range(const struct page *page,
+                      const struct report_activity *did)
+{
+    if (did->range != NULL) {
+        fputs(" of range ", page->file);
+        page_cell(page, did->range, 30);
+    }
+}
+
+/* Who held the lock, and what that thread did meanwhile. */
+static void put_holder(const struct page *page,
+                       const struct report_holder *holder)
+{
+    fprintf(page->file, ",\n    held by thread %u", holder->tid);
+    if (holder->name != NULL && holder->name[0] != '\0') {
+        fputs(" (", page->file);
+        page_cell(page, holder->name, 16);
+        fputc(')', page->file);
+    }
+    if (holder->call != NULL) {
+        fputs(", which was in ", page->file);
+        put_call(page, holder->call, &holder->place);
+    } else if (page_has_place(&holder->place)) {
+        fputs(", which computed in ", page->file);
+        put_call(page, holder->place.function, &holder->place);
+    }
+}
+
+/* Was it without a CPU for most of the time? Then that comes first. */
+static bool is_preempted(const struct report_running *running)
+{
+    return running->preempted > running->total / 2;
+}
+
+static void put_ready(const struct page *page,
+                      const struct report_running *running)
+{
+    if (is_preempted(running)) {
+        fprintf(page->file, "ready to run without a CPU (%s %% of it)\n    ",
+                word_percent(running->preempted, running->total).text);
+    }
+}
+
+static void put_preempted(const struct page *page,
+                          const struct report_running *running)
+{
+    if (!is_preempted(running) &&
+        running->preempted * WORTH_OFF > running->total) {
+        fprintf(page->file, ",\n    %s %% of it ready to run, without a CPU",
+                word_percent(running->preempted, running->total).text);
+    }
+}
+
+/* "in kernel forward
+ *     (launched by a.c:12), for which it waited
+ *     in ", or "behind kernel forward, queued and not begun" */
+static void put_kernel(const struct page *page,
+                       const struct report_activity *did)
+{
+    fputs(did->is_kernel_queued ? "behind kernel " : "in kernel ", page->file);
+    page_cell(page, did->kernel, 40);
+    fputs(did->is_kernel_queued ? ", queued and not begun" : "", page->file);
+    if (page_has_place(&did->kernel_place)) {
+        fputs("\n    (launched by ", page->file);
+        page_place(page, &did->kernel_place);
+        fputc(')', page->file);
+    }
+    fputs(", for which it waited\n    ", page->file);
+}
+
+static void put_in_call(const struct page *page,
+                        const struct report_activity *did)
+{
+    if (did->kernel != NULL) {
+        put_kernel(page, did);
+    }
+    put_ready(page, &did->running);
+    fputs("in ", page->file);
+    put_call(page, did->call, &did->place);
+    put_range(page, did);
+    if (did->path != NULL) {
+        fputs(" on ", page->file);
+        page_cell(page, did->path, 50);
+    }
+    put_preempted(page, &did->running);
+    if (did->holder.tid != 0) {
+        put_holder(page, &did->holder);
+    }
+}
+
+/* What is known of a thread that was in no call: where samples met it, and
+ * how long it had no CPU. */
+static void put_between(const struct page *page,
+                        const struct report_activity *did)
+{
+    const struct report_sampled *sampled = &did->sampled;
+    const struct report_running *running = &did->running;
+    struct word lost = page_samples_lost(page);
+
+    put_ready(page, running);
+    if (sampled->ns > 0) {
+        fputs(is_preempted(running) ? "in " : "computing in ", page->file);
+        put_call(page, sampled->place.function, &sampled->place);
+        put_range(page, did);
+        fprintf(page->file, " (%s %% of samples%s%s%s)",
+                page_sampled(page, sampled->ns, sampled->total).text,
+                lost.text[0] != '\0' ? "; " : "", lost.text,
+                lost.text[0] != '\0' ? " % of all samples were lost" : "");
+    } else {
+        fputs(did->before != NULL && did->after != NULL ? "between two calls"
+                                                        : "in no recorded call",
+              page->file);
+        put_range(page, did);
+    }
+    put_preempted(page, running);
+    if (running->blocked * WORTH_OFF > running->total) {
+        fprintf(page->file, ",\n    %s %% of it blocked in the kernel",
+                word_percent(running->blocked, running->total).text);
+    }
+}
+
+/* "computing in decode (images.c:88) of range load (97 % of samples),
+ *     after clFinish (a.c:1) and before MPI_Allreduce (b.c:2)" */
+void page_activity(const struct page *page, const struct report_activity *did)
+{
+    if (did->call != NULL) {
+        put_in_call(page, did);
+        return;
+    }
+    put_between(page, did);
+    if (did->before != NULL) {
+        fputs(",\n    after ", page->file);
+        put_call(page, did->before, &did->before_place);
+    }
+    if (did->after != NULL && did->before != NULL) {
+        fputs(" and before ", page->file);
+    } else if (did->after != NULL) {
+        fputs(",\n    before ", page->file);
+    }
+    if (did->after != NULL) {
+        put_call(page, did->after, &did->after_place);
+    }
+}
+
+/* Is the part so much less than the whole that it must be said? */
+static bool is_split(ck_time_t part, ck_time_t whole)
+{
+    return part < whole - whole / WORTH_SPLIT;
+}
+
+/* "most of it (58 %) ", where a part is less than the whole. */
+static void put_part(const struct page *page, ck_time_t part, ck_time_t whole)
+{
+    if (is_split(part, whole)) {
+        fprintf(page->file, "%s (%s %%) ",
+                part > whole / 2 ? "most of it" : "the largest part of it",
+                word_percent(part, whole).text);
+    }
+}
+
+/* Advice on what took as much as that; NULL = none, or it is not worth one. */
+static const char *advice_worth(const struct page *page,
+                                const struct advice_case *of)
+{
+    return of->ns * WORTH_ADVICE >= page->report->all.wall ? advice_find(of)
+                                                           : NULL;
+}
+
+static const char *cause_advice(const struct page *page,
+                                const struct report_cause *cause)
+{
+    bool is_wait = cause->cause == CAUSE_MPI_WAIT;
+    bool is_others =
+        is_wait || (cause->cause == CAUSE_DEP_EVENT && cause->delays.ns > 0);
+    struct advice_case of = {
+        .kind = is_others ? cause->delays.kind : cause->cause,
+        .is_late = is_wait,
+        .did = is_others ? &cause->delays.did : &cause->did,
+        .count = cause->count,
+        .ns = cause->ns,
+        .load = page->report->load.verdict,
+    };
+
+    return report_is_once(cause) ? NULL : advice_worth(page, &of);
+}
+
+static void put_wait(const struct page *page, const struct report_cause *cause)
+{
+    FILE *file = page->file;
+
+    fputs("waiting for rank ", file);
+    page_rank(page, cause->blamed);
+    page_error(page, cause->error);
+    fprintf(file, ".%s\n", page_normal(page));
+    if (cause->ranks == 1) {
+        fprintf(file, "    Rank %d was blocked in ", cause->rank);
+    } else {
+        fputs("    ", file);
+        page_count(page, cause->ranks);
+        fputs(" were blocked in ", file);
+    }
+    put_call(page, cause->did.call, &cause->did.place);
+    if (cause->last != cause->blamed) {
+        fputs(" for rank ", file);
+        page_rank(page, cause->last);
+        fputs(", which waited itself", file);
+    }
+    fputs(".\n", file);
+    page_delays(page, &(struct page_late){.rank = cause->blamed,
+                                          .ns = cause->ns,
+                                          .waiting = cause->ranks,
+                                          .delays = &cause->delays,
+                                          .advice = cause_advice(page, cause),
+                                          .seen = &cause->seen,
+                                          .seen_ns = cause->seen_ns});
+}
+
+/* Does the device wait for what the program told it to wait for? */
+static bool is_dependent(const struct report_cause *cause)
+{
+    return cause->cause == CAUSE_DEP_REMOTE || cause->cause == CAUSE_DEP_EVENT;
+}
+
+/* A wait for a rank has its advice beside the reason. */
+static void put_try(const struct page *page, const struct report_cause *cause)
+{
+    const char *text =
+        cause->cause == CAUSE_MPI_WAIT ? NULL : cause_advice(page, cause);
+
+    if (text != NULL) {
+        page_advice(page, text);
+    }
+    for (size_t i = 0; i < cause->parts_count; i++) {
+        struct advice_case of = {.kind = cause->cause,
+                                 .did = &cause->parts[i].did,
+                                 .count = cause->count,
+                                 .ns = cause->parts[i].ns,
+                                 .load = page->report->load.verdict};
+
+        text = advice_worth(page, &of);
+        if (text != NULL) {
+            page_advice(page, text);
+        }
+    }
+}
+
+static const struct report_device *device_find(const struct page *page,
+                                               uint32_t physical)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->devices_count; i++) {
+        if (report->devices[i].physical == physical) {
+            return &report->devices[i];
+        }
+    }
+    return NULL;
+}
+
+/* "device of rank 3", "device cpu #1 of the program" */
+static void put_whose(const struct page *page, const struct report_cause *cause)
+{
+    const struct report_device *device = NULL;
+
+    if (is_dependent(cause)) {
+        device = device_find(page, cause->device);
+    }
+    fputs("device ", page->file);
+    if (device != NULL && device->number >= 0) {
+        (void)page_device(page, device->name, device->number, DEVICE);
+        fputc(' ', page->file);
+    }
+    fprintf(page->file, "of %s,", page_who(page, cause->rank).text);
+}
+
+/* "for kernel spin (launched by a.c:12) on device cpu #0" */
+static void put_awaited(const struct page *page,
+                        const struct report_cause *cause)
+{
+    const struct report_device *device = device_find(page, cause->awaited);
+
+    put_part(page, cause->did_ns, cause->ns);
+    fputs("for ", page->file);
+    page_cell(page, cause->did.kernel == NULL ? "(no name)" : cause->did.kernel,
+              40);
+    if (page_has_place(&cause->did.kernel_place)) {
+        fputs(" (launched by ", page->file);
+        page_place(page, &cause->did.kernel_place);
+        fputc(')', page->file);
+    }
+    if (cause->did.is_kernel_queued) {
+        fputs(", which had not begun,", page->file);
+    }
+    if (device != NULL) {
+        fputs("\n    on device ", page->file);
+        (void)page_device(page, device->name, device->number, DEVICE);
+    }
+}
+
+/* "set by clSetUserEventStatus (a.c:1).
+ *     Until then the thread that set it was, 99 % of that time,
+ *     in nanosleep (a.c:2)" */
+static void put_setter(const struct page *page,
+                       const struct report_cause *cause)
+{
+    put_part(page, cause->did_ns, cause->ns);
+    if (cause->did.call == NULL) {
+        fputs("set by a call that is not recorded", page->file);
+    } else {
+        fputs("set by ", page->file);
+        put_call(page, cause->did.call, &cause->did.place);
+    }
+    if (cause->seen_ns == 0) {
+        return;
+    }
+    fputs(".\n    Until then ", page->file);
+    if (cause->blamed == cause->rank) {
+        fputs("the thread that set it", page->file);
+    } else {
+        fprintf(page->file, "%s, which that thread waited for,",
+                page_who(page, cause->blamed).text);
+    }
+    fprintf(page->file, " was, %s %% of that time,\n    ",
+            word_percent(cause->seen_ns, cause->ns).text);
+    page_activity(page, &cause->seen);
+}
+
+/* A part of a startup in one line. */
+static void put_share(const struct page *page,
+                      const struct report_cause *cause,
+                      const struct report_part *part)
+{
+    const struct report_activity *did = &part->did;
+
+    fprintf(page->file, "\n    %s %% of it ",
+            word_percent(part->ns, cause->ns).text);
+    if (did->call != NULL) {
+        fputs("in ", page->file);
+        put_call(page, did->call, &did->place);
+        put_range(page, did);
+        return;
+    }
+    if (did->sampled.ns > 0) {
+        fputs("computing in ", page->file);
+        put_call(page, did->sampled.place.function, &did->sampled.place);
+    } else {
+        fputs("between calls", page->file);
+    }
+    put_range(page, did);
+    if (did->after != NULL) {
+        fputs(" before ", page->file);
+        put_call(page, did->after, &did->after_place);
+    } else if (did->before != NULL) {
+        fputs(" after ", page->file);
+        put_call(page, did->before, &did->before_place);
+    }
+}
+
+/* What a startup was made of, where that is worth a line. */
+static void put_parts(const struct page *page, const struct report_cause *cause)
+{
+    for (size_t i = 0; i < cause->parts_count; i++) {
+        if (cause->parts[i].ns * WORTH_PART > cause->ns) {
+            fputc(i > 0 ? ',' : ':', page->file);
+            put_share(page, cause, &cause->parts[i]);
+        }
+    }
+}
+
+/* What the cause was in detail. */
+static void put_detail(const struct page *page,
+                       const struct report_cause *cause)
+{
+    switch (cause->cause) {
+    case CAUSE_DEP_REMOTE:
+        put_awaited(page, cause);
+        break;
+    case CAUSE_DEP_EVENT:
+        put_setter(page, cause);
+        break;
+    case CAUSE_KERNEL_GAP:
+    case CAUSE_UNFINISHED:
+        put_part(page, cause->did_ns, cause->ns);
+        fputs(cause->cause == CAUSE_KERNEL_GAP ? "before " : "", page->file);
+        page_cell(page, cause->did.kernel, 50);
+        break;
+    default:
+        put_part(page, cause->did_ns, cause->ns);
+        page_activity(page, &cause->did);
+        break;
+    }
+}
+
+static void put_cause(const struct page *page,
+                      size_t number,
+                      const struct report_cause *cause)
+{
+    ck_time_t wall = page->report->all.wall;
+    bool has_activity = cause->did.call != NULL || cause->did.range != NULL ||
+                        cause->did.before != NULL || cause->did.after != NULL ||
+                        cause->did.kernel != NULL;
+
+    fprintf(page->file, " %zu. %s%s %% of all device time (%s of %s): ", number,
+            page_bold(page), word_percent(cause->ns, wall).text,
+            word_time(cause->ns).text, word_time(wall).text);
+    if (cause->cause == CAUSE_MPI_WAIT) {
+        put_wait(page, cause);
+        return;
+    }
+    put_whose(page, cause);
+    fprintf(page->file, "%s %s", page_normal(page), cause_name(cause->cause));
+    if (cause->cause == CAUSE_STARTUP) {
+        fprintf(page->file, "\n    (%s)", cause_sentence(cause->cause));
+        put_parts(page, cause);
+        fputs(".\n", page->file);
+        return;
+    }
+    fprintf(page->file, "\n    (%s; %s piece%s%s", cause_sentence(cause->cause),
+            word_count(cause->count).text, word_s(cause->count),
+            has_activity ? "),\n    " : ")");
+    if (has_activity) {
+        put_detail(page, cause);
+    }
+    fputs(".\n", page->file);
+}
+
+void page_why(const struct page *page)
+{
+    const struct report *report = page->report;
+    ck_time_t worth = report->all.wall / WORTH_SHARE;
+    size_t shown = 0, onces = 0;
+
+    if (report->devices_count == 0) {
+        return;
+    }
+    fprintf(page->file, "\n%s WHY THE DEVICES WERE IDLE%s\n", page_bold(page),
+            page_normal(page));
+    for (size_t i = 0; i < report->causes_count; i++) {
+        const struct report_cause *cause = &report->causes[i];
+
+        if (cause->ns > worth &&
+            (report_is_once(cause) ? onces < TOP_ONCES : shown < TOP_CAUSES)) {
+            if (report_is_once(cause) && onces++ == 0) {
+                fputs(" Once, at the start or the end:\n", page->file);
+            }
+            put_cause(page, ++shown, cause);
+            page_windows(page, &cause->windows);
+            put_try(page, cause);
+        }
+    }
+    if (shown == 0) {
+        fputs(" No cause above 1 % of device time.\n", page->file);
+    }
+}

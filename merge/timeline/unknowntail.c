@@ -1,0 +1,66 @@
+/* unknowntail.c - from when on nothing is known of an agent, and why
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/timeline/unknowntail.h"
+
+/* End of the last record that the agent has. */
+static ck_time_t
+last_known(const struct defs *defs, const struct axis *axis, uint32_t agent)
+{
+    ck_time_t last = INT64_MIN;
+
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        const struct defs_process *process = &defs->processes[i];
+        ck_time_t from, to;
+
+        if (process->agent == agent &&
+            axis_stamps(axis, agent, &process->whole, &from, &to) &&
+            to > last) {
+            last = to;
+        }
+    }
+    if (last == INT64_MIN && defs->agents[agent].start_raw != 0) {
+        last = axis_time(axis, agent, false, defs->agents[agent].start_raw);
+    }
+    return last;
+}
+
+static enum report_dark reason_of(const struct defs_agent *agent)
+{
+    bool is_gone = agent->is_told && agent->told > agent->stored;
+
+    if (agent->is_profile) {
+        return agent->is_cut ? REPORT_DARK_CUT : REPORT_DARK_NOT;
+    }
+    if (agent->limit_at != 0) {
+        return REPORT_DARK_LIMIT;
+    }
+    if (agent->is_tail_lost || (!agent->has_exit && is_gone)) {
+        return REPORT_DARK_CUT;
+    }
+    return agent->has_exit ? REPORT_DARK_NOT : REPORT_DARK_END;
+}
+
+struct unknowntail unknowntail_find(const struct defs *defs,
+                                    const struct axis *axis,
+                                    uint32_t agent)
+{
+    const struct defs_agent *owner = &defs->agents[agent];
+    struct unknowntail dark = {reason_of(owner), {0, INT64_MAX}};
+
+    if (dark.reason == REPORT_DARK_LIMIT) {
+        dark.part.start = axis_time(axis, agent, false, owner->limit_at);
+    } else if (dark.reason != REPORT_DARK_NOT) {
+        dark.part.start = last_known(defs, axis, agent);
+    }
+    if (owner->exit_time != 0 && !owner->is_profile) {
+        dark.part.end = axis_time(axis, agent, false, owner->exit_time);
+    }
+    return dark;
+}
+
+enum cause unknowntail_cause(enum report_dark reason)
+{
+    return reason == REPORT_DARK_END ? CAUSE_UNATTRIBUTED : CAUSE_LOST_DATA;
+}

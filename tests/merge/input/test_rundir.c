@@ -1,0 +1,400 @@
+/* test_rundir.c - frames of a run: order, doubles, gaps, damage
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "merge/clocks/align.h"
+#include "merge/timeline/timeline.h"
+#include "tests/merge/chance.h"
+#include "tests/merge/reading.h"
+
+/* What a pass over the timeline handed out. */
+struct count {
+    uint64_t events;
+    ck_time_t last;
+    uint64_t steps_back;
+    uint64_t marks;
+    int64_t values;  /* sum */
+    uint64_t others; /* that are no marks */
+};
+
+static int count_take(void *state, const struct timeline_event *event)
+{
+    struct count *count = state;
+
+    count->steps_back += event->start < count->last;
+    count->last = event->start;
+    if (event->record->kind == CK_KIND_MARK) {
+        count->marks++;
+        count->values += ((const struct ck_mark *)event->record)->value;
+    } else {
+        count->others++;
+    }
+    return 0;
+}
+
+/* Of the classes that have their bit; 0: of all. */
+static struct count reading_pass(struct reading *reading, uint32_t classes)
+{
+    struct count count = {.last = INT64_MIN};
+    const struct timeline_consumer consumer = {count_take, &count, classes};
+    const struct timeline timeline = {
+        .store = reading->store,
+        .defs = reading->defs,
+        .axis = align_axis(reading->align),
+        .consumers = &consumer,
+        .consumers_count = 1,
+    };
+
+    assert_int_equal(timeline_run(&timeline, &count.events, &reading->err), 0);
+    return count;
+}
+
+static void frames_that_came_twice_count_once(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    struct count count;
+
+    synth_stream(synth, 1, 0, 100);
+    for (int64_t i = 0; i < 100; i++) {
+        mark_put(synth, i, 1);
+        if (i % 10 == 9) {
+            synth_flush(synth);
+            synth_repeat(synth);
+        }
+    }
+    reading_read(reading);
+    count = reading_pass(reading, 0);
+    assert_int_equal(count.marks, 100);
+    assert_int_equal(rundir_damage(reading->store)->places, 0);
+}
+
+/* A name whose file has gone, as a spool's that is removed once all of it is
+ * stored, after the directory was read. */
+static void a_spool_that_has_gone_is_no_error(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    struct count count;
+    char spool[PATH_MAX];
+
+    synth_stream(synth, 1, 0, 100);
+    mark_put(synth, 7, 1);
+    (void)snprintf(spool, sizeof(spool),
+                   "%s/spool-00112233445566778899aabbccddeeff.ck",
+                   reading->dir);
+    assert_int_equal(symlink("gone", spool), 0);
+    reading_read(reading);
+    count = reading_pass(reading, 0);
+    assert_int_equal(count.marks, 1);
+    assert_int_equal(unlink(spool), 0);
+}
+
+/* Of the name of a segment, and none that can be read. */
+static void a_segment_that_cannot_be_opened_is_damage(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    struct count count;
+    char folder[PATH_MAX];
+
+    synth_stream(synth, 1, 0, 100);
+    mark_put(synth, 7, 1);
+    (void)snprintf(folder, sizeof(folder),
+                   "%s/seg-00112233445566778899aabbccddeeff.ck", reading->dir);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    reading_read(reading);
+    count = reading_pass(reading, 0);
+    assert_int_equal(count.marks, 1);
+    assert_int_equal(rundir_damage(reading->store)->places, 1);
+    assert_non_null(strstr(rundir_damage(reading->store)->first, "seg-0011"));
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* Frames that overlap in time and in position, whose first record is of another
+ * class, and one without any of the wanted class. */
+static void a_pass_of_one_class_has_all_of_it_in_order(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    struct count count, some;
+    uint64_t at = 0;
+
+    synth_stream(synth, 1, 0, 100);
+    for (int64_t frame = 0; frame < 20; frame++) {
+        if (frame % 5 == 4) {
+            at -= 3; /* a call and a mark that the frame before has */
+            synth_seek(synth, at);
+        }
+        for (uint32_t i = 0; i < 20; i++) {
+            synth_call(synth, CK_KIND_API_OPENCL, 1, frame * 100 + i, 7, 0x10,
+                       i + 1);
+            if (frame != 7) {
+                mark_put(synth, frame * 100 + 400 - 19 * i, frame);
+            }
+        }
+        at += frame != 7 ? 60 : 40;
+        synth_flush(synth);
+    }
+    reading_read(reading);
+    count = reading_pass(reading, 0);
+    assert_int_equal(count.marks, 19 * 20 - 4);
+    assert_int_equal(count.others, 20 * 20 - 4);
+    some = reading_pass(reading, (uint32_t)1 << CK_CLASS_MARK);
+    assert_int_equal(some.steps_back, 0);
+    assert_int_equal(some.others, 0);
+    assert_int_equal(some.marks, count.marks);
+    assert_int_equal(some.values, count.values);
+    assert_int_equal(some.events, count.marks);
+}
+
+/* The same records cut anew: [0,10) [5,20) [0,3) [12,40). */
+static void frames_that_overlap_are_trimmed_by_position(void **state)
+{
+    static const int64_t cuts[][2] = {{0, 10}, {5, 20}, {0, 3}, {12, 40}};
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    struct count count;
+
+    synth_stream(synth, 1, 0, 100);
+    for (size_t i = 0; i < 4; i++) {
+        synth_seek(synth, (uint64_t)cuts[i][0]);
+        for (int64_t n = cuts[i][0]; n < cuts[i][1]; n++) {
+            mark_put(synth, n * 10, n);
+        }
+        synth_flush(synth);
+    }
+    reading_read(reading);
+    count = reading_pass(reading, 0);
+    assert_int_equal(count.marks, 40);
+    assert_int_equal(count.values, 39 * 40 / 2);
+    for (size_t i = 0; i < rundir_streams(reading->store); i++) {
+        assert_int_equal(rundir_stream(reading->store, i)->gaps, 0);
+    }
+}
+
+static void missing_units_are_a_gap(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    uint64_t gaps = 0, units = 0;
+
+    synth_stream(synth, 1, 0, 100);
+    mark_put(synth, 1, 1);
+    synth_skip(synth, 7);
+    mark_put(synth, 2, 1);
+    reading_read(reading);
+    for (size_t i = 0; i < rundir_streams(reading->store); i++) {
+        gaps += rundir_stream(reading->store, i)->gaps;
+        units += rundir_stream(reading->store, i)->gap_units;
+    }
+    assert_int_equal(gaps, 1);
+    assert_int_equal(units, 7);
+}
+
+static void units_in_front_of_a_slot_are_a_gap(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+
+    synth_stream(synth, 1, 0, 100);
+    synth_seek(synth, 9);
+    for (int64_t i = 0; i < 10; i++) {
+        mark_put(synth, i, 1);
+    }
+    reading_read(reading);
+    assert_int_equal(reading->defs->agents[0].gaps, 1);
+    assert_int_equal(reading->defs->agents[0].gap_units, 9);
+    assert_in_range(reading->defs->agents[0].gap_records, 1, 9);
+}
+
+/* A slot's next owner goes on where the one before it ended. */
+static void a_slot_that_is_handed_on_has_no_gap_between_its_owners(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+
+    synth_stream(synth, 7, 0, 100);
+    mark_put(synth, 1, 1);
+    mark_put(synth, 2, 1);
+    synth_stream(synth, 3, 0, 101);
+    synth_seek(synth, 2);
+    mark_put(synth, 3, 1);
+    reading_read(reading);
+    assert_int_equal(reading->defs->agents[0].gaps, 0);
+    assert_int_equal(reading->defs->agents[0].gap_records, 0);
+}
+
+static void units_behind_the_last_frame_are_told_by_the_exit(void **state)
+{
+    static const struct {
+        const char *exit;
+        uint64_t units;
+    } cases[] = {
+        {"status=0\nunits=12\n", 10},
+        {"status=0\nunits=2\n", 0},
+        {"status=0\n", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reading reading;
+        struct synth *synth;
+
+        reading_begin(&reading);
+        synth = reading.synth;
+        synth_stream(synth, 1, 0, 100);
+        mark_put(synth, 1, 1);
+        mark_put(synth, 2, 1);
+        exit_put(synth, cases[i].exit);
+        reading_read(&reading);
+        assert_int_equal(reading.defs->agents[0].gaps, cases[i].units > 0);
+        assert_int_equal(reading.defs->agents[0].gap_units, cases[i].units);
+        reading_end(&reading);
+    }
+}
+
+static void damage_is_counted_and_costs_no_other_frame(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    struct count count;
+
+    synth_stream(synth, 1, 0, 100);
+    mark_put(synth, 1, 1);
+    synth_flush(synth);
+    mark_put(synth, 2, 1);
+    synth_garbage(synth, reading->dir);
+    reading_read(reading);
+    count = reading_pass(reading, 0);
+    assert_int_equal(count.marks, 2);
+    assert_int_equal(rundir_damage(reading->store)->places, 1);
+    assert_int_equal(rundir_damage(reading->store)->bytes, 640);
+    assert_non_null(strstr(rundir_damage(reading->store)->first, "640"));
+}
+
+static void any_disorder_within_a_stream_comes_out_in_order(void **state)
+{
+    unsigned seed = chance_rand_seed();
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    struct count count;
+    int64_t sum = 0;
+
+    for (uint32_t slot = 0; slot < 3; slot++) {
+        synth_stream(synth, 1, slot, 100 + slot);
+        for (int64_t i = 0; i < 20000; i++) {
+            int64_t far = rand_r(&seed) % 100 == 0 ? rand_r(&seed) % 20000 : 0;
+
+            mark_put(synth, slot == 2 ? rand_r(&seed) % 30000 : i - far, i);
+            sum += i;
+            if (rand_r(&seed) % 500 == 0) {
+                synth_flush(synth);
+            }
+        }
+    }
+    reading_read(reading);
+    count = reading_pass(reading, 0);
+    assert_int_equal(count.marks, 60000);
+    assert_int_equal(count.values, sum);
+    assert_int_equal(count.steps_back, 0);
+}
+
+static void a_slot_used_by_two_threads_has_both(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    struct count count;
+
+    synth_stream(synth, 1, 0, 100);
+    mark_put(synth, 1, 1);
+    synth_stream(synth, 1, 0, 101);
+    mark_put(synth, 2, 1);
+    reading_read(reading);
+    assert_int_equal(rundir_streams(reading->store), 2);
+    assert_int_equal(reading->defs->threads_count, 3);
+    count = reading_pass(reading, 0);
+    assert_int_equal(count.marks, 2);
+}
+
+static void a_directory_that_is_no_run_is_refused(void **state)
+{
+    char *dir = synth_dir();
+    struct reading reading = {0};
+
+    (void)state;
+    assert_int_equal(reading_open(&reading, dir), -1);
+    assert_non_null(strstr(reading.err.text, "not a run"));
+    reading_close(&reading);
+    assert_int_equal(reading_open(&reading, "/nonexistent/run"), -1);
+    assert_non_null(strstr(reading.err.text, "/nonexistent/run"));
+    reading_close(&reading);
+    synth_remove(dir);
+}
+
+static void facts_name_ranks_devices_and_places(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    struct place place;
+    uint32_t process;
+
+    synth_text(synth, CK_KIND_PROCESS, 1, 4711, 0, "./train", 7);
+    synth_text(synth, CK_KIND_SYMBOL, 1, 0x1234, 88, "load\0load.c", 11);
+    synth_stream(synth, 1, 0, 100);
+    synth_text(synth, CK_KIND_NAME, 3, 0, 0, "forward", 7);
+    synth_text(synth, CK_KIND_DEVICE, 1, 0, 0, "name=gpu\nuuid=u1\n", 17);
+    synth_kernel(synth, 3, 1000, 10, 100, 1);
+    synth_exit(synth, 9, 5000, 77);
+    reading_read(reading);
+    process = defs_process_find(reading->defs, 0, 1);
+    assert_string_equal(defs_name(reading->defs, process, 3), "forward");
+    assert_string_equal(defs_device(reading->defs, process, 1)->name, "gpu");
+    assert_null(defs_device(reading->defs, process, 2));
+    place = defs_place(reading->defs, process, 0x1234);
+    assert_string_equal(place.function, "load");
+    assert_string_equal(place.file, "load.c");
+    assert_int_equal(place.line, 88);
+    assert_int_equal(reading->defs->processes[process].pid, 4711);
+    assert_int_equal(reading->defs->ranks_count, 1);
+    assert_true(reading->defs->agents[0].has_exit);
+    assert_int_equal(reading->defs->agents[0].status, 9);
+    assert_int_equal(reading->defs->agents[0].exit_time, 5000);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(frames_that_came_twice_count_once),
+        CASE(a_spool_that_has_gone_is_no_error),
+        CASE(a_segment_that_cannot_be_opened_is_damage),
+        CASE(frames_that_overlap_are_trimmed_by_position),
+        CASE(a_pass_of_one_class_has_all_of_it_in_order),
+        CASE(missing_units_are_a_gap),
+        CASE(units_in_front_of_a_slot_are_a_gap),
+        CASE(a_slot_that_is_handed_on_has_no_gap_between_its_owners),
+        cmocka_unit_test(units_behind_the_last_frame_are_told_by_the_exit),
+        CASE(damage_is_counted_and_costs_no_other_frame),
+        CASE(any_disorder_within_a_stream_comes_out_in_order),
+        CASE(a_slot_used_by_two_threads_has_both),
+        cmocka_unit_test(a_directory_that_is_no_run_is_refused),
+        CASE(facts_name_ranks_devices_and_places),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
