@@ -369,7 +369,7 @@ static inline void entry_pop(enum ck_kind kind)
         self->depth--;
         self->ranges -= kind == CK_KIND_RANGE;
         if (writer != NULL) {
-            ck_ring_count_lost(writer->slot, inject_ring.clock);
+            ck_ring_count_lost(writer->slot, inject_ring.clock, 1);
         }
         return;
     }

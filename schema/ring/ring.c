@@ -448,7 +448,9 @@ int ck_ring_text(struct ck_ring_writer *writer,
     return 0;
 }
 
-void ck_ring_count_lost(struct ck_ring_slot *slot, enum ck_clock clock)
+void ck_ring_count_lost(struct ck_ring_slot *slot,
+                        enum ck_clock clock,
+                        uint64_t records)
 {
     int64_t now = ck_time_stamp(clock);
     int64_t none = 0;
@@ -457,5 +459,5 @@ void ck_ring_count_lost(struct ck_ring_slot *slot, enum ck_clock clock)
                                                   memory_order_relaxed,
                                                   memory_order_relaxed);
     atomic_store_explicit(&slot->lost_last, now, memory_order_relaxed);
-    atomic_fetch_add_explicit(&slot->dropped, 1, memory_order_release);
+    atomic_fetch_add_explicit(&slot->dropped, records, memory_order_release);
 }

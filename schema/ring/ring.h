@@ -318,8 +318,10 @@ int ck_ring_text(struct ck_ring_writer *writer,
  */
 bool ck_ring_has_room(struct ck_ring_slot *slot, uint64_t mask, unsigned units);
 
-/* Count a record that found no room (the slow path of ck_ring_begin). */
-void ck_ring_count_lost(struct ck_ring_slot *slot, enum ck_clock clock);
+/* Count records that found no room (the slow path of ck_ring_begin). */
+void ck_ring_count_lost(struct ck_ring_slot *slot,
+                        enum ck_clock clock,
+                        uint64_t records);
 
 /* Room for a record of `units`, to be filled in and committed, or NULL when
  * it was dropped and counted. At most one at a time; no call in between.
@@ -342,7 +344,7 @@ static inline void *ck_ring_begin(struct ck_ring_writer *writer,
     if (__builtin_expect(head + units - slot->tail_seen > writer->mask + 1,
                          0)) {
         if (!ck_ring_has_room(slot, writer->mask, units)) {
-            ck_ring_count_lost(slot, clock);
+            ck_ring_count_lost(slot, clock, 1);
             slot->is_busy = 0;
             return NULL;
         }

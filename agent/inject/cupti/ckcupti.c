@@ -17,6 +17,7 @@
 #include "agent/inject/cupti/cupticall.h"
 #include "agent/inject/cupti/cupticlock.h"
 #include "agent/inject/cupti/cuptiflush.h"
+#include "agent/inject/cupti/cuptilost.h"
 #include "agent/inject/cupti/cuptirecord.h"
 #include "agent/inject/inject.h"
 
@@ -100,7 +101,7 @@ static void told(void *unused, uint32_t domain, uint32_t id, const void *data)
     } else if (domain == CUPTI_DOMAIN_STATE) {
         flush_stop("CUPTI reported a fatal error and ended itself: device "
                    "events end here");
-        record_lost(CK_LOST_DEVICE, 1, ck_time_raw(), ck_time_raw());
+        lost_tell(CK_LOST_DEVICE, 1, ck_time_raw(), ck_time_raw());
     }
 }
 

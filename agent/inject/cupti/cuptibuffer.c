@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "agent/inject/cupti/cuptiflush.h"
+#include "agent/inject/cupti/cuptilost.h"
 #include "agent/inject/cupti/cuptirecord.h"
 #include "agent/inject/cupti/cuptiuntimed.h"
 
@@ -184,7 +185,7 @@ static void undecoded_say(size_t bytes, int result)
                    "(error %d, CUPTI %u)",
                    bytes, result, cupti_api.version);
     (void)inject_say(CK_KIND_NOTE, 0, 0, 0, text);
-    record_lost(CK_LOST_DEVICE, 1, ck_time_raw(), ck_time_raw());
+    lost_tell(CK_LOST_DEVICE, 1, ck_time_raw(), ck_time_raw());
 }
 
 static void buffer_walk(uint8_t *bytes, size_t valid)
@@ -227,9 +228,8 @@ static void scratch_lost(size_t valid)
 {
     ck_time_t now = ck_time_raw();
 
-    record_lost(CK_LOST_DEVICE,
-                (int64_t)((valid + BUFFER_RECORD - 1) / BUFFER_RECORD), now,
-                now);
+    lost_tell(CK_LOST_DEVICE,
+              (int64_t)((valid + BUFFER_RECORD - 1) / BUFFER_RECORD), now, now);
 }
 
 void buffer_completed(

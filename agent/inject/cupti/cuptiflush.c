@@ -19,11 +19,14 @@
 
 #include "agent/inject/cupti/cuptibuffer.h"
 #include "agent/inject/cupti/cupticlock.h"
+#include "agent/inject/cupti/cuptilost.h"
 #include "agent/inject/cupti/cuptirecord.h"
 #include "agent/inject/cupti/cuptitable.h"
 #include "agent/inject/cupti/cuptitaken.h"
 
 #define FLUSH_EXIT_POLL ((long)CK_TIME_MS)
+/* Longest that the last losses wait for room in the ring. */
+#define FLUSH_TELL_MS 200
 
 enum flush_state {
     FLUSH_IDLE = 0, /* no thread, or a forked child */
@@ -68,7 +71,7 @@ static void drops_say(void)
     int rc = cupti_api.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
 
     if (rc == CUPTI_OK && dropped > 0) {
-        record_lost(CK_LOST_DEVICE, (int64_t)dropped, last_flush, now);
+        lost_tell(CK_LOST_DEVICE, (int64_t)dropped, last_flush, now);
     }
     if (rc != CUPTI_OK && !is_refused) {
         is_refused = true;
@@ -96,7 +99,7 @@ static void clock_check(void)
                          "CUPTI's clock was taken over by another tool of "
                          "this process: device times are mapped from it");
     }
-    record_lost(CK_LOST_DEVICE, is_shared, before, ck_time_raw());
+    lost_tell(CK_LOST_DEVICE, is_shared, before, ck_time_raw());
 }
 
 static void flush_sleep(void)
@@ -148,6 +151,16 @@ static void flush_once(void)
     }
 }
 
+/* Until the collector made room for all of them, within a limit. */
+static void losses_wait(void)
+{
+    const struct timespec pause = {0, FLUSH_EXIT_POLL};
+
+    for (int i = 0; i < FLUSH_TELL_MS && !lost_tell_kept(); i++) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 static void *flush_main(void *unused)
 {
     /* By this name ckposix leaves the thread out. */
@@ -155,10 +168,10 @@ static void *flush_main(void *unused)
     is_own = 1;
     while (atomic_load(&state) == FLUSH_RUNNING) {
         flush_sleep();
-        if (!flush_is_on()) {
-            continue;
+        if (flush_is_on()) {
+            flush_once();
         }
-        flush_once();
+        (void)lost_tell_kept();
     }
     if (flush_is_on()) {
         clock_check();
@@ -166,6 +179,7 @@ static void *flush_main(void *unused)
         drops_say();
         bad_times_say(true);
     }
+    losses_wait();
     atomic_store(&state, FLUSH_ENDED);
     return unused;
 }
@@ -217,13 +231,14 @@ void flush_end(void)
         if (ck_time_raw() > limit) {
             flush_stop("CUPTI did not give its last records within 4 s: "
                        "device events of the end are missing");
-            record_lost(CK_LOST_UNDONE, 1, ck_time_raw() - FLUSH_LIMIT,
-                        ck_time_raw());
-            return;
+            lost_tell(CK_LOST_UNDONE, 1, ck_time_raw() - FLUSH_LIMIT,
+                      ck_time_raw());
+            break;
         }
         (void)nanosleep(&pause, NULL);
     }
     flush_stop(NULL);
+    lost_end();
 }
 
 void flush_now(void)
@@ -245,8 +260,8 @@ void flush_now(void)
             (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
                              "CUPTI did not give its records before a context "
                              "ended: device events may be missing");
-            record_lost(CK_LOST_UNDONE, 1, limit - FLUSH_CONTEXT_LIMIT,
-                        ck_time_raw());
+            lost_tell(CK_LOST_UNDONE, 1, limit - FLUSH_CONTEXT_LIMIT,
+                      ck_time_raw());
             return;
         }
         (void)nanosleep(&pause, NULL);

@@ -115,29 +115,6 @@ static void record_commit(unsigned units)
     ck_ring_commit(&inject_thread, units);
 }
 
-void record_lost(enum ck_lost reason,
-                 int64_t value,
-                 ck_time_t first,
-                 ck_time_t last)
-{
-    struct ck_ring_writer *writer = inject_writer();
-    struct ck_counter *record =
-        writer == NULL ? NULL : ck_ring_begin(writer, inject_ring.clock, 2);
-
-    if (record == NULL) {
-        return;
-    }
-    memset(record, 0, sizeof(*record));
-    record->e.kind = CK_KIND_LOST;
-    record->e.units = 2;
-    record->e.flags = CK_FLAG_RAW;
-    record->e.start = first;
-    record->value = value;
-    record->enabled = last - first;
-    record->reason = (uint32_t)reason;
-    ck_ring_commit(writer, 2);
-}
-
 static uint64_t correlation_of(uint32_t correlation, uint64_t node)
 {
     return node != 0 ? node : correlation;

@@ -18,10 +18,5 @@ uint64_t record_bad_times(void);
 /* Write one activity record into this thread's slot; kinds that nobody asked
  * for are passed over. Frees what CUPTI hands over with it. */
 void record_write(const struct cupti_record *activity);
-/* A LOST record: `value` records between two RAW times. */
-void record_lost(enum ck_lost reason,
-                 int64_t value,
-                 ck_time_t first,
-                 ck_time_t last);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "agent/inject/cupti/cuptiapi.h"
 #include "agent/inject/cupti/cuptibuffer.h"
+#include "agent/inject/cupti/cuptilost.h"
 #include "agent/inject/cupti/cuptirecord.h"
 #include "agent/inject/inject.h"
 
@@ -95,8 +96,8 @@ static void lost_say(uint64_t all)
     ck_time_t now = ck_time_raw();
 
     if (all > seen.launches + seen.lost) {
-        record_lost(CK_LOST_DEVICE, (int64_t)(all - seen.launches - seen.lost),
-                    seen.since, now);
+        lost_tell(CK_LOST_DEVICE, (int64_t)(all - seen.launches - seen.lost),
+                  seen.since, now);
         seen.lost = all - seen.launches;
     }
     seen.since = now;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/inject/cupti/cuptirecord.h"
+#include "agent/inject/cupti/cuptilost.h"
 
 /* Streams looked at in one buffer, a power of two. */
 #define UNTIMED_STREAMS 64
@@ -60,7 +60,7 @@ static void stream_close(struct stream *stream, ck_time_t end)
     stream->is_open = false;
     if (walk.said < UNTIMED_SAID) {
         walk.said++;
-        record_lost(CK_LOST_DEVICE, 0, stream->since, end);
+        lost_tell(CK_LOST_DEVICE, 0, stream->since, end);
     } else {
         rest_add(stream->since);
     }
@@ -117,7 +117,7 @@ void untimed_end(void)
             }
         }
         if (walk.is_rest) {
-            record_lost(CK_LOST_DEVICE, 0, walk.rest, now);
+            lost_tell(CK_LOST_DEVICE, 0, walk.rest, now);
         }
         memset(&walk, 0, sizeof(walk));
     }
