@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 # Options of tests/run, tests/platforms, quickstart and of other programs.
-FOREIGN = """--full --no-install --ill --oversubscribe --prefix --version --help
+FOREIGN = """--full --quick --no-install --ill --oversubscribe --prefix --version --help
 --print --install --output-on-failure --no-tests --test-dir --args --mpi
 --nproc_per_node --max_restarts""".split()
 OUTSIDE = {"CL/cl_layer.h"}
