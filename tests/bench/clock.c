@@ -29,6 +29,7 @@
 
 #include "aggregator/clock/clockserve.h"
 #include "tests/bench/clockburst.h"
+#include "tests/bench/figure.h"
 
 #define BURSTS_MAX 5000
 #define SHIFT (1234 * CK_TIME_S + 567891234)
@@ -245,11 +246,15 @@ static int by_bound(const void *a, const void *b)
     return (left->bound > right->bound) - (left->bound < right->bound);
 }
 
-static void
-line(const char *text, double value, double target, const char *unit)
+/* `count`: the bursts that it is of. */
+static void line(const char *text,
+                 double value,
+                 double target,
+                 const char *unit,
+                 uint32_t count)
 {
     (void)printf("%-58s | %9.4g %-3s | <= %5g %-3s | %s\n", text, value, unit,
-                 target, unit, value <= target ? "met" : "MISSED");
+                 target, unit, figure_verdict(value, target, count));
 }
 
 /* What is printed of a mode. */
@@ -286,19 +291,19 @@ static double bias_of(const struct shared *shared)
     for (size_t i = 0; i < shared->count; i++) {
         sum += (double)shared->results[i].off;
     }
-    return sum / (double)shared->count / 1000;
+    return shared->count > 0 ? sum / (double)shared->count / 1000 : 0;
 }
 
 static void print(const struct figure *figure, struct shared *shared)
 {
-    size_t last = shared->count - 1;
+    size_t last = shared->count > 0 ? shared->count - 1 : 0;
     size_t at = figure->is_p99 ? last * 99 / 100 : last;
     const char *part = figure->is_p99 ? "p99" : "max";
     struct result *results = shared->results;
     unsigned wrong = 0;
     char text[96];
 
-    for (size_t i = 0; i <= last; i++) {
+    for (size_t i = 0; i < shared->count; i++) {
         wrong += results[i].is_wrong;
     }
     qsort(results, shared->count, sizeof(*results), by_error);
@@ -310,7 +315,8 @@ static void print(const struct figure *figure, struct shared *shared)
                  (double)results[last].error / 1000, bias_of(shared));
     (void)snprintf(text, sizeof(text), "%d  %s: error, %s", figure->number,
                    figure->what, part);
-    line(text, (double)results[at].error / 1000, figure->error, "us");
+    line(text, (double)results[at].error / 1000, figure->error, "us",
+         shared->count);
     qsort(results, shared->count, sizeof(*results), by_bound);
     (void)printf("   %s: bound: median %.3f, p99 %.3f, max %.3f us\n",
                  figure->mode, (double)results[last / 2].bound / 1000,
@@ -318,15 +324,16 @@ static void print(const struct figure *figure, struct shared *shared)
                  (double)results[last].bound / 1000);
     (void)snprintf(text, sizeof(text), "%d  the same: bound, %s",
                    figure->number, part);
-    line(text, (double)results[at].bound / 1000, figure->bound, "us");
+    line(text, (double)results[at].bound / 1000, figure->bound, "us",
+         shared->count);
     (void)snprintf(text, sizeof(text), "%d  the same: truth outside the bound",
                    figure->number);
-    line(text, wrong, 0, "");
+    line(text, wrong, 0, "", shared->count);
     if (figure->number == 1) {
         line("10 agent's CPU time at a burst of 8 a second",
              100.0 * (double)shared->cpu_ns /
                  ((double)(shared->count + shared->empty) * 1e9),
-             0.1, "%");
+             0.1, "%", shared->count);
     }
 }
 

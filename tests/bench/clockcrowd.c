@@ -34,6 +34,7 @@
 #include "schema/endpoint.h"
 #include "schema/store/run.h"
 #include "tests/bench/clockburst.h"
+#include "tests/bench/figure.h"
 #include "tests/bench/service.h"
 
 #define DOMAINS_A_WORKER 125
@@ -344,11 +345,15 @@ static void cpu_of(pid_t pid, double *all, double *clock)
     }
 }
 
-static void
-line(const char *figure, double value, double target, const char *unit)
+/* `looked`: as figure_verdict() has it. */
+static void line(const char *figure,
+                 double value,
+                 double target,
+                 const char *unit,
+                 double looked)
 {
     (void)printf("%-58s | %9.4g %-3s | <= %5g %-3s | %s\n", figure, value, unit,
-                 target, unit, value <= target ? "met" : "MISSED");
+                 target, unit, figure_verdict(value, target, looked));
 }
 
 static bool wait_calibrated(void)
@@ -395,7 +400,7 @@ static void first_say(void)
     (void)printf("   first burst: error at most %.3f us, bound %.3f us\n",
                  (double)error / 1e3, (double)bound / 1e3);
     line("8  the last domain calibrated after its start", (double)all / 1e9, 2,
-         "s");
+         "s", (double)options.domains);
 }
 
 static void totals(uint64_t *answered, uint64_t *lost, uint64_t *outside)
@@ -447,9 +452,9 @@ static bool watch(pid_t ckagg)
                  (clock[1] - clock[0]) / seconds / 1e7,
                  (clock[1] - clock[0]) / 1e3 / (double)answered[1]);
     line("8  ckagg at 8 probes/s of each domain",
-         (all[1] - all[0]) / seconds / 1e7, 10, "%");
-    line("8  bursts with the truth outside their bound", (double)outside, 0,
-         "");
+         (all[1] - all[0]) / seconds / 1e7, 10, "%", (double)answered[1]);
+    line("8  bursts with the truth outside their bound", (double)outside, 0, "",
+         (double)answered[1]);
     return outside == 0;
 }
 

@@ -7,6 +7,7 @@ A line of a figure is `NUMBER text | measured | target | verdict`, as
 bench_record prints it; lines that begin with # explain.
 """
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -117,9 +118,15 @@ def watched(command):
     return usage.ru_utime + usage.ru_stime, peak
 
 
+def verdict(measured, is_met):
+    if not (math.isfinite(measured) and measured > 0):
+        return "not measured"
+    return "met" if is_met else "MISSED"
+
+
 def figure(name, measured, target, is_met, unit=""):
     print("%-52s | %8.3f%s | %s | %s" % (
-        name, measured, unit, target, "met" if is_met else "MISSED"),
+        name, measured, unit, target, verdict(measured, is_met)),
         flush=True)
 
 
