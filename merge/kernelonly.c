@@ -429,6 +429,7 @@ int kernelonly_report(const struct kernelonly *all, struct report *report)
             .by_order = facts->by_order,
             .unused = facts->unused,
             .device_clock = facts->device_clock,
+            .executed = facts->groups,
             .submits = facts->submits,
             .submit = facts->submit,
         };

@@ -16,11 +16,12 @@ static const char submit_name[] = "nrt_execute";
 static const char execute_name[] = "nc_exec_running";
 
 /* What the order tells: 0 = nothing. */
-struct wrongorder {
+struct callorder {
     size_t cores;     /* executions a submission */
     size_t calls;     /* executions a call, where those do not fit
                          submissions */
     bool is_one_each; /* as many submissions as calls */
+    bool is_refuted;  /* the number fits, but not the times */
 };
 
 void kernelcalls_fini(struct kernelcalls *calls)
@@ -92,6 +93,18 @@ static bool groups_overlap(const struct kernelcalls *calls, size_t cores)
     return true;
 }
 
+/* False when an execution would end before the submission of its place in the
+ * order begins: then what is as many is of other calls. */
+static bool are_in_order(const struct kernelcalls *calls, size_t cores)
+{
+    for (size_t i = 0; i < calls->executions_count; i++) {
+        if (calls->executions[i].end < calls->submissions[i / cores].start) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* How many executions each of so many has; 0 = they do not fit. */
 static size_t cores_of(const struct kernelcalls *calls, size_t count)
 {
@@ -103,13 +116,17 @@ static size_t cores_of(const struct kernelcalls *calls, size_t count)
                : 0;
 }
 
-static struct wrongorder order_find(const struct kernelcalls *calls)
+static struct callorder order_find(const struct kernelcalls *calls)
 {
-    struct wrongorder order = {.is_one_each = calls->submissions_count ==
-                                              calls->calls_count};
+    struct callorder order = {.is_one_each = calls->submissions_count ==
+                                             calls->calls_count};
 
     if (order.is_one_each || calls->calls_count == 0) {
         order.cores = cores_of(calls, calls->submissions_count);
+        if (order.cores > 0 && !are_in_order(calls, order.cores)) {
+            order.cores = 0;
+            order.is_refuted = true;
+        }
     } else {
         order.calls = cores_of(calls, calls->calls_count);
     }
@@ -168,27 +185,50 @@ static struct kernel_span *ids_sort(const struct kernelcalls *calls)
     return ids;
 }
 
-/* The submission of an execution, by id or by order. */
-static size_t submission_of(const struct kernelcalls *calls,
-                            const struct kernel_span *ids,
-                            const struct wrongorder *order,
-                            size_t execution,
-                            bool *is_by_id)
+/* The submission whose id an execution has. */
+static size_t id_find(const struct kernelcalls *calls,
+                      const struct kernel_span *ids,
+                      size_t execution)
 {
     const struct kernel_span *found =
         bsearch(&calls->executions[execution], ids, calls->submissions_count,
                 sizeof(*ids), by_id);
 
-    *is_by_id = found != NULL;
-    if (found != NULL) {
-        return (size_t)found->start;
+    return found != NULL ? (size_t)found->start : NO_CALL;
+}
+
+/* Whether one id stands for both, or each type of event counts for itself and
+ * some are equal by chance: then executions without a submission are left and
+ * submissions without an execution, or one ends before the other begins.
+ * `callers` by submission is changed. */
+static bool ids_tell(const struct kernelcalls *calls,
+                     const struct kernel_span *ids,
+                     size_t *callers)
+{
+    size_t lone = 0, met = 0;
+
+    for (size_t i = 0; i < calls->submissions_count; i++) {
+        callers[i] = NO_CALL;
     }
-    return order->cores > 0 ? execution / order->cores : NO_CALL;
+    for (size_t i = 0; i < calls->executions_count; i++) {
+        size_t found = id_find(calls, ids, i);
+
+        if (found == NO_CALL) {
+            lone++;
+            continue;
+        }
+        if (calls->executions[i].end < calls->submissions[found].start) {
+            return false;
+        }
+        met += callers[found] == NO_CALL;
+        callers[found] = i;
+    }
+    return lone == 0 || met == calls->submissions_count;
 }
 
 /* The call of a kernel that an execution is of. */
 static size_t
-caller_of(const struct wrongorder *order, size_t execution, size_t submission)
+caller_of(const struct callorder *order, size_t execution, size_t submission)
 {
     if (order->is_one_each) {
         return submission;
@@ -199,21 +239,25 @@ caller_of(const struct wrongorder *order, size_t execution, size_t submission)
 /* By execution: its submission, and into callers by submission its call. What
  * is known of them into facts. 0, or -1 with ENOMEM. */
 static int executions_match(const struct kernelcalls *calls,
-                            const struct wrongorder *order,
+                            const struct callorder *order,
                             size_t *matches,
                             size_t *callers,
                             struct import_facts *facts)
 {
     struct kernel_span *ids = ids_sort(calls);
+    bool is_told = ids != NULL && ids_tell(calls, ids, callers);
 
     for (size_t i = 0; i < calls->submissions_count; i++) {
         callers[i] = order->is_one_each ? i : NO_CALL;
     }
     for (size_t i = 0; ids != NULL && i < calls->executions_count; i++) {
-        bool is_by_id;
+        size_t found = is_told ? id_find(calls, ids, i) : NO_CALL;
+        bool is_by_id = found != NO_CALL;
         size_t caller;
 
-        matches[i] = submission_of(calls, ids, order, i, &is_by_id);
+        matches[i] = is_by_id           ? found
+                     : order->cores > 0 ? i / order->cores
+                                        : NO_CALL;
         caller = caller_of(order, i, matches[i]);
         if (matches[i] != NO_CALL && !order->is_one_each) {
             callers[matches[i]] = caller;
@@ -251,7 +295,7 @@ static int executions_put(const struct kernelcalls *calls,
                           struct import *import,
                           uint32_t tid,
                           const size_t *matches,
-                          const struct wrongorder *order,
+                          const struct callorder *order,
                           struct import_facts *facts)
 {
     uint32_t name = import_name(import, execute_name, sizeof(execute_name) - 1);
@@ -290,26 +334,35 @@ static void spans_sort(struct kernel_span *spans, size_t count)
     }
 }
 
-/* Calls of kernels that could not be told which executions are theirs. */
-static void misfit_say(const struct kernelcalls *calls,
-                       const struct wrongorder *order,
-                       struct import *import)
+/* Why it is not known which executions are of which call; NULL = it is, or
+ * there is nothing to know. */
+static const char *misfit_find(const struct kernelcalls *calls,
+                               const struct callorder *order)
 {
     bool is_submitted = calls->submissions_count == 0 || order->is_one_each;
 
     if (calls->calls_count == 0 || calls->executions_count == 0 ||
         order->cores + order->calls > 0) {
-        return;
+        return NULL;
     }
-    import_complain(
-        import, 0,
-        !is_submitted
-            ? "not as many submissions (nrt_execute) as calls of kernels, and "
-              "executions do not fit these: events were lost, or a call "
-              "submitted several times; lines stay without device time"
-            : "executions do not fit the calls of kernels in number: events "
-              "were lost, or a call ran several times; lines stay without "
-              "device time");
+    if (order->is_refuted) {
+        return "executions ended before the submissions of their places in "
+               "the order began: they are of other calls, and some of these "
+               "were lost; lines stay without device time";
+    }
+    if (!is_submitted) {
+        return "not as many submissions (nrt_execute) as calls of kernels, and "
+               "executions do not fit these: events were lost, or a call "
+               "submitted several times; lines stay without device time";
+    }
+    return calls->executions_count % calls->calls_count != 0
+               ? "executions do not fit the calls of kernels in number: events "
+                 "were lost, or a call ran several times; lines stay without "
+                 "device time"
+               : "there are several executions a call of a kernel, and they "
+                 "did not run at once, as those on several cores would: events "
+                 "were lost, or a call ran several times; lines stay without "
+                 "device time";
 }
 
 int kernelcalls_finish(struct kernelcalls *calls,
@@ -319,13 +372,17 @@ int kernelcalls_finish(struct kernelcalls *calls,
 {
     size_t *matches = calloc(calls->executions_count + 1, sizeof(*matches));
     size_t *callers = calloc(calls->submissions_count + 1, sizeof(*callers));
-    struct wrongorder order;
+    const char *misfit;
+    struct callorder order;
     int rc = -1;
 
     spans_sort(calls->submissions, calls->submissions_count);
     spans_sort(calls->executions, calls->executions_count);
     order = order_find(calls);
-    misfit_say(calls, &order, import);
+    misfit = misfit_find(calls, &order);
+    if (misfit != NULL) {
+        import_complain(import, 0, misfit);
+    }
     submissions_sum(calls, facts);
     if (matches != NULL && callers != NULL &&
         executions_match(calls, &order, matches, callers, facts) == 0 &&

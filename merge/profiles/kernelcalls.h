@@ -3,12 +3,14 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A call may run on several cores at once: so many executions are one call.
- * An execution whose tracking id is that of a submission belongs to it. Where
- * ids do not tell, the order does, and only if it must: as many submissions as
- * calls, a whole multiple of executions, and the executions of each call
- * overlapping. Where submissions are not as many as calls, or there are none,
- * executions may fit the calls in the same way: then they have name and line
- * of their call. Else they stay without.
+ * An execution whose tracking id is that of a submission belongs to it, unless
+ * ids are equal by chance: there are some of both types that fit nothing, or
+ * one ends before its submission begins. Where ids do not tell, the order does,
+ * and only if it must: as many submissions as calls, a whole multiple of
+ * executions, the executions of each call overlapping, and none that ends
+ * before its submission begins. Where submissions are not as many as calls, or
+ * there are none, executions may fit the calls in the same way: then they have
+ * name and line of their call. Else they stay without.
  */
 #ifndef CK_MERGE_PROFILES_KERNELCALLS_H
 #define CK_MERGE_PROFILES_KERNELCALLS_H

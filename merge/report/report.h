@@ -399,6 +399,7 @@ struct report_input {
     uint64_t by_order;      /* ... by its place in the order alone */
     uint64_t unused;        /* events that ck has no use for */
     ck_time_t device_clock; /* sum of lengths by the device's own clock */
+    uint64_t executed;      /* nkipy: calls of kernels that ran */
     uint64_t submits;       /* nkipy: nrt_execute; 0 = none recorded */
     ck_time_t submit;       /* how long they took */
 };

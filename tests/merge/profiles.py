@@ -413,8 +413,14 @@ class Nkipy(Case):
                 for i in range(2)]
         submits = [("nrt_execute", 10 + i, 2 * i * MS, (2 * i + 1) * MS)
                    for i in range(2)]
+        before = [("nc_exec_running", 9, 0, MS // 2)] + runs[:1]
+        later = [(k, i, a + MS, b + MS) for k, i, a, b in submits]
+        apart = [("nc_exec_running", i, (2 * i + 1) * MS, (2 * i + 2) * MS)
+                 for i in range(4)]
         for spans, word in ((runs[:1] + submits[:1], "not as many submissions"),
-                            (runs[:1] + submits, "executions do not fit")):
+                            (runs[:1] + submits, "executions do not fit"),
+                            (before + later, "began: they are of other calls"),
+                            (apart, "did not run at once")):
             if os.path.exists(self.out):
                 os.remove(self.out)
             status, _, report = merge(self.nkipy("p.json", self.CALLS, spans),
@@ -457,6 +463,45 @@ class Nkipy(Case):
             self.assertEqual((status, lines), (0, wanted))
             self.assertEqual(report["ck"]["inputs"][0]["correlated_by_id"],
                              number == 8)
+
+    def test_ids_that_are_equal_by_chance_tell_nothing(self):
+        # Each type counts for itself: the third execution has the id of the
+        # first submission, or the first one that of the third.
+        calls = [("/w/model.py", 10 + i, "k%d" % i) for i in range(3)]
+        runs = [(10 * i + 5, 10 * i + 6 + i) for i in range(3)]
+        wanted = {(10 + i, (i + 1) * MS) for i in range(3)}
+        for first in (3, -2):
+            for lost in (None, 1):
+                spans = [("nc_exec_running", 11 + i, a * MS, b * MS)
+                         for i, (a, b) in enumerate(runs)]
+                spans += [("nrt_execute", 10 + first + i, 10 * i * MS,
+                           (10 * i + 1) * MS) for i in range(3) if i != lost]
+                status, _, report = merge("--force", self.nkipy(
+                    "p.json", calls, spans), self.out)
+                self.assertEqual(status, 0)
+                self.assertEqual({(l["line"], l["busy_ns"])
+                                  for l in report["ck"]["lines"]}, wanted)
+                self.assertEqual(
+                    report["ck"]["inputs"][0]["correlated_by_id"], 0)
+                self.assertEqual(sum(l["nrt_time_ms"] for l in report["files"]
+                                     ["/w/model.py"]["lines"]),
+                                 3 if lost is None else 0)
+
+    def test_seventy_four_calls_fit_as_many_executions(self):
+        calls = [("/w/model.py", 40 + i % 2, "k%d" % (i % 2))
+                 for i in range(74)]
+        runs = [("nc_exec_running", 500 + i, (3 * i + 1) * MS,
+                 (3 * i + 2 + i % 2) * MS) for i in range(74)]
+        submits = [("nrt_execute", 100 + i, i * MS // 2, (i + 1) * MS // 2)
+                   for i in range(74)]
+        for spans in (runs, runs + submits, runs + submits[1:]):
+            status, said, report = merge("--force", self.nkipy(
+                "p.json", calls, spans, 300 * MS), self.out)
+            self.assertEqual((status, said), (0, ""))
+            self.assertEqual(report["ck"]["trust"]["notes"], [])
+            self.assertEqual({(l["line"], l["calls"], l["busy_ns"])
+                              for l in report["ck"]["lines"]},
+                             {(40, 37, 37 * MS), (41, 37, 74 * MS)})
 
     def test_calls_that_do_not_fit_name_no_kernel(self):
         # Two calls, three submissions with the ids of three executions.
@@ -522,6 +567,16 @@ class Nkipy(Case):
         self.assertIn("a submission took 6.00 ms under scalene (rank 0) and "
                       "2.00 ms without (1 rank): 3.00 times as long",
                       done.stdout)
+        # What was not recorded is not divided by, and a part is no whole.
+        other = self.nkipy("kp_rank1.json", self.CALLS, spans(2)[1:], 56 * MS)
+        third = self.nkipy("kp_rank2.json", self.CALLS, spans(2)[1::3], 56 * MS)
+        done = subprocess.run([CKMERGE, "--kernel-only", "--from", "40ms",
+                               first, other, third, self.out],
+                              capture_output=True, text=True)
+        self.assertIn("device 60.0 ms / submission 14.0 ms = 4.29 in the whole "
+                      "run, asynchronous", done.stdout)
+        self.assertIn("of 2 of 3 ranks", done.stdout)
+        self.assertIn("3 submissions and 4 executions were", done.stdout)
 
     def test_random_gaps_sum_to_idle(self):
         rng = random.Random(SEED)

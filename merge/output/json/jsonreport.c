@@ -646,6 +646,7 @@ static void put_inputs(struct ck_json *j, const struct report *report)
                          input->operations - input->by_id - input->by_order);
             ck_json_uint(j, "unused_events", input->unused);
             ck_json_int(j, "device_clock_ns", input->device_clock);
+            ck_json_uint(j, "executed", input->executed);
             ck_json_uint(j, "submits", input->submits);
             ck_json_int(j, "submit_ns", input->submit);
         }

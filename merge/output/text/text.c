@@ -117,7 +117,7 @@ static void put_inputs(const struct page *page)
     fprintf(page->file, "             %zu input%s, %s device operations",
             report->inputs_count, word_s(report->inputs_count),
             word_count(operations).text);
-    fprintf(page->file, " %s launch known of %s", page_dot(page),
+    fprintf(page->file, " %s launch or line known of %s", page_dot(page),
             word_count(found).text);
     if (by_order > 0) {
         fprintf(page->file, " (%s by order alone)", word_count(by_order).text);

@@ -7,6 +7,7 @@
  */
 #include "merge/output/text/page.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define INDENT "             "
@@ -22,9 +23,10 @@ static const struct {
 
 #define CLASSES (sizeof(classes) / sizeof(classes[0]))
 
-/* Submissions of some inputs. */
+/* Submissions of some inputs, and what ran of them. */
 struct submits {
     uint64_t count;
+    uint64_t executed;
     ck_time_t ns;
     size_t inputs;
 };
@@ -32,9 +34,12 @@ struct submits {
 static void submits_add(struct submits *submits,
                         const struct report_input *input)
 {
-    submits->count += input->submits;
-    submits->ns += input->submit;
-    submits->inputs += input->submits > 0;
+    if (input->submits > 0) {
+        submits->count += input->submits;
+        submits->executed += input->executed;
+        submits->ns += input->submit;
+        submits->inputs++;
+    }
 }
 
 static ck_time_t each(const struct submits *submits)
@@ -65,18 +70,55 @@ static ck_time_t class_sum(const struct report_device *device, const char *name)
     return sum;
 }
 
+/* How long a rank's devices worked in the whole run, as its submissions are of
+ * the whole run: they have nothing but kernels. */
+static ck_time_t device_time(const struct report *report, int32_t rank)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < report->devices_count; i++) {
+        const struct report_device *device = &report->devices[i];
+
+        sum += device->ranks_count == 1 && device->ranks[0] == rank
+                   ? device->run_busy
+                   : 0;
+    }
+    return sum;
+}
+
+/* Of the ranks whose submissions were recorded. */
 static void put_ratio(const struct page *page, const struct submits *all)
 {
-    ck_time_t device = page->report->all.kernel_busy;
-    bool is_ahead = device > all->ns;
+    const struct report *report = page->report;
+    ck_time_t device = 0;
 
+    for (size_t i = 0; i < report->inputs_count; i++) {
+        device += report->inputs[i].submits > 0
+                      ? device_time(report, report->inputs[i].rank)
+                      : 0;
+    }
     fprintf(page->file, "device %s", word_time(device).text);
-    fprintf(page->file, " / submission %s = %.2f, %s\n",
+    fprintf(page->file, " / submission %s = %.2f%s, %s\n",
             word_time(all->ns).text, (double)device / (double)all->ns,
-            is_ahead ? "asynchronous: the device works longer than the host "
-                       "submits"
-                     : "synchronous: the host submits for as long as the "
-                       "device works, or longer");
+            report_is_part(report) ? " in the whole run" : "",
+            device > all->ns
+                ? "asynchronous: the device works longer than the host submits"
+                : "synchronous: the host submits for as long as the device "
+                  "works, or longer");
+    if (all->inputs < report->inputs_count) {
+        fprintf(page->file,
+                INDENT "of %zu of %zu ranks: the others' submissions were not "
+                       "recorded\n",
+                all->inputs, report->inputs_count);
+    }
+    if (all->count != all->executed) {
+        fprintf(page->file,
+                INDENT "%" PRIu64 " submission%s and %" PRIu64
+                       " execution%s were recorded: some are missing, and the "
+                       "ratio is of the rest\n",
+                all->count, word_s(all->count), all->executed,
+                word_s(all->executed));
+    }
 }
 
 /* What is submitted under scalene, whose signals interrupt it, takes longer. */
