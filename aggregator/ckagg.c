@@ -354,7 +354,7 @@ static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
         .has_line =
             !options.is_embedded && ck_terminal_has_colour(STDERR_FILENO),
     };
-    struct ckaggchild *service = service_create(agg, jobs, &settings, &err);
+    struct service *service = service_create(agg, jobs, &settings, &err);
     struct clockserve *clock = NULL;
     int code = CK_EXIT_FAILED;
 

@@ -28,7 +28,7 @@
 #define BURST 64
 #define LINE_BYTES 256
 
-struct ckaggchild {
+struct service {
     struct agg *agg;   /* borrowed */
     struct jobs *jobs; /* borrowed */
     struct service_options options;
@@ -86,12 +86,12 @@ static int signals_open(struct ck_err *err)
                : ck_err_set(err, "cannot take signals: %s", strerror(errno));
 }
 
-struct ckaggchild *service_create(struct agg *agg,
-                                  struct jobs *jobs,
-                                  const struct service_options *options,
-                                  struct ck_err *err)
+struct service *service_create(struct agg *agg,
+                               struct jobs *jobs,
+                               const struct service_options *options,
+                               struct ck_err *err)
 {
-    struct ckaggchild *service = calloc(1, sizeof(*service));
+    struct service *service = calloc(1, sizeof(*service));
 
     if (!service) {
         (void)ck_err_set(err, "out of memory");
@@ -118,7 +118,7 @@ error:
     return NULL;
 }
 
-void service_destroy(struct ckaggchild *service)
+void service_destroy(struct service *service)
 {
     int saved = errno;
 
@@ -134,13 +134,13 @@ void service_destroy(struct ckaggchild *service)
     errno = saved;
 }
 
-void service_clock(struct ckaggchild *service, struct clockserve *serve)
+void service_clock(struct service *service, struct clockserve *serve)
 {
     service->clockserve = serve;
     intake_clock(service->intake, serve);
 }
 
-static void acks_send(struct ckaggchild *service)
+static void acks_send(struct service *service)
 {
     for (size_t i = 0; i < jobs_count(service->jobs); i++) {
         struct job *job = jobs_at(service->jobs, i);
@@ -164,7 +164,7 @@ static bool has_room(const char *dir)
 }
 
 /* Where there is room again, peers send what was not acknowledged. */
-static void full_ask(struct ckaggchild *service)
+static void full_ask(struct service *service)
 {
     for (size_t i = 0; i < jobs_count(service->jobs); i++) {
         struct job *job = jobs_at(service->jobs, i);
@@ -181,7 +181,7 @@ static void full_ask(struct ckaggchild *service)
     }
 }
 
-static void saves_write(struct ckaggchild *service)
+static void saves_write(struct service *service)
 {
     struct ck_err err;
 
@@ -209,8 +209,7 @@ static void job_said(const struct job *job)
             records, bytes, (unsigned long long)totals.lost, facts->dir);
 }
 
-static void
-job_done(struct ckaggchild *service, struct job *job, const char *text)
+static void job_done(struct service *service, struct job *job, const char *text)
 {
     struct ck_err err;
 
@@ -226,7 +225,7 @@ job_done(struct ckaggchild *service, struct job *job, const char *text)
     }
 }
 
-static void merge_start(struct ckaggchild *service, struct job *job)
+static void merge_start(struct service *service, struct job *job)
 {
     struct ck_err err;
 
@@ -255,7 +254,7 @@ static void merge_start(struct ckaggchild *service, struct job *job)
     service->merged = job;
 }
 
-static void merge_end(struct ckaggchild *service, int code)
+static void merge_end(struct service *service, int code)
 {
     struct job *job = service->merged;
     size_t length;
@@ -275,7 +274,7 @@ static void merge_end(struct ckaggchild *service, int code)
     service->merged = NULL;
 }
 
-static void merge_look(struct ckaggchild *service)
+static void merge_look(struct service *service)
 {
     int code;
 
@@ -296,7 +295,7 @@ static void merge_look(struct ckaggchild *service)
 }
 
 /* What became of clock probes so far. */
-static struct job_probes probes_look(const struct ckaggchild *service)
+static struct job_probes probes_look(const struct service *service)
 {
     struct clocksession_facts facts = {.answered = 0};
 
@@ -312,7 +311,7 @@ static struct job_probes probes_look(const struct ckaggchild *service)
     };
 }
 
-static void jobs_judge(struct ckaggchild *service, ck_time_t now)
+static void jobs_judge(struct service *service, ck_time_t now)
 {
     struct job_probes probes = probes_look(service);
 
@@ -325,7 +324,7 @@ static void jobs_judge(struct ckaggchild *service, ck_time_t now)
     jobs_tidy(service->jobs, now);
 }
 
-static void line_show(struct ckaggchild *service, ck_time_t now)
+static void line_show(struct service *service, ck_time_t now)
 {
     struct job_totals totals = status_totals(service->jobs);
     char line[LINE_BYTES];
@@ -364,13 +363,13 @@ static bool is_earned(ck_time_t *next, ck_time_t period, ck_time_t now)
 }
 
 /* Something may end now: a job, or its merge. */
-static bool is_ending(const struct ckaggchild *service)
+static bool is_ending(const struct service *service)
 {
     return service->merging ||
            service->goodbyes != intake_facts(service->intake).goodbyes;
 }
 
-static void tick(struct ckaggchild *service, ck_time_t now)
+static void tick(struct service *service, ck_time_t now)
 {
     if (is_ending(service) &&
         is_time(&service->next_end, SERVICE_END_PERIOD, now)) {
@@ -400,7 +399,7 @@ static void tick(struct ckaggchild *service, ck_time_t now)
     }
 }
 
-static void messages_take(struct ckaggchild *service, ck_time_t now)
+static void messages_take(struct service *service, ck_time_t now)
 {
     struct agg_message message;
 
@@ -419,7 +418,7 @@ static void messages_take(struct ckaggchild *service, ck_time_t now)
 }
 
 /* True when a stopping ckagg has nothing left to do or to wait for. */
-static bool is_stopped(const struct ckaggchild *service, ck_time_t now)
+static bool is_stopped(const struct service *service, ck_time_t now)
 {
     bool is_late = now - service->stopped >= SERVICE_STOP_GRACE;
 
@@ -440,7 +439,7 @@ static bool is_stopped(const struct ckaggchild *service, ck_time_t now)
 
 /* True when a signal came, or the embedded job is done and nobody may still
  * ask. */
-static bool is_over(struct ckaggchild *service, ck_time_t now)
+static bool is_over(struct service *service, ck_time_t now)
 {
     const struct job *job;
 
@@ -461,7 +460,7 @@ static bool is_over(struct ckaggchild *service, ck_time_t now)
     return now - service->done_at >= SERVICE_STAY;
 }
 
-static void signal_take(struct ckaggchild *service, ck_time_t now)
+static void signal_take(struct service *service, ck_time_t now)
 {
     struct signalfd_siginfo info;
 
@@ -476,7 +475,7 @@ static void signal_take(struct ckaggchild *service, ck_time_t now)
 }
 
 /* Everything on the disk, whatever the state. */
-static int stop(struct ckaggchild *service)
+static int stop(struct service *service)
 {
     int code = CK_EXIT_DONE;
 
@@ -527,7 +526,7 @@ static int job_code(const struct job *job)
 }
 
 /* The agent's side gets no answer to its hello. */
-static void stranger_say(const struct ckaggchild *service)
+static void stranger_say(const struct service *service)
 {
     if (agg_endpoint(service->agg)->curve[0]) {
         ck_warn("a peer without keys, or with other keys, was refused: give "
@@ -539,7 +538,7 @@ static void stranger_say(const struct ckaggchild *service)
     }
 }
 
-int service_run(struct ckaggchild *service)
+int service_run(struct service *service)
 {
     ck_time_t now = ck_time_raw();
     int code;

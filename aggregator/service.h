@@ -41,7 +41,7 @@ struct service_options {
     bool has_line; /* live status line on stderr */
 };
 
-struct ckaggchild;
+struct service;
 
 /* Block the signals that end the loop. To be called before ZeroMQ starts a
  * thread: one that has not yet run would take a signal by its default. */
@@ -49,18 +49,18 @@ void service_block_signals(void);
 
 /* agg and jobs are borrowed. SIGINT, SIGTERM and SIGHUP end the loop. NULL with
  * err. */
-struct ckaggchild *service_create(struct agg *agg,
-                                  struct jobs *jobs,
-                                  const struct service_options *options,
-                                  struct ck_err *err);
-void service_destroy(struct ckaggchild *service);
+struct service *service_create(struct agg *agg,
+                               struct jobs *jobs,
+                               const struct service_options *options,
+                               struct ck_err *err);
+void service_destroy(struct service *service);
 /* Who answers clock probes; borrowed. */
-void service_clock(struct ckaggchild *service, struct clockserve *serve);
+void service_clock(struct service *service, struct clockserve *serve);
 
 /* Serve until a signal, or until the embedded job is done. At a signal jobs
  * whose agents have left are merged, those of which some are at work have
  * SERVICE_STOP_GRACE to leave and are only stored else; a second signal ends
  * at once, with everything stored too. Exit code. */
-int service_run(struct ckaggchild *service);
+int service_run(struct service *service);
 
 #endif
