@@ -366,6 +366,16 @@ static int probe_put(struct calibration *calibration,
     return 0;
 }
 
+/* What a band shows of a jump. A clock that was set back shows as much twice:
+ * on both sides, as many readings may be of the other one. */
+static struct clock_cut cut_of(uint32_t domain,
+                               const struct ck_clock_fault *fault)
+{
+    ck_time_t twice = fault->step > 0 ? fault->step + fault->bound : 0;
+
+    return (struct clock_cut){domain, fault->from - twice, fault->to + twice};
+}
+
 /* Where a band shows that a clock jumped. */
 static int cuts_put(struct calibration *calibration)
 {
@@ -376,7 +386,7 @@ static int cuts_put(struct calibration *calibration)
         for (size_t i = 0;
              band != NULL && (fault = ck_clockband_fault(band, i)) != NULL;
              i++) {
-            struct clock_cut cut = {d, fault->from, fault->to};
+            struct clock_cut cut = cut_of(d, fault);
 
             if (fault->kind == CK_CLOCK_FAULT_STEP &&
                 clockgraph_cut(calibration->graph, &cut) != 0) {
@@ -456,7 +466,7 @@ static int knots_map(const struct calibration *calibration,
         of->facts.drift_ppb = clockjump_drift(points, kept);
         of->facts.wander_ppb = clocksolve_wander(calibration->solve, domain,
                                                  &of->facts.hidden_ppb);
-        rc = clockmap_make(&of->map, points, clockjump_clear(points, kept));
+        rc = clockmap_make(&of->map, points, kept);
         clockback_mark(calibration->backs, calibration->backs_count, domain,
                        &of->map);
         facts_count(calibration, domain, &of->facts);

@@ -9,15 +9,15 @@
  *
  * which is concave in s, and needs the convex hulls of the limits only. Where
  * no line fits, the window is halved; a window that is already short is cut
- * where the two parts fit best. Where neighbours are further apart than 20 ppm
- * explain, the clock jumped between them.
+ * where the two parts fit best. Where the clock jumped between two windows,
+ * clockbreak.c says.
  */
 #include "merge/clocks/solve/clockline.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "merge/model/array.h"
+#include "merge/clocks/solve/clockbreak.h"
 
 #define SLOPE_MAX ((double)CK_CLOCK_RATE_CAP_PPB * 1e-9)
 #define GOLDEN 0.6180339887498949
@@ -25,8 +25,6 @@
 /* No shorter window, nor one with fewer facts, is halved. */
 #define WINDOW_MIN (500 * CK_TIME_MS)
 #define WINDOW_FACTS 8
-#define JUMP_RATE 20e-6
-#define JUMP_MIN 1000.0
 /* A point this much vaguer than both its neighbours says nothing. */
 #define VAGUE 8
 /* A bad fact is off by more than so many times what is left without it. */
@@ -355,7 +353,7 @@ window_repair(struct fitter *fitter, size_t lo, size_t hi, struct gap *gap)
         fact->is_dropped = true;
         if (window_fit(fitter, lo, hi, gap) && gap->is_bounded &&
             height(fitter, gap->slope) * REPAIR_ROOM <= missing &&
-            missing > JUMP_MIN) {
+            missing > CLOCKBREAK_MIN) {
             return true;
         }
         fact->is_dropped = false;
@@ -406,99 +404,6 @@ static void points_sift(struct clockline *line, size_t first)
     line->count = kept;
 }
 
-/* How well the slope of a point is known. Facts come from lines that are wrong
- * by some 1 us too: those of a short window may leave a needle's eye that no
- * clock goes through. */
-static double point_doubt(const struct clockline_point *point)
-{
-    double length = (double)(point->until - point->since);
-
-    return (double)point->rate_ppb * 1e-9 +
-           (length > 0 ? JUMP_MIN / length : INFINITY);
-}
-
-/* The point whose slope is known best. */
-static const struct clockline_point *point_best(const struct clockline *line,
-                                                size_t first)
-{
-    const struct clockline_point *best = &line->points[first];
-
-    for (size_t i = first + 1; i < line->count; i++) {
-        if (point_doubt(&line->points[i]) < point_doubt(best)) {
-            best = &line->points[i];
-        }
-    }
-    return best;
-}
-
-/* The fact does not contradict a line through the point. */
-static bool point_allows(const struct clockline_point *point,
-                         double slope,
-                         const struct ck_clock_constraint *fact)
-{
-    double off = (double)(point->theta - fact->value) +
-                 slope * (double)(fact->at - point->at);
-
-    return fact->is_upper ? off <= (double)point->half
-                          : off >= -(double)point->half;
-}
-
-/* Number of facts up to an instant. */
-static size_t
-facts_until(const struct fitter *fitter, size_t count, ck_time_t at)
-{
-    return array_until(fitter->facts, count, sizeof(*fitter->facts),
-                       offsetof(struct ck_clock_constraint, at), at);
-}
-
-/* Theta jumped between a point and the next. What lies between them and may
- * belong to either side belongs to none. */
-static void jump_mark(const struct fitter *fitter,
-                      size_t count,
-                      struct clockline_point *left,
-                      double slope)
-{
-    struct clockline_point *right = left + 1;
-    const struct ck_clock_constraint *facts = fitter->facts;
-    size_t after = facts_until(fitter, count, left->until);
-    size_t before = after == 0 ? 0 : after - 1;
-
-    while (before > 0 && facts[before].at > left->since &&
-           point_allows(right, slope, &facts[before])) {
-        before--;
-    }
-    while (after + 1 < count && facts[after].at < right->until &&
-           (facts[after].at < right->since ||
-            point_allows(left, slope, &facts[after]))) {
-        after++;
-    }
-    left->is_last = true;
-    left->until = facts[before].at;
-    right->since = after < count ? facts[after].at : right->until;
-}
-
-static void jumps_find(const struct fitter *fitter, size_t count, size_t first)
-{
-    struct clockline *line = fitter->line;
-    const struct clockline_point *best;
-
-    if (line->count < first + 2) {
-        return;
-    }
-    best = point_best(line, first);
-    for (size_t i = first; i + 1 < line->count; i++) {
-        struct clockline_point *a = &line->points[i];
-        double span = (double)(a[1].at - a->at);
-        double off = (double)(a[1].theta - a->theta) - best->slope * span;
-
-        if (fabs(off) >
-            JUMP_MIN + (double)(a->half + a[1].half) +
-                (JUMP_RATE + (double)best->rate_ppb * 1e-9) * span) {
-            jump_mark(fitter, count, a, best->slope);
-        }
-    }
-}
-
 /* A point alone in its stretch: its own slope, unless that says nothing. */
 static void point_rate_alone(const struct fitter *fitter,
                              struct clockline_point *point)
@@ -539,8 +444,8 @@ static void points_rate(const struct fitter *fitter, size_t first)
 static bool slopes_limit(struct fitter *fitter, size_t first)
 {
     const struct clockline *line = fitter->line;
-    const struct clockline_point *best = point_best(line, first);
-    double room = JUMP_RATE + point_doubt(best);
+    const struct clockline_point *best = clockbreak_best(line, first);
+    double room = CLOCKBREAK_RATE + clockbreak_doubt(best);
     bool is_kept = true;
 
     for (size_t i = first; i < line->count; i++) {
@@ -593,7 +498,7 @@ int clockline_fit(struct clockline *line,
     }
     if (rc == 0) {
         points_sift(line, first);
-        jumps_find(&fitter, count, first);
+        clockbreak_find(line, first, facts, count);
     }
     if (rc == 0 && line->count > first) {
         line->points[line->count - 1].is_last = true;
