@@ -579,7 +579,7 @@ static int standstill_say(struct job *job, const struct hoststall *hoststall)
 static int job_standstill(struct job *job, struct ck_err *err)
 {
     struct hoststall *hoststall = hoststall_create(
-        job->defs, job->align, lookback_host(analysis_scene(job->blame)));
+        job->defs, job->align, lookback_history(analysis_scene(job->blame)));
     struct timeline_consumer consumer = {hoststall_take, hoststall, ~OF_DEVICE};
     struct timeline timeline = {
         .store = job->store,

@@ -467,7 +467,7 @@ static int stretches_close(struct analysis *analysis, ck_time_t now)
         if (stretch.part.end >= now) {
             analysis->stretches[kept++] = stretch;
         } else if (standing.thread != HISTORY_NONE &&
-                   history_walk(lookback_host(analysis->lookback),
+                   history_walk(lookback_history(analysis->lookback),
                                 standing.thread, stretch.part, data_take,
                                 &standing) != 0) {
             return -1;

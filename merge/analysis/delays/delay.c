@@ -69,7 +69,7 @@ static int waiter_extend(struct delay *delay, uint32_t thread, ck_time_t until)
 {
     const struct thread *its = &delay->threads[thread];
 
-    until = history_settled(lookback_host(delay->lookback), thread, until);
+    until = history_settled(lookback_history(delay->lookback), thread, until);
     if (its->inside > 0 && its->entered < until) {
         until = its->entered;
     }
@@ -102,7 +102,7 @@ static void held_drop(struct delay *delay, uint32_t thread, ck_time_t until)
 static int
 held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
 {
-    const struct history *host = lookback_host(delay->lookback);
+    const struct history *host = lookback_history(delay->lookback);
     ck_time_t until = lookback_held(delay->lookback, thread);
     uint32_t process = lookback_cast(delay->lookback)->threads[thread].process;
     size_t worth = delayprofile_spans(delay->profile);
@@ -139,7 +139,7 @@ thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
     struct delay *delay = state;
     struct thread *its = &delay->threads[thread];
     ck_time_t until =
-        history_last_start(lookback_host(delay->lookback), thread);
+        history_last_start(lookback_history(delay->lookback), thread);
 
     if (delayprofile_cursor(delay->profile, thread) == INT64_MAX) {
         return held_from(delay, thread, spans, from);

@@ -280,7 +280,7 @@ static int
 part_take(void *state, struct region piece, const struct history_state *did)
 {
     struct walk *walk = state;
-    const struct history *host = lookback_host(walk->profile->lookback);
+    const struct history *host = lookback_history(walk->profile->lookback);
     ck_time_t preempted;
 
     if (!did->is_known) {
@@ -322,7 +322,7 @@ thread_walk(struct delayprofile *profile, uint32_t thread, ck_time_t at)
     }
     its->walked = at;
     index_aim(profile, thread);
-    return history_walk(lookback_host(profile->lookback), thread, part,
+    return history_walk(lookback_history(profile->lookback), thread, part,
                         piece_take, &walk);
 }
 

@@ -69,8 +69,8 @@ static int rootcause_step(struct rootcause *rootcause,
     }
     next.thread = wait->thread;
     next.hops++;
-    return history_walk(lookback_host(rootcause->lookback), next.thread, piece,
-                        rootcause_take, &next);
+    return history_walk(lookback_history(rootcause->lookback), next.thread,
+                        piece, rootcause_take, &next);
 }
 
 static int rootcause_take(void *state,
@@ -101,6 +101,6 @@ int rootcause_follow(const struct lookback *lookback,
 {
     struct rootcause rootcause = {lookback, take, state, thread, 0};
 
-    return history_walk(lookback_host(lookback), thread, part, rootcause_take,
-                        &rootcause);
+    return history_walk(lookback_history(lookback), thread, part,
+                        rootcause_take, &rootcause);
 }

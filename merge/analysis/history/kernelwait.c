@@ -26,11 +26,11 @@ static bool kernel_span(const struct lookback *lookback,
                         struct history_span *span)
 {
     uint32_t thread =
-        history_thread(lookback_host(lookback), process, item->tid);
+        history_thread(lookback_history(lookback), process, item->tid);
     const struct history_span *launch =
         thread == HISTORY_NONE
             ? NULL
-            : history_call_span(lookback_host(lookback), thread, item->call);
+            : history_call_span(lookback_history(lookback), thread, item->call);
     bool is_running = item->start <= time;
 
     *span = (struct history_span){.process = process,

@@ -172,7 +172,7 @@ static int thread_horizon(const struct lookback *lookback,
     return 0;
 }
 
-const struct history *lookback_host(const struct lookback *lookback)
+const struct history *lookback_history(const struct lookback *lookback)
 {
     return lookback->host;
 }

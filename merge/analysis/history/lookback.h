@@ -52,7 +52,7 @@ int lookback_take(struct lookback *lookback,
                   int64_t mark);
 
 const struct defs *lookback_cast(const struct lookback *lookback);
-const struct history *lookback_host(const struct lookback *lookback);
+const struct history *lookback_history(const struct lookback *lookback);
 const struct devicehistory *lookback_work(const struct lookback *lookback);
 const struct commands *lookback_commands(const struct lookback *lookback);
 struct masked *lookback_shadow(struct lookback *lookback);

@@ -44,7 +44,7 @@ static int event_take(struct sharing *sharing,
                       struct region piece,
                       const struct command *event)
 {
-    const struct history *host = lookback_host(sharing->books->lookback);
+    const struct history *host = lookback_history(sharing->books->lookback);
     uint32_t thread = history_thread(host, sharing->process, event->setter);
     const struct history_span *call =
         thread == HISTORY_NONE

@@ -31,7 +31,7 @@ int64_t launching_call(struct lookback *lookback,
                        uint32_t call,
                        struct region part)
 {
-    const struct history *host = lookback_host(lookback);
+    const struct history *host = lookback_history(lookback);
     struct entering entering = {lookback, thread, part, DEFS_NONE};
     ck_time_t enter;
 
@@ -62,7 +62,7 @@ int64_t launching_longest(struct lookback *lookback,
     struct history_state did = {.is_known = true, .call = &call};
     struct region cut = *part;
 
-    if (!history_longest(lookback_host(lookback), thread, &call, &range)) {
+    if (!history_longest(lookback_history(lookback), thread, &call, &range)) {
         return DEFS_NONE;
     }
     cut.start = call.start > cut.start ? call.start : cut.start;

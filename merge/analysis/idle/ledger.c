@@ -218,7 +218,7 @@ static int startup_add(struct sharing *sharing, struct region gap)
         return 0;
     }
     if (sharing->thread == HISTORY_NONE ||
-        !history_is_seen(lookback_host(sharing->books->lookback),
+        !history_is_seen(lookback_history(sharing->books->lookback),
                          sharing->thread)) {
         return sharing_plain(sharing, gap, CAUSE_STARTUP, DEFS_NONE);
     }
@@ -227,7 +227,7 @@ static int startup_add(struct sharing *sharing, struct region gap)
                                         sharing->thread, &starting.call);
     return starting.number < 0
                ? -1
-               : history_walk(lookback_host(sharing->books->lookback),
+               : history_walk(lookback_history(sharing->books->lookback),
                               sharing->thread, gap, startup_take, &starting);
 }
 
@@ -238,8 +238,8 @@ gap_launch(const struct ledger *ledger, const struct gap *gap, uint32_t thread)
     ck_time_t enter;
 
     if (thread != HISTORY_NONE &&
-        history_call(lookback_host(ledger->books.lookback), thread, gap->call,
-                     &enter)) {
+        history_call(lookback_history(ledger->books.lookback), thread,
+                     gap->call, &enter)) {
         return enter < gap->end ? enter : gap->end;
     }
     return gap->queued != 0 && gap->queued < gap->end ? gap->queued : gap->end;
@@ -268,7 +268,7 @@ static int first_add(struct sharing *sharing,
 /* The device had nothing to do up to the launch. */
 static int starved_add(struct sharing *sharing, struct region starved)
 {
-    const struct history *host = lookback_host(sharing->books->lookback);
+    const struct history *host = lookback_history(sharing->books->lookback);
 
     if (sharing->thread == HISTORY_NONE ||
         !history_is_seen(host, sharing->thread)) {
@@ -288,7 +288,7 @@ static int gap_close(struct ledger *ledger, uint32_t index)
         .books = &ledger->books,
         .device = index,
         .process = gap->process,
-        .thread = history_thread(lookback_host(ledger->books.lookback),
+        .thread = history_thread(lookback_history(ledger->books.lookback),
                                  gap->process, gap->tid),
         .begin = ledger->books.defs->processes[gap->process].begin,
         .row = {.device = index,
@@ -321,7 +321,7 @@ static int gap_close(struct ledger *ledger, uint32_t index)
 static ck_time_t launch_of(const struct ledger *ledger, const struct gap *gap)
 {
     return gap_launch(ledger, gap,
-                      history_thread(lookback_host(ledger->books.lookback),
+                      history_thread(lookback_history(ledger->books.lookback),
                                      gap->process, gap->tid));
 }
 
@@ -546,10 +546,11 @@ static int tail_add(struct ledger *ledger,
     masked_aim(lookback_shadow(ledger->books.lookback),
                ledger->books.defs->processes[physical->process].agent,
                physical->process, 0, tail);
-    sharing.thread = device->is_used
-                         ? history_thread(lookback_host(ledger->books.lookback),
-                                          device->process, device->tid)
-                         : HISTORY_NONE;
+    sharing.thread =
+        device->is_used
+            ? history_thread(lookback_history(ledger->books.lookback),
+                             device->process, device->tid)
+            : HISTORY_NONE;
     if (undone != NULL && undone->command.enter < tail.end) {
         open.start = undone->command.enter > tail.start ? undone->command.enter
                                                         : tail.start;
@@ -557,7 +558,7 @@ static int tail_add(struct ledger *ledger,
     }
     sharing.from = tail.start;
     if (sharing.thread != HISTORY_NONE && tail.start < tail.end &&
-        history_walk(lookback_host(ledger->books.lookback), sharing.thread,
+        history_walk(lookback_history(ledger->books.lookback), sharing.thread,
                      tail, sharing_tail, &sharing) != 0) {
         return -1;
     }

@@ -23,7 +23,7 @@ struct row {
 };
 
 /* Where operations of a queue count. */
-struct outputfile {
+struct target {
     bool is_known;
     uint32_t process, device, queue;
     uint32_t rows[REPORT_LEVELS];
@@ -36,7 +36,7 @@ struct busyrollup {
     struct row *rows;
     size_t count, room;
     uint64_t left_out;
-    struct outputfile known[QUEUES_KNOWN];
+    struct target known[QUEUES_KNOWN];
 };
 
 struct busyrollup *busyrollup_create(const struct defs *defs,
@@ -78,7 +78,7 @@ static const char *host_of(const struct busyrollup *busyrollup,
 /* What tells a row of the kind from others. */
 static struct table_key key_of(const struct busyrollup *busyrollup,
                                enum report_level_kind kind,
-                               const struct outputfile *target)
+                               const struct target *target)
 {
     struct table_key key = {(uint64_t)kind, 0, 0};
 
@@ -104,7 +104,7 @@ static struct table_key key_of(const struct busyrollup *busyrollup,
  * ranks that are. */
 static bool is_shown(const struct busyrollup *busyrollup,
                      enum report_level_kind kind,
-                     const struct outputfile *target)
+                     const struct target *target)
 {
     const struct defs *defs = busyrollup->defs;
     const struct defs_device *device =
@@ -122,7 +122,7 @@ static bool is_shown(const struct busyrollup *busyrollup,
  * shown. */
 static int row_find(struct busyrollup *busyrollup,
                     enum report_level_kind kind,
-                    const struct outputfile *target,
+                    const struct target *target,
                     uint32_t *number)
 {
     struct table_key key = key_of(busyrollup, kind, target);
@@ -160,20 +160,20 @@ static int row_find(struct busyrollup *busyrollup,
 }
 
 /* NULL with ENOMEM. */
-static const struct outputfile *target_find(struct busyrollup *busyrollup,
-                                            uint32_t process,
-                                            uint32_t device,
-                                            uint32_t queue)
+static const struct target *target_find(struct busyrollup *busyrollup,
+                                        uint32_t process,
+                                        uint32_t device,
+                                        uint32_t queue)
 {
-    struct outputfile *target =
+    struct target *target =
         &busyrollup->known[(process * 7 + device * 3 + queue) % QUEUES_KNOWN];
 
     if (target->is_known && target->process == process &&
         target->device == device && target->queue == queue) {
         return target;
     }
-    *target = (struct outputfile){
-        .process = process, .device = device, .queue = queue};
+    *target =
+        (struct target){.process = process, .device = device, .queue = queue};
     for (unsigned kind = 0; kind < REPORT_LEVELS; kind++) {
         if (row_find(busyrollup, (enum report_level_kind)kind, target,
                      &target->rows[kind]) != 0) {
@@ -190,7 +190,7 @@ int busyrollup_take(struct busyrollup *busyrollup,
     bool is_copy = event->record->kind >= CK_KIND_COPY_H2D;
     const struct ck_kernel *kernel = (const struct ck_kernel *)event->record;
     const struct ck_copy *copy = (const struct ck_copy *)event->record;
-    const struct outputfile *target = target_find(
+    const struct target *target = target_find(
         busyrollup, event->process, is_copy ? copy->device : kernel->device,
         is_copy ? copy->queue : kernel->queue);
 

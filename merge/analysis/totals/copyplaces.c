@@ -60,7 +60,7 @@ static uint64_t site_of(const struct copyplaces *places,
                         const struct timeline_event *event,
                         const struct ck_copy *copy)
 {
-    const struct history *host = lookback_host(places->lookback);
+    const struct history *host = lookback_history(places->lookback);
     uint64_t site = commands_site(lookback_commands(places->lookback),
                                   event->process, copy->tid, copy->call);
     const struct history_span *call = NULL;

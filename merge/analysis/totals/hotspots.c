@@ -165,7 +165,7 @@ static int sample_take(struct hotspots *hotspots,
                        const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
-    const struct history *host = lookback_host(hotspots->lookback);
+    const struct history *host = lookback_history(hotspots->lookback);
     struct region moment = {event->start, event->start + 1};
     struct history_state did = {.is_known = false};
     struct evidence_item item = {.kind = EVIDENCE_SAMPLE,

@@ -30,7 +30,7 @@ struct standing {
 };
 
 /* From one call of a rank to its next. */
-struct stepdetect {
+struct usual {
     ck_time_t *lasts; /* by rank of the definitions: return of the last one */
     struct quantile intervals;
     ck_time_t longest;
@@ -53,10 +53,10 @@ struct hang {
     const struct defs *defs; /* borrowed */
     struct unmatched *awaited;
     struct last *lasts; /* by rank of the definitions */
-    struct stepdetect collectives;
-    struct stepdetect calls; /* of MPI */
-    struct table *keys;      /* process, id of a communicator */
-    uint32_t *seqs;          /* by number of the key: the latest one */
+    struct usual collectives;
+    struct usual calls; /* of MPI */
+    struct table *keys; /* process, id of a communicator */
+    uint32_t *seqs;     /* by number of the key: the latest one */
     size_t seqs_count, seqs_room;
     struct standing *standings;
     size_t count, room;
@@ -99,10 +99,10 @@ struct hang *hang_create(const struct defs *defs)
     return hang;
 }
 
-static void rhythm_fini(struct stepdetect *rhythm)
+static void usual_fini(struct usual *usual)
 {
-    quantile_fini(&rhythm->intervals);
-    free(rhythm->lasts);
+    quantile_fini(&usual->intervals);
+    free(usual->lasts);
 }
 
 void hang_destroy(struct hang *hang)
@@ -113,8 +113,8 @@ void hang_destroy(struct hang *hang)
     table_destroy(hang->keys);
     unmatched_destroy(hang->awaited);
     free(hang->lasts);
-    rhythm_fini(&hang->collectives);
-    rhythm_fini(&hang->calls);
+    usual_fini(&hang->collectives);
+    usual_fini(&hang->calls);
     free(hang->seqs);
     free(hang->standings);
     free(hang);
@@ -171,9 +171,9 @@ static void last_take(struct hang *hang, const struct timeline_event *event)
 }
 
 /* 0, or -1 with ENOMEM. */
-static int stepdetect_take(struct hang *hang,
-                           struct stepdetect *rhythm,
-                           const struct timeline_event *event)
+static int usual_take(struct hang *hang,
+                      struct usual *usual,
+                      const struct timeline_event *event)
 {
     uint32_t index = defs_rank_index(hang->defs, event->rank);
     ck_time_t interval;
@@ -181,14 +181,13 @@ static int stepdetect_take(struct hang *hang,
     if (index == DEFS_NONE) {
         return 0;
     }
-    interval =
-        rhythm->lasts[index] == 0 ? -1 : event->end - rhythm->lasts[index];
-    rhythm->lasts[index] = event->end;
+    interval = usual->lasts[index] == 0 ? -1 : event->end - usual->lasts[index];
+    usual->lasts[index] = event->end;
     if (interval < 0) {
         return 0;
     }
-    rhythm->longest = interval > rhythm->longest ? interval : rhythm->longest;
-    return quantile_add(&rhythm->intervals, interval);
+    usual->longest = interval > usual->longest ? interval : usual->longest;
+    return quantile_add(&usual->intervals, interval);
 }
 
 static int seq_take(struct hang *hang,
@@ -259,10 +258,9 @@ int hang_take(void *consumer, const struct timeline_event *event)
     if (is_call(event->record)) {
         last_take(hang, event);
     }
-    if ((is_mpi(event->record) &&
-         stepdetect_take(hang, &hang->calls, event) != 0) ||
+    if ((is_mpi(event->record) && usual_take(hang, &hang->calls, event) != 0) ||
         (event->record->kind == CK_KIND_COLLECTIVE &&
-         stepdetect_take(hang, &hang->collectives, event) != 0)) {
+         usual_take(hang, &hang->collectives, event) != 0)) {
         return -1;
     }
     return is_collective ? seq_take(hang, event->process,
@@ -574,19 +572,19 @@ static int finalize_report(const struct hang *hang, struct report *report)
 
 static void usual_report(struct hang *hang, struct report *report)
 {
-    struct stepdetect *rhythm = &hang->collectives;
+    struct usual *usual = &hang->collectives;
 
     report->usual = (struct report_usual){.of = "collectives"};
-    if (rhythm->intervals.count < USUAL_MIN) {
-        rhythm = &hang->calls;
+    if (usual->intervals.count < USUAL_MIN) {
+        usual = &hang->calls;
         report->usual.of = "calls of MPI";
     }
-    if (rhythm->intervals.count < USUAL_MIN) {
+    if (usual->intervals.count < USUAL_MIN) {
         report->usual.of = NULL;
         return;
     }
-    report->usual.median = quantile_at(&rhythm->intervals, 0.5);
-    report->usual.longest = rhythm->longest;
+    report->usual.median = quantile_at(&usual->intervals, 0.5);
+    report->usual.longest = usual->longest;
 }
 
 int hang_report(struct hang *hang, struct report *report)

@@ -23,7 +23,7 @@ struct span {
     uint64_t site;
 };
 
-struct timedfacts {
+struct recent {
     struct span *items; /* PEERS_SPANS; NULL = none yet */
     size_t next;
 };
@@ -48,7 +48,7 @@ struct peers {
     const struct defs *defs; /* borrowed */
     struct region region;
     struct sockets *sockets;
-    struct timedfacts *timedfacts; /* by process */
+    struct recent *recent; /* by process */
     struct table *row_keys;
     struct row *rows;
     size_t rows_count, rows_room;
@@ -71,11 +71,10 @@ struct peers *peers_create(const struct defs *defs, struct region region)
     peers->defs = defs;
     peers->region = region;
     peers->sockets = sockets_create(defs, SOCKETS_OF_PROCESSES);
-    peers->timedfacts =
-        calloc(defs->processes_count + 1, sizeof(*peers->timedfacts));
+    peers->recent = calloc(defs->processes_count + 1, sizeof(*peers->recent));
     peers->row_keys = table_create();
     peers->deed_keys = table_create();
-    if (peers->sockets == NULL || peers->timedfacts == NULL ||
+    if (peers->sockets == NULL || peers->recent == NULL ||
         peers->row_keys == NULL || peers->deed_keys == NULL) {
         peers_destroy(peers);
         return NULL;
@@ -89,10 +88,10 @@ void peers_destroy(struct peers *peers)
         return;
     }
     for (size_t i = 0;
-         peers->timedfacts != NULL && i < peers->defs->processes_count; i++) {
-        free(peers->timedfacts[i].items);
+         peers->recent != NULL && i < peers->defs->processes_count; i++) {
+        free(peers->recent[i].items);
     }
-    free(peers->timedfacts);
+    free(peers->recent);
     sockets_destroy(peers->sockets);
     table_destroy(peers->row_keys);
     table_destroy(peers->deed_keys);
@@ -143,16 +142,15 @@ deed_add(struct peers *peers, size_t row, const struct span *span, ck_time_t ns)
 /* What the other process did in that wait. */
 static int pending_settle(struct peers *peers, const struct pending *pending)
 {
-    const struct timedfacts *timedfacts =
-        &peers->timedfacts[peers->rows[pending->row].peer];
-    size_t count =
-        timedfacts->next < PEERS_SPANS ? timedfacts->next : PEERS_SPANS;
+    const struct recent *recent =
+        &peers->recent[peers->rows[pending->row].peer];
+    size_t count = recent->next < PEERS_SPANS ? recent->next : PEERS_SPANS;
 
     for (size_t i = 0; i < count; i++) {
-        ck_time_t ns = overlap(&timedfacts->items[i], pending->part);
+        ck_time_t ns = overlap(&recent->items[i], pending->part);
 
         if (ns > 0 &&
-            deed_add(peers, pending->row, &timedfacts->items[i], ns) != 0) {
+            deed_add(peers, pending->row, &recent->items[i], ns) != 0) {
             return -1;
         }
     }
@@ -184,13 +182,13 @@ static int pendings_settle(struct peers *peers, ck_time_t now)
 static void span_keep(struct peers *peers, const struct timeline_event *event)
 {
     const struct ck_call *record = (const struct ck_call *)event->record;
-    struct timedfacts *timedfacts = &peers->timedfacts[event->process];
+    struct recent *recent = &peers->recent[event->process];
 
-    if (timedfacts->items == NULL) {
-        timedfacts->items = calloc(PEERS_SPANS, sizeof(*timedfacts->items));
+    if (recent->items == NULL) {
+        recent->items = calloc(PEERS_SPANS, sizeof(*recent->items));
     }
-    if (timedfacts->items != NULL) {
-        timedfacts->items[timedfacts->next++ % PEERS_SPANS] =
+    if (recent->items != NULL) {
+        recent->items[recent->next++ % PEERS_SPANS] =
             (struct span){.part = {event->start, event->end},
                           .name = record->e.name,
                           .site = record->site};

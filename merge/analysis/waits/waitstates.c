@@ -311,7 +311,7 @@ int waitstates_add(struct waitstates *waitstates,
     if (standing.row.cause == CAUSE_MPI_WAIT && waitstates->steps != NULL) {
         steps_unsure(waitstates->steps, standing.row.device, part, wait->error);
     }
-    if (history_walk(lookback_host(waitstates->lookback), thread, part,
+    if (history_walk(lookback_history(waitstates->lookback), thread, part,
                      piece_take, &standing) != 0 ||
         (waitstates->delays != NULL &&
          delaysums_share(waitstates->delays, defs, waitstates->delay,

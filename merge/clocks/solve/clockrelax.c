@@ -36,7 +36,7 @@ struct ends {
 };
 
 /* What is being relaxed. */
-struct devicehistory {
+struct work {
     struct clockrelax *relax;
     struct end *ends;
     struct ends *of;   /* by node */
@@ -45,7 +45,7 @@ struct devicehistory {
     bool *has_meeting; /* by group: links of it lead to meetings */
 };
 
-static void work_fini(struct devicehistory *work)
+static void work_fini(struct work *work)
 {
     free(work->ends);
     free(work->of);
@@ -55,7 +55,7 @@ static void work_fini(struct devicehistory *work)
 }
 
 /* The ends of a group's nodes, from `at` on; behind the last. */
-static size_t ends_fill(struct devicehistory *work, size_t number, size_t at)
+static size_t ends_fill(struct work *work, size_t number, size_t at)
 {
     const struct clockrelax *relax = work->relax;
     const struct clockrelax_group *group = &relax->groups[number];
@@ -91,11 +91,11 @@ static size_t ends_fill(struct devicehistory *work, size_t number, size_t at)
 }
 
 /* 0, or -1 with ENOMEM. */
-static int work_init(struct devicehistory *work, struct clockrelax *relax)
+static int work_init(struct work *work, struct clockrelax *relax)
 {
     size_t count = 0;
 
-    *work = (struct devicehistory){.relax = relax};
+    *work = (struct work){.relax = relax};
     for (size_t i = 0; i < relax->groups_count; i++) {
         count += relax->groups[i].touching_count;
     }
@@ -125,7 +125,7 @@ static int work_init(struct devicehistory *work, struct clockrelax *relax)
 }
 
 /* A node's value changed: its clock has to be looked at again. */
-static void node_touch(struct devicehistory *work, uint32_t node)
+static void node_touch(struct work *work, uint32_t node)
 {
     struct clockrelax *relax = work->relax;
     uint32_t group = work->group[node];
@@ -140,8 +140,7 @@ static void node_touch(struct devicehistory *work, uint32_t node)
     }
 }
 
-static void
-end_relax(struct devicehistory *work, uint32_t own, const struct end *end)
+static void end_relax(struct work *work, uint32_t own, const struct end *end)
 {
     struct clockrelax_node *nodes = work->relax->nodes;
     bool is_y = (end->which & 1) != 0;
@@ -189,7 +188,7 @@ static uint8_t chain_relax(struct clockrelax_node *to,
 /* What a clock was told goes along its chain, and from what changed there to
  * all that it is linked with, which are then to be looked at. What a meeting
  * was told is fetched by those who were there. */
-static void group_relax(struct devicehistory *work, size_t number)
+static void group_relax(struct work *work, size_t number)
 {
     struct clockrelax_group *group = &work->relax->groups[number];
     struct clockrelax_node *nodes = work->relax->nodes;
@@ -219,7 +218,7 @@ static void group_relax(struct devicehistory *work, size_t number)
 }
 
 /* False when all is settled. */
-static bool sweep(struct devicehistory *work)
+static bool sweep(struct work *work)
 {
     struct clockrelax *relax = work->relax;
     size_t count = relax->groups_count;
@@ -386,8 +385,7 @@ static bool crossing_find(const struct clockrelax *relax,
 }
 
 /* Sweep until nothing changes or there is a conflict. */
-static void sweeps_run(struct devicehistory *work,
-                       struct clockrelax_conflict *conflict)
+static void sweeps_run(struct work *work, struct clockrelax_conflict *conflict)
 {
     struct clockrelax *relax = work->relax;
 
@@ -409,7 +407,7 @@ static void sweeps_run(struct devicehistory *work,
 int clockrelax_run(struct clockrelax *relax,
                    struct clockrelax_conflict *conflict)
 {
-    struct devicehistory work;
+    struct work work;
 
     conflict->excess = 0;
     relax->sweeps = 0;
