@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "aggregator/clockstatus.h"
 #include "aggregator/manifest.h"
@@ -111,6 +113,14 @@ refuse(struct intake *intake, const struct intake_item *item, const char *why)
     }
     ck_warn("refused %zu bytes: %s (%llu refused)", item->message->length, why,
             (unsigned long long)intake->facts.refused);
+}
+
+static int64_t realtime(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * CK_TIME_S + now.tv_nsec;
 }
 
 /* A connection that said no hello is told to, twice a second at most. */
@@ -306,6 +316,8 @@ static void hello_welcome(struct intake *intake,
                        slash && slash[1] ? slash + 1 : facts->dir);
     (void)ck_lines_put(lines, sizeof(lines), &used, "dir", facts->dir);
     (void)ck_lines_put(lines, sizeof(lines), &used, "version", ck_version());
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "uid",
+                              (int64_t)geteuid());
     clock_lines(intake, hello, lines, &used);
     (void)reply_welcome(intake->reply, end->peer, lines);
 }
@@ -420,7 +432,7 @@ static void take_status(struct intake *intake,
     (void)ck_lines_get(control->text, control->text_length, "format", format,
                        sizeof(format));
     if (strcmp(format, "table") == 0) {
-        text = status_table(intake->jobs);
+        text = status_table(intake->jobs, realtime());
     } else if (strcmp(format, "clocks") == 0) {
         text = clockstatus_table(intake->clockserve, intake->jobs);
     } else if (strcmp(format, "clocks-json") == 0) {

@@ -39,6 +39,7 @@ static const char *const state_names[] = {
 static const char *const end_names[] = {
     [JOB_END_NOT] = "",
     [JOB_END_COMPLETE] = "complete",
+    [JOB_END_DEAD] = "agents died",
     [JOB_END_MISSING] = "ranks missing",
     [JOB_END_NOBODY] = "nobody came",
     [JOB_END_TIMEOUT] = "nothing heard",
@@ -73,7 +74,7 @@ enum job_end job_decide(const struct job_census *census,
                    : JOB_END_NOT;
     }
     if ((int64_t)census->ranks >= census->size) {
-        return JOB_END_COMPLETE;
+        return census->dead > 0 ? JOB_END_DEAD : JOB_END_COMPLETE;
     }
     if (census->is_hurried ||
         (now - census->last_left >= JOB_LAST_LEFT_GRACE &&
@@ -366,6 +367,7 @@ static struct job_census job_census(const struct job *job)
         const struct peer *peer = job->peers[i];
 
         census.active += peer_is_active(peer);
+        census.dead += peer_state(peer) == PEER_DEAD;
         if (peer_last_heard(peer) > census.last_heard) {
             census.last_heard = peer_last_heard(peer);
         }

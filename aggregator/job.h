@@ -43,7 +43,8 @@ enum job_state {
 /* Why a job has ended. */
 enum job_end {
     JOB_END_NOT,
-    JOB_END_COMPLETE, /* all ranks of the world left or died */
+    JOB_END_COMPLETE, /* all ranks of the world came and left */
+    JOB_END_DEAD,     /* all came, and some died or were cut off */
     JOB_END_MISSING,  /* all that came left; others never came */
     JOB_END_NOBODY,   /* nobody came at all */
     JOB_END_TIMEOUT,  /* nothing heard for --job-timeout */
@@ -55,6 +56,7 @@ struct job_census {
     size_t peers;  /* that said hello, or are known from the directory */
     size_t active; /* of them, not left and not dead */
     size_t ranks;  /* different ranks among them */
+    size_t dead;   /* of the peers: nothing of their end came */
     int64_t size;  /* of the world; 0 = not announced */
     ck_time_t opened;
     ck_time_t first_hello;

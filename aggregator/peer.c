@@ -117,6 +117,7 @@ static void peer_identify(struct peer *peer, const char *lines, size_t length)
     facts->rank = lines_number(lines, length, "rank", -1);
     facts->size = lines_number(lines, length, "size", 0);
     facts->pid = lines_number(lines, length, "pid", 0);
+    facts->uid = lines_number(lines, length, "uid", -1);
     lines_text(lines, length, "host", facts->host, sizeof(facts->host));
     lines_text(lines, length, "boot_id", facts->boot_id,
                sizeof(facts->boot_id));

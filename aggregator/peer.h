@@ -55,6 +55,7 @@ struct peer_facts {
     int64_t rank; /* -1 = none */
     int64_t size; /* of its world; 0 = not said */
     int64_t pid;
+    int64_t uid; /* -1 = not said */
     char host[65];
     char boot_id[40];
     char command[256];

@@ -203,10 +203,11 @@ static void job_said(const struct job *job)
 
     status_count((double)totals.records, records, sizeof(records));
     status_bytes(totals.bytes, bytes, sizeof(bytes));
-    ck_info("job %s: %s; %zu of %lld ranks, %s records, %s, %llu lost; run %s",
-            facts->name, job_end_name(facts->end), totals.ranks,
-            (long long)(facts->size > 0 ? facts->size : (int64_t)totals.ranks),
-            records, bytes, (unsigned long long)totals.lost, facts->dir);
+    ck_log_fact(
+        "job %s: %s; %zu of %lld ranks, %s records, %s, %llu lost; run %s",
+        facts->name, job_end_name(facts->end), totals.ranks,
+        (long long)(facts->size > 0 ? facts->size : (int64_t)totals.ranks),
+        records, bytes, (unsigned long long)totals.lost, facts->dir);
 }
 
 static void job_done(struct service *service, struct job *job, const char *text)

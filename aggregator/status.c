@@ -5,8 +5,10 @@
 #include "aggregator/status.h"
 
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "aggregator/clockstatus.h"
 #include "aggregator/manifest.h"
@@ -84,7 +86,59 @@ static void peer_row(FILE *out, struct peer *peer)
                   records, bytes, facts->lost);
 }
 
-char *status_table(const struct jobs *jobs)
+static void user_put(FILE *out, const struct job *job)
+{
+    int64_t uid =
+        job_peers(job) > 0 ? peer_facts(job_peer_at(job, 0))->uid : -1;
+    const struct passwd *user = uid >= 0 ? getpwuid((uid_t)uid) : NULL;
+
+    if (user != NULL) {
+        (void)fprintf(out, ", user %s", user->pw_name);
+    } else if (uid >= 0) {
+        (void)fprintf(out, ", user %" PRId64, uid);
+    }
+}
+
+static void since_put(FILE *out, int64_t started, int64_t now)
+{
+    time_t second = (time_t)(started / CK_TIME_S);
+    struct tm utc;
+    char date[32];
+    char age[48];
+
+    if (started <= 0 || gmtime_r(&second, &utc) == NULL ||
+        strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &utc) == 0) {
+        return;
+    }
+    status_age(now - started, age, sizeof(age));
+    (void)fprintf(out, ", since %s (%s)", date, age);
+}
+
+static void job_put(FILE *out, const struct job *job, int64_t now)
+{
+    const struct job_facts *facts = job_facts(job);
+    struct job_totals totals = job_totals(job);
+    char records[32];
+    char bytes[32];
+
+    status_count((double)totals.records, records, sizeof(records));
+    status_bytes(totals.bytes, bytes, sizeof(bytes));
+    (void)fprintf(out, "%s: %s, %zu of %" PRId64 " ranks", facts->name,
+                  facts->end != JOB_END_NOT ? job_end_name(facts->end)
+                                            : job_state_name(facts->state),
+                  totals.ranks,
+                  facts->size > 0 ? facts->size : (int64_t)totals.ranks);
+    user_put(out, job);
+    since_put(out, facts->started_realtime, now);
+    (void)fprintf(out, "\n  %s records, %s, %" PRIu64 " lost; run %s\n",
+                  records, bytes, totals.lost, facts->dir);
+    if (job_peers(job) > 0 && peer_facts(job_peer_at(job, 0))->command[0]) {
+        (void)fprintf(out, "  command %s\n",
+                      peer_facts(job_peer_at(job, 0))->command);
+    }
+}
+
+char *status_table(const struct jobs *jobs, int64_t now)
 {
     char *text = NULL;
     size_t length;
@@ -98,13 +152,11 @@ char *status_table(const struct jobs *jobs)
     }
     for (size_t i = 0; i < jobs_count(jobs); i++) {
         const struct job *job = jobs_at(jobs, i);
-        const struct job_facts *facts = job_facts(job);
-        struct job_totals totals = job_totals(job);
 
-        (void)fprintf(
-            out, "%s%s: %s, %zu of %" PRId64 " ranks, run %s\n", i ? "\n" : "",
-            facts->name, job_state_name(facts->state), totals.ranks,
-            facts->size > 0 ? facts->size : (int64_t)totals.ranks, facts->dir);
+        if (i > 0) {
+            (void)fputc('\n', out);
+        }
+        job_put(out, job, now);
         (void)fprintf(out, "%6s  %-20s %-7s %10s %12s %8s\n", "RANK", "HOST",
                       "STATE", "RECORDS", "STORED", "LOST");
         for (size_t k = 0; k < job_peers(job); k++) {
@@ -132,6 +184,24 @@ void status_rate_look(struct status_rate *rate,
     rate->at = now;
     rate->records = totals->records;
     rate->bytes = totals->bytes;
+}
+
+void status_age(int64_t ns, char *text, size_t room)
+{
+    int64_t s = ns > 0 ? ns / CK_TIME_S : 0;
+
+    if (s < 60) {
+        (void)snprintf(text, room, "%" PRId64 " s", s);
+    } else if (s < 3600) {
+        (void)snprintf(text, room, "%" PRId64 " min %" PRId64 " s", s / 60,
+                       s % 60);
+    } else if (s < 86400) {
+        (void)snprintf(text, room, "%" PRId64 " h %" PRId64 " min", s / 3600,
+                       s / 60 % 60);
+    } else {
+        (void)snprintf(text, room, "%" PRId64 " d %" PRId64 " h", s / 86400,
+                       s / 3600 % 24);
+    }
 }
 
 void status_bytes(uint64_t bytes, char *text, size_t room)

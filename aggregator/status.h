@@ -34,9 +34,9 @@ char *status_json(const struct jobs *jobs,
                   const struct intake_facts *intake,
                   const struct clockserve *serve);
 
-/* The same for people: a line a job, a line an agent. malloc'ed, NULL without
- * memory. */
-char *status_table(const struct jobs *jobs);
+/* The same for people: what is known of each job (who, since when, how much),
+ * a line an agent. `now`: REALTIME, ns. malloc'ed, NULL without memory. */
+char *status_table(const struct jobs *jobs, int64_t now);
 
 /* Bring the rates up to date. */
 void status_rate_look(struct status_rate *rate,
@@ -50,6 +50,8 @@ void status_line(const struct job_totals *totals,
 
 /* 1536 -> "1.5 KiB"; 1234567 -> "1.23 M" (without unit). */
 void status_bytes(uint64_t bytes, char *text, size_t room);
+/* 185 s -> "3 min 5 s": the two largest units. */
+void status_age(int64_t ns, char *text, size_t room);
 void status_count(double count, char *text, size_t room);
 
 #endif

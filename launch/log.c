@@ -176,6 +176,23 @@ void ck_log(enum ck_log_level level, const char *format, ...)
     errno = saved;
 }
 
+void ck_log_fact(const char *format, ...)
+{
+    int saved = errno;
+    struct site site = {.format = format};
+    va_list arguments;
+
+    (void)pthread_mutex_lock(&state.lock);
+    if (state.level >= CK_LOG_INFO) {
+        va_start(arguments, format);
+        errno = saved;
+        put_message(CK_LOG_INFO, &site, format, arguments);
+        va_end(arguments);
+    }
+    (void)pthread_mutex_unlock(&state.lock);
+    errno = saved;
+}
+
 /* At exit: say what was left out and not said since. */
 static void say_left_out(void)
 {

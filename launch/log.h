@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Only main files and loops log. Repeats of one call site are rate-limited
- * (5 at once, then one a second with the count of those left out).
+ * (5 at once, then one a second with the count of those left out), but for
+ * facts of which each is asked for afterwards.
  */
 #ifndef CK_LAUNCH_LOG_H
 #define CK_LAUNCH_LOG_H
@@ -21,6 +22,9 @@ enum ck_log_level {
 void ck_log_init(const char *program, int rank, enum ck_log_level level);
 void ck_log(enum ck_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* A line of level info that is never left out. */
+void ck_log_fact(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define ck_error(...) ck_log(CK_LOG_ERROR, __VA_ARGS__)
 #define ck_warn(...) ck_log(CK_LOG_WARN, __VA_ARGS__)

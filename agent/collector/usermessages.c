@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -168,6 +169,27 @@ void usermessages_hopeless(struct usermessages *usermessages, const char *why)
     }
 }
 
+/* A ckagg of another user stores what this one may not read. */
+static void owner_look(struct usermessages *usermessages,
+                       const struct session *session)
+{
+    int64_t owner = session_owner(session);
+    const struct passwd *user = owner >= 0 ? getpwuid((uid_t)owner) : NULL;
+    char text[1400];
+
+    if (owner < 0 || owner == (int64_t)geteuid() ||
+        !usermessages->wish->is_speaker) {
+        return;
+    }
+    (void)snprintf(text, sizeof(text),
+                   "the aggregator runs as user %s (uid %lld): only that user "
+                   "can read the run %s; for runs of your own start a ckagg "
+                   "of your own",
+                   user != NULL ? user->pw_name : "unknown here",
+                   (long long)owner, session_dir(session));
+    usermessages_warn(usermessages, text);
+}
+
 void usermessages_hear(struct usermessages *usermessages,
                        const struct session *session)
 {
@@ -180,6 +202,7 @@ void usermessages_hear(struct usermessages *usermessages,
         usermessages_hopeless(usermessages, text);
     } else if (state >= SESSION_SENDING && !usermessages->is_welcome) {
         usermessages->is_welcome = true;
+        owner_look(usermessages, session);
         (void)frontpipe_send(usermessages->wish->channel, FRONTPIPE_READY, NULL,
                              0);
     }

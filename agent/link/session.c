@@ -45,6 +45,7 @@ struct session {
     bool is_noted;
     bool is_last;
     char dir[1024];
+    int64_t owner; /* of the run, as WELCOME has it; -1 = not told */
     char refusal[256];
     char *report;
     size_t report_length;
@@ -58,6 +59,7 @@ struct session *session_create(const struct identity *identity,
 
     if (session != NULL) {
         session->identity = identity;
+        session->owner = -1;
         session->framewriter = framewriter;
         session->clock_key = clock_key;
     }
@@ -143,12 +145,24 @@ static void reference_take(struct session *session,
     }
 }
 
+static void owner_take(struct session *session,
+                       const struct ck_control *control)
+{
+    char number[24] = "";
+
+    session->owner = ck_lines_get(control->text, control->text_length, "uid",
+                                  number, sizeof(number))
+                         ? strtoll(number, NULL, 10)
+                         : -1;
+}
+
 static void welcome_take(struct session *session,
                          const struct ck_control *control)
 {
     acks_take(session, control);
     (void)ck_lines_get(control->text, control->text_length, "dir", session->dir,
                        sizeof(session->dir));
+    owner_take(session, control);
     reference_take(session, control);
     session->welcomes++;
     session->full[0] = '\0';
@@ -382,6 +396,11 @@ void session_forgive(struct session *session, ck_time_t away)
     if (session->heard != 0) {
         session->heard += away;
     }
+}
+
+int64_t session_owner(const struct session *session)
+{
+    return session->owner;
 }
 
 const char *session_dir(const struct session *session)

@@ -77,6 +77,8 @@ ck_time_t session_heard(const struct session *session);
 void session_forgive(struct session *session, ck_time_t away);
 /* Run directory that the aggregator told, "" = not known; borrowed. */
 const char *session_dir(const struct session *session);
+/* The user whose run it is, -1 = not told. */
+int64_t session_owner(const struct session *session);
 /* Why it was refused; borrowed. */
 const char *session_refusal(const struct session *session);
 /* What the aggregator says of its disk, which is full; "" = it is not;

@@ -171,8 +171,10 @@ static void an_agent_that_vanished_does_not_keep_the_job(void **state)
     sim_put(b, 0, 5);
     assert_true(sim_wait_ack(b, 5));
     sim_destroy(b);
-    sim_leave_last(a, &place->agg);
+    sim_leave(a);
+    assert_int_equal(sim_agg_wait(&place->agg), 3);
     (void)sim_read(place->run, "manifest.json", place->text);
+    assert_non_null(strstr(place->text, "\"end\": \"agents died\""));
     assert_non_null(strstr(place->text, "\"state\": \"dead\""));
     assert_non_null(strstr(place->text, "\"state\": \"left\""));
 }

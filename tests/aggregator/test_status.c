@@ -29,6 +29,21 @@ static void sizes_have_units(void **state)
     assert_string_equal(text, "1.23 M");
 }
 
+static void an_age_has_its_two_largest_units(void **state)
+{
+    char text[48];
+
+    (void)state;
+    status_age(-1, text, sizeof(text));
+    assert_string_equal(text, "0 s");
+    status_age(185 * CK_TIME_S, text, sizeof(text));
+    assert_string_equal(text, "3 min 5 s");
+    status_age(7384 * CK_TIME_S, text, sizeof(text));
+    assert_string_equal(text, "2 h 3 min");
+    status_age(90 * (int64_t)3600 * CK_TIME_S, text, sizeof(text));
+    assert_string_equal(text, "3 d 18 h");
+}
+
 static void the_rate_is_of_the_time_between_two_looks(void **state)
 {
     struct status_rate rate = {.at = 0};
@@ -62,6 +77,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_have_units),
+        cmocka_unit_test(an_age_has_its_two_largest_units),
         cmocka_unit_test(the_rate_is_of_the_time_between_two_looks),
         cmocka_unit_test(the_line_names_what_counts),
     };

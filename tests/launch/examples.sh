@@ -57,4 +57,32 @@ if command -v mpirun >/dev/null && [ -x "$build/tests/sleeps.openmpi" ]; then
         status=$?
     [ "$status" = 4 ] || fail "ci.sh with limit 1.01: $status"
 fi
-echo "examples: C, C++, Fortran, Python, a reader and a pipeline step run"
+# The unit starts what is there, and its options are ckagg's.
+if command -v systemd-analyze >/dev/null; then
+    mkdir -p home/.config/systemd/user
+    sed "s|ExecStart=ckagg|ExecStart=$build/bin/ckagg|" \
+        "$examples/ckagg.service" >home/.config/systemd/user/ckagg.service
+    HOME=$work/home XDG_RUNTIME_DIR=$work/home systemd-analyze verify --user \
+        --man=no home/.config/systemd/user/ckagg.service >verify 2>&1 ||
+        fail "ckagg.service: $(cat verify)"
+    ! grep -q 'ckagg.service' verify || fail "ckagg.service: $(cat verify)"
+fi
+sed -n 's/^ExecStart=ckagg //p' "$examples/ckagg.service" |
+    sed "s|%S/ck|$work/state|; s|7700|0|" >options
+[ -s options ] || fail "ckagg.service starts no ckagg"
+mkdir state
+# shellcheck disable=SC2046
+CKAGG_KEYFILE=$work/endpoint ckagg $(cat options) >ready 2>log &
+service=$!
+for _ in $(seq 600); do
+    [ -s endpoint ] && [ -s ready ] && break
+    sleep 0.1
+done
+ckagent --report none --aggregator "$(cat endpoint)" -- true ||
+    fail "no run by the service: $(cat log)"
+CKAGG_KEYFILE=$work/endpoint ckagg --status >status 2>err || fail "$(cat err)"
+kill "$service"
+wait "$service" || fail "ckagg ended with $?: $(cat log)"
+grep -q "user $(id -un), since .* UTC" status || fail "status: $(cat status)"
+
+echo "examples: C, C++, Fortran, Python, a reader, a pipeline step, a service run"

@@ -118,6 +118,25 @@ static void repeats_of_one_site_are_limited_and_counted(void **state)
     assert_non_null(strstr(text, "another site\n"));
 }
 
+static void a_fact_is_never_left_out(void **state)
+{
+    int lines = 0;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        ck_log_fact("job %d", i);
+    }
+    logged();
+    for (const char *at = text; (at = strstr(at, "job ")) != NULL; at++) {
+        lines++;
+    }
+    assert_int_equal(lines, 20);
+    ck_log_init("cktest", 3, CK_LOG_WARN);
+    ck_log_fact("quiet");
+    ck_warn("loud");
+    assert_string_equal(logged(), "cktest[3]: warn: loud\n");
+}
+
 static void what_was_left_out_is_said_at_exit(void **state)
 {
     pid_t pid = fork();
@@ -179,6 +198,8 @@ int main(void)
                                         close_pipe),
         cmocka_unit_test_setup_teardown(
             repeats_of_one_site_are_limited_and_counted, open_pipe, close_pipe),
+        cmocka_unit_test_setup_teardown(a_fact_is_never_left_out, open_pipe,
+                                        close_pipe),
         cmocka_unit_test_setup_teardown(what_was_left_out_is_said_at_exit,
                                         open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(
