@@ -25,6 +25,10 @@ struct stretch {
     size_t hi;
 };
 
+/* A clock that jumps while a probe is under way makes its round trip too short,
+ * of two probes at once both: so many are needed for one to be believed. */
+#define BAND_WIDTHS 3
+
 struct ck_clockband {
     struct ck_clockband_options options;
     struct ck_clock_constraint *constraints;
@@ -48,7 +52,8 @@ struct ck_clockband {
     uint64_t probes;
     uint64_t dropped;
     ck_time_t rtt_min;
-    ck_time_t width_min; /* what that probe leaves open */
+    ck_time_t widths[BAND_WIDTHS]; /* what the shortest round trips leave open,
+                                      in order; -1 = there are no so many */
     bool is_sorted;
 };
 

@@ -55,6 +55,9 @@ ck_clockband_create(const struct ck_clockband_options *options)
         band->options.rate_blind_ppb = RATE_BLIND;
     }
     band->rtt_min = -1;
+    for (size_t i = 0; i < BAND_WIDTHS; i++) {
+        band->widths[i] = -1;
+    }
     if (ck_clocktrend_init(&band->trend) != 0) {
         free(band);
         return NULL;
@@ -134,6 +137,40 @@ static bool probe_is_wild(const struct ck_clock_probe *probe)
            probe->error_backward > CK_CLOCK_NONE / 8;
 }
 
+static void
+round_trip_note(struct ck_clockband *band, ck_time_t rtt, ck_time_t errors)
+{
+    ck_time_t width;
+
+    rtt = rtt > 0 ? rtt : 0;
+    width = rtt + errors;
+    if (band->rtt_min < 0 || rtt < band->rtt_min) {
+        band->rtt_min = rtt;
+    }
+    for (size_t i = 0; i < BAND_WIDTHS; i++) {
+        if (band->widths[i] < 0 || width < band->widths[i]) {
+            ck_time_t longer = band->widths[i];
+
+            band->widths[i] = width;
+            if (longer < 0) {
+                return;
+            }
+            width = longer;
+        }
+    }
+}
+
+/* What no round trip leaves less open than. */
+static ck_time_t width_least(const struct ck_clockband *band)
+{
+    size_t last = BAND_WIDTHS - 1;
+
+    while (last > 0 && band->widths[last] < 0) {
+        last--;
+    }
+    return band->widths[last] < 0 ? 0 : band->widths[last];
+}
+
 int ck_clockband_add(struct ck_clockband *band,
                      const struct ck_clock_probe *probe)
 {
@@ -166,13 +203,8 @@ int ck_clockband_add(struct ck_clockband *band,
                              });
     }
     if (has_forward && has_backward) {
-        ck_time_t rtt = (probe->a4 - probe->a1) - (probe->r3 - probe->r2);
-
-        if (band->rtt_min < 0 || rtt < band->rtt_min) {
-            band->rtt_min = rtt > 0 ? rtt : 0;
-            band->width_min =
-                band->rtt_min + probe->error_forward + probe->error_backward;
-        }
+        round_trip_note(band, (probe->a4 - probe->a1) - (probe->r3 - probe->r2),
+                        probe->error_forward + probe->error_backward);
     }
     band->probes++;
     return 0;
@@ -229,6 +261,45 @@ static bool stretch_repair(struct ck_clockband *band,
     return true;
 }
 
+static bool is_two_sided(const struct ck_clockband *band, size_t lo, size_t hi)
+{
+    bool has_upper = false, has_lower = false;
+
+    for (size_t i = lo; i < hi && !(has_upper && has_lower); i++) {
+        const struct ck_clock_constraint *c = &band->constraints[i];
+
+        has_upper |= !c->is_dropped && c->is_upper;
+        has_lower |= !c->is_dropped && !c->is_upper;
+    }
+    return has_upper && has_lower;
+}
+
+/* Limits of one direction bound nothing: what is left of a stretch at an end of
+ * the run, [lo, hi), takes in more of its own burst, down to `first` or up to
+ * `end`, until it has both. If the clock jumped meanwhile, that hides in the
+ * delays of the burst, for which the bound allows. */
+static struct stretch side_of(const struct ck_clockband *band,
+                              struct stretch side,
+                              size_t first,
+                              size_t end)
+{
+    const struct ck_clock_constraint *limits = band->constraints;
+    struct stretch grown = side;
+
+    if (is_two_sided(band, side.lo, side.hi)) {
+        return side;
+    }
+    while (grown.lo > first &&
+           limits[side.lo].at - limits[grown.lo - 1].at <= TORN) {
+        grown.lo--;
+    }
+    while (grown.hi < end &&
+           limits[grown.hi].at - limits[side.hi - 1].at <= TORN) {
+        grown.hi++;
+    }
+    return is_two_sided(band, grown.lo, grown.hi) ? grown : side;
+}
+
 /* Cut between the two: what lies there may be of either side. */
 static void stretch_cut(struct ck_clockband *band,
                         const struct stretch *work,
@@ -243,6 +314,7 @@ static void stretch_cut(struct ck_clockband *band,
     __int128 needed =
         span == 0 ? INT64_MAX : (__int128)bad.excess * 1000000000 / span;
     bool is_step = !band->is_wandering || needed > RATE_STEP;
+    struct stretch left;
 
     fault_add(
         band,
@@ -257,8 +329,10 @@ static void stretch_cut(struct ck_clockband *band,
         band->cuts++;
         band->cut_longest = span > band->cut_longest ? span : band->cut_longest;
     }
-    stretch_push(band, (struct stretch){b, work->hi});
-    stretch_push(band, (struct stretch){work->lo, a + 1});
+    left = side_of(band, (struct stretch){work->lo, a + 1}, work->lo, b);
+    stretch_push(
+        band, side_of(band, (struct stretch){b, work->hi}, left.hi, work->hi));
+    stretch_push(band, left);
 }
 
 /* So many faults: every cluster alone, which is always true of its instant. */
@@ -376,7 +450,7 @@ static void stretch_keep(struct ck_clockband *band, const struct stretch *work)
     (void)ck_clockpiece_build(knots, band->constraints, work->lo, work->hi,
                               trend);
     ck_clockpiece_spread(knots, count);
-    knots_centre(knots, narrow, count, band->width_min);
+    knots_centre(knots, narrow, count, width_least(band));
     ck_clockgap_widen(knots, count);
     band->knot_count += count;
 }

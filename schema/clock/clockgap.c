@@ -43,23 +43,31 @@ gap_find(const struct ck_clock_knot *knots, size_t count, size_t k)
     return count;
 }
 
+/* How far a clock moves over a gap. A step bends the trend, so what it left the
+ * trend by would be too little. */
+static ck_time_t move_over(const struct ck_clock_knot *gap)
+{
+    return gap[1].trend + middle_of(&gap[1]) - gap->trend - middle_of(gap);
+}
+
 /* How far a clock moves over one gap if it does as over another one. */
 static ck_time_t move_as(const struct ck_clock_knot *gap,
                          const struct ck_clock_knot *other)
 {
-    ck_time_t move = middle_of(&other[1]) - middle_of(other);
-
-    return (ck_time_t)((__int128)move * (gap[1].at - gap->at) /
+    return (ck_time_t)((__int128)move_over(other) * (gap[1].at - gap->at) /
                        (other[1].at - other->at));
 }
 
-/* What may be a step of a gap's move; the gaps beside it, NULL = none. */
+/* What may be a step of a gap's move; the gaps beside it, NULL = none: then it
+ * is what the trend does not say. */
 static ck_time_t step_of(const struct ck_clock_knot *gap,
                          const struct ck_clock_knot *before,
                          const struct ck_clock_knot *after)
 {
-    ck_time_t move = middle_of(&gap[1]) - middle_of(gap);
-    ck_time_t step = distance(move, 0);
+    ck_time_t move = move_over(gap);
+    ck_time_t step = before == NULL && after == NULL
+                         ? distance(middle_of(&gap[1]), middle_of(gap))
+                         : CK_CLOCK_NONE;
     const struct ck_clock_knot *beside[2] = {before, after};
 
     for (int i = 0; i < 2; i++) {
