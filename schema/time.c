@@ -19,9 +19,10 @@ ck_time_t ck_time_skew(ck_time_t raw)
     return ck_skew_apply(&own_skew, raw);
 }
 
-const char *ck_skew_text(void)
+__attribute__((section(".text.startup"))) const char *ck_skew_text(void)
 {
-    const char *text = getenv(CK_SKEW_VARIABLE);
+    /* As CK_RING_ENV_HERE: each program asks. */
+    const char *text = getenv((char[]){CK_SKEW_VARIABLE});
 
     return text == NULL || text[0] == '\0' ? NULL : text;
 }

@@ -404,7 +404,7 @@ static struct ck_api annotate_api = {
 __attribute__((constructor)) static void annotate_load(void)
 {
     inject_load(CK_LIBRARY_ANNOTATE);
-    (void)pthread_atfork(NULL, NULL, child_after_fork);
+    (void)inject_at_fork(NULL, child_after_fork);
 }
 
 __attribute__((visibility("default"))) const struct ck_api *

@@ -35,6 +35,7 @@
 
 #ifdef FLOOR_BASE
 #define FLOOR(symbol) __asm__(".symver " #symbol "," #symbol "@" FLOOR_BASE);
+FLOOR(memcpy)
 FLOOR(dlsym)
 FLOOR(dlvsym)
 FLOOR(dlopen)

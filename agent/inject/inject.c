@@ -132,7 +132,7 @@ INJECT_START static int hooks_install(void)
         }
         has_key = true;
     }
-    return pthread_atfork(NULL, NULL, child_after_fork);
+    return inject_at_fork(NULL, child_after_fork);
 }
 
 /* A full table is final; another thread that is just entering is not. The

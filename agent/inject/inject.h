@@ -26,6 +26,24 @@
  * other as well. */
 #define INJECT_START __attribute__((section(".text.startup")))
 
+/* pthread_atfork() without the copy of it that the linker puts at the end of
+ * the library, on pages that nothing else at the start needs. */
+#ifdef __GLIBC__
+extern int __register_atfork(void (*before)(void),
+                             void (*parent)(void),
+                             void (*child)(void),
+                             void *library);
+extern void *__dso_handle __attribute__((visibility("hidden")));
+#endif
+static inline int inject_at_fork(void (*before)(void), void (*child)(void))
+{
+#ifdef __GLIBC__
+    return __register_atfork(before, NULL, child, __dso_handle);
+#else
+    return pthread_atfork(before, NULL, child);
+#endif
+}
+
 /* For what a thread writes after a fork: behind its large tables, on the page
  * of the C library's own state of the thread, which is copied anyway. */
 #define INJECT_NEAR __attribute__((section(".tbss.near")))

@@ -42,6 +42,11 @@ extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC")
 static const struct link_map *first; /* of the start: the program */
 static const struct link_map *own;
 static const struct link_map *last;
+/* The linker puts this before all variables. It begins a page: else those that
+ * each process writes to at its start would lie on two, now and then. */
+__attribute__((section(".gnu_extab"), aligned(4096), used)) static char begin =
+    1;
+
 static bool has_addresses; /* the loader made addresses of own_dynamic */
 
 /* The loader has made addresses of these words, but for the kernel's own

@@ -17,6 +17,10 @@
 
 #include "schema/ring/ring.h"
 
+/* Beside what else each program runs at its start, or a child of fork()
+ * (agent/inject/inject.h): what lies elsewhere costs it a page fault more. */
+#define START __attribute__((section(".text.startup")))
+
 /* Key of an image: its pid and the random bytes of its exec, folded, which are
  * the same in a forked child. */
 static uint64_t image_key(uint32_t pid, const uint8_t *bytes)
@@ -29,13 +33,14 @@ static uint64_t image_key(uint32_t pid, const uint8_t *bytes)
     return ((uint64_t)pid << 32) | tag | 1;
 }
 
-static bool is_body_size(uint64_t bytes)
+START static bool is_body_size(uint64_t bytes)
 {
     return bytes >= CK_TEXT_BYTES_MAX + CK_UNIT_BYTES &&
            (bytes & (bytes - 1)) == 0;
 }
 
-static int header_check(const struct ck_ring_header *header, uint64_t bytes)
+START static int header_check(const struct ck_ring_header *header,
+                              uint64_t bytes)
 {
     uint64_t heads = CK_RING_HEADS_OFFSET +
                      (uint64_t)header->slots * sizeof(struct ck_ring_slot);
@@ -57,15 +62,18 @@ static int header_check(const struct ck_ring_header *header, uint64_t bytes)
 
 /* Asked without the C library: a program's own calls are counted there, and to
  * find its functions takes longer than most of these. -1 with errno. */
-static long kernel_ask(long number, long a, long b, long c, long d)
+START static long kernel_ask(long number, const long words[6])
 {
 #if defined(__x86_64__)
-    register long fourth __asm__("r10") = d;
+    register long fourth __asm__("r10") = words[3];
+    register long fifth __asm__("r8") = words[4];
+    register long sixth __asm__("r9") = words[5];
     long rc;
 
     __asm__ volatile("syscall"
                      : "=a"(rc)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth)
+                     : "a"(number), "D"(words[0]), "S"(words[1]), "d"(words[2]),
+                       "r"(fourth), "r"(fifth), "r"(sixth)
                      : "rcx", "r11", "memory");
     if (rc < 0 && rc >= -4095) {
         errno = (int)-rc;
@@ -73,25 +81,53 @@ static long kernel_ask(long number, long a, long b, long c, long d)
     }
     return rc;
 #else
-    return syscall(number, a, b, c, d);
+    return syscall(number, words[0], words[1], words[2], words[3], words[4],
+                   words[5]);
 #endif
 }
 
+/* A part of the file, shared; NULL with errno. */
+START static void *file_map(int fd, uint64_t bytes, int rights, uint64_t at)
+{
+    int flags = MAP_SHARED | (rights == PROT_NONE ? MAP_NORESERVE : 0);
+#if defined(__x86_64__)
+    long place = kernel_ask(
+        SYS_mmap, (long[6]){0, (long)bytes, rights, flags, fd, (long)at});
+
+    return place == -1 ? NULL : (void *)place;
+#else
+    void *map = mmap(NULL, bytes, rights, flags, fd, (off_t)at);
+
+    return map == MAP_FAILED ? NULL : map;
+#endif
+}
+
+/* Copies a text and its end; false where it is longer. */
+START static bool text_copy(char *to, size_t room, const char *text)
+{
+    for (size_t i = 0; i < room; i++) {
+        to[i] = text[i];
+        if (text[i] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What is checked is a copy: another thread may be writing to the header. */
-static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
+START static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
 {
     struct ck_ring_header copy;
     void *map;
 
-    if (kernel_ask(SYS_pread64, fd, (long)&copy, sizeof(copy), 0) !=
+    if (kernel_ask(SYS_pread64, (long[6]){fd, (long)&copy, sizeof(copy)}) !=
             (long)sizeof(copy) ||
         header_check(&copy, file_bytes) != 0) {
         errno = EPROTO;
         return -1;
     }
-    map = mmap(NULL, copy.header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-               0);
-    if (map == MAP_FAILED) {
+    map = file_map(fd, copy.header_bytes, PROT_READ | PROT_WRITE, 0);
+    if (map == NULL) {
         return -1;
     }
     ring->header = map;
@@ -104,36 +140,33 @@ static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
  * where they are needed, without the file: a program may close what it does not
  * know, change its root or its user. All at once would be 1 GiB of its address
  * space, which it may have limited. */
-static void bodies_anchor(struct ck_ring *ring, int fd)
+START static void bodies_anchor(struct ck_ring *ring, int fd)
 {
-    void *map =
-        mmap(NULL, CK_RING_PAGE_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE,
-             fd, (off_t)ring->layout.slot_offset);
-
-    ring->bodies = map == MAP_FAILED ? NULL : map;
+    ring->bodies =
+        file_map(fd, CK_RING_PAGE_BYTES, PROT_NONE, ring->layout.slot_offset);
 }
 
 /* A plain file of this user that nobody else can write to or shorten; its size
  * then, else -1 with errno. By system calls: a C library before 2.33 does not
  * export fstat(), and who stands between (fakeroot) tells another user. */
-static off_t file_bytes(int fd)
+START static off_t file_bytes(int fd)
 {
     struct stat st;
 
-    if (kernel_ask(SYS_fstat, fd, (long)&st, 0, 0) != 0) {
+    if (kernel_ask(SYS_fstat, (long[6]){fd, (long)&st}) != 0) {
         return -1;
     }
     if (!S_ISREG(st.st_mode) || (st.st_mode & 077) != 0 ||
-        st.st_uid != (uid_t)kernel_ask(SYS_geteuid, 0, 0, 0, 0)) {
+        st.st_uid != (uid_t)kernel_ask(SYS_geteuid, (long[6]){0})) {
         errno = EPERM;
         return -1;
     }
     return st.st_size;
 }
 
-int ck_ring_map(struct ck_ring *ring)
+START int ck_ring_map(struct ck_ring *ring)
 {
-    const char *path = getenv(CK_RING_ENV);
+    const char *path = getenv(CK_RING_ENV_HERE);
     struct ck_ring made = {.header = NULL};
     off_t bytes;
     int rc = -1;
@@ -143,12 +176,13 @@ int ck_ring_map(struct ck_ring *ring)
         errno = ENOENT;
         return -1;
     }
-    if (strlen(path) >= sizeof(made.path)) {
+    if (!text_copy(made.path, sizeof(made.path), path)) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    fd = (int)kernel_ask(SYS_openat, AT_FDCWD, (long)path,
-                         O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    fd = (int)kernel_ask(
+        SYS_openat, (long[6]){AT_FDCWD, (long)path,
+                              O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK});
     if (fd < 0) {
         return -1;
     }
@@ -161,11 +195,10 @@ int ck_ring_map(struct ck_ring *ring)
     }
     if (rc == 0) {
         bodies_anchor(&made, fd);
-        strcpy(made.path, path);
         made.clock = (enum ck_clock)made.layout.clock;
         *ring = made;
     }
-    (void)kernel_ask(SYS_close, fd, 0, 0, 0);
+    (void)kernel_ask(SYS_close, (long[6]){fd});
     return rc;
 }
 
@@ -302,9 +335,7 @@ int ck_ring_attach(struct ck_ring *ring, enum ck_library library)
     return 0;
 }
 
-/* Beside what else a child runs at once (agent/inject/inject.h). */
-__attribute__((section(".text.startup"))) void
-ck_ring_forget(struct ck_ring *ring)
+START void ck_ring_forget(struct ck_ring *ring)
 {
     atomic_store(&ring->process, NULL);
     atomic_store(&ring->incarnation, 0);

@@ -197,7 +197,7 @@ int flush_start(bool is_sharing)
     pthread_t thread;
     int rc;
 
-    if (pthread_atfork(NULL, NULL, child_after_fork) != 0) {
+    if (inject_at_fork(NULL, child_after_fork) != 0) {
         return -1;
     }
     /* The program's signals are for its own threads. */

@@ -214,7 +214,7 @@ int entry_socketpair(int domain, int type, int protocol, int fds[2])
  * first. */
 __attribute__((constructor(102))) static void library_load(void)
 {
-    if (getenv(CK_RING_ENV) != NULL) {
+    if (getenv(CK_RING_ENV_HERE) != NULL) {
         posix_path_load();
         posix_counts_load();
         inject_load(CK_LIBRARY_POSIX);

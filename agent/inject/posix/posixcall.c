@@ -271,5 +271,5 @@ INJECT_START void posix_call_load(void)
     born_raw = loaded_raw;
     inject_closing = call_close;
     inject_claiming = thread_claiming;
-    (void)pthread_atfork(parent_before_fork, NULL, child_after_fork);
+    (void)inject_at_fork(parent_before_fork, child_after_fork);
 }

@@ -235,7 +235,7 @@ INJECT_START void posix_counts_load(void)
         pthread_key_create(&key, thread_end) == 0) {
         atomic_store(&has_key, 1);
     }
-    (void)pthread_atfork(NULL, NULL, child_after_fork);
+    (void)inject_at_fork(NULL, child_after_fork);
 }
 
 INJECT_START void posix_counts_begin(void)
@@ -264,8 +264,9 @@ void posix_counts_last(void)
 {
     struct posix_counts rest;
 
-    if (posix_is_blind || (!inject_ring.is_closed && getpid() != counted_pid) ||
-        !posix_is_worth_it() || inject_writer() == NULL) {
+    if (posix_is_blind || !posix_is_worth_it() ||
+        (!inject_ring.is_closed && getpid() != counted_pid) ||
+        inject_writer() == NULL) {
         return;
     }
     for (unsigned i = atomic_load(&pool_from); i < atomic_load(&pool_used);

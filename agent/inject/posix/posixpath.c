@@ -89,5 +89,5 @@ bool posix_path_is_ring(const char *path)
 
 INJECT_START void posix_path_load(void)
 {
-    ring = getenv(CK_RING_ENV);
+    ring = getenv(CK_RING_ENV_HERE);
 }
