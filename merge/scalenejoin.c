@@ -33,6 +33,13 @@ struct scalenejoin {
     size_t reals_count;
 };
 
+/* -1 with err. */
+static int stdin_failed(struct ck_err *err)
+{
+    return ck_err_set(err, "cannot copy stdin to a file in %s: %s", P_tmpdir,
+                      strerror(errno));
+}
+
 /* Copy stdin to a file without a name. 0, or -1 with err. */
 static int stdin_keep(struct scalenejoin *join, struct ck_err *err)
 {
@@ -41,15 +48,15 @@ static int stdin_keep(struct scalenejoin *join, struct ck_err *err)
 
     join->kept = tmpfile();
     if (join->kept == NULL) {
-        return ck_err_set(err, "cannot keep stdin: %s", strerror(errno));
+        return stdin_failed(err);
     }
     while ((got = fread(bytes, 1, sizeof(bytes), stdin)) > 0) {
         if (fwrite(bytes, 1, got, join->kept) != got) {
-            return ck_err_set(err, "cannot keep stdin: %s", strerror(errno));
+            return stdin_failed(err);
         }
     }
     if (ferror(stdin) || fflush(join->kept) != 0) {
-        return ck_err_set(err, "cannot keep stdin: %s", strerror(errno));
+        return stdin_failed(err);
     }
     (void)snprintf(join->kept_path, sizeof(join->kept_path), "/proc/self/fd/%d",
                    fileno(join->kept));
@@ -70,7 +77,7 @@ struct scalenejoin *scalenejoin_create(const char *path, struct ck_err *err)
     join->rank = DEFS_RANK_UNKNOWN;
     join->frontier = INT64_MIN;
     if ((strcmp(path, "-") == 0 && stdin_keep(join, err) != 0) ||
-        scaleneprofile_read(&join->profile, join->file, err) != 0) {
+        scaleneprofile_read(&join->profile, join->file, join->path, err) != 0) {
         scalenejoin_destroy(join);
         return NULL;
     }

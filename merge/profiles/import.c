@@ -161,25 +161,6 @@ int import_failed(const struct import *import, struct ck_err *err)
                       import->path, import->dir, strerror(errno));
 }
 
-/* A text with NULs, which would end it early: each becomes their symbol. */
-static size_t
-nul_show(char to[CK_TEXT_BYTES_MAX], const char *text, size_t length)
-{
-    static const char symbol[] = "\xe2\x90\x80";
-    size_t used = 0;
-
-    for (size_t i = 0; i < length; i++) {
-        size_t bytes = text[i] == '\0' ? sizeof(symbol) - 1 : 1;
-
-        if (used + bytes > CK_TEXT_BYTES_MAX) {
-            break;
-        }
-        memcpy(to + used, text[i] == '\0' ? symbol : text + i, bytes);
-        used += bytes;
-    }
-    return used;
-}
-
 uint32_t import_name(struct import *import, const char *text, size_t length)
 {
     char shown[CK_TEXT_BYTES_MAX];
@@ -194,7 +175,7 @@ uint32_t import_name(struct import *import, const char *text, size_t length)
         return 0;
     }
     if (memchr(text, '\0', length) != NULL) {
-        length = nul_show(shown, text, length);
+        length = vocabulary_show(shown, sizeof(shown), text, length);
         text = shown;
     }
     id = vocabulary_find(&import->words, text, length);

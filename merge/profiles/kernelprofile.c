@@ -12,6 +12,7 @@
 #include "merge/model/array.h"
 #include "merge/model/table.h"
 #include "merge/profiles/kernelcalls.h"
+#include "merge/profiles/vocabulary.h"
 
 /* Starts that may wait for their stop. */
 #define OPENS_MAX 65536
@@ -69,10 +70,10 @@ static uint32_t place_number(struct profile *profile,
                            .extra = (uint32_t)line};
     char bytes[4096] = "";
 
-    if (number < 0 || length == 0 || length + 1 > sizeof(bytes)) {
+    if (number < 0 || length == 0) {
         return 0;
     }
-    memcpy(bytes + 1, file, length);
+    length = vocabulary_show(bytes + 1, sizeof(bytes) - 1, file, length);
     if ((size_t)number == known &&
         import_text(profile->import, &text, bytes, length + 1) != 0) {
         return 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/profiles/vocabulary.h"
 
 /* Seconds with so many decimals are whole nanoseconds. */
 #define SECONDS 9
@@ -149,11 +150,28 @@ static int lines_read(struct scaleneprofile *profile, struct json *json)
     return 0;
 }
 
+/* A name as profiles show it, so that both are equal. NULL with ENOMEM. */
+static char *name_make(const struct json_token *token)
+{
+    size_t room = token->length;
+    char *name;
+
+    for (size_t i = 0; i < token->length; i++) {
+        room += token->text[i] == '\0' ? 2 : 0;
+    }
+    name = malloc(room + 1);
+    if (name != NULL) {
+        room = vocabulary_show(name, room, token->text, token->length);
+        name[room] = '\0';
+    }
+    return name;
+}
+
 /* A file, whose name was the last token. 0 or -1. */
 static int file_read(struct scaleneprofile *profile, struct json *json)
 {
     const struct json_token *token = json_last(json);
-    struct scalene_file file = {.name = strndup(token->text, token->length),
+    struct scalene_file file = {.name = name_make(token),
                                 .first = profile->lines_count};
     int rc =
         file.name == NULL || array_grow(&profile->files, &profile->files_room,
@@ -262,7 +280,7 @@ static int profile_close(struct scaleneprofile *profile)
 
 static int profile_walk(struct scaleneprofile *profile,
                         struct json *json,
-                        const char *path,
+                        const char *name,
                         struct ck_err *err)
 {
     unsigned has = 0;
@@ -274,11 +292,11 @@ static int profile_walk(struct scaleneprofile *profile,
         }
     }
     if (json_last(json)->type == JSON_ERROR) {
-        return ck_err_set(err, "%s: %s", path, json_error(json));
+        return ck_err_set(err, "%s: %s", name, json_error(json));
     }
     if (rc == 0 && (has & HAS_FILES) == 0) {
         return ck_err_set(err, "%s: no profile of scalene: it has no \"files\"",
-                          path);
+                          name);
     }
     profile->has_times = (has & HAS_START) != 0 && (has & HAS_PERF) != 0;
     return rc == 0 && profile_close(profile) == 0
@@ -288,6 +306,7 @@ static int profile_walk(struct scaleneprofile *profile,
 
 int scaleneprofile_read(struct scaleneprofile *profile,
                         const char *path,
+                        const char *name,
                         struct ck_err *err)
 {
     struct scalenetext *text = scalenetext_open(path, err);
@@ -296,7 +315,7 @@ int scaleneprofile_read(struct scaleneprofile *profile,
     if (text == NULL) {
         return -1;
     }
-    rc = profile_walk(profile, scalenetext_json(text), path, err);
+    rc = profile_walk(profile, scalenetext_json(text), name, err);
     scalenetext_close(text);
     if (rc != 0) {
         scaleneprofile_fini(profile);

@@ -49,9 +49,10 @@ struct scaleneprofile {
     int64_t perf;     /* at that time, on the samples' clock */
 };
 
-/* 0, or -1 with err. */
+/* `name` is what messages call the file. 0, or -1 with err. */
 int scaleneprofile_read(struct scaleneprofile *profile,
                         const char *path,
+                        const char *name,
                         struct ck_err *err);
 void scaleneprofile_fini(struct scaleneprofile *profile);
 /* Add up the samples that are inside by line. */

@@ -135,3 +135,20 @@ void vocabulary_fini(struct vocabulary *words)
     free(words->texts);
     memset(words, 0, sizeof(*words));
 }
+
+size_t vocabulary_show(char *to, size_t room, const char *text, size_t length)
+{
+    static const char symbol[] = "\xe2\x90\x80";
+    size_t used = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        size_t bytes = text[i] == '\0' ? sizeof(symbol) - 1 : 1;
+
+        if (used + bytes > room) {
+            break;
+        }
+        memcpy(to + used, text[i] == '\0' ? symbol : text + i, bytes);
+        used += bytes;
+    }
+    return used;
+}

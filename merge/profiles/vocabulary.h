@@ -37,5 +37,8 @@ vocabulary_find(struct vocabulary *words, const char *text, size_t length);
 /* Borrowed until the next text is new. */
 const char *
 vocabulary_text(const struct vocabulary *words, uint32_t id, size_t *length);
+/* A text with NULs, which would end it early: each becomes its symbol, as far
+ * as there is room. Returns the length. */
+size_t vocabulary_show(char *to, size_t room, const char *text, size_t length);
 
 #endif

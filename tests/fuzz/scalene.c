@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (scaleneprofile_read(&profile, path, &err) == 0) {
+    if (scaleneprofile_read(&profile, path, path, &err) == 0) {
         size_t lines = 0, samples = 0;
 
         scaleneprofile_count(&profile);

@@ -1095,6 +1095,23 @@ class Bad(Case):
         self.assertEqual(report["files"]["/w/model.py"]["lines"][0]["line"],
                          "x = '\0' + y")
 
+    def test_files_whose_names_have_a_nul_are_not_one(self):
+        files = ["/w/m\0%d.py" % i for i in range(2)] + ["/w/m"]
+        path = self.nkipy("p.json", [(f, 4, "k\0") for f in files],
+                          [("nc_exec_running", i, 9 * i * MS, (10 * i + 1) * MS)
+                           for i in range(3)])
+        scalene = {"elapsed_time_sec": 1, "growth_rate": 0.0, "files": {
+            f: {"lines": [{"lineno": 4, "line": "y"}], "functions": [],
+                "imports": []} for f in files}}
+        _, said, report = merge("--scalene", self.write("s.json", scalene),
+                                path, self.out)
+        self.assertEqual(said, "")
+        shown = [f.replace("\0", "\u2400") for f in files]
+        self.assertEqual({l["file"] for l in report["ck"]["lines"]},
+                         set(shown))
+        self.assertEqual([report["files"][f]["lines"][0]["nc_time_ms"]
+                          for f in shown], [1, 2, 3])
+
     def test_two_launches_of_one_id_are_said(self):
         def call(kind, tid):
             return {"ph": "X", "cat": kind, "name": "launch", "pid": 1,
@@ -1137,6 +1154,11 @@ class Bad(Case):
             self.assertEqual(base + place[key + "_rel_ns"],
                              place[key + "_ns"])
         self.assertEqual(report["devices"][0]["run_last_rel_ns"], 9 * MS + 1)
+        report = merge("--force", self.kineto("a.json", "--events", "20"),
+                       self.out)[2]["ck"]
+        self.assertGreater(report["realtime_of_zero_ns"], 2**53)
+        self.assertEqual(report["realtime_of_zero_text"],
+                         str(report["realtime_of_zero_ns"]))
 
     def test_scalenes_profile_from_stdin(self):
         path = self.nkipy("p.json", [("/w/model.py", 4, "attn")],
@@ -1150,6 +1172,10 @@ class Bad(Case):
             report = json.load(file)
         self.assertEqual(report["ck"]["scalene"]["path"], "stdin")
         self.assertIn("attn", str(report["files"]["/w/model.py"]))
+        done = subprocess.run([CKMERGE, "--scalene", "-", path, self.out],
+                              input="{}", capture_output=True, text=True)
+        self.assertEqual(done.stderr, "ckmerge: error: stdin: no profile of "
+                         "scalene: it has no \"files\"\n")
         done = subprocess.run([CKMERGE, "--scalene", "-", "-", self.out],
                               input=text, capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)

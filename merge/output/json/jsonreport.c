@@ -23,14 +23,26 @@ void json_time(struct ck_json *j,
     ck_json_int(j, key, time - report->whole.start);
 }
 
-/* What the times `..._rel_ns` are relative to: as a text, since many readers of
- * JSON have no integers beyond 2^53. */
-static void put_base(struct ck_json *j, const struct report *report)
+static void put_text(struct ck_json *j, const char *name, int64_t number)
 {
     char text[32];
 
-    (void)snprintf(text, sizeof(text), "%lld", (long long)report->whole.start);
-    ck_json_string(j, "time_base_ns", text);
+    (void)snprintf(text, sizeof(text), "%lld", (long long)number);
+    ck_json_string(j, name, text);
+}
+
+/* The date of the axis, and what the times `..._rel_ns` are relative to: as
+ * texts, since many readers of JSON have no integers beyond 2^53. */
+static void put_base(struct ck_json *j, const struct report *report)
+{
+    if (report->realtime != 0) {
+        ck_json_int(j, "realtime_of_zero_ns", report->realtime);
+        put_text(j, "realtime_of_zero_text", report->realtime);
+    } else {
+        ck_json_null(j, "realtime_of_zero_ns");
+        ck_json_null(j, "realtime_of_zero_text");
+    }
+    put_text(j, "time_base_ns", report->whole.start);
 }
 
 static void put_region(struct ck_json *j,
@@ -93,11 +105,6 @@ static void put_head(struct ck_json *j, const struct report *report)
     ck_json_bool(j, "selected_only", report->is_filtered);
     ck_json_uint(j, "hosts", report->hosts);
     ck_json_bool(j, "complete", report_is_complete(report));
-    if (report->realtime != 0) {
-        ck_json_int(j, "realtime_of_zero_ns", report->realtime);
-    } else {
-        ck_json_null(j, "realtime_of_zero_ns");
-    }
     put_base(j, report);
     put_region(j, "whole", report->whole, report);
     ck_json_end(j);
