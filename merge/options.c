@@ -147,9 +147,10 @@ static enum ck_cli_result operands_read(struct options *options,
         return CK_CLI_WRONG;
     }
     if (argc != 1) {
-        (void)ck_err_set(err, argc < 1 ? "no run directory given (ckmerge RUN)"
-                                       : "one run directory at a time; of profiles: "
-                                         "ckmerge --kernel-only IN... OUT");
+        (void)ck_err_set(err, argc < 1
+                                  ? "no run directory given (ckmerge RUN)"
+                                  : "one run directory at a time; of profiles: "
+                                    "ckmerge --kernel-only IN... OUT");
         return CK_CLI_WRONG;
     }
     options->run = argv[0];

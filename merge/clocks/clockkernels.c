@@ -18,6 +18,7 @@ struct run {
     struct region part; /* on the clock of its rank's domain */
     uint32_t agent;     /* a profile's, where its rank has a run, too */
     uint32_t device;
+    uint32_t number; /* in its group; 0 = not said */
 };
 
 /* Kernels of one name and process group: the first ones of each rank. */
@@ -134,6 +135,7 @@ static int row_find(struct clockkernels *kernels,
 int clockkernels_take(void *state, const struct timeline_event *event)
 {
     struct clockkernels *kernels = state;
+    const struct ck_kernel *kernel = (const struct ck_kernel *)event->record;
     uint32_t rank = defs_rank_index(kernels->defs, event->rank);
     uint32_t agent = kernels->defs->processes[event->process].agent;
     const char *name;
@@ -148,8 +150,7 @@ int clockkernels_take(void *state, const struct timeline_event *event)
         return 0;
     }
     if (row_find(kernels, name,
-                 kernelgroup_of(kernels->defs, event->process,
-                                (const struct ck_kernel *)event->record),
+                 kernelgroup_of(kernels->defs, event->process, kernel),
                  &row) != 0) {
         return -1;
     }
@@ -161,10 +162,108 @@ int clockkernels_take(void *state, const struct timeline_event *event)
             (struct run){{axis_undo(kernels->axis, agent, event->start),
                           axis_undo(kernels->axis, agent, event->end)},
                          agent,
-                         ((const struct ck_kernel *)event->record)->device};
+                         kernel->device,
+                         kernelgroup_number(kernel)};
     }
     row->counts[rank]++;
     return 0;
+}
+
+static uint64_t kept_of(const struct row *row, size_t rank)
+{
+    uint64_t count = row->counts[rank];
+
+    return count < CLOCKKERNELS_EACH ? count : CLOCKKERNELS_EACH;
+}
+
+/* Do all members say the numbers of all their kernels, in order? */
+static bool is_numbered(const struct clockkernels *kernels,
+                        const struct row *row)
+{
+    for (size_t i = 0; i < kernels->defs->ranks_count; i++) {
+        const struct run *runs = &row->runs[i * CLOCKKERNELS_EACH];
+        uint32_t before = 0;
+
+        for (uint64_t k = 0; row->is_member[i] && k < kept_of(row, i); k++) {
+            if (runs[k].number <= before) {
+                return false;
+            }
+            before = runs[k].number;
+        }
+    }
+    return true;
+}
+
+/* The lowest number that all members may have from `at` on (by rank), which is
+ * moved there; 0 = one has no more. */
+static uint32_t number_next(const struct clockkernels *kernels,
+                            const struct row *row,
+                            uint64_t *at)
+{
+    uint32_t wanted = 1;
+    bool is_moved = true;
+
+    while (is_moved) {
+        is_moved = false;
+        for (size_t i = 0; i < kernels->defs->ranks_count; i++) {
+            const struct run *runs = &row->runs[i * CLOCKKERNELS_EACH];
+
+            while (row->is_member[i] && at[i] < kept_of(row, i) &&
+                   runs[at[i]].number < wanted) {
+                at[i]++;
+            }
+            if (row->is_member[i] && at[i] == kept_of(row, i)) {
+                return 0;
+            }
+            if (row->is_member[i] && runs[at[i]].number > wanted) {
+                wanted = runs[at[i]].number;
+                is_moved = true;
+            }
+        }
+    }
+    return wanted;
+}
+
+/* Where kernels say their numbers, those that all members have are left: then
+ * the n-th are the same wherever a profile begins, and whatever one lacks. 0,
+ * or -1 with ENOMEM. */
+static int row_pair(const struct clockkernels *kernels, struct row *row)
+{
+    size_t ranks = kernels->defs->ranks_count;
+    uint64_t *at, count = 0;
+
+    if (row->members == 0 || !is_numbered(kernels, row)) {
+        return 0;
+    }
+    at = calloc(ranks, sizeof(*at));
+    if (at == NULL) {
+        return -1;
+    }
+    while (number_next(kernels, row, at) != 0) {
+        for (size_t i = 0; i < ranks; i++) {
+            struct run *runs = &row->runs[i * CLOCKKERNELS_EACH];
+
+            if (row->is_member[i]) {
+                runs[count] = runs[at[i]++];
+            }
+        }
+        count++;
+    }
+    for (size_t i = 0; i < ranks; i++) {
+        row->counts[i] = row->is_member[i] ? count : row->counts[i];
+    }
+    free(at);
+    return 0;
+}
+
+static int rows_pair(struct clockkernels *kernels)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
+        rc = row_pair(kernels, &kernels->rows[i]);
+    }
+    return rc;
 }
 
 /* All of the group have equally many, and nobody else has any. */
@@ -181,9 +280,7 @@ static bool is_even(const struct clockkernels *kernels, const struct row *row)
 /* How many each has that are looked at. */
 static uint64_t row_calls(const struct row *row)
 {
-    uint64_t count = row->counts[row->any];
-
-    return count < CLOCKKERNELS_EACH ? count : CLOCKKERNELS_EACH;
+    return kept_of(row, row->any);
 }
 
 static int row_meet(const struct clockkernels *kernels,
@@ -260,7 +357,7 @@ int clockkernels_finish(struct clockkernels *kernels,
 {
     struct clock_member *members =
         calloc(kernels->defs->ranks_count + 1, sizeof(*members));
-    int rc = members == NULL ? -1 : 0;
+    int rc = members == NULL ? -1 : rows_pair(kernels);
 
     for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
         struct row *row = &kernels->rows[i];
@@ -458,7 +555,8 @@ int clockkernels_dates(struct clockkernels *kernels,
     ck_time_t *room =
         calloc(ranks * (CLOCKKERNELS_EACH + 1) + 1, sizeof(*room));
 
-    if (room == NULL) {
+    if (room == NULL || rows_pair(kernels) != 0) {
+        free(room);
         return -1;
     }
     *dates = (struct clockkernels_dates){0};

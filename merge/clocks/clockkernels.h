@@ -6,7 +6,8 @@
  * which every rank's kernel ends after the last one's has begun. The n-th of a
  * name and process group (kernelgroup.h) on one rank is the n-th on all others
  * of the group, where all have equally many: a profile that lacks some makes
- * the name useless, and none of it is used.
+ * the name useless, and none of it is used. Where kernels say their numbers in
+ * the group, those of equal number are the same, and others are left out.
  *
  * That two kernels met is a fact only where their group is known. Those without
  * are compared with dates, and where these disagree it is either: clocks that

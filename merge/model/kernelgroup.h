@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * PyTorch's profiler says of each such kernel the process group that it is of:
- * lines `name=`, `ranks=` ("[0, 2]") and `size=`, kept as a NAME. Kernels of
+ * lines `name=`, `ranks=` ("[0, 2]") and `size=`, kept as a NAME, and often its
+ * number there. Kernels of
  * one name are of several groups then (pipeline and tensor parallel ranks),
  * which meet each apart. Kernels without such fields may be of any groups: they
  * are of a known one only where no other is possible.
@@ -22,6 +23,13 @@
 const char *kernelgroup_of(const struct defs *defs,
                            uint32_t process,
                            const struct ck_kernel *kernel);
+/* The kernel's number among the collectives of its group, from 1: on all ranks
+ * the same, wherever a profile begins. 0 = not said. */
+static inline uint32_t kernelgroup_number(const struct ck_kernel *kernel)
+{
+    return (kernel->e.flags & CK_FLAG_GROUP) != 0 ? kernel->shared_bytes : 0;
+}
+
 /* Is the rank in it? False as well where its ranks are not all said, and it is
  * not as large as the world. */
 bool kernelgroup_has(const struct defs *defs, const char *group, int32_t rank);

@@ -178,6 +178,7 @@ enum arg {
     ARG_CORRELATION,
     ARG_SHARED,
     ARG_REGISTERS,
+    ARG_SEQUENCE,
     ARG_GROUP,
     ARG_GROUP_RANKS,
     ARG_GROUP_SIZE,
@@ -187,6 +188,8 @@ enum arg {
 static enum arg arg_of(const struct json_token *name)
 {
     switch (name->length) {
+    case 3:
+        return json_is(name, "Seq") ? ARG_SEQUENCE : ARG_NONE;
     case 4:
         return json_is(name, "grid")   ? ARG_GRID
                : json_is(name, "name") ? ARG_TEXT
@@ -258,6 +261,8 @@ static void arg_read(struct json *json,
         event->correlation = (uint64_t)value;
     } else if (arg == ARG_SHARED) {
         event->shared_bytes = (uint32_t)value;
+    } else if (arg == ARG_SEQUENCE) {
+        event->sequence = value < UINT32_MAX ? (uint32_t)value + 1 : 0;
     } else {
         event->registers = (uint32_t)value;
     }

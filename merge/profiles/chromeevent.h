@@ -59,6 +59,7 @@ struct chrome_event {
     uint32_t block[3];
     uint32_t registers;
     uint32_t shared_bytes;
+    uint32_t sequence;  /* number in its process group and 1; 0 = not said */
     bool has_group;     /* text is its process group (kernelgroup.h) */
     size_t text_length; /* args.name, args.labels */
     char text[256];

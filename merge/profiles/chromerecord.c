@@ -106,6 +106,7 @@ static int kernel_take(struct chrome_sink *sink, struct chrome_event *event)
         kernel.e.flags |= CK_FLAG_GROUP;
         kernel.registers =
             import_name(sink->import, event->text, event->text_length);
+        kernel.shared_bytes = event->sequence;
     }
     memcpy(kernel.global, event->grid, sizeof(kernel.global));
     memcpy(kernel.local, event->block, sizeof(kernel.local));

@@ -671,6 +671,9 @@ struct report {
     uint64_t comm_ungrouped;
     ck_time_t comm_ungrouped_time; /* of them on all devices: no wait in them is
                                       longer */
+    /* Those of a known group that not all of its ranks have. */
+    uint64_t comm_uneven;
+    ck_time_t comm_uneven_time; /* of them on all devices */
     struct report_efficiency efficiency;
     struct report_load load;
     struct report_cause *causes; /* longest first, then the start's */

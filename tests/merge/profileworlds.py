@@ -9,7 +9,8 @@ shifted by much or little, or drifting; nobody late, or one rank by the same or
 by a changing time, or a rank in turn; all ranks, or one lost; all meet together,
 or the tensor groups of two pipeline stages, 5 ms apart, each for itself in
 kernels of one name, with now and then one of all; the kernels name their process
-group, or do not. Of each:
+group, or do not; if they do and number its collectives, profiles may begin and end at
+different ones. Of each:
 
 - every device's figures are those of its own profile, to the nanosecond;
 - what a device is said to have waited is no more than the truth, and no less but
@@ -17,7 +18,8 @@ group, or do not. Of each:
 - who is said to have been waited for was, and for no longer;
 - where the clocks are one, the late rank is named with nearly all of its time;
 - kernels without a group move no clock that has a date: where they contradict it,
-  or fit no group of all, nothing is claimed, and it is said with its size.
+  or fit no group of all, nothing is claimed, and it is said with its size;
+- what not all ranks recorded is not claimed, and that is said with its size.
 
 CK_WORLDS says how many (default 12), CK_SEED repeats a run.
 """
@@ -72,9 +74,16 @@ class World:
         # How far apart stages are; 5 ms leave no overlap.
         self.gap = other.choice((5 * MS, 5 * MS, 300 * US, 0))
         self.is_in_step = other.random() < 0.3  # all stages compute as long
-        # kind, name, start, end, and of a meeting its group
+        third = random.Random(~seed * 37)
+        self.has_numbers = self.has_groups and third.random() < 0.6
+        # The calls that each rank's profile has.
+        self.windows = [(third.randint(0, 2),
+                         self.calls - third.randint(0, 2))
+                        if self.has_numbers and third.random() < 0.7
+                        else (0, self.calls) for _ in range(self.ranks)]
+        # kind, name, start, end, and of a meeting its group and number
         self.work = [[] for _ in range(self.ranks)]
-        self.meets = []                               # starts by rank
+        self.meets = []                         # call, starts by rank
         time = 5 * S
         for call in range(self.calls):
             time = self.step(call, time)
@@ -119,21 +128,29 @@ class World:
         for rank in group:
             start = time + rand.randint(0, self.jitter)
             end = start + compute
-            self.work[rank].append(("kernel", "gemm", start, end))
+            self.put(rank, call, ("kernel", "gemm", start, end))
             if rand.random() < 0.3:  # beside it, on another stream
                 at = start + rand.randint(0, compute)
-                self.work[rank].append(
-                    ("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at,
-                     at + rand.randint(1, compute)))
+                self.put(rank, call, (
+                    "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at,
+                    at + rand.randint(1, compute)))
             starts[rank] = end + rand.randint(1 * US, 5 * US) + \
                 rand.randint(0, self.jitter) + self.lateness_of(rank, call)
         last = max(starts.values()) + self.transfer
         ends = [last + rand.randint(0, self.ends) for _ in group]
         for rank, end in zip(group, ends):
-            self.work[rank].append(
-                ("kernel", MEETING, starts[rank], end, group))
-        self.meets.append(starts)
+            self.put(rank, call,
+                     ("kernel", MEETING, starts[rank], end, group, 3 * call))
+        self.meets.append((call, starts))
         return ends
+
+    def has(self, rank, call):
+        """Its profile has that call."""
+        return self.windows[rank][0] <= call < self.windows[rank][1]
+
+    def put(self, rank, call, work):
+        if self.has(rank, call):
+            self.work[rank].append(work)
 
     def present(self):
         return [r for r in range(self.ranks) if r != self.lost]
@@ -156,6 +173,8 @@ class World:
                 "Process Group Name":
                     "0" if len(work[4]) == self.ranks else "1",
                 "Process Group Ranks": str(work[4])})
+            if self.has_numbers:
+                args["Seq"] = work[5]
         return args
 
     def write(self, where):
@@ -192,20 +211,26 @@ class World:
                 "core_ns": sum(e - s for s, e in spans)}
 
     def waits(self):
-        """By rank: what it waited, and was waited for."""
-        waited = dict.fromkeys(self.present(), 0)
-        caused = dict.fromkeys(self.present(), 0)
-        for starts in self.meets:
+        """By rank: what it waited, and was waited for, in kernels that all
+        present recorded, and in the others."""
+        waited, caused, others = (dict.fromkeys(self.present(), 0)
+                                  for _ in range(3))
+        for call, starts in self.meets:
             here = [r for r in self.present() if r in starts]
             if not here:
                 continue
             last = max(here, key=lambda r: starts[r])
+            is_whole = all(self.has(r, call) for r in here)
             for rank in here:
+                if not is_whole:
+                    others[rank] += starts[last] - starts[rank] \
+                        if self.has(rank, call) else 0
+                    continue
                 waited[rank] += starts[last] - starts[rank]
                 for who in here:  # of two at once either one
                     if starts[who] == starts[last]:
                         caused[who] += starts[last] - starts[rank]
-        return waited, caused
+        return waited, caused, others
 
 
 def merge(world):
@@ -225,6 +250,18 @@ def check_unmoved(report):
     """What has a date is where its date is."""
     assert report["clock_dates"]["believed"] or not any(
         "kernels" in c["method"] for c in report["clocks"])
+
+
+def check_uneven(report, text, others):
+    """So is what not all ranks recorded."""
+    dates = report["clock_dates"]
+    most = dates["uneven_not_claimed_ns"]
+    assert (most > 0) == (dates["uneven_not_claimed"] > 0), dates
+    assert sum(others.values()) <= most, (others, most)
+    wall = sum(d["wall_ns"] for d in report["devices"])
+    if most > wall / 50:
+        answer = " ".join(text.split("TRUST\n")[0].split())
+        assert "they do not fit together: TRUST" in answer, text
 
 
 def check_withheld(report, text, waited):
@@ -251,7 +288,10 @@ def check(world, report, text, said):
         for key, value in world.figures(rank).items():
             assert device[key] == value, (rank, key, device[key], value)
         assert sum(device["ledger"].values()) == device["wall_ns"]
-    waited, caused = world.waits()
+    waited, caused, others = world.waits()
+    check_uneven(report, text, others)
+    if any(others.values()):
+        said["uneven"] = said.get("uneven", 0) + 1
     check_withheld(report, text, waited)
     dates = report["clock_dates"]
     if not is_known and report["dates"]:

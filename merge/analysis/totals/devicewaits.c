@@ -27,6 +27,7 @@ struct part {
 
 struct call {
     uint32_t arrived;
+    uint32_t number;    /* in its group, where kernels say it */
     uint32_t last;      /* that began last, once all have */
     bool is_certain;    /* no clock's error can make another the last one */
     ck_time_t latest;   /* when the last one may have begun */
@@ -47,15 +48,21 @@ struct row {
     bool *is_member;   /* by physical device */
     uint32_t members;
     bool is_unfit;
-    uint64_t loose; /* calls that did not end together on all */
-    uint64_t first; /* number of the oldest call that is not complete */
+    uint64_t loose;    /* calls that did not end together on all */
+    bool is_numbered;  /* kernels say their number in the group */
+    uint32_t number;   /* then: the highest one seen, */
+    uint64_t next;     /* how many calls were begun, */
+    uint64_t complete; /* and complete */
+    uint64_t first;    /* the oldest call that is not complete */
     struct call calls[DEVICEWAITS_PENDING];
-    uint64_t *counts;    /* by physical device */
+    uint64_t *counts;    /* by physical device: kernels; where numbered, the
+                            call behind that of its last one */
     ck_time_t *frontier; /* up to where a wait was counted */
     ck_time_t *computed; /* up to there */
     struct sums *sums;
     ck_time_t hidden_most; /* of one call */
     ck_time_t length;      /* of all its kernels: none waited longer */
+    ck_time_t met;         /* of those in complete calls */
 };
 
 #define NAMES_KNOWN 64
@@ -293,6 +300,26 @@ static void part_close(struct devicewaits *waits,
                (struct region){now - error, call->latest + error});
 }
 
+/* What of the region is between. */
+static ck_time_t
+length_within(const struct devicewaits *waits, ck_time_t start, ck_time_t end)
+{
+    struct region part = {start, end};
+
+    return region_clip(waits->region, &part.start, &part.end)
+               ? region_length(part)
+               : 0;
+}
+
+static void call_clear(const struct devicewaits *waits, struct call *call)
+{
+    if (call->parts != NULL) {
+        memset(call->parts, 0,
+               waits->defs->physicals_count * sizeof(*call->parts));
+    }
+    call->arrived = 0;
+}
+
 /* All have begun; the last one now, on that device. */
 static void call_close(struct devicewaits *waits,
                        struct row *row,
@@ -302,6 +329,10 @@ static void call_close(struct devicewaits *waits,
     call->last = last;
     call_doubt(waits, row, call);
     for (uint32_t i = 0; i < waits->defs->physicals_count; i++) {
+        if (row->is_member[i]) {
+            row->met +=
+                length_within(waits, call->parts[i].start, call->parts[i].end);
+        }
         if (i != last && row->is_member[i]) {
             part_close(waits, row, call, i);
         }
@@ -309,8 +340,41 @@ static void call_close(struct devicewaits *waits,
     /* The last one may have waited for another, if that was later. */
     hidden_add(row, last, &call->parts[last],
                (struct region){call->parts[last].start, call->latest});
-    memset(call->parts, 0, waits->defs->physicals_count * sizeof(*call->parts));
-    call->arrived = 0;
+    call_clear(waits, call);
+    row->complete++;
+}
+
+#define NO_CALL UINT64_MAX
+
+/* The call of a kernel that says its number in the group, which grows on each
+ * device. NO_CALL: the others have gone on, and it meets none. */
+static uint64_t call_numbered(const struct devicewaits *waits,
+                              struct row *row,
+                              uint32_t device,
+                              uint32_t number)
+{
+    uint64_t at = row->counts[device];
+
+    at = at > row->first ? at : row->first;
+    while (at < row->next &&
+           row->calls[at % DEVICEWAITS_PENDING].number < number) {
+        at++;
+    }
+    if (at < row->next ? row->calls[at % DEVICEWAITS_PENDING].number != number
+                       : number <= row->number) {
+        return NO_CALL;
+    }
+    if (at == row->next) {
+        struct call *call = &row->calls[at % DEVICEWAITS_PENDING];
+
+        call_clear(waits, call);
+        call->number = row->number = number;
+        row->next++;
+        /* The oldest may be of before some profile. */
+        row->first += row->next - row->first > DEVICEWAITS_PENDING;
+    }
+    row->counts[device] = at + 1;
+    return at;
 }
 
 static int call_enter(struct devicewaits *waits,
@@ -318,14 +382,24 @@ static int call_enter(struct devicewaits *waits,
                       uint32_t device,
                       const struct timeline_event *event)
 {
-    uint64_t number = row->counts[device]++;
-    struct call *call = &row->calls[number % DEVICEWAITS_PENDING];
+    uint32_t said = kernelgroup_number((const struct ck_kernel *)event->record);
+    struct call *call;
+    uint64_t number;
 
+    row->is_numbered = row->is_numbered || (row->next == 0 && said != 0);
+    number = row->is_numbered ? call_numbered(waits, row, device, said)
+                              : row->counts[device]++;
+    if (number == NO_CALL && said != 0) {
+        return 0;
+    }
     if (row->is_unfit || !row->is_member[device] ||
+        (said != 0) != row->is_numbered ||
         number >= row->first + DEVICEWAITS_PENDING) {
         row->is_unfit = true;
         return 0;
     }
+    row->next = number >= row->next ? number + 1 : row->next;
+    call = &row->calls[number % DEVICEWAITS_PENDING];
     if (call->parts == NULL) {
         call->parts =
             calloc(waits->defs->physicals_count, sizeof(*call->parts));
@@ -363,7 +437,6 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
     const struct defs_device *device;
     const char *name;
     struct row *row;
-    struct region part = {event->start, event->end};
 
     if (!waits->is_wanted || event->record->kind != CK_KIND_KERNEL ||
         (event->record->flags & CK_FLAG_BAD_TIME) != 0 ||
@@ -389,19 +462,21 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
     if (row == NULL) {
         return 0;
     }
-    if (region_clip(waits->region, &part.start, &part.end)) {
-        row->length += region_length(part);
-    }
+    row->length += length_within(waits, event->start, event->end);
     return call_enter(waits, row, device->physical, event);
 }
 
-/* Do all devices of the group have equally many? */
+/* Do all devices of the group have equally many? Where kernels say their
+ * numbers, those that not all have are left out. */
 static bool is_fit(const struct devicewaits *waits, const struct row *row)
 {
     uint64_t count = 0;
 
     if (!row->is_known && row->loose > row->first / CLOCKKERNELS_LOOSE) {
         return false;
+    }
+    if (row->is_numbered) {
+        return !row->is_unfit && row->complete > 0;
     }
     for (size_t i = 0; !row->is_unfit && i < waits->defs->physicals_count;
          i++) {
@@ -434,6 +509,27 @@ static uint64_t row_ungrouped(const struct devicewaits *waits,
     return most;
 }
 
+/* Kernels of a known group that not all of it have. */
+static void uneven_report(const struct devicewaits *waits,
+                          const struct row *row,
+                          struct report *report)
+{
+    ck_time_t met = is_fit(waits, row) ? row->met : 0;
+    uint64_t most = row->next - row->complete;
+
+    if (!row->is_known || row->members < 2 || row->length == met ||
+        (is_fit(waits, row) && !row->is_numbered)) {
+        return;
+    }
+    for (size_t i = 0; !is_fit(waits, row) && row->counts != NULL &&
+                       i < waits->defs->physicals_count;
+         i++) {
+        most = row->counts[i] > most ? row->counts[i] : most;
+    }
+    report->comm_uneven += most > 0 ? most : 1;
+    report->comm_uneven_time += row->length - met;
+}
+
 void devicewaits_report(const struct devicewaits *waits, struct report *report)
 {
     for (size_t i = 0; i < waits->rows_count; i++) {
@@ -458,6 +554,7 @@ void devicewaits_report(const struct devicewaits *waits, struct report *report)
         if (is_fit(waits, row) && row->hidden_most > report->comm_hidden_most) {
             report->comm_hidden_most = row->hidden_most;
         }
+        uneven_report(waits, row, report);
         report->comm_ungrouped += row_ungrouped(waits, row);
         report->comm_ungrouped_time +=
             row_ungrouped(waits, row) > 0 ? row->length : 0;

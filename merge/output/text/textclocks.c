@@ -94,7 +94,8 @@ static void put_refuted(const struct page *page)
         fprintf(page->file,
                 MARGIN "the profiles' dates are not believed: by them a rank "
                        "left a collective kernel\n" MARGIN
-                       "  %s before another entered it\n",
+                       "  %s before another entered it (or not all profiles "
+                       "begin at the same one)\n",
                 word_time(dates->worst).text);
     }
 }
@@ -124,6 +125,22 @@ static void put_ungrouped(const struct page *page)
                        "to %s may be waits\n",
                 word_count(count).text, word_s(count),
                 word_time(page->report->comm_ungrouped_time).text);
+    }
+}
+
+/* Kernels that a rank lacks, so that who met in which is not known. */
+static void put_uneven(const struct page *page)
+{
+    uint64_t count = page->report->comm_uneven;
+
+    if (count > 0) {
+        fprintf(page->file,
+                MARGIN "waits in %s collective kernel%s are not claimed: not "
+                       "all ranks of the group\n" MARGIN
+                       "  recorded them, or their times do not fit. Up to %s "
+                       "may be waits\n",
+                word_count(count).text, word_s(count),
+                word_time(page->report->comm_uneven_time).text);
     }
 }
 
@@ -597,6 +614,7 @@ void page_clocks(const struct page *page)
         put_refuted(page);
     }
     put_ungrouped(page);
+    put_uneven(page);
     put_hidden(page);
     put_clocks(page);
     put_cure(page);

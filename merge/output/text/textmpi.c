@@ -459,21 +459,20 @@ static void put_waited_kernels(const struct page *page)
     fputs(".\n", page->file);
 }
 
-/* Collective kernels that do not say who met in them. */
-static void put_ungrouped_kernels(const struct page *page)
+/* Collective kernels of which nothing is claimed. */
+static void put_unclaimed_kernels(const struct page *page,
+                                  uint64_t count,
+                                  ck_time_t time,
+                                  const char *why)
 {
-    const struct report *report = page->report;
-
     fprintf(page->file,
             " Waits for a rank that came late and transfers cannot be told "
             "apart in %s collective\n kernel%s: ",
-            word_count(report->comm_ungrouped).text,
-            word_s(report->comm_ungrouped));
+            word_count(count).text, word_s(count));
     fprintf(page->file, "up to %s, %s %% of all device time",
-            word_time(report->comm_ungrouped_time).text,
-            word_percent(report->comm_ungrouped_time, report->all.wall).text);
-    fputs(", may be waits\n (their process group is not recorded: TRUST).\n",
-          page->file);
+            word_time(time).text,
+            word_percent(time, page->report->all.wall).text);
+    fprintf(page->file, ", may be waits\n (%s: TRUST).\n", why);
 }
 
 void page_meetings_answer(const struct page *page)
@@ -485,7 +484,14 @@ void page_meetings_answer(const struct page *page)
         put_waited_kernels(page);
     }
     if (report->comm_ungrouped_time > all->wall / WORTH_SHARE) {
-        put_ungrouped_kernels(page);
+        put_unclaimed_kernels(page, report->comm_ungrouped,
+                              report->comm_ungrouped_time,
+                              "their process group is not recorded");
+    }
+    if (report->comm_uneven_time > all->wall / WORTH_SHARE) {
+        put_unclaimed_kernels(page, report->comm_uneven,
+                              report->comm_uneven_time,
+                              "they do not fit together");
     }
     if (all->comm_hidden > all->wall / WORTH_SHARE) {
         fprintf(page->file,
