@@ -209,7 +209,8 @@ const char *comm_label(const struct defs *defs, uint32_t process, uint32_t id)
     parent = comm_find(defs, process, comm->parent);
     of = parent != NULL ? parent->name : NULL;
     if (of == NULL) {
-        of = comm->parent == COMM_WORLD ? "MPI_COMM_WORLD" : "another one";
+        of = comm->parent == COMM_WORLD ? "MPI_COMM_WORLD"
+                                        : "another communicator";
     }
     how = (int)strcspn(comm->birth, ";");
     (void)snprintf(text, sizeof(text), "%.*s of %.64s, %d rank%s",

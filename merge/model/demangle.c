@@ -14,6 +14,14 @@
 extern char *
 __cxa_demangle(const char *name, char *buffer, size_t *room, int *status);
 
+char *demangle_name(const char *name)
+{
+    return strncmp(name, "_Z", 2) == 0 &&
+                   strnlen(name, DEMANGLE_MAX) < DEMANGLE_MAX
+               ? __cxa_demangle(name, NULL, NULL, NULL)
+               : NULL;
+}
+
 const char *demangle(struct texts *texts, const char *bytes, size_t length)
 {
     char name[DEMANGLE_MAX];
@@ -21,13 +29,12 @@ const char *demangle(struct texts *texts, const char *bytes, size_t length)
     char *plain;
 
     length = strnlen(bytes, length);
-    if (length < 3 || length >= sizeof(name) || bytes[0] != '_' ||
-        bytes[1] != 'Z') {
+    if (length >= sizeof(name)) {
         return texts_keep(texts, bytes, length);
     }
     memcpy(name, bytes, length);
     name[length] = '\0';
-    plain = __cxa_demangle(name, NULL, NULL, NULL);
+    plain = demangle_name(name);
     if (plain == NULL) {
         return texts_keep(texts, bytes, length);
     }

@@ -1,4 +1,4 @@
-/* demangle.h - names of C++ kernels as their source has them
+/* demangle.h - names of C++ as their source has them
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,5 +10,8 @@
 /* The kept copy of a name; of a mangled C++ one, what it stands for. NULL with
  * ENOMEM. */
 const char *demangle(struct texts *texts, const char *bytes, size_t length);
+/* What a mangled name stands for, the caller's to free; NULL where it is none,
+ * or with ENOMEM. */
+char *demangle_name(const char *name);
 
 #endif

@@ -77,34 +77,124 @@ static void a_function_of_many_places_hides_no_other(void **state)
     assert_non_null(strstr(text, " 100 B    300 B     50 B     4\n"));
 }
 
-/* Two templates of one name, in a library without lines. */
-static void instances_of_a_template_are_told_apart_by_address(void **state)
+/* Templates and overloads of one name, in a library without lines: their
+ * places have no address, for each is its function. */
+static void instances_of_a_template_are_told_apart(void **state)
 {
-    static const char *const functions[] = {"_ZN3gmx10ddSendrecvIiEEvPKT_",
-                                            "_ZN3gmx10ddSendrecvIfEEvPKT_"};
+    static const char *const functions[] = {
+        "_ZN3gmx10ddSendrecvIfEEvPKT_", "_ZN3gmx10ddSendrecvIiEEvPKT_",
+        "_ZN3gmx10ddSendrecvIiEEvNS_3RefIT_EE", "_ZN3gmx4waitEi"};
     struct report_function row = {.name = "MPI_Sendrecv",
                                   .kind = "send",
-                                  .calls = 2,
+                                  .calls = 4,
                                   .total = S,
-                                  .places = 2};
-    struct report_call calls[2];
+                                  .places = 4};
+    struct report_call calls[4];
     struct report report = {.calls = calls,
-                            .calls_count = 2,
+                            .calls_count = 4,
                             .functions = &row,
                             .functions_count = 1};
 
     (void)state;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         calls[i] = (struct report_call){.name = "MPI_Sendrecv",
                                         .kind = "send",
                                         .place = {functions[i], NULL, 0},
-                                        .site = 0x7f0000001230 + i,
                                         .calls = 1,
                                         .total = S};
     }
     say(page_calls, &report);
-    assert_non_null(strstr(text, "ddSendrecv<...> at 0x7f0000001230 "));
-    assert_non_null(strstr(text, "ddSendrecv<...> at 0x7f0000001231 "));
+    assert_non_null(strstr(text, "\n   ddSendrecv<float> "));
+    assert_non_null(strstr(text, "\n   ddSendrecv<int>(int const*) "));
+    assert_non_null(strstr(text, "\n   ddSendrecv<int>(gmx::Ref<int>) "));
+    assert_non_null(strstr(text, "\n   gmx::wait "));
+    assert_null(strstr(text, "0x"));
+}
+
+/* The same in the table of waits. */
+static void waits_in_instances_of_a_template_are_told_apart(void **state)
+{
+    struct report_cause waits[2];
+    struct report report = {.region = {0, S},
+                            .size = 2,
+                            .present = 2,
+                            .waits = waits,
+                            .waits_count = 2};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        waits[i] = (struct report_cause){
+            .cause = CAUSE_MPI_WAIT,
+            .wait = "late_sender",
+            .rank = 1,
+            .ranks = 1,
+            .ns = S,
+            .count = 3,
+            .last = 0,
+            .blamed = 0,
+            .did = {.call = "MPI_Sendrecv",
+                    .place = {i == 0 ? "_ZN3gmx10ddSendrecvIfEEvPKT_"
+                                     : "_ZN3gmx10ddSendrecvIiEEvPKT_",
+                              NULL, 0}}};
+    }
+    say(page_mpi, &report);
+    assert_non_null(strstr(text, "in MPI_Sendrecv (ddSendrecv<float>) for 0"));
+    assert_non_null(strstr(text, "in MPI_Sendrecv (ddSendrecv<int>) for 0"));
+}
+
+/* A communicator whose label has no room beside what is counted of it. */
+static void sizes_of_a_communicator_are_told_apart(void **state)
+{
+    static const char *const comms[] = {
+        "MPI_COMM_WORLD", "split of MPI_COMM_WORLD, 2 ranks",
+        "split of another communicator, 12 ranks"};
+    static struct report_sizes sizes[3];
+    struct report report = {.traffic = {.sizes = sizes, .sizes_count = 3}};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        sizes[i].comm = comms[i];
+        sizes[i].comms = 1;
+        sizes[i].all = sizes[i].bins[3] = (struct report_messages){7, 28};
+        sizes[i].collectives = sizes[i].collective_bins[3] =
+            (struct report_collectives){9, 36, 36};
+    }
+    say(page_traffic, &report);
+    assert_non_null(strstr(text, "\n MPI_COMM_WORLD           "));
+    assert_non_null(strstr(text, "\n MPI_COMM_WORLD, collectives*  "));
+    assert_non_null(strstr(text, "\n split of MPI_COMM_WORLD, 2 ranks  "));
+    assert_non_null(strstr(text, "\n split of MPI_COMM_WORLD, 2 ranks\n"
+                                 "   collectives*   "));
+    assert_non_null(strstr(text, "\n split of another communicator, 12 ranks\n"
+                                 "   messages   "));
+    assert_non_null(strstr(text, "\n split of another communicator, 12 ranks\n"
+                                 "   collectives*   "));
+}
+
+/* All calls of libc were made by the MPI library's own threads. */
+static void a_table_without_rows_has_no_columns(void **state)
+{
+    struct report_libc libc[] = {{.name = "poll",
+                                  .group = "io",
+                                  .calls = 4,
+                                  .total = S,
+                                  .threads = 1,
+                                  .ranks = 1,
+                                  .own_calls = 4,
+                                  .own_total = S,
+                                  .own_threads = 1}};
+    struct report report = {.libc = libc, .libc_count = 1};
+
+    (void)state;
+    say(page_libc, &report);
+    assert_non_null(strstr(text, "none by the program's own threads\n Apart, "
+                                 "in the MPI library's own threads: poll 1.00 "
+                                 "s."));
+    assert_null(strstr(text, "longest from"));
+    libc[0].calls = 5;
+    say(page_libc, &report);
+    assert_non_null(strstr(text, "longest from"));
+    assert_null(strstr(text, "none by"));
 }
 
 /* Two places in a program without symbols. */
@@ -247,8 +337,14 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(
             a_file_without_symbols_is_named_with_what_helps_once, teardown),
+        cmocka_unit_test_teardown(instances_of_a_template_are_told_apart,
+                                  teardown),
         cmocka_unit_test_teardown(
-            instances_of_a_template_are_told_apart_by_address, teardown),
+            waits_in_instances_of_a_template_are_told_apart, teardown),
+        cmocka_unit_test_teardown(sizes_of_a_communicator_are_told_apart,
+                                  teardown),
+        cmocka_unit_test_teardown(a_table_without_rows_has_no_columns,
+                                  teardown),
         cmocka_unit_test_teardown(
             waits_in_a_file_without_symbols_have_their_offsets, teardown),
     };

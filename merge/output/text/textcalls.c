@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/output/cxxname.h"
+#include "merge/output/instance.h"
 #include "merge/output/words.h"
 
 /* Functions of more than that are in report.json alone. */
@@ -88,9 +89,6 @@ static bool has_file(const struct place *place)
     return place->file != NULL && place->file[0] != '\0';
 }
 
-/* Columns of a function in front of an address. */
-#define ADDRESSED 16
-
 /* Would both functions look the same on a page? Of C++ only names and scopes
  * are shown, and cut where there is no room. */
 static bool is_same_plain(const char *a, const char *b)
@@ -124,21 +122,33 @@ static bool is_alike(const struct place *a, const struct place *b)
     return is_same_plain(a->function, b->function);
 }
 
-/* A function of C++ by its address: its arguments are not shown. */
-static void
-address_text(const struct report_call *call, char *text, size_t room)
+/* A function of C++ with its template arguments, and where these are the same,
+ * parameters. */
+static void instance_put(const struct page *page,
+                         const struct report_call *call,
+                         char *text,
+                         size_t columns)
 {
-    char plain[512];
-    size_t length;
+    const struct report *report = page->report;
+    const struct place *place = &call->place;
+    char shown[NAME + 1];
 
-    if (!cxxname_plain(plain, sizeof(plain), call->place.function)) {
-        (void)snprintf(text, room, "%s", call->place.function);
-        return;
+    (void)snprintf(text, NAME + 1, "%s", place->function);
+    for (size_t i = 0; i < report->calls_count; i++) {
+        const struct report_call *other = &report->calls[i];
+
+        if (other == call || other->calls == 0 ||
+            other->function != call->function ||
+            !is_alike(&other->place, place) ||
+            !instance_text(shown, columns, place->function,
+                           other->place.function)) {
+            continue;
+        }
+        (void)snprintf(text, NAME + 1, "%s", shown);
+        if (strchr(shown, '(') != NULL) {
+            return;
+        }
     }
-    length = strlen(plain);
-    (void)snprintf(text, room, "%.*s at 0x%llx", ADDRESSED,
-                   length > ADDRESSED ? plain + length - ADDRESSED : plain,
-                   (unsigned long long)call->site);
 }
 
 /* The other place of that function that looks the same; NULL = none. */
@@ -161,7 +171,8 @@ static const struct report_call *twin_find(const struct report *report,
 static void place_text(const struct page *page,
                        const struct report_call *call,
                        char *text,
-                       size_t room)
+                       size_t room,
+                       size_t columns)
 {
     const struct report_call *twin = twin_find(page->report, call);
     const struct place *place = &call->place;
@@ -174,7 +185,7 @@ static void place_text(const struct page *page,
     } else if (!page_has_place(place)) {
         (void)snprintf(text, room, "at 0x%llx", (unsigned long long)call->site);
     } else if (!has_file(place)) {
-        address_text(call, text, room);
+        instance_put(page, call, text, columns);
     } else if (place->function != NULL && twin->place.function != NULL &&
                strcmp(place->function, twin->place.function) != 0) {
         (void)snprintf(text, room, "%s:%u (%s)", base_name(place->file),
@@ -192,7 +203,7 @@ put_place(const struct page *page, const struct report_call *call, int columns)
     size_t bytes = 0;
     struct page inner = *page;
 
-    place_text(page, call, text, sizeof(text));
+    place_text(page, call, text, sizeof(text), (size_t)columns);
     if (text[0] != '\0') {
         page_column(page, text, (size_t)columns);
         return;

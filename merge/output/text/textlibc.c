@@ -12,6 +12,7 @@
 #define TOP_OWN 4
 /* Columns of the first and of the last column. */
 #define NAME 22
+#define TITLE "I/O, LOCKS (whole run)"
 #define FROM 28
 
 /* Calls that the program made. */
@@ -113,22 +114,38 @@ static void put_least(const struct page *page)
     }
 }
 
-void page_libc(const struct page *page)
+/* Rows of the program's calls that are shown; how many there are in `of`. */
+static size_t put_rows(const struct page *page, size_t *of)
 {
     const struct report *report = page->report;
-    size_t shown = 0, of = 0;
+    size_t shown = 0;
 
-    if (report->libc_count == 0) {
+    *of = 0;
+    for (size_t i = 0; i < report->libc_count; i++) {
+        if (!has_program(&report->libc[i]) || (*of)++ >= TOP_LIBC) {
+            continue;
+        }
+        if (shown++ == 0) {
+            fprintf(page->file, "\n%s %-*s %10s %9s %9s %7s %6s  %s%s\n",
+                    page_bold(page), NAME, TITLE, "calls", "total s", "bytes",
+                    "threads", "ranks", "longest from", page_normal(page));
+        }
+        put_libc(page, &report->libc[i]);
+    }
+    return shown;
+}
+
+void page_libc(const struct page *page)
+{
+    size_t shown, of;
+
+    if (page->report->libc_count == 0) {
         return;
     }
-    fprintf(page->file, "\n%s %-*s %10s %9s %9s %7s %6s  %s%s\n",
-            page_bold(page), NAME, "I/O, LOCKS (whole run)", "calls", "total s",
-            "bytes", "threads", "ranks", "longest from", page_normal(page));
-    for (size_t i = 0; i < report->libc_count; i++) {
-        if (has_program(&report->libc[i]) && of++ < TOP_LIBC) {
-            put_libc(page, &report->libc[i]);
-            shown++;
-        }
+    shown = put_rows(page, &of);
+    if (shown == 0) {
+        fprintf(page->file, "\n%s %s%s none by the program's own threads\n",
+                page_bold(page), TITLE, page_normal(page));
     }
     put_least(page);
     if (of > shown) {

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "merge/output/instance.h"
 #include "merge/output/text/advice.h"
 #include "merge/output/words.h"
 
@@ -188,22 +189,35 @@ static bool is_alike(const struct report_cause *a, const struct report_cause *b)
            left->function != NULL && right->function != NULL;
 }
 
-/* The place of a wait, with its offset where another row has the same. */
+/* The row that says the same; NULL = there is none. */
+static const struct report_cause *twin_find(const struct report *report,
+                                            const struct report_cause *wait)
+{
+    for (size_t i = 0; i < report->waits_count && i < TOP_WAITS; i++) {
+        if (&report->waits[i] != wait && is_alike(&report->waits[i], wait)) {
+            return &report->waits[i];
+        }
+    }
+    return NULL;
+}
+
+/* The place of a wait, with what tells it from that of another row: template
+ * arguments or parameters, or an offset. */
 static void put_wait_place(const struct page *page,
                            const struct report_cause *wait)
 {
-    const struct report *report = page->report;
-    bool has_twin = false;
+    const struct report_cause *twin = twin_find(page->report, wait);
+    const struct place *place = &wait->did.place;
+    char instance[WAIT_PLACE + 1];
 
-    for (size_t i = 0; i < report->waits_count && i < TOP_WAITS; i++) {
-        has_twin = has_twin || (&report->waits[i] != wait &&
-                                is_alike(&report->waits[i], wait));
-    }
     fputs(" (", page->file);
-    if (has_twin) {
-        page_cell(page, wait->did.place.function, WAIT_PLACE);
+    if (twin == NULL) {
+        page_place(page, place);
+    } else if (instance_text(instance, WAIT_PLACE, place->function,
+                             twin->did.place.function)) {
+        page_cell(page, instance, WAIT_PLACE);
     } else {
-        page_place(page, &wait->did.place);
+        page_cell(page, place->function, WAIT_PLACE);
     }
     fputc(')', page->file);
 }

@@ -232,20 +232,31 @@ static void put_shares(const struct page *page,
     fputc('\n', page->file);
 }
 
+/* The communicator, and behind it what of it is counted; in two lines where one
+ * has no room, so that no two rows look the same. */
 static void put_label(const struct page *page,
                       const struct report_sizes *sizes,
                       const char *what)
 {
     const char *label = sizes->comm == NULL ? "(others)" : sizes->comm;
     char text[160];
+    int used = 0;
 
     if (sizes->comms > 1) {
-        (void)snprintf(text, sizeof(text), "%llu x %.100s%s",
-                       (unsigned long long)sizes->comms, label, what);
-    } else {
-        (void)snprintf(text, sizeof(text), "%.100s%s", label, what);
+        used = snprintf(text, sizeof(text), "%llu x ",
+                        (unsigned long long)sizes->comms);
     }
+    (void)snprintf(text + used, sizeof(text) - (size_t)used, "%.100s", label);
     fputc(' ', page->file);
+    if (strlen(text) + strlen(", ") + strlen(what) <= LABEL) {
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                       what[0] != '\0' ? ", " : "", what);
+    } else if (strlen(text) > LABEL || what[0] != '\0') {
+        page_cell(page, text, PAGE_COLUMNS - 1);
+        (void)snprintf(text, sizeof(text), "  %s",
+                       what[0] != '\0' ? what : "messages");
+        fputs("\n ", page->file);
+    }
     page_column(page, text, LABEL);
 }
 
@@ -257,7 +268,7 @@ static void put_size(const struct page *page, const struct report_sizes *sizes)
         put_shares(page, sizes, false);
     }
     if (sizes->collectives.out + sizes->collectives.in > 0) {
-        put_label(page, sizes, ", collectives*");
+        put_label(page, sizes, "collectives*");
         fprintf(page->file, " %9s", word_count(sizes->collectives.count).text);
         put_shares(page, sizes, true);
     }
