@@ -231,6 +231,20 @@ static int symbol_read(struct defs *defs,
     return names_set_place(defs->processes[index].names, text->object, place);
 }
 
+/* Is that the file of an OpenMP runtime? A package may add a hash to its name.
+ */
+static bool is_team(const char *path)
+{
+    static const char *const names[] = {"/libgomp.", "/libgomp-", "/libomp.",
+                                        "/libomp-",  "/libomp5",  "/libiomp5"};
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        is = is || strstr(path, names[i]) != NULL;
+    }
+    return is;
+}
+
 /* Modules of one process; more are damage. */
 #define MODULES_MAX 65536
 
@@ -262,6 +276,7 @@ static int module_read(struct defs *defs,
     module.path = texts_keep(defs->texts, path, strlen(path));
     module.build_id = text_value(defs, text, "build_id", "");
     module.is_own = strstr(path, OWN_LIBRARIES) != NULL;
+    module.is_team = is_team(path);
     if (module.path == NULL || module.build_id == NULL) {
         return -1;
     }

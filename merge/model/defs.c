@@ -156,19 +156,34 @@ defs_place(const struct defs *defs, uint32_t process, uint64_t address)
     return names_get_place(defs->processes[process].names, address);
 }
 
-bool defs_is_own(const struct defs *defs, uint32_t process, uint64_t address)
+/* The file that an address is in; NULL = not known. */
+static const struct defs_module *
+module_of(const struct defs *defs, uint32_t process, uint64_t address)
 {
     const struct defs_process *owner = &defs->processes[process];
 
     for (size_t i = owner->modules_count; i-- > 0;) {
         const struct defs_module *module = &owner->modules[i];
 
-        if (module->is_own && module->start < address &&
-            address <= module->end) {
-            return true;
+        if (module->start < address && address <= module->end) {
+            return module;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool defs_is_own(const struct defs *defs, uint32_t process, uint64_t address)
+{
+    const struct defs_module *module = module_of(defs, process, address);
+
+    return module != NULL && module->is_own;
+}
+
+bool defs_is_team(const struct defs *defs, uint32_t process, uint64_t address)
+{
+    const struct defs_module *module = module_of(defs, process, address);
+
+    return module != NULL && module->is_team;
 }
 
 const struct defs_queue *

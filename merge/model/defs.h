@@ -177,6 +177,7 @@ struct defs_queue {
 /* A file that a process had mapped. */
 struct defs_module {
     bool is_own;      /* ck's, loaded into the program */
+    bool is_team;     /* an OpenMP runtime: its threads wait for each other */
     const char *path; /* kept texts */
     const char *build_id;
     uint64_t bias;
@@ -346,6 +347,8 @@ struct place
 defs_place(const struct defs *defs, uint32_t process, uint64_t address);
 /* Does that code belong to ck itself? */
 bool defs_is_own(const struct defs *defs, uint32_t process, uint64_t address);
+/* To an OpenMP runtime? */
+bool defs_is_team(const struct defs *defs, uint32_t process, uint64_t address);
 /* NULL = never said. */
 static inline const struct defs_device *
 defs_device(const struct defs *defs, uint32_t process, uint32_t number)

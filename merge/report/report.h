@@ -123,6 +123,7 @@ struct report_sampled {
     ck_time_t total;    /* CPU time that all samples stand for; 0 = none */
     ck_time_t ns;       /* of it in the function: */
     struct place place; /* its line with the most samples */
+    bool is_others;     /* of the process's other threads: this one waited */
 };
 
 /* Time of a thread; total 0 = nothing was seen. */

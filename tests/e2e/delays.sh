@@ -133,6 +133,14 @@ child() {
     first child "of it blocked in the kernel"
 }
 
-for shape in slept early half chained child; do
+# The rank's first thread waits for its team, blocked or spinning: what the other
+# thread computes is to be named.
+team() {
+    run team 2
+    check team 1 80 own_after || return
+    first team "own_after (delays.c"
+}
+
+for shape in slept early half chained child team; do
     by_truth "$shape"
 done

@@ -132,15 +132,37 @@ held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
     return 0;
 }
 
+/* Samples of a process are asked for where its other threads are walked over.
+ */
+static void
+others_from(const struct delay *delay, uint32_t process, ck_time_t *from)
+{
+    for (uint32_t waiter = delay->firsts[process]; waiter != DEFS_NONE;
+         waiter = delay->threads[waiter].next) {
+        ck_time_t walked = delayprofile_walked(delay->profile, waiter);
+
+        *from = walked < *from ? walked : *from;
+    }
+}
+
 /* What the lookback may let go of a thread: spans that were taken. */
 static int
 thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
 {
     struct delay *delay = state;
-    struct thread *its = &delay->threads[thread];
-    ck_time_t until =
-        history_last_start(lookback_history(delay->lookback), thread);
+    const struct defs *defs = lookback_cast(delay->lookback);
+    struct thread *its;
+    ck_time_t until;
 
+    if (thread >= defs->threads_count) {
+        others_from(delay, thread - (uint32_t)defs->threads_count, from);
+        return 0;
+    }
+    if (spans == SIZE_MAX) {
+        others_from(delay, defs->threads[thread].process, from);
+    }
+    its = &delay->threads[thread];
+    until = history_last_start(lookback_history(delay->lookback), thread);
     if (delayprofile_cursor(delay->profile, thread) == INT64_MAX) {
         return held_from(delay, thread, spans, from);
     }
@@ -153,7 +175,8 @@ thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
         delayprofile_extend(delay->profile, thread, until) != 0) {
         return -1;
     }
-    *from = its->kept = delayprofile_walked(delay->profile, thread);
+    its->kept = delayprofile_walked(delay->profile, thread);
+    *from = its->kept < *from ? its->kept : *from;
     return held_from(delay, thread, spans, from);
 }
 
@@ -476,7 +499,8 @@ side_weigh(struct delay *delay, const struct side *side, double scale)
             double ns = (double)parts[j].ns * scale;
 
             if (sum->stamp == delay->stamp && sum->source != DELAY_NONE &&
-                delaykeys_is_between(delay->keys, parts[j].key) &&
+                (parts[j].is_line ||
+                 delaykeys_is_between(delay->keys, parts[j].key)) &&
                 delaysources_weigh(delay->sources, sum->source, &parts[j],
                                    side->is_late ? ns : -ns) != 0) {
                 return -1;

@@ -46,11 +46,12 @@ struct delaykeys {
     size_t count, room;
     struct own *deeds; /* by activity */
     size_t deeds_count, deeds_room;
-    struct table *stacks; /* process, stack */
-    uint32_t *lines;      /* by number of that; DELAY_NONE */
+    struct table *stacks;     /* process, stack */
+    struct delay_line *lines; /* by number of that */
     size_t stacks_count, stacks_room;
     struct table *texts;  /* function, file, line */
     struct place *places; /* by number of that */
+    struct table *teams;  /* numbers of those that are of OpenMP runtimes */
     size_t places_count, places_room;
     struct quick quicks[QUICK];
 };
@@ -66,7 +67,9 @@ struct delaykeys *delaykeys_create(struct lookback *lookback)
     keys->keys = table_create();
     keys->stacks = table_create();
     keys->texts = table_create();
-    if (keys->keys == NULL || keys->stacks == NULL || keys->texts == NULL) {
+    keys->teams = table_create();
+    if (keys->keys == NULL || keys->stacks == NULL || keys->texts == NULL ||
+        keys->teams == NULL) {
         delaykeys_destroy(keys);
         return NULL;
     }
@@ -81,6 +84,7 @@ void delaykeys_destroy(struct delaykeys *keys)
     table_destroy(keys->keys);
     table_destroy(keys->stacks);
     table_destroy(keys->texts);
+    table_destroy(keys->teams);
     free(keys->kept);
     free(keys->deeds);
     free(keys->lines);
@@ -267,7 +271,7 @@ static int64_t place_number(struct delaykeys *keys, const struct place *place)
 static int line_find(struct delaykeys *keys,
                      uint32_t process,
                      uint32_t stack,
-                     uint32_t *line)
+                     struct delay_line *line)
 {
     const struct defs *defs = lookback_cast(keys->lookback);
     struct evidence_item item = {
@@ -275,26 +279,30 @@ static int line_find(struct delaykeys *keys,
     struct place place;
     int64_t number;
 
-    *line = DELAY_NONE;
+    *line = (struct delay_line){.number = DELAY_NONE};
     if (evidence_is_own(defs, &item)) {
         return 0;
     }
+    line->is_team = evidence_is_team(defs, &item);
     place = evidence_place(defs, &item);
     if (place.function == NULL) {
         return 0;
     }
     number = place_number(keys, &place);
-    *line = (uint32_t)number;
-    return number < 0 ? -1 : 0;
+    line->number = (uint32_t)number;
+    return number < 0 || (line->is_team &&
+                          table_number_of(keys->teams, line->number, 0, 0) < 0)
+               ? -1
+               : 0;
 }
 
 int delaykeys_line(struct delaykeys *keys,
                    uint32_t process,
                    uint32_t stack,
-                   uint32_t *line)
+                   struct delay_line *line)
 {
     int64_t number = table_number_of(keys->stacks, process, stack, 0);
-    uint32_t found;
+    struct delay_line found;
 
     if (number < 0) {
         return -1;
@@ -314,4 +322,9 @@ int delaykeys_line(struct delaykeys *keys,
 struct place delaykeys_place(const struct delaykeys *keys, uint32_t line)
 {
     return keys->places[line];
+}
+
+bool delaykeys_is_team(const struct delaykeys *keys, uint32_t line)
+{
+    return table_find(keys->teams, (struct table_key){line, 0, 0}) >= 0;
 }

@@ -36,13 +36,20 @@ int delaykeys_deed(struct delaykeys *keys,
                    const struct history_state *did,
                    enum history_off off,
                    struct delay_deed *deed);
-/* Number of the line that a sample of the process met, DELAY_NONE where that is
- * not known or is ck's own. 0, or -1 with ENOMEM. */
+/* What a sample met. */
+struct delay_line {
+    uint32_t number; /* DELAY_NONE = not known, or ck's own */
+    bool is_team;    /* an OpenMP runtime, where threads wait for each other */
+};
+
+/* That of a stack of the process. 0, or -1 with ENOMEM. */
 int delaykeys_line(struct delaykeys *keys,
                    uint32_t process,
                    uint32_t stack,
-                   uint32_t *line);
+                   struct delay_line *line);
 struct place delaykeys_place(const struct delaykeys *keys, uint32_t line);
+/* Is it of an OpenMP runtime? */
+bool delaykeys_is_team(const struct delaykeys *keys, uint32_t line);
 /* Is it time between calls? Lines and the calls around it describe it further.
  */
 bool delaykeys_is_between(const struct delaykeys *keys, uint32_t key);

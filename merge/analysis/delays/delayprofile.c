@@ -38,10 +38,11 @@ struct index {
 };
 
 struct thread {
-    ck_time_t cursor; /* taken up to here; INT64_MAX = not begun */
-    ck_time_t walked; /* walked over up to here */
-    ck_time_t cut;    /* the last one */
-    ck_time_t kept;   /* items from here on; INT64_MIN = all */
+    ck_time_t cursor;  /* taken up to here; INT64_MAX = not begun */
+    ck_time_t walked;  /* walked over up to here */
+    ck_time_t cut;     /* the last one */
+    ck_time_t sampled; /* its last sample, or the end of a call behind it */
+    ck_time_t kept;    /* items from here on; INT64_MIN = all */
     struct open open;
     ck_time_t *cuts; /* behind `walked`, in order */
     size_t cuts_count, cuts_room;
@@ -129,6 +130,7 @@ void delayprofile_begin(struct delayprofile *profile,
 
     if (!is_begun(its)) {
         its->cursor = its->walked = its->cut = its->open.start = at;
+        its->sampled = at;
     }
 }
 
@@ -228,21 +230,66 @@ struct walk {
     struct delay_deed deed; /* of the piece whose samples are looked at */
 };
 
-static int line_take(void *state, const struct history_sample *sample)
+/* Where the sample of a thread of the process was met. */
+static int line_of(const struct walk *walk,
+                   const struct history_sample *sample,
+                   struct delay_line *line)
 {
-    struct walk *walk = state;
     struct delayprofile *profile = walk->profile;
     const struct defs *defs = lookback_cast(profile->lookback);
+
+    return delaykeys_line(profile->keys, defs->threads[walk->thread].process,
+                          sample->stack, line);
+}
+
+static int
+line_add(struct walk *walk, uint32_t line, const struct history_sample *sample)
+{
     struct delay_part part = {.key = walk->deed.key,
+                              .part = line,
                               .did = DELAY_NONE,
                               .is_line = true,
                               .ns = sample->weight};
 
-    if (delaykeys_line(profile->keys, defs->threads[walk->thread].process,
-                       sample->stack, &part.part) != 0) {
+    return open_add(walk->profile, &part);
+}
+
+/* Another thread of the process, while this one waited for the team or for
+ * something that no call shows; one that waits for the team itself is none. */
+static int other_take(void *state, const struct history_sample *sample)
+{
+    struct walk *walk = state;
+    struct delay_line line;
+
+    if (line_of(walk, sample, &line) != 0) {
         return -1;
     }
-    return part.part == DELAY_NONE ? 0 : open_add(profile, &part);
+    return line.number == DELAY_NONE || line.is_team
+               ? 0
+               : line_add(walk, line.number, sample);
+}
+
+static int others_add(struct walk *walk, struct region part)
+{
+    return lookback_others(walk->profile->lookback, walk->thread, part,
+                           other_take, walk);
+}
+
+/* A thread that spins in an OpenMP runtime waits for what others of the process
+ * compute, if they do: since its last sample. */
+static int line_take(void *state, const struct history_sample *sample)
+{
+    struct walk *walk = state;
+    struct thread *its = &walk->profile->threads[walk->thread];
+    struct region since = {its->sampled, sample->time};
+    struct delay_line line;
+
+    its->sampled = sample->time;
+    if (line_of(walk, sample, &line) != 0 ||
+        (line.is_team && others_add(walk, since) != 0)) {
+        return -1;
+    }
+    return line.number == DELAY_NONE ? 0 : line_add(walk, line.number, sample);
 }
 
 static int deed_add(struct walk *walk,
@@ -276,6 +323,28 @@ static int call_weigh(struct walk *walk,
                : 0;
 }
 
+/* May it wait for other threads of its process: blocked between calls, or in a
+ * call on a lock that nobody is known to hold? */
+static bool is_joining(const struct walk *walk, const struct history_state *did)
+{
+    const struct lookback *lookback = walk->profile->lookback;
+
+    if (did->call == NULL) {
+        return did->off == HISTORY_BLOCKED;
+    }
+    return did->call->kind == CK_KIND_POSIX && did->call->holder == 0 &&
+           lookback_activity_cause(
+               lookback, lookback_activity_call(lookback, walk->deed.did)) ==
+               CAUSE_LOCK;
+}
+
+static int joined_add(struct walk *walk,
+                      struct region piece,
+                      const struct history_state *did)
+{
+    return is_joining(walk, did) ? others_add(walk, piece) : 0;
+}
+
 static int
 part_take(void *state, struct region piece, const struct history_state *did)
 {
@@ -290,14 +359,16 @@ part_take(void *state, struct region piece, const struct history_state *did)
         return deed_add(walk, did, did->off, region_length(piece)) != 0 ? -1
                : did->off == HISTORY_ON
                    ? history_samples(host, walk->thread, piece, line_take, walk)
-                   : 0;
+                   : joined_add(walk, piece, did);
     }
+    walk->profile->threads[walk->thread].sampled = piece.end;
     preempted = history_preempted(host, walk->thread, piece);
-    return deed_add(walk, did, HISTORY_ON, region_length(piece) - preempted) !=
-                       0 ||
-                   deed_add(walk, did, HISTORY_PREEMPTED, preempted) != 0
+    return deed_add(walk, did, HISTORY_PREEMPTED, preempted) != 0 ||
+                   deed_add(walk, did, HISTORY_ON,
+                            region_length(piece) - preempted) != 0
                ? -1
-               : call_weigh(walk, piece, did);
+           : joined_add(walk, piece, did) != 0 ? -1
+                                               : call_weigh(walk, piece, did);
 }
 
 static int

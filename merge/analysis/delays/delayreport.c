@@ -13,8 +13,8 @@
 #include "merge/model/array.h"
 #include "merge/model/table.h"
 
-/* Functions of a computation that are things of their own, where each has at
- * least an n-th. */
+/* Functions of a computation that are things of their own: each has at least
+ * an n-th of it, and all others together no more than that. */
 #define FUNCTIONS_MAX 4
 #define FUNCTION_SHARE 5
 
@@ -53,6 +53,9 @@ static int by_ns(const void *left, const void *right)
 
     if (a->ns != b->ns) {
         return a->ns < b->ns ? 1 : -1;
+    }
+    if (a->sampled.total != b->sampled.total) {
+        return a->sampled.total < b->sampled.total ? 1 : -1;
     }
     return (a->source > b->source) - (a->source < b->source);
 }
@@ -97,6 +100,21 @@ static int part_add(struct gathered *gathered, size_t whole, struct thing part)
     return 0;
 }
 
+/* How many of the functions, the largest first, are things of their own: none
+ * where what is left of the computation would be more than each of them may be,
+ * for nobody could say what that was. */
+static size_t parts_count(const struct report_sampled *functions, size_t count)
+{
+    ck_time_t rest = count > 0 ? functions[0].total : 0;
+    size_t parts = 0;
+
+    while (parts < count &&
+           functions[parts].ns * FUNCTION_SHARE >= functions[parts].total) {
+        rest -= functions[parts++].ns;
+    }
+    return parts < 2 || rest * FUNCTION_SHARE > functions[0].total ? 0 : parts;
+}
+
 /* A thing for each function that has enough of a computation, where there are
  * several; what is left has no function. 0, or -1 with ENOMEM. */
 static int thing_split(struct gathered *gathered, size_t index)
@@ -107,13 +125,13 @@ static int thing_split(struct gathered *gathered, size_t index)
     size_t count = delaysources_functions(gathered->sources, part.source,
                                           functions, FUNCTIONS_MAX);
 
-    if (count < 2 || functions[1].ns * FUNCTION_SHARE < functions[1].total) {
+    count = parts_count(functions, count);
+    if (count == 0 ||
+        !delaysources_is_between(gathered->sources, part.source)) {
         return 0;
     }
     gathered->things[index].is_part = part.is_part = true;
-    for (size_t i = 0;
-         i < count && functions[i].ns * FUNCTION_SHARE >= functions[i].total;
-         i++) {
+    for (size_t i = 0; i < count; i++) {
         part.ns = (ck_time_t)((double)whole * (double)functions[i].ns /
                               (double)functions[i].total);
         part.sampled = functions[i];

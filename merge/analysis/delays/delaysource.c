@@ -9,6 +9,14 @@
 #include "merge/model/array.h"
 #include "merge/model/table.h"
 
+/* What threads of a team computed explains its waiting where it is at least an
+ * n-th of that. */
+#define TEAM_SHARE 10
+
+/* What other threads computed explains that a thread was blocked where it is at
+ * least an n-th of that: they may have had no CPU for the rest. */
+#define OTHERS_SHARE 10
+
 /* What the late thread had of a part beyond those who waited, in ns. */
 struct excess {
     uint32_t part;
@@ -171,6 +179,13 @@ enum history_off delaysources_off(const struct delaysources *sources,
     return delaykeys_off(sources->keys, delaysources_get(sources, number).key);
 }
 
+bool delaysources_is_between(const struct delaysources *sources,
+                             uint32_t number)
+{
+    return delaykeys_is_between(sources->keys,
+                                delaysources_get(sources, number).key);
+}
+
 uint32_t delaysources_base(const struct delaysources *sources, uint32_t number)
 {
     return delaykeys_base(sources->keys, delaysources_get(sources, number).key);
@@ -214,33 +229,89 @@ static int by_weight(const void *left, const void *right)
     return (a->ns < b->ns) - (a->ns > b->ns);
 }
 
+/* Is what was sampled in OpenMP runtimes but waiting for what other threads
+ * computed? Not where these have less than an n-th of it. */
+static bool is_team_waiting(const struct delaysources *sources,
+                            const struct source *source)
+{
+    double team = 0, others = 0;
+
+    for (size_t i = 0; i < source->count; i++) {
+        const struct excess *excess = &source->excess[i];
+
+        if (!excess->is_line || excess->ns <= 0) {
+            continue;
+        }
+        if (delaykeys_is_team(sources->keys, excess->part)) {
+            team += excess->ns;
+        } else {
+            others += excess->ns;
+        }
+    }
+    return others * TEAM_SHARE > team;
+}
+
+/* Functions with what was sampled in them; how many. */
+static size_t functions_find(const struct delaysources *sources,
+                             const struct source *source,
+                             struct function *functions)
+{
+    bool is_team_left_out = is_team_waiting(sources, source);
+    size_t count = 0;
+
+    for (size_t i = 0; i < source->count; i++) {
+        const struct excess *excess = &source->excess[i];
+
+        if (excess->is_line &&
+            !(is_team_left_out &&
+              delaykeys_is_team(sources->keys, excess->part))) {
+            count = function_add(functions, count,
+                                 delaykeys_place(sources->keys, excess->part),
+                                 excess->ns);
+        }
+    }
+    return count;
+}
+
+/* How long it did all that; of calls that is not kept. */
+static double time_of(const struct source *source)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < source->count; i++) {
+        if (!source->excess[i].is_line && source->excess[i].ns > 0) {
+            sum += source->excess[i].ns;
+        }
+    }
+    return sum;
+}
+
 size_t delaysources_functions(const struct delaysources *sources,
                               uint32_t number,
                               struct report_sampled *functions,
                               size_t room)
 {
-    const struct source *source = &sources->items[number];
+    /* A thread that is in a call, or blocked, is not sampled itself. */
+    bool is_others = !delaysources_is_between(sources, number) ||
+                     delaysources_off(sources, number) == HISTORY_BLOCKED;
     struct function found[DELAY_EXCESS_MAX];
-    size_t count = 0, used = 0;
+    size_t used = 0;
+    size_t count = functions_find(sources, &sources->items[number], found);
     double total = 0;
 
-    for (size_t i = 0; i < source->count; i++) {
-        if (source->excess[i].is_line) {
-            count = function_add(
-                found, count,
-                delaykeys_place(sources->keys, source->excess[i].part),
-                source->excess[i].ns);
-        }
-    }
     qsort(found, count, sizeof(found[0]), by_weight);
     for (size_t i = 0; i < count && found[i].ns > 0; i++) {
         total += found[i].ns;
+    }
+    if (is_others && total * OTHERS_SHARE < time_of(&sources->items[number])) {
+        return 0;
     }
     for (; used < count && used < room && found[used].ns > 0; used++) {
         functions[used] =
             (struct report_sampled){.total = (ck_time_t)total,
                                     .ns = (ck_time_t)found[used].ns,
-                                    .place = found[used].line};
+                                    .place = found[used].line,
+                                    .is_others = is_others};
     }
     return used;
 }

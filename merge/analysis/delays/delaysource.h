@@ -54,6 +54,8 @@ enum cause delaysources_kind(const struct delaysources *sources,
  * differ by that alone. */
 enum history_off delaysources_off(const struct delaysources *sources,
                                   uint32_t number);
+bool delaysources_is_between(const struct delaysources *sources,
+                             uint32_t number);
 uint32_t delaysources_base(const struct delaysources *sources, uint32_t number);
 /* The functions that samples of a computation met more often than in those who
  * waited, the most often met first; total is that of all. Returns how many of

@@ -232,6 +232,14 @@ bool evidence_is_own(const struct defs *defs, const struct evidence_item *item)
            defs_is_own(defs, item->a, stack->frames[0]);
 }
 
+bool evidence_is_team(const struct defs *defs, const struct evidence_item *item)
+{
+    const struct defs_stack *stack = stack_of(defs, item);
+
+    return stack != NULL && stack->count > 0 &&
+           defs_is_team(defs, item->a, stack->frames[0]);
+}
+
 /* Samples of one place. */
 struct spot {
     struct place place;

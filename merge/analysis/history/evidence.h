@@ -44,6 +44,10 @@ struct place evidence_place(const struct defs *defs,
 /* Did the sample meet ck's own code, at work in the program? */
 bool evidence_is_own(const struct defs *defs, const struct evidence_item *item);
 
+/* Did it meet code of an OpenMP runtime? */
+bool evidence_is_team(const struct defs *defs,
+                      const struct evidence_item *item);
+
 struct evidence;
 /* `defs` is borrowed. NULL with ENOMEM. */
 struct evidence *evidence_create(const struct defs *defs);

@@ -102,7 +102,8 @@ struct history *history_create(const struct defs *defs, size_t limit)
     history->images = table_create();
     history->whats = table_create();
     history->offs = timedfacts_create(history->count);
-    history->samples = timedfacts_create(history->count);
+    history->samples =
+        timedfacts_create(history->count + defs->processes_count);
     history->threads = calloc(history->count + 1, sizeof(*history->threads));
     if (history->keys == NULL || history->images == NULL ||
         history->whats == NULL || history->offs == NULL ||
@@ -163,6 +164,11 @@ uint32_t history_told(const struct history *history,
 
     return process == DEFS_NONE ? HISTORY_NONE
                                 : history_thread(history, process, tid);
+}
+
+uint32_t history_rest(const struct history *history, uint32_t process)
+{
+    return (uint32_t)history->defs->threads_count + process;
 }
 
 bool history_has_off_room(const struct history *history, uint32_t thread)
@@ -229,8 +235,8 @@ int history_samples(const struct history *history,
         timedfacts_from(history->samples, thread, part.start, &count);
 
     for (; count > 0 && fact->start < part.end; count--, fact++) {
-        struct history_sample sample = {(uint32_t)fact->what,
-                                        (uint32_t)(fact->what >> 32)};
+        struct history_sample sample = {
+            (uint32_t)fact->what, (uint32_t)(fact->what >> 32), fact->start};
 
         if (take(state, &sample) != 0) {
             return -1;

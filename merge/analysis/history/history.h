@@ -60,6 +60,7 @@ struct history_state {
 struct history_sample {
     uint32_t stack;  /* of the agent; 0 = not known */
     uint32_t weight; /* ns of CPU time */
+    ck_time_t time;  /* history_samples() fills it in */
 };
 
 struct history;
@@ -103,6 +104,9 @@ int history_samples(const struct history *history,
                     struct region part,
                     history_sample_f take,
                     void *state);
+/* Stands for all threads of a process that made no record of their own, where
+ * it is about samples. */
+uint32_t history_rest(const struct history *history, uint32_t process);
 /* How long in `part` the thread was ready to run and had no CPU, in a call or
  * not. */
 ck_time_t history_preempted(const struct history *history,

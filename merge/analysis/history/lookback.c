@@ -451,6 +451,26 @@ int64_t lookback_did(struct lookback *lookback,
     return number < 0 || piece_weigh(&piece, part, did) != 0 ? -1 : number;
 }
 
+int lookback_others(const struct lookback *lookback,
+                    uint32_t thread,
+                    struct region part,
+                    history_sample_f take,
+                    void *state)
+{
+    uint32_t process = lookback->defs->threads[thread].process;
+
+    for (uint32_t other = lookback->firsts[process]; other != DEFS_NONE;
+         other = lookback->nexts[other]) {
+        if (other != thread &&
+            history_samples(lookback->host, other, part, take, state) != 0) {
+            return -1;
+        }
+    }
+    return history_samples(lookback->host,
+                           history_rest(lookback->host, process), part, take,
+                           state);
+}
+
 /* ---- taking ------------------------------------------------------------- */
 
 /* Where a thread's next span goes; NULL with ENOMEM. */
@@ -599,6 +619,23 @@ static int off_take(struct lookback *lookback,
                            horizon);
 }
 
+/* Workers of a pool may have no record but their samples. */
+static uint32_t sampled_thread(const struct lookback *lookback,
+                               const struct timeline_event *event,
+                               uint32_t tid)
+{
+    uint32_t thread = history_told(lookback->host, lookback->defs, event, tid);
+    uint32_t agent = lookback->defs->processes[event->process].agent;
+    uint32_t process;
+
+    if (thread != HISTORY_NONE) {
+        return thread;
+    }
+    process = history_process(lookback->host, agent, event->record->name);
+    return process == DEFS_NONE ? HISTORY_NONE
+                                : history_rest(lookback->host, process);
+}
+
 static int sample_take(struct lookback *lookback,
                        const struct timeline_event *event)
 {
@@ -606,9 +643,8 @@ static int sample_take(struct lookback *lookback,
     bool is_sound = record->stack <= UINT32_MAX && record->weight > 0 &&
                     record->weight <= UINT32_MAX;
     struct history_sample sample = {(uint32_t)record->stack,
-                                    (uint32_t)record->weight};
-    uint32_t thread =
-        history_told(lookback->host, lookback->defs, event, record->tid);
+                                    (uint32_t)record->weight, event->start};
+    uint32_t thread = sampled_thread(lookback, event, record->tid);
     ck_time_t horizon = INT64_MIN;
 
     if (thread == HISTORY_NONE || !is_sound) {

@@ -31,7 +31,8 @@ void lookback_destroy(struct lookback *lookback);
 /* For a client that asks about each thread from another time on: `f` takes what
  * it still wants of the thread, if need be, and says from when on. At most one.
  * `spans` are kept of the thread: few may stay for later; SIZE_MAX: nothing
- * may. `f` returns 0, or -1 with ENOMEM. */
+ * may, and it is about what is known of it beyond spans (or of history_rest()).
+ * `f` returns 0, or -1 with ENOMEM. */
 typedef int (*lookback_thread_f)(void *client,
                                  uint32_t thread,
                                  size_t spans,
@@ -62,6 +63,12 @@ int lookback_close(struct lookback *lookback);
 /* Behind that. */
 struct report_launches lookback_launches(const struct lookback *lookback);
 struct match_counts lookback_counts(const struct lookback *lookback);
+/* Call `take` for each sample of the process's other threads in `part`. */
+int lookback_others(const struct lookback *lookback,
+                    uint32_t thread,
+                    struct region part,
+                    history_sample_f take,
+                    void *state);
 struct waits *lookback_waits(const struct lookback *lookback);
 /* For whom the thread waited in a call of its (waits_find()). */
 static inline bool lookback_wait(const struct lookback *lookback,

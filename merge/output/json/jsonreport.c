@@ -194,6 +194,9 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
         json_place(j, &activity->sampled.place);
         ck_json_double(j, "share",
                        share_of(activity->sampled.ns, activity->sampled.total));
+        if (activity->sampled.is_others) {
+            ck_json_bool(j, "other_threads", true);
+        }
         ck_json_end(j);
     } else {
         ck_json_null(j, "sampled");

@@ -108,11 +108,23 @@ static bool is_without_cpu(const struct report_running *running)
            running->preempted > running->total / WORTH_PREEMPTED;
 }
 
+/* What a late rank's other threads computed while it waited for them is its
+ * computation. */
+static enum cause kind_of(const struct advice_case *of)
+{
+    bool is_waiting =
+        of->kind == CAUSE_OFFCPU_BLOCKED || of->kind == CAUSE_LOCK;
+
+    return of->is_late && is_waiting && of->did->sampled.is_others
+               ? CAUSE_HOST_COMPUTE
+               : of->kind;
+}
+
 static bool is_fit(const struct rule *rule, const struct advice_case *of)
 {
     bool is_small = of->count > 0 && of->ns / (ck_time_t)of->count < SMALL;
 
-    return rule->kind == of->kind &&
+    return rule->kind == kind_of(of) &&
            (rule->who == WHO_ANY || (rule->who == WHO_LATE) == of->is_late) &&
            (rule->size == SIZE_ANY || is_small);
 }

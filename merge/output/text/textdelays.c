@@ -22,6 +22,11 @@ static bool is_place_same(const struct place *a, const struct place *b)
            a->line == b->line;
 }
 
+static bool is_blocked(const struct report_activity *did)
+{
+    return did->running.blocked * 2 > did->running.total;
+}
+
 /* Would two activities read the same? */
 static bool is_same(const struct report_activity *a,
                     const struct report_activity *b)
@@ -31,10 +36,12 @@ static bool is_same(const struct report_activity *a,
                a->kernel == b->kernel;
     }
     return a->range == b->range &&
-           a->sampled.place.function == b->sampled.place.function;
+           (a->sampled.place.function == b->sampled.place.function ||
+            (is_blocked(a) && is_blocked(b)));
 }
 
-/* "in nanosleep (a.c:8)", "computing in work (a.c:9)", "computing". */
+/* "in nanosleep (a.c:8)", "computing in work (a.c:9)", "computing", "blocked in
+ * the kernel". */
 static void put_short(const struct page *page,
                       const struct report_activity *did)
 {
@@ -43,6 +50,10 @@ static void put_short(const struct page *page,
     const char *name =
         did->call != NULL ? did->call : did->sampled.place.function;
 
+    if (did->call == NULL && is_blocked(did)) {
+        fputs("blocked in the kernel", page->file);
+        return;
+    }
     fputs(did->call != NULL ? "in " : "computing", page->file);
     if (name == NULL) {
         return;

@@ -106,6 +106,16 @@ static void put_kernel(const struct page *page,
     fputs(", for which it waited\n    ", page->file);
 }
 
+/* What other threads of the process did while this one waited. */
+static void put_others(const struct page *page,
+                       const struct report_sampled *sampled)
+{
+    fputs("while its other threads computed in ", page->file);
+    put_call(page, sampled->place.function, &sampled->place);
+    fprintf(page->file, " (%s %% of their samples)",
+            page_sampled(page, sampled->ns, sampled->total).text);
+}
+
 static void put_in_call(const struct page *page,
                         const struct report_activity *did)
 {
@@ -121,9 +131,25 @@ static void put_in_call(const struct page *page,
         page_cell(page, did->path, 50);
     }
     put_preempted(page, &did->running);
+    if (did->sampled.is_others) {
+        fputs(",\n    ", page->file);
+        put_others(page, &did->sampled);
+    }
     if (did->holder.tid != 0) {
         put_holder(page, &did->holder);
     }
+}
+
+/* A thread that was blocked while others of its process computed. */
+static void put_blocked(const struct page *page,
+                        const struct report_activity *did)
+{
+    fprintf(page->file, "blocked in the kernel (%s %% of it)",
+            word_percent(did->running.blocked, did->running.total).text);
+    put_range(page, did);
+    fputs("\n    ", page->file);
+    put_others(page, &did->sampled);
+    put_preempted(page, &did->running);
 }
 
 /* What is known of a thread that was in no call: where samples met it, and
@@ -136,6 +162,10 @@ static void put_between(const struct page *page,
     struct word lost = page_samples_lost(page);
 
     put_ready(page, running);
+    if (sampled->is_others) {
+        put_blocked(page, did);
+        return;
+    }
     if (sampled->ns > 0) {
         fputs(is_preempted(running) ? "in " : "computing in ", page->file);
         put_call(page, sampled->place.function, &sampled->place);

@@ -12,6 +12,8 @@
  *     delays alike    all sleep 20 ms and meet
  *     delays child    rank 1 waits 30 ms for a child process, and has computed
  *                     3 ms before; then all compute 3 ms and meet
+ *     delays team     the first of two OpenMP threads computes 3 ms, the second
+ *                     one of rank 1 computes 20 ms, then all meet
  *
  * Each step is 40 times. The lines that take the time end in "here: NAME". Each
  * rank prints for how long it was at its own work before, at the work of all
@@ -20,6 +22,7 @@
  *     did RANK STEP BEFORE_NS ALL_NS AFTER_NS
  */
 #include <mpi.h>
+#include <omp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +131,19 @@ static void sleep_of_all(int ms)
     took[number][ALL] += now() - begin;
 }
 
+/* The first thread of a team waits for the others in the runtime. */
+static void team(int is_late)
+{
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 0) {
+            work_of_all(3);
+        } else if (is_late) {
+            own_after(20);
+        }
+    }
+}
+
 static void meet(void)
 {
     double mine = 1, sum;
@@ -179,6 +195,8 @@ static void step(const char *what, int rank, int size)
         sleep_of_all(30);
     } else if (strcmp(what, "alike") == 0) {
         sleep_of_all(20);
+    } else if (strcmp(what, "team") == 0) {
+        team(is_late);
     } else if (strcmp(what, "child") == 0) {
         if (is_late) {
             own_before(3);

@@ -171,7 +171,7 @@ static void samples_belong_to_the_time_they_were_taken_in(void **state)
 
     (void)state;
     for (ck_time_t time = 0; time < 30; time += 5) {
-        struct history_sample sample = {(uint32_t)time, 1000};
+        struct history_sample sample = {(uint32_t)time, 1000, time};
 
         assert_int_equal(
             history_add_sample(history, 0, time, &sample, INT64_MIN), 0);

@@ -1,0 +1,390 @@
+/* test_workers.c - a rank that waits for its other threads is late because of
+ * what these compute
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * In each step both ranks compute, then rank 1's first thread waits for a
+ * worker: blocked in the kernel, spinning in an OpenMP runtime, or in
+ * pthread_join(). The worker has no record but its samples. Rank 0 waits for
+ * rank 1 in MPI_Allreduce.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/analysis.h"
+#include "merge/analysis/delays/delay.h"
+#include "merge/analysis/delays/delayreport.h"
+#include "merge/clocks/align.h"
+#include "merge/model/array.h"
+#include "merge/model/comm.h"
+
+#define RANKS 2
+#define MAIN_TID 7
+#define WORKER_TID 8
+#define STEPS 12
+#define STEP 100000
+#define COMPUTED 40000 /* up to here in a step by all threads of both ranks */
+#define MEET_LATE 79900
+#define LEAVE 80000
+#define SAMPLE 1000 /* ns of CPU time */
+
+enum name { N_ALLREDUCE = 1, N_JOIN, NAMES };
+static const char *const names[NAMES] = {NULL, "MPI_Allreduce", "pthread_join"};
+
+/* Stacks, by their leaves. */
+enum stack { WORK = 1, EXTRA, OTHER, THIRD, TEAM, STACKS };
+static const char *const functions[STACKS] = {
+    NULL, "work", "extra", "other", "third", "libgomp.so.1+0x20"};
+
+enum waiting { BLOCKED, SPINNING, JOINING };
+
+static struct defs *defs;
+static struct align *align;
+static struct analysis *analysis;
+static uint32_t processes[RANKS], mains[RANKS];
+static uint32_t calls[RANKS];
+
+static void process_make(int rank)
+{
+    uint8_t id[16] = {(uint8_t)(rank + 1)};
+    uint32_t agent = defs_agent_find(defs, id);
+    uint32_t process = processes[rank] = defs_process_find(defs, agent, 1);
+    struct defs_process *p = &defs->processes[process];
+    struct {
+        struct ck_text text;
+        char bytes[64];
+    } said = {.text = {.e = {.kind = CK_KIND_COMM, .name = 1}},
+              .bytes = "how=world\nsize=2\nrank=0\nmembers=0-1\n"};
+
+    said.text.length = (uint32_t)strlen(said.bytes);
+    said.bytes[strlen("how=world\nsize=2\nrank=")] = (char)('0' + rank);
+    mains[rank] = defs_thread_find(defs, process, MAIN_TID);
+    defs->agents[agent].rank = p->rank = rank;
+    defs->agents[agent].has_identity = true;
+    for (uint32_t i = 1; i < NAMES; i++) {
+        assert_int_equal(
+            names_set(p->names, i,
+                      texts_keep(defs->texts, names[i], strlen(names[i]))),
+            0);
+    }
+    assert_int_equal(comm_enter(defs, process, &said.text), 0);
+}
+
+/* The function of a stack at an address of its number times 16; that of the
+ * team lies in an OpenMP runtime. */
+static void stack_make(uint32_t process, enum stack number)
+{
+    struct defs_agent *agent = &defs->agents[defs->processes[process].agent];
+    struct defs_process *p = &defs->processes[process];
+    uint64_t address = number * 16;
+    struct place place = {
+        texts_keep(defs->texts, functions[number], strlen(functions[number])),
+        number == TEAM ? NULL : texts_keep(defs->texts, "a.c", 3),
+        number == TEAM ? 0 : 10 * (uint32_t)number};
+    struct defs_stack *stack;
+
+    assert_int_equal(names_set_place(p->names, address, place), 0);
+    assert_int_equal(array_grow(&agent->stacks, &agent->stacks_room,
+                                agent->stacks_count, sizeof(*agent->stacks)),
+                     0);
+    stack = &agent->stacks[agent->stacks_count++];
+    memset(stack, 0, sizeof(*stack));
+    stack->frames = calloc(1, sizeof(uint64_t));
+    stack->frames[0] = address;
+    stack->count = 1;
+    if (number == TEAM) {
+        assert_int_equal(array_grow(&p->modules, &p->modules_room,
+                                    p->modules_count, sizeof(*p->modules)),
+                         0);
+        p->modules[p->modules_count++] =
+            (struct defs_module){.is_team = true,
+                                 .path = "/lib/libgomp.so.1",
+                                 .build_id = "",
+                                 .start = address - 1,
+                                 .end = address + 1};
+    }
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(calls, 0, sizeof(calls));
+    defs = defs_create();
+    for (int rank = 0; rank < RANKS; rank++) {
+        process_make(rank);
+    }
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (enum stack i = WORK; i < STACKS; i++) {
+            stack_make(processes[rank], i);
+        }
+    }
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    align = align_create();
+    assert_int_equal(align_close(align, defs), 0);
+    analysis = analysis_create(defs, align,
+                               (struct region){0, (STEPS + 1) * (int64_t)STEP});
+    return analysis == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    analysis_destroy(analysis);
+    align_destroy(align);
+    defs_destroy(defs);
+    return 0;
+}
+
+static void
+give(int rank, uint32_t thread, const struct ck_event *record, ck_time_t end)
+{
+    struct timeline_event event = {.record = record,
+                                   .start = record->start,
+                                   .end = end,
+                                   .rank = rank,
+                                   .process = processes[rank],
+                                   .thread = thread};
+
+    assert_int_equal(analysis_take(analysis, &event), 0);
+}
+
+static void meet(int rank, uint32_t number, struct region part)
+{
+    struct ck_collective record = {.e = {.kind = CK_KIND_COLLECTIVE,
+                                         .name = N_ALLREDUCE,
+                                         .start = part.start},
+                                   .dur = region_length(part),
+                                   .call = ++calls[rank],
+                                   .comm = 1,
+                                   .seq = number + 1,
+                                   .root = -1,
+                                   .bytes_out = 8,
+                                   .bytes_in = 8};
+
+    give(rank, mains[rank], &record.e, part.end);
+}
+
+static void sample(int rank, uint32_t tid, ck_time_t at, enum stack stack)
+{
+    struct ck_sample record = {
+        .e = {.kind = CK_KIND_SAMPLE, .name = 1, .start = at},
+        .tid = tid,
+        .stack = (uint32_t)stack,
+        .weight = SAMPLE};
+
+    give(rank, DEFS_NONE, &record.e, at);
+}
+
+/* Rank 1's first thread waits for its worker. */
+static void wait_begin(enum waiting how, struct region part)
+{
+    struct ck_mark off = {
+        .e = {.kind = CK_KIND_BLOCKED, .name = 1, .start = part.start},
+        .value = MAIN_TID};
+    struct ck_call join = {
+        .e = {.kind = CK_KIND_POSIX, .name = N_JOIN, .start = part.start},
+        .dur = region_length(part),
+        .call = calls[1] + 1};
+
+    if (how == BLOCKED) {
+        give(1, DEFS_NONE, &off.e, part.end);
+    } else if (how == JOINING) {
+        calls[1]++;
+        give(1, mains[1], &join.e, part.end);
+    }
+}
+
+/* A step in which the worker is sampled in `worker` for the n-th sample of each
+ * `every`, NULL = never. */
+static void step_make(uint32_t number,
+                      enum waiting how,
+                      const enum stack *worker,
+                      unsigned every)
+{
+    ck_time_t begin = number * (ck_time_t)STEP;
+
+    for (ck_time_t t = SAMPLE; t < COMPUTED; t += SAMPLE) {
+        sample(0, MAIN_TID, begin + t, WORK);
+        sample(1, MAIN_TID, begin + t, WORK);
+        sample(1, WORKER_TID, begin + t, WORK);
+    }
+    wait_begin(how, (struct region){begin + COMPUTED, begin + MEET_LATE});
+    for (unsigned i = 1; COMPUTED + i * SAMPLE < MEET_LATE; i++) {
+        ck_time_t at = begin + COMPUTED + i * SAMPLE;
+
+        if (worker != NULL && worker[i % every] != 0) {
+            sample(1, WORKER_TID, at - 10, worker[i % every]);
+        }
+        if (how == SPINNING) {
+            sample(1, MAIN_TID, at, TEAM);
+        }
+    }
+    meet(0, number, (struct region){begin + COMPUTED, begin + LEAVE});
+    meet(1, number, (struct region){begin + MEET_LATE, begin + LEAVE});
+}
+
+/* Why rank 1 was late in the last step; the caller's to free. */
+static struct report_delays
+delays_find(enum waiting how, const enum stack *worker, unsigned every)
+{
+    const struct delaysums_group group = {.blamed = 1};
+    struct region last = {(STEPS - 1) * (ck_time_t)STEP + COMPUTED,
+                          (STEPS - 1) * (ck_time_t)STEP + MEET_LATE};
+    struct delaysums *sums = delaysums_create();
+    struct report_delays delays;
+    struct delay_of of;
+
+    for (uint32_t i = 0; i < STEPS; i++) {
+        step_make(i, how, worker, every);
+    }
+    assert_int_equal(analysis_finish(analysis), 0);
+    of = delay_find(analysis_delay(analysis), mains[0], last);
+    assert_int_equal(of.ns, region_length(last));
+    assert_int_equal(delaysums_piece(sums, &group, of.ns), 0);
+    assert_int_equal(delaysums_share(sums, defs, analysis_delay(analysis), &of),
+                     0);
+    delaysums_begin(sums);
+    assert_int_equal(delaysums_gather_all(sums), 0);
+    assert_int_equal(
+        delayreport_fill((struct lookback *)analysis_scene(analysis),
+                         analysis_delay(analysis), sums, &delays),
+        0);
+    delaysums_destroy(sums);
+    assert_int_equal(delays.rank, 1);
+    return delays;
+}
+
+static void assert_sampled(const struct report_delays *delays,
+                           const char *function,
+                           bool is_others)
+{
+    const struct report_sampled *sampled = &delays->did.sampled;
+
+    assert_true(sampled->total > 0);
+    assert_string_equal(sampled->place.function, function);
+    assert_int_equal(sampled->is_others, is_others);
+}
+
+static void a_blocked_rank_is_late_by_what_its_worker_computes(void **state)
+{
+    const enum stack worker[] = {EXTRA};
+    struct report_delays delays = delays_find(BLOCKED, worker, 1);
+
+    (void)state;
+    assert_int_equal(delays.kind, CAUSE_OFFCPU_BLOCKED);
+    assert_true(delays.ns > (MEET_LATE - COMPUTED) / 10 * 9);
+    assert_sampled(&delays, "extra", true);
+    assert_int_equal(delays.did.sampled.place.line, 10 * EXTRA);
+    free(delays.items);
+}
+
+static void a_rank_in_a_join_is_late_by_what_its_worker_computes(void **state)
+{
+    const enum stack worker[] = {EXTRA};
+    struct report_delays delays = delays_find(JOINING, worker, 1);
+
+    (void)state;
+    assert_string_equal(delays.did.call, "pthread_join");
+    assert_sampled(&delays, "extra", true);
+    free(delays.items);
+}
+
+static void spinning_for_a_team_is_what_the_team_computes(void **state)
+{
+    const enum stack worker[] = {EXTRA};
+    struct report_delays delays = delays_find(SPINNING, worker, 1);
+
+    (void)state;
+    assert_int_equal(delays.kind, CAUSE_HOST_COMPUTE);
+    assert_sampled(&delays, "extra", false);
+    free(delays.items);
+}
+
+/* Of a runtime that is slow itself. */
+static void spinning_beside_nothing_is_the_runtime(void **state)
+{
+    struct report_delays delays = delays_find(SPINNING, NULL, 1);
+
+    (void)state;
+    assert_sampled(&delays, "libgomp.so.1", false);
+    free(delays.items);
+}
+
+/* Other workers that wait for the team, too, do not hide the one that works. */
+static void workers_that_wait_for_the_team_explain_nothing(void **state)
+{
+    const enum stack worker[] = {EXTRA, TEAM, TEAM};
+    struct report_delays delays = delays_find(BLOCKED, worker, 3);
+
+    (void)state;
+    assert_sampled(&delays, "extra", true);
+    assert_int_equal(delays.did.sampled.ns, delays.did.sampled.total);
+    free(delays.items);
+}
+
+/* A thread that now and then does something is not why. */
+static void threads_that_compute_next_to_nothing_explain_nothing(void **state)
+{
+    const enum stack worker[20] = {EXTRA};
+    struct report_delays delays = delays_find(BLOCKED, worker, 20);
+
+    (void)state;
+    assert_int_equal(delays.kind, CAUSE_OFFCPU_BLOCKED);
+    assert_int_equal(delays.did.sampled.total, 0);
+    assert_false(delays.did.sampled.is_others);
+    free(delays.items);
+}
+
+/* Two functions that are nearly all of it are two things. */
+static void two_functions_are_named_each(void **state)
+{
+    const enum stack worker[] = {EXTRA, OTHER, EXTRA, OTHER, EXTRA,
+                                 OTHER, EXTRA, OTHER, EXTRA, THIRD};
+    struct report_delays delays = delays_find(BLOCKED, worker, 10);
+
+    (void)state;
+    assert_sampled(&delays, "extra", true);
+    assert_true(delays.count >= 3);
+    assert_string_equal(delays.items[1].did.sampled.place.function, "other");
+    assert_true(delays.items[2].ns < delays.items[1].ns);
+    free(delays.items);
+}
+
+/* Where much is left beside them nothing is named "between two calls": it is
+ * one computation, with its largest function. */
+static void a_computation_of_many_functions_is_one_thing(void **state)
+{
+    const enum stack worker[] = {EXTRA, OTHER, EXTRA, THIRD, EXTRA, WORK,
+                                 EXTRA, OTHER, EXTRA, THIRD, OTHER, WORK,
+                                 EXTRA, OTHER, EXTRA, THIRD, WORK};
+    struct report_delays delays = delays_find(BLOCKED, worker, 17);
+
+    (void)state;
+    assert_sampled(&delays, "extra", true);
+    assert_true(delays.ns > (MEET_LATE - COMPUTED) / 10 * 9);
+    free(delays.items);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(a_blocked_rank_is_late_by_what_its_worker_computes),
+        CASE(a_rank_in_a_join_is_late_by_what_its_worker_computes),
+        CASE(spinning_for_a_team_is_what_the_team_computes),
+        CASE(spinning_beside_nothing_is_the_runtime),
+        CASE(workers_that_wait_for_the_team_explain_nothing),
+        CASE(threads_that_compute_next_to_nothing_explain_nothing),
+        CASE(two_functions_are_named_each),
+        CASE(a_computation_of_many_functions_is_one_thing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
