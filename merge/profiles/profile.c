@@ -138,6 +138,24 @@ profile_kind_of(const char *file, const char *path, struct ck_err *err)
     return file_kind(file, path, err);
 }
 
+/* A file of another tool, which err names with what converts it? */
+static bool is_converted(const char *path, struct ck_err *err)
+{
+    struct ck_err none;
+    struct gzip *gzip = gzip_open(path, &none);
+    uint32_t magic = 0;
+    bool is_known;
+
+    if (gzip == NULL) {
+        return false;
+    }
+    is_known =
+        !(gzip_peek(gzip, &magic, sizeof(magic)) && magic == CK_FRAME_MAGIC) &&
+        convert_say(gzip, path, err);
+    gzip_close(gzip);
+    return is_known;
+}
+
 bool profile_is_foreign(const char *path, struct ck_err *err)
 {
     struct stat status;
@@ -146,6 +164,9 @@ bool profile_is_foreign(const char *path, struct ck_err *err)
 
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
         return false;
+    }
+    if (is_converted(path, err)) {
+        return true;
     }
     kind = profile_kind_of(path, path, &none);
     if (kind == PROFILE_SCALENE) {

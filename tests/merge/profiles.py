@@ -932,6 +932,48 @@ class Bad(Case):
         self.assertIn("byte", note)
         self.assertGreater(self.device(report)["kernels"], 10)
 
+    def test_wherever_a_profile_is_cut_it_is_told(self):
+        """At every CK_CUTS-th byte (default 41), from a random one on."""
+        step = int(os.environ.get("CK_CUTS", "41"))
+        scalene = self.write("s.json", Scalene.profile(self))
+        with open(scalene) as file:
+            self.write("s.html", "<html>const profile = %s;</html>" %
+                       file.read())
+        nkipy = self.nkipy("n.json", Nkipy.CALLS, [
+            ("nrt_execute", 1, 1, 2), ("nc_exec_running", 1, 3, 5),
+            ("nrt_execute", 2, 6, 7), ("nc_exec_running", 2, 8, 9)])
+        for path, option in ((self.kineto("c.json", "--events", "2"), []),
+                             (self.kineto("c.json.gz", "--events", "2"), []),
+                             (nkipy, []), (scalene, ["--scalene"]),
+                             (self.path("s.html"), ["--scalene"])):
+            with open(path, "rb") as file:
+                whole = file.read()
+            for length in range(SEED % step, len(whole), step):
+                with open(self.path("cut"), "wb") as file:
+                    file.write(whole[:length])
+                done = subprocess.run(
+                    [CKMERGE, "--kernel-only", "--force", *option,
+                     self.path("cut"), *([nkipy] if option else []), self.out],
+                    capture_output=True, text=True, timeout=120)
+                what = (path, length, done.stdout, done.stderr)
+                # A scalene profile is whole or refused.
+                self.assertIn(done.returncode, (0, 1) if option else (0, 1, 3),
+                              what)
+                self.assertNotIn("223372037", done.stdout, what)
+                if done.returncode == 1:
+                    self.assertEqual(done.stderr.count("\n"), 1, what)
+                    self.assertIn(self.path("cut"), done.stderr, what)
+                elif done.returncode == 3:
+                    self.assertRegex(done.stdout, "cut off|not all was read",
+                                     what)
+                    with open(self.out) as file:
+                        json.load(file)
+                else:  # nothing but what stands behind it is missing
+                    self.assertIn(whole[length:].strip(), (
+                        b"",
+                        b"}", b";</html>", b"</html>", b"/html>", b"html>",
+                        b"tml>", b"ml>", b"l>", b">"), what)
+
     def test_a_profile_cut_before_its_first_event_has_no_time(self):
         full = self.kineto("rank0.json", "--events", "20")
         for text in ('{"traceEvents": [', '{"traceEvents": [{"ph": "X"',
@@ -1138,9 +1180,12 @@ class Bad(Case):
                  "iconv -f UTF-16")):
             with open(self.path(name), "wb") as file:
                 file.write(start)
-            status, said, _ = merge(self.path(name), self.out)
-            self.assertEqual(status, 1, name)
-            self.assertIn(words, said)
+            for option in (["--kernel-only"], []):  # forgotten, too
+                done = subprocess.run(
+                    [CKMERGE, *option, self.path(name), *(option and [self.out])],
+                    capture_output=True, text=True, timeout=120)
+                self.assertEqual(done.returncode, 1, name)
+                self.assertIn(words, done.stderr)
 
     def test_dates_beyond_2_to_53_have_a_base_and_integers_beside(self):
         path = self.nkipy("p.json", [("/w/model.py", 4, "attn")],
