@@ -302,6 +302,25 @@ static void without_devices_there_is_no_word_about_them(void **state)
     assert_non_null(strstr(text, " No device work was recorded.\n"));
 }
 
+/* --ranks with one rank. */
+static void one_selected_rank_is_singular(void **state)
+{
+    struct report_rank rank = {.number = 1, .useful = S, .mpi_calls = 1};
+    struct report report = {
+        .present = 2,
+        .size = 2,
+        .region = {0, 2 * S},
+        .is_filtered = true,
+        .ranks = &rank,
+        .ranks_count = 1,
+        .efficiency = {.ranks = 1, .region = 2 * S, .useful = S}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "1 selected rank was outside MPI 50.0 % of "
+                                 "its time"));
+}
+
 static void a_file_without_symbols_is_named_with_what_helps_once(void **state)
 {
     struct report_hot hot[] = {
@@ -343,6 +362,7 @@ int main(void)
             waits_in_instances_of_a_template_are_told_apart, teardown),
         cmocka_unit_test_teardown(sizes_of_a_communicator_are_told_apart,
                                   teardown),
+        cmocka_unit_test_teardown(one_selected_rank_is_singular, teardown),
         cmocka_unit_test_teardown(a_table_without_rows_has_no_columns,
                                   teardown),
         cmocka_unit_test_teardown(

@@ -294,14 +294,16 @@ void page_host_answer(const struct page *page)
     const struct report *report = page->report;
     const struct report_efficiency *e = &report->efficiency;
     ck_time_t all = e->region * (ck_time_t)e->ranks - e->gone;
+    /* "1 selected rank", but "1 of 4 ranks" */
+    bool is_one = report->is_filtered && report_ranks(report) == 1;
 
     put_no_device(page);
     if (e->ranks > 0) {
         fprintf(page->file, " %s", page_bold(page));
         page_count(page, e->ranks);
-        fprintf(page->file,
-                " were outside MPI %s %%%s of their time (%s of %s)",
-                word_percent(e->useful, all).text, page_normal(page),
+        fprintf(page->file, " %s outside MPI %s %%%s of %s time (%s of %s)",
+                is_one ? "was" : "were", word_percent(e->useful, all).text,
+                page_normal(page), is_one ? "its" : "their",
                 word_time(e->useful).text, word_time(all).text);
         put_waited(page, all);
         fputs("   ", page->file);
