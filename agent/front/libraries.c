@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -127,14 +128,43 @@ static void platform_insert(char path[PATH_MAX])
     }
 }
 
+static bool has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+
+    while (words != NULL) {
+        size_t n = strcspn(words, ",");
+
+        if (n == length && memcmp(words, word, n) == 0) {
+            return true;
+        }
+        words = words[n] == ',' ? words + n + 1 : NULL;
+    }
+    return false;
+}
+
+/* Where there is no driver of NVIDIA nothing stands before it. */
+static bool is_cuda_wanted(void)
+{
+    static const char *const devices[] = {"/dev/nvidiactl", "/dev/dxg"};
+    const char *words = getenv("CKAGENT_CUPTI");
+
+    if (has_word(words, "off") || has_word(words, "import")) {
+        return false;
+    }
+    return has_word(words, "driver") || access(devices[0], F_OK) == 0 ||
+           access(devices[1], F_OK) == 0;
+}
+
 int libraries_find(struct libraries *libraries,
                    bool has_posix,
                    struct ck_err *err)
 {
-    static const char *const all[] = {"libck.so"};
-    static const char *const no_posix[] = {"libckmpi.so", "libckannotate.so"};
+    static const char *const all[] = {"libck.so", "libckcuda.so"};
+    static const char *const no_posix[] = {"libckmpi.so", "libckannotate.so",
+                                           "libckcuda.so"};
     const char *const *preloads = has_posix ? all : no_posix;
-    size_t count = has_posix ? 1 : 2;
+    size_t count = (has_posix ? 1 : 2) + is_cuda_wanted();
     char path[PATH_MAX];
     size_t used = 0;
     int rc = 0;

@@ -36,7 +36,9 @@
 #ifdef FLOOR_BASE
 #define FLOOR(symbol) __asm__(".symver " #symbol "," #symbol "@" FLOOR_BASE);
 FLOOR(memcpy)
+#ifndef FLOOR_OF_CUDA /* ckcuda defines it */
 FLOOR(dlsym)
+#endif
 FLOOR(dlvsym)
 FLOOR(dlopen)
 FLOOR(dlclose)

@@ -206,6 +206,8 @@ struct report_launches {
                             recorded */
     ck_time_t first;     /* the first of these; 0 = none */
     uint32_t processes;  /* of these */
+    uint32_t blind;      /* of these processes, those without any work */
+    uint64_t unseen;     /* launches of these */
     uint64_t kernels;    /* recorded, of any API */
     uint64_t untimed;    /* of these, without usable times */
 };

@@ -134,6 +134,7 @@ enum ck_library {
     CK_LIBRARY_NCCL = 16,
     CK_LIBRARY_PYTHON = 32,
     CK_LIBRARY_POSIX = 64,
+    CK_LIBRARY_CUDA = 128,
 };
 
 struct ck_ring_header {

@@ -9,17 +9,26 @@
  */
 #include "agent/inject/cupti/cuptiapi.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 
 #include "agent/inject/cupti/cuptibuffer.h"
 #include "agent/inject/cupti/cupticall.h"
 #include "agent/inject/cupti/cupticlock.h"
 #include "agent/inject/cupti/cuptiflush.h"
+#include "agent/inject/cupti/cuptilink.h"
 #include "agent/inject/cupti/cuptilost.h"
 #include "agent/inject/cupti/cuptirecord.h"
+#include "agent/inject/cupti/cuptitaken.h"
 #include "agent/inject/inject.h"
+
+/* Between two tries to have CUPTI that somebody holds. */
+#define RETRY_S 1
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -28,6 +37,7 @@ struct cupti_options {
     bool is_off;
     bool is_yielding;
     bool has_graph_trace;
+    bool is_by_driver; /* without CUPTI */
 };
 
 static _Atomic int is_initialised;
@@ -59,6 +69,9 @@ static void option_set(struct cupti_options *options, const char *word)
     } else if (strcmp(word, "import") == 0) {
         options->is_off = true;
         note("CKAGENT_CUPTI=import: give the device profile to ckmerge");
+    } else if (strcmp(word, "driver") == 0) {
+        options->is_by_driver = true;
+        note("no device events: CKAGENT_CUPTI=driver");
     } else if (strcmp(word, "yield") == 0) {
         options->is_yielding = true;
     } else if (strcmp(word, "graph-trace") == 0) {
@@ -66,7 +79,7 @@ static void option_set(struct cupti_options *options, const char *word)
     } else if (strcmp(word, "own") != 0) {
         (void)snprintf(text, sizeof(text),
                        "CKAGENT_CUPTI: unknown word \"%.64s\" is ignored (own, "
-                       "yield, import, off, graph-trace)",
+                       "yield, import, driver, off, graph-trace)",
                        word);
         note(text);
     }
@@ -74,7 +87,7 @@ static void option_set(struct cupti_options *options, const char *word)
 
 static struct cupti_options options_read(void)
 {
-    struct cupti_options options = {false, false, false};
+    struct cupti_options options = {0};
     const char *text = getenv("CKAGENT_CUPTI");
     char words[256];
     char *rest = words;
@@ -105,10 +118,11 @@ static void told(void *unused, uint32_t domain, uint32_t id, const void *data)
     }
 }
 
-/* NULL when CUPTI is not ours to have (said). A copy that the driver refuses
- * is no reason to do without: there may be another. */
-static void *subscribe(void)
+/* A CUPTI result; why it is not to be had is said once. A copy that the driver
+ * refuses is no reason to do without: there may be another. */
+static int subscribe(void **subscriber)
 {
+    static bool is_said;
     char name[] = "ck";
     char old[128] = "";
     struct cupti_subscription about = {
@@ -117,7 +131,6 @@ static void *subscribe(void)
         .old = old,
         .old_size = sizeof(old),
     };
-    void *subscriber = NULL;
     char what[256] = "cuptiSubscribe";
     char unused[320];
     int result;
@@ -128,19 +141,19 @@ static void *subscribe(void)
         result =
             cupti_api.cuptiSubscribe_v2 != NULL &&
                     cupti_api.version < CUPTI_SINCE_SUBSCRIBERS
-                ? cupti_api.cuptiSubscribe_v2(&subscriber, told, NULL, &about)
-                : cupti_api.cuptiSubscribe(&subscriber, told, NULL);
+                ? cupti_api.cuptiSubscribe_v2(subscriber, told, NULL, &about)
+                : cupti_api.cuptiSubscribe(subscriber, told, NULL);
     } while (result != CUPTI_OK && result != CUPTI_HELD &&
              cupti_api_open_next(unused, sizeof(unused)) == 0);
-    if (result == CUPTI_OK) {
-        return subscriber;
-    }
     if (result == CUPTI_HELD) {
         old[sizeof(old) - 1] = '\0';
         (void)snprintf(what, sizeof(what), "CUPTI is held by \"%s\"", old);
     }
-    note_failure(what, result);
-    return NULL;
+    if (result != CUPTI_OK && !is_said) {
+        is_said = true;
+        note_failure(what, result);
+    }
+    return result;
 }
 
 /* Buffers, clock and kinds; the clock before the first kind. 0 or -1. */
@@ -215,38 +228,113 @@ static void mode_say(const struct cupti_options *options)
     note(text);
 }
 
-static void cupti_start(void)
+/* Another client of CUPTI. */
+static void rival_told(enum cuda_rival what)
 {
-    struct cupti_options options = options_read();
+    if (what == CUDA_RIVAL_COMES) {
+        flush_now(); /* what is complete is ours */
+    } else {
+        taken_rival(what);
+    }
+}
+
+static void calls_enable(void)
+{
+    (void)call_enable(NULL);
+}
+
+/* With CUPTI to be had. 0 or -1. */
+static int cupti_run(const struct cupti_options *options, void *subscriber)
+{
+    if (options->is_yielding) {
+        taken_share(calls_enable);
+    }
+    if (buffer_init() != 0 || flush_start(options->is_yielding) != 0) {
+        note("no device events: no memory for CUPTI's buffers");
+        return -1;
+    }
+    if (activity_start(options) != 0) {
+        flush_stop(NULL);
+        return -1;
+    }
+    calls_start(subscriber);
+    mode_say(options);
+    defects_say();
+    (void)atexit(flush_end);
+    return 0;
+}
+
+/* Somebody holds CUPTI: until it is free. What was launched meanwhile is lost.
+ */
+static void *retry_main(void *of)
+{
+    static const struct timespec period = {RETRY_S, 0};
+    const struct cupti_options *options = of;
+    ck_time_t since = ck_time_raw();
+    void *subscriber = NULL;
+
+    (void)prctl(PR_SET_NAME, "ck-flush"); /* ckposix leaves it out */
+    while (subscribe(&subscriber) == CUPTI_HELD) {
+        (void)nanosleep(&period, NULL);
+    }
+    if (subscriber != NULL && cupti_run(options, subscriber) == 0) {
+        link_decide(CUDA_BY_CUPTI);
+        note("CUPTI was free: device events begin here");
+        lost_tell(CK_LOST_DEVICE, (int64_t)link_launches(), since,
+                  ck_time_raw());
+    }
+    return NULL;
+}
+
+static void retry_start(const struct cupti_options *options)
+{
+    static struct cupti_options kept;
+    sigset_t all, old;
+    pthread_t thread;
+
+    kept = *options;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (pthread_create(&thread, NULL, retry_main, &kept) == 0) {
+        (void)pthread_detach(thread);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* 0, or -1: CUPTI is not to be had (now). */
+static int cupti_start(const struct cupti_options *options)
+{
     void *subscriber = NULL;
     char text[320] = "no device events: ";
     size_t used = strlen(text);
+    int result = CUPTI_OK;
 
-    if (options.is_off) {
-        return;
-    }
     if (cupti_api_open(text + used, sizeof(text) - used) != 0) {
         note(text);
+        return -1;
+    }
+    if (!options->is_yielding) {
+        result = subscribe(&subscriber);
+    }
+    if (result == CUPTI_HELD) {
+        retry_start(options);
+    }
+    return result == CUPTI_OK ? cupti_run(options, subscriber) : -1;
+}
+
+static void start(void)
+{
+    struct cupti_options options = options_read();
+    bool is_on;
+
+    if (options.is_off) {
+        link_open(NULL);
+        link_decide(CUDA_BY_NOBODY);
         return;
     }
-    if (!options.is_yielding) {
-        subscriber = subscribe();
-        if (subscriber == NULL) {
-            return;
-        }
-    }
-    if (buffer_init() != 0 || flush_start(options.is_yielding) != 0) {
-        note("no device events: no memory for CUPTI's buffers");
-        return;
-    }
-    if (activity_start(&options) != 0) {
-        flush_stop(NULL);
-        return;
-    }
-    calls_start(subscriber);
-    mode_say(&options);
-    defects_say();
-    (void)atexit(flush_end);
+    link_open(rival_told);
+    is_on = !options.is_by_driver && cupti_start(&options) == 0;
+    link_decide(is_on ? CUDA_BY_CUPTI : CUDA_BY_DRIVER);
 }
 
 EXPORT int InitializeInjection(void);
@@ -261,7 +349,7 @@ EXPORT int InitializeInjection(void)
     }
     inject_load(CK_LIBRARY_CUPTI);
     if (inject_writer() != NULL) {
-        cupti_start();
+        start();
     }
     return 1;
 }

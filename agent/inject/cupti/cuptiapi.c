@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/inject/cupti/cuptifind.h"
+#include "agent/inject/cupti/cuptilink.h"
 
 struct cupti_api cupti_api;
 
@@ -43,7 +44,7 @@ static void *library_open(char *text, size_t room)
 
 static void symbol_set(void *library, const char *name, void *place)
 {
-    void *symbol = dlsym(library, name);
+    void *symbol = link_symbol(library, name);
 
     memcpy(place, &symbol, sizeof(symbol));
 }

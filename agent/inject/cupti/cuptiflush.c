@@ -19,6 +19,7 @@
 
 #include "agent/inject/cupti/cuptibuffer.h"
 #include "agent/inject/cupti/cupticlock.h"
+#include "agent/inject/cupti/cuptilink.h"
 #include "agent/inject/cupti/cuptilost.h"
 #include "agent/inject/cupti/cuptirecord.h"
 #include "agent/inject/cupti/cuptitable.h"
@@ -58,6 +59,7 @@ bool flush_is_own_thread(void)
 void flush_stop(const char *why)
 {
     if (atomic_exchange(&is_on, 0) != 0 && why != NULL) {
+        link_decide(CUDA_BY_DRIVER);
         (void)inject_say(CK_KIND_NOTE, 0, 0, 0, why);
     }
 }
@@ -91,7 +93,7 @@ static void clock_check(void)
     if (clock_pair()) {
         return;
     }
-    if (is_shared) {
+    if (is_shared && !link_is_open()) {
         flush_stop("CUPTI was taken over by another tool of this process: "
                    "device events end here");
     } else {
@@ -99,7 +101,8 @@ static void clock_check(void)
                          "CUPTI's clock was taken over by another tool of "
                          "this process: device times are mapped from it");
     }
-    lost_tell(CK_LOST_DEVICE, is_shared, before, ck_time_raw());
+    lost_tell(CK_LOST_DEVICE, is_shared && !link_is_open(), before,
+              ck_time_raw());
 }
 
 static void flush_sleep(void)
@@ -146,9 +149,7 @@ static void flush_once(void)
     bad_times_say(false);
     table_devices_ask();
     buffer_refill();
-    if (!is_shared) {
-        taken_check();
-    }
+    taken_check();
 }
 
 /* Until the collector made room for all of them, within a limit. */

@@ -14,6 +14,7 @@
 
 #include "agent/inject/cupti/cuptiapi.h"
 #include "agent/inject/cupti/cuptibuffer.h"
+#include "agent/inject/cupti/cuptilink.h"
 #include "agent/inject/cupti/cuptilost.h"
 #include "agent/inject/cupti/cuptirecord.h"
 #include "agent/inject/inject.h"
@@ -34,8 +35,19 @@ static struct {
     char rest[TAKEN_LINE - sizeof(uint64_t)];
 } shards[TAKEN_SHARDS];
 static _Atomic uint32_t next_shard;
+/* Sharing: the calls come from CUPTI's records, too. */
+static taken_calls_f *calls_enable;
 static __thread uint32_t shard; /* + 1; 0 = none yet */
 static _Atomic uint64_t synced; /* launches before the newest wait for all */
+
+/* What ckcuda tells of another client: how often one came, and the launches
+ * until then. */
+static struct {
+    _Atomic uint32_t came;
+    _Atomic int state; /* enum cuda_rival */
+    _Atomic uint64_t launches;
+    _Atomic int64_t since;
+} rival;
 
 /* Flush thread only. */
 static struct {
@@ -45,7 +57,15 @@ static struct {
     uint64_t lost;     /* launches said to be lost, of these */
     unsigned looks;    /* under suspicion */
     unsigned away;     /* looks since the callbacks are another's; 0 = ours */
+    uint32_t rivals;   /* that came, as far as they were looked at */
+    unsigned ended;    /* looks since it wants no kernels */
+    bool is_rival;     /* away by one that was told */
 } seen;
+
+void taken_share(taken_calls_f *enable)
+{
+    calls_enable = enable;
+}
 
 void taken_launched(void)
 {
@@ -58,7 +78,7 @@ void taken_launched(void)
 
 static uint64_t launches(void)
 {
-    uint64_t sum = 0;
+    uint64_t sum = link_launches();
 
     for (int i = 0; i < TAKEN_SHARDS; i++) {
         sum += atomic_load_explicit(&shards[i].count, memory_order_relaxed);
@@ -88,6 +108,7 @@ static void ours(uint64_t buffers, uint64_t all)
     seen.since = ck_time_raw();
     seen.lost = 0;
     seen.looks = seen.away = 0;
+    seen.is_rival = false;
 }
 
 /* What was launched and not yet said to be lost. */
@@ -110,15 +131,24 @@ static void take_back(void)
     for (size_t i = 0; i < record_kinds_count; i++) {
         (void)cupti_api.cuptiActivityEnable(record_kinds[i]);
     }
+    if (calls_enable != NULL) {
+        calls_enable();
+        link_decide(CUDA_BY_CUPTI);
+    }
+}
+
+static void away_begin(void)
+{
+    (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                     "another tool of this process took CUPTI's buffers: "
+                     "device events are missing until ck has them back");
+    buffer_forget();
 }
 
 static void away(uint64_t buffers, uint64_t all)
 {
     if (seen.away++ == 0) {
-        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
-                         "another tool of this process took CUPTI's buffers: "
-                         "device events are missing until ck has them back");
-        buffer_forget();
+        away_begin();
     }
     lost_say(all);
     if (seen.away > TAKEN_BACK) {
@@ -127,11 +157,73 @@ static void away(uint64_t buffers, uint64_t all)
     }
 }
 
+void taken_rival(enum cuda_rival what)
+{
+    if (what == CUDA_RIVAL_CAME) {
+        atomic_store(&rival.launches, launches());
+        atomic_store(&rival.since, ck_time_raw());
+        atomic_fetch_add(&rival.came, 1);
+        if (calls_enable != NULL) {
+            link_decide(CUDA_BY_DRIVER);
+        }
+    }
+    atomic_store(&rival.state, (int)what);
+}
+
+static void rival_begin(void)
+{
+    if (seen.away++ == 0) {
+        away_begin();
+    }
+    if (!seen.is_rival) {
+        seen.is_rival = true;
+        seen.launches = atomic_load(&rival.launches);
+        seen.since = atomic_load(&rival.since);
+        seen.lost = 0;
+    }
+}
+
+/* It has left: what is launched until the callbacks are ours again is lost,
+ * too, and counted behind that. Where nobody counted, the time is unknown. */
+static void rival_end(void)
+{
+    ck_time_t since = atomic_load(&rival.since);
+
+    take_back();
+    lost_say(launches());
+    lost_tell(CK_LOST_DEVICE, 0, since, ck_time_raw());
+    ours(buffer_requested_count() + buffer_completed_count(), launches());
+}
+
+static bool rival_check(void)
+{
+    uint32_t came = atomic_load(&rival.came);
+    int state = atomic_load(&rival.state);
+
+    if (came != seen.rivals) {
+        seen.rivals = came;
+        rival_begin();
+    }
+    if (!seen.is_rival) {
+        return false;
+    }
+    seen.ended = state == CUDA_RIVAL_ENDS ? seen.ended + 1 : 0;
+    if (state == CUDA_RIVAL_LEFT || seen.ended > TAKEN_ENDED) {
+        rival_end();
+    } else {
+        lost_say(launches());
+    }
+    return true;
+}
+
 void taken_check(void)
 {
     uint64_t buffers = buffer_requested_count() + buffer_completed_count();
     uint64_t all = launches();
 
+    if (rival_check() || calls_enable != NULL) {
+        return;
+    }
     if (buffers != seen.buffers || all == 0) {
         ours(buffers, all);
     } else if (seen.away > 0) {

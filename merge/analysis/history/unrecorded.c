@@ -29,6 +29,7 @@ struct process {
     ck_time_t done;  /* the newest launch of which work came */
     ck_time_t first; /* launch behind that; these two at the end */
     uint64_t count;
+    bool has_work; /* of a device, whoever launched it */
 };
 
 struct unrecorded {
@@ -185,6 +186,7 @@ void unrecorded_work(struct unrecorded *unrecorded,
     }
     thread = &unrecorded->threads[number];
     process = &unrecorded->processes[unrecorded->defs->threads[number].process];
+    process->has_work = true;
     if ((int32_t)(call - thread->done) <= 0) {
         return;
     }
@@ -199,8 +201,11 @@ void unrecorded_work(struct unrecorded *unrecorded,
     }
 }
 
-void unrecorded_kernel(struct unrecorded *unrecorded, bool is_timed)
+void unrecorded_kernel(struct unrecorded *unrecorded,
+                       uint32_t process,
+                       bool is_timed)
 {
+    unrecorded->processes[process].has_work = true;
     unrecorded->all.kernels++;
     unrecorded->all.untimed += !is_timed;
 }
@@ -260,6 +265,10 @@ struct report_launches unrecorded_report(const struct unrecorded *unrecorded)
                         ? process->first
                         : all.first;
         all.unrecorded += process->count;
+        if (!process->has_work) {
+            all.blind++;
+            all.unseen += process->count;
+        }
     }
     return all;
 }

@@ -32,7 +32,9 @@ void unrecorded_work(struct unrecorded *unrecorded,
                      uint32_t thread,
                      uint32_t call);
 /* The record of a kernel came, whoever launched it. */
-void unrecorded_kernel(struct unrecorded *unrecorded, bool is_timed);
+void unrecorded_kernel(struct unrecorded *unrecorded,
+                       uint32_t process,
+                       bool is_timed);
 /* Once all was taken, and before the next two. */
 void unrecorded_close(struct unrecorded *unrecorded);
 /* How many a process has, and from the first of them to its last call. */

@@ -570,6 +570,8 @@ static void put_launches(struct ck_json *j,
     ck_json_uint(j, "launched", launches->calls);
     ck_json_uint(j, "unrecorded", launches->unrecorded);
     ck_json_uint(j, "processes", launches->processes);
+    ck_json_uint(j, "processes_without_work", launches->blind);
+    ck_json_uint(j, "launches_without_work", launches->unseen);
     ck_json_uint(j, "kernels", launches->kernels);
     ck_json_uint(j, "untimed", launches->untimed);
     ck_json_end(j);

@@ -22,6 +22,7 @@ BUILD = sys.argv.pop(1)
 REAL = sys.argv.pop(1) if len(sys.argv) > 1 and "libcupti" in sys.argv[1] \
     else None
 LIBRARY = os.path.join(BUILD, "lib", "ck", "libckcupti.so")
+PRELOAD = os.path.join(BUILD, "lib", "ck", "libckcuda.so")
 MOCK = os.path.join(BUILD, "tests", "mockcupti")
 RINGRUN = os.path.join(BUILD, "tests", "ringrun")
 HOST = os.path.join(BUILD, "tests", "cupti_host")
@@ -347,6 +348,149 @@ class End(Case):
                             for n in lines.notes()))
         self.assertEqual([r["reason"] for r in lost(lines)],
                          [DEVICE_LOST])
+
+
+class Rivals(Case):
+    """Other clients of CUPTI, where ckcuda stands before it."""
+
+    def rival(self, **more):
+        lines, done = host(1, "rival", LD_PRELOAD=PRELOAD, **more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sum("took CUPTI's buffers" in n
+                             for n in lines.notes()), 1)
+        kernels = [r for r in lines.of("kernel") if not r["flags"] & BAD_TIME]
+        self.assertEqual(len(kernels), LAUNCHES + DIRECT + NODES + 300)
+        return lines
+
+    def test_it_gets_what_it_wants_and_ck_goes_on_when_it_is_over(self):
+        """Longer than the two seconds in which nobody tells of its end."""
+        lines = self.rival()
+        self.assertEqual((sum(r["value"] for r in lost(lines)),
+                          {r["reason"] for r in lost(lines)}),
+                         (600, {DEVICE_LOST}))
+
+    def test_yield_goes_on_as_well(self):
+        lines = self.rival(CKAGENT_CUPTI="yield")
+        gone = [r for r in lines.of("lost") if r["enabled"] > 2.3e9]
+        self.assertEqual([r["reason"] for r in gone], [DEVICE_LOST])
+
+    def test_cupti_that_is_let_go_of_is_had(self):
+        lines, done = host(1, "held", MOCK_CASE="held")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(lines.of("kernel")), 300)
+        self.assertIn("is held by", lines.notes()[0])
+        self.assertTrue(any("device events begin here" in n
+                            for n in lines.notes()))
+        first = min(r["start"] for r in lines.of("kernel"))
+        (before,) = [r for r in lines.of("lost") if r["start"] < first]
+        self.assertEqual(before["reason"], DEVICE_LOST)
+
+
+class Driver(unittest.TestCase):
+    """Without CUPTI: the driver's API, however the program reaches it."""
+
+    TRUTH = {"cuLaunchKernel": 200, "cuGraphLaunch": 20, "cuMemcpyHtoD": 31,
+             "cuStreamSynchronize": 40, "cuCtxSynchronize": 2}
+
+    def run_host(self, how, threads=1, *more, cupti="", **environment):
+        path = [os.path.join(BUILD, "tests", "mockcuda")]
+        path += [os.path.join(MOCK, cupti)] if cupti else []
+        lines, done = ringlines.run(
+            RINGRUN, ["env", "LD_PRELOAD=" + PRELOAD,
+                      os.path.join(BUILD, "tests", "cuda_host"), how,
+                      str(threads), *more],
+            {"CUDA_INJECTION64_PATH": LIBRARY,
+             "LD_LIBRARY_PATH": ":".join(path), **environment},
+            ("--slots", str(threads + 10)))
+        return lines, done
+
+    def check_truth(self, lines, done, threads=1, rc=0):
+        self.assertEqual(done.returncode, rc, done.stderr)
+        calls = lines.of("cuda-driver")
+        counts = {}
+        for call in calls:
+            counts[call["named"]] = counts.get(call["named"], 0) + 1
+        self.assertEqual(counts, {k: v * threads
+                                  for k, v in self.TRUTH.items()})
+        self.assertEqual(sum(r["flags"] != 0 for r in calls), threads)
+        self.assertTrue(all(r["site"] != 0 for r in calls))
+        # The failed copies did not count there.
+        self.assertEqual(done.stdout.split()[-1],
+                         str(len(calls) - threads))
+        self.assertEqual(sum("from the driver's API" in n
+                             for n in lines.notes()), 1)
+        self.assertEqual(lines.of("kernel"), [])
+        self.assertEqual(lines.lost_in_ring(), 0)
+
+    def test_each_way_to_the_driver(self):
+        """Linked; dlsym(); cuGetProcAddress() as the runtime, also with a
+        default stream of each thread. Parameters come through."""
+        for how in ("link", "dlsym", "proc", "thread"):
+            with self.subTest(how):
+                self.check_truth(*self.run_host(how, CKAGENT_CUPTI="driver"))
+
+    def test_many_threads(self):
+        self.check_truth(*self.run_host("proc", THREADS,
+                                        CKAGENT_CUPTI="driver"), THREADS)
+
+    def test_nothing_is_lost_with_a_killed_process(self):
+        self.check_truth(*self.run_host("proc", 1, "kill",
+                                        CKAGENT_CUPTI="driver"), rc=128 + 9)
+
+    def test_cupti_absent_refused_held_or_injected_by_another(self):
+        absent = {"CKAGENT_CUPTI_LIB": "/nowhere/libcupti.so"}
+        for case in ({"cupti": "new", "MOCK_CASE": "nodriver"},
+                     {"cupti": "new", "MOCK_CASE": "busy"},
+                     {"cupti": "new", "MOCK_CASE": "enable"},
+                     absent, {"CUDA_INJECTION64_PATH": self.other()}):
+            with self.subTest(case):
+                self.check_truth(*self.run_host("proc", **case))
+
+    @staticmethod
+    def other():
+        """A library whose InitializeInjection() is not ck's for this."""
+        return os.path.join(BUILD, "tests", "libother_injection.so")
+
+    def test_with_cupti_or_off_nothing_is_recorded_twice(self):
+        for case in ({"cupti": "new"}, {"CKAGENT_CUPTI": "off"}):
+            with self.subTest(case):
+                lines, done = self.run_host("proc", **case)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(lines.of("cuda-driver"), [])
+
+    def test_other_questions_to_dlsym_are_answered_as_before(self):
+        lines, done = self.run_host("next")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(lines.notes(), [])
+
+    def test_the_report_says_that_device_times_are_unknown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rings = os.environ.get("CK_TEST_RINGS", folder)
+            run = os.path.join(folder, "run")
+            done = subprocess.run(
+                [os.path.join(BUILD, "bin", "ckagent"), "-d", run, "--posix",
+                 "off", "--sample", "off", "--",
+                 os.path.join(BUILD, "tests", "cuda_host"), "proc", "2"],
+                check=False, timeout=60, capture_output=True, text=True,
+                env={**os.environ, "CK_TEST_RINGS": rings,
+                     "CKAGENT_CUPTI": "driver",
+                     "LD_LIBRARY_PATH": os.path.join(BUILD, "tests",
+                                                     "mockcuda")})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(os.path.join(run, "report.txt"), encoding="utf8") as f:
+                text = f.read()
+            with open(os.path.join(run, "report.json"),
+                      encoding="utf8") as f:
+                report = json.load(f)
+        launches = report["trust"]["cuda_launches"]
+        self.assertEqual((launches["launched"],
+                          launches["launches_without_work"],
+                          launches["processes_without_work"]), (440, 440, 1))
+        self.assertEqual(report["devices"], [])
+        self.assertIn("for 1 process, and when, is unknown: no record of the "
+                      "work of\n 440 kernel launches came. Device times are "
+                      "missing, not idle.", text)
+        self.assertIn("without any record of a device's work (440", text)
 
 
 class Find(unittest.TestCase):

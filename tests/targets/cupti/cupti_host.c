@@ -10,12 +10,13 @@
  * makes one each of all the rest. HOW: exit, _exit, fork, abort, fatal, term
  * (SIGTERM), unknown (a kind that nobody knows), reset, release, destroy (the
  * context ends in that call, then _exit), steal (another client takes the
- * buffers, 500 launches, and 300 when it is over), flood (150,000 launches),
- * paced (400 more in 0.2 s), kill (the same, then SIGKILL), cost (prints ns of
- * a launch's callbacks beside an empty subscriber's), capture
- * (6000 launches into a graph, then paced), names (8000 kernels of as many
- * names), and as cuda_truth does hold, marks
- * and replay.
+ * buffers, 500 launches, and 300 when it is over), rival (the same by a client
+ * that calls CUPTI as a profiler does, 500 launches, 100 more behind 2.3 s, and
+ * 300 when it has ended), held (CUPTI is let go of: 300 launches), flood
+ * (150,000 launches), paced (400 more in 0.2 s), kill (the same, then SIGKILL),
+ * cost (prints ns of a launch's callbacks beside an empty subscriber's),
+ * capture (6000 launches into a graph, then paced), names (8000 kernels of as
+ * many names), and as cuda_truth does hold, marks and replay.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,6 +33,9 @@
 #include "tests/targets/cupti/mockcupti.h"
 
 extern cuptiSubscribe_f cuptiSubscribe;
+extern cuptiActivityRegisterCallbacks_f cuptiActivityRegisterCallbacks;
+extern cuptiActivityFlushAll_f cuptiActivityFlushAll;
+extern cuptiActivityGetNextRecord_f cuptiActivityGetNextRecord;
 
 #define LAUNCHES 1000
 #define THREADS 256
@@ -309,6 +313,70 @@ static void steal(void)
     launches(300);
 }
 
+static _Atomic unsigned rival_kernels;
+
+static void rival_requested(uint8_t **bytes, size_t *size, size_t *records)
+{
+    *size = 1 << 16;
+    *bytes = malloc(*size);
+    *records = 0;
+}
+
+static void rival_completed(
+    void *context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
+{
+    struct cupti_record *record = NULL;
+
+    (void)context;
+    (void)stream;
+    (void)size;
+    while (cuptiActivityGetNextRecord(bytes, valid, &record) == CUPTI_OK) {
+        rival_kernels += record->kind == CUPTI_KIND_KERNEL;
+    }
+    free(bytes);
+}
+
+static bool is_without_rival(unsigned unused)
+{
+    (void)unused;
+    return !mock_is_client(rival_requested);
+}
+
+/* A profiler that is longer than ck waits for one that it is not told of; it
+ * gets its own, all of it and no more. */
+static void rival(void)
+{
+    settle();
+    (void)cuptiActivityRegisterCallbacks(rival_requested, rival_completed);
+    launches(500);
+    (void)usleep(2300000);
+    launches(100);
+    (void)cuptiActivityDisable(CUPTI_KIND_KERNEL);
+    (void)cuptiActivityFlushAll(1);
+    if (rival_kernels != 600) {
+        (void)fprintf(stderr, "cupti_host: the other client got %u kernels\n",
+                      rival_kernels);
+        _exit(10);
+    }
+    wait_for(is_without_rival, 0);
+    settle();
+    launches(300);
+}
+
+static bool is_wanted(unsigned unused)
+{
+    (void)unused;
+    return !mock_is_client(NULL);
+}
+
+static void held(void)
+{
+    mock_release();
+    wait_for(is_wanted, 0);
+    settle();
+    launches(300);
+}
+
 /* A launch each half a millisecond, for a fifth of a second and more. */
 static void paced(void)
 {
@@ -510,6 +578,10 @@ static void end_as(const char *how)
         wait_for(is_taken_over, 6); /* by then it was another clock's */
     } else if (strcmp(how, "steal") == 0) {
         steal();
+    } else if (strcmp(how, "rival") == 0) {
+        rival();
+    } else if (strcmp(how, "held") == 0) {
+        held();
     } else if (strcmp(how, "term") == 0) {
         (void)raise(SIGTERM);
     } else if (strcmp(how, "cost") == 0) {

@@ -40,6 +40,7 @@ static cupti_clock_f *clock_now;
 static uint8_t *buffer;
 static size_t room, used, dropped;
 static unsigned given_back; /* buffers in the client's hands */
+static _Atomic bool is_released;
 static _Atomic unsigned flushes, stamps, wasted;
 
 /* Names with their numbers in CUPTI 13.0; all other numbers have names that
@@ -125,7 +126,7 @@ MOCK_EXPORT int cuptiGetTimestamp(uint64_t *stamp)
 MOCK_EXPORT int
 cuptiSubscribe(void **subscriber, cupti_told_f *function, void *data)
 {
-    if (is_case("busy")) {
+    if (is_case("busy") || (is_case("held") && !is_released)) {
         return CUPTI_HELD;
     }
     if (is_case("nodriver")) {
@@ -190,6 +191,22 @@ MOCK_EXPORT int cuptiActivityEnable(uint32_t kind)
     kinds[kind % MOCK_KINDS] = true;
     is_enabled = true;
     return CUPTI_OK;
+}
+
+MOCK_EXPORT int cuptiActivityDisable(uint32_t kind)
+{
+    kinds[kind % MOCK_KINDS] = false;
+    return CUPTI_OK;
+}
+
+MOCK_EXPORT void mock_release(void)
+{
+    is_released = true;
+}
+
+MOCK_EXPORT bool mock_is_client(cupti_requested_f *requested)
+{
+    return request == requested;
 }
 
 MOCK_EXPORT int cuptiActivityRegisterCallbacks(cupti_requested_f *requested,

@@ -13,6 +13,7 @@
  *     drop      three records are said to be dropped
  *     zero      no kernel has times
  *     stuck     a plain flush never returns
+ *     held      as busy, until mock_release()
  *     scarce    buffers come back at the end only, and the first flush does
  *               not return before one was missing
  * MOCK_VERSION is what cuptiGetVersion() gives (130001); records have the
@@ -32,6 +33,9 @@
 
 #define MOCK_EXPORT __attribute__((visibility("default")))
 
+/* What only other clients call. */
+MOCK_EXPORT int cuptiActivityDisable(uint32_t kind);
+
 /* An activity record is done; taken if its kind was asked for (any: always).
  */
 MOCK_EXPORT void mock_emit(const void *record, size_t bytes);
@@ -47,6 +51,10 @@ MOCK_EXPORT uint64_t mock_clock(void);
 MOCK_EXPORT void mock_fatal(void);
 /* Another client registers its buffers, and frees all that come to it. */
 MOCK_EXPORT void mock_steal(void);
+/* Whoever held CUPTI lets it go. */
+MOCK_EXPORT void mock_release(void);
+/* Is it this client that has the buffers? With NULL: nobody. */
+MOCK_EXPORT bool mock_is_client(cupti_requested_f *requested);
 /* Is everything that was emitted back with the client? */
 MOCK_EXPORT bool mock_is_empty(void);
 /* Flushes that were begun, and stamps that were asked for. */
