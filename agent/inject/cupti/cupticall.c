@@ -7,6 +7,7 @@
  */
 #include "agent/inject/cupti/cupticall.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "agent/inject/cupti/cuptitaken.h"
 #include "agent/inject/inject.h"
 
-#define CALLS_MAX 1024   /* ids looked at in a domain */
+#define CALLS_MAX 4096   /* ids looked at in a domain */
 #define CALLS_UNKNOWN 64 /* so many ids without a name end a domain */
 
 static const char *const chosen[] = {
@@ -83,17 +84,28 @@ static const struct {
     {"cuDevicePrimaryCtxReset", MEANS_END},
 };
 
+/* Calls of the runtime that are one of the driver's within: that one is told
+ * alone, and so are launches of the driver's own. */
+static const char *const outsides[] = {"cudaLaunchKernel", "__cudaLaunchKernel",
+                                       "cudaLaunchCooperativeKernel",
+                                       "cudaGraphLaunch"};
+
 /* One domain's calls; text NULL: not chosen. */
 struct domain {
     uint32_t id;
     enum ck_kind kind;
     struct inject_label calls[CALLS_MAX];
     uint8_t means[CALLS_MAX];
+    bool is_outside[CALLS_MAX];
 };
 static struct domain runtime = {.id = CUPTI_DOMAIN_RUNTIME,
                                 .kind = CK_KIND_API_CUDA_RUNTIME};
 static struct domain driver = {.id = CUPTI_DOMAIN_DRIVER,
                                .kind = CK_KIND_API_CUDA_DRIVER};
+
+/* With a subscription; and whether work came of launches that nobody told. */
+static void *subscribed;
+static _Atomic int is_mismatched;
 
 /* The outermost call of this thread. */
 static __thread struct inject_call outer;
@@ -117,6 +129,16 @@ static enum meaning meaning_of(const char *name)
         }
     }
     return MEANS_NOTHING;
+}
+
+static bool is_outside(const char *name)
+{
+    for (size_t i = 0; i < sizeof(outsides) / sizeof(outsides[0]); i++) {
+        if (strncmp(name, outsides[i], strlen(outsides[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* "cudaLaunchKernel_v7000" -> "cudaLaunchKernel": a copy that stays. */
@@ -148,6 +170,7 @@ static void domain_load(struct domain *domain)
         if (is_chosen(name)) {
             domain->calls[id].text = name_trim(name);
             domain->means[id] = (uint8_t)meaning_of(name);
+            domain->is_outside[id] = is_outside(name);
         }
     }
 }
@@ -173,7 +196,8 @@ static unsigned domain_enable(void *subscriber, const struct domain *domain)
     unsigned enabled = 0;
 
     for (uint32_t id = 1; id < CALLS_MAX; id++) {
-        if (domain->calls[id].text != NULL) {
+        if (domain->calls[id].text != NULL &&
+            (subscriber == NULL || !domain->is_outside[id])) {
             enabled += call_enable_one(subscriber, domain->id, id) == CUPTI_OK;
         }
     }
@@ -187,8 +211,33 @@ unsigned call_enable(void *subscriber)
          cupti_api.cuptiActivityEnableDriverApi == NULL)) {
         return 0;
     }
+    subscribed = subscriber;
     return domain_enable(subscriber, &runtime) +
            domain_enable(subscriber, &driver);
+}
+
+void call_mismatched(void)
+{
+    atomic_store(&is_mismatched, 1);
+}
+
+/* A CUPTI that numbers the driver's call apart from the runtime's: kernels have
+ * the number of the outer one, so that is to be told as well. */
+static void outsides_enable(void)
+{
+    int yes = 1;
+
+    if (!atomic_compare_exchange_strong(&is_mismatched, &yes, 0)) {
+        return;
+    }
+    for (uint32_t id = 1; id < CALLS_MAX; id++) {
+        if (runtime.is_outside[id]) {
+            (void)call_enable_one(subscribed, runtime.id, id);
+        }
+    }
+    (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                     "CUPTI numbers launches of the driver and the runtime "
+                     "apart: both are told, kernels before have no launch");
 }
 
 static struct domain *domain_find(uint32_t domain)
@@ -211,6 +260,9 @@ static void call_enter(struct domain *domain, uint32_t id, uint32_t correlation)
 {
     if (depth++ > 0) {
         return;
+    }
+    if (atomic_load_explicit(&is_mismatched, memory_order_relaxed) != 0) {
+        outsides_enable();
     }
     if (domain->means[id] == MEANS_END) {
         flush_now(); /* records of the context go with it */

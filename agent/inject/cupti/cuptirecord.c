@@ -152,6 +152,25 @@ static uint32_t kernel_name(const char *text)
     return name;
 }
 
+/* So many kernels of unknown launches, and none of a known one, before the
+ * launches are asked for in another way. */
+#define RECORD_STRANGERS 16
+
+static void launch_count(const struct table_launch *who)
+{
+    static _Atomic unsigned strangers;
+    static _Atomic int is_known;
+
+    if (atomic_load_explicit(&is_known, memory_order_relaxed) != 0) {
+        return;
+    }
+    if (who->start != 0) {
+        atomic_store_explicit(&is_known, 1, memory_order_relaxed);
+    } else if (atomic_fetch_add(&strangers, 1) + 1 == RECORD_STRANGERS) {
+        call_mismatched();
+    }
+}
+
 static void kernel_write(const struct cupti_record *activity)
 {
     const struct cupti_kernel *k = (const void *)activity;
@@ -165,8 +184,10 @@ static void kernel_write(const struct cupti_record *activity)
                         .correlation = k->correlation,
                         .start = k->start,
                         .end = k->end};
-    struct ck_kernel *record = work_begin(&work, &who);
+    struct ck_kernel *record;
 
+    launch_count(&who);
+    record = work_begin(&work, &who);
     if (record == NULL) {
         return;
     }

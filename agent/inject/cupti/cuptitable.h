@@ -16,7 +16,7 @@
 #include "schema/time.h"
 
 #define TABLE_DEVICES 64
-#define TABLE_CONTEXTS 256
+#define TABLE_CONTEXTS 4096
 #define TABLE_STREAMS 4096
 /* A power of two; more launches than a process makes between two flushes. */
 #define TABLE_LAUNCHES 262144

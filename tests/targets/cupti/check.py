@@ -59,8 +59,10 @@ class Case(unittest.TestCase):
         bad = [r for r in lines.of("kernel") if r["flags"] & BAD_TIME]
         self.assertEqual(len(kernels), threads * (LAUNCHES + DIRECT + NODES))
         self.assertEqual(len(bad), 2 if has_rest else 0)
-        self.assertEqual(len(lines.of("cuda")), threads * (LAUNCHES + 1))
-        self.assertEqual(len(lines.of("cuda-driver")), threads * DIRECT)
+        # Two callbacks a launch: the driver's call, alone or in a runtime's.
+        self.assertEqual(len(lines.of("cuda")), 0)
+        self.assertEqual(len(lines.of("cuda-driver")),
+                         threads * (LAUNCHES + DIRECT + 1))
         if has_rest:
             self.assertEqual([r["bytes"] for r in lines.of("h2d")], [100])
             self.assertEqual([r["bytes"] for r in lines.of("d2h")], [200])
@@ -82,13 +84,12 @@ class Case(unittest.TestCase):
             self.assertLessEqual(call["start"], kernel["start"] + MAPPED)
             if kernel["named"] == "saxpy":
                 self.assertEqual(call["arg"], kernel["correlation"])
-                self.assertIn(call["named"],
-                              ("cudaLaunchKernel", "cuLaunchKernel"))
+                self.assertEqual(call["named"], "cuLaunchKernel")
                 self.assertEqual(kernel["shared_bytes"], 1536)
                 self.assertEqual(kernel["global[0]"], 128)
                 self.assertEqual(kernel["local[0]"], 256)
             else:
-                self.assertEqual(call["named"], "cudaGraphLaunch")
+                self.assertEqual(call["named"], "cuGraphLaunch")
                 self.assertEqual(kernel["correlation"] >> 32,
                                  kernel["correlation"] & 0xffffffff)
             self.assertEqual(devices[kernel["device"]]["uuid"],
@@ -98,7 +99,7 @@ class Case(unittest.TestCase):
     def check_host_only(self, lines, done, *words):
         """The program ends well, and a note says why there is no device."""
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(lines.of("kernel", "cuda", "h2d"), [])
+        self.assertEqual(lines.of("kernel", "cuda", "cuda-driver", "h2d"), [])
         (note,) = lines.notes()
         for word in words:
             self.assertIn(word, note)
@@ -147,6 +148,19 @@ class Truth(Case):
                 self.check_truth(lines, 1)
                 self.assertEqual([r["flags"] for r in lines.of("sync")], [RAW])
 
+    def test_where_driver_and_runtime_number_a_launch_apart(self):
+        """Kernels have the number of the runtime's call: it is told as well
+        once kernels come whose launch nobody knows, and none is lost."""
+        lines, done = host(1, "later", MOCK_CASE="apart")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(any("apart: both are told" in n
+                            for n in lines.notes()))
+        calls = {(r["slot_tid"], r["call"]) for r in lines.of("cuda")}
+        kernels = lines.of("kernel")
+        self.assertEqual(len(kernels), LAUNCHES + DIRECT + NODES + 2 + 400)
+        self.assertTrue(all((r["tid"], r["call"]) in calls
+                            for r in kernels[-400:]))
+
     def test_kernels_whose_names_have_no_room_are_said(self):
         lines, done = host(1, "names")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -159,7 +173,7 @@ class Truth(Case):
         lines, done = host(CKAGENT_CUPTI="yield")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("mode yield", lines.notes()[0])
-        self.assertEqual(lines.of("cuda"), [])
+        self.assertEqual(lines.of("cuda", "cuda-driver"), [])
         self.assertEqual(len(lines.of("kernel")),
                          LAUNCHES + DIRECT + NODES + 2)
 
@@ -264,7 +278,7 @@ class End(Case):
     def test_a_signal_ends_it_at_once(self):
         lines, done = host(1, "term", MOCK_CASE="late")
         self.assertEqual(done.returncode, 128 + 15)
-        self.assertEqual(len(lines.of("cuda")), LAUNCHES + 1)
+        self.assertEqual(len(lines.of("cuda-driver")), LAUNCHES + DIRECT + 1)
         # What a buffer holds that was full is there.
         self.assertGreater(len(lines.of("kernel")), LAUNCHES - 400)
 
@@ -275,7 +289,8 @@ class End(Case):
                             for n in lines.notes()))
         (gone,) = lost(lines)
         self.assertEqual((gone["value"], gone["reason"]), (500, DEVICE_LOST))
-        self.check_window(gone, lines, LAUNCHES, LAUNCHES + 500)
+        self.check_window(gone, lines, LAUNCHES + DIRECT,
+                          LAUNCHES + DIRECT + 500)
         kernels = [r for r in lines.of("kernel") if not r["flags"] & BAD_TIME]
         self.assertEqual(len(kernels), LAUNCHES + DIRECT + NODES + 300)
 
@@ -283,8 +298,8 @@ class End(Case):
         """From before the first of these launches to behind the last, and
         not to others."""
         calls = sorted((r["start"], r["start"] + r["dur"])
-                       for r in lines.of("cuda")
-                       if r["named"] == "cudaLaunchKernel")
+                       for r in lines.of("cuda-driver")
+                       if r["named"] == "cuLaunchKernel")
         self.assertGreater(gone["start"], calls[first - 1][1])
         self.assertLess(gone["start"], calls[first][0])
         self.assertGreater(gone["start"] + gone["enabled"], calls[end - 1][1])
@@ -293,7 +308,7 @@ class End(Case):
     def test_abort_ends_as_without_ck(self):
         lines, done = host(1, "abort")
         self.assertEqual(done.returncode, 128 + 6)
-        self.assertEqual(len(lines.of("cuda")), LAUNCHES + 1)
+        self.assertEqual(len(lines.of("cuda-driver")), LAUNCHES + DIRECT + 1)
 
     def test_a_forked_child_is_silent(self):
         lines, done = host(1, "fork")

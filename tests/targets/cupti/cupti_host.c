@@ -12,11 +12,12 @@
  * context ends in that call, then _exit), steal (another client takes the
  * buffers, 500 launches, and 300 when it is over), rival (the same by a client
  * that calls CUPTI as a profiler does, 500 launches, 100 more behind 2.3 s, and
- * 300 when it has ended), held (CUPTI is let go of: 300 launches), flood
- * (150,000 launches), paced (400 more in 0.2 s), kill (the same, then SIGKILL),
- * cost (prints ns of a launch's callbacks beside an empty subscriber's),
- * capture (6000 launches into a graph, then paced), names (8000 kernels of as
- * many names), and as cuda_truth does hold, marks and replay.
+ * 300 when it has ended), held (CUPTI is let go of: 300 launches), later (400
+ * when ck has looked at all before), flood (150,000 launches), paced (400 more
+ * in 0.2 s), kill (the same, then SIGKILL), cost (prints ns of a launch's
+ * callbacks beside an empty subscriber's), capture (6000 launches into a graph,
+ * then paced), names (8000 kernels of as many names), and as cuda_truth does
+ * hold, marks and replay.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -112,9 +113,11 @@ static void *thread_main(void *unused)
     }
     id = atomic_fetch_add(&next_correlation, 1);
     mock_call(runtime, "cudaGraphLaunch", CUPTI_ENTER, id);
+    mock_call(driver, "cuGraphLaunch", CUPTI_ENTER, id);
     for (uint64_t node = 1; node <= NODES; node++) {
         node_emit(id, node << 32 | node);
     }
+    mock_call(driver, "cuGraphLaunch", CUPTI_EXIT, id);
     mock_call(runtime, "cudaGraphLaunch", CUPTI_EXIT, id);
     return unused;
 }
@@ -240,13 +243,25 @@ static void fork_child(void)
     }
 }
 
+static void launch_begin(uint32_t id)
+{
+    mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_ENTER, id);
+    mock_call(CUPTI_DOMAIN_DRIVER, "cuLaunchKernel", CUPTI_ENTER, id);
+}
+
+static void launch_end(uint32_t id)
+{
+    mock_call(CUPTI_DOMAIN_DRIVER, "cuLaunchKernel", CUPTI_EXIT, id);
+    mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_EXIT, id);
+}
+
 static void launch(void)
 {
     uint32_t id = atomic_fetch_add(&next_correlation, 1);
 
-    mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_ENTER, id);
+    launch_begin(id);
     launch_emit(id);
-    mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_EXIT, id);
+    launch_end(id);
 }
 
 static void synchronize(void)
@@ -410,12 +425,12 @@ static void marks(int count)
         uint32_t id = atomic_fetch_add(&next_correlation, 1);
         uint64_t start;
 
-        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_ENTER, id);
+        launch_begin(id);
         start = mock_clock();
         while (mock_clock() < start + 20000) {
         }
         kernel_emit(id, start, start + 20000);
-        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_EXIT, id);
+        launch_end(id);
         (void)printf("mark %llu %llu %llu %llu\n", (unsigned long long)start,
                      (unsigned long long)start + 20000,
                      (unsigned long long)before, (unsigned long long)raw_ns());
@@ -442,11 +457,8 @@ static double callbacks_ns(void)
         for (int k = 0; k < CALLS; k++) {
             uint32_t id = atomic_fetch_add(&next_correlation, 1);
 
-            mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_ENTER,
-                      id);
-            mock_call(CUPTI_DOMAIN_DRIVER, "cuLaunchKernel", CUPTI_ENTER, id);
-            mock_call(CUPTI_DOMAIN_DRIVER, "cuLaunchKernel", CUPTI_EXIT, id);
-            mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_EXIT, id);
+            launch_begin(id);
+            launch_end(id);
         }
         taken[i] = raw_ns() - begin;
     }
@@ -500,8 +512,8 @@ static void *capture_main(void *unused)
     for (int i = 0; i < 6000; i++) {
         uint32_t id = atomic_fetch_add(&next_correlation, 1);
 
-        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_ENTER, id);
-        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaLaunchKernel", CUPTI_EXIT, id);
+        launch_begin(id);
+        launch_end(id);
     }
     return unused;
 }
@@ -578,6 +590,9 @@ static void end_as(const char *how)
         wait_for(is_taken_over, 6); /* by then it was another clock's */
     } else if (strcmp(how, "steal") == 0) {
         steal();
+    } else if (strcmp(how, "later") == 0) {
+        settle();
+        launches(400);
     } else if (strcmp(how, "rival") == 0) {
         rival();
     } else if (strcmp(how, "held") == 0) {

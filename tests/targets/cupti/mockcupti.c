@@ -587,6 +587,10 @@ MOCK_EXPORT void mock_call(uint32_t domain,
         .correlation = correlation,
     };
 
+    if (domain == CUPTI_DOMAIN_DRIVER && is_case("apart")) {
+        data.correlation += 1u << 30;
+    }
+
     if (callback != NULL && calls[domain][id]) {
         callback(callback_data, domain, id, &data);
     }

@@ -13,6 +13,7 @@
  *     drop      three records are said to be dropped
  *     zero      no kernel has times
  *     stuck     a plain flush never returns
+ *     apart     the driver's call in a runtime's has a number of its own
  *     held      as busy, until mock_release()
  *     scarce    buffers come back at the end only, and the first flush does
  *               not return before one was missing
