@@ -477,6 +477,13 @@ static void stamps_between(const struct align *align,
         span[1] == span[0] ? raw[0] : axis_undo(&align->axis, agent, span[1]);
 }
 
+/* A RAW that is off by that much is off by so much on the axis, whose clock
+ * runs at another rate. */
+static ck_time_t on_axis(ck_time_t error)
+{
+    return error + ck_clock_drift(error, CK_CLOCK_RATE_CAP_PPB);
+}
+
 /* What a map of ticks adds to the error of its domain's clock between two times
  * of RAW. Where messages were solved, it is of RAW as the ticks have it. */
 static ck_time_t ticks_more(const struct align *align,
@@ -486,7 +493,7 @@ static ck_time_t ticks_more(const struct align *align,
 {
     ck_time_t error = ticks_error_between(&map->on->ticks, from, to);
 
-    return align->has_edges && error <= TICKS_DOUBT ? 0 : error;
+    return align->has_edges && error <= TICKS_DOUBT ? 0 : on_axis(error);
 }
 
 /* The same of two stamps of one clock: nothing but where it is doubtful. */
@@ -495,7 +502,7 @@ ticks_doubt(const struct map *map, ck_time_t from, ck_time_t to)
 {
     ck_time_t error = ticks_error_between(&map->on->ticks, from, to);
 
-    return error <= TICKS_DOUBT ? 0 : 2 * error;
+    return error <= TICKS_DOUBT ? 0 : 2 * on_axis(error);
 }
 
 /* The same of what was put between two times. */
@@ -528,7 +535,8 @@ int align_bound(const struct align *align,
 {
     struct map *map = &align->maps[align->axis.domains[agent]];
     struct clockmap *clock = map->held != NULL ? map->held : map->on->clock;
-    ck_time_t more = is_ticks ? ticks_error(&map->on->ticks, stamp) : 0;
+    ck_time_t more =
+        is_ticks ? on_axis(ticks_error(&map->on->ticks, stamp)) : 0;
     ck_time_t error;
 
     if (!map->domain.is_calibrated) {
@@ -645,27 +653,50 @@ int align_pair_bound(const struct align *align,
     return 0;
 }
 
+/* Whose ticks are asked for: of one clock, or of two stamps of one; records may
+ * be `room` earlier or later, part by part (NULL: not at all). */
+struct parts_of {
+    bool is_one;
+    const ck_time_t *room;
+};
+
+/* Next to a jump, that far to both sides. */
+static void span_widen(const struct map *map, ck_time_t room, ck_time_t span[2])
+{
+    const ck_time_t wide[2] = {span[0] - room, span[1] + room};
+
+    if (map->on->clock != NULL && map->on->fold.count > 0 &&
+        clockfold_error(&map->on->fold, wide) > 0) {
+        span[0] = wide[0];
+        span[1] = wide[1];
+    }
+}
+
 /* What ticks add to it: in each part the largest, of one clock or of two stamps
- * of one. */
+ * of one. Next to a jump, of all that may be put there, as bound_at() has it.
+ */
 static void parts_ticks(const struct align *align,
                         uint32_t agent,
                         const ck_time_t stretch[2],
-                        bool is_one,
+                        const struct parts_of *of,
                         ck_time_t parts[CLOCKPARTS])
 {
     const struct map *map = &align->maps[align->axis.domains[agent]];
     double width = (double)(stretch[1] - stretch[0]) / CLOCKPARTS;
 
     for (size_t i = 0; map->on->ticks.count > 1 && i < CLOCKPARTS; i++) {
-        const ck_time_t span[2] = {
-            stretch[0] + (ck_time_t)(width * (double)i),
-            stretch[0] + (ck_time_t)(width * (double)(i + 1)) + 1};
+        ck_time_t span[2] = {stretch[0] + (ck_time_t)(width * (double)i),
+                             stretch[0] + (ck_time_t)(width * (double)(i + 1)) +
+                                 1};
         ck_time_t raw[2];
 
+        if (of->room != NULL) {
+            span_widen(map, of->room[i], span);
+        }
         stamps_between(align, agent, span, raw);
         if (parts[i] != CLOCKMAP_ERROR_UNKNOWN) {
-            parts[i] += is_one ? ticks_doubt(map, raw[0], raw[1])
-                               : ticks_more(align, map, raw[0], raw[1]);
+            parts[i] += of->is_one ? ticks_doubt(map, raw[0], raw[1])
+                                   : ticks_more(align, map, raw[0], raw[1]);
         }
     }
 }
@@ -690,7 +721,7 @@ static int bound_parts(const struct align *align,
         clockparts_fill(map->on->clock, stretch[0], stretch[1], parts);
         clockfold_raise(&map->on->fold, stretch, room, parts);
     }
-    parts_ticks(align, agent, stretch, false, parts);
+    parts_ticks(align, agent, stretch, &(struct parts_of){false, room}, parts);
     return 0;
 }
 
@@ -753,8 +784,10 @@ static void parts_lower(const struct align *align,
             align->axis.domains[agents[1]], stretch, pair)) {
         return;
     }
-    parts_ticks(align, agents[0], stretch, false, pair);
-    parts_ticks(align, agents[1], stretch, false, pair);
+    parts_ticks(align, agents[0], stretch, &(struct parts_of){false, NULL},
+                pair);
+    parts_ticks(align, agents[1], stretch, &(struct parts_of){false, NULL},
+                pair);
     for (size_t i = 0; i < CLOCKPARTS; i++) {
         ck_time_t from = stretch[0] + (ck_time_t)(width * (double)i);
         const ck_time_t span[2] = {from - parts[i],
@@ -782,7 +815,8 @@ int align_pair_parts(const struct align *align,
     }
     if (align->axis.domains[agent] == align->axis.domains[other]) {
         memset(parts, 0, CLOCKPARTS * sizeof(*parts));
-        parts_ticks(align, agent, stretch, true, parts);
+        parts_ticks(align, agent, stretch, &(struct parts_of){true, NULL},
+                    parts);
         return 0;
     }
     for (size_t i = 0; i < CLOCKPARTS; i++) {

@@ -27,6 +27,7 @@
 #include "merge/model/comm.h"
 #include "merge/report/report.h"
 #include "merge/timeline/clockmap.h"
+#include "schema/clock/clocksource.h"
 #include "schema/clock/clocktrend.h"
 #include "tests/merge/clockworld.h"
 
@@ -169,8 +170,17 @@ struct step {
     ck_time_t size;
 };
 
+/* The time stamp counter of a machine, which stamps its records: the kernel
+ * makes RAW of it, so it steps with it; but it may jump alone, too. */
+struct counter {
+    double rate; /* ticks a ns of RAW; 0 = RAW stamps the records */
+    double start;
+};
+
 struct chaos {
     struct machines machines;
+    struct counter counters[MACHINES_MAX];
+    struct step jump; /* of a counter alone; none: 0 */
     struct worldpath path;
     struct step steps[STEPS];
     int steps_count;
@@ -189,6 +199,8 @@ struct tally {
     int steps, missed;
     long gates, passed;  /* passed: below the truth */
     long smalls, beyond; /* instants of worlds with small steps; outside */
+    long ticks;          /* instants with a stamp of ticks */
+    int jumps, unseen;   /* of counters, of more than 1 ms */
 };
 
 static void name_put(struct machines *machines, uint32_t i, uint32_t boot)
@@ -305,6 +317,82 @@ static bool is_asleep(const struct chaos *chaos, uint32_t machine, ck_time_t at)
            at > sleep->at - 5 * CK_TIME_MS && at <= sleep->at + sleep->size;
 }
 
+/* A jump of a counter, of 1 us to 10 s, at least 3 s off from other steps of
+ * its machine: no two things happen to it within a second. */
+static void jump_draw(struct chaos *chaos)
+{
+    struct step jump = {
+        (uint32_t)world_between(&random_state, 0, chaos->machines.count),
+        START + (ck_time_t)world_between(&random_state, 0, 59e9),
+        (ck_time_t)pow(10, world_between(&random_state, 3, 10))};
+
+    jump.size = world_unit(&random_state) < 0.5 ? jump.size : -jump.size;
+    if (chaos->is_same && jump.who == chaos->clone) {
+        jump.who = chaos->twin;
+    }
+    for (int i = 0; i < chaos->steps_count; i++) {
+        const struct step *step = &chaos->steps[i];
+
+        /* Nor among readings that a RAW that was set back shows twice. */
+        if (llabs(step->at - jump.at) <
+            3 * CK_TIME_S + (step->size < 0 ? -step->size : 0)) {
+            return;
+        }
+    }
+    if (chaos->counters[jump.who].rate > 0 && chaos->sleep.size == 0) {
+        chaos->jump = jump;
+    }
+}
+
+static void counters_make(struct chaos *chaos)
+{
+    for (uint32_t i = 0; i < chaos->machines.count; i++) {
+        if (world_unit(&random_state) < 0.6) {
+            chaos->counters[i] =
+                (struct counter){world_between(&random_state, 1, 4), 1e14};
+        }
+    }
+    if (chaos->is_same) {
+        chaos->counters[chaos->clone] = chaos->counters[chaos->twin];
+    }
+    if (world_unit(&random_state) < 0.5) {
+        jump_draw(chaos);
+    }
+}
+
+/* A clone that is the same machine has one counter with it. */
+static bool is_jump_of(const struct chaos *chaos, uint32_t machine)
+{
+    return chaos->jump.size != 0 &&
+           (chaos->jump.who == machine ||
+            (chaos->is_same && machine == chaos->clone &&
+             chaos->jump.who == chaos->twin));
+}
+
+static int64_t
+ticks_at(const struct chaos *chaos, uint32_t machine, ck_time_t at)
+{
+    const struct counter *counter = &chaos->counters[machine];
+    const struct worldclock *clock = &chaos->machines.clocks[machine];
+    double ahead = is_jump_of(chaos, machine) && at >= chaos->jump.at
+                       ? (double)chaos->jump.size
+                       : 0;
+    double raw = (double)(worldclock_at(clock, at) - clock->offset) + ahead;
+
+    return (int64_t)(counter->start + raw * counter->rate);
+}
+
+/* What stamps a record of a machine then. */
+static int64_t stamp_at(const struct chaos *chaos,
+                        uint32_t machine,
+                        ck_time_t at,
+                        bool *is_ticks)
+{
+    *is_ticks = chaos->counters[machine].rate > 0;
+    return *is_ticks ? ticks_at(chaos, machine, at)
+                     : worldclock_at(&chaos->machines.clocks[machine], at);
+}
+
 static void chaos_init(struct chaos *chaos)
 {
     uint32_t count = (uint32_t)world_between(&random_state, 2, 5);
@@ -330,6 +418,7 @@ static void chaos_init(struct chaos *chaos)
         chaos->machines.clocks[chaos->clone] =
             chaos->machines.clocks[chaos->twin];
     }
+    counters_make(chaos);
 }
 
 static void burst_put(struct chaos *chaos, ck_time_t at)
@@ -384,6 +473,26 @@ static void readings_put(struct chaos *chaos, ck_time_t at)
     }
 }
 
+static void ticks_put(struct chaos *chaos, ck_time_t at)
+{
+    for (uint32_t i = 0; i < chaos->machines.count; i++) {
+        ck_time_t width = (ck_time_t)world_between(&random_state, 20, 200);
+        struct ck_clock_fact fact = {
+            .e = {.kind = CK_KIND_CLOCK_PAIR, .start = ticks_at(chaos, i, at)},
+            .value = worldclock_at(&chaos->machines.clocks[i], at) +
+                     (ck_time_t)world_between(&random_state, -(double)width + 1,
+                                              (double)width - 1),
+            .t3 = CK_CLOCKSOURCE_TSC,
+            .width = width,
+            .clock = CK_CLOCK_TSC,
+        };
+
+        if (chaos->counters[i].rate > 0 && !is_asleep(chaos, i, at)) {
+            assert_int_equal(align_fact(chaos->machines.align, i, &fact), 0);
+        }
+    }
+}
+
 static void chaos_settle(struct chaos *chaos)
 {
     struct machines *machines = &chaos->machines;
@@ -391,6 +500,7 @@ static void chaos_settle(struct chaos *chaos)
     for (int i = 0; i < SECONDS; i++) {
         burst_put(chaos, START + i * CK_TIME_S);
         readings_put(chaos, START + i * CK_TIME_S);
+        ticks_put(chaos, START + i * CK_TIME_S + 30 * CK_TIME_MS);
     }
     assert_int_equal(defs_close(machines->defs), 0);
     assert_int_equal(comm_close(machines->defs), 0);
@@ -412,12 +522,14 @@ pair_bound(const struct align *align, uint32_t a, uint32_t b, ck_time_t time)
                : CLOCKMAP_ERROR_UNKNOWN;
 }
 
-static ck_time_t
-own_bound(const struct align *align, uint32_t agent, ck_time_t stamp)
+static ck_time_t own_bound(const struct align *align,
+                           uint32_t agent,
+                           bool is_ticks,
+                           int64_t stamp)
 {
     ck_time_t bound;
 
-    return align_bound(align, agent, false, stamp, &bound) == 0
+    return align_bound(align, agent, is_ticks, stamp, &bound) == 0
                ? bound
                : CK_CLOCK_NONE / 4;
 }
@@ -445,14 +557,15 @@ static void pair_count(const struct chaos *chaos,
     for (int i = 0; i < checks; i++) {
         ck_time_t at = START + (ck_time_t)(world_unit(&random_state) * 1e9 *
                                            (SECONDS - 1));
-        ck_time_t own[2] = {worldclock_at(&clocks[a], at),
-                            worldclock_at(&clocks[b], at)};
-        ck_time_t x = axis_time(align_axis(align), a, false, own[0]);
-        ck_time_t y = axis_time(align_axis(align), b, false, own[1]);
+        bool is_ticks[2];
+        int64_t own[2] = {stamp_at(chaos, a, at, &is_ticks[0]),
+                          stamp_at(chaos, b, at, &is_ticks[1])};
+        ck_time_t x = axis_time(align_axis(align), a, is_ticks[0], own[0]);
+        ck_time_t y = axis_time(align_axis(align), b, is_ticks[1], own[1]);
         ck_time_t bound = pair_bound(align, a, b, x);
         ck_time_t its = pair_bound(align, a, b, y);
-        ck_time_t sum =
-            own_bound(align, a, own[0]) + own_bound(align, b, own[1]);
+        ck_time_t sum = own_bound(align, a, is_ticks[0], own[0]) +
+                        own_bound(align, b, is_ticks[1], own[1]);
 
         if (is_asleep(chaos, a, at) || is_asleep(chaos, b, at)) {
             continue;
@@ -462,6 +575,7 @@ static void pair_count(const struct chaos *chaos,
         bound = its < bound ? its : bound;
         bound = bound == CLOCKMAP_ERROR_UNKNOWN || sum < bound ? sum : bound;
         tally->instants++;
+        tally->ticks += is_ticks[0] || is_ticks[1];
         tally->smalls += chaos->is_small;
         if (llabs(x - y) > bound + 2) {
             tally->outside += !chaos->is_small;
@@ -597,6 +711,61 @@ static void faults_count(const struct chaos *chaos, struct tally *tally)
     }
 }
 
+/* Jumps that are told of counters, on the machine whose counter it was. */
+static void jumps_count(const struct chaos *chaos, struct tally *tally)
+{
+    const struct defs *defs = chaos->machines.defs;
+    const struct step *jump = &chaos->jump;
+    bool is_found = false;
+
+    for (uint32_t d = 0; d < defs->domains_count; d++) {
+        struct clockwatch_event *events = NULL;
+        size_t count = 0;
+
+        assert_int_equal(align_watch(chaos->machines.align, d, &events, &count),
+                         0);
+        for (size_t i = 0; i < count; i++) {
+            ck_time_t raw =
+                worldclock_at(&chaos->machines.clocks[jump->who], jump->at);
+            bool is_it = jump->size != 0 &&
+                         d == defs->agents[jump->who].domain &&
+                         events[i].from <= raw && raw <= events[i].to;
+
+            if (events[i].kind == CLOCKWATCH_COUNTER) {
+                is_found |= is_it;
+                tally->faults++;
+                tally->wrong += !is_it;
+            }
+        }
+        free(events);
+    }
+    if (llabs(jump->size) > CK_TIME_MS) {
+        tally->jumps++;
+        tally->unseen += !is_found;
+    }
+}
+
+static void chaos_print(const struct chaos *chaos, int round, uint64_t seed)
+{
+    print_message("world %d (state %llu): %u machines, %u names %u%s, "
+                  "path %lld + %.0f ns%s%s\n",
+                  round, (unsigned long long)seed, chaos->machines.count,
+                  chaos->clone, chaos->twin, chaos->is_same ? " and is it" : "",
+                  (long long)chaos->path.least, chaos->path.tail,
+                  chaos->has_readings ? "" : ", no readings",
+                  chaos->sleep.size > 0 ? ", one sleeps" : "");
+    if (chaos->jump.size != 0) {
+        print_message("  the counter of %u jumps by %lld ns at %.6f\n",
+                      chaos->jump.who, (long long)chaos->jump.size,
+                      (double)(chaos->jump.at - START) * 1e-9);
+    }
+    for (int i = 0; i < chaos->steps_count; i++) {
+        print_message("  %u jumps by %lld ns at %.6f\n", chaos->steps[i].who,
+                      (long long)chaos->steps[i].size,
+                      (double)(chaos->steps[i].at - START) * 1e-9);
+    }
+}
+
 static void clones_steps_and_wander_together_are_covered(void **state)
 {
     const char *given = getenv("CK_WORLDS");
@@ -619,23 +788,12 @@ static void clones_steps_and_wander_together_are_covered(void **state)
         if (!chaos.is_small) {
             faults_count(&chaos, &tally);
         }
+        jumps_count(&chaos, &tally);
         if (tally.outside > before.outside || tally.wrong > before.wrong ||
             tally.missed > before.missed || tally.above > before.above ||
-            tally.passed > before.passed || tally.beyond > before.beyond) {
-            print_message("world %d (state %llu): %u machines, %u names %u%s, "
-                          "path %lld + %.0f ns%s%s\n",
-                          round, (unsigned long long)seed, chaos.machines.count,
-                          chaos.clone, chaos.twin,
-                          chaos.is_same ? " and is it" : "",
-                          (long long)chaos.path.least, chaos.path.tail,
-                          chaos.has_readings ? "" : ", no readings",
-                          chaos.sleep.size > 0 ? ", one sleeps" : "");
-            for (int i = 0; i < chaos.steps_count; i++) {
-                print_message("  %u jumps by %lld ns at %.6f\n",
-                              chaos.steps[i].who,
-                              (long long)chaos.steps[i].size,
-                              (double)(chaos.steps[i].at - START) * 1e-9);
-            }
+            tally.passed > before.passed || tally.beyond > before.beyond ||
+            tally.unseen > before.unseen) {
+            chaos_print(&chaos, round, seed);
         }
         align_destroy(chaos.machines.align);
         defs_destroy(chaos.machines.defs);
@@ -643,10 +801,12 @@ static void clones_steps_and_wander_together_are_covered(void **state)
     print_message("%d worlds: %ld of %ld instants outside, %ld above the "
                   "region's bound, %d of %d faults wrong, %d of %d steps not "
                   "named, %ld of %ld gates pass below the truth, %ld of %ld "
-                  "instants outside near small steps\n",
+                  "instants outside near small steps, %ld stamped by ticks, "
+                  "%d of %d jumps of counters not named\n",
                   rounds, tally.outside, tally.instants, tally.above,
                   tally.wrong, tally.faults, tally.missed, tally.steps,
-                  tally.passed, tally.gates, tally.beyond, tally.smalls);
+                  tally.passed, tally.gates, tally.beyond, tally.smalls,
+                  tally.ticks, tally.unseen, tally.jumps);
     assert_int_equal(tally.outside, 0);
     assert_int_equal(tally.above, 0);
     assert_int_equal(tally.passed, 0);
