@@ -7,8 +7,8 @@
 # return of MPI_Init to the last call of MPI_Finalize. Each shape is run with
 # sleep or with a busy loop as its work, and with its last wait in a barrier or
 # in MPI_Finalize. In each run the report is within 0.01 of what the program's own
-# stamps say; and where these are within 0.01 of what is known of the shape, all
-# of the report is within 0.02 of that. Beside other programs ranks get no CPU for
+# stamps say; and where these are within 0.01 (and 2 %) of what is known of the
+# shape, all of the report is within 0.02 of that. Beside other programs ranks get no CPU for
 # a while and no run may be of its shape. CK_ALL=1: all of each.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
@@ -38,7 +38,10 @@ for name, value in known.items():
         f"{name} is {e[name]:.3f}, by the program's stamps {value:.3f}"
 ideal = dict(zip(("parallel", "load_balance", "serialisation"),
                  map(float, sys.argv[3:])))
-if abs(known["parallel"] - ideal["parallel"]) > 0.01 or \
+# What is waited for nobody, of which 2 % are allowed below, may make the run
+# longer by as much: .244 is near .25, but 2.4 % longer.
+if abs(known["parallel"] - ideal["parallel"]) > \
+        min(0.01, 0.02 * ideal["parallel"]) or \
         abs(known["load_balance"] - ideal["load_balance"]) > 0.01:
     print("not of its shape: " + " ".join(f"{v:.3f}" for v in known.values()))
     sys.exit(3)

@@ -116,7 +116,7 @@ cl_shapes.c:$(line copies read)"
     same "bound: copies are most of the busy time" True "$(j bound "(lambda all:
         all['copy_ns'] > all['compute_ns'])(j['all_devices'])")"
     # In the first three sentences.
-    has bound "^ck [^.]*bound Devices were busy .* Of all device time they spent \
+    has bound "^ck .* bound Devices were busy .* Of all device time they spent \
 [0-9.]+ % copying"
 }
 
