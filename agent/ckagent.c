@@ -400,7 +400,7 @@ static void leftovers_say(const struct leftovers *leftovers)
     char line[LEFTOVERS_LINE];
 
     leftovers_line(leftovers, line);
-    if (leftovers->failed > 0) {
+    if (leftovers->failed > 0 || leftovers->lost > 0) {
         ck_warn("%s", line);
     } else if (line[0] != '\0') {
         (void)fprintf(stderr, "ckagent: %s\n", line);

@@ -28,6 +28,23 @@ void leftovers_add(const char *path,
         }
         leftovers->records += found->records;
     }
+    leftovers->lost += state == SALVAGE_LOST;
+}
+
+/* Behind what the line has already. How long it is then. */
+static int lost_append(const struct leftovers *leftovers,
+                       char line[LEFTOVERS_LINE],
+                       int used)
+{
+    if (leftovers->lost == 0 || used < 0 || used >= LEFTOVERS_LINE) {
+        return used;
+    }
+    return used + snprintf(line + used, LEFTOVERS_LINE - (size_t)used,
+                           "%sof %u killed agent%s another program had cut "
+                           "off a part of the recording memory: what it held "
+                           "is lost",
+                           used > 0 ? "; " : "", leftovers->lost,
+                           leftovers->lost > 1 ? "s" : "");
 }
 
 /* "300 records that a killed agent of rank 2 left are now in ..." */
@@ -64,6 +81,7 @@ void leftovers_line(const struct leftovers *leftovers,
     if (leftovers->moved > 0) {
         used = moved_line(leftovers, line);
     }
+    used = lost_append(leftovers, line, used);
     if (leftovers->failed == 0 || used < 0 || used >= LEFTOVERS_LINE) {
         return;
     }

@@ -24,6 +24,7 @@ struct leftovers {
     unsigned failed;      /* ring files that stay */
     char path[PATH_MAX];  /* the first of them */
     char why[256];        /* and why */
+    unsigned lost;        /* removed unread: a part was cut off */
 };
 
 /* Count one ring file; `context` is the struct leftovers (zeroed by the

@@ -372,6 +372,20 @@ static void unborn_remove(int dir, const char *name, time_t age)
     (void)close(fd);
 }
 
+/* Its agent is dead, and a program has cut off a part of it: nobody could ever
+ * read it. True when it is gone. */
+static bool shortened_remove(int dir, const char *name)
+{
+    int fd = ck_owndir_file(dir, name, O_RDWR);
+    bool is_gone = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+                   ringfile_is_shortened(fd) && unlinkat(dir, name, 0) == 0;
+
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_gone;
+}
+
 /* Whom to tell, and how long each file may take. */
 struct telling {
     salvage_say *say;
@@ -444,7 +458,11 @@ void salvage_all(const char *dir,
                 unborn_remove(dirfd(stream), entry->d_name,
                               until == 0 ? 1 : UNBORN_AGE);
             }
-            if (ck_ring_is_name(entry->d_name)) {
+            /* Whose run it was is not known any more. */
+            if (dir == NULL && ck_ring_is_name(entry->d_name) &&
+                shortened_remove(dirfd(stream), entry->d_name)) {
+                say(entry->d_name, SALVAGE_LOST, &(struct salvage){0}, context);
+            } else if (ck_ring_is_name(entry->d_name)) {
                 file_look(dirs[i], entry->d_name, dir, &telling);
             }
         }

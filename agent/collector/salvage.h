@@ -22,6 +22,7 @@ enum salvage_state {
     SALVAGE_LIVES,  /* its program still runs, without its agent */
     SALVAGE_OTHER,  /* it belongs to another run directory than was asked */
     SALVAGE_FAILED, /* disk full, damaged, ...: the file stays */
+    SALVAGE_LOST,   /* a part of it was cut off: it is removed unread */
 };
 
 struct salvage {

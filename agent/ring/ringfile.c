@@ -341,6 +341,22 @@ static bool is_header_sound(const struct ck_ring_header *header, uint64_t bytes)
            bytes == header->slot_offset + header->slots * header->slot_bytes;
 }
 
+bool ringfile_is_shortened(int fd)
+{
+    struct ck_ring_header header;
+    struct stat st;
+    uint64_t made;
+
+    if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+        header.slots > CK_RING_SLOTS_MAX || fstat(fd, &st) != 0 ||
+        header.slot_bytes > INT64_MAX / CK_RING_SLOTS_MAX / 2 ||
+        header.slot_offset > INT64_MAX / 2) {
+        return false;
+    }
+    made = header.slot_offset + header.slots * header.slot_bytes;
+    return (uint64_t)st.st_size < made && is_header_sound(&header, made);
+}
+
 /* Map what header says. 0, or -1 with errno. */
 static int adopted_map(struct ringfile *ring,
                        const struct ck_ring_header *header)

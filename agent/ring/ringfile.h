@@ -90,6 +90,10 @@ uint64_t ringfile_body_bytes(const struct ringfile *ring, uint32_t slot);
 /* The slot's body, mapped twice in a row for reading. NULL with errno. */
 const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot);
 
+/* Is it a ring's file of which a part was cut off? What lay there is gone, and
+ * with it the sums over the rest. */
+bool ringfile_is_shortened(int fd);
+
 /* Open a ring file that nobody holds, to be its only reader. 0, or -1 with
  * errno: EWOULDBLOCK its agent lives, EPROTO not a ring of this version,
  * EPERM it or its directory is not this user's alone.

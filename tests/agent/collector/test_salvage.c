@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "agent/collector/leftovers.h"
 #include "agent/collector/salvage.h"
 #include "agent/ring/outbox.h"
 #include "agent/ring/ringfile.h"
@@ -253,6 +254,43 @@ static void what_never_became_a_ring_is_removed_in_silence(void **state)
     assert_int_equal(rmdir(dirs[1]), 0);
 }
 
+/* By a program that wrote to what is not its own. */
+static void a_ring_that_was_cut_is_removed_and_told_once(void **state)
+{
+    static const off_t sizes[] = {4096, 100000, 9000000};
+    char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
+    char path[256], moved[512], run[96];
+    char line[LEFTOVERS_LINE];
+
+    (void)state;
+    assert_int_equal(setenv("CK_TEST_RINGS", work, 1), 0);
+    ck_ring_dirs(dirs);
+    (void)snprintf(run, sizeof(run), "%s/cut", work);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct leftovers leftovers = {.moved = 0};
+
+        (void)mkdir(dirs[1], 0700);
+        ring_leave(path, run);
+        (void)snprintf(moved, sizeof(moved), "%s%s", dirs[1],
+                       strrchr(path, '/'));
+        assert_int_equal(rename(path, moved), 0);
+        assert_int_equal(truncate(moved, sizes[i]), 0);
+        salvage_all(run, 0, SALVAGE_RING_LIMIT, leftovers_add, &leftovers);
+        assert_int_equal(leftovers.lost, 0); /* perhaps of another run */
+        assert_int_equal(access(moved, F_OK), 0);
+        for (unsigned again = 0; again < 2; again++) {
+            leftovers = (struct leftovers){.moved = 0};
+            salvage_all(NULL, 0, SALVAGE_RING_LIMIT, leftovers_add, &leftovers);
+            assert_int_equal(leftovers.lost, again == 0);
+            assert_int_equal(leftovers.failed, 0);
+            leftovers_line(&leftovers, line);
+            assert_int_equal(strstr(line, "is lost") != NULL, again == 0);
+        }
+        assert_int_equal(access(moved, F_OK), -1);
+    }
+    assert_int_equal(rmdir(dirs[1]), 0);
+}
+
 /* Hundreds of agents of a host begin together. */
 static void who_finds_another_looking_does_not_look(void **state)
 {
@@ -447,6 +485,7 @@ int main(void)
         cmocka_unit_test(what_finds_no_room_stays_in_the_file),
         cmocka_unit_test(what_is_no_ring_is_named_and_stays),
         cmocka_unit_test(what_never_became_a_ring_is_removed_in_silence),
+        cmocka_unit_test(a_ring_that_was_cut_is_removed_and_told_once),
         cmocka_unit_test(who_finds_another_looking_does_not_look),
         cmocka_unit_test(who_is_asked_to_clean_looks_in_any_case),
         cmocka_unit_test(who_takes_too_long_is_ended_and_the_file_stays),
