@@ -70,7 +70,9 @@ FLOOR(sem_wait)
  * may have none of these: the loader is not to refuse it for that. They are
  * called where MPI is, which has them, for threads, or after a look. */
 #ifdef FLOOR_IS_PRELOADED
+#ifndef FLOOR_OF_CUDA
 __asm__(".weak dlsym");
+#endif
 __asm__(".weak dlopen");
 __asm__(".weak dlclose");
 __asm__(".weak pthread_key_create");
