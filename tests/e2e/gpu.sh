@@ -32,7 +32,7 @@ pack() {
         '-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags,-rpath,$ORIGIN/deps' \
         >"$build/log" &&
         cmake --build "$build" --parallel --target ckagent ckagg ckmerge ck \
-            ckmpi ckannotate ckcupti ringrun cuda_truth >>"$build/log" || {
+            ckmpi ckannotate ckcuda ckcupti ringrun cuda_truth >>"$build/log" || {
         tail -5 "$build/log"
         exit 1
     }
