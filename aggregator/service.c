@@ -539,17 +539,23 @@ static void stranger_say(const struct service *service)
     }
 }
 
+/* How long a turn of the loop may wait. */
+static ck_time_t turn_length(const struct service *service)
+{
+    if (is_ending(service)) {
+        return SERVICE_END_PERIOD;
+    }
+    return service->is_fresh ? SERVICE_ACK_PERIOD : SERVICE_JUDGE_PERIOD;
+}
+
 int service_run(struct service *service)
 {
     ck_time_t now = ck_time_raw();
     int code;
 
     while (!is_over(service, now)) {
-        ck_time_t wait = is_ending(service)  ? SERVICE_END_PERIOD
-                         : service->is_fresh ? SERVICE_ACK_PERIOD
-                                             : SERVICE_JUDGE_PERIOD;
-        int ready =
-            agg_wait(service->agg, service->signals, (int)(wait / CK_TIME_MS));
+        int ready = agg_wait(service->agg, service->signals,
+                             (int)(turn_length(service) / CK_TIME_MS));
 
         if (ready < 0) {
             ck_error("cannot wait for messages: %s", strerror(errno));

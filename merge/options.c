@@ -28,7 +28,13 @@ static const char *ranks_range(const char *at, long *first, long *last)
             return NULL;
         }
     }
-    return *end == ',' ? end + 1 : *end == '\0' ? end : NULL;
+    if (*end == ',') {
+        return end + 1;
+    }
+    if (*end == '\0') {
+        return end;
+    }
+    return NULL;
 }
 
 /* Texts that have a grammar of their own. 0, or -1 with err. */

@@ -364,10 +364,13 @@ static int domains_report(const struct defs *defs,
                 row->rank = defs->ranks[r].number;
             }
         }
-        row->why = row->is_calibrated || row->ranks == 0 ? NULL
-                   : report->inputs_count > 0
-                       ? clocklack_text(CLOCKLACK_COMMON)
-                       : clocklack_text(clocklack_find(defs, i));
+        if (row->is_calibrated || row->ranks == 0) {
+            row->why = NULL;
+        } else if (report->inputs_count > 0) {
+            row->why = clocklack_text(CLOCKLACK_COMMON);
+        } else {
+            row->why = clocklack_text(clocklack_find(defs, i));
+        }
         way_report(defs, i, row);
         if (clock_report(align, i, row) != 0 ||
             align_watch(align, i, &row->watched, &row->watched_count) != 0 ||

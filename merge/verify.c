@@ -33,6 +33,15 @@ static unsigned verify_files(const struct report *report, FILE *file)
     return found;
 }
 
+static const char *end_text(const struct report_rank *rank)
+{
+    if (rank->end == REPORT_END_MISSING) {
+        return "is not in the run";
+    }
+    return rank->is_orphan ? "lost its ckagent, and its exit status is unknown"
+                           : "has no end record";
+}
+
 static unsigned verify_stored(const struct report *report, FILE *file)
 {
     unsigned found = verify_files(report, file);
@@ -54,11 +63,7 @@ static unsigned verify_stored(const struct report *report, FILE *file)
 
         if (rank->end == REPORT_END_MISSING ||
             rank->end == REPORT_END_UNKNOWN) {
-            fprintf(file, "rank %d %s\n", rank->number,
-                    rank->end == REPORT_END_MISSING ? "is not in the run"
-                    : rank->is_orphan
-                        ? "lost its ckagent, and its exit status is unknown"
-                        : "has no end record");
+            fprintf(file, "rank %d %s\n", rank->number, end_text(rank));
             found++;
         }
         if (rank->gaps > 0) {

@@ -119,8 +119,18 @@ static void put_indent(struct ck_json *json)
 /* Length of the UTF-8 sequence at `s`, 0 when it is not one. */
 static unsigned utf8_length(const unsigned char *s)
 {
-    unsigned length = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    unsigned length;
     uint32_t code;
+
+    if (s[0] < 0xc2) {
+        length = 0;
+    } else if (s[0] < 0xe0) {
+        length = 2;
+    } else if (s[0] < 0xf0) {
+        length = 3;
+    } else {
+        length = 4;
+    }
 
     if (length == 0 || s[0] > 0xf4) {
         return 0;

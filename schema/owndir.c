@@ -31,6 +31,15 @@ static int dir_check(int fd, const char *dir, struct ck_err *err)
     return 0;
 }
 
+/* Why what was found in its place is not opened. */
+static const char *stranger_text(mode_t mode)
+{
+    if (S_ISLNK(mode)) {
+        return "is a symbolic link";
+    }
+    return S_ISDIR(mode) ? "belongs to another user" : "is not a directory";
+}
+
 int ck_owndir_open(const char *dir, struct ck_err *err)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -39,11 +48,7 @@ int ck_owndir_open(const char *dir, struct ck_err *err)
 
     if (fd < 0 && saved != ENOENT && lstat(dir, &st) == 0 &&
         (st.st_uid != geteuid() || !S_ISDIR(st.st_mode))) {
-        (void)ck_err_set(err,
-                         S_ISLNK(st.st_mode)   ? "%s is a symbolic link"
-                         : S_ISDIR(st.st_mode) ? "%s belongs to another user"
-                                               : "%s is not a directory",
-                         dir);
+        (void)ck_err_set(err, "%s %s", dir, stranger_text(st.st_mode));
         errno = EPERM;
         return -1;
     }

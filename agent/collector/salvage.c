@@ -244,6 +244,15 @@ static enum salvage_state ring_empty(struct ringfile *ring,
     return state;
 }
 
+/* Why a ring file cannot be adopted. */
+static const char *refusal_text(int error)
+{
+    if (error == EPROTO) {
+        return "not a ring file of this version";
+    }
+    return error == EPERM ? "it is not this user's alone" : strerror(error);
+}
+
 enum salvage_state
 salvage_ring(const char *path, const char *dir, struct salvage *found)
 {
@@ -255,9 +264,7 @@ salvage_ring(const char *path, const char *dir, struct salvage *found)
     if (ringfile_adopt(&ring, path) != 0) {
         found->is_foreign = true;
         (void)snprintf(found->why, sizeof(found->why), "%s",
-                       errno == EPROTO  ? "not a ring file of this version"
-                       : errno == EPERM ? "it is not this user's alone"
-                                        : strerror(errno));
+                       refusal_text(errno));
         return errno == EWOULDBLOCK || errno == ENOENT ? SALVAGE_BUSY
                                                        : SALVAGE_FAILED;
     }

@@ -259,9 +259,15 @@ static void children_reap(struct front *front)
 static void report_promise(struct front *front)
 {
     const struct collector_wish *collector = &front->wish->collector;
-    const char *dir = front->place[0] != '\0'         ? front->place
-                      : collector->aggregator == NULL ? collector->dir
-                                                      : NULL;
+    const char *dir;
+
+    if (front->place[0] != '\0') {
+        dir = front->place;
+    } else if (collector->aggregator == NULL) {
+        dir = collector->dir;
+    } else {
+        dir = NULL;
+    }
 
     if (front->wish->is_speaker && front->channel >= 0 && !front->is_done &&
         !front->has_promised && front->wish->report != FRONT_REPORT_NONE &&

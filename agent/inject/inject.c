@@ -170,9 +170,13 @@ static struct ck_ring_writer *thread_claim(void)
     if (ck_ring_writer_init(&inject_thread, &inject_ring) != 0) {
         bool is_first = errno == EAGAIN || thread_pause == 0;
 
-        thread_pause = is_first                    ? 1
-                       : thread_pause < OFFERS_MAX ? thread_pause * 2
-                                                   : OFFERS_MAX;
+        if (is_first) {
+            thread_pause = 1;
+        } else if (thread_pause < OFFERS_MAX) {
+            thread_pause = thread_pause * 2;
+        } else {
+            thread_pause = OFFERS_MAX;
+        }
         thread_offers = offers;
         atomic_fetch_add(&inject_ring.header->noslot, 1);
         return NULL;

@@ -277,9 +277,11 @@ static bool place_say(uint64_t site, uint64_t code, uint64_t n)
     if (file == NULL || file_length == 0 || file_length > FILE_MAX) {
         return false;
     }
-    name_length = name == NULL             ? 0
-                  : name_length > NAME_MAX ? NAME_MAX
-                                           : name_length;
+    if (name == NULL) {
+        name_length = 0;
+    } else if (name_length > NAME_MAX) {
+        name_length = NAME_MAX;
+    }
     memcpy(bytes, name_length == 0 ? "" : name, name_length);
     bytes[name_length] = '\0';
     memcpy(bytes + name_length + 1, file, file_length);

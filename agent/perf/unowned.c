@@ -39,9 +39,13 @@ struct unowned *unowned_create(pid_t target, int64_t period)
     if (unowned != NULL) {
         unowned->target = (uint32_t)target;
         unowned->period = period;
-        unowned->needed = needed < SAMPLES_LEAST  ? SAMPLES_LEAST
-                          : needed > SAMPLES_MOST ? SAMPLES_MOST
-                                                  : (unsigned)needed;
+        if (needed < SAMPLES_LEAST) {
+            unowned->needed = SAMPLES_LEAST;
+        } else if (needed > SAMPLES_MOST) {
+            unowned->needed = SAMPLES_MOST;
+        } else {
+            unowned->needed = (unsigned)needed;
+        }
     }
     return unowned;
 }

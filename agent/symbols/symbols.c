@@ -316,10 +316,15 @@ void symbols_follow_process(struct symbols *symbols,
     process = process_find(symbols, incarnation);
     if (process != NULL) {
         process->is_due = false;
-        process->pause = symbols->module_count > before    ? LOOK_AGAIN
-                         : process->pause == 0             ? LOOK_AGAIN
-                         : process->pause < LOOK_AGAIN_MAX ? 2 * process->pause
-                                                           : LOOK_AGAIN_MAX;
+        if (symbols->module_count > before) {
+            process->pause = LOOK_AGAIN;
+        } else if (process->pause == 0) {
+            process->pause = LOOK_AGAIN;
+        } else if (process->pause < LOOK_AGAIN_MAX) {
+            process->pause = 2 * process->pause;
+        } else {
+            process->pause = LOOK_AGAIN_MAX;
+        }
         process->look_at = now + process->pause;
     }
 }

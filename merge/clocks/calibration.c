@@ -741,9 +741,13 @@ const char *calibration_name(const struct calibration_domain *domain)
     const uint64_t *used = domain->used;
 
     if (domain->method != CALIBRATION_FACTS) {
-        return domain->method == CALIBRATION_SAME    ? "same clock"
-               : domain->method == CALIBRATION_DATES ? "dates"
-                                                     : names[0];
+        if (domain->method == CALIBRATION_SAME) {
+            return "same clock";
+        }
+        if (domain->method == CALIBRATION_DATES) {
+            return "dates";
+        }
+        return names[0];
     }
     return names
         [(used[CLOCK_SOURCE_PROBE] > 0) +

@@ -254,7 +254,11 @@ static void domains_swap(struct defs *defs, uint32_t a, uint32_t b)
     for (size_t i = 0; i < defs->agents_count; i++) {
         uint32_t *domain = &defs->agents[i].domain;
 
-        *domain = *domain == a ? b : *domain == b ? a : *domain;
+        if (*domain == a) {
+            *domain = b;
+        } else if (*domain == b) {
+            *domain = a;
+        }
     }
 }
 

@@ -43,9 +43,13 @@ static inline bool name_over(struct walk *walk)
 
 static uint8_t *word_end(uint8_t *at)
 {
-    return memcmp(at, "true", 4) == 0 || memcmp(at, "null", 4) == 0 ? at + 4
-           : memcmp(at, "false", 5) == 0                            ? at + 5
-                                                                    : NULL;
+    if (memcmp(at, "true", 4) == 0 || memcmp(at, "null", 4) == 0) {
+        return at + 4;
+    }
+    if (memcmp(at, "false", 5) == 0) {
+        return at + 5;
+    }
+    return NULL;
 }
 
 /* A number or a word. */
@@ -112,10 +116,13 @@ static inline bool values_over(struct walk *walk)
         if (walk->marks->end - walk->next < JSON_OVER_LEAST) {
             return false;
         }
-        is_good = first == '"' ? string_over(walk)
-                  : first == '{' || first == '['
-                      ? container_over(walk, &is_empty)
-                      : scalar_over(walk);
+        if (first == '"') {
+            is_good = string_over(walk);
+        } else if (first == '{' || first == '[') {
+            is_good = container_over(walk, &is_empty);
+        } else {
+            is_good = scalar_over(walk);
+        }
         if (!is_good || (is_empty && !more_over(walk))) {
             return false;
         }

@@ -75,7 +75,16 @@ struct json_scan json_scan_string(uint8_t *at, uint8_t *end)
 /* Bytes of the character that this one begins; 1 for what begins none. */
 static unsigned utf8_bytes(uint8_t first)
 {
-    return first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (first < 0xc0) {
+        return 1;
+    }
+    if (first < 0xe0) {
+        return 2;
+    }
+    if (first < 0xf0) {
+        return 3;
+    }
+    return 4;
 }
 
 uint8_t *json_scan_whole(uint8_t *at, uint8_t *end)
@@ -142,9 +151,15 @@ static int32_t hex4(const uint8_t *at, const uint8_t *end)
     }
     for (unsigned i = 0; i < 4; i++) {
         uint8_t c = at[i] | 0x20;
-        int digit = at[i] >= '0' && at[i] <= '9' ? at[i] - '0'
-                    : c >= 'a' && c <= 'f'       ? c - 'a' + 10
-                                                 : -1;
+        int digit;
+
+        if (at[i] >= '0' && at[i] <= '9') {
+            digit = at[i] - '0';
+        } else if (c >= 'a' && c <= 'f') {
+            digit = c - 'a' + 10;
+        } else {
+            digit = -1;
+        }
 
         if (digit < 0) {
             return -1;

@@ -297,6 +297,15 @@ static int instance_enter(const struct collective *collective,
                : 0;
 }
 
+/* Does the rank get data of others by it? Its root and role are known. */
+static bool is_receiver(const struct collective_call *call)
+{
+    if (call->role == COLLECTIVE_FROM_ROOT) {
+        return !call->is_root;
+    }
+    return call->role != COLLECTIVE_TO_ROOT || call->is_root;
+}
+
 int collective_enter(struct collective *collective,
                      const struct timeline_event *event,
                      int64_t mark,
@@ -328,10 +337,7 @@ int collective_enter(struct collective *collective,
     call->sources = comm != NULL ? comm->sources : NULL;
     call->is_root = record->root >= 0 && record->root == call->rank;
     call->is_waiting = call->role == COLLECTIVE_BARRIER ||
-                       (record->bytes_in > 0 &&
-                        (call->role == COLLECTIVE_FROM_ROOT ? !call->is_root
-                         : call->role == COLLECTIVE_TO_ROOT ? call->is_root
-                                                            : true));
+                       (record->bytes_in > 0 && is_receiver(call));
     if (item->seq < record->seq &&
         instance_begin(collective, item, call,
                        comm != NULL ? comm->size : defs_size(defs)) != 0) {

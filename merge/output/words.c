@@ -128,12 +128,21 @@ struct word word_percent(ck_time_t part, ck_time_t whole)
 size_t word_utf8(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
-    size_t length = at[0] < 0x80   ? 1
-                    : at[0] < 0xc2 ? 0
-                    : at[0] < 0xe0 ? 2
-                    : at[0] < 0xf0 ? 3
-                    : at[0] < 0xf5 ? 4
-                                   : 0;
+    size_t length;
+
+    if (at[0] < 0x80) {
+        length = 1;
+    } else if (at[0] < 0xc2) {
+        length = 0;
+    } else if (at[0] < 0xe0) {
+        length = 2;
+    } else if (at[0] < 0xf0) {
+        length = 3;
+    } else if (at[0] < 0xf5) {
+        length = 4;
+    } else {
+        length = 0;
+    }
 
     for (size_t i = 1; i < length; i++) {
         if ((at[i] & 0xc0) != 0x80) {

@@ -191,18 +191,32 @@ static enum arg arg_of(const struct json_token *name)
     case 3:
         return json_is(name, "Seq") ? ARG_SEQUENCE : ARG_NONE;
     case 4:
-        return json_is(name, "grid")   ? ARG_GRID
-               : json_is(name, "name") ? ARG_TEXT
-                                       : ARG_NONE;
+        if (json_is(name, "grid")) {
+            return ARG_GRID;
+        }
+        if (json_is(name, "name")) {
+            return ARG_TEXT;
+        }
+        return ARG_NONE;
     case 5:
-        return json_is(name, "block")                             ? ARG_BLOCK
-               : json_is(name, "bytes") || json_is(name, "Bytes") ? ARG_BYTES
-                                                                  : ARG_NONE;
+        if (json_is(name, "block")) {
+            return ARG_BLOCK;
+        }
+        if (json_is(name, "bytes") || json_is(name, "Bytes")) {
+            return ARG_BYTES;
+        }
+        return ARG_NONE;
     case 6:
-        return json_is(name, "device")   ? ARG_DEVICE
-               : json_is(name, "stream") ? ARG_STREAM
-               : json_is(name, "labels") ? ARG_TEXT
-                                         : ARG_NONE;
+        if (json_is(name, "device")) {
+            return ARG_DEVICE;
+        }
+        if (json_is(name, "stream")) {
+            return ARG_STREAM;
+        }
+        if (json_is(name, "labels")) {
+            return ARG_TEXT;
+        }
+        return ARG_NONE;
     case 10:
         return json_is(name, "Group size") ? ARG_GROUP_SIZE : ARG_NONE;
     case 11:
@@ -332,10 +346,16 @@ static void ids_read(struct json *json, bool *has, int64_t *value)
  * these names. */
 static enum chrome_category legacy_of(const struct json_token *pid)
 {
-    return pid->type != JSON_STRING         ? CHROME_OTHER
-           : json_is(pid, "CPU functions")  ? CHROME_OPERATOR
-           : json_is(pid, "CUDA functions") ? CHROME_KERNEL
-                                            : CHROME_OTHER;
+    if (pid->type != JSON_STRING) {
+        return CHROME_OTHER;
+    }
+    if (json_is(pid, "CPU functions")) {
+        return CHROME_OPERATOR;
+    }
+    if (json_is(pid, "CUDA functions")) {
+        return CHROME_KERNEL;
+    }
+    return CHROME_OTHER;
 }
 
 /* One member, whose name was the last token. */

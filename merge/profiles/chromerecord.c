@@ -29,11 +29,13 @@ static int device_put(const struct chrome_sink *sink, uint32_t number)
     if (sink->names[number] != 0) {
         name = import_name_text(sink->import, sink->names[number], &length);
     }
-    used = sink->device == CHROME_DEVICE_CPU
-               ? snprintf(line, sizeof(line), "name=CPU (operators)\n")
-           : length > 0 && length < 256
-               ? snprintf(line, sizeof(line), "name=%.*s\n", (int)length, name)
-               : snprintf(line, sizeof(line), "name=GPU %u\n", number);
+    if (sink->device == CHROME_DEVICE_CPU) {
+        used = snprintf(line, sizeof(line), "name=CPU (operators)\n");
+    } else if (length > 0 && length < 256) {
+        used = snprintf(line, sizeof(line), "name=%.*s\n", (int)length, name);
+    } else {
+        used = snprintf(line, sizeof(line), "name=GPU %u\n", number);
+    }
     return import_text(sink->import, &text, line, (size_t)used);
 }
 
@@ -407,7 +409,11 @@ int chromeevent_take(struct chrome_sink *sink, struct chrome_event *event)
         import_complain(sink->import, event->offset, wrong);
         return 0;
     }
-    return event->phase == 'X'   ? span_take(sink, event)
-           : event->phase == 'B' ? open_take(sink, event)
-                                 : close_take(sink, event);
+    if (event->phase == 'X') {
+        return span_take(sink, event);
+    }
+    if (event->phase == 'B') {
+        return open_take(sink, event);
+    }
+    return close_take(sink, event);
 }

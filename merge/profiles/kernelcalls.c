@@ -255,9 +255,13 @@ static int executions_match(const struct kernelcalls *calls,
         bool is_by_id = found != NO_CALL;
         size_t caller;
 
-        matches[i] = is_by_id           ? found
-                     : order->cores > 0 ? i / order->cores
-                                        : NO_CALL;
+        if (is_by_id) {
+            matches[i] = found;
+        } else if (order->cores > 0) {
+            matches[i] = i / order->cores;
+        } else {
+            matches[i] = NO_CALL;
+        }
         caller = caller_of(order, i, matches[i]);
         if (matches[i] != NO_CALL && !order->is_one_each) {
             callers[matches[i]] = caller;

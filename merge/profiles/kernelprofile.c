@@ -192,9 +192,13 @@ static void phase_read(struct profile *profile, struct event *event)
     const struct json_token *token = json_next(profile->json);
 
     if (token->type == JSON_STRING) {
-        event->phase = json_is(token, "start")  ? 'b'
-                       : json_is(token, "stop") ? 'e'
-                                                : 0;
+        if (json_is(token, "start")) {
+            event->phase = 'b';
+        } else if (json_is(token, "stop")) {
+            event->phase = 'e';
+        } else {
+            event->phase = 0;
+        }
     }
     (void)json_skip(profile->json);
 }
@@ -310,15 +314,24 @@ static int stop_take(struct profile *profile, const struct event *event)
     return span_take(profile, event, &open);
 }
 
+/* Why an event cannot be used; NULL = it can. */
+static const char *event_fault(const struct event *event)
+{
+    if (event->is_bad || event->type == 0) {
+        return "an event with a member of a wrong type, left out";
+    }
+    if (event->phase == 0) {
+        return "an event that neither starts nor stops, left out";
+    }
+    if (!event->has_time) {
+        return "an event without timestamp_ns, left out";
+    }
+    return event->time < 0 ? "an event with a negative time, left out" : NULL;
+}
+
 static int event_take(struct profile *profile, const struct event *event)
 {
-    const char *wrong =
-        event->is_bad || event->type == 0
-            ? "an event with a member of a wrong type, left out"
-        : event->phase == 0 ? "an event that neither starts nor stops, left out"
-        : !event->has_time  ? "an event without timestamp_ns, left out"
-        : event->time < 0   ? "an event with a negative time, left out"
-                            : NULL;
+    const char *wrong = event_fault(event);
 
     if (wrong != NULL) {
         import_complain(profile->import, event->offset, wrong);

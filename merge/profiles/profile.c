@@ -189,11 +189,17 @@ bool profile_is_foreign(const char *path, struct ck_err *err)
 static int32_t rank_at(const char *name, const char *at)
 {
     bool is_word = at == name || !isalnum((unsigned char)at[-1]);
-    size_t length = strncasecmp(at, "rank", 4) == 0         ? 4
-                    : is_word && (*at == 'r' || *at == 'R') ? 1
-                                                            : 0;
+    size_t length;
     char *end;
     long rank;
+
+    if (strncasecmp(at, "rank", 4) == 0) {
+        length = 4;
+    } else if (is_word && (*at == 'r' || *at == 'R')) {
+        length = 1;
+    } else {
+        length = 0;
+    }
 
     if (length == 0) {
         return -1;

@@ -199,9 +199,13 @@ ck_time_t clockfold_undo(const struct clockfold *fold,
             low = middle + 1;
         }
     }
-    raw = low < fold->count ? jumps[low].raw[0]
-          : low > 0         ? jumps[low - 1].raw[1]
-                            : time - map->pieces[0].offset;
+    if (low < fold->count) {
+        raw = jumps[low].raw[0];
+    } else if (low > 0) {
+        raw = jumps[low - 1].raw[1];
+    } else {
+        raw = time - map->pieces[0].offset;
+    }
     for (int i = 0; i < TURNS; i++) {
         raw = time - clock_map(map, raw);
         if (low > 0 && raw < jumps[low - 1].raw[1]) {

@@ -60,7 +60,13 @@ struct stretch {
 
 static double clamped(double value, double low, double high)
 {
-    return value < low ? low : value > high ? high : value;
+    if (value < low) {
+        return low;
+    }
+    if (value > high) {
+        return high;
+    }
+    return value;
 }
 
 /* The part that an instant is in, or the nearest one. */

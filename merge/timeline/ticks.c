@@ -33,9 +33,13 @@ static int64_t minus(int64_t a, int64_t b)
 /* As far as times go. */
 static ck_time_t limited(double ns)
 {
-    return ns >= (double)TICKS_FAR    ? TICKS_FAR
-           : ns <= -(double)TICKS_FAR ? -TICKS_FAR
-                                      : (ck_time_t)ns;
+    if (ns >= (double)TICKS_FAR) {
+        return TICKS_FAR;
+    }
+    if (ns <= -(double)TICKS_FAR) {
+        return -TICKS_FAR;
+    }
+    return (ck_time_t)ns;
 }
 
 static int pair_order(const void *a, const void *b)
@@ -302,9 +306,13 @@ static uint64_t distance(const struct ticks *ticks,
     int64_t first = ticks->points[piece->first].ticks;
     int64_t last = ticks->points[piece->last].ticks;
 
-    return stamp < first  ? (uint64_t)first - (uint64_t)stamp
-           : stamp > last ? (uint64_t)stamp - (uint64_t)last
-                          : 0;
+    if (stamp < first) {
+        return (uint64_t)first - (uint64_t)stamp;
+    }
+    if (stamp > last) {
+        return (uint64_t)stamp - (uint64_t)last;
+    }
+    return 0;
 }
 
 static bool is_reached(const struct ticks_piece *piece, int64_t stamp)
@@ -553,7 +561,13 @@ static ck_time_t lent_error(const struct ticks *ticks,
     }
     if (stamp < first->ticks) {
         is_lent |= number > 0 && piece[-1].is_lent;
-        return !is_lent ? 0 : number == 0 ? first->error : first[-1].error;
+        if (!is_lent) {
+            return 0;
+        }
+        if (number == 0) {
+            return first->error;
+        }
+        return first[-1].error;
     }
     return 0;
 }
@@ -639,9 +653,13 @@ void ticks_span(struct ticks *ticks,
             limits[1] = ticks->points[piece->last].ticks;
         }
         for (int end = 0; end < 2; end++) {
-            ends[end] = stamps[end] < limits[0]   ? limits[0]
-                        : stamps[end] > limits[1] ? limits[1]
-                                                  : stamps[end];
+            if (stamps[end] < limits[0]) {
+                ends[end] = limits[0];
+            } else if (stamps[end] > limits[1]) {
+                ends[end] = limits[1];
+            } else {
+                ends[end] = stamps[end];
+            }
         }
         if (stamps[0] <= limits[1] && stamps[1] >= limits[0]) {
             ck_time_t first = piece_raw(ticks, piece, ends[0]);

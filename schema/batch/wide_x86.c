@@ -31,9 +31,15 @@ static bool has_bmi2(void)
 static enum wide level_find(void)
 {
     const char *most = getenv("CK_TEST_WIDE");
-    int level = !has_bmi2()    ? WIDE_NONE
-                : has_avx512() ? WIDE_AVX512
-                               : WIDE_BMI2;
+    int level;
+
+    if (!has_bmi2()) {
+        level = WIDE_NONE;
+    } else if (has_avx512()) {
+        level = WIDE_AVX512;
+    } else {
+        level = WIDE_BMI2;
+    }
 
     return most != NULL && atoi(most) < level ? (enum wide)atoi(most)
                                               : (enum wide)level;

@@ -613,8 +613,14 @@ int ck_clockband_solve(struct ck_clockband *band)
 
 char ck_clock_grade(ck_time_t bound)
 {
-    return bound < CK_TIME_US         ? 'A'
-           : bound < 10 * CK_TIME_US  ? 'B'
-           : bound < 100 * CK_TIME_US ? 'C'
-                                      : 'D';
+    if (bound < CK_TIME_US) {
+        return 'A';
+    }
+    if (bound < 10 * CK_TIME_US) {
+        return 'B';
+    }
+    if (bound < 100 * CK_TIME_US) {
+        return 'C';
+    }
+    return 'D';
 }

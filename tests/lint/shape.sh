@@ -6,9 +6,11 @@
 # Limits: 60 lines a function, and nine of ten functions within 40. A file is as
 # long as its noun needs; those above 600 lines are listed. Functions with more than 5
 # parameters and those that nest deeper than 3 are counted. A table
-# inside a function is not counted. A switch over kinds may be longer: the
+# inside a function is not counted. A ternary has no other one in its branches,
+# outside of parentheses: an if, a switch or a function says it in steps. A switch over kinds may be longer: the
 # comment above the function says "long: ...".
 set -uo pipefail
+status=0
 cd "$(dirname "$0")/../.." || exit 2
 
 git ls-files '*.c' '*.h' '*.cpp' 2>/dev/null | grep -v '^tests/data/' |
@@ -85,4 +87,32 @@ END {
         bad = 1
     }
     exit bad
-}'
+}' || status=1
+
+command -v python3 >/dev/null || exit "$status"
+git ls-files '*.c' '*.h' ':!tests' | python3 /dev/fd/3 3<<'END' || status=1
+import re
+import sys
+
+TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
+    r"""|[?;{}(),\[\]]|[^?;{}(),\[\]/"']+|.""", re.S)
+bad = 0
+for path in sys.stdin.read().split():
+    line, marks = 1, [0]
+    for token in TOKEN.findall(open(path, encoding="utf-8").read()):
+        if token in "([":
+            marks.append(0)
+        elif token in ")]":
+            marks = marks[:-1] or [0]
+        elif token in ";,{}":
+            marks[-1] = 0
+        elif token == "?":
+            marks[-1] += 1
+            if marks[-1] == 2:
+                print("%s:%d: a ternary in a ternary" % (path, line))
+                bad = 1
+        line += token.count("\n")
+sys.exit(bad)
+END
+exit "$status"

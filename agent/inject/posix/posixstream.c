@@ -116,9 +116,10 @@ int entry_fflush(FILE *stream)
 static size_t room_of(const struct posix_entry *entry, const FILE *stream)
 {
 #ifdef __GLIBC__
-    return entry->function == POSIX_fread
-               ? (size_t)(stream->_IO_read_end - stream->_IO_read_ptr)
-           : stream->_IO_write_end > stream->_IO_write_ptr
+    if (entry->function == POSIX_fread) {
+        return (size_t)(stream->_IO_read_end - stream->_IO_read_ptr);
+    }
+    return stream->_IO_write_end > stream->_IO_write_ptr
                ? (size_t)(stream->_IO_write_end - stream->_IO_write_ptr)
                : 0;
 #else

@@ -317,10 +317,13 @@ static int call_weigh(struct walk *walk,
                       struct region piece,
                       const struct history_state *did)
 {
-    return did->call->path == 0 && did->call->holder == 0 ? 0
-           : lookback_did(walk->profile->lookback, walk->thread, piece, did) < 0
-               ? -1
-               : 0;
+    if (did->call->path == 0 && did->call->holder == 0) {
+        return 0;
+    }
+    if (lookback_did(walk->profile->lookback, walk->thread, piece, did) < 0) {
+        return -1;
+    }
+    return 0;
 }
 
 /* May it wait for other threads of its process: blocked between calls, or in a
@@ -356,19 +359,23 @@ part_take(void *state, struct region piece, const struct history_state *did)
         return deed_add(walk, did, HISTORY_ON, region_length(piece));
     }
     if (did->call == NULL) {
-        return deed_add(walk, did, did->off, region_length(piece)) != 0 ? -1
-               : did->off == HISTORY_ON
-                   ? history_samples(host, walk->thread, piece, line_take, walk)
-                   : joined_add(walk, piece, did);
+        if (deed_add(walk, did, did->off, region_length(piece)) != 0) {
+            return -1;
+        }
+        if (did->off == HISTORY_ON) {
+            return history_samples(host, walk->thread, piece, line_take, walk);
+        }
+        return joined_add(walk, piece, did);
     }
     walk->profile->threads[walk->thread].sampled = piece.end;
     preempted = history_preempted(host, walk->thread, piece);
-    return deed_add(walk, did, HISTORY_PREEMPTED, preempted) != 0 ||
-                   deed_add(walk, did, HISTORY_ON,
-                            region_length(piece) - preempted) != 0
-               ? -1
-           : joined_add(walk, piece, did) != 0 ? -1
-                                               : call_weigh(walk, piece, did);
+    if (deed_add(walk, did, HISTORY_PREEMPTED, preempted) != 0 ||
+        deed_add(walk, did, HISTORY_ON, region_length(piece) - preempted) !=
+            0 ||
+        joined_add(walk, piece, did) != 0) {
+        return -1;
+    }
+    return call_weigh(walk, piece, did);
 }
 
 static int

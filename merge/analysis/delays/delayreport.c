@@ -249,11 +249,13 @@ static struct report_activity thing_report(const struct gathered *gathered,
 static enum cause thing_kind(const struct gathered *gathered,
                              const struct thing *thing)
 {
-    return thing->running.preempted * 2 > thing->running.total
-               ? CAUSE_OFFCPU_RUNNABLE
-           : thing->running.blocked * 2 > thing->running.total
-               ? CAUSE_OFFCPU_BLOCKED
-               : delaysources_kind(gathered->sources, thing->source);
+    if (thing->running.preempted * 2 > thing->running.total) {
+        return CAUSE_OFFCPU_RUNNABLE;
+    }
+    if (thing->running.blocked * 2 > thing->running.total) {
+        return CAUSE_OFFCPU_BLOCKED;
+    }
+    return delaysources_kind(gathered->sources, thing->source);
 }
 
 /* The thing that is an activity, which it was for the most part; NULL. */

@@ -42,9 +42,15 @@ static void longest_find(const struct lookback *lookback,
 
     for (size_t i = 0; i < count; i++) {
         uint32_t mine = is_kernel ? parts[i].did : parts[i].call;
-        uint32_t last = i == 0      ? DEFS_NONE
-                        : is_kernel ? parts[i - 1].did
-                                    : parts[i - 1].call;
+        uint32_t last;
+
+        if (i == 0) {
+            last = DEFS_NONE;
+        } else if (is_kernel) {
+            last = parts[i - 1].did;
+        } else {
+            last = parts[i - 1].call;
+        }
 
         sum = mine == last && parts[i].kind == parts[i - 1].kind
                   ? sum + parts[i].ns

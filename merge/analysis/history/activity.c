@@ -177,9 +177,13 @@ static int64_t number_find(struct activities *activities,
     }
     kept.common = kept.site = DEFS_NONE;
     kept.cause = cause_of(activities, did->call);
-    kept.device = did->kernel == NULL                   ? CAUSES
-                  : did->kernel->kind == CK_KIND_KERNEL ? CAUSE_KERNEL
-                                                        : CAUSE_KERNEL_GAP;
+    if (did->kernel == NULL) {
+        kept.device = CAUSES;
+    } else if (did->kernel->kind == CK_KIND_KERNEL) {
+        kept.device = CAUSE_KERNEL;
+    } else {
+        kept.device = CAUSE_KERNEL_GAP;
+    }
     kept.call = (uint32_t)(did->kernel == NULL ? number : own);
     return activity_keep(activities, &kept) != 0 ? -1 : number;
 }

@@ -267,9 +267,13 @@ history_settled(const struct history *history, uint32_t thread, ck_time_t until)
     if (last == NULL) {
         return INT64_MIN;
     }
-    return last->is_call && last->end >= until ? until
-           : last->start < until               ? last->start
-                                               : until;
+    if (last->is_call && last->end >= until) {
+        return until;
+    }
+    if (last->start < until) {
+        return last->start;
+    }
+    return until;
 }
 
 /* A call that names a place between calls. One of libc is recorded only when

@@ -139,9 +139,13 @@ size_t series_length(const struct series *series, size_t cell)
     if (series->count == 0) {
         return 1;
     }
-    return cell < series->first ? end - cell
-           : cell >= end        ? cell + 1 - series->first
-                                : series->count;
+    if (cell < series->first) {
+        return end - cell;
+    }
+    if (cell >= end) {
+        return cell + 1 - series->first;
+    }
+    return series->count;
 }
 
 int series_add(struct series *series, size_t cell, ck_time_t ns)

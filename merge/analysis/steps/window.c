@@ -202,7 +202,11 @@ static bool is_calm(const struct series *series, const struct stretch *stretch)
     for (size_t i = 0; i < series->count; i++) {
         double part = ((double)series->values[i] - stretch->outside) / gap;
 
-        part = part > 1 ? 1 : part < -1 ? -1 : part;
+        if (part > 1) {
+            part = 1;
+        } else if (part < -1) {
+            part = -1;
+        }
         squares += i >= stretch->first && i < stretch->end ? 0 : part * part;
     }
     return squares < CALM * CALM * (double)(series->count - length);

@@ -306,10 +306,10 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
                          busy_give, lines);
     }
     site = kernel_site(lines, event);
-    number = line_known(lines,
-                        is_found            ? call
-                        : site.file != NULL ? &site
-                                            : NULL,
+    if (!is_found) {
+        call = site.file != NULL ? &site : NULL;
+    }
+    number = line_known(lines, call,
                         defs_name(lines->defs, event->process, record->e.name));
     if (number < 0) {
         return -1;

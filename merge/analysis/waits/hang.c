@@ -470,9 +470,15 @@ bool hang_is_absent(const struct hang *hang,
 {
     const struct defs_comm *comm = comm_find(hang->defs, process, record->comm);
     uint32_t global = comm != NULL ? comm->global : DEFS_NONE;
-    uint32_t id = global != DEFS_NONE     ? comm_of(hang, other, global)
-                  : record->comm == WORLD ? WORLD
-                                          : 0;
+    uint32_t id;
+
+    if (global != DEFS_NONE) {
+        id = comm_of(hang, other, global);
+    } else if (record->comm == WORLD) {
+        id = WORLD;
+    } else {
+        id = 0;
+    }
 
     return record->seq != 0 && id != 0 && other != process &&
            hang->defs->processes[other].rank >= 0 &&

@@ -31,11 +31,14 @@ enum edge edge_of(const char *function)
     if (function == NULL) {
         return EDGE_NONE;
     }
-    return strcmp(function, "MPI_Init") == 0 ||
-                   strcmp(function, "MPI_Init_thread") == 0
-               ? EDGE_INIT
-           : strcmp(function, "MPI_Finalize") == 0 ? EDGE_FINALIZE
-                                                   : EDGE_NONE;
+    if (strcmp(function, "MPI_Init") == 0 ||
+        strcmp(function, "MPI_Init_thread") == 0) {
+        return EDGE_INIT;
+    }
+    if (strcmp(function, "MPI_Finalize") == 0) {
+        return EDGE_FINALIZE;
+    }
+    return EDGE_NONE;
 }
 
 struct initfinalize *initfinalize_create(const struct defs *defs,

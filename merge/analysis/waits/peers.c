@@ -294,7 +294,13 @@ static struct report_process process_report(const struct defs *defs,
 
 static const char *over_of(const char *path)
 {
-    return links_is_pipe(path) ? "pipe" : links_is_unix(path) ? "unix" : "tcp";
+    if (links_is_pipe(path)) {
+        return "pipe";
+    }
+    if (links_is_unix(path)) {
+        return "unix";
+    }
+    return "tcp";
 }
 
 static void row_report(const struct defs *defs,

@@ -370,9 +370,15 @@ static void place_near(struct place *place, uint32_t domain)
         const struct pair *pair = &place->pairs.items[place->neighbours[i]];
         uint32_t ends[2];
         uint32_t other;
-        ck_time_t way = pair->best != NEVER                 ? pair->best
-                        : pair->has_there && pair->has_back ? FAR
-                                                            : FAR + 1;
+        ck_time_t way;
+
+        if (pair->best != NEVER) {
+            way = pair->best;
+        } else if (pair->has_there && pair->has_back) {
+            way = FAR;
+        } else {
+            way = FAR + 1;
+        }
 
         pair_ends(pair, ends);
         other = ends[0] == domain ? ends[1] : ends[0];

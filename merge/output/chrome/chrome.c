@@ -156,11 +156,10 @@ thread_title(const struct chrome *chrome, uint32_t number, char title[300])
 {
     const struct defs_thread *thread = &chrome->defs->threads[number];
 
+    const char *name = is_main(chrome, number) ? "main thread" : "thread";
+
     (void)snprintf(title, 300, "%.250s %u",
-                   thread->name != NULL      ? thread->name
-                   : is_main(chrome, number) ? "main thread"
-                                             : "thread",
-                   thread->tid);
+                   thread->name != NULL ? thread->name : name, thread->tid);
 }
 
 /* The thread's row for a slice or a point. */

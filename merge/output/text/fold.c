@@ -61,7 +61,13 @@ static size_t sign_bytes(const char *text)
 {
     size_t bytes = word_utf8(text);
 
-    return *text == '\0' || *text == '\n' ? 0 : bytes == 0 ? 1 : bytes;
+    if (*text == '\0' || *text == '\n') {
+        return 0;
+    }
+    if (bytes == 0) {
+        return 1;
+    }
+    return bytes;
 }
 
 static int

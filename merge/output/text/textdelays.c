@@ -77,14 +77,19 @@ static bool has_kind(const struct report_delays *delays)
            delays->kind != CAUSE_HOST_COMPUTE;
 }
 
+static const char *kind_text(enum cause kind)
+{
+    if (kind == CAUSE_KERNEL) {
+        return "kernels of its device";
+    }
+    return kind == CAUSE_IO ? "I/O" : cause_name(kind);
+}
+
 static void put_kind(const struct page *page,
                      const struct report_delays *delays)
 {
     if (has_kind(delays)) {
-        fprintf(page->file, "in %s,\n    %s (%s %%) ",
-                delays->kind == CAUSE_KERNEL ? "kernels of its device"
-                : delays->kind == CAUSE_IO   ? "I/O"
-                                             : cause_name(delays->kind),
+        fprintf(page->file, "in %s,\n    %s (%s %%) ", kind_text(delays->kind),
                 delays->ns > delays->kind_ns / 2 ? "most of it"
                                                  : "the largest part of it",
                 word_percent(delays->ns, delays->kind_ns).text);

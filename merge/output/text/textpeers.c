@@ -17,9 +17,13 @@
 /* What they wait on, as JSON calls it. */
 static const char *over_word(const char *over)
 {
-    return strcmp(over, "pipe") == 0   ? "pipe"
-           : strcmp(over, "unix") == 0 ? "UNIX socket"
-                                       : "TCP connection";
+    if (strcmp(over, "pipe") == 0) {
+        return "pipe";
+    }
+    if (strcmp(over, "unix") == 0) {
+        return "UNIX socket";
+    }
+    return "TCP connection";
 }
 
 /* "slow (pid 71)" */

@@ -185,10 +185,12 @@ static void put_impasse(const struct page *page,
     if (still->absent > 0) {
         fputs(still->died > 0 ? " and which " : ", which ", file);
         page_ranks(file, absent, still->absent);
-        fputs(!still->is_sure   ? " did not enter as far as is recorded"
-              : why == WHY_DIED ? " never entered"
-                                : " had not entered",
-              file);
+        if (!still->is_sure) {
+            fputs(" did not enter as far as is recorded", file);
+        } else {
+            fputs(why == WHY_DIED ? " never entered" : " had not entered",
+                  file);
+        }
     }
     fputc(',', file);
     put_spell(file, spell_of(page->report, still->ranks, still->waited));

@@ -153,6 +153,8 @@ static void put_scalene(const struct page *page)
 
 static void put_classes(const struct page *page)
 {
+    static const char *const breaks[CLASSES] = {"", ", ", ", ",
+                                                ",\n" INDENT "  ", ", "};
     const struct report_device *all = &page->report->all;
     ck_time_t rest = all->idle;
 
@@ -162,12 +164,8 @@ static void put_classes(const struct page *page)
         ck_time_t sum = class_sum(all, classes[i].name);
 
         rest -= sum;
-        fprintf(page->file, "%s%s %s (%s %%)",
-                i == 0   ? ""
-                : i == 3 ? ",\n" INDENT "  "
-                         : ", ",
-                classes[i].text, word_time(sum).text,
-                word_percent(sum, all->idle).text);
+        fprintf(page->file, "%s%s %s (%s %%)", breaks[i], classes[i].text,
+                word_time(sum).text, word_percent(sum, all->idle).text);
     }
     fprintf(page->file, ", no class %s (%s %%)\n", word_time(rest).text,
             word_percent(rest, all->idle).text);
