@@ -67,8 +67,11 @@ def steps(count):
     assert len(longest) == count, len(longest)
     covered = min(map(sum, lengths))
     outside = end - begin - covered
+    stretches = [sorted(lengths[0][i:i + 12])
+                 for i in range(0, len(lengths[0]) - 11, 12)]
+    even = sum(sum(s[:6]) > 0.25 * sum(s) for s in stretches)
     is_shape = covered > 0.85 * (covered + 2 * outside) and \
-        max(longest) < 0.2 * (end - begin)
+        max(longest) < 0.2 * (end - begin) and even > 0.6 * len(stretches)
     words = (f"{count} steps in {covered / 1e6:.0f} ms, {outside / 1e6:.0f} ms "
              f"outside, the longest {max(longest) / 1e6:.1f} ms")
     if table["count"] == 0 and not is_shape:

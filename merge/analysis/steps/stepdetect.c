@@ -29,6 +29,12 @@
 /* In a stretch of STEPDETECT_MIN steps the shorter half has at least that part
  * of the time; else the place is called several times a step. */
 #define SHORTER_PERCENT 20
+/* A place called several times a step has its long times between two calls in
+ * each n-th of them, n at most that, and of the long ones this part has another
+ * one n calls later. What is uneven without that is so for another reason: a
+ * machine that others load. */
+#define PATTERN_MAX 12
+#define PATTERN_PERCENT 80
 /* A place called so often may be a loop around others. */
 #define OUTER_MIN 3
 /* Places that are tried, those called least often first. */
@@ -305,11 +311,13 @@ static bool is_even(ck_time_t lengths[STEPDETECT_MIN])
     return shorter >= all / 100 * SHORTER_PERCENT;
 }
 
-/* The same of most stretches of the first rank. */
-static bool site_recurs(const struct stepdetect *stepdetect, uint32_t site)
+/* The times between two calls of the first rank. How many. */
+static size_t lengths_fill(const struct stepdetect *stepdetect,
+                           uint32_t site,
+                           ck_time_t *lengths)
 {
-    ck_time_t lengths[STEPDETECT_MIN], begin = 0;
-    size_t used = 0, even = 0, stretches = 0;
+    ck_time_t begin = 0;
+    size_t count = 0;
     bool has_begin = false;
 
     for (size_t i = 0; i < stepdetect->lanes[1]; i++) {
@@ -319,26 +327,82 @@ static bool site_recurs(const struct stepdetect *stepdetect, uint32_t site)
             continue;
         }
         if (has_begin) {
-            lengths[used++] = call->end - begin;
-        }
-        if (used == STEPDETECT_MIN) {
-            even += is_even(lengths);
-            stretches++;
-            used = 0;
+            lengths[count++] = call->end - begin;
         }
         has_begin = true;
         begin = call->end;
     }
+    return count;
+}
+
+/* Are most stretches even? */
+static bool is_mostly_even(const ck_time_t *lengths, size_t count)
+{
+    ck_time_t stretch[STEPDETECT_MIN];
+    size_t even = 0, stretches = count / STEPDETECT_MIN;
+
+    for (size_t i = 0; i < stretches; i++) {
+        memcpy(stretch, lengths + i * STEPDETECT_MIN, sizeof(stretch));
+        even += is_even(stretch);
+    }
     return even * 2 > stretches;
 }
 
-/* May the site end the steps? 1, 0, or -1 with ENOMEM. */
-static int site_holds(const struct stepdetect *stepdetect, uint32_t index)
+/* Do the long ones, those above the mean, return after so many? */
+static bool has_pattern(const ck_time_t *lengths, size_t count)
+{
+    ck_time_t sum = 0, mean;
+
+    for (size_t i = 0; i < count; i++) {
+        sum += lengths[i];
+    }
+    mean = count > 0 ? sum / (ck_time_t)count : 0;
+    for (size_t each = 2; each <= PATTERN_MAX; each++) {
+        size_t found = 0, all = 0;
+
+        for (size_t i = 0; i + each < count; i++) {
+            if (lengths[i] > mean) {
+                all++;
+                found += lengths[i + each] > mean;
+            }
+        }
+        if (all > 0 && found * 100 >= all * PATTERN_PERCENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a place is to the steps. */
+enum fit {
+    FIT_NONE,
+    FIT_UNEVEN, /* all but that its times are too uneven, without a pattern: it
+                   ends no steps, but may be what others are beside of */
+    FIT_STEPS,
+};
+
+static enum fit lengths_fit(const struct stepdetect *stepdetect,
+                            uint32_t site,
+                            ck_time_t *lengths)
+{
+    size_t count = lengths_fill(stepdetect, site, lengths);
+
+    if (is_mostly_even(lengths, count)) {
+        return FIT_STEPS;
+    }
+    return has_pattern(lengths, count) ? FIT_NONE : FIT_UNEVEN;
+}
+
+/* What the site is. 0, or -1 with ENOMEM. */
+static int
+site_fit(const struct stepdetect *stepdetect, uint32_t index, enum fit *fit)
 {
     const struct site *site = &stepdetect->sites[index];
     struct trial trial = {stepdetect, index, NULL, true};
+    ck_time_t *lengths;
     bool holds = true;
 
+    *fit = FIT_NONE;
     /* Where a run was cut short, some ranks are one call ahead. */
     if (site->place.function == NULL || site->least <= STEPDETECT_MIN ||
         site->ranks != stepdetect->defs->ranks_count ||
@@ -355,7 +419,16 @@ static int site_holds(const struct stepdetect *stepdetect, uint32_t index)
         trial.is_first = false;
     }
     free(trial.hashes);
-    return holds && site_recurs(stepdetect, index);
+    if (!holds) {
+        return 0;
+    }
+    lengths = malloc(((size_t)site->most + 1) * sizeof(*lengths));
+    if (lengths == NULL) {
+        return -1;
+    }
+    *fit = lengths_fit(stepdetect, index, lengths);
+    free(lengths);
+    return 0;
 }
 
 /* ---- of several sites --------------------------------------------------- */
@@ -502,15 +575,21 @@ static int by_calls(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The sites that may end steps, those called least often first, from *fit on.
- * How many, or -1 with ENOMEM. */
-static int sites_fit(const struct stepdetect *stepdetect,
-                     uint32_t fit[TRIES_MAX])
+/* Sites that are something to steps, those called least often first. */
+struct candidates {
+    uint32_t sites[TRIES_MAX];
+    enum fit fits[TRIES_MAX];
+    int count;
+};
+
+/* 0, or -1 with ENOMEM. */
+static int candidates_find(const struct stepdetect *stepdetect,
+                           struct candidates *found)
 {
     const struct site **order =
         malloc((stepdetect->sites_count + 1) * sizeof(const struct site *));
-    int count = 0;
 
+    found->count = 0;
     if (order == NULL) {
         return -1;
     }
@@ -522,40 +601,48 @@ static int sites_fit(const struct stepdetect *stepdetect,
     for (size_t i = 0, tried = 0;
          i < stepdetect->sites_count && tried < TRIES_MAX; i++) {
         uint32_t site = (uint32_t)(order[i] - stepdetect->sites);
-        int holds = site_holds(stepdetect, site);
+        enum fit fit;
 
-        if (holds < 0) {
+        if (site_fit(stepdetect, site, &fit) != 0) {
             free(order);
             return -1;
         }
         tried += order[i]->least > STEPDETECT_MIN;
-        if (holds > 0) {
-            fit[count++] = site;
+        if (fit != FIT_NONE) {
+            found->sites[found->count] = site;
+            found->fits[found->count++] = fit;
         }
     }
     free(order);
-    return count;
+    return 0;
 }
 
 /* The site to take, DEFS_NONE = none fits. 0, or -1 with ENOMEM. */
 static int site_choose(const struct stepdetect *stepdetect, uint32_t *best)
 {
-    uint32_t fit[TRIES_MAX];
-    int count = sites_fit(stepdetect, fit);
+    struct candidates found;
 
     *best = DEFS_NONE;
-    for (int i = 0; i < count && *best == DEFS_NONE; i++) {
-        int other = is_extra(stepdetect, fit[i], &fit[i + 1], count - i - 1);
+    if (candidates_find(stepdetect, &found) != 0) {
+        return -1;
+    }
+    for (int i = 0; i < found.count && *best == DEFS_NONE; i++) {
+        int other;
 
+        if (found.fits[i] != FIT_STEPS) {
+            continue;
+        }
+        other = is_extra(stepdetect, found.sites[i], &found.sites[i + 1],
+                         found.count - i - 1);
         if (other == 0) {
-            other = is_inner(stepdetect, fit[i]);
+            other = is_inner(stepdetect, found.sites[i]);
         }
         if (other < 0) {
             return -1;
         }
-        *best = other > 0 ? DEFS_NONE : fit[i];
+        *best = other > 0 ? DEFS_NONE : found.sites[i];
     }
-    return count < 0 ? -1 : 0;
+    return 0;
 }
 
 /* The steps of a rank that lie in the region at least in part. */
