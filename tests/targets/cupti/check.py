@@ -33,13 +33,15 @@ THREADS = int(os.environ.get("CK_THREADS", "100"))
 MAPPED = 20000  # ns that a pair of clocks may be off by on a busy machine
 
 
-def host(*args, variant="new", options=(), **environment):
+def host(*args, variant="new", options=(), preload=None, **environment):
     """A run in which the last flush, or a context's, was over in time: on a
     machine that is busy elsewhere it may not be, which is told (UNDONE)."""
+    # Into the program alone: ringrun may be built with sanitizers.
+    before = ["env", "LD_PRELOAD=" + preload] if preload else []
     is_stuck = environment.get("MOCK_CASE") in ("hang", "stuck")
     for _ in range(5):
         lines, done = ringlines.run(
-            RINGRUN, [HOST, *map(str, args)],
+            RINGRUN, [*before, HOST, *map(str, args)],
             {"CUDA_INJECTION64_PATH": LIBRARY,
              "LD_LIBRARY_PATH": os.path.join(MOCK, variant), **environment},
             options)
@@ -369,7 +371,7 @@ class Rivals(Case):
     """Other clients of CUPTI, where ckcuda stands before it."""
 
     def rival(self, **more):
-        lines, done = host(1, "rival", LD_PRELOAD=PRELOAD, **more)
+        lines, done = host(1, "rival", preload=PRELOAD, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(sum("took CUPTI's buffers" in n
                              for n in lines.notes()), 1)

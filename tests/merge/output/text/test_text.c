@@ -419,7 +419,8 @@ static void a_loss_of_samples_is_said_beside_their_shares(void **state)
 static void half_say(const struct page *page)
 {
     const struct report_activity did = {
-        .sampled = {2 * S, S, {"solve", "solver.c", 12}}};
+        .sampled = {
+            .total = 2 * S, .ns = S, .place = {"solve", "solver.c", 12}}};
 
     page_activity(page, &did);
 }
