@@ -54,7 +54,9 @@ static const struct report_activity locked = {
     .place = {"step", "a.c", 20},
     .holder = {.tid = 8, .place = {"hold", "a.c", 12}}};
 static const struct report_activity solves = {
-    .sampled = {2 * S, 2 * S, {"solve", "solver.c", 12}},
+    .sampled = {.total = 2 * S,
+                .ns = 2 * S,
+                .place = {"solve", "solver.c", 12}},
     .before = "MPI_Allreduce"};
 
 static struct report_delay items[2];
