@@ -25,8 +25,6 @@ int ck_format_parse(const char *text, const char **file, struct ck_err *err)
             return (int)i;
         }
     }
-    return ck_err_set(err,
-                      "--output %.200s: text, json or chrome, maybe with "
-                      "=FILE",
-                      text);
+    return ck_err_set(
+        err, "--output %.200s: " CK_FORMAT_LIST ", maybe with =FILE", text);
 }

@@ -9,8 +9,9 @@
 
 #include "schema/err.h"
 
-/* In the order of the enum. */
+/* In the order of the enum: for completion, and for people. */
 #define CK_FORMAT_NAMES "text|json|chrome"
+#define CK_FORMAT_LIST "text, json or chrome"
 
 enum ck_format {
     CK_FORMAT_TEXT,

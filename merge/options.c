@@ -194,7 +194,8 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
     const struct ck_cli_option table[] = {
         {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs,
          CK_FORMAT_NAMES,
-         "text, json or chrome; may be given several times. text and json go "
+         CK_FORMAT_LIST
+         "; may be given several times. text and json go "
          "to stdout without FILE, chrome to RUN/trace.json; a FILE that ends "
          "in .gz is compressed (chrome)"},
         {CK_CLI_HEADING, "What to look at", 0, NULL, NULL, NULL, NULL},

@@ -160,9 +160,10 @@ int libraries_find(struct libraries *libraries,
                    bool has_posix,
                    struct ck_err *err)
 {
-    static const char *const all[] = {"libck.so", "libckcuda.so"};
-    static const char *const no_posix[] = {"libckmpi.so", "libckannotate.so",
-                                           "libckcuda.so"};
+    static const char *const all[LIBRARIES_PRELOADED] = {"libck.so",
+                                                         "libckcuda.so"};
+    static const char *const no_posix[LIBRARIES_PRELOADED] = {
+        "libckmpi.so", "libckannotate.so", "libckcuda.so"};
     const char *const *preloads = has_posix ? all : no_posix;
     size_t count = (has_posix ? 1 : 2) + is_cuda_wanted();
     char path[PATH_MAX];

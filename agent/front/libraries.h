@@ -11,8 +11,12 @@
 #include "schema/err.h"
 
 /* "" = was not built. */
+/* Libraries that are preloaded at most: a path each. */
+#define LIBRARIES_PRELOADED 3
+
 struct libraries {
-    char preload[3 * PATH_MAX]; /* for LD_PRELOAD, parted by ':' */
+    char preload[LIBRARIES_PRELOADED * PATH_MAX]; /* for LD_PRELOAD, parted by
+                                                     ':' */
     char opencl[PATH_MAX];
     char cuda[PATH_MAX];
 };

@@ -30,10 +30,18 @@ static const struct {
 
 const char *profile_name(enum profile_kind kind)
 {
-    static const char *const names[] = {"run",   "segment", "chrome",
-                                        "nkipy", "scalene", "unknown"};
+    static const char *const names[] = {
+        [PROFILE_RUN] = "run",         [PROFILE_SEGMENT] = "segment",
+        [PROFILE_CHROME] = "chrome",   [PROFILE_NKIPY] = "nkipy",
+        [PROFILE_SCALENE] = "scalene", [PROFILE_UNKNOWN] = "unknown",
+    };
 
     return names[kind];
+}
+
+bool profile_has_reader(enum profile_kind kind)
+{
+    return kind == PROFILE_CHROME || kind == PROFILE_NKIPY;
 }
 
 /* By the first member that one kind alone has. */
@@ -174,7 +182,7 @@ bool profile_is_foreign(const char *path, struct ck_err *err)
                          "%s is a profile of scalene, not a run: write ckmerge "
                          "--scalene %s IN... OUT",
                          path, path);
-    } else if (kind == PROFILE_CHROME || kind == PROFILE_NKIPY) {
+    } else if (profile_has_reader(kind)) {
         (void)ck_err_set(err,
                          "%s is a profile (%s), not a run: write ckmerge "
                          "--kernel-only %s OUT",

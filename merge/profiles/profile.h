@@ -27,6 +27,8 @@ enum profile_kind {
 /* True with err: a file of another program, where a run is asked for. */
 bool profile_is_foreign(const char *path, struct ck_err *err);
 const char *profile_name(enum profile_kind kind);
+/* Is it read by a reader of this room? */
+bool profile_has_reader(enum profile_kind kind);
 
 /* Look at the beginning of a file, called by that name in messages.
  * PROFILE_UNKNOWN with err: not readable, or nothing that is known. */

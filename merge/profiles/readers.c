@@ -30,11 +30,6 @@ struct shared {
     struct handed handed[];
 };
 
-static bool is_foreign(const struct profile *profile)
-{
-    return profile->kind == PROFILE_CHROME || profile->kind == PROFILE_NKIPY;
-}
-
 /* Processes; what CPUs are left over are for threads within them. */
 static size_t readers_wanted(struct profile *profiles, size_t count)
 {
@@ -44,7 +39,7 @@ static size_t readers_wanted(struct profile *profiles, size_t count)
     size_t wanted;
 
     for (size_t i = 0; i < count; i++) {
-        foreign += is_foreign(&profiles[i]);
+        foreign += profile_has_reader(profiles[i].kind);
     }
     if (sched_getaffinity(0, sizeof(set), &set) == 0) {
         cpus = (size_t)CPU_COUNT(&set);
@@ -63,7 +58,7 @@ static int read_in_turn(struct profile *profiles,
                         struct ck_err *err)
 {
     for (size_t i = 0; i < count; i++) {
-        if (is_foreign(&profiles[i]) &&
+        if (profile_has_reader(profiles[i].kind) &&
             profile_read(&profiles[i], dir, err) != 0) {
             return -1;
         }
@@ -86,7 +81,7 @@ static void reader_work(struct shared *shared,
         if (i >= count) {
             return;
         }
-        if (!is_foreign(&profiles[i])) {
+        if (!profile_has_reader(profiles[i].kind)) {
             continue;
         }
         handed->rc = profile_read(&profiles[i], dir, &handed->err);
@@ -109,7 +104,7 @@ static int handed_take(const struct shared *shared,
     for (size_t i = 0; i < count; i++) {
         const struct handed *handed = &shared->handed[i];
 
-        if (!is_foreign(&profiles[i])) {
+        if (!profile_has_reader(profiles[i].kind)) {
             continue;
         }
         if (!handed->is_done) {

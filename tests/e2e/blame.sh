@@ -48,7 +48,7 @@ j() { json "$work/late.json" "$1"; }
 
 late() {
     local truth_ns found_ns
-    run late --ill late:2:$late_ms
+    run late --inject late:2:$late_ms
     same "the first cause" "('mpi_wait', 2, 'MPI_Allreduce', 'train.c', 3)" \
         "$(j "next((c['cause'], c['blamed_rank'], c['host']['call'],
             c['host']['file'].split('/')[-1], c['ranks']) for c in j['causes'])")"

@@ -98,7 +98,7 @@ check() {
 
 for i in $(seq "$count"); do
     run=$work/kill.$i
-    start "$run" --ill late:2:400
+    start "$run" --inject late:2:400
     # Past its first step: in the middle.
     for _ in $(seq 6000); do
         pid=$(program_of 2)
@@ -112,7 +112,7 @@ for i in $(seq "$count"); do
     check "$run" 9
 done
 run=$work/crash
-start "$run" --ill crash:2:5
+start "$run" --inject crash:2:5
 finish "$run"
 check "$run" 11
 

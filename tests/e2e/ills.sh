@@ -34,7 +34,7 @@ job() {
     shift 3
     rm -rf "${work:?}/$name"
     timeout 600 mpirun -n 2 $under "$bin/ckagent" --dir "$work/$name" "$@" -- \
-        "$tests/train" --steps "$steps" --ill "$ill:$rank:${amount[$ill]}" $only \
+        "$tests/train" --steps "$steps" --inject "$ill:$rank:${amount[$ill]}" $only \
         >"$work/$name.out" 2>"$work/$name.err" </dev/null ||
         { cat "$work/$name.err"; fail "mpirun"; }
     "$bin/ckmerge" --verify "$work/$name" >"$work/$name.verify" ||
@@ -189,7 +189,7 @@ found() {
 # windowed ILL RANK: in steps 60 to 89 of 120; the first cause and the late rank
 # say so, within 2 steps. Both are of the rank, so no other has a window there.
 windowed() {
-    local steps=120 only="--ill-steps 60-89"
+    local steps=120 only="--inject-steps 60-89"
     found "windowed_$1" "$1" "$2" yes
     same "steps in which rank $2 has it, within 2" "True True" \
         "$(json "$work/windowed_$1/report.json" "(lambda fits: '%s %s' % (

@@ -42,7 +42,7 @@ stopped() {
     local name=$1 mark=$2 job pids
     shift 2
     timeout -k 5 500 mpirun -n 2 "$work/start" "$bin/ckagent" "$@" \
-        --dir "$work/$name" -- "$tests/train" --steps 120 --ill late:1:20 \
+        --dir "$work/$name" -- "$tests/train" --steps 120 --inject late:1:20 \
         </dev/null >"$work/$name.out" 2>"$work/$name.err" &
     job=$!
     for ((i = 0; i < 20000; i++)); do

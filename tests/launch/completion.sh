@@ -28,7 +28,9 @@ proposes "--posix --posix-threshold --pack" ckagent --p
 proposes "none lz4 zstd" ckagent --pack ''
 proposes "zstd" ckagent --pack = z
 proposes "all probes messages kernels" ckmerge --clock-facts ''
-proposes "text json chrome" ckmerge --output ''
+formats=$(sed -n 's/^#define CK_FORMAT_NAMES "\(.*\)"/\1/p' \
+    launch/format.h)
+proposes "${formats//|/ }" ckmerge --output ''
 proposes "mpirun hydra srun torchrun" cklaunch --launcher ''
 proposes "merge" cklaunch --dir mer
 proposes "--no-merge" ckagg --no-m

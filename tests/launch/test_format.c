@@ -39,7 +39,7 @@ static void what_is_no_format_is_named_and_leaves_the_file(void **state)
 
         assert_int_equal(ck_format_parse(wrong[i], &file, &err), -1);
         assert_non_null(strstr(err.text, wrong[i]));
-        assert_non_null(strstr(err.text, "text, json or chrome"));
+        assert_non_null(strstr(err.text, CK_FORMAT_LIST));
         assert_string_equal(file, "untouched");
     }
 }

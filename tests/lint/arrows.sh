@@ -135,7 +135,6 @@ gelf.h          agent/symbols/symbols.c agent/symbols/symboltable.c
 CL/             agent/inject/opencl/ckopencl.c agent/inject/opencl/opencl.h
 cupti.*         nobody
 cuda.*          nobody
-nccl.*          agent/inject/cknccl.c
 mpi.h           nobody
 END
 }

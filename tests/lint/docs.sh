@@ -15,9 +15,9 @@ import subprocess
 import sys
 
 # Options of tests/run, tests/platforms, quickstart and of other programs.
-FOREIGN = """--full --quick --no-install --ill --oversubscribe --prefix --version --help
---print --install --output-on-failure --no-tests --test-dir --args --mpi
---nproc_per_node --max_restarts""".split()
+FOREIGN = """--full --quick --no-install --inject --ill --oversubscribe
+--prefix --version --help --print --install --output-on-failure --no-tests
+--test-dir --args --mpi --nproc_per_node --max_restarts""".split()
 OUTSIDE = {"CL/cl_layer.h"}
 options = set(sys.stdin.read().split()) | set(FOREIGN)
 options |= {"--no-" + name[2:] for name in options}

@@ -19,9 +19,7 @@ allowed() {
     libckopencl.so) echo '^(cl[A-Z][A-Za-z]+)$' ;;
     libckcupti.so) echo '^(InitializeInjection|InitializeInjectionNvtx2?)$' ;;
     libckcuda.so) echo '^(cu[A-Z][A-Za-z0-9]+(_v[0-9]+)?(_pts[dz]|_ptds)?|cupti[A-Z][A-Za-z]+|dlsym|ck_cuda_link)$' ;;
-    libcknccl.so) echo '^(ncclProfiler(_v[0-9]+|Plugin_v[0-9]+))$' ;;
     libckannotate.so) echo '^(ck_api_get|ck_filter_join|prctl|syscall|__asan_default_options)$' ;;
-    libckpython.so) echo '^(ck_[a-z_]+|PyEval_[A-Za-z]+)$' ;;
     libck.so) echo '^([a-z_0-9]+|_Exit|MPIX?_[A-Za-z_]+)$' ;;
     *) echo '^$' ;;
     esac

@@ -24,7 +24,8 @@ static const char help[] =
     "  --data DIR           Fashion-MNIST (/usr/share/datasets/fashion-mnist)\n"
     "  --checkpoint FILE    write the weights there (no checkpoint)\n"
     "  --checkpoint-every N every N steps (200)\n"
-    "  --ill KIND[:RANK[:AMOUNT]]  plant an ill on one rank (last rank):\n"
+    "  --inject KIND[:RANK[:AMOUNT]]  slow down one rank (last rank; --ill is "
+    "the same):\n"
     "      late        host work of AMOUNT ms a step (20)\n"
     "      early       the same at the begin of a step, before the work of all "
     "(20)\n"
@@ -39,7 +40,7 @@ static const char help[] =
     "      io          writes and syncs AMOUNT MiB a step (4)\n"
     "      crash       store to address 0 in step AMOUNT (half way)\n"
     "      exit        leaves without MPI_Finalize\n"
-    "  --ill-steps A-B      only in these steps\n"
+    "  --inject-steps A-B   only in these steps\n"
     "  --help\n";
 
 static const struct {
@@ -144,7 +145,9 @@ int options_parse(struct options *options,
         {"data", required_argument, NULL, 'd'},
         {"checkpoint", required_argument, NULL, 'c'},
         {"checkpoint-every", required_argument, NULL, 'e'},
-        {"ill", required_argument, NULL, 'i'},
+        {"inject", required_argument, NULL, 'i'},
+        {"ill", required_argument, NULL, 'i'}, /* as it was called before */
+        {"inject-steps", required_argument, NULL, 'I'},
         {"ill-steps", required_argument, NULL, 'I'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
