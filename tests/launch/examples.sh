@@ -80,7 +80,13 @@ for _ in $(seq 600); do
 done
 ckagent --report none --aggregator "$(cat endpoint)" -- true ||
     fail "no run by the service: $(cat log)"
-CKAGG_KEYFILE=$work/endpoint ckagg --status >status 2>err || fail "$(cat err)"
+# The collector goes on when the program has ended.
+for _ in $(seq 600); do
+    CKAGG_KEYFILE=$work/endpoint ckagg --status >status 2>err ||
+        fail "$(cat err)"
+    grep -q ": complete, 1 of 1 ranks" status && break
+    sleep 0.1
+done
 kill "$service"
 wait "$service" || fail "ckagg ended with $?: $(cat log)"
 grep -q "user $(id -un), since .* UTC" status || fail "status: $(cat status)"
